@@ -1,7 +1,7 @@
 //! What of OpenCL C is there: every overload of every builtin that clang's header declares, done, refused or missing.
 
 use crate::LIBRARIES;
-use heddle_llvm::{DeclaredFunction, OpenClOptions, Verdict, declared_functions, is_imported_builtin};
+use heddle_llvm::{DeclaredFunction, ImportSupport, OpenClOptions, declared_functions, is_imported_builtin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -13,7 +13,7 @@ const STANDARDS: [&str; 3] = ["-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0"]
 #[derive(Clone, Debug)]
 pub struct BuiltinCoverage {
     /// Of each name the verdicts on its overloads, by mangled name.
-    pub builtins: BTreeMap<String, BTreeMap<String, Verdict>>,
+    pub builtins: BTreeMap<String, BTreeMap<String, ImportSupport>>,
 }
 
 /// Why a builtin that is not offered is not.
@@ -44,7 +44,7 @@ pub fn coverage() -> Result<BuiltinCoverage, String> {
         declared_functions(HEADER, &options, all)
     };
     let mut offered = BTreeSet::new();
-    let mut builtins: BTreeMap<String, BTreeMap<String, Verdict>> = BTreeMap::new();
+    let mut builtins: BTreeMap<String, BTreeMap<String, ImportSupport>> = BTreeMap::new();
     // Of images the header of version 3 declares some whether there are any or not.
     for standard in &STANDARDS[..2] {
         offered.extend(list(standard, false)?.into_iter().map(|builtin| builtin.mangled));
@@ -53,11 +53,11 @@ pub fn coverage() -> Result<BuiltinCoverage, String> {
     for standard in STANDARDS {
         for builtin in list(standard, true)? {
             let verdict = if known.contains(&*builtin.mangled) || is_imported_builtin(&builtin.mangled) {
-                Verdict::Done
+                ImportSupport::Done
             } else if !offered.contains(&builtin.mangled) || builtin.mangled.contains("ocl_image") {
-                Verdict::Refused(reason(&builtin).into())
+                ImportSupport::Refused(reason(&builtin).into())
             } else {
-                Verdict::Missing
+                ImportSupport::Missing
             };
             builtins.entry(builtin.name).or_default().insert(builtin.mangled, verdict);
         }
@@ -69,7 +69,7 @@ impl BuiltinCoverage {
     /// Overloads that are missing.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let all = self.builtins.values().flatten();
-        all.filter(|(_, verdict)| **verdict == Verdict::Missing).map(|(mangled, _)| &**mangled)
+        all.filter(|(_, verdict)| **verdict == ImportSupport::Missing).map(|(mangled, _)| &**mangled)
     }
 
     /// How many overloads are done, refused and missing.
@@ -77,9 +77,9 @@ impl BuiltinCoverage {
         let mut counts = [0; 3];
         for verdict in self.builtins.values().flat_map(BTreeMap::values) {
             counts[match verdict {
-                Verdict::Done => 0,
-                Verdict::Refused(_) => 1,
-                Verdict::Missing => 2,
+                ImportSupport::Done => 0,
+                ImportSupport::Refused(_) => 1,
+                ImportSupport::Missing => 2,
             }] += 1;
         }
         counts
@@ -89,14 +89,15 @@ impl BuiltinCoverage {
 impl fmt::Display for BuiltinCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, overloads) in &self.builtins {
-            let count = |wanted: fn(&Verdict) -> bool| overloads.values().filter(|it| wanted(it)).count();
-            let done = count(|verdict| *verdict == Verdict::Done);
-            let missing = count(|verdict| *verdict == Verdict::Missing);
+            let count =
+                |wanted: fn(&ImportSupport) -> bool| overloads.values().filter(|it| wanted(it)).count();
+            let done = count(|verdict| *verdict == ImportSupport::Done);
+            let missing = count(|verdict| *verdict == ImportSupport::Missing);
             let mut words = Vec::new();
             words.extend((done > 0).then(|| format!("{done} done")));
             let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
             for verdict in overloads.values() {
-                if let Verdict::Refused(reason) = verdict {
+                if let ImportSupport::Refused(reason) = verdict {
                     *reasons.entry(reason).or_default() += 1;
                 }
             }

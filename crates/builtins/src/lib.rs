@@ -20,7 +20,7 @@ pub const LIBRARIES: &[OpenClLibrary] = &include!(concat!(env!("OUT_DIR"), "/lib
 
 /// A program in OpenCL C.
 #[derive(Debug)]
-pub struct Program {
+pub struct OpenClModule {
     /// Its functions and what they call, at stage Source.
     pub module: Module,
     /// What of it is not taken.
@@ -33,7 +33,7 @@ pub struct Program {
 
 /// Compiles a program with the options of `clBuildProgram`, a word each; `name` is its name in messages. Err is the build
 /// log.
-pub fn compile(source: &str, name: &str, options: &[String]) -> Result<Program, String> {
+pub fn compile(source: &str, name: &str, options: &[String]) -> Result<OpenClModule, String> {
     let options = OpenClOptions {
         words: options.to_vec(),
         libraries: LIBRARIES,
@@ -44,5 +44,5 @@ pub fn compile(source: &str, name: &str, options: &[String]) -> Result<Program, 
     let imported = heddle_llvm::import(&llvm);
     let mut module = imported.module;
     heddle_math::provide_own(&mut module).map_err(|broken| format!("error: {broken}\n"))?;
-    Ok(Program { module, refused: imported.refused, warnings, llvm })
+    Ok(OpenClModule { module, refused: imported.refused, warnings, llvm })
 }

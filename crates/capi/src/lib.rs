@@ -12,7 +12,7 @@ use heddle::session::diagnostics_json;
 use heddle::{Artifact, Brush, Failure, Options, Request, Session, Source};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Code, Diagnostic};
-use heddle_llvm::{Cpu, Jit, Output};
+use heddle_llvm::{CodeFormat, Cpu, Jit};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -336,10 +336,10 @@ pub unsafe extern "C" fn heddle_bytes(code: *mut HeddleCode, output: u32, size: 
     let written = guarded(None, || {
         let artifact = code.artifact.as_ref()?;
         let bytes = match output {
-            0 => artifact.code(Output::Text),
-            1 => artifact.code(Output::Bitcode),
-            2 => artifact.code(Output::Assembly),
-            3 => artifact.code(Output::Object),
+            0 => artifact.code(CodeFormat::Text),
+            1 => artifact.code(CodeFormat::Bitcode),
+            2 => artifact.code(CodeFormat::Assembly),
+            3 => artifact.code(CodeFormat::Object),
             4 => Ok(artifact.module.to_string().into_bytes()),
             _ => Err(Diagnostic::error(Code::PassOption, format!("{output} is no output"))),
         };

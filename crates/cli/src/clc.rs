@@ -6,7 +6,7 @@ use clap::Args;
 use heddle::context::Context;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
-use heddle::llvm::{Cpu, Output};
+use heddle::llvm::{CodeFormat, Cpu};
 use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
@@ -236,8 +236,8 @@ impl Clc {
         drop(context);
         say!("{text}");
         let printed = match self.dump {
-            Some(Dump::Llvm) => Some(Output::Text),
-            Some(Dump::Assembly) => Some(Output::Assembly),
+            Some(Dump::Llvm) => Some(CodeFormat::Text),
+            Some(Dump::Assembly) => Some(CodeFormat::Assembly),
             _ => None,
         };
         if let Some(output) = printed {
@@ -246,10 +246,10 @@ impl Clc {
         let Some(path) = &self.output else { return Ok(Ok(())) };
         let bytes = match path.extension().and_then(|extension| extension.to_str()) {
             Some("hed") => code.module.to_string().into_bytes(),
-            Some("ll") => code.write(&self.target, Output::Text)?,
-            Some("bc") => code.write(&self.target, Output::Bitcode)?,
-            Some("s") => code.write(&self.target, Output::Assembly)?,
-            Some("o") => code.write(&self.target, Output::Object)?,
+            Some("ll") => code.write(&self.target, CodeFormat::Text)?,
+            Some("bc") => code.write(&self.target, CodeFormat::Bitcode)?,
+            Some("s") => code.write(&self.target, CodeFormat::Assembly)?,
+            Some("o") => code.write(&self.target, CodeFormat::Object)?,
             _ => {
                 let text = format!("{}: the form of code is said by the name", path.display());
                 let told = Diagnostic::error(Code::Output, text);

@@ -8,7 +8,7 @@ use heddle::ir::verify::Stage;
 use heddle::ir::{Module, Value, parse_module};
 use heddle::{Brush, Request, Session};
 use heddle_interp::{PassiveSemantics, RunOptions};
-use heddle_llvm::Output;
+use heddle_llvm::CodeFormat;
 use heddle_runs::line::RunLine;
 use heddle_runs::trace_table::trace_table;
 use std::path::Path;
@@ -168,13 +168,13 @@ fn show_c_function() -> Result<(), String> {
         report.instructions[1],
         report.instructions[0]
     );
-    let assembly = artifact.code(Output::Assembly)?;
+    let assembly = artifact.code(CodeFormat::Assembly)?;
     let assembly = String::from_utf8_lossy(&assembly).into_owned();
     let is_code = |line: &&str| {
         line.starts_with("\t") && !line.trim_start().starts_with('.') || line.starts_with(".LBB")
     };
     assembly.lines().filter(is_code).for_each(|line| say_line!("    {}", line.replace('\t', "  ")));
-    let object = artifact.code(Output::Object)?;
+    let object = artifact.code(CodeFormat::Object)?;
     let folder = std::env::temp_dir().join(format!("heddle-demo-{}", std::process::id()));
     let ratio = ratio(&folder, &artifact.wide, lanes, &object);
     let _ = std::fs::remove_dir_all(&folder);

@@ -6,7 +6,7 @@ use clap::Args;
 use heddle::ir::diagnostic::Place;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic};
-use heddle::llvm::{Cpu, Output};
+use heddle::llvm::{CodeFormat, Cpu};
 use heddle::math::Accuracy;
 use heddle::options::{ParamShape, parse_accuracy};
 use heddle::{Brush, Brushes, Options, Request, Session};
@@ -114,11 +114,11 @@ impl Vectorize {
     }
 }
 
-fn output_of(extension: &str) -> Output {
+fn output_of(extension: &str) -> CodeFormat {
     match extension {
-        "ll" => Output::Text,
-        "bc" => Output::Bitcode,
-        "o" => Output::Object,
-        _ => Output::Assembly,
+        "ll" => CodeFormat::Text,
+        "bc" => CodeFormat::Bitcode,
+        "o" => CodeFormat::Object,
+        _ => CodeFormat::Assembly,
     }
 }

@@ -26,9 +26,9 @@ use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, parse_bytes};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitOptions, Imported, Jit, Language, LlvmModule, ObjectCache, Output, cleaned, cut_out,
-    emit, generate, import, keep_private_but, language_of, link, optimize, param_parts, read_ir,
-    share_globals, simplify, vector_form_names,
+    CodeFormat, CodegenLevel, Cpu, EmitOptions, ImportedModule, Jit, Language, LlvmModule, ObjectCache,
+    cleaned, cut_out, emit, generate, import, keep_private_but, language_of, link, optimize, param_parts,
+    read_ir, share_globals, simplify, vector_form_names,
 };
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
@@ -252,7 +252,7 @@ impl Session {
     /// Reads LLVM IR, text or bitcode, which need not have been optimized; `file` is its name in messages.
     pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<Source, Failure> {
         let llvm = read_ir(file, bytes)?;
-        let Imported { module, refused } = import(&cleaned(&llvm)?);
+        let ImportedModule { module, refused } = import(&cleaned(&llvm)?);
         imported(module, refused, llvm, file)
     }
 
@@ -300,7 +300,7 @@ impl Session {
     /// Takes a module of LLVM; `file` is its name in messages. What is not taken is told in the source; it is an error only
     /// if nothing is left.
     pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<Source, Failure> {
-        let Imported { module, refused } = import(&llvm);
+        let ImportedModule { module, refused } = import(&llvm);
         imported(module, refused, llvm, file)
     }
 
@@ -440,10 +440,15 @@ impl Session {
 
     /// Machine code of a module whose functions one thread runs, callable in this process; kept, and found again, in the
     /// session's cache.
-    pub fn jit(&self, module: &Module, emission: EmitOptions, level: CodeLevel) -> Result<Jit, Diagnostic> {
+    pub fn jit(
+        &self,
+        module: &Module,
+        emission: EmitOptions,
+        level: CodegenLevel,
+    ) -> Result<Jit, Diagnostic> {
         let code = emit(module, emission).map_err(|told| told.in_module(module))?;
         // With the least effort that is done when machine code is made.
-        if level != CodeLevel::Least {
+        if level != CodegenLevel::Minimal {
             simplify(&code);
         }
         match &self.cache {
@@ -687,7 +692,7 @@ impl Artifact {
     }
 
     /// The code by itself, the wide form seen by its name.
-    pub fn code(&self, output: Output) -> Result<Vec<u8>, Diagnostic> {
+    pub fn code(&self, output: CodeFormat) -> Result<Vec<u8>, Diagnostic> {
         let code = self.llvm(&self.wide)?;
         generate(&code, &self.cpu, output)
     }
@@ -728,8 +733,8 @@ impl Artifact {
 
     /// The code as text, bitcode, assembly or object. As LLVM IR it stands beside all that its source has; as assembly or
     /// object by itself, to be linked with that. Without a form of the vector ABI it has Heddle's name, which is told.
-    pub fn write(&mut self, output: Output) -> Result<(Vec<u8>, Option<Diagnostic>), Diagnostic> {
-        let is_ir = matches!(output, Output::Text | Output::Bitcode);
+    pub fn write(&mut self, output: CodeFormat) -> Result<(Vec<u8>, Option<Diagnostic>), Diagnostic> {
+        let is_ir = matches!(output, CodeFormat::Text | CodeFormat::Bitcode);
         let (name, told) = match self.add_abi_form() {
             Ok(name) => (name, None),
             Err(told) if is_ir || !self.cpu.is_x86() => {
@@ -765,7 +770,7 @@ impl Artifact {
         let code = self.optimized(&self.wide, code)?;
         self.times.push(PassTime { name: "LLVM's passes", time: begin.elapsed() });
         let begin = Instant::now();
-        let jit = Jit::new(code, CodeLevel::Default, &[])?;
+        let jit = Jit::new(code, CodegenLevel::Default, &[])?;
         // It generates code when that is asked for.
         jit.address(&self.wide)?;
         self.times.push(PassTime { name: "code generation", time: begin.elapsed() });

@@ -2,7 +2,7 @@
 
 use crate::buffer::Buffer;
 use heddle_ir::Space;
-use heddle_llvm::{KernelParam, Passed};
+use heddle_llvm::{KernelParam, ParamPassing};
 use heddle_runtime as runtime;
 use std::marker::PhantomData;
 
@@ -129,14 +129,14 @@ impl<'a> KernelArgument<'a> {
         {
             return Err(format!("it is a `{}`, and gets a `{found}`", parameter.type_name));
         }
-        match (&self.given, &parameter.passed) {
-            (Given::Local(bytes), Passed::Pointer(Space::Local)) => {
+        match (&self.given, &parameter.passing) {
+            (Given::Local(bytes), ParamPassing::Pointer(Space::Local)) => {
                 Ok(runtime::LaunchArgument::Local(*bytes))
             }
-            (_, Passed::Pointer(Space::Local)) => {
+            (_, ParamPassing::Pointer(Space::Local)) => {
                 Err("it is a pointer to local memory: give it `heddle::local::<T>(count)`".into())
             }
-            (Given::Memory { address, align, is_writable }, Passed::Pointer(space)) => {
+            (Given::Memory { address, align, is_writable }, ParamPassing::Pointer(space)) => {
                 let is_read = *space == Space::Constant || parameter.qualifiers.contains("const");
                 if !is_read && !is_writable {
                     return Err("it may be written: give it a `&mut` slice, or declare it `const`".into());
@@ -148,16 +148,16 @@ impl<'a> KernelArgument<'a> {
                 }
                 Ok(runtime::LaunchArgument::Pointer(*address))
             }
-            (Given::Value(found), Passed::Value { bytes, .. } | Passed::Copy { bytes, .. })
+            (Given::Value(found), ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. })
                 if found.len() == *bytes =>
             {
                 Ok(runtime::LaunchArgument::Bytes(found))
             }
-            (Given::Value(found), Passed::Value { bytes, .. } | Passed::Copy { bytes, .. }) => {
+            (Given::Value(found), ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. }) => {
                 Err(format!("it has {bytes} bytes, and gets {}", found.len()))
             }
-            (_, Passed::Pointer(_)) => Err("it is a pointer to memory: give it a slice".into()),
-            (_, Passed::Opaque) => Err(format!("Heddle has no `{}`", parameter.type_name)),
+            (_, ParamPassing::Pointer(_)) => Err("it is a pointer to memory: give it a slice".into()),
+            (_, ParamPassing::Opaque) => Err(format!("Heddle has no `{}`", parameter.type_name)),
             _ => Err("it is a value, and gets memory".into()),
         }
     }

@@ -1,21 +1,21 @@
 //! Compiled code run in a process of its own: it can neither hang nor harm this one. What it reads and writes lies in
 //! memory that both processes share.
 
-use crate::jit::Entry;
+use crate::jit::JitEntry;
 use std::io;
 use std::time::Duration;
 use thiserror::Error;
 
 /// Memory that a child process shares, zeros at first, aligned as a page is.
 #[derive(Debug)]
-pub struct SharedMemory {
+pub struct SharedMapping {
     base: *mut u8,
     len: usize,
 }
 
 /// Why compiled code did not come to its end.
 #[derive(Debug, Error)]
-pub enum Ended {
+pub enum ChildFailure {
     /// It ran for too long.
     #[error("native code ran for longer than {} s, and was ended; `--timeout` gives it more", .0.as_secs_f64())]
     Late(Duration),
@@ -46,9 +46,9 @@ fn signal_text(signal: i32) -> &'static str {
     }
 }
 
-impl SharedMemory {
+impl SharedMapping {
     /// So many bytes.
-    pub fn new(len: usize) -> io::Result<SharedMemory> {
+    pub fn new(len: usize) -> io::Result<SharedMapping> {
         let len = len.max(1);
         // SAFETY: new memory, at no address that is asked for.
         let base = unsafe {
@@ -58,7 +58,7 @@ impl SharedMemory {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(SharedMemory { base: base.cast(), len })
+        Ok(SharedMapping { base: base.cast(), len })
     }
 
     /// The address of the first byte, in both processes.
@@ -79,22 +79,22 @@ impl SharedMemory {
     }
 }
 
-impl Drop for SharedMemory {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: mapped by `new`, and borrowed by nothing any more.
         unsafe { libc::munmap(self.base.cast(), self.len) };
     }
 }
 
-impl Entry<'_> {
+impl JitEntry<'_> {
     /// Calls the function in a child process, with its arguments and results at these places of the memory. Whatever it
     /// does, only the memory changes here.
     pub fn call_apart(
         &self,
-        memory: &mut SharedMemory,
+        memory: &mut SharedMapping,
         [arguments, results]: [usize; 2],
         limit: Option<Duration>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), ChildFailure> {
         assert!(arguments <= memory.len && results <= memory.len, "places lie in the memory");
         let (entry, base) = (self.function(), memory.base);
         // SAFETY: the child is a copy of this thread alone. It calls nothing that needs other threads, only the system
@@ -119,10 +119,10 @@ impl Entry<'_> {
             }
         }
         match (libc::WIFSIGNALED(status), libc::WTERMSIG(status), libc::WEXITSTATUS(status), limit) {
-            (true, libc::SIGALRM, _, Some(limit)) => Err(Ended::Late(limit)),
-            (true, signal, ..) => Err(Ended::Signal { signal }),
+            (true, libc::SIGALRM, _, Some(limit)) => Err(ChildFailure::Late(limit)),
+            (true, signal, ..) => Err(ChildFailure::Signal { signal }),
             (false, _, 0, _) => Ok(()),
-            (false, _, code, _) => Err(Ended::Exit(code)),
+            (false, _, code, _) => Err(ChildFailure::Exit(code)),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What of LLVM is taken: every opcode and every intrinsic, done, refused or missing.
 
 use crate::import::instruction_table;
-use crate::import::intrinsic::{How, how};
+use crate::import::intrinsic::{IntrinsicLowering, how};
 use crate::view::intrinsic_names;
 use std::fmt;
 
 /// What becomes of a part of LLVM.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum ImportSupport {
     /// It is taken.
     Done,
     /// It is refused, for this reason.
@@ -18,51 +18,52 @@ pub enum Verdict {
 
 /// The verdicts on every opcode and intrinsic.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Coverage {
+pub struct LlvmCoverage {
     /// Opcodes, in LLVM's order.
-    pub instructions: Vec<(String, Verdict)>,
+    pub instructions: Vec<(String, ImportSupport)>,
     /// Intrinsics, in LLVM's order.
-    pub intrinsics: Vec<(String, Verdict)>,
+    pub intrinsics: Vec<(String, ImportSupport)>,
 }
 
 /// Asks LLVM for all that there is, and the importer what becomes of it.
-pub fn coverage() -> Coverage {
+pub fn coverage() -> LlvmCoverage {
     let intrinsics = intrinsic_names().into_iter().map(|name| {
         let verdict = match how(&name) {
-            None => Verdict::Missing,
-            Some(How::Refused(reason)) => Verdict::Refused(reason.into()),
-            Some(_) => Verdict::Done,
+            None => ImportSupport::Missing,
+            Some(IntrinsicLowering::Refused(reason)) => ImportSupport::Refused(reason.into()),
+            Some(_) => ImportSupport::Done,
         };
         (name, verdict)
     });
-    Coverage { instructions: instruction_table(), intrinsics: intrinsics.collect() }
+    LlvmCoverage { instructions: instruction_table(), intrinsics: intrinsics.collect() }
 }
 
-impl Coverage {
+impl LlvmCoverage {
     /// What is missing.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let all = self.instructions.iter().chain(&self.intrinsics);
-        all.filter(|(_, verdict)| *verdict == Verdict::Missing).map(|(name, _)| &**name)
+        all.filter(|(_, verdict)| *verdict == ImportSupport::Missing).map(|(name, _)| &**name)
     }
 }
 
-impl fmt::Display for Coverage {
+impl fmt::Display for LlvmCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |list: &[(String, Verdict)]| {
-            let of =
-                |wanted: fn(&Verdict) -> bool| list.iter().filter(|(_, verdict)| wanted(verdict)).count();
+        let count = |list: &[(String, ImportSupport)]| {
+            let of = |wanted: fn(&ImportSupport) -> bool| {
+                list.iter().filter(|(_, verdict)| wanted(verdict)).count()
+            };
             (
-                of(|verdict| *verdict == Verdict::Done),
-                of(|verdict| matches!(verdict, Verdict::Refused(_))),
-                of(|verdict| *verdict == Verdict::Missing),
+                of(|verdict| *verdict == ImportSupport::Done),
+                of(|verdict| matches!(verdict, ImportSupport::Refused(_))),
+                of(|verdict| *verdict == ImportSupport::Missing),
             )
         };
         for (what, list) in [("instructions", &self.instructions), ("intrinsics", &self.intrinsics)] {
             for (name, verdict) in list {
                 match verdict {
-                    Verdict::Done => writeln!(f, "{name}: done")?,
-                    Verdict::Refused(reason) => writeln!(f, "{name}: refused, {reason}")?,
-                    Verdict::Missing => writeln!(f, "{name}: missing")?,
+                    ImportSupport::Done => writeln!(f, "{name}: done")?,
+                    ImportSupport::Refused(reason) => writeln!(f, "{name}: refused, {reason}")?,
+                    ImportSupport::Missing => writeln!(f, "{name}: missing")?,
                 }
             }
             let (done, refused, missing) = count(list);

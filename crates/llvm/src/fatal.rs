@@ -13,11 +13,11 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread;
 
-type Tell = Box<dyn FnOnce(String)>;
+type FatalErrorHandler = Box<dyn FnOnce(String)>;
 
 thread_local! {
     /// Whom an error of this thread is told.
-    static TELL: RefCell<Option<Tell>> = const { RefCell::new(None) };
+    static TELL: RefCell<Option<FatalErrorHandler>> = const { RefCell::new(None) };
 }
 
 extern "C" fn give_up(reason: *const c_char) {
@@ -52,7 +52,7 @@ pub fn withstanding<T: Send + 'static>(
     let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let own = Arc::clone(&work);
     let body = move || {
-        let tell: Tell = Box::new(move |reason| {
+        let tell: FatalErrorHandler = Box::new(move |reason| {
             // Nothing waits where this fails.
             let _ = failure.send(Err(not_compiled(reason)));
         });

@@ -1,8 +1,8 @@
 //! Machine code for a machine: modules made better by LLVM's own passes, and written as text, bitcode, assembly, objects.
 
 use crate::cpu::Cpu;
-use crate::jit::{CodeLevel, Machine, machine, no_machine, not_compiled};
-use crate::masks::{MaskForm, form_masks};
+use crate::jit::{CodegenLevel, TargetMachine, machine, no_machine, not_compiled};
+use crate::masks::{MaskRepresentation, rewrite_masks};
 use crate::prefetch::announce_masked;
 use crate::roots::estimate_roots;
 use crate::saturation::saturate_vectors;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 /// What a module is written as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Output {
+pub enum CodeFormat {
     /// LLVM IR as text.
     Text,
     /// LLVM IR as bitcode.
@@ -31,7 +31,7 @@ pub enum Output {
 }
 
 /// Says in a module what machine it is for.
-pub(crate) fn aim(module: &LlvmModule, machine: &Machine) {
+pub(crate) fn aim(module: &LlvmModule, machine: &TargetMachine) {
     // SAFETY: module and machine are live; the texts are LLVM's, taken over and freed.
     unsafe {
         let triple = LLVMGetTargetMachineTriple(machine.raw());
@@ -46,7 +46,7 @@ pub(crate) fn aim(module: &LlvmModule, machine: &Machine) {
 /// LLVM's passes for a machine, ready to run on modules.
 #[derive(Debug)]
 pub struct LlvmPasses {
-    machine: Rc<Machine>,
+    machine: Rc<TargetMachine>,
     names: &'static CStr,
     /// Whether loops and straight-line code become vectors.
     vectorizes: bool,
@@ -54,7 +54,7 @@ pub struct LlvmPasses {
 
 impl LlvmPasses {
     fn new(cpu: &Cpu, names: &'static CStr, vectorizes: bool) -> Result<LlvmPasses, Diagnostic> {
-        let machine = machine(cpu, CodeLevel::Default).map_err(no_machine)?;
+        let machine = machine(cpu, CodegenLevel::Default).map_err(no_machine)?;
         Ok(LlvmPasses { machine, names, vectorizes })
     }
 
@@ -120,43 +120,47 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
 /// machine has them, masks come out in the machine's form, and what is accessed under them is announced to machines that do not
 /// foresee it.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
-    optimize_with_masks(module, cpu, MaskForm::of(cpu))
+    optimize_with_masks(module, cpu, MaskRepresentation::of(cpu))
 }
 
 /// The same, with masks in this form.
-pub fn optimize_with_masks(module: &LlvmModule, cpu: &Cpu, form: MaskForm) -> Result<(), Diagnostic> {
+pub fn optimize_with_masks(
+    module: &LlvmModule,
+    cpu: &Cpu,
+    form: MaskRepresentation,
+) -> Result<(), Diagnostic> {
     tell_cpu(module, cpu);
     estimate_roots(module, cpu);
     saturate_vectors(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
-    form_masks(module, form);
+    rewrite_masks(module, form);
     announce_masked(module, cpu);
     Ok(())
 }
 
 /// Writes a module.
-pub fn generate(module: &LlvmModule, cpu: &Cpu, output: Output) -> Result<Vec<u8>, Diagnostic> {
-    generate_at(CodeLevel::Default, module, cpu, output)
+pub fn generate(module: &LlvmModule, cpu: &Cpu, output: CodeFormat) -> Result<Vec<u8>, Diagnostic> {
+    generate_at(CodegenLevel::Default, module, cpu, output)
 }
 
 /// Writes a module, with as much done to its machine code.
 pub fn generate_at(
-    level: CodeLevel,
+    level: CodegenLevel,
     module: &LlvmModule,
     cpu: &Cpu,
-    output: Output,
+    output: CodeFormat,
 ) -> Result<Vec<u8>, Diagnostic> {
     let file = match output {
-        Output::Text => return Ok(module.text().into_bytes()),
-        Output::Bitcode => return Ok(module.bitcode()),
-        Output::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
-        Output::Object => LLVMCodeGenFileType::LLVMObjectFile,
+        CodeFormat::Text => return Ok(module.text().into_bytes()),
+        CodeFormat::Bitcode => return Ok(module.bitcode()),
+        CodeFormat::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
+        CodeFormat::Object => LLVMCodeGenFileType::LLVMObjectFile,
     };
     // What comes here to be compiled with care has been through LLVM's passes; another one would undo the form of masks.
     match level {
-        CodeLevel::Least => make_ready(module, level),
-        CodeLevel::Default => {
+        CodegenLevel::Minimal => make_ready(module, level),
+        CodegenLevel::Default => {
             store_single_lanes(module);
             pass_single_lanes(module);
         }
@@ -169,8 +173,8 @@ pub fn generate_at(
 /// Compiles a module.
 pub(crate) fn emit_object(
     module: &LlvmModule,
-    machine: &Machine,
-    level: CodeLevel,
+    machine: &TargetMachine,
+    level: CodegenLevel,
 ) -> Result<Vec<u8>, Diagnostic> {
     make_ready(module, level);
     emit_file(module, machine, LLVMCodeGenFileType::LLVMObjectFile)
@@ -178,7 +182,7 @@ pub(crate) fn emit_object(
 
 fn emit_file(
     module: &LlvmModule,
-    machine: &Machine,
+    machine: &TargetMachine,
     file: LLVMCodeGenFileType,
 ) -> Result<Vec<u8>, Diagnostic> {
     // SAFETY: module and machine are live; message and buffer are LLVM's, taken over here.

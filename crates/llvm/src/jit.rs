@@ -19,9 +19,9 @@ use std::sync::Once;
 
 /// How much the code generator does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CodeLevel {
+pub enum CodegenLevel {
     /// As little as it may: quick to compile, and for what has not been through LLVM's passes.
-    Least,
+    Minimal,
     /// What it does by default.
     Default,
 }
@@ -46,12 +46,12 @@ pub struct Jit {
 /// A compiled function that reads its arguments from memory and writes its results there, each in a slot of
 /// [`slot_bytes`](crate::slot_bytes).
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'j> {
+pub struct JitEntry<'j> {
     address: u64,
     jit: std::marker::PhantomData<&'j Jit>,
 }
 
-impl Entry<'_> {
+impl JitEntry<'_> {
     /// The function, which must not outlive the JIT.
     pub(crate) fn function(&self) -> extern "C" fn(*const u8, *mut u8) {
         // SAFETY: the address is that of an entry, compiled with this type.
@@ -125,15 +125,15 @@ const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
 
 /// A machine of LLVM.
 #[derive(Debug)]
-pub(crate) struct Machine(LLVMTargetMachineRef);
+pub(crate) struct TargetMachine(LLVMTargetMachineRef);
 
-impl Machine {
+impl TargetMachine {
     pub(crate) fn raw(&self) -> LLVMTargetMachineRef {
         self.0
     }
 }
 
-impl Drop for Machine {
+impl Drop for TargetMachine {
     fn drop(&mut self) {
         // SAFETY: ours alone.
         unsafe { LLVMDisposeTargetMachine(self.0) }
@@ -145,12 +145,12 @@ const MOST_KEPT: usize = 4;
 
 thread_local! {
     /// The machines that this thread asked for, the last one at the end.
-    static KEPT: RefCell<Vec<(Cpu, CodeLevel, Rc<Machine>)>> = const { RefCell::new(Vec::new()) };
+    static KEPT: RefCell<Vec<(Cpu, CodegenLevel, Rc<TargetMachine>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The machine of LLVM that generates code for a CPU. It stays with the thread: reading the features of a CPU, once for the
 /// machine and once for what functions say, takes as long as a few of LLVM's passes.
-pub(crate) fn machine(cpu: &Cpu, level: CodeLevel) -> Result<Rc<Machine>, String> {
+pub(crate) fn machine(cpu: &Cpu, level: CodegenLevel) -> Result<Rc<TargetMachine>, String> {
     KEPT.with_borrow_mut(|kept| {
         let found = kept.iter().position(|(other, its_level, _)| (other, *its_level) == (cpu, level));
         let entry = match found {
@@ -166,7 +166,7 @@ pub(crate) fn machine(cpu: &Cpu, level: CodeLevel) -> Result<Rc<Machine>, String
     })
 }
 
-fn new_machine(cpu: &Cpu, level: CodeLevel) -> Result<Machine, String> {
+fn new_machine(cpu: &Cpu, level: CodegenLevel) -> Result<TargetMachine, String> {
     initialize();
     let without = if cpu.features.contains("+avx512bf16") { WITHOUT } else { "" };
     let features = c_text(&format!("{}{without}", cpu.features));
@@ -176,8 +176,8 @@ fn new_machine(cpu: &Cpu, level: CodeLevel) -> Result<Machine, String> {
         None => c_text(&unsafe { crate::view::take_message(LLVMGetDefaultTargetTriple()) }),
     };
     let level = match level {
-        CodeLevel::Least => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
-        CodeLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+        CodegenLevel::Minimal => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
+        CodegenLevel::Default => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
     };
     // SAFETY: texts are taken over and freed, the target is LLVM's own.
     unsafe {
@@ -197,12 +197,12 @@ fn new_machine(cpu: &Cpu, level: CodeLevel) -> Result<Machine, String> {
                 LLVMCodeModel::LLVMCodeModelDefault,
             )
         };
-        if machine.is_null() { Err(message) } else { Ok(Machine(machine)) }
+        if machine.is_null() { Err(message) } else { Ok(TargetMachine(machine)) }
     }
 }
 
 /// Compiles a module to an object for [`Jit::of_object`], in this process or another on the same machine.
-pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, Diagnostic> {
+pub fn object_here(module: &LlvmModule, level: CodegenLevel) -> Result<Vec<u8>, Diagnostic> {
     let machine = machine(&Cpu::host(), level).map_err(no_machine)?;
     aim(module, &machine);
     emit_object(module, &machine, level)
@@ -211,7 +211,11 @@ pub fn object_here(module: &LlvmModule, level: CodeLevel) -> Result<Vec<u8>, Dia
 impl Jit {
     /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
     /// process.
-    pub fn new(module: LlvmModule, level: CodeLevel, symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
+    pub fn new(
+        module: LlvmModule,
+        level: CodegenLevel,
+        symbols: &[(&str, usize)],
+    ) -> Result<Jit, Diagnostic> {
         Jit::of_object(&object_here(&module, level)?, symbols)
     }
 
@@ -227,7 +231,7 @@ impl Jit {
     /// the cache has it. If not, it gets it.
     pub fn cached(
         module: LlvmModule,
-        level: CodeLevel,
+        level: CodegenLevel,
         symbols: &[(&str, usize)],
         cache: &ObjectCache,
     ) -> Result<Jit, Diagnostic> {
@@ -265,7 +269,7 @@ impl Jit {
         // It only links, so any machine of the kind does, and one without features is made at once.
         let plain = Cpu { name: String::new(), features: String::new(), triple: None };
         let machine =
-            std::mem::ManuallyDrop::new(new_machine(&plain, CodeLevel::Default).map_err(no_machine)?);
+            std::mem::ManuallyDrop::new(new_machine(&plain, CodegenLevel::Default).map_err(no_machine)?);
         // SAFETY: the machine is taken over by the machine builder, and that by the JIT's builder, and that by the JIT.
         let raw = unsafe {
             let builder = LLVMOrcCreateLLJITBuilder();
@@ -356,9 +360,9 @@ impl Jit {
     }
 
     /// The function of this name, emitted with an entry.
-    pub fn entry(&self, name: &str) -> Result<Entry<'_>, Diagnostic> {
+    pub fn entry(&self, name: &str) -> Result<JitEntry<'_>, Diagnostic> {
         let address = self.address(&entry_name(name))?;
-        Ok(Entry { address, jit: std::marker::PhantomData })
+        Ok(JitEntry { address, jit: std::marker::PhantomData })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What clang says of kernels beside their code: the parameters as the source has them.
 
-use crate::import::{Leaf, Types};
+use crate::import::{Leaf, TypeTable};
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::{Scalar, Space};
 use llvm_sys::LLVMTypeKind;
@@ -16,7 +16,7 @@ pub struct ArgumentPiece {
 
 /// What is handed over for a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Passed {
+pub enum ParamPassing {
     /// A pointer into this space.
     Pointer(Space),
     /// A value.
@@ -41,7 +41,7 @@ pub enum Passed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelParam {
     /// What is handed over.
-    pub passed: Passed,
+    pub passing: ParamPassing,
     /// Its name, if clang was asked to keep it.
     pub name: Option<String>,
     /// Its type as the source writes it.
@@ -100,7 +100,7 @@ fn hinted_type(func: Val<'_>, kind: u32) -> Option<String> {
 /// The kernels of a module, in its order, without those that cannot be imported.
 pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
     const SPIR_KERNEL: u32 = 76;
-    let types = Types::new(module);
+    let types = TypeTable::new(module);
     let kind = |name: &str| module.metadata_kind(name);
     let mut found = Vec::new();
     for func in module.functions().filter(|func| !func.is_declaration() && func.call_conv() == SPIR_KERNEL) {
@@ -115,25 +115,25 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
         let mut params = Vec::new();
         for (index, param) in func.params().into_iter().enumerate() {
             let byval = func.type_attribute(index as u32 + 1, attribute_kind("byval"));
-            let passed = match (byval, types.leaves(param.ty())) {
+            let passing = match (byval, types.leaves(param.ty())) {
                 (Some(ty), _) => {
                     let align = func.attribute(index as u32 + 1, attribute_kind("align"));
                     let align = align.unwrap_or_else(|| types.layout.align(ty).into()) as usize;
-                    Passed::Copy { bytes: types.layout.size(ty) as usize, align }
+                    ParamPassing::Copy { bytes: types.layout.size(ty) as usize, align }
                 }
-                (None, Err(_)) => Passed::Opaque,
+                (None, Err(_)) => ParamPassing::Opaque,
                 (None, Ok(leaves)) => match &leaves[..] {
-                    [Leaf { scalar: Scalar::Ptr(space), .. }] => Passed::Pointer(*space),
+                    [Leaf { scalar: Scalar::Ptr(space), .. }] => ParamPassing::Pointer(*space),
                     leaves => {
                         let piece =
                             |leaf: &Leaf| ArgumentPiece { scalar: leaf.scalar, offset: leaf.offset as usize };
                         let pieces = leaves.iter().map(piece).collect();
-                        Passed::Value { bytes: types.layout.size(param.ty()) as usize, pieces }
+                        ParamPassing::Value { bytes: types.layout.size(param.ty()) as usize, pieces }
                     }
                 },
             };
             params.push(KernelParam {
-                passed,
+                passing,
                 name: names.get(index).cloned(),
                 type_name: text(&type_names, index),
                 qualifiers: text(&qualifiers, index),

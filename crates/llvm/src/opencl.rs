@@ -56,20 +56,20 @@ const BASE_HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c-base.
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Text {
+struct ShimStr {
     start: *const u8,
     size: usize,
 }
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct File {
-    path: Text,
-    contents: Text,
+struct ShimFile {
+    path: ShimStr,
+    contents: ShimStr,
 }
 
-fn text(of: &[u8]) -> Text {
-    Text { start: of.as_ptr(), size: of.len() }
+fn text(of: &[u8]) -> ShimStr {
+    ShimStr { start: of.as_ptr(), size: of.len() }
 }
 
 // SAFETY: as the shim defines them.
@@ -77,7 +77,7 @@ unsafe extern "C" {
     fn heddle_clang_compile(
         arguments: *const *const c_char,
         argument_count: usize,
-        files: *const File,
+        files: *const ShimFile,
         file_count: usize,
         context: *mut LLVMContextRef,
         module: *mut LLVMModuleRef,
@@ -86,7 +86,7 @@ unsafe extern "C" {
     fn heddle_clang_declared(
         arguments: *const *const c_char,
         argument_count: usize,
-        files: *const File,
+        files: *const ShimFile,
         file_count: usize,
         text: *mut *mut c_char,
     ) -> bool;
@@ -186,7 +186,8 @@ pub fn compile_opencl_with(
 }
 
 fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(LlvmModule, String), String> {
-    let call = ClangCall::new(source, name, options, FEATURES, &["-emit-llvm-only", "-disable-llvm-passes"])?;
+    let call =
+        ClangInvocation::new(source, name, options, FEATURES, &["-emit-llvm-only", "-disable-llvm-passes"])?;
     let (mut context, mut module, mut messages) =
         (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
     let (words, files) = (call.words(), call.files());
@@ -295,7 +296,7 @@ pub fn declared_functions(
     all_extensions: bool,
 ) -> Result<Vec<DeclaredFunction>, String> {
     let features = if all_extensions { "-cl-ext=+all" } else { FEATURES };
-    let call = ClangCall::new(source, "", options, features, &["-fsyntax-only"])?;
+    let call = ClangInvocation::new(source, "", options, features, &["-fsyntax-only"])?;
     let (words, files) = (call.words(), call.files());
     let mut text = std::ptr::null_mut();
     // SAFETY: all texts live during the call, arguments end in a zero byte, and there is a place to write to.
@@ -330,19 +331,19 @@ unsafe fn take_text(text: *mut c_char) -> String {
 }
 
 /// What clang is called with: arguments, and files in memory.
-struct ClangCall<'a> {
+struct ClangInvocation<'a> {
     words: Vec<CString>,
     files: Vec<(String, Cow<'a, [u8]>)>,
 }
 
-impl<'a> ClangCall<'a> {
+impl<'a> ClangInvocation<'a> {
     fn new(
         source: &str,
         name: &str,
         options: &'a OpenClOptions,
         features: &str,
         action: &[&str],
-    ) -> Result<ClangCall<'a>, String> {
+    ) -> Result<ClangInvocation<'a>, String> {
         let shown = if name.is_empty() { "<source>".into() } else { name.replace(['\n', '\r', '\0'], " ") };
         let main = format!("{FOLDER}/{}.cl", shown.replace('/', "_"));
         let fixed = ["-triple", "spir64-unknown-unknown", "-x", "cl", features, "-ffp-contract=on"];
@@ -382,15 +383,17 @@ impl<'a> ClangCall<'a> {
                 )
             })
         };
-        Ok(ClangCall { words: words.into_iter().map(c_text).collect::<Result<_, _>>()?, files })
+        Ok(ClangInvocation { words: words.into_iter().map(c_text).collect::<Result<_, _>>()?, files })
     }
 
     fn words(&self) -> Vec<*const c_char> {
         self.words.iter().map(|word| word.as_ptr()).collect()
     }
 
-    fn files(&self) -> Vec<File> {
+    fn files(&self) -> Vec<ShimFile> {
         let files = self.files.iter();
-        files.map(|(path, contents)| File { path: text(path.as_bytes()), contents: text(contents) }).collect()
+        files
+            .map(|(path, contents)| ShimFile { path: text(path.as_bytes()), contents: text(contents) })
+            .collect()
     }
 }

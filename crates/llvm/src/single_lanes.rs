@@ -6,7 +6,7 @@
 //! does when it selects instructions, so that goes before.
 
 use crate::generate::{run_pass, simplify};
-use crate::jit::CodeLevel;
+use crate::jit::CodegenLevel;
 use crate::single_lane_params::pass_single_lanes;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::LLVMTypeKind;
@@ -18,7 +18,7 @@ pub(crate) const MASKED_STORE: &str = "llvm.masked.store.";
 
 /// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes, those that
 /// functions pass to each other included. What is compiled with the least effort has been through none of LLVM's passes.
-pub(crate) fn make_ready(module: &LlvmModule, level: CodeLevel) {
+pub(crate) fn make_ready(module: &LlvmModule, level: CodegenLevel) {
     // SAFETY: each is a live call of a masked store.
     unsafe {
         let is_open = |&call: &LLVMValueRef| {
@@ -28,7 +28,7 @@ pub(crate) fn make_ready(module: &LlvmModule, level: CodeLevel) {
         if module.calls_of(MASKED_STORE).iter().any(is_open) {
             // One round is enough; whether another would find more is nothing to end the process for.
             run_pass(module, c"instcombine<no-verify-fixpoint>");
-        } else if level == CodeLevel::Least {
+        } else if level == CodegenLevel::Minimal {
             simplify(module);
         }
     }

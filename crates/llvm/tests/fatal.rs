@@ -1,7 +1,7 @@
 //! What LLVM cannot go on from does not end the process.
 #![forbid(unsafe_code)]
 
-use heddle_llvm::{CodeLevel, object_here, read_ir, withstanding};
+use heddle_llvm::{CodegenLevel, object_here, read_ir, withstanding};
 
 /// A call that no code for this machine can be selected for.
 const UNKNOWN: &str = "declare i32 @llvm.amdgcn.workitem.id.x()
@@ -14,7 +14,7 @@ define i32 @f() {
 fn compile(text: &'static str) -> Result<usize, String> {
     let work = move || {
         let module = read_ir("text.ll", text.as_bytes()).expect("it is read");
-        object_here(&module, CodeLevel::Default).expect("it compiles").len()
+        object_here(&module, CodegenLevel::Default).expect("it compiles").len()
     };
     withstanding(16 << 20, work).map_err(|told| told.to_string())
 }

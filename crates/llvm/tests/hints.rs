@@ -1,7 +1,7 @@
 //! Loads that are hinted to be read once have code, also where LLVM uses one lane of a vector only.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
 
 /// LLVM makes a load of one byte of the vector's, and had no instruction for it with the hint.
 const TEXT: &str = "
@@ -17,11 +17,11 @@ block0:
 
 #[test]
 fn one_lane_of_a_hinted_load_is_used() {
-    for level in [CodeLevel::Least, CodeLevel::Default] {
+    for level in [CodegenLevel::Minimal, CodegenLevel::Default] {
         let module = parse_module(TEXT).unwrap_or_else(|errors| panic!("{errors:?}"));
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}"));
-        if level == CodeLevel::Default {
+        if level == CodegenLevel::Default {
             optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
         }
         let jit = Jit::new(llvm, level, &[]).unwrap_or_else(|error| panic!("{error}"));

@@ -1,25 +1,25 @@
 //! Masks in the form of the machine: they compute what masks of bits compute.
 
-use heddle_llvm::{CodeLevel, Cpu, Jit, LlvmModule, MaskForm, form_masks, read_ir};
+use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, MaskRepresentation, read_ir, rewrite_masks};
 
 const LOOP: &str = include_str!("masks/loop.ll");
 const BLOCKS: &str = include_str!("masks/blocks.ll");
-const AVX2: MaskForm = MaskForm::Elements { register: 256 };
+const AVX2: MaskRepresentation = MaskRepresentation::Elements { register: 256 };
 /// Eight lanes of 32 bits fill one register, or two.
-const AVX512: MaskForm = MaskForm::Bits { register: 512 };
-const HALF: MaskForm = MaskForm::Bits { register: 128 };
-const SSE: MaskForm = MaskForm::Elements { register: 128 };
+const AVX512: MaskRepresentation = MaskRepresentation::Bits { register: 512 };
+const HALF: MaskRepresentation = MaskRepresentation::Bits { register: 128 };
+const SSE: MaskRepresentation = MaskRepresentation::Elements { register: 128 };
 
-fn formed(text: &str, form: MaskForm) -> LlvmModule {
+fn formed(text: &str, form: MaskRepresentation) -> LlvmModule {
     let module = read_ir("masks.ll", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    form_masks(&module, form);
+    rewrite_masks(&module, form);
     module.verify().unwrap_or_else(|reason| panic!("{reason}\n{}", module.text()));
     module
 }
 
 /// What the function leaves behind.
 fn run(module: LlvmModule, arguments: &[f32]) -> Vec<u8> {
-    let jit = Jit::new(module, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(module, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));
     // Whole vectors are read and written, each aligned as LLVM has them.
     let mut memory = vec![0u8; 512];
@@ -46,7 +46,7 @@ fn inputs() -> Vec<Vec<f32>> {
 fn all_forms_compute_the_same() {
     for text in [LOOP, BLOCKS] {
         for arguments in inputs() {
-            let expected = run(formed(text, MaskForm::Any), &arguments);
+            let expected = run(formed(text, MaskRepresentation::Any), &arguments);
             for form in [AVX2, SSE, AVX512, HALF] {
                 assert_eq!(
                     run(formed(text, form), &arguments),
@@ -83,7 +83,8 @@ fn a_mask_that_goes_round_a_loop_is_as_wide_as_what_it_guards() {
 
 #[test]
 fn registers_are_joined_before_their_lanes_are_looked_at() {
-    let joined = |form| count(&formed(LOOP, form), "i32> %") - count(&formed(LOOP, MaskForm::Any), "i32> %");
+    let joined =
+        |form| count(&formed(LOOP, form), "i32> %") - count(&formed(LOOP, MaskRepresentation::Any), "i32> %");
     // Eight lanes of 32 bits fill two registers of SSE: two halves, and one `or` of them.
     assert!(joined(SSE) > joined(AVX2));
     assert!(formed(LOOP, SSE).text().contains("bitcast <4 x i1>"));
@@ -101,17 +102,21 @@ fn masks_of_one_block_stay_what_they_are() {
     let text = "define <8 x float> @f(<8 x float> %a, <8 x float> %b) {\n  \
                 %less = fcmp olt <8 x float> %a, %b\n  \
                 %r = select <8 x i1> %less, <8 x float> %a, <8 x float> %b\n  ret <8 x float> %r\n}\n";
-    assert_eq!(formed(text, AVX2).text(), formed(text, MaskForm::Any).text());
+    assert_eq!(formed(text, AVX2).text(), formed(text, MaskRepresentation::Any).text());
 }
 
 #[test]
 fn who_has_registers_for_masks_keeps_bits_in_them() {
     let form = |name: &str, triple: Option<&str>| {
-        MaskForm::of(&Cpu { name: name.into(), features: String::new(), triple: triple.map(String::from) })
+        MaskRepresentation::of(&Cpu {
+            name: name.into(),
+            features: String::new(),
+            triple: triple.map(String::from),
+        })
     };
     assert_eq!(form("x86-64-v4", Some("x86_64-linux")), AVX512);
     assert_eq!(form("x86-64-v3", Some("x86_64-linux")), AVX2);
     assert_eq!(form("x86-64-v2", Some("x86_64-linux")), SSE);
     assert_eq!(form("cortex-a72", Some("aarch64-unknown-linux-gnu")), SSE);
-    assert_eq!(form("any", Some("riscv64-linux")), MaskForm::Any);
+    assert_eq!(form("any", Some("riscv64-linux")), MaskRepresentation::Any);
 }

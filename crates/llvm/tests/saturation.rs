@@ -1,7 +1,7 @@
 //! Vectors of floats become integers that saturate, by instructions of vectors.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
 
 /// Numbers at the ends of all integers, between them, and none at all.
 fn numbers() -> Vec<f64> {
@@ -26,7 +26,7 @@ fn converted(op: &str, float: &str, bits: usize, numbers: &[u8]) -> Vec<u8> {
     let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}"));
     optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
     assert!(!(Cpu::host().is_x86() && llvm.text().contains(".sat.")), "{}", llvm.text());
-    let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));
     let mut result = Vec::new();
     for numbers in numbers.chunks(16 * bytes) {

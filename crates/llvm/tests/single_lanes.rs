@@ -1,6 +1,6 @@
 //! Functions that take vectors of one lane have code, and compute what they are to.
 
-use heddle_llvm::{CodeLevel, Jit, read_ir};
+use heddle_llvm::{CodegenLevel, Jit, read_ir};
 
 /// LLVM has no code for `@choose` as it is written.
 const TEXT: &str = "
@@ -36,7 +36,7 @@ end:
 
 #[test]
 fn functions_take_vectors_of_one_lane() {
-    for level in [CodeLevel::Least, CodeLevel::Default] {
+    for level in [CodegenLevel::Minimal, CodegenLevel::Default] {
         let module = read_ir("single.ll", TEXT.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
         let jit = Jit::new(module, level, &[]).unwrap_or_else(|error| panic!("{error}"));
         let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));

@@ -4,7 +4,7 @@ use heddle_ir::Type;
 
 /// A function of the library.
 #[derive(Clone, Copy, Debug)]
-pub struct Own {
+pub struct MathFunction {
     /// Its name in C.
     pub name: &'static str,
     /// The type of its parameters and its result.
@@ -29,7 +29,7 @@ macro_rules! text {
 macro_rules! functions {
     ($($name:ident $ty:ident $params:literal $quickest:ident)*) => {
         /// All functions, in the order of their names.
-        pub const FUNCTIONS: &[Own] = &[$(Own {
+        pub const FUNCTIONS: &[MathFunction] = &[$(MathFunction {
             name: stringify!($name),
             ty: Type::$ty,
             params: $params,

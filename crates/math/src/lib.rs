@@ -7,7 +7,7 @@
 
 mod functions;
 
-pub use functions::{FUNCTIONS, Own};
+pub use functions::{FUNCTIONS, MathFunction};
 
 use heddle_ir::module::{Declaration, Effects, Signature};
 use heddle_ir::text::parse_module;
@@ -58,7 +58,7 @@ const FAST: &str = "fast.";
 /// The text of a function is broken, which is a mistake in Heddle.
 #[derive(Debug, Error)]
 #[error("the text of the mathematical function `{name}` is broken, which is a mistake in Heddle: {reason}")]
-pub struct Broken {
+pub struct MathTextError {
     /// The function.
     pub name: &'static str,
     /// What is wrong with it.
@@ -67,7 +67,7 @@ pub struct Broken {
 
 /// Gives bodies to the mathematical functions that a module calls and does not define. Those of which there is none stay
 /// what they were.
-pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), Broken> {
+pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), MathTextError> {
     if accuracy == Accuracy::Library {
         return Ok(());
     }
@@ -107,8 +107,8 @@ pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), Broken> {
 
 /// Gives bodies to the functions of the library that a module calls by the library's own names, `heddle.sinf`, or
 /// `heddle.fast.sinf` for four units of error. No program has such names, so whatever it defines itself is not meant.
-pub fn provide_own(module: &mut Module) -> Result<(), Broken> {
-    let mut wanted: BTreeMap<String, (&'static Own, &'static str)> = BTreeMap::new();
+pub fn provide_own(module: &mut Module) -> Result<(), MathTextError> {
+    let mut wanted: BTreeMap<String, (&'static MathFunction, &'static str)> = BTreeMap::new();
     for func in &mut module.functions {
         let mut pure = Vec::new();
         for (callee, declaration) in func.callees.iter() {
@@ -135,7 +135,7 @@ pub fn provide_own(module: &mut Module) -> Result<(), Broken> {
 }
 
 /// Adds a function of the library to a module that does not have it.
-fn define(module: &mut Module, name: String, own: &Own, text: &str) -> Result<(), Broken> {
+fn define(module: &mut Module, name: String, own: &MathFunction, text: &str) -> Result<(), MathTextError> {
     if module.function(&name).is_some() {
         return Ok(());
     }
@@ -152,12 +152,12 @@ fn define(module: &mut Module, name: String, own: &Own, text: &str) -> Result<()
 }
 
 /// The function of this name.
-fn own(name: &str) -> Option<&'static Own> {
+fn own(name: &str) -> Option<&'static MathFunction> {
     FUNCTIONS.binary_search_by(|own| own.name.cmp(name)).ok().map(|at| &FUNCTIONS[at])
 }
 
 /// Whether what is declared is the function of C, and no other one of its name.
-fn is_of_types(signature: &Signature, own: &Own) -> bool {
+fn is_of_types(signature: &Signature, own: &MathFunction) -> bool {
     signature.params.len() == own.params
         && signature.results.len() == 1
         && signature
@@ -169,8 +169,8 @@ fn is_of_types(signature: &Signature, own: &Own) -> bool {
 }
 
 /// The function that a text defines, and what it reads.
-fn body(name: &'static str, text: &str) -> Result<(Function, Vec<heddle_ir::module::Global>), Broken> {
-    let broken = |reason: String| Broken { name, reason };
+fn body(name: &'static str, text: &str) -> Result<(Function, Vec<heddle_ir::module::Global>), MathTextError> {
+    let broken = |reason: String| MathTextError { name, reason };
     let module = parse_module(text).map_err(|messages| {
         broken(messages.first().map_or_else(String::new, |message| message.to_string()))
     })?;

@@ -14,7 +14,7 @@ use heddle::{Brush, Options, Session};
 use heddle_interp::{Argument, Datum, Memory, RunCounters, RunOutcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, Kind};
 use heddle_ir::{Function, Module, Type};
-use heddle_llvm::{CodeLevel, EmitOptions, Ended, ObjectCache, SharedMemory, slot_bytes};
+use heddle_llvm::{ChildFailure, CodegenLevel, EmitOptions, ObjectCache, SharedMapping, slot_bytes};
 use heddle_transform::widen::wide_name;
 use std::time::Duration;
 use thiserror::Error;
@@ -25,14 +25,14 @@ pub struct NativeOptions {
     /// How long the code may run; none is for ever.
     pub limit: Option<Duration>,
     /// How much the code generator does.
-    pub level: CodeLevel,
+    pub level: CodegenLevel,
     /// Where compiled code is kept; none compiles it each time.
     pub cache: Option<ObjectCache>,
 }
 
 impl Default for NativeOptions {
     fn default() -> NativeOptions {
-        NativeOptions { limit: Some(Duration::from_secs(10)), level: CodeLevel::Default, cache: None }
+        NativeOptions { limit: Some(Duration::from_secs(10)), level: CodegenLevel::Default, cache: None }
     }
 }
 
@@ -67,7 +67,7 @@ pub enum NativeError {
     Refused(#[from] heddle_ir::Diagnostic),
     /// It did not come to its end.
     #[error(transparent)]
-    Ended(#[from] Ended),
+    ChildFailure(#[from] ChildFailure),
 }
 
 /// Runs it natively.
@@ -165,7 +165,7 @@ const GAP: usize = 4096;
 
 /// Arguments, results and objects in memory of their own, and where the oracle has the objects.
 struct Room {
-    shared: SharedMemory,
+    shared: SharedMapping,
     results_at: usize,
     /// Of each named object: the oracle's address, its bytes, and where it lies here.
     moved: Vec<(u64, usize, usize)>,
@@ -188,7 +188,7 @@ impl Room {
             moved.push((object.address, object.bytes.len(), at));
             end = at + object.bytes.len();
         }
-        let shared = SharedMemory::new(end + GAP).map_err(Ended::from)?;
+        let shared = SharedMapping::new(end + GAP).map_err(ChildFailure::from)?;
         let mut room = Room { shared, results_at, moved };
         for (index, spec) in objects.iter().enumerate() {
             let Some(object) = memory.object(&spec.name) else { continue };

@@ -12,7 +12,7 @@ use heddle::ir::module::Global;
 use heddle::ir::words::Flag;
 use heddle::ir::{Code, Diagnostic, Function, Module, Op, Space};
 use heddle_llvm::{
-    CodeLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
+    CodegenLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
     keep_private_but, object_here, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::{GroupFunction, KernelOptions};
@@ -192,7 +192,7 @@ impl Globals {
         if module.globals.is_empty() {
             return Ok(None);
         }
-        let jit = Jit::new(emit(&module, EmitOptions::default())?, CodeLevel::Default, &[])?;
+        let jit = Jit::new(emit(&module, EmitOptions::default())?, CodegenLevel::Default, &[])?;
         let mut symbols = Vec::new();
         for global in &module.globals {
             symbols.push((global.name.to_string(), jit.address(&global.name)? as usize));
@@ -319,7 +319,7 @@ fn compile(
     step();
     optimize(&llvm, cpu)?;
     step();
-    let object = object_here(&llvm, CodeLevel::Default)?;
+    let object = object_here(&llvm, CodegenLevel::Default)?;
     step();
     let needs = Needs {
         local_bytes: info.local_bytes,

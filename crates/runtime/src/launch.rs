@@ -8,7 +8,7 @@ use crate::program::PreparedKernel;
 use crate::range::{Groups, NdRange, choose_local, share_groups};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
-use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, Passed, slot_bytes};
+use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -32,8 +32,8 @@ pub enum LaunchArgument<'a> {
 pub fn in_pieces<'a>(kernel: &SourceKernel, given: &[LaunchArgument<'a>]) -> Vec<LaunchArgument<'a>> {
     let mut arguments = Vec::new();
     for (parameter, &given) in kernel.params.iter().zip(given) {
-        match (&parameter.passed, given) {
-            (Passed::Value { pieces, .. }, LaunchArgument::Bytes(bytes)) => {
+        match (&parameter.passing, given) {
+            (ParamPassing::Value { pieces, .. }, LaunchArgument::Bytes(bytes)) => {
                 let piece = |at: &ArgumentPiece| bytes.get(at.offset..at.offset + at.scalar.bytes() as usize);
                 arguments
                     .extend(pieces.iter().map(|at| LaunchArgument::Bytes(piece(at).unwrap_or_default())));

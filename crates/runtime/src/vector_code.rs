@@ -11,7 +11,7 @@ use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
 use heddle::{Brush, KernelReport, Session, Wanted};
 use heddle_llvm::{
-    Cpu, EmitOptions, LlvmModule, Output, define_prints, emit, generate, keep_private_but, optimize,
+    CodeFormat, Cpu, EmitOptions, LlvmModule, define_prints, emit, generate, keep_private_but, optimize,
 };
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, VersioningPolicy, lower_kernels};
 use std::fmt;
@@ -238,7 +238,7 @@ impl VectorCode {
     }
 
     /// The same as text, bitcode, assembly or object.
-    pub fn write(&self, cpu: &Cpu, output: Output) -> Result<Vec<u8>, BuildError> {
+    pub fn write(&self, cpu: &Cpu, output: CodeFormat) -> Result<Vec<u8>, BuildError> {
         Ok(generate(&self.llvm(cpu)?, cpu, output)?)
     }
 }

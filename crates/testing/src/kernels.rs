@@ -9,7 +9,7 @@ use heddle_interp::{Datum, Memory, RunLimits, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space};
 use heddle_llvm::{
-    CodeLevel, EmitOptions, Jit, SharedMemory, emit, entry_name, keep_private_but, object_here, optimize,
+    CodegenLevel, EmitOptions, Jit, SharedMapping, emit, entry_name, keep_private_but, object_here, optimize,
     slot_bytes, withstanding,
 };
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
@@ -341,13 +341,13 @@ fn natively(
     let local = input.group.unwrap_or([1; 3]);
     let mut memory = expected.memory.clone();
     let emission = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
-    let level = if case.seed.is_multiple_of(64) { CodeLevel::Default } else { CodeLevel::Least };
+    let level = if case.seed.is_multiple_of(64) { CodegenLevel::Default } else { CodegenLevel::Minimal };
     let (copy, entry) = (module.clone(), entry_name(&case.entry));
     // Where LLVM would end the process, that is a find like any other.
     let compile = move || {
         let llvm = emit(&copy, emission)?;
         keep_private_but(&llvm, &[&entry]);
-        if level == CodeLevel::Default {
+        if level == CodegenLevel::Default {
             optimize(&llvm, &heddle_llvm::Cpu::host())?;
         }
         object_here(&llvm, level)
@@ -369,7 +369,7 @@ fn natively(
     let place = room(8 * PLACE_WORDS);
     let locals = room(info.local_bytes as usize);
     let scratch = room(scratch_bytes(info, local, kernel));
-    let mut shared = SharedMemory::new(end + GAP).map_err(|error| say(&error))?;
+    let mut shared = SharedMapping::new(end + GAP).map_err(|error| say(&error))?;
     let base = shared.address();
     for (&at, bytes) in objects.iter().zip(&input.contents) {
         shared.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);

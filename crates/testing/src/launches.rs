@@ -10,7 +10,7 @@ use heddle_interp::{
     run as run_oracle,
 };
 use heddle_ir::{Block, Module, Space};
-use heddle_llvm::{CodeLevel, EmitOptions, Jit, SharedMemory, emit, slot_bytes};
+use heddle_llvm::{CodegenLevel, EmitOptions, Jit, SharedMapping, emit, slot_bytes};
 use heddle_runs::line::RunLine;
 use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{Together, Trips};
@@ -342,7 +342,7 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
     let say = |error: &dyn std::fmt::Display| error.to_string();
     let emission = EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
     let llvm = emit(&code.module, emission).map_err(|error| say(&error))?;
-    let jit = Jit::new(llvm, CodeLevel::Least, &[]).map_err(|error| say(&error))?;
+    let jit = Jit::new(llvm, CodegenLevel::Minimal, &[]).map_err(|error| say(&error))?;
     let entry = jit.entry(&launch.kernel).map_err(|error| say(&error))?;
     let func = code.module.function(&launch.kernel).ok_or("the group function is gone")?;
 
@@ -358,7 +358,7 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
     let place = room(8 * PLACE_WORDS);
     let locals = room(code.info.local_bytes as usize);
     let scratch = room(scratch_bytes(code, launch));
-    let mut shared = SharedMemory::new(end + GAP).map_err(|error| say(&error))?;
+    let mut shared = SharedMapping::new(end + GAP).map_err(|error| say(&error))?;
     let base = shared.address();
     for (&at, held) in objects.iter().zip(&launch.objects) {
         shared.bytes_mut()[at..at + held.bytes.len()].copy_from_slice(&held.bytes);

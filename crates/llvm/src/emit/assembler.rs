@@ -17,19 +17,19 @@ use llvm_sys::{
 
 /// A type of LLVM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Ty(LLVMTypeRef);
+pub(super) struct TypeHandle(LLVMTypeRef);
 
 /// A value of LLVM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Node(LLVMValueRef);
+pub(super) struct ValueHandle(LLVMValueRef);
 
 /// A piece of metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Metadata(LLVMMetadataRef);
+pub(super) struct MetadataHandle(LLVMMetadataRef);
 
 /// A block of LLVM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Label(LLVMBasicBlockRef);
+pub(super) struct BlockHandle(LLVMBasicBlockRef);
 
 /// A module under construction, and the place where the next instruction goes.
 #[derive(Debug)]
@@ -47,13 +47,13 @@ impl Drop for Assembler {
     }
 }
 
-impl Node {
+impl ValueHandle {
     pub(super) fn raw(self) -> LLVMValueRef {
         self.0
     }
 }
 
-fn raw(nodes: &[Node]) -> Vec<LLVMValueRef> {
+fn raw(nodes: &[ValueHandle]) -> Vec<LLVMValueRef> {
     nodes.iter().map(|node| node.0).collect()
 }
 
@@ -99,15 +99,15 @@ impl Assembler {
 
     // Types.
 
-    pub(super) fn int_ty(&self, bits: u32) -> Ty {
+    pub(super) fn int_ty(&self, bits: u32) -> TypeHandle {
         // SAFETY: the context is live.
-        Ty(unsafe { LLVMIntTypeInContext(self.context(), bits) })
+        TypeHandle(unsafe { LLVMIntTypeInContext(self.context(), bits) })
     }
 
-    pub(super) fn scalar_ty(&self, scalar: Scalar) -> Ty {
+    pub(super) fn scalar_ty(&self, scalar: Scalar) -> TypeHandle {
         let context = self.context();
         // SAFETY: the context is live.
-        Ty(unsafe {
+        TypeHandle(unsafe {
             match scalar {
                 Scalar::F16 => LLVMHalfTypeInContext(context),
                 Scalar::BF16 => LLVMBFloatTypeInContext(context),
@@ -119,69 +119,71 @@ impl Assembler {
         })
     }
 
-    pub(super) fn ty(&self, ty: Type) -> Ty {
+    pub(super) fn ty(&self, ty: Type) -> TypeHandle {
         let scalar = self.scalar_ty(ty.scalar());
         match ty.lanes() {
             // SAFETY: live; there is at least one lane.
-            Some(lanes) => Ty(unsafe { LLVMVectorType(scalar.0, lanes.into()) }),
+            Some(lanes) => TypeHandle(unsafe { LLVMVectorType(scalar.0, lanes.into()) }),
             None => scalar,
         }
     }
 
-    pub(super) fn array_ty(&self, element: Ty, count: u64) -> Ty {
+    pub(super) fn array_ty(&self, element: TypeHandle, count: u64) -> TypeHandle {
         // SAFETY: live.
-        Ty(unsafe { LLVMArrayType2(element.0, count) })
+        TypeHandle(unsafe { LLVMArrayType2(element.0, count) })
     }
 
-    pub(super) fn void_ty(&self) -> Ty {
+    pub(super) fn void_ty(&self) -> TypeHandle {
         // SAFETY: the context is live.
-        Ty(unsafe { LLVMVoidTypeInContext(self.context()) })
+        TypeHandle(unsafe { LLVMVoidTypeInContext(self.context()) })
     }
 
-    pub(super) fn struct_ty(&self, fields: &[Ty]) -> Ty {
+    pub(super) fn struct_ty(&self, fields: &[TypeHandle]) -> TypeHandle {
         let mut fields: Vec<LLVMTypeRef> = fields.iter().map(|field| field.0).collect();
         // SAFETY: live; as many fields as said.
-        Ty(unsafe { LLVMStructTypeInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 0) })
+        TypeHandle(unsafe {
+            LLVMStructTypeInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 0)
+        })
     }
 
-    pub(super) fn function_ty(&self, result: Ty, params: &[Ty]) -> Ty {
+    pub(super) fn function_ty(&self, result: TypeHandle, params: &[TypeHandle]) -> TypeHandle {
         let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
         // SAFETY: live; as many parameters as said.
-        Ty(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0) })
+        TypeHandle(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0) })
     }
 
     /// The type of functions that take any number of arguments behind these.
-    pub(super) fn variadic_ty(&self, result: Ty, params: &[Ty]) -> Ty {
+    pub(super) fn variadic_ty(&self, result: TypeHandle, params: &[TypeHandle]) -> TypeHandle {
         let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
         // SAFETY: live; as many parameters as said.
-        Ty(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 1) })
+        TypeHandle(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 1) })
     }
 
     /// The number of the space of a pointer's type.
-    pub(super) fn space_of(&self, pointer: Ty) -> u32 {
+    pub(super) fn space_of(&self, pointer: TypeHandle) -> u32 {
         // SAFETY: live, and the type of a pointer.
         unsafe { LLVMGetPointerAddressSpace(pointer.0) }
     }
 
-    pub(super) fn type_of(&self, node: Node) -> Ty {
+    pub(super) fn type_of(&self, node: ValueHandle) -> TypeHandle {
         // SAFETY: live.
-        Ty(unsafe { LLVMTypeOf(node.0) })
+        TypeHandle(unsafe { LLVMTypeOf(node.0) })
     }
 
     // Constants.
 
-    pub(super) fn int(&self, bits: u32, value: u128) -> Node {
+    pub(super) fn int(&self, bits: u32, value: u128) -> ValueHandle {
         let words = [value as u64, (value >> 64) as u64];
         let ty = self.int_ty(bits);
         // SAFETY: live; two words.
-        Node(unsafe { LLVMConstIntOfArbitraryPrecision(ty.0, 2, words.as_ptr()) })
+        ValueHandle(unsafe { LLVMConstIntOfArbitraryPrecision(ty.0, 2, words.as_ptr()) })
     }
 
-    pub(super) fn scalar(&self, scalar: Scalar, bits: u128) -> Node {
+    pub(super) fn scalar(&self, scalar: Scalar, bits: u128) -> ValueHandle {
         let int = self.int(scalar.bits(), bits);
         let ty = self.scalar_ty(scalar);
         // SAFETY: live; of as many bits.
-        Node(unsafe {
+        ValueHandle(unsafe {
             match scalar {
                 Scalar::Ptr(_) if bits == 0 => LLVMConstNull(ty.0),
                 Scalar::Ptr(_) => LLVMConstIntToPtr(int.0, ty.0),
@@ -191,101 +193,109 @@ impl Assembler {
         })
     }
 
-    pub(super) fn vector(&self, lanes: &[Node]) -> Node {
+    pub(super) fn vector(&self, lanes: &[ValueHandle]) -> ValueHandle {
         let mut lanes = raw(lanes);
         // SAFETY: live; as many constants as said.
-        Node(unsafe { LLVMConstVector(lanes.as_mut_ptr(), lanes.len() as u32) })
+        ValueHandle(unsafe { LLVMConstVector(lanes.as_mut_ptr(), lanes.len() as u32) })
     }
 
-    pub(super) fn poison(&self, ty: Ty) -> Node {
+    pub(super) fn poison(&self, ty: TypeHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMGetPoison(ty.0) })
+        ValueHandle(unsafe { LLVMGetPoison(ty.0) })
     }
 
-    pub(super) fn undef(&self, ty: Ty) -> Node {
+    pub(super) fn undef(&self, ty: TypeHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMGetUndef(ty.0) })
+        ValueHandle(unsafe { LLVMGetUndef(ty.0) })
     }
 
-    pub(super) fn zero(&self, ty: Ty) -> Node {
+    pub(super) fn zero(&self, ty: TypeHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMConstNull(ty.0) })
+        ValueHandle(unsafe { LLVMConstNull(ty.0) })
     }
 
-    pub(super) fn packed_struct(&self, fields: &[Node]) -> Node {
+    pub(super) fn packed_struct(&self, fields: &[ValueHandle]) -> ValueHandle {
         let mut fields = raw(fields);
         // SAFETY: live; as many constants as said.
-        Node(unsafe { LLVMConstStructInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 1) })
+        ValueHandle(unsafe {
+            LLVMConstStructInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 1)
+        })
     }
 
-    pub(super) fn array(&self, element: Ty, values: &[Node]) -> Node {
+    pub(super) fn array(&self, element: TypeHandle, values: &[ValueHandle]) -> ValueHandle {
         let mut values = raw(values);
         // SAFETY: live; as many constants of the type as said.
-        Node(unsafe { LLVMConstArray2(element.0, values.as_mut_ptr(), values.len() as u64) })
+        ValueHandle(unsafe { LLVMConstArray2(element.0, values.as_mut_ptr(), values.len() as u64) })
     }
 
     /// The constant address so many bytes behind another.
-    pub(super) fn address_behind(&self, address: Node, bytes: i64) -> Node {
+    pub(super) fn address_behind(&self, address: ValueHandle, bytes: i64) -> ValueHandle {
         let (i8, mut index) = (self.int_ty(8), self.int(64, bytes as u64 as u128).0);
         // SAFETY: live; one index.
-        Node(unsafe { LLVMConstGEP2(i8.0, address.0, &mut index, 1) })
+        ValueHandle(unsafe { LLVMConstGEP2(i8.0, address.0, &mut index, 1) })
     }
 
     // Globals and functions.
 
-    pub(super) fn add_global(&self, name: &str, ty: Ty, align: u32, is_constant: bool) -> Node {
+    pub(super) fn add_global(
+        &self,
+        name: &str,
+        ty: TypeHandle,
+        align: u32,
+        is_constant: bool,
+    ) -> ValueHandle {
         let name = c_text(name);
         // SAFETY: the module is live.
         unsafe {
             let global = LLVMAddGlobal(self.module.raw(), ty.0, name.as_ptr());
             LLVMSetAlignment(global, align);
             LLVMSetGlobalConstant(global, is_constant.into());
-            Node(global)
+            ValueHandle(global)
         }
     }
 
     /// Keeps a global or a defined function out of what other modules see.
-    pub(super) fn set_internal(&self, node: Node) {
+    pub(super) fn set_internal(&self, node: ValueHandle) {
         // SAFETY: live, and a global value.
         unsafe { LLVMSetLinkage(node.0, LLVMLinkage::LLVMInternalLinkage) }
     }
 
-    pub(super) fn set_initializer(&self, global: Node, value: Node) {
+    pub(super) fn set_initializer(&self, global: ValueHandle, value: ValueHandle) {
         // SAFETY: live; the value is of the global's type.
         unsafe { LLVMSetInitializer(global.0, value.0) }
     }
 
-    pub(super) fn add_function(&self, name: &str, ty: Ty) -> Node {
+    pub(super) fn add_function(&self, name: &str, ty: TypeHandle) -> ValueHandle {
         let name = c_text(name);
         // SAFETY: the module is live.
         unsafe {
             let func = LLVMAddFunction(self.module.raw(), name.as_ptr(), ty.0);
             LLVMSetLinkage(func, LLVMLinkage::LLVMExternalLinkage);
-            Node(func)
+            ValueHandle(func)
         }
     }
 
     /// The function of this name, declared with this type if there is none.
-    pub(super) fn function_named(&self, name: &str, ty: Ty) -> Node {
+    pub(super) fn function_named(&self, name: &str, ty: TypeHandle) -> ValueHandle {
         let c_name = c_text(name);
         // SAFETY: the module is live.
         let known = unsafe { LLVMGetNamedFunction(self.module.raw(), c_name.as_ptr()) };
-        if known.is_null() { self.add_function(name, ty) } else { Node(known) }
+        if known.is_null() { self.add_function(name, ty) } else { ValueHandle(known) }
     }
 
     /// Whether a function has no body yet.
-    pub(super) fn is_declared(&self, func: Node) -> bool {
+    pub(super) fn is_declared(&self, func: ValueHandle) -> bool {
         // SAFETY: live, and a function.
         unsafe { LLVMIsDeclaration(func.0) != 0 }
     }
 
-    pub(super) fn param(&self, func: Node, index: u32) -> Node {
+    pub(super) fn param(&self, func: ValueHandle, index: u32) -> ValueHandle {
         // SAFETY: live; the function has this parameter.
-        Node(unsafe { LLVMGetParam(func.0, index) })
+        ValueHandle(unsafe { LLVMGetParam(func.0, index) })
     }
 
     /// An attribute of a parameter (from 1), the result (0) or the function (`!0`).
-    pub(super) fn add_attribute(&self, func: Node, index: u32, name: &str, value: u64) {
+    pub(super) fn add_attribute(&self, func: ValueHandle, index: u32, name: &str, value: u64) {
         // SAFETY: live; the attribute is one that LLVM knows by name.
         unsafe {
             let attribute = LLVMCreateEnumAttribute(self.context(), attribute_kind(name), value);
@@ -293,22 +303,22 @@ impl Assembler {
         }
     }
 
-    pub(super) fn add_function_attribute(&self, func: Node, name: &str, value: u64) {
+    pub(super) fn add_function_attribute(&self, func: ValueHandle, name: &str, value: u64) {
         self.add_attribute(func, LLVMAttributeFunctionIndex, name, value);
     }
 
-    pub(super) fn add_label(&self, func: Node) -> Label {
+    pub(super) fn add_label(&self, func: ValueHandle) -> BlockHandle {
         // SAFETY: live.
-        Label(unsafe { LLVMAppendBasicBlockInContext(self.context(), func.0, NO_NAME) })
+        BlockHandle(unsafe { LLVMAppendBasicBlockInContext(self.context(), func.0, NO_NAME) })
     }
 
     /// The block that is being written.
-    pub(super) fn here(&self) -> Label {
+    pub(super) fn here(&self) -> BlockHandle {
         // SAFETY: live.
-        Label(unsafe { LLVMGetInsertBlock(self.builder) })
+        BlockHandle(unsafe { LLVMGetInsertBlock(self.builder) })
     }
 
-    pub(super) fn go(&self, label: Label) {
+    pub(super) fn go(&self, label: BlockHandle) {
         // SAFETY: live.
         unsafe { LLVMPositionBuilderAtEnd(self.builder, label.0) }
     }
@@ -316,7 +326,7 @@ impl Assembler {
     // Instructions.
 
     /// Sets the flags that an instruction may carry; constants carry none.
-    pub(super) fn with_flags(&self, node: Node, flags: Flags) -> Node {
+    pub(super) fn with_flags(&self, node: ValueHandle, flags: Flags) -> ValueHandle {
         const FAST: [(Flag, u32); 7] = [
             (Flag::Reassoc, 1),
             (Flag::Nnan, 2),
@@ -352,22 +362,22 @@ impl Assembler {
         node
     }
 
-    pub(super) fn binary(&self, code: LLVMOpcode, a: Node, b: Node) -> Node {
+    pub(super) fn binary(&self, code: LLVMOpcode, a: ValueHandle, b: ValueHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildBinOp(self.builder, code, a.0, b.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildBinOp(self.builder, code, a.0, b.0, NO_NAME) })
     }
 
-    pub(super) fn negate(&self, a: Node) -> Node {
+    pub(super) fn negate(&self, a: ValueHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildFNeg(self.builder, a.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildFNeg(self.builder, a.0, NO_NAME) })
     }
 
-    pub(super) fn cast(&self, code: LLVMOpcode, a: Node, to: Ty) -> Node {
+    pub(super) fn cast(&self, code: LLVMOpcode, a: ValueHandle, to: TypeHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildCast(self.builder, code, a.0, to.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildCast(self.builder, code, a.0, to.0, NO_NAME) })
     }
 
-    pub(super) fn icmp(&self, predicate: IntPredicate, a: Node, b: Node) -> Node {
+    pub(super) fn icmp(&self, predicate: IntPredicate, a: ValueHandle, b: ValueHandle) -> ValueHandle {
         use LLVMIntPredicate::*;
         let predicate = match predicate {
             IntPredicate::Eq => LLVMIntEQ,
@@ -382,10 +392,10 @@ impl Assembler {
             IntPredicate::Sle => LLVMIntSLE,
         };
         // SAFETY: live.
-        Node(unsafe { LLVMBuildICmp(self.builder, predicate, a.0, b.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildICmp(self.builder, predicate, a.0, b.0, NO_NAME) })
     }
 
-    pub(super) fn fcmp(&self, predicate: FloatPredicate, a: Node, b: Node) -> Node {
+    pub(super) fn fcmp(&self, predicate: FloatPredicate, a: ValueHandle, b: ValueHandle) -> ValueHandle {
         use LLVMRealPredicate::*;
         const PREDICATES: [LLVMRealPredicate; 16] = [
             LLVMRealPredicateFalse,
@@ -406,96 +416,101 @@ impl Assembler {
             LLVMRealPredicateTrue,
         ];
         // SAFETY: live.
-        Node(unsafe { LLVMBuildFCmp(self.builder, PREDICATES[predicate as usize], a.0, b.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildFCmp(self.builder, PREDICATES[predicate as usize], a.0, b.0, NO_NAME) })
     }
 
-    pub(super) fn select(&self, condition: Node, then: Node, otherwise: Node) -> Node {
+    pub(super) fn select(
+        &self,
+        condition: ValueHandle,
+        then: ValueHandle,
+        otherwise: ValueHandle,
+    ) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildSelect(self.builder, condition.0, then.0, otherwise.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildSelect(self.builder, condition.0, then.0, otherwise.0, NO_NAME) })
     }
 
-    pub(super) fn freeze(&self, a: Node) -> Node {
+    pub(super) fn freeze(&self, a: ValueHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildFreeze(self.builder, a.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildFreeze(self.builder, a.0, NO_NAME) })
     }
 
-    pub(super) fn phi(&self, ty: Ty) -> Node {
+    pub(super) fn phi(&self, ty: TypeHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildPhi(self.builder, ty.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildPhi(self.builder, ty.0, NO_NAME) })
     }
 
-    pub(super) fn add_incoming(&self, phi: Node, value: Node, from: Label) {
+    pub(super) fn add_incoming(&self, phi: ValueHandle, value: ValueHandle, from: BlockHandle) {
         let (mut value, mut from) = (value.0, from.0);
         // SAFETY: live; one of each.
         unsafe { LLVMAddIncoming(phi.0, &mut value, &mut from, 1) }
     }
 
-    pub(super) fn extract(&self, vector: Node, index: Node) -> Node {
+    pub(super) fn extract(&self, vector: ValueHandle, index: ValueHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildExtractElement(self.builder, vector.0, index.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildExtractElement(self.builder, vector.0, index.0, NO_NAME) })
     }
 
-    pub(super) fn insert(&self, vector: Node, value: Node, index: Node) -> Node {
+    pub(super) fn insert(&self, vector: ValueHandle, value: ValueHandle, index: ValueHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildInsertElement(self.builder, vector.0, value.0, index.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildInsertElement(self.builder, vector.0, value.0, index.0, NO_NAME) })
     }
 
-    pub(super) fn shuffle(&self, a: Node, b: Node, lanes: &[u32]) -> Node {
-        let lanes: Vec<Node> = lanes.iter().map(|&lane| self.int(32, lane.into())).collect();
+    pub(super) fn shuffle(&self, a: ValueHandle, b: ValueHandle, lanes: &[u32]) -> ValueHandle {
+        let lanes: Vec<ValueHandle> = lanes.iter().map(|&lane| self.int(32, lane.into())).collect();
         let mask = self.vector(&lanes);
         // SAFETY: live; the mask is a constant vector of i32.
-        Node(unsafe { LLVMBuildShuffleVector(self.builder, a.0, b.0, mask.0, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildShuffleVector(self.builder, a.0, b.0, mask.0, NO_NAME) })
     }
 
-    pub(super) fn field(&self, whole: Node, index: u32) -> Node {
+    pub(super) fn field(&self, whole: ValueHandle, index: u32) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildExtractValue(self.builder, whole.0, index, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildExtractValue(self.builder, whole.0, index, NO_NAME) })
     }
 
-    pub(super) fn with_field(&self, whole: Node, value: Node, index: u32) -> Node {
+    pub(super) fn with_field(&self, whole: ValueHandle, value: ValueHandle, index: u32) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildInsertValue(self.builder, whole.0, value.0, index, NO_NAME) })
+        ValueHandle(unsafe { LLVMBuildInsertValue(self.builder, whole.0, value.0, index, NO_NAME) })
     }
 
-    pub(super) fn alloca(&self, bytes: u64, align: u32) -> Node {
+    pub(super) fn alloca(&self, bytes: u64, align: u32) -> ValueHandle {
         let ty = self.array_ty(self.int_ty(8), bytes);
         // SAFETY: live.
         unsafe {
             let object = LLVMBuildAlloca(self.builder, ty.0, NO_NAME);
             LLVMSetAlignment(object, align);
-            Node(object)
+            ValueHandle(object)
         }
     }
 
     /// The address so many bytes further; 1: inbounds, 4: nuw.
-    pub(super) fn further(&self, address: Node, offset: Node, promises: u32) -> Node {
+    pub(super) fn further(&self, address: ValueHandle, offset: ValueHandle, promises: u32) -> ValueHandle {
         let mut index = offset.0;
         let i8 = self.int_ty(8);
         // SAFETY: live; one index.
-        Node(unsafe {
+        ValueHandle(unsafe {
             LLVMBuildGEPWithNoWrapFlags(self.builder, i8.0, address.0, &mut index, 1, NO_NAME, promises as _)
         })
     }
 
-    pub(super) fn load(&self, ty: Ty, address: Node, align: u32) -> Node {
+    pub(super) fn load(&self, ty: TypeHandle, address: ValueHandle, align: u32) -> ValueHandle {
         // SAFETY: live.
         unsafe {
             let load = LLVMBuildLoad2(self.builder, ty.0, address.0, NO_NAME);
             LLVMSetAlignment(load, align);
-            Node(load)
+            ValueHandle(load)
         }
     }
 
-    pub(super) fn store(&self, value: Node, address: Node, align: u32) -> Node {
+    pub(super) fn store(&self, value: ValueHandle, address: ValueHandle, align: u32) -> ValueHandle {
         // SAFETY: live.
         unsafe {
             let store = LLVMBuildStore(self.builder, value.0, address.0);
             LLVMSetAlignment(store, align);
-            Node(store)
+            ValueHandle(store)
         }
     }
 
-    pub(super) fn make_atomic(&self, access: Node, ordering: LLVMAtomicOrdering, is_single: bool) {
+    pub(super) fn make_atomic(&self, access: ValueHandle, ordering: LLVMAtomicOrdering, is_single: bool) {
         // SAFETY: live; a load or a store.
         unsafe {
             LLVMSetOrdering(access.0, ordering);
@@ -503,7 +518,7 @@ impl Assembler {
         }
     }
 
-    pub(super) fn make_volatile(&self, access: Node) {
+    pub(super) fn make_volatile(&self, access: ValueHandle) {
         // SAFETY: live; a load, a store or an atomic.
         unsafe { LLVMSetVolatile(access.0, 1) }
     }
@@ -511,27 +526,27 @@ impl Assembler {
     pub(super) fn rmw(
         &self,
         op: LLVMAtomicRMWBinOp,
-        address: Node,
-        value: Node,
+        address: ValueHandle,
+        value: ValueHandle,
         ordering: LLVMAtomicOrdering,
         is_single: bool,
         align: u32,
-    ) -> Node {
+    ) -> ValueHandle {
         // SAFETY: live.
         unsafe {
             let rmw = LLVMBuildAtomicRMW(self.builder, op, address.0, value.0, ordering, is_single.into());
             LLVMSetAlignment(rmw, align);
-            Node(rmw)
+            ValueHandle(rmw)
         }
     }
 
     pub(super) fn exchange(
         &self,
-        [address, old, new]: [Node; 3],
+        [address, old, new]: [ValueHandle; 3],
         [success, failure]: [LLVMAtomicOrdering; 2],
         is_single: bool,
         align: u32,
-    ) -> Node {
+    ) -> ValueHandle {
         // SAFETY: live.
         unsafe {
             let exchange = LLVMBuildAtomicCmpXchg(
@@ -544,7 +559,7 @@ impl Assembler {
                 is_single.into(),
             );
             LLVMSetAlignment(exchange, align);
-            Node(exchange)
+            ValueHandle(exchange)
         }
     }
 
@@ -555,24 +570,24 @@ impl Assembler {
 
     // Metadata.
 
-    pub(super) fn text_of(&self, text: &str) -> Metadata {
+    pub(super) fn text_of(&self, text: &str) -> MetadataHandle {
         // SAFETY: live, and the text is as long as said.
-        Metadata(unsafe { LLVMMDStringInContext2(self.context(), text.as_ptr().cast(), text.len()) })
+        MetadataHandle(unsafe { LLVMMDStringInContext2(self.context(), text.as_ptr().cast(), text.len()) })
     }
 
-    pub(super) fn number_of(&self, number: Node) -> Metadata {
+    pub(super) fn number_of(&self, number: ValueHandle) -> MetadataHandle {
         // SAFETY: live; a constant.
-        Metadata(unsafe { LLVMValueAsMetadata(number.0) })
+        MetadataHandle(unsafe { LLVMValueAsMetadata(number.0) })
     }
 
-    pub(super) fn node_of(&self, parts: &[Metadata]) -> Metadata {
+    pub(super) fn node_of(&self, parts: &[MetadataHandle]) -> MetadataHandle {
         let mut parts: Vec<LLVMMetadataRef> = parts.iter().map(|part| part.0).collect();
         // SAFETY: live; as many parts as said.
-        Metadata(unsafe { LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len()) })
+        MetadataHandle(unsafe { LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len()) })
     }
 
     /// A node like no other: its first part is itself, what comes behind are those of this one.
-    pub(super) fn distinct_node_of(&self, like: Metadata) -> Metadata {
+    pub(super) fn distinct_node_of(&self, like: MetadataHandle) -> MetadataHandle {
         // SAFETY: live; a node, whose parts are nodes, as many as it says; what stands in for the new one is replaced by it,
         // which frees it.
         unsafe {
@@ -586,11 +601,11 @@ impl Assembler {
             );
             let node = LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len());
             LLVMMetadataReplaceAllUsesWith(stand_in, node);
-            Metadata(node)
+            MetadataHandle(node)
         }
     }
 
-    pub(super) fn attach_node(&self, inst: Node, kind: &str, node: Metadata) {
+    pub(super) fn attach_node(&self, inst: ValueHandle, kind: &str, node: MetadataHandle) {
         // SAFETY: live; metadata lives in the context.
         unsafe {
             if !LLVMIsAInstruction(inst.0).is_null() {
@@ -601,36 +616,36 @@ impl Assembler {
     }
 
     /// Attaches an empty node of metadata, or one with numbers.
-    pub(super) fn attach(&self, inst: Node, kind: &str, name: Option<&str>, numbers: &[u32]) {
+    pub(super) fn attach(&self, inst: ValueHandle, kind: &str, name: Option<&str>, numbers: &[u32]) {
         let name = name.map(|name| self.text_of(name));
         let numbers = numbers.iter().map(|&number| self.number_of(self.int(32, number.into())));
-        let parts: Vec<Metadata> = name.into_iter().chain(numbers).collect();
+        let parts: Vec<MetadataHandle> = name.into_iter().chain(numbers).collect();
         self.attach_node(inst, kind, self.node_of(&parts));
     }
 
-    pub(super) fn call(&self, ty: Ty, callee: Node, args: &[Node]) -> Node {
+    pub(super) fn call(&self, ty: TypeHandle, callee: ValueHandle, args: &[ValueHandle]) -> ValueHandle {
         let mut args = raw(args);
         // SAFETY: live; as many arguments as said.
-        Node(unsafe {
+        ValueHandle(unsafe {
             LLVMBuildCall2(self.builder, ty.0, callee.0, args.as_mut_ptr(), args.len() as u32, NO_NAME)
         })
     }
 
     /// A call of an intrinsic, with the types that its name leaves open.
-    pub(super) fn intrinsic(&self, name: &str, open: &[Ty], args: &[Node]) -> Node {
+    pub(super) fn intrinsic(&self, name: &str, open: &[TypeHandle], args: &[ValueHandle]) -> ValueHandle {
         let id = intrinsic_id(name);
         assert!(id != 0, "LLVM knows {name}");
         let mut open: Vec<LLVMTypeRef> = open.iter().map(|ty| ty.0).collect();
         // SAFETY: live; the number is that of an intrinsic, as many types as said, and those are the open ones.
         let (ty, callee) = unsafe {
             let callee = LLVMGetIntrinsicDeclaration(self.module.raw(), id, open.as_mut_ptr(), open.len());
-            (Ty(LLVMGlobalGetValueType(callee)), Node(callee))
+            (TypeHandle(LLVMGlobalGetValueType(callee)), ValueHandle(callee))
         };
         self.call(ty, callee, args)
     }
 
     /// Says how an argument of a call (from 1) is aligned.
-    pub(super) fn align_argument(&self, call: Node, index: u32, align: u32) {
+    pub(super) fn align_argument(&self, call: ValueHandle, index: u32, align: u32) {
         // SAFETY: live; a call.
         unsafe {
             let attribute = LLVMCreateEnumAttribute(self.context(), attribute_kind("align"), align.into());
@@ -640,17 +655,27 @@ impl Assembler {
 
     // Terminators.
 
-    pub(super) fn jump(&self, target: Label) -> Node {
+    pub(super) fn jump(&self, target: BlockHandle) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildBr(self.builder, target.0) })
+        ValueHandle(unsafe { LLVMBuildBr(self.builder, target.0) })
     }
 
-    pub(super) fn branch(&self, condition: Node, then: Label, otherwise: Label) -> Node {
+    pub(super) fn branch(
+        &self,
+        condition: ValueHandle,
+        then: BlockHandle,
+        otherwise: BlockHandle,
+    ) -> ValueHandle {
         // SAFETY: live.
-        Node(unsafe { LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0) })
+        ValueHandle(unsafe { LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0) })
     }
 
-    pub(super) fn switch(&self, value: Node, default: Label, cases: &[(Node, Label)]) {
+    pub(super) fn switch(
+        &self,
+        value: ValueHandle,
+        default: BlockHandle,
+        cases: &[(ValueHandle, BlockHandle)],
+    ) {
         // SAFETY: live; cases are constants of the value's type.
         unsafe {
             let switch = LLVMBuildSwitch(self.builder, value.0, default.0, cases.len() as u32);
@@ -660,7 +685,7 @@ impl Assembler {
         }
     }
 
-    pub(super) fn ret(&self, value: Option<Node>) {
+    pub(super) fn ret(&self, value: Option<ValueHandle>) {
         // SAFETY: live.
         unsafe {
             match value {

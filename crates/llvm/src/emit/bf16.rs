@@ -8,8 +8,8 @@
 //! i128 on AArch64. By way of f64 nothing is lost of 48 bits. Of more, only the upper ones are converted and scaled; the
 //! last of them is set where something below was not zero, so that the only rounding sees it.
 
-use super::assembler::Node;
-use super::function::Body;
+use super::assembler::ValueHandle;
+use super::function::BodyEmitter;
 use super::memory::ordering;
 use heddle_ir::inst::{Access, InstData};
 use heddle_ir::words::{Flag, FloatPredicate, IntPredicate, Ordering, Rmw, Scope};
@@ -24,9 +24,9 @@ pub(super) fn is_rounded_twice(op: Op, from: Type, to: Type) -> bool {
     matches!(op, Op::Sitofp | Op::Uitofp) && to.scalar() == Scalar::BF16 && from.scalar().bits() > 16
 }
 
-impl Body<'_, '_> {
+impl BodyEmitter<'_, '_> {
     /// Converts integers of more than 16 bits, or vectors of them.
-    pub(super) fn to_bf16(&self, op: Op, number: Node, from: Type, to: Type) -> Node {
+    pub(super) fn to_bf16(&self, op: Op, number: ValueHandle, from: Type, to: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let (shift_right, convert) = match op {
             Op::Sitofp => (Code::LLVMAShr, Code::LLVMSIToFP),
@@ -46,7 +46,7 @@ impl Body<'_, '_> {
             let is_some = asm.icmp(IntPredicate::Ne, low, all(from, 0));
             asm.binary(Code::LLVMOr, shifted(by), asm.cast(Code::LLVMZExt, is_some, asm.ty(from)))
         };
-        let fits = |value: Node| {
+        let fits = |value: ValueHandle| {
             let around = all(from, (bits - KEPT).into());
             let back = asm.binary(shift_right, asm.binary(Code::LLVMShl, value, around), around);
             asm.icmp(IntPredicate::Eq, back, value)
@@ -81,29 +81,34 @@ impl Body<'_, '_> {
     }
 
     /// Does arithmetic of bf16 in f32.
-    pub(super) fn in_f32(&self, args: &[Node], ty: Type, compute: impl Fn(&[Node], Type) -> Node) -> Node {
+    pub(super) fn in_f32(
+        &self,
+        args: &[ValueHandle],
+        ty: Type,
+        compute: impl Fn(&[ValueHandle], Type) -> ValueHandle,
+    ) -> ValueHandle {
         let asm = &self.module.asm;
         let single = ty.with_scalar(Scalar::F32);
-        let args: Vec<Node> =
+        let args: Vec<ValueHandle> =
             args.iter().map(|&arg| asm.cast(Code::LLVMFPExt, arg, asm.ty(single))).collect();
         self.round_to_bf16(compute(&args, single), single, ty)
     }
 
     /// Rounds f32 or f64 to bf16.
-    pub(super) fn round_to_bf16(&self, value: Node, from: Type, to: Type) -> Node {
+    pub(super) fn round_to_bf16(&self, value: ValueHandle, from: Type, to: Type) -> ValueHandle {
         let asm = &self.module.asm;
         asm.cast(Code::LLVMBitCast, self.bits_of_bf16(value, from), asm.ty(to))
     }
 
     /// The bits of f32 or f64 rounded to bf16.
-    fn bits_of_bf16(&self, value: Node, from: Type) -> Node {
+    fn bits_of_bf16(&self, value: ValueHandle, from: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let (single, word) = (from.with_scalar(Scalar::F32), from.with_scalar(Scalar::I32));
         let all = |bits: u128| {
             let one = asm.scalar(Scalar::I32, bits);
             from.lanes().map_or(one, |lanes| asm.vector(&vec![one; usize::from(lanes)]))
         };
-        let bits_of = |value: Node| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
+        let bits_of = |value: ValueHandle| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
         let bits = match from.scalar() {
             // To odd: the last bit stands for all that is cut off, so that the rounding behind sees it.
             Scalar::F64 => {
@@ -138,13 +143,13 @@ impl Body<'_, '_> {
         &self,
         rmw: Rmw,
         data: &InstData,
-        args: &[Node],
+        args: &[ValueHandle],
         ty: Type,
         access: &Access,
-    ) -> Option<Node> {
+    ) -> Option<ValueHandle> {
         let asm = &self.module.asm;
         let single = Type::from(Scalar::F32);
-        let compute = |old: Node, operand: Node| match rmw {
+        let compute = |old: ValueHandle, operand: ValueHandle| match rmw {
             Rmw::Fadd => Some(asm.binary(Code::LLVMFAdd, old, operand)),
             Rmw::Fsub => Some(asm.binary(Code::LLVMFSub, old, operand)),
             Rmw::Fmin => Some(asm.intrinsic("llvm.minnum", &[asm.ty(single)], &[old, operand])),
@@ -171,7 +176,7 @@ impl Body<'_, '_> {
             let here = asm.here();
             asm.set_internal(func);
             let [entry, again, end] = [(); 3].map(|()| asm.add_label(func));
-            let as_single = |bits: Node| {
+            let as_single = |bits: ValueHandle| {
                 let word = asm.cast(Code::LLVMZExt, bits, asm.int_ty(32));
                 let word = asm.binary(Code::LLVMShl, word, asm.int(32, 16));
                 asm.cast(Code::LLVMBitCast, word, asm.ty(single))

@@ -3,7 +3,7 @@
 //! A function has a place if one of its instructions has one; it begins where the first of them stands. What has no
 //! place of its own has line 0 there: LLVM wants a place wherever a call may be inlined.
 
-use super::assembler::{Assembler, Node};
+use super::assembler::{Assembler, ValueHandle};
 use heddle_ir::entity::Entity;
 use heddle_ir::function::Loc;
 use heddle_ir::module::File;
@@ -17,7 +17,7 @@ use std::cell::RefCell;
 
 /// The places of a module under construction.
 #[derive(Debug)]
-pub(super) struct Debug {
+pub(super) struct DebugInfo {
     builder: LLVMDIBuilderRef,
     files: Vec<LLVMMetadataRef>,
     /// Of each function and file, the scope of what came into the function from there.
@@ -26,7 +26,7 @@ pub(super) struct Debug {
 
 /// The places of a function.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope {
+pub(super) struct DebugScope {
     function: LLVMMetadataRef,
     file: File,
 }
@@ -35,7 +35,7 @@ fn first_place(func: &Function) -> Option<Loc> {
     func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| func.loc(inst))
 }
 
-impl Drop for Debug {
+impl Drop for DebugInfo {
     fn drop(&mut self) {
         // SAFETY: the builder is ours alone, and the module is still there: it is finished behind this.
         unsafe {
@@ -45,9 +45,9 @@ impl Drop for Debug {
     }
 }
 
-impl Debug {
+impl DebugInfo {
     /// Of a module with places in its source; none if it has none.
-    pub(super) fn new(asm: &Assembler, module: &Module) -> Option<Debug> {
+    pub(super) fn new(asm: &Assembler, module: &Module) -> Option<DebugInfo> {
         let first = module.functions.iter().find_map(first_place)?;
         let first = first.file.index();
         if first >= module.files.len() {
@@ -85,12 +85,12 @@ impl Debug {
             let number = LLVMValueAsMetadata(asm.int(32, LLVMDebugMetadataVersion().into()).raw());
             let warning = LLVMModuleFlagBehavior::LLVMModuleFlagBehaviorWarning;
             LLVMAddModuleFlag(asm.raw_module(), warning, version.as_ptr().cast(), version.len(), number);
-            Some(Debug { builder, files, scopes: RefCell::default() })
+            Some(DebugInfo { builder, files, scopes: RefCell::default() })
         }
     }
 
     /// Says where a function came from; none if that is not known.
-    pub(super) fn enter(&self, asm: &Assembler, node: Node, func: &Function) -> Option<Scope> {
+    pub(super) fn enter(&self, asm: &Assembler, node: ValueHandle, func: &Function) -> Option<DebugScope> {
         let place = first_place(func).filter(|place| place.file.index() < self.files.len())?;
         let file = self.files[place.file.index()];
         // SAFETY: the function is live, texts are as long as said, and nodes live in the context.
@@ -116,13 +116,13 @@ impl Debug {
             LLVMSetSubprogram(node.raw(), function);
             function
         };
-        let scope = Scope { function, file: place.file };
+        let scope = DebugScope { function, file: place.file };
         self.go(asm, Some(scope), None);
         Some(scope)
     }
 
     /// Says where the instructions to come are from.
-    pub(super) fn go(&self, asm: &Assembler, scope: Option<Scope>, place: Option<Loc>) {
+    pub(super) fn go(&self, asm: &Assembler, scope: Option<DebugScope>, place: Option<Loc>) {
         let Some(scope) = scope else {
             // SAFETY: the builder is live.
             unsafe { LLVMSetCurrentDebugLocation2(asm.raw_builder(), std::ptr::null_mut()) };

@@ -1,7 +1,7 @@
 //! Functions that the JIT calls: arguments come from memory, one in each slot, and results go there.
 
-use super::Emitting;
-use super::assembler::Node;
+use super::ModuleEmitter;
+use super::assembler::ValueHandle;
 use super::memory::{load_plain, store_plain};
 use heddle_ir::{Function, Type};
 
@@ -19,7 +19,7 @@ pub fn entry_name(name: &str) -> String {
     format!("{ENTRY}{name}")
 }
 
-impl Emitting<'_> {
+impl ModuleEmitter<'_> {
     /// `void entry(arguments, results)`, both of them addresses.
     pub(super) fn emit_entry(&self, func: &Function) {
         let asm = &self.asm;
@@ -28,13 +28,13 @@ impl Emitting<'_> {
         let entry = asm.add_function(&name, asm.function_ty(asm.void_ty(), &[pointer, pointer]));
         asm.go(asm.add_label(entry));
         let mut at = 0;
-        let mut slot = |base: Node, ty: Type| {
+        let mut slot = |base: ValueHandle, ty: Type| {
             let address = asm.further(base, asm.int(64, at), 0);
             at += slot_bytes(ty) as u128;
             address
         };
         let params = func.signature.params.iter();
-        let args: Vec<Node> =
+        let args: Vec<ValueHandle> =
             params.map(|param| load_plain(asm, param.ty, slot(asm.param(entry, 0), param.ty), 1)).collect();
         let (ty, callee) = self.functions[&*func.name];
         let call = asm.call(ty, callee, &args);

@@ -1,6 +1,6 @@
 //! Facts that came in as metadata go out as such.
 
-use super::assembler::{Assembler, Metadata, Node};
+use super::assembler::{Assembler, MetadataHandle, ValueHandle};
 use heddle_ir::Module;
 use heddle_ir::entity::PrimaryMap;
 use heddle_ir::function::{OriginData, Tag};
@@ -12,16 +12,16 @@ const MAX_DEPTH: u32 = 256;
 
 /// What the facts of a module became, and how deep they are; nothing of those that LLVM has no numbers for.
 #[derive(Default, Debug)]
-pub(super) struct Facts(PrimaryMap<Fact, Option<(Metadata, u32)>>);
+pub(super) struct FactMetadata(PrimaryMap<Fact, Option<(MetadataHandle, u32)>>);
 
-impl Facts {
-    pub(super) fn new(asm: &Assembler, module: &Module) -> Facts {
-        let mut facts = Facts::default();
+impl FactMetadata {
+    pub(super) fn new(asm: &Assembler, module: &Module) -> FactMetadata {
+        let mut facts = FactMetadata::default();
         for parts in module.facts.values() {
-            let parts: Option<Vec<(Metadata, u32)>> =
+            let parts: Option<Vec<(MetadataHandle, u32)>> =
                 parts.iter().map(|part| facts.part(asm, part)).collect();
             let node = parts.map(|parts| {
-                let (parts, depths): (Vec<Metadata>, Vec<u32>) = parts.into_iter().unzip();
+                let (parts, depths): (Vec<MetadataHandle>, Vec<u32>) = parts.into_iter().unzip();
                 (asm.node_of(&parts), 1 + depths.into_iter().max().unwrap_or(0))
             });
             facts.0.push(node.filter(|&(_, depth)| depth <= MAX_DEPTH));
@@ -29,7 +29,7 @@ impl Facts {
         facts
     }
 
-    fn part(&self, asm: &Assembler, part: &FactPart) -> Option<(Metadata, u32)> {
+    fn part(&self, asm: &Assembler, part: &FactPart) -> Option<(MetadataHandle, u32)> {
         match part {
             FactPart::Text(text) => Some((asm.text_of(text), 0)),
             &FactPart::Fact(fact) => *self.0.get(fact)?,
@@ -39,7 +39,7 @@ impl Facts {
     }
 
     /// Says of what an op became what is said of its origin.
-    pub(super) fn attach(&self, asm: &Assembler, node: Node, op: Op, origin: &OriginData) {
+    pub(super) fn attach(&self, asm: &Assembler, node: ValueHandle, op: Op, origin: &OriginData) {
         for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.is_said_of(op)) {
             let Some(&Some((fact, _))) = self.0.get(fact) else { continue };
             match tag {

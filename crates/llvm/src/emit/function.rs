@@ -1,7 +1,7 @@
 //! A function's body: blocks in an order in which definitions come before uses, φs filled at the end.
 
-use super::Emitting;
-use super::assembler::{Label, Node};
+use super::ModuleEmitter;
+use super::assembler::{BlockHandle, ValueHandle};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
@@ -9,16 +9,16 @@ use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, S
 use rustc_hash::FxHashMap;
 
 /// A function being emitted.
-pub(super) struct Body<'e, 'a> {
-    pub(super) module: &'e Emitting<'a>,
+pub(super) struct BodyEmitter<'e, 'a> {
+    pub(super) module: &'e ModuleEmitter<'a>,
     pub(super) func: &'e Function,
-    values: FxHashMap<Value, Node>,
-    labels: FxHashMap<Block, Label>,
+    values: FxHashMap<Value, ValueHandle>,
+    labels: FxHashMap<Block, BlockHandle>,
     /// Where blocks stand in the order in which they are emitted.
     places: FxHashMap<Block, usize>,
 }
 
-pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Diagnostic> {
+pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(), Diagnostic> {
     let refuse = |text: &str, way_out: &str| {
         Diagnostic::error(Code::NotEmitted, text).of_func(&func.name).way_out(way_out)
     };
@@ -40,7 +40,7 @@ pub(super) fn emit_body(module: &Emitting<'_>, func: &Function) -> Result<(), Di
     for (index, &param) in (0..).zip(func.params()) {
         values.insert(param, asm.param(node, index));
     }
-    let mut body = Body { module, func, values, labels, places };
+    let mut body = BodyEmitter { module, func, values, labels, places };
     let scope = module.debug.as_ref().and_then(|debug| debug.enter(asm, node, func));
     for &block in &order {
         asm.go(body.labels[&block]);
@@ -80,7 +80,7 @@ fn reverse_postorder(func: &Function) -> Vec<Block> {
     order
 }
 
-impl Body<'_, '_> {
+impl BodyEmitter<'_, '_> {
     fn emit(&mut self, block: Block, inst: Inst) -> Result<(), Diagnostic> {
         let data = self.func.inst(inst);
         let nodes = match data.op {
@@ -108,7 +108,7 @@ impl Body<'_, '_> {
     }
 
     /// Says of what an instruction became what is said of where it came from.
-    pub(super) fn attach_facts(&self, node: Node, data: &InstData) {
+    pub(super) fn attach_facts(&self, node: ValueHandle, data: &InstData) {
         self.module.facts.attach(&self.module.asm, node, data.op, self.func.origin(data.origin));
     }
 
@@ -126,7 +126,7 @@ impl Body<'_, '_> {
     }
 
     /// What a value became.
-    pub(super) fn node(&mut self, value: Value) -> Node {
+    pub(super) fn node(&mut self, value: Value) -> ValueHandle {
         if let Some(&known) = self.values.get(&value) {
             return known;
         }
@@ -134,7 +134,7 @@ impl Body<'_, '_> {
         let node = match self.func.constant(value) {
             Some(Constant::Scalar(scalar, bits)) => asm.scalar(*scalar, *bits),
             Some(Constant::Vector(scalar, lanes)) => {
-                let lanes: Vec<Node> = lanes.iter().map(|&bits| asm.scalar(*scalar, bits)).collect();
+                let lanes: Vec<ValueHandle> = lanes.iter().map(|&bits| asm.scalar(*scalar, bits)).collect();
                 asm.vector(&lanes)
             }
             Some(Constant::Address(_, name)) => {
@@ -148,11 +148,11 @@ impl Body<'_, '_> {
         node
     }
 
-    pub(super) fn nodes(&mut self, values: &[Value]) -> Vec<Node> {
+    pub(super) fn nodes(&mut self, values: &[Value]) -> Vec<ValueHandle> {
         values.iter().map(|&value| self.node(value)).collect()
     }
 
-    fn call(&mut self, data: &InstData) -> Vec<Node> {
+    fn call(&mut self, data: &InstData) -> Vec<ValueHandle> {
         let args = self.nodes(&data.args);
         let asm = &self.module.asm;
         let Some(callee) = self.func.callee_of(data) else { return Vec::new() };
@@ -185,7 +185,7 @@ impl Body<'_, '_> {
             }
             Detail::Switch(switch) => {
                 let scalar = self.func.value_type(data.args[0]).scalar();
-                let cases: Vec<(Node, Label)> = switch
+                let cases: Vec<(ValueHandle, BlockHandle)> = switch
                     .cases
                     .iter()
                     .zip(&switch.targets[1..])
@@ -226,7 +226,7 @@ impl Body<'_, '_> {
     }
 
     /// The flags that LLVM knows.
-    pub(super) fn flagged(&self, node: Node, flags: Flags) -> Node {
+    pub(super) fn flagged(&self, node: ValueHandle, flags: Flags) -> ValueHandle {
         self.module.asm.with_flags(node, flags)
     }
 }

@@ -6,20 +6,20 @@
 //! After: Knuth's two-sum; Boldo & Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
 //! odd", 2008.
 
-use super::assembler::Node;
-use super::function::Body;
+use super::assembler::ValueHandle;
+use super::function::BodyEmitter;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
-impl Body<'_, '_> {
+impl BodyEmitter<'_, '_> {
     /// `a * b + c` of halves, or of vectors of them.
-    pub(super) fn fma_of_halves(&self, args: &[Node], ty: Type) -> Node {
+    pub(super) fn fma_of_halves(&self, args: &[ValueHandle], ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let is_brain = ty.scalar() == Scalar::BF16;
         let (float, int) = if is_brain { (Scalar::F64, Scalar::I64) } else { (Scalar::F32, Scalar::I32) };
         let (wide, word) = (ty.with_scalar(float), ty.with_scalar(int));
-        let widened = |arg: Node| asm.cast(Code::LLVMFPExt, arg, asm.ty(wide));
+        let widened = |arg: ValueHandle| asm.cast(Code::LLVMFPExt, arg, asm.ty(wide));
         let (add, subtract) = (Code::LLVMFAdd, Code::LLVMFSub);
         let product = asm.binary(Code::LLVMFMul, widened(args[0]), widened(args[1]));
         let more = widened(args[2]);
@@ -34,7 +34,7 @@ impl Body<'_, '_> {
             let one = asm.scalar(scalar, bits);
             ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; usize::from(lanes)]))
         };
-        let bits_of = |value: Node| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
+        let bits_of = |value: ValueHandle| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
         // The sum is further from zero than the exact one where what it lacks has the other sign.
         let signs = asm.binary(Code::LLVMXor, bits_of(sum), bits_of(lack));
         let is_further = asm.icmp(IntPredicate::Slt, signs, all(int, 0));

@@ -1,24 +1,29 @@
 //! What ranges over lanes: over the elements of a vector, or over the one lane that a scalar function has.
 
-use super::assembler::Node;
-use super::function::Body;
+use super::assembler::ValueHandle;
+use super::function::BodyEmitter;
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate, Reduction};
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode;
 
-impl Body<'_, '_> {
-    fn lane(&self, vector: Node, lane: u16) -> Node {
+impl BodyEmitter<'_, '_> {
+    fn lane(&self, vector: ValueHandle, lane: u16) -> ValueHandle {
         let asm = &self.module.asm;
         asm.extract(vector, asm.int(64, lane.into()))
     }
 
-    fn set_lane(&self, vector: Node, value: Node, lane: u16) -> Node {
+    fn set_lane(&self, vector: ValueHandle, value: ValueHandle, lane: u16) -> ValueHandle {
         let asm = &self.module.asm;
         asm.insert(vector, value, asm.int(64, lane.into()))
     }
 
     /// A vector made of what each lane of another gives.
-    pub(super) fn lane_by_lane(&self, vector: Node, to: Type, of_lane: impl Fn(Node) -> Node) -> Node {
+    pub(super) fn lane_by_lane(
+        &self,
+        vector: ValueHandle,
+        to: Type,
+        of_lane: impl Fn(ValueHandle) -> ValueHandle,
+    ) -> ValueHandle {
         let mut result = self.module.asm.poison(self.module.asm.ty(to));
         for lane in 0..to.lanes().unwrap_or(1) {
             result = self.set_lane(result, of_lane(self.lane(vector, lane)), lane);
@@ -27,7 +32,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether the condition holds in some lane (`Op::Any`) or in all.
-    pub(super) fn vote(&self, op: Op, condition: Node, ty: Type) -> Node {
+    pub(super) fn vote(&self, op: Op, condition: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         match ty.lanes() {
             None => condition,
@@ -39,7 +44,7 @@ impl Body<'_, '_> {
     }
 
     /// A bit for each lane, or their number.
-    pub(super) fn count(&self, op: Op, condition: Node, ty: Type, to: Type) -> Node {
+    pub(super) fn count(&self, op: Op, condition: ValueHandle, ty: Type, to: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let lanes = u32::from(ty.lanes().unwrap_or(1));
         let mut bits = match ty.lanes() {
@@ -62,12 +67,26 @@ impl Body<'_, '_> {
     }
 
     /// Two lanes combined.
-    fn combine(&self, by: Reduction, a: Node, b: Node, scalar: Scalar, flags: Flags) -> Node {
+    fn combine(
+        &self,
+        by: Reduction,
+        a: ValueHandle,
+        b: ValueHandle,
+        scalar: Scalar,
+        flags: Flags,
+    ) -> ValueHandle {
         self.combine_as(by, a, b, scalar.into(), flags)
     }
 
     /// Two values of this type combined, lane by lane.
-    fn combine_as(&self, by: Reduction, a: Node, b: Node, ty: Type, flags: Flags) -> Node {
+    fn combine_as(
+        &self,
+        by: Reduction,
+        a: ValueHandle,
+        b: ValueHandle,
+        ty: Type,
+        flags: Flags,
+    ) -> ValueHandle {
         let op = match by {
             Reduction::Add => Op::Add,
             Reduction::Mul => Op::Mul,
@@ -87,7 +106,7 @@ impl Body<'_, '_> {
     }
 
     /// All lanes combined in ascending order.
-    pub(super) fn reduce(&self, by: Reduction, vector: Node, ty: Type, flags: Flags) -> Node {
+    pub(super) fn reduce(&self, by: Reduction, vector: ValueHandle, ty: Type, flags: Flags) -> ValueHandle {
         let asm = &self.module.asm;
         let Some(lanes) = ty.lanes() else { return vector };
         let name = match by {
@@ -119,7 +138,14 @@ impl Body<'_, '_> {
         asm.intrinsic(name, &[asm.ty(ty)], &[vector])
     }
 
-    fn reduce_halves(&self, by: Reduction, vector: Node, scalar: Scalar, lanes: u16, flags: Flags) -> Node {
+    fn reduce_halves(
+        &self,
+        by: Reduction,
+        vector: ValueHandle,
+        scalar: Scalar,
+        lanes: u16,
+        flags: Flags,
+    ) -> ValueHandle {
         let asm = &self.module.asm;
         let (mut all, mut half) = (vector, lanes / 2);
         while half > 0 {
@@ -134,7 +160,14 @@ impl Body<'_, '_> {
     }
 
     /// The lanes up to each one combined, with it or without.
-    pub(super) fn scan(&self, by: Reduction, before: bool, vector: Node, ty: Type, flags: Flags) -> Node {
+    pub(super) fn scan(
+        &self,
+        by: Reduction,
+        before: bool,
+        vector: ValueHandle,
+        ty: Type,
+        flags: Flags,
+    ) -> ValueHandle {
         let asm = &self.module.asm;
         let scalar = ty.scalar();
         let neutral = asm.scalar(scalar, neutral(by, scalar));
@@ -161,13 +194,13 @@ impl Body<'_, '_> {
         &self,
         by: Reduction,
         before: bool,
-        vector: Node,
+        vector: ValueHandle,
         (ty, lanes): (Type, u16),
-        neutral: Node,
-    ) -> Node {
+        neutral: ValueHandle,
+    ) -> ValueHandle {
         let asm = &self.module.asm;
         let neutral = self.splat(neutral, ty);
-        let moved = |vector: Node, far: u16| {
+        let moved = |vector: ValueHandle, far: u16| {
             let wanted: Vec<u32> =
                 (0..lanes).map(|lane| if lane < far { lanes + lane } else { lane - far }.into()).collect();
             asm.shuffle(vector, neutral, &wanted)
@@ -181,7 +214,7 @@ impl Body<'_, '_> {
     }
 
     /// Each lane's choice among the lanes; poison where there is none.
-    pub(super) fn pick(&self, vector: Node, index: Node, ty: Type) -> Node {
+    pub(super) fn pick(&self, vector: ValueHandle, index: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let Some(lanes) = ty.lanes() else {
             let zero = asm.zero(asm.type_of(index));
@@ -197,12 +230,12 @@ impl Body<'_, '_> {
     }
 
     /// One element; the index is unsigned.
-    pub(super) fn element(&self, vector: Node, index: Node) -> Node {
+    pub(super) fn element(&self, vector: ValueHandle, index: ValueHandle) -> ValueHandle {
         self.module.asm.extract(vector, index)
     }
 
     /// The lanes that the mask picks moved to the front (`Op::Compress`), or the front ones to where it picks.
-    pub(super) fn squeeze(&self, op: Op, vector: Node, mask: Node, ty: Type) -> Node {
+    pub(super) fn squeeze(&self, op: Op, vector: ValueHandle, mask: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         // LLVM 22.1 goes wrong where it has to split the vector, and with bits; what fits the least register is never
         // split.
@@ -234,7 +267,7 @@ impl Body<'_, '_> {
     }
 
     /// One value in every lane.
-    pub(super) fn splat(&self, value: Node, ty: Type) -> Node {
+    pub(super) fn splat(&self, value: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let first = asm.insert(asm.poison(asm.ty(ty)), value, asm.int(64, 0));
         let lanes = vec![0; ty.lanes().unwrap_or(1).into()];
@@ -242,7 +275,7 @@ impl Body<'_, '_> {
     }
 
     /// The canonical NaN instead of any other.
-    pub(super) fn canonical(&self, node: Node, ty: Type) -> Node {
+    pub(super) fn canonical(&self, node: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let bits: u128 = match ty.scalar() {
             Scalar::F16 => 0x7e00,
@@ -254,7 +287,7 @@ impl Body<'_, '_> {
     }
 
     /// One number by its bits in every lane.
-    fn constant(&self, bits: u128, ty: Type) -> Node {
+    fn constant(&self, bits: u128, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let number = asm.scalar(ty.scalar(), bits);
         match ty.lanes() {
@@ -264,7 +297,7 @@ impl Body<'_, '_> {
     }
 
     /// 1 in every lane.
-    pub(super) fn one(&self, ty: Type) -> Node {
+    pub(super) fn one(&self, ty: Type) -> ValueHandle {
         self.constant(neutral(Reduction::Fmul, ty.scalar()), ty)
     }
 }

@@ -1,7 +1,7 @@
 //! Memory: bits lie as bytes, vectors lane by lane, all spaces in one.
 
-use super::assembler::{Assembler, Node};
-use super::function::Body;
+use super::assembler::{Assembler, ValueHandle};
+use super::function::BodyEmitter;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
 use heddle_ir::{Block, Diagnostic, Inst, Op, Scalar, Type};
@@ -16,7 +16,7 @@ fn in_memory(ty: Type) -> Type {
 }
 
 /// A value that was loaded as it lies; a byte that is neither 0 nor 1 is poison.
-fn from_memory(asm: &Assembler, ty: Type, loaded: Node) -> Node {
+fn from_memory(asm: &Assembler, ty: Type, loaded: ValueHandle) -> ValueHandle {
     match ty.scalar() {
         Scalar::I1 => {
             let cut = asm.cast(LLVMOpcode::LLVMTrunc, loaded, asm.ty(ty));
@@ -26,7 +26,7 @@ fn from_memory(asm: &Assembler, ty: Type, loaded: Node) -> Node {
     }
 }
 
-fn to_memory(asm: &Assembler, ty: Type, value: Node) -> Node {
+fn to_memory(asm: &Assembler, ty: Type, value: ValueHandle) -> ValueHandle {
     match ty.scalar() {
         Scalar::I1 => asm.cast(LLVMOpcode::LLVMZExt, value, asm.ty(in_memory(ty))),
         _ => value,
@@ -34,13 +34,13 @@ fn to_memory(asm: &Assembler, ty: Type, value: Node) -> Node {
 }
 
 /// A plain load.
-pub(super) fn load_plain(asm: &Assembler, ty: Type, address: Node, align: u32) -> Node {
+pub(super) fn load_plain(asm: &Assembler, ty: Type, address: ValueHandle, align: u32) -> ValueHandle {
     let loaded = asm.load(asm.ty(in_memory(ty)), address, align);
     from_memory(asm, ty, loaded)
 }
 
 /// A plain store.
-pub(super) fn store_plain(asm: &Assembler, ty: Type, value: Node, address: Node, align: u32) {
+pub(super) fn store_plain(asm: &Assembler, ty: Type, value: ValueHandle, address: ValueHandle, align: u32) {
     let value = to_memory(asm, ty, value);
     asm.store(value, address, align);
 }
@@ -60,7 +60,7 @@ pub(super) fn ordering(ordering: Ordering) -> LLVMAtomicOrdering {
 /// What the largest vectors want.
 const STACK_ALIGN: u32 = 64;
 
-impl Body<'_, '_> {
+impl BodyEmitter<'_, '_> {
     /// What touches memory.
     pub(super) fn memory(
         &mut self,
@@ -68,7 +68,7 @@ impl Body<'_, '_> {
         inst: Inst,
         data: &InstData,
         results: &[Type],
-    ) -> Result<Vec<Node>, Diagnostic> {
+    ) -> Result<Vec<ValueHandle>, Diagnostic> {
         let args = self.nodes(&data.args);
         let types: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let asm = &self.module.asm;
@@ -162,7 +162,7 @@ impl Body<'_, '_> {
     }
 
     /// A number of bytes as an i64.
-    fn size(&self, size: Node, scalar: Scalar) -> Node {
+    fn size(&self, size: ValueHandle, scalar: Scalar) -> ValueHandle {
         let asm = &self.module.asm;
         match scalar.bits() {
             64 => size,
@@ -171,7 +171,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn mark(&self, node: Node, data: &InstData, access: &Access) {
+    fn mark(&self, node: ValueHandle, data: &InstData, access: &Access) {
         let asm = &self.module.asm;
         self.attach_facts(node, data);
         if let Some((order, scope)) = access.atomic {
@@ -197,7 +197,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn rmw(&self, data: &InstData, args: &[Node], ty: Type, access: &Access) -> Node {
+    fn rmw(&self, data: &InstData, args: &[ValueHandle], ty: Type, access: &Access) -> ValueHandle {
         use LLVMAtomicRMWBinOp::*;
         let Detail::Rmw(rmw, _) = data.detail else { return args[1] };
         let op = match rmw {
@@ -233,7 +233,13 @@ impl Body<'_, '_> {
     }
 
     /// LLVM exchanges integers and pointers; floats go as their bits.
-    fn compare_exchange(&self, data: &InstData, args: &[Node], ty: Type, access: &Access) -> Vec<Node> {
+    fn compare_exchange(
+        &self,
+        data: &InstData,
+        args: &[ValueHandle],
+        ty: Type,
+        access: &Access,
+    ) -> Vec<ValueHandle> {
         let asm = &self.module.asm;
         let Detail::CompareExchange(_, failure) = data.detail else { return Vec::new() };
         let (order, scope) = access.atomic.unwrap_or((Ordering::SeqCst, Scope::System));

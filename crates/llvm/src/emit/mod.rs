@@ -13,16 +13,16 @@ mod half_fma;
 mod entry;
 mod debug;
 mod facts;
-mod outside;
+mod native_call;
 
 pub(crate) use entry::ENTRY;
 pub use entry::{entry_name, slot_bytes};
 
-use crate::outside::{Outside, function_of_address};
+use crate::native_call::{NativeSignature, function_of_address};
 use crate::view::LlvmModule;
-use assembler::{Assembler, Node, Ty};
-use debug::Debug;
-use facts::Facts;
+use assembler::{Assembler, TypeHandle, ValueHandle};
+use debug::DebugInfo;
+use facts::FactMetadata;
 use function::emit_body;
 use heddle_ir::module::{Declaration, Effects, Init, Signature};
 use heddle_ir::{Code, Diagnostic, Module, Scalar, Space};
@@ -46,18 +46,18 @@ pub struct EmitOptions {
 const OWN: &str = "heddle.";
 
 /// A module being emitted.
-struct Emitting<'a> {
+struct ModuleEmitter<'a> {
     /// Goes before the module that it describes.
-    debug: Option<Debug>,
+    debug: Option<DebugInfo>,
     asm: Assembler,
     options: EmitOptions,
-    facts: Facts,
+    facts: FactMetadata,
     /// What comes before the names of functions and globals.
     prefix: &'a str,
-    globals: FxHashMap<&'a str, Node>,
-    functions: FxHashMap<&'a str, (Ty, Node)>,
+    globals: FxHashMap<&'a str, ValueHandle>,
+    functions: FxHashMap<&'a str, (TypeHandle, ValueHandle)>,
     /// What all parts only declare.
-    declared: FxHashMap<&'a str, (Ty, Node)>,
+    declared: FxHashMap<&'a str, (TypeHandle, ValueHandle)>,
 }
 
 /// Emits a module. It must verify at its stage.
@@ -71,14 +71,14 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
     let asm = Assembler::new("heddle");
     // One module has one table of lines.
     let debug = match parts {
-        [(_, module)] => Debug::new(&asm, module),
+        [(_, module)] => DebugInfo::new(&asm, module),
         _ => None,
     };
-    let mut emitting = Emitting {
+    let mut emitting = ModuleEmitter {
         debug,
         asm,
         options,
-        facts: Facts::default(),
+        facts: FactMetadata::default(),
         prefix: "",
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
@@ -109,24 +109,25 @@ fn is_intrinsic(declaration: &Declaration) -> bool {
     declaration.name.starts_with("llvm.")
 }
 
-impl<'a> Emitting<'a> {
+impl<'a> ModuleEmitter<'a> {
     fn emit_part(&mut self, prefix: &'a str, module: &'a Module) -> Result<(), Diagnostic> {
         self.prefix = prefix;
         self.globals.clear();
         self.functions.clear();
-        self.facts = Facts::new(&self.asm, module);
+        self.facts = FactMetadata::new(&self.asm, module);
         self.declare_globals(module);
         let called: FxHashSet<&str> =
             module.functions.iter().flat_map(|func| func.callees.values()).map(|it| &*it.name).collect();
         for declaration in &module.declarations {
             // What calls another module's function declares that; unless it is called, its name stays free.
-            let is_idle = Outside::parse(&declaration.name).is_some() && !called.contains(&*declaration.name);
+            let is_idle =
+                NativeSignature::parse(&declaration.name).is_some() && !called.contains(&*declaration.name);
             if is_idle {
                 continue;
             }
             let func = match self.declared.get(&*declaration.name) {
                 Some(&known) => known,
-                None => match Outside::parse(&declaration.name) {
+                None => match NativeSignature::parse(&declaration.name) {
                     Some(outside) => self.emit_outside(declaration, &outside),
                     None => self.declare_outside(declaration),
                 },
@@ -156,7 +157,7 @@ impl<'a> Emitting<'a> {
         Ok(())
     }
 
-    fn declare_outside(&self, declaration: &Declaration) -> (Ty, Node) {
+    fn declare_outside(&self, declaration: &Declaration) -> (TypeHandle, ValueHandle) {
         let func = self.declare(&declaration.name, &declaration.signature);
         if declaration.signature.effects == Effects::PURE && !is_intrinsic(declaration) {
             // No kind of memory is touched.
@@ -166,8 +167,8 @@ impl<'a> Emitting<'a> {
         func
     }
 
-    fn declare(&self, name: &str, signature: &Signature) -> (Ty, Node) {
-        let params: Vec<Ty> = signature.params.iter().map(|param| self.asm.ty(param.ty)).collect();
+    fn declare(&self, name: &str, signature: &Signature) -> (TypeHandle, ValueHandle) {
+        let params: Vec<TypeHandle> = signature.params.iter().map(|param| self.asm.ty(param.ty)).collect();
         let ty = self.asm.function_ty(self.result_ty(signature), &params);
         let func = self.asm.add_function(name, ty);
         for (index, param) in (1..).zip(&signature.params) {
@@ -192,7 +193,7 @@ impl<'a> Emitting<'a> {
         (ty, func)
     }
 
-    fn result_ty(&self, signature: &Signature) -> Ty {
+    fn result_ty(&self, signature: &Signature) -> TypeHandle {
         match &signature.results[..] {
             [] => self.asm.void_ty(),
             [one] => self.asm.ty(one.ty),
@@ -201,12 +202,12 @@ impl<'a> Emitting<'a> {
     }
 
     /// What a run of a global's contents is.
-    fn piece(&self, init: &Init, address: &dyn Fn(&str, i64) -> Node) -> Node {
+    fn piece(&self, init: &Init, address: &dyn Fn(&str, i64) -> ValueHandle) -> ValueHandle {
         let asm = &self.asm;
         match init {
             Init::Values(scalar, values) => {
                 let bits = if *scalar == Scalar::I1 { 8 } else { scalar.bits() };
-                let values: Vec<Node> = values.iter().map(|&value| asm.int(bits, value)).collect();
+                let values: Vec<ValueHandle> = values.iter().map(|&value| asm.int(bits, value)).collect();
                 asm.array(asm.int_ty(bits), &values)
             }
             Init::Zero(bytes) => asm.zero(asm.array_ty(asm.int_ty(8), *bytes)),
@@ -221,7 +222,8 @@ impl<'a> Emitting<'a> {
         let null = asm.scalar(Scalar::Ptr(Space::Generic), 0);
         let globals = module.globals.iter();
         for global in globals.filter(|global| function_of_address(&global.name).is_none()) {
-            let pieces: Vec<Node> = global.init.iter().map(|init| self.piece(init, &|_, _| null)).collect();
+            let pieces: Vec<ValueHandle> =
+                global.init.iter().map(|init| self.piece(init, &|_, _| null)).collect();
             let ty = asm.type_of(asm.packed_struct(&pieces));
             let name = format!("{}{}", self.prefix, global.name);
             let node = asm.add_global(&name, ty, global.align, global.space == Space::Constant);
@@ -239,7 +241,8 @@ impl<'a> Emitting<'a> {
             let address = |name: &str, offset| {
                 self.globals.get(name).map_or(null, |&global| asm.address_behind(global, offset))
             };
-            let pieces: Vec<Node> = global.init.iter().map(|init| self.piece(init, &address)).collect();
+            let pieces: Vec<ValueHandle> =
+                global.init.iter().map(|init| self.piece(init, &address)).collect();
             asm.set_initializer(self.globals[&*global.name], asm.packed_struct(&pieces));
         }
     }

@@ -1,8 +1,8 @@
 //! The table: what each op is in LLVM.
 
-use super::assembler::{Node, Ty};
+use super::assembler::{TypeHandle, ValueHandle};
 use super::bf16::is_rounded_twice;
-use super::function::Body;
+use super::function::BodyEmitter;
 use crate::roots::INVERSE_ROOT;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
@@ -11,7 +11,7 @@ use heddle_ir::{Block, Code, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Opcode;
 
 /// What an op of one or more operands of one type is.
-enum Row {
+enum OpLowering {
     /// An instruction of two operands.
     Binary(Opcode),
     /// An intrinsic that its operands' type names.
@@ -26,8 +26,8 @@ enum Row {
     Special,
 }
 
-fn row(op: Op) -> Row {
-    use Row::{Binary, Cast, Convert, Intrinsic, Special, Strict};
+fn row(op: Op) -> OpLowering {
+    use OpLowering::{Binary, Cast, Convert, Intrinsic, Special, Strict};
     match op {
         Op::Add => Binary(Opcode::LLVMAdd),
         Op::Sub => Binary(Opcode::LLVMSub),
@@ -123,24 +123,24 @@ fn is_far(op: Op, from: Type, to: Type) -> bool {
     converts && from.is_vector() && [from, to].iter().any(|ty| ty.scalar() == Scalar::I128)
 }
 
-impl Body<'_, '_> {
+impl BodyEmitter<'_, '_> {
     /// An op whose result has the type of its operands.
-    pub(super) fn by_table(&self, op: Op, args: &[Node], ty: Type, flags: Flags) -> Node {
+    pub(super) fn by_table(&self, op: Op, args: &[ValueHandle], ty: Type, flags: Flags) -> ValueHandle {
         let asm = &self.module.asm;
         let open = [asm.ty(ty)];
         let node = match row(op) {
-            Row::Binary(code) if ty.scalar() == Scalar::BF16 => {
+            OpLowering::Binary(code) if ty.scalar() == Scalar::BF16 => {
                 self.in_f32(args, ty, |args, _| asm.binary(code, args[0], args[1]))
             }
-            Row::Intrinsic(name) if op == Op::Sqrt && ty.scalar() == Scalar::BF16 => {
+            OpLowering::Intrinsic(name) if op == Op::Sqrt && ty.scalar() == Scalar::BF16 => {
                 self.in_f32(args, ty, |args, single| asm.intrinsic(name, &[asm.ty(single)], args))
             }
-            Row::Intrinsic(_) if op == Op::Fma && is_half(ty) => self.fma_of_halves(args, ty),
-            Row::Binary(code) => asm.binary(code, args[0], args[1]),
+            OpLowering::Intrinsic(_) if op == Op::Fma && is_half(ty) => self.fma_of_halves(args, ty),
+            OpLowering::Binary(code) => asm.binary(code, args[0], args[1]),
             // One byte has no order.
-            Row::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
-            Row::Intrinsic(name) => asm.intrinsic(name, &open, args),
-            Row::Strict(name) => {
+            OpLowering::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
+            OpLowering::Intrinsic(name) => asm.intrinsic(name, &open, args),
+            OpLowering::Strict(name) => {
                 let strict = asm.int(1, flags.has(Flag::Strict).into());
                 asm.intrinsic(name, &open, &[args[0], strict])
             }
@@ -185,7 +185,7 @@ impl Body<'_, '_> {
     }
 
     /// A float that was computed.
-    fn computed(&self, node: Node, ty: Type, flags: Flags) -> Node {
+    fn computed(&self, node: ValueHandle, ty: Type, flags: Flags) -> ValueHandle {
         let node = self.flagged(node, flags);
         match self.module.options.canonical_nans && ty.scalar().is_float() {
             true => self.canonical(node, ty),
@@ -199,7 +199,7 @@ impl Body<'_, '_> {
         block: Block,
         inst: Inst,
         data: &InstData,
-    ) -> Result<Vec<Node>, Diagnostic> {
+    ) -> Result<Vec<ValueHandle>, Diagnostic> {
         let results: Vec<Type> =
             self.func.results(inst).iter().map(|&result| self.func.value_type(result)).collect();
         let to = results.first().copied().unwrap_or(Type::I1);
@@ -216,19 +216,23 @@ impl Body<'_, '_> {
         let flags = data.flags;
         let from = types.first().copied().unwrap_or(to);
         Ok(vec![match (row(data.op), data.op) {
-            (Row::Cast(_), op) if is_rounded_twice(op, from, to) => self.to_bf16(op, args[0], from, to),
-            (Row::Cast(_) | Row::Convert(_), op) if is_far(op, from, to) => {
+            (OpLowering::Cast(_), op) if is_rounded_twice(op, from, to) => {
+                self.to_bf16(op, args[0], from, to)
+            }
+            (OpLowering::Cast(_) | OpLowering::Convert(_), op) if is_far(op, from, to) => {
                 self.lane_by_lane(args[0], to, |lane| {
                     let (from, to) = (Type::Scalar(from.scalar()), Type::Scalar(to.scalar()));
                     let node = match row(op) {
-                        Row::Convert(name) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &[lane]),
-                        Row::Cast(code) => asm.cast(code, lane, asm.ty(to)),
+                        OpLowering::Convert(name) => {
+                            asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &[lane])
+                        }
+                        OpLowering::Cast(code) => asm.cast(code, lane, asm.ty(to)),
                         _ => lane,
                     };
                     self.computed(node, to, flags)
                 })
             }
-            (Row::Cast(code), op)
+            (OpLowering::Cast(code), op)
                 if to.scalar() == Scalar::BF16 && from.scalar() != Scalar::I16 && op != Op::Bitcast =>
             {
                 let (value, float) = match from.scalar() {
@@ -240,32 +244,32 @@ impl Body<'_, '_> {
                 };
                 self.computed(self.round_to_bf16(value, float, to), to, flags)
             }
-            (Row::Cast(code), _) => {
+            (OpLowering::Cast(code), _) => {
                 let cast = asm.cast(code, args[0], asm.ty(to));
                 self.computed(cast, to, flags)
             }
             // LLVM 22.1 forgets that NaN gives 0 where x86 converts f16 itself; f32 holds all of them.
-            (Row::Convert(name), _) if from.scalar() == Scalar::F16 => {
+            (OpLowering::Convert(name), _) if from.scalar() == Scalar::F16 => {
                 let wide = from.with_scalar(Scalar::F32);
                 let value = asm.cast(Opcode::LLVMFPExt, args[0], asm.ty(wide));
                 asm.intrinsic(name, &[asm.ty(to), asm.ty(wide)], &[value])
             }
-            (Row::Convert(name), _) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &args),
-            (Row::Special, Op::Icmp) => match data.detail {
+            (OpLowering::Convert(name), _) => asm.intrinsic(name, &[asm.ty(to), asm.ty(from)], &args),
+            (OpLowering::Special, Op::Icmp) => match data.detail {
                 Detail::IntCompare(predicate) => asm.icmp(predicate, args[0], args[1]),
                 _ => return Err(self.broken(inst, "it has no predicate")),
             },
-            (Row::Special, Op::Fcmp) => match data.detail {
+            (OpLowering::Special, Op::Fcmp) => match data.detail {
                 Detail::FloatCompare(predicate) => self.flagged(asm.fcmp(predicate, args[0], args[1]), flags),
                 _ => return Err(self.broken(inst, "it has no predicate")),
             },
-            (Row::Special, Op::FloatClass) => match data.detail {
+            (OpLowering::Special, Op::FloatClass) => match data.detail {
                 Detail::FloatClass(classes) => {
                     asm.intrinsic("llvm.is.fpclass", &[asm.ty(from)], &[args[0], asm.int(32, classes.into())])
                 }
                 _ => return Err(self.broken(inst, "it has no classes")),
             },
-            (Row::Special, Op::Ldexp) => {
+            (OpLowering::Special, Op::Ldexp) => {
                 let exponent = self.exponent(args[1], types[1], from.scalar());
                 // LLVM 22.1 scales vectors of f16 wrongly on AVX-512, and cannot select code for all of bf16 on AArch64.
                 // What exponents are clamped to is exact in f32.
@@ -277,49 +281,49 @@ impl Body<'_, '_> {
                 let node = if is_half { asm.cast(Opcode::LLVMFPTrunc, node, asm.ty(to)) } else { node };
                 self.computed(node, to, flags)
             }
-            (Row::Special, Op::SpaceCast) => args[0],
-            (Row::Special, Op::Bitcast) if to.scalar().is_ptr() => args[0],
-            (Row::Special, Op::Bitcast) if is_mask(from) && to.scalar() == Scalar::F16 => {
+            (OpLowering::Special, Op::SpaceCast) => args[0],
+            (OpLowering::Special, Op::Bitcast) if to.scalar().is_ptr() => args[0],
+            (OpLowering::Special, Op::Bitcast) if is_mask(from) && to.scalar() == Scalar::F16 => {
                 return Err(self.refuse(
                     inst,
                     "it makes an f16 of a mask, which LLVM 22.1 cannot select",
                     "keep it an integer",
                 ));
             }
-            (Row::Special, Op::Bitcast) => asm.cast(Opcode::LLVMBitCast, args[0], asm.ty(to)),
-            (Row::Special, Op::Assume) => {
+            (OpLowering::Special, Op::Bitcast) => asm.cast(Opcode::LLVMBitCast, args[0], asm.ty(to)),
+            (OpLowering::Special, Op::Assume) => {
                 let condition = self.vote(Op::All, args[0], from);
                 asm.intrinsic("llvm.assume", &[], &[condition]);
                 return Ok(Vec::new());
             }
-            (Row::Special, Op::Any | Op::All) => self.vote(data.op, args[0], from),
-            (Row::Special, Op::Ballot | Op::Popcount) => self.count(data.op, args[0], from, to),
-            (Row::Special, Op::Reduce) => match data.detail {
+            (OpLowering::Special, Op::Any | Op::All) => self.vote(data.op, args[0], from),
+            (OpLowering::Special, Op::Ballot | Op::Popcount) => self.count(data.op, args[0], from, to),
+            (OpLowering::Special, Op::Reduce) => match data.detail {
                 Detail::Reduce(by) => self.reduce(by, args[0], from, flags),
                 _ => return Err(self.broken(inst, "it does not say how")),
             },
-            (Row::Special, Op::Scan) => match data.detail {
+            (OpLowering::Special, Op::Scan) => match data.detail {
                 Detail::Scan { by, before } => self.scan(by, before, args[0], from, flags),
                 _ => return Err(self.broken(inst, "it does not say how")),
             },
-            (Row::Special, Op::Shuffle | Op::Broadcast) => self.pick(args[0], args[1], from),
-            (Row::Special, Op::First) => args[0],
-            (Row::Special, Op::Mask) => asm.int(1, 1),
-            (Row::Special, Op::Lane) => asm.scalar(to.scalar(), 0),
-            (Row::Special, Op::Width) => asm.scalar(to.scalar(), 1),
-            (Row::Special, Op::Splat) => self.splat(args[0], to),
-            (Row::Special, Op::Extract) => self.element(args[0], args[1]),
-            (Row::Special, Op::Insert) => asm.insert(args[0], args[1], args[2]),
-            (Row::Special, Op::Permute) => match &data.detail {
+            (OpLowering::Special, Op::Shuffle | Op::Broadcast) => self.pick(args[0], args[1], from),
+            (OpLowering::Special, Op::First) => args[0],
+            (OpLowering::Special, Op::Mask) => asm.int(1, 1),
+            (OpLowering::Special, Op::Lane) => asm.scalar(to.scalar(), 0),
+            (OpLowering::Special, Op::Width) => asm.scalar(to.scalar(), 1),
+            (OpLowering::Special, Op::Splat) => self.splat(args[0], to),
+            (OpLowering::Special, Op::Extract) => self.element(args[0], args[1]),
+            (OpLowering::Special, Op::Insert) => asm.insert(args[0], args[1], args[2]),
+            (OpLowering::Special, Op::Permute) => match &data.detail {
                 Detail::Permute(lanes) => {
                     let lanes: Vec<u32> = lanes.iter().map(|&lane| lane.into()).collect();
                     asm.shuffle(args[0], args[1], &lanes)
                 }
                 _ => return Err(self.broken(inst, "it does not say which")),
             },
-            (Row::Special, Op::Compress | Op::Expand) => self.squeeze(data.op, args[0], args[1], from),
+            (OpLowering::Special, Op::Compress | Op::Expand) => self.squeeze(data.op, args[0], args[1], from),
             (
-                Row::Special,
+                OpLowering::Special,
                 Op::LocalId
                 | Op::LocalSize
                 | Op::EnqueuedSize
@@ -334,16 +338,16 @@ impl Body<'_, '_> {
                 return Err(self.refuse_as(Code::NeedsLaunch, inst, text, "pass it as a parameter"));
             }
             // Lanes of a brush are together in one thread, whose memory is in order.
-            (Row::Special, Op::Barrier)
+            (OpLowering::Special, Op::Barrier)
                 if matches!(data.detail, Detail::Barrier(Scope::Brush | Scope::Lane)) =>
             {
                 return Ok(Vec::new());
             }
-            (Row::Special, Op::Barrier) => {
+            (OpLowering::Special, Op::Barrier) => {
                 let way_out = "let `kernels` split the kernel at its barriers before";
                 return Err(self.refuse(inst, "it waits for other lanes", way_out));
             }
-            (Row::Special, Op::Launch) => {
+            (OpLowering::Special, Op::Launch) => {
                 return Err(self.refuse(inst, "it runs a region of lock-step code", "run `widen` before"));
             }
             _ => self.by_table(data.op, &args, to, flags),
@@ -352,7 +356,7 @@ impl Body<'_, '_> {
 
     /// The exponent of `ldexp` as an i32, which is what code generators know; beyond its range nothing changes. LLVM
     /// 22.1 makes an f16 of that of an f16 on x86, where great ones are infinite and 0 times that is NaN.
-    fn exponent(&self, exponent: Node, ty: Type, float: Scalar) -> Node {
+    fn exponent(&self, exponent: ValueHandle, ty: Type, float: Scalar) -> ValueHandle {
         let asm = &self.module.asm;
         let to = ty.with_scalar(Scalar::I32);
         let bits = ty.scalar().bits();
@@ -366,7 +370,7 @@ impl Body<'_, '_> {
             let one = asm.int(wide, value as u128);
             ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; lanes.into()]))
         };
-        let open: [Ty; 1] = [asm.type_of(exponent)];
+        let open: [TypeHandle; 1] = [asm.type_of(exponent)];
         let low = asm.intrinsic("llvm.smax", &open, &[exponent, all(-most)]);
         let both = asm.intrinsic("llvm.smin", &open, &[low, all(most)]);
         if wide > 32 { asm.cast(Opcode::LLVMTrunc, both, asm.ty(to)) } else { both }

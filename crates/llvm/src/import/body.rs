@@ -1,7 +1,7 @@
 //! A function's body: its blocks in an order in which definitions come before uses, its values taken apart.
 
-use super::Importing;
-use super::refusal::{Take, Why};
+use super::ModuleImporter;
+use super::refusal::{ImportRefusal, ImportResult};
 use crate::debug_names::named_values;
 use crate::view::{Bb, Val};
 use heddle_ir::builder::{At, Builder};
@@ -19,8 +19,8 @@ use smallvec::SmallVec;
 pub(super) type Leaves = SmallVec<[Value; 2]>;
 
 /// A function being imported.
-pub(super) struct Body<'i, 'm> {
-    pub(super) module: &'i Importing<'m>,
+pub(super) struct BodyImporter<'i, 'm> {
+    pub(super) module: &'i ModuleImporter<'m>,
     pub(super) func: Function,
     /// What became of each LLVM value that was met.
     pub(super) values: FxHashMap<Val<'m>, Leaves>,
@@ -44,7 +44,7 @@ pub(super) struct Body<'i, 'm> {
 
 /// Imports the body of a function that is defined.
 pub(super) fn import_body<'m>(
-    module: &Importing<'m>,
+    module: &ModuleImporter<'m>,
     source: Val<'m>,
     declaration: &Declaration,
 ) -> Result<Function, Diagnostic> {
@@ -56,7 +56,7 @@ pub(super) fn import_body<'m>(
     for block in source.blocks().into_iter().filter(|block| reachable.contains(block)) {
         blocks.insert(block, func.append_block());
     }
-    let mut body = Body {
+    let mut body = BodyImporter {
         module,
         func,
         values: FxHashMap::default(),
@@ -95,8 +95,8 @@ pub(super) fn import_body<'m>(
     Ok(body.func)
 }
 
-impl<'m> Body<'_, 'm> {
-    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: Why) -> Diagnostic {
+impl<'m> BodyImporter<'_, 'm> {
+    fn refusal(&self, func: Val<'m>, inst: Val<'m>, why: ImportRefusal) -> Diagnostic {
         let at = inst.debug_loc().map(|loc| (loc.file, loc.line, loc.column));
         why.of_inst(&func.name(), inst.text(), at)
     }
@@ -116,7 +116,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An instruction that is no φ.
-    fn take(&mut self, inst: Val<'m>) -> Take<()> {
+    fn take(&mut self, inst: Val<'m>) -> ImportResult<()> {
         self.loc = inst.debug_loc().map(|loc| {
             let file = self.module.file(loc.file);
             Loc { file, line: loc.line, column: loc.column }
@@ -129,44 +129,50 @@ impl<'m> Body<'_, 'm> {
                 "{} parts came out instead of {expected}, which is a mistake in Heddle",
                 leaves.len()
             );
-            return Err(Why::new(reason, "report it, with this file"));
+            return Err(ImportRefusal::new(reason, "report it, with this file"));
         }
         self.values.insert(inst, leaves);
         Ok(())
     }
 
     /// What an LLVM value became.
-    pub(super) fn leaves(&mut self, value: Val<'m>) -> Take<Leaves> {
+    pub(super) fn leaves(&mut self, value: Val<'m>) -> ImportResult<Leaves> {
         if let Some(known) = self.values.get(&value) {
             return Ok(known.clone());
         }
         if value.kind() == LLVMValueKind::LLVMInlineAsmValueKind {
-            return Err(Why::new("inline assembly does what only one machine knows", "write it in C"));
+            return Err(ImportRefusal::new(
+                "inline assembly does what only one machine knows",
+                "write it in C",
+            ));
         }
         if value.is_constant() {
             return self.constant(value, 0);
         }
-        Err(Why::new(
+        Err(ImportRefusal::new(
             format!("`{}` is used as a value", value.text()),
             "compile without the feature that needs it",
         ))
     }
 
     /// What an LLVM value that is one scalar became.
-    pub(super) fn leaf(&mut self, value: Val<'m>) -> Take<Value> {
+    pub(super) fn leaf(&mut self, value: Val<'m>) -> ImportResult<Value> {
         match self.leaves(value)?[..] {
             [one] => Ok(one),
-            _ => Err(Why::new(format!("`{}` is no scalar", value.text()), "take it apart in the source")),
+            _ => Err(ImportRefusal::new(
+                format!("`{}` is no scalar", value.text()),
+                "take it apart in the source",
+            )),
         }
     }
 
     /// An operand that is one scalar.
-    pub(super) fn operand(&mut self, inst: Val<'m>, index: u32) -> Take<Value> {
+    pub(super) fn operand(&mut self, inst: Val<'m>, index: u32) -> ImportResult<Value> {
         self.leaf(inst.operand(index))
     }
 
     /// All operands.
-    pub(super) fn operands(&mut self, inst: Val<'m>) -> Take<Vec<Leaves>> {
+    pub(super) fn operands(&mut self, inst: Val<'m>) -> ImportResult<Vec<Leaves>> {
         let mut all = Vec::new();
         for operand in inst.operands() {
             all.push(self.leaves(operand)?);
@@ -177,7 +183,7 @@ impl<'m> Body<'_, 'm> {
     // Instructions of the IR.
 
     /// Puts an instruction at the end of the block, or of the prologue.
-    pub(super) fn put_inst(&mut self, mut data: InstData, written: Option<Type>) -> Take<Inst> {
+    pub(super) fn put_inst(&mut self, mut data: InstData, written: Option<Type>) -> ImportResult<Inst> {
         let at = match (self.in_prologue, self.prologue_end) {
             (false, _) => At::End(self.block),
             (true, Some(last)) => At::After(last),
@@ -188,7 +194,7 @@ impl<'m> Body<'_, 'm> {
         }
         let put = Builder::new(&mut self.func, at).try_inst(data, written);
         let inst = put.map_err(|error| {
-            Why::new(
+            ImportRefusal::new(
                 format!("the types do not fit ({error}), which is a mistake in Heddle"),
                 "report it, with this file",
             )
@@ -232,22 +238,22 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// Puts an instruction with one result.
-    pub(super) fn put(&mut self, data: InstData, written: Option<Type>) -> Take<Value> {
+    pub(super) fn put(&mut self, data: InstData, written: Option<Type>) -> ImportResult<Value> {
         let inst = self.put_inst(data, written)?;
         self.func
             .result(inst)
-            .ok_or_else(|| Why::new("it gives nothing, which is a mistake in Heddle", "report it"))
+            .ok_or_else(|| ImportRefusal::new("it gives nothing, which is a mistake in Heddle", "report it"))
     }
 
-    pub(super) fn op(&mut self, op: Op, args: &[Value]) -> Take<Value> {
+    pub(super) fn op(&mut self, op: Op, args: &[Value]) -> ImportResult<Value> {
         self.put(InstData::plain(op, args.iter().copied()), None)
     }
 
-    pub(super) fn op_with(&mut self, op: Op, args: &[Value], flags: Flags) -> Take<Value> {
+    pub(super) fn op_with(&mut self, op: Op, args: &[Value], flags: Flags) -> ImportResult<Value> {
         self.put(InstData { flags, ..InstData::plain(op, args.iter().copied()) }, None)
     }
 
-    pub(super) fn op_to(&mut self, op: Op, to: Scalar, args: &[Value]) -> Take<Value> {
+    pub(super) fn op_to(&mut self, op: Op, to: Scalar, args: &[Value]) -> ImportResult<Value> {
         self.put(InstData::plain(op, args.iter().copied()), Some(Type::Scalar(to)))
     }
 
@@ -266,7 +272,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An integer as an i64: with its sign, or cut.
-    pub(super) fn i64_of(&mut self, value: Value) -> Take<Value> {
+    pub(super) fn i64_of(&mut self, value: Value) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         if let Some(bits) = self.constant_int(value) {
             return Ok(self.int(Scalar::I64, bits.into()));
@@ -290,7 +296,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The same address as this type.
-    pub(super) fn in_space(&mut self, address: Value, to: Scalar) -> Take<Value> {
+    pub(super) fn in_space(&mut self, address: Value, to: Scalar) -> ImportResult<Value> {
         if self.scalar(address) == to {
             return Ok(address);
         }
@@ -309,16 +315,16 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The block that an LLVM block became.
-    pub(super) fn target(&self, block: Bb<'m>) -> Take<Block> {
+    pub(super) fn target(&self, block: Bb<'m>) -> ImportResult<Block> {
         self.blocks
             .get(&block)
             .copied()
-            .ok_or_else(|| Why::new("a block is not known, a mistake in Heddle", "report it"))
+            .ok_or_else(|| ImportRefusal::new("a block is not known, a mistake in Heddle", "report it"))
     }
 
     // φs.
 
-    fn open_phi(&mut self, inst: Val<'m>) -> Take<Vec<Inst>> {
+    fn open_phi(&mut self, inst: Val<'m>) -> ImportResult<Vec<Inst>> {
         let leaves = self.module.types.leaves(inst.ty())?;
         let mut opened = Vec::new();
         let mut values = Leaves::new();
@@ -333,7 +339,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// Gives a φ its incoming values: one for each predecessor that is reachable, however many edges lead from it.
-    fn close_phi(&mut self, inst: Val<'m>, opened: &[Inst]) -> Take<()> {
+    fn close_phi(&mut self, inst: Val<'m>, opened: &[Inst]) -> ImportResult<()> {
         let mut seen = FxHashSet::default();
         let mut incoming: Vec<(Block, Leaves)> = Vec::new();
         for (value, from) in inst.incoming() {

@@ -1,9 +1,9 @@
 //! Calls: of intrinsics, of work-item functions, of functions.
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
 use super::signature::touches_no_memory;
-use super::types::Spaces;
+use super::types::AddressSpaceMap;
 use crate::view::Val;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::module::{Declaration, Effects, Signature};
@@ -51,9 +51,9 @@ fn plain_name(name: &str) -> &str {
 }
 
 /// Whether a function that is said to be `convergent` is known to be about one lane.
-fn is_harmless(name: &str, spaces: Spaces) -> bool {
+fn is_harmless(name: &str, spaces: AddressSpaceMap) -> bool {
     let name = plain_name(name);
-    spaces != Spaces::Host && HARMLESS.iter().any(|known| name.starts_with(known))
+    spaces != AddressSpaceMap::Host && HARMLESS.iter().any(|known| name.starts_with(known))
 }
 
 /// Whether the name is that of one of OpenCL C's functions of work-groups and sub-groups.
@@ -62,8 +62,8 @@ fn asks_lanes(name: &str) -> bool {
     name.contains("work_group") || name.contains("sub_group")
 }
 
-impl<'m> Body<'_, 'm> {
-    pub(super) fn call(&mut self, inst: Val<'m>) -> Take<Leaves> {
+impl<'m> BodyImporter<'_, 'm> {
+    pub(super) fn call(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut callee = inst.called();
         if callee.kind() == LLVMValueKind::LLVMGlobalAliasValueKind {
             callee = callee.aliasee();
@@ -72,7 +72,7 @@ impl<'m> Body<'_, 'm> {
             LLVMValueKind::LLVMFunctionValueKind => {}
             LLVMValueKind::LLVMInlineAsmValueKind => {
                 let reason = "inline assembly does what only one machine knows";
-                return Err(Why::new(reason, "write it in C, or keep it out of this function"));
+                return Err(ImportRefusal::new(reason, "write it in C, or keep it out of this function"));
             }
             _ => return self.call_through_pointer(inst),
         }
@@ -89,16 +89,16 @@ impl<'m> Body<'_, 'm> {
         let twice = self.module.kinds.returns_twice;
         if callee.attribute(FUNCTION, twice).is_some() || inst.call_attribute(FUNCTION, twice).is_some() {
             let reason = format!("@{} may return twice", callee.name());
-            return Err(Why::new(reason, "do without setjmp"));
+            return Err(ImportRefusal::new(reason, "do without setjmp"));
         }
         if inst.called_type() != callee.value_type() {
-            return Err(Why::new(
+            return Err(ImportRefusal::new(
                 "the call and the function differ in their types",
                 "declare the function before",
             ));
         }
         if inst.bundle_count() > 0 {
-            return Err(Why::new(
+            return Err(ImportRefusal::new(
                 "the call carries bundles of operands",
                 "compile without the feature that needs it",
             ));
@@ -107,15 +107,20 @@ impl<'m> Body<'_, 'm> {
             let params = callee.params().into_iter().map(|param| param.ty());
             callee.is_declaration() && params.chain([inst.ty()]).any(|ty| ty.is_vector())
         };
-        if self.module.types.spaces == Spaces::Host && (inst.called_type().is_var_arg() || takes_vectors()) {
+        if self.module.types.spaces == AddressSpaceMap::Host
+            && (inst.called_type().is_var_arg() || takes_vectors())
+        {
             return self.call_outside(inst, callee);
         }
         let declaration = match self.module.declarations.get(&callee) {
             Some(Ok(declaration)) => Arc::clone(declaration),
             Some(Err(why)) => {
-                return Err(Why::new(format!("it calls @{}: {}", callee.name(), why.reason), &why.way_out));
+                return Err(ImportRefusal::new(
+                    format!("it calls @{}: {}", callee.name(), why.reason),
+                    &why.way_out,
+                ));
             }
-            None => return Err(Why::new(format!("@{} is not known", callee.name()), "declare it")),
+            None => return Err(ImportRefusal::new(format!("@{} is not known", callee.name()), "declare it")),
         };
         let mut args = Leaves::new();
         for (index, argument) in inst.arguments().into_iter().enumerate() {
@@ -124,7 +129,7 @@ impl<'m> Body<'_, 'm> {
                 Some(_) if callee.is_declaration() => {
                     let reason =
                         format!("@{} is defined elsewhere and takes a struct by value", callee.name());
-                    return Err(Why::new(
+                    return Err(ImportRefusal::new(
                         reason,
                         "pass its address, or define the function in the same module",
                     ));
@@ -142,27 +147,27 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// Refuses what asks other lanes in a way that is not known: lane by lane, each would hear itself alone.
-    fn check_convergent(&self, callee: Val<'m>) -> Take<()> {
+    fn check_convergent(&self, callee: Val<'m>) -> ImportResult<()> {
         let (name, spaces) = (callee.name(), self.module.types.spaces);
         let is_convergent = callee.attribute(FUNCTION, self.module.kinds.convergent).is_some();
         if !is_convergent || !callee.is_declaration() || is_harmless(&name, spaces) {
             return Ok(());
         }
         // Front ends for GPUs say it of all that they do not know; what touches no memory computes.
-        if spaces != Spaces::Host && touches_no_memory(callee) && !asks_lanes(&name) {
+        if spaces != AddressSpaceMap::Host && touches_no_memory(callee) && !asks_lanes(&name) {
             return Ok(());
         }
         Err(match spaces {
-            Spaces::Host => Why::new(
+            AddressSpaceMap::Host => ImportRefusal::new(
                 format!("@{name} may ask other lanes (it is `convergent`), and is not known"),
                 "ask by the functions of <heddle.h>, or define it in the same module",
             ),
-            _ => Why::undefined(format!("@{name} is called, but nothing defines it"), DEFINE),
+            _ => ImportRefusal::undefined(format!("@{name} is called, but nothing defines it"), DEFINE),
         })
     }
 
     /// The address of a copy of an object.
-    fn copy_of(&mut self, address: Value, bytes: u64, align: u32) -> Take<Value> {
+    fn copy_of(&mut self, address: Value, bytes: u64, align: u32) -> ImportResult<Value> {
         let align = if align.is_power_of_two() { align } else { 1 };
         let copy = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
         let size = self.int(Scalar::I64, bytes.into());
@@ -173,7 +178,11 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A call of a function that is known.
-    pub(super) fn call_declared(&mut self, declaration: &Arc<Declaration>, args: &[Value]) -> Take<Leaves> {
+    pub(super) fn call_declared(
+        &mut self,
+        declaration: &Arc<Declaration>,
+        args: &[Value],
+    ) -> ImportResult<Leaves> {
         let callee = self.func.make_callee(declaration);
         let call =
             self.put_inst(InstData::new(Op::Call, args.iter().copied(), Detail::Call(callee)), None)?;
@@ -181,7 +190,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A call of a function of the C library that does nothing but give its value.
-    pub(super) fn call_math(&mut self, name: &str, args: &[Value]) -> Take<Value> {
+    pub(super) fn call_math(&mut self, name: &str, args: &[Value]) -> ImportResult<Value> {
         let scalar = self.scalar(args[0]);
         match scalar {
             Scalar::F32 | Scalar::F64 => {

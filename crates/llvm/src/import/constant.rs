@@ -1,7 +1,7 @@
 //! Constants: interned where they are known, computed at the start of the function where the loader knows them.
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
 use super::types::Leaf;
 use crate::view::Val;
 use heddle_ir::inst::InstData;
@@ -10,11 +10,11 @@ use llvm_sys::{LLVMOpcode as Code, LLVMValueKind as Kind};
 
 const DEEPEST: u32 = 64;
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// A constant, taken apart.
-    pub(super) fn constant(&mut self, value: Val<'m>, depth: u32) -> Take<Leaves> {
+    pub(super) fn constant(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
         if depth > DEEPEST {
-            return Err(Why::new("a constant nests too deeply", "compute it step by step"));
+            return Err(ImportRefusal::new("a constant nests too deeply", "compute it step by step"));
         }
         if let Some(known) = self.values.get(&value) {
             return Ok(known.clone());
@@ -27,7 +27,7 @@ impl<'m> Body<'_, 'm> {
         Ok(taken)
     }
 
-    fn make_constant(&mut self, value: Val<'m>, depth: u32) -> Take<Leaves> {
+    fn make_constant(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
         let ty = value.ty();
         let leaves = self.module.types.leaves(ty)?;
         let scalar = leaves.first().map(|leaf| leaf.scalar);
@@ -69,24 +69,26 @@ impl<'m> Body<'_, 'm> {
                     let address = self.func.make_const(Constant::Address(*space, name.clone()));
                     Ok(Leaves::from_slice(&[self.in_space(address, scalar)?]))
                 }
-                Some(Err(why)) => {
-                    Err(Why::new(format!("it uses @{}: {}", value.name(), why.reason), &why.way_out))
-                }
+                Some(Err(why)) => Err(ImportRefusal::new(
+                    format!("it uses @{}: {}", value.name(), why.reason),
+                    &why.way_out,
+                )),
                 None => Err(unknown(value)),
             },
             (Kind::LLVMGlobalAliasValueKind, _) => self.constant(value.aliasee(), depth + 1),
             (Kind::LLVMFunctionValueKind, Some(scalar)) => {
                 Ok(Leaves::from_slice(&[self.function_address(value, scalar)?]))
             }
-            (Kind::LLVMBlockAddressValueKind, _) => {
-                Err(Why::new("the address of a label is used", "use a switch instead of a computed goto"))
-            }
+            (Kind::LLVMBlockAddressValueKind, _) => Err(ImportRefusal::new(
+                "the address of a label is used",
+                "use a switch instead of a computed goto",
+            )),
             (Kind::LLVMConstantExprValueKind, _) => self.constant_expression(value, depth),
             _ => Err(unknown(value)),
         }
     }
 
-    fn constant_expression(&mut self, value: Val<'m>, depth: u32) -> Take<Leaves> {
+    fn constant_expression(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
         let mut operands = Vec::new();
         for operand in value.operands() {
             operands.push(self.constant(operand, depth + 1)?);
@@ -107,13 +109,13 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    fn undefined_leaf(&mut self, leaf: &Leaf) -> Take<heddle_ir::Value> {
+    fn undefined_leaf(&mut self, leaf: &Leaf) -> ImportResult<heddle_ir::Value> {
         let any = self.undefined(leaf.scalar)?;
         self.cut(any, leaf.bits)
     }
 
     /// Some value that stays the same: what undefined values become.
-    pub(super) fn undefined(&mut self, scalar: Scalar) -> Take<heddle_ir::Value> {
+    pub(super) fn undefined(&mut self, scalar: Scalar) -> ImportResult<heddle_ir::Value> {
         if let Some(&known) = self.undefined.get(&scalar) {
             return Ok(known);
         }
@@ -127,8 +129,8 @@ impl<'m> Body<'_, 'm> {
     }
 }
 
-fn unknown(value: Val<'_>) -> Why {
-    Why::new(
+fn unknown(value: Val<'_>) -> ImportRefusal {
+    ImportRefusal::new(
         format!("the constant `{}` is not known before the program is loaded", value.text()),
         "compute it",
     )

@@ -7,8 +7,8 @@
 //! A node that LLVM tells from others by its identity (a scope, a domain, an access group) becomes a fact with a number of
 //! its own.
 
-use super::Importing;
-use super::types::Types;
+use super::ModuleImporter;
+use super::types::TypeTable;
 use crate::view::Val;
 use heddle_ir::Scalar;
 use heddle_ir::entity::PrimaryMap;
@@ -29,7 +29,7 @@ const PARALLEL: &str = "llvm.loop.parallel_accesses";
 
 /// The facts of a module.
 #[derive(Default)]
-pub(super) struct Facts<'m> {
+pub(super) struct FactInterner<'m> {
     pub(super) list: PrimaryMap<Fact, Vec<FactPart>>,
     known: FxHashMap<Vec<FactPart>, Fact>,
     /// What became of each node, if something did.
@@ -38,7 +38,7 @@ pub(super) struct Facts<'m> {
     identities: FxHashMap<Val<'m>, Fact>,
 }
 
-impl<'m> Importing<'m> {
+impl<'m> ModuleImporter<'m> {
     /// What is said of an instruction, sorted.
     pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(Tag, Fact); 2]> {
         let (facts, kinds, types) = (&mut *self.facts.borrow_mut(), &self.kinds, &self.types);
@@ -93,12 +93,12 @@ fn groups(node: Val<'_>) -> Vec<Val<'_>> {
     }
 }
 
-impl<'m> Facts<'m> {
+impl<'m> FactInterner<'m> {
     fn fact(&mut self, parts: Vec<FactPart>) -> Fact {
         *self.known.entry(parts).or_insert_with_key(|parts| self.list.push(parts.clone()))
     }
 
-    fn of_node(&mut self, types: &Types<'m>, node: Val<'m>, depth: u32) -> Option<Fact> {
+    fn of_node(&mut self, types: &TypeTable<'m>, node: Val<'m>, depth: u32) -> Option<Fact> {
         if depth == MAX_DEPTH {
             return None;
         }
@@ -114,7 +114,7 @@ impl<'m> Facts<'m> {
         Some(fact)
     }
 
-    fn part(&mut self, types: &Types<'m>, part: Val<'m>, depth: u32) -> Option<FactPart> {
+    fn part(&mut self, types: &TypeTable<'m>, part: Val<'m>, depth: u32) -> Option<FactPart> {
         if let Some(text) = part.metadata_text() {
             return Some(FactPart::Text(text));
         }
@@ -160,7 +160,7 @@ impl<'m> Facts<'m> {
     }
 
     /// The hints for code generators in the node of a loop, whose first part is the node itself, and all else that it says.
-    fn of_loop(&mut self, types: &Types<'m>, node: Val<'m>) -> (Option<Fact>, Option<Fact>) {
+    fn of_loop(&mut self, types: &TypeTable<'m>, node: Val<'m>) -> (Option<Fact>, Option<Fact>) {
         let (mut hints, mut promises) = (Vec::new(), Vec::new());
         for part in node.metadata_parts().into_iter().skip(1).flatten().filter(Val::is_metadata) {
             let words = part.metadata_parts();

@@ -1,8 +1,8 @@
 //! Globals: their contents taken apart into runs of values.
 
-use super::refusal::{Take, Why};
-use super::types::{Spaces, Types};
-use crate::outside::address_name;
+use super::refusal::{ImportRefusal, ImportResult};
+use super::types::{AddressSpaceMap, TypeTable};
+use crate::native_call::address_name;
 use crate::view::{LlvmModule, Ty, Val};
 use heddle_ir::module::{Global, Init};
 use heddle_ir::{Diagnostic, Scalar, Space};
@@ -15,12 +15,12 @@ const MOST_BYTES: u64 = 1 << 24;
 const DEEPEST: u32 = 64;
 
 /// Of each global its name and space, or why it is not taken.
-pub(super) type GlobalNames<'m> = FxHashMap<Val<'m>, Take<(Space, Arc<str>)>>;
+pub(super) type GlobalNames<'m> = FxHashMap<Val<'m>, ImportResult<(Space, Arc<str>)>>;
 
 /// Imports all globals. One that holds the address of a refused one is refused too.
 pub(super) fn import_globals<'m>(
     llvm: &'m LlvmModule,
-    types: &Types<'m>,
+    types: &TypeTable<'m>,
     refused: &mut Vec<Diagnostic>,
 ) -> (Vec<Global>, GlobalNames<'m>) {
     let mut names = GlobalNames::default();
@@ -35,7 +35,7 @@ pub(super) fn import_globals<'m>(
         }
         names.insert(global, space_of(global, types).map(|space| (space, Arc::from(name))));
     }
-    if types.spaces == Spaces::Host {
+    if types.spaces == AddressSpaceMap::Host {
         for func in llvm.functions().filter(|func| func.intrinsic_id() == 0 && !func.name().is_empty()) {
             names.insert(func, Ok((Space::Constant, address_name(&func.name()).into())));
         }
@@ -43,7 +43,8 @@ pub(super) fn import_globals<'m>(
     let mut contents = Vec::new();
     let mut users: FxHashMap<Val<'m>, Vec<Val<'m>>> = FxHashMap::default();
     for &global in &all {
-        let mut writer = Writer { types, names: &names, runs: Vec::new(), at: 0, mentions: Vec::new() };
+        let mut writer =
+            InitializerWriter { types, names: &names, runs: Vec::new(), at: 0, mentions: Vec::new() };
         let written = match &names[&global] {
             Ok(_) => writer.global(global),
             Err(why) => Err(why.clone()),
@@ -64,7 +65,7 @@ pub(super) fn import_globals<'m>(
         for &user in users.get(&global).map_or(&[][..], |users| users) {
             if names[&user].is_ok() {
                 let reason = format!("it holds the address of @{}, which is not taken", global.name());
-                names.insert(user, Err(Why::new(reason, "")));
+                names.insert(user, Err(ImportRefusal::new(reason, "")));
                 worklist.push(user);
             }
         }
@@ -86,9 +87,9 @@ pub(super) fn import_globals<'m>(
     (globals, names)
 }
 
-fn space_of<'m>(global: Val<'m>, types: &Types<'m>) -> Take<Space> {
+fn space_of<'m>(global: Val<'m>, types: &TypeTable<'m>) -> ImportResult<Space> {
     if global.is_thread_local() {
-        return Err(Why::new("each thread has its own", "pass its address"));
+        return Err(ImportRefusal::new("each thread has its own", "pass its address"));
     }
     let declared = types.space(global.ty().address_space())?;
     Ok(match declared {
@@ -99,16 +100,16 @@ fn space_of<'m>(global: Val<'m>, types: &Types<'m>) -> Take<Space> {
 }
 
 /// Writes an initializer as runs of values.
-struct Writer<'t, 'm> {
-    types: &'t Types<'m>,
+struct InitializerWriter<'t, 'm> {
+    types: &'t TypeTable<'m>,
     names: &'t GlobalNames<'m>,
     runs: Vec<Init>,
     at: u64,
     mentions: Vec<Val<'m>>,
 }
 
-impl<'m> Writer<'_, 'm> {
-    fn global(&mut self, global: Val<'m>) -> Take<()> {
+impl<'m> InitializerWriter<'_, 'm> {
+    fn global(&mut self, global: Val<'m>) -> ImportResult<()> {
         let ty = global.value_type();
         // A structure of which nothing is known has no size here.
         let size = if ty.is_sized() { self.types.size(ty)? } else { 0 };
@@ -119,7 +120,7 @@ impl<'m> Writer<'_, 'm> {
             }
             Some(initial) if initial.kind() == Kind::LLVMConstantAggregateZeroValueKind => {}
             Some(_) if size > MOST_BYTES => {
-                return Err(Why::new(
+                return Err(ImportRefusal::new(
                     format!("its contents of {size} bytes are too many"),
                     "fill it when it runs",
                 ));
@@ -156,9 +157,9 @@ impl<'m> Writer<'_, 'm> {
         self.at = offset + u64::from(scalar.bytes());
     }
 
-    fn value(&mut self, value: Val<'m>, offset: u64, depth: u32) -> Take<()> {
+    fn value(&mut self, value: Val<'m>, offset: u64, depth: u32) -> ImportResult<()> {
         if depth > DEEPEST {
-            return Err(Why::new("its contents nest too deeply", "flatten it"));
+            return Err(ImportRefusal::new("its contents nest too deeply", "flatten it"));
         }
         let ty = value.ty();
         match value.kind() {
@@ -170,9 +171,12 @@ impl<'m> Writer<'_, 'm> {
             Kind::LLVMConstantIntValueKind | Kind::LLVMConstantFPValueKind if !ty.is_vector() => {
                 let scalar = self.types.scalar(ty)?;
                 if self.types.odd_bits(ty).is_some() {
-                    return Err(Why::new("it holds integers of odd widths", "use the next wider type"));
+                    return Err(ImportRefusal::new(
+                        "it holds integers of odd widths",
+                        "use the next wider type",
+                    ));
                 }
-                let unknown = || Why::new("a constant in it is not known", "");
+                let unknown = || ImportRefusal::new("a constant in it is not known", "");
                 self.scalar(scalar, value.bits().ok_or_else(unknown)?, offset);
                 Ok(())
             }
@@ -185,7 +189,7 @@ impl<'m> Writer<'_, 'm> {
                 let (global, addend) = self.address(value, 0, 0)?;
                 self.mentions.push(global);
                 let Some(Ok((_, name))) = self.names.get(&global) else {
-                    return Err(Why::new(
+                    return Err(ImportRefusal::new(
                         format!("it holds the address of @{}, which is not taken", global.name()),
                         "",
                     ));
@@ -198,12 +202,12 @@ impl<'m> Writer<'_, 'm> {
         }
     }
 
-    fn parts(&mut self, value: Val<'m>, ty: Ty<'m>, offset: u64, depth: u32) -> Take<()> {
+    fn parts(&mut self, value: Val<'m>, ty: Ty<'m>, offset: u64, depth: u32) -> ImportResult<()> {
         if ty.is_vector()
             && ty.element().kind() == LLVMTypeKind::LLVMIntegerTypeKind
             && ty.element().int_bits() == 1
         {
-            return Err(Why::new("it holds a vector of bits", "hold an integer instead"));
+            return Err(ImportRefusal::new("it holds a vector of bits", "hold an integer instead"));
         }
         for index in 0..ty.count() as u32 {
             let at = match ty.is_struct() {
@@ -219,15 +223,15 @@ impl<'m> Writer<'_, 'm> {
     }
 
     /// The global that a constant address lies in, and how far.
-    fn address(&self, value: Val<'m>, addend: i64, depth: u32) -> Take<(Val<'m>, i64)> {
+    fn address(&self, value: Val<'m>, addend: i64, depth: u32) -> ImportResult<(Val<'m>, i64)> {
         if depth > DEEPEST {
-            return Err(Why::new("an address in it nests too deeply", ""));
+            return Err(ImportRefusal::new("an address in it nests too deeply", ""));
         }
         match value.kind() {
             Kind::LLVMGlobalVariableValueKind => Ok((value, addend)),
             Kind::LLVMGlobalAliasValueKind => self.address(value.aliasee(), addend, depth + 1),
             Kind::LLVMFunctionValueKind if self.names.contains_key(&value) => Ok((value, addend)),
-            Kind::LLVMFunctionValueKind => Err(Why::new(
+            Kind::LLVMFunctionValueKind => Err(ImportRefusal::new(
                 format!("it holds the address of the function @{}", value.name()),
                 "call it by its name",
             )),
@@ -241,20 +245,22 @@ impl<'m> Writer<'_, 'm> {
                 {
                     self.address(value.operand(0), addend, depth + 1)
                 }
-                _ => Err(Why::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
+                _ => {
+                    Err(ImportRefusal::new(format!("it holds `{}`", value.text()), "compute it when it runs"))
+                }
             },
-            _ => Err(Why::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
+            _ => Err(ImportRefusal::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
         }
     }
 }
 
 /// The bytes that a `getelementptr` with constant indices adds.
-fn constant_offset<'m>(gep: Val<'m>, types: &Types<'m>) -> Take<i64> {
+fn constant_offset<'m>(gep: Val<'m>, types: &TypeTable<'m>) -> ImportResult<i64> {
     let mut ty = gep.gep_type();
     let mut offset = 0i64;
     for number in 1..gep.operand_count() {
         let index = gep.operand(number);
-        let unknown = || Why::new(format!("an index of `{}` is not known", gep.text()), "");
+        let unknown = || ImportRefusal::new(format!("an index of `{}` is not known", gep.text()), "");
         let bits =
             index.bits().or_else(|| (index.kind() == Kind::LLVMConstantAggregateZeroValueKind).then_some(0));
         let width = index.ty().int_bits().min(64);

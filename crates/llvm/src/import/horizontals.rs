@@ -1,8 +1,8 @@
 //! What `heddle.h` declares: questions to other lanes, by name.
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
-use super::types::Spaces;
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
+use super::types::AddressSpaceMap;
 use crate::view::Val;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::Reduction;
@@ -17,7 +17,7 @@ const OWN_PREFIX: &str = "heddle.";
 
 /// What a name means: an operation, what it takes and what it gives.
 #[derive(PartialEq, Debug)]
-struct Meaning {
+struct HorizontalIntrinsic {
     op: Op,
     detail: Detail,
     params: Vec<Scalar>,
@@ -55,9 +55,14 @@ fn reduction(word: &str, is_float: bool, is_signed: bool) -> Option<Reduction> {
 }
 
 /// The meaning of a name without its prefix.
-fn meaning(name: &str) -> Option<Meaning> {
+fn meaning(name: &str) -> Option<HorizontalIntrinsic> {
     use Scalar::{I1, I32, I64};
-    let plain = |op, detail, params: &[Scalar], result| Meaning { op, detail, params: params.into(), result };
+    let plain = |op, detail, params: &[Scalar], result| HorizontalIntrinsic {
+        op,
+        detail,
+        params: params.into(),
+        result,
+    };
     let one = match name {
         "any" => plain(Op::Any, Detail::None, &[I1], I1),
         "all" => plain(Op::All, Detail::None, &[I1], I1),
@@ -94,26 +99,26 @@ fn list(types: &[Scalar]) -> String {
     types.iter().map(Scalar::to_string).collect::<Vec<_>>().join(", ")
 }
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// A call of what `heddle.h` declares, if it is one.
-    pub(super) fn horizontal(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Option<Leaves>> {
+    pub(super) fn horizontal(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Option<Leaves>> {
         let name = callee.name();
         let spaces = self.module.types.spaces;
-        let prefix = if spaces == Spaces::Spir { OWN_PREFIX } else { PREFIX };
+        let prefix = if spaces == AddressSpaceMap::Spir { OWN_PREFIX } else { PREFIX };
         let Some(known) = name.strip_prefix(prefix).filter(|_| callee.is_declaration()) else {
             return Ok(None);
         };
-        if spaces == Spaces::Gpu {
+        if spaces == AddressSpaceMap::Gpu {
             return Ok(None);
         }
         let Some(meaning) = meaning(known) else {
-            if spaces == Spaces::Spir {
+            if spaces == AddressSpaceMap::Spir {
                 return Ok(None);
             }
             let reason = format!("heddle.h, to which names with `{PREFIX}` belong, has no @{name}");
             let way_out = "it has `any all popcount ballot mask lane width`, and `shuffle broadcast first reduce_… scan_… \
                            scan_before_…` with `_i32 _u32 _i64 _u64 _f32 _f64`";
-            return Err(Why::new(reason, way_out));
+            return Err(ImportRefusal::new(reason, way_out));
         };
         let convergent = self.module.kinds.convergent;
         let stays = callee.attribute(FUNCTION, convergent).is_some()
@@ -121,7 +126,7 @@ impl<'m> Body<'_, 'm> {
         if !stays && !matches!(meaning.op, Op::Lane | Op::Width) {
             let reason = format!("@{name} is not `convergent` here, so the question may have been moved");
             let way_out = "include <heddle.h>, or give the declaration that attribute before any pass runs";
-            return Err(Why::new(reason, way_out));
+            return Err(ImportRefusal::new(reason, way_out));
         }
         let mut args = Leaves::new();
         for argument in inst.arguments() {
@@ -139,7 +144,7 @@ impl<'m> Body<'_, 'm> {
                 list(&meaning.params),
                 meaning.result
             );
-            return Err(Why::new(reason, "include <heddle.h> instead of declaring it"));
+            return Err(ImportRefusal::new(reason, "include <heddle.h> instead of declaring it"));
         }
         if known == "mask" {
             args.push(self.func.make_bool(true));

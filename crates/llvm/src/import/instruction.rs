@@ -1,8 +1,8 @@
 //! Instructions, by opcode: the table that `./x coverage llvm` prints, and what each becomes.
 
-use super::body::{Body, Leaves};
+use super::body::{BodyImporter, Leaves};
 use super::odd::is_signed;
-use super::refusal::{Take, Why};
+use super::refusal::{ImportRefusal, ImportResult};
 use super::types::Leaf;
 use crate::view::Val;
 use heddle_ir::inst::{Detail, InstData, Switch};
@@ -114,13 +114,13 @@ fn int_predicate(predicate: LLVMIntPredicate) -> IntPredicate {
     }
 }
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// An instruction that is no φ: what its value is taken apart into.
-    pub(super) fn instruction(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn instruction(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let code = inst.opcode();
         if let Some((_, word, Some(reason))) = OPCODES.iter().find(|(known, ..)| *known == code) {
             let (reason, way_out) = reason.split_once(": ").unwrap_or((reason, ""));
-            return Err(Why::new(format!("`{word}` is refused ({reason})"), way_out));
+            return Err(ImportRefusal::new(format!("`{word}` is refused ({reason})"), way_out));
         }
         use Code::*;
         match code {
@@ -198,12 +198,12 @@ impl<'m> Body<'_, 'm> {
                 self.put_inst(InstData::plain(Op::Unreachable, []), None)?;
                 Ok(Leaves::new())
             }
-            _ => Err(Why::new("the instruction is not known", "report it, with this file")),
+            _ => Err(ImportRefusal::new("the instruction is not known", "report it, with this file")),
         }
     }
 
     /// An op of as many operands as the instruction has, lane by lane.
-    fn arithmetic(&mut self, op: Op, inst: Val<'m>, flags: Flags) -> Take<Leaves> {
+    fn arithmetic(&mut self, op: Op, inst: Val<'m>, flags: Flags) -> ImportResult<Leaves> {
         if let Some(bits) = self.module.types.odd_bits(inst.ty()) {
             return self.odd_arithmetic(op, inst, bits);
         }
@@ -212,7 +212,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// `or disjoint`, as a sum where an address is computed from it: steps from lane to lane are seen through sums.
-    fn sum_without_carry(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    fn sum_without_carry(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let leaves = self.module.types.leaves(inst.ty())?;
         let is_number = leaves.iter().all(|leaf| !leaf.is_odd() && leaf.scalar != Scalar::I1);
         match is_number && leads_to_address(inst) {
@@ -222,12 +222,17 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An op, lane by lane.
-    pub(super) fn lanewise(&mut self, op: Op, operands: &[Leaves]) -> Take<Leaves> {
+    pub(super) fn lanewise(&mut self, op: Op, operands: &[Leaves]) -> ImportResult<Leaves> {
         self.lanewise_with(op, operands, Flags::NONE)
     }
 
     /// The same, with flags.
-    pub(super) fn lanewise_with(&mut self, op: Op, operands: &[Leaves], flags: Flags) -> Take<Leaves> {
+    pub(super) fn lanewise_with(
+        &mut self,
+        op: Op,
+        operands: &[Leaves],
+        flags: Flags,
+    ) -> ImportResult<Leaves> {
         let lanes = operands.first().map_or(0, |first| first.len());
         (0..lanes)
             .map(|lane| {
@@ -237,14 +242,14 @@ impl<'m> Body<'_, 'm> {
             .collect()
     }
 
-    fn compare(&mut self, op: Op, inst: Val<'m>, detail: &Detail, flags: Flags) -> Take<Leaves> {
+    fn compare(&mut self, op: Op, inst: Val<'m>, detail: &Detail, flags: Flags) -> ImportResult<Leaves> {
         let (mut a, mut b) = (self.leaves(inst.operand(0))?, self.leaves(inst.operand(1))?);
         if let (Some(bits), Detail::IntCompare(predicate)) =
             (self.module.types.odd_bits(inst.operand(0).ty()), detail)
             && is_signed(*predicate)
         {
-            a = a.into_iter().map(|value| self.with_sign(value, bits)).collect::<Take<_>>()?;
-            b = b.into_iter().map(|value| self.with_sign(value, bits)).collect::<Take<_>>()?;
+            a = a.into_iter().map(|value| self.with_sign(value, bits)).collect::<ImportResult<_>>()?;
+            b = b.into_iter().map(|value| self.with_sign(value, bits)).collect::<ImportResult<_>>()?;
         }
         let pairs = a.into_iter().zip(b);
         pairs
@@ -253,17 +258,17 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A comparison of integers.
-    pub(super) fn icmp(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Take<Value> {
+    pub(super) fn icmp(&mut self, predicate: IntPredicate, a: Value, b: Value) -> ImportResult<Value> {
         self.put(InstData::new(Op::Icmp, [a, b], Detail::IntCompare(predicate)), None)
     }
 
     /// A comparison of floats.
-    pub(super) fn fcmp(&mut self, predicate: FloatPredicate, a: Value, b: Value) -> Take<Value> {
+    pub(super) fn fcmp(&mut self, predicate: FloatPredicate, a: Value, b: Value) -> ImportResult<Value> {
         self.put(InstData::new(Op::Fcmp, [a, b], Detail::FloatCompare(predicate)), None)
     }
 
     /// A cast, instruction or constant expression, whose flags are those of the instruction.
-    pub(super) fn cast(&mut self, code: Code, value: Val<'m>, operand: &Leaves) -> Take<Leaves> {
+    pub(super) fn cast(&mut self, code: Code, value: Val<'m>, operand: &Leaves) -> ImportResult<Leaves> {
         let leaves = self.module.types.leaves(value.ty())?;
         let from_bits = self.module.types.odd_bits(value.operand(0).ty());
         if from_bits.is_some() || leaves.iter().any(Leaf::is_odd) {
@@ -303,7 +308,7 @@ impl<'m> Body<'_, 'm> {
             .collect()
     }
 
-    fn select(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    fn select(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let operands = self.operands(inst)?;
         let flags = fast_math(inst.fast_math());
         let [conditions, thens, otherwises] = &operands[..] else { return Ok(Leaves::new()) };
@@ -318,11 +323,11 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A choice.
-    pub(super) fn choose(&mut self, condition: Value, then: Value, otherwise: Value) -> Take<Value> {
+    pub(super) fn choose(&mut self, condition: Value, then: Value, otherwise: Value) -> ImportResult<Value> {
         self.op(Op::Select, &[condition, then, otherwise])
     }
 
-    fn branch(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    fn branch(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut targets = Vec::new();
         for block in inst.successors() {
             targets.push(self.target(block)?);
@@ -342,14 +347,14 @@ impl<'m> Body<'_, 'm> {
         Ok(Leaves::new())
     }
 
-    fn switch(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    fn switch(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let value = self.operand(inst, 0)?;
         let (mut cases, mut targets) = (Vec::new(), Vec::new());
         for (index, block) in inst.successors().into_iter().enumerate() {
             targets.push(self.target(block)?);
             if index > 0 {
                 let case = inst.case_value(index as u32);
-                let unknown = || Why::new(format!("the case `{}` is no number", case.text()), "");
+                let unknown = || ImportRefusal::new(format!("the case `{}` is no number", case.text()), "");
                 cases.push(case.bits().ok_or_else(unknown)?);
             }
         }
@@ -359,7 +364,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The same bits in scalars of another size, the first ones lowest.
-    fn regroup(&mut self, parts: &[Value], to: &[Scalar]) -> Take<Leaves> {
+    fn regroup(&mut self, parts: &[Value], to: &[Scalar]) -> ImportResult<Leaves> {
         let (Some(&first), Some(&wanted)) = (parts.first(), to.first()) else { return Ok(Leaves::new()) };
         let from = self.scalar(first);
         if from == wanted {
@@ -369,7 +374,7 @@ impl<'m> Body<'_, 'm> {
             return parts.iter().map(|&part| self.same_bits(part, wanted)).collect();
         }
         let (Some(from_int), Some(to_int)) = (Scalar::int(from.bits()), Scalar::int(wanted.bits())) else {
-            return Err(Why::new("the parts have no integer type", "cast element by element"));
+            return Err(ImportRefusal::new("the parts have no integer type", "cast element by element"));
         };
         let mut ints = Leaves::new();
         for &part in parts {
@@ -404,7 +409,7 @@ impl<'m> Body<'_, 'm> {
                 }
             }
         } else {
-            return Err(Why::new(
+            return Err(ImportRefusal::new(
                 "elements of the two vectors do not divide each other",
                 "cast element by element",
             ));
@@ -413,7 +418,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The same bits as a type of as many.
-    pub(super) fn same_bits(&mut self, value: Value, to: Scalar) -> Take<Value> {
+    pub(super) fn same_bits(&mut self, value: Value, to: Scalar) -> ImportResult<Value> {
         match (self.scalar(value), to) {
             (from, to) if from == to => Ok(value),
             (Scalar::Ptr(_), Scalar::Ptr(_)) => self.op_to(Op::SpaceCast, to, &[value]),

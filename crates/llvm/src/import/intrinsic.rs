@@ -1,9 +1,9 @@
 //! Intrinsics, by name: the table that `./x coverage llvm` prints, and what each becomes.
 
-use super::body::{Body, Leaves};
+use super::body::{BodyImporter, Leaves};
 use super::instruction::fast_math;
 use super::memory::volatile;
-use super::refusal::{Take, Why};
+use super::refusal::{ImportRefusal, ImportResult};
 use crate::view::{Val, intrinsic_name_of};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::module::{Declaration, Effects, Kind, Signature};
@@ -13,15 +13,15 @@ use std::sync::Arc;
 
 /// What becomes of an intrinsic.
 #[derive(Clone, Copy)]
-pub(crate) enum How {
+pub(crate) enum IntrinsicLowering {
     /// An op of the first so many arguments, lane by lane, with the call's fast-math flags where it takes any.
-    Lanes(Op, usize),
+    LaneWise(Op, usize),
     /// An op of two arguments like that, which C lets give either of two zeros: so does LLVM's code.
-    EitherZero(Op),
+    ZeroSignAgnostic(Op),
     /// A call of a function of the C library, lane by lane.
     Math(&'static str, usize),
     /// Its first argument.
-    First,
+    FirstArgument,
     /// Nothing: it says what the IR does not hold, or what may be forgotten.
     Dropped,
     /// The lanes of its argument, combined.
@@ -29,14 +29,14 @@ pub(crate) enum How {
     /// A number about the place in a launch.
     Query(Op, u8),
     /// Something of its own.
-    By(Special),
+    Special(SpecialIntrinsic),
     /// Not taken: why, and after a colon what to do.
     Refused(&'static str),
 }
 
 /// Intrinsics that are no one op.
 #[derive(Clone, Copy)]
-pub(crate) enum Special {
+pub(crate) enum SpecialIntrinsic {
     Abs,
     ZeroCount(Op),
     Overflow(Op),
@@ -73,7 +73,9 @@ pub(crate) enum Special {
     Barrier,
 }
 
-use How::{By, Dropped, EitherZero, First, Lanes, Math, Query, Reduced, Refused};
+use IntrinsicLowering::{
+    Dropped, FirstArgument, LaneWise, Math, Query, Reduced, Refused, Special, ZeroSignAgnostic,
+};
 
 const FENV: &str =
     "it asks for the floating-point environment: compile without -frounding-math and FENV_ACCESS";
@@ -94,27 +96,27 @@ const TRAMPOLINE: &str = "a function made at run time: pass a pointer to its dat
 const BPF: &str = "it is rewritten for BPF later: compile for another target";
 
 /// Every intrinsic of LLVM 22 that belongs to no one machine, by its name without what its types add.
-pub(crate) const INTRINSICS: &[(&str, How)] = &[
-    ("llvm.abs", By(Special::Abs)),
+pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
+    ("llvm.abs", Special(SpecialIntrinsic::Abs)),
     ("llvm.acos", Math("acos", 1)),
     ("llvm.addressofreturnaddress", Refused(FRAME)),
     ("llvm.adjust.trampoline", Refused(TRAMPOLINE)),
     ("llvm.alloc.token.id", Refused(SANITIZER)),
-    ("llvm.allow.runtime.check", By(Special::Constant(1))),
+    ("llvm.allow.runtime.check", Special(SpecialIntrinsic::Constant(1))),
     ("llvm.allow.sanitize.address", Refused(SANITIZER)),
     ("llvm.allow.sanitize.hwaddress", Refused(SANITIZER)),
     ("llvm.allow.sanitize.memory", Refused(SANITIZER)),
     ("llvm.allow.sanitize.thread", Refused(SANITIZER)),
-    ("llvm.allow.ubsan.check", By(Special::Constant(1))),
-    ("llvm.annotation", First),
-    ("llvm.arithmetic.fence", Lanes(Op::Freeze, 1)),
+    ("llvm.allow.ubsan.check", Special(SpecialIntrinsic::Constant(1))),
+    ("llvm.annotation", FirstArgument),
+    ("llvm.arithmetic.fence", LaneWise(Op::Freeze, 1)),
     ("llvm.asan.check.memaccess", Refused(SANITIZER)),
     ("llvm.asin", Math("asin", 1)),
-    ("llvm.assume", By(Special::Assume)),
+    ("llvm.assume", Special(SpecialIntrinsic::Assume)),
     ("llvm.atan", Math("atan", 1)),
     ("llvm.atan2", Math("atan2", 2)),
-    ("llvm.bitreverse", Lanes(Op::Bitreverse, 1)),
-    ("llvm.bswap", Lanes(Op::Bswap, 1)),
+    ("llvm.bitreverse", LaneWise(Op::Bitreverse, 1)),
+    ("llvm.bswap", LaneWise(Op::Bswap, 1)),
     (
         "llvm.call.preallocated.arg",
         Refused("it builds arguments on the stack: use the calling convention of C"),
@@ -128,46 +130,46 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
         Refused("it builds arguments on the stack: use the calling convention of C"),
     ),
     ("llvm.callbr.landingpad", Refused("inline assembly that jumps: write it in C")),
-    ("llvm.canonicalize", By(Special::Canonicalize)),
-    ("llvm.ceil", Lanes(Op::Ceil, 1)),
+    ("llvm.canonicalize", Special(SpecialIntrinsic::Canonicalize)),
+    ("llvm.ceil", LaneWise(Op::Ceil, 1)),
     ("llvm.clear_cache", Refused("code that changes while it runs: do without")),
     ("llvm.clmul", Refused("a product without carries: write it with shifts and exclusive or")),
     ("llvm.codeview.annotation", Dropped),
-    ("llvm.convert.from.fp16", By(Special::FromHalf)),
-    ("llvm.convert.to.fp16", By(Special::ToHalf)),
-    ("llvm.copysign", Lanes(Op::Copysign, 2)),
+    ("llvm.convert.from.fp16", Special(SpecialIntrinsic::FromHalf)),
+    ("llvm.convert.to.fp16", Special(SpecialIntrinsic::ToHalf)),
+    ("llvm.copysign", LaneWise(Op::Copysign, 2)),
     ("llvm.cos", Math("cos", 1)),
     ("llvm.cosh", Math("cosh", 1)),
-    ("llvm.ctlz", By(Special::ZeroCount(Op::Ctlz))),
-    ("llvm.ctpop", Lanes(Op::Ctpop, 1)),
-    ("llvm.cttz", By(Special::ZeroCount(Op::Cttz))),
+    ("llvm.ctlz", Special(SpecialIntrinsic::ZeroCount(Op::Ctlz))),
+    ("llvm.ctpop", LaneWise(Op::Ctpop, 1)),
+    ("llvm.cttz", Special(SpecialIntrinsic::ZeroCount(Op::Cttz))),
     ("llvm.dbg.assign", Dropped),
     ("llvm.dbg.declare", Dropped),
     ("llvm.dbg.label", Dropped),
     ("llvm.dbg.value", Dropped),
-    ("llvm.debugtrap", By(Special::Trap)),
+    ("llvm.debugtrap", Special(SpecialIntrinsic::Trap)),
     ("llvm.donothing", Dropped),
     ("llvm.exp", Math("exp", 1)),
     ("llvm.exp10", Math("exp10", 1)),
     ("llvm.exp2", Math("exp2", 1)),
-    ("llvm.expect", First),
-    ("llvm.expect.with.probability", First),
-    ("llvm.fabs", Lanes(Op::Fabs, 1)),
+    ("llvm.expect", FirstArgument),
+    ("llvm.expect.with.probability", FirstArgument),
+    ("llvm.fabs", LaneWise(Op::Fabs, 1)),
     ("llvm.fake.use", Dropped),
-    ("llvm.floor", Lanes(Op::Floor, 1)),
-    ("llvm.fma", Lanes(Op::Fma, 3)),
-    ("llvm.fmuladd", Lanes(Op::Fmuladd, 3)),
-    ("llvm.fptosi.sat", By(Special::Saturate(Op::FptosiSat))),
-    ("llvm.fptoui.sat", By(Special::Saturate(Op::FptouiSat))),
+    ("llvm.floor", LaneWise(Op::Floor, 1)),
+    ("llvm.fma", LaneWise(Op::Fma, 3)),
+    ("llvm.fmuladd", LaneWise(Op::Fmuladd, 3)),
+    ("llvm.fptosi.sat", Special(SpecialIntrinsic::Saturate(Op::FptosiSat))),
+    ("llvm.fptoui.sat", Special(SpecialIntrinsic::Saturate(Op::FptouiSat))),
     ("llvm.fptrunc.round", Refused(FENV)),
     ("llvm.frameaddress", Refused(FRAME)),
     ("llvm.frexp", Refused("it takes a float apart: do so with its bits")),
-    ("llvm.fshl", Lanes(Op::Fshl, 3)),
-    ("llvm.fshr", Lanes(Op::Fshr, 3)),
+    ("llvm.fshl", LaneWise(Op::Fshl, 3)),
+    ("llvm.fshr", LaneWise(Op::Fshr, 3)),
     ("llvm.gcread", Refused("garbage collection: do without")),
     ("llvm.gcroot", Refused("garbage collection: do without")),
     ("llvm.gcwrite", Refused("garbage collection: do without")),
-    ("llvm.get.active.lane.mask", By(Special::ActiveLanes)),
+    ("llvm.get.active.lane.mask", Special(SpecialIntrinsic::ActiveLanes)),
     ("llvm.get.dynamic.area.offset", Refused(FRAME)),
     ("llvm.get.fpenv", Refused(FENV)),
     ("llvm.get.fpmode", Refused(FENV)),
@@ -187,16 +189,16 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.instrprof.timestamp", Refused(PROFILE)),
     ("llvm.instrprof.value.profile", Refused(PROFILE)),
     ("llvm.invariant.end", Dropped),
-    ("llvm.invariant.start", By(Special::Null)),
-    ("llvm.is.constant", By(Special::Constant(0))),
-    ("llvm.is.fpclass", By(Special::FloatClass)),
-    ("llvm.launder.invariant.group", First),
-    ("llvm.ldexp", Lanes(Op::Ldexp, 2)),
+    ("llvm.invariant.start", Special(SpecialIntrinsic::Null)),
+    ("llvm.is.constant", Special(SpecialIntrinsic::Constant(0))),
+    ("llvm.is.fpclass", Special(SpecialIntrinsic::FloatClass)),
+    ("llvm.launder.invariant.group", FirstArgument),
+    ("llvm.ldexp", LaneWise(Op::Ldexp, 2)),
     ("llvm.lifetime.end", Dropped),
     ("llvm.lifetime.start", Dropped),
-    ("llvm.llrint", By(Special::ToInteger(Op::RoundEven))),
-    ("llvm.llround", By(Special::ToInteger(Op::Round))),
-    ("llvm.load.relative", By(Special::LoadRelative)),
+    ("llvm.llrint", Special(SpecialIntrinsic::ToInteger(Op::RoundEven))),
+    ("llvm.llround", Special(SpecialIntrinsic::ToInteger(Op::Round))),
+    ("llvm.load.relative", Special(SpecialIntrinsic::LoadRelative)),
     ("llvm.localaddress", Refused(FRAME)),
     ("llvm.localescape", Refused(FRAME)),
     ("llvm.localrecover", Refused(FRAME)),
@@ -207,8 +209,8 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.loop.decrement.reg", Refused(LATE)),
     ("llvm.loop.dependence.raw.mask", Refused(MASKED)),
     ("llvm.loop.dependence.war.mask", Refused(MASKED)),
-    ("llvm.lrint", By(Special::ToInteger(Op::RoundEven))),
-    ("llvm.lround", By(Special::ToInteger(Op::Round))),
+    ("llvm.lrint", Special(SpecialIntrinsic::ToInteger(Op::RoundEven))),
+    ("llvm.lround", Special(SpecialIntrinsic::ToInteger(Op::Round))),
     ("llvm.masked.compressstore", Refused(MASKED)),
     ("llvm.masked.expandload", Refused(MASKED)),
     ("llvm.masked.gather", Refused(MASKED)),
@@ -219,26 +221,26 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.matrix.column.major.store", Refused(MATRIX)),
     ("llvm.matrix.multiply", Refused(MATRIX)),
     ("llvm.matrix.transpose", Refused(MATRIX)),
-    ("llvm.maximum", Lanes(Op::Fmaximum, 2)),
-    ("llvm.maximumnum", By(Special::MinimumNumber(Op::Fmaximum))),
-    ("llvm.maxnum", EitherZero(Op::Fmax)),
-    ("llvm.memcpy", By(Special::Copy(Op::Memcpy))),
+    ("llvm.maximum", LaneWise(Op::Fmaximum, 2)),
+    ("llvm.maximumnum", Special(SpecialIntrinsic::MinimumNumber(Op::Fmaximum))),
+    ("llvm.maxnum", ZeroSignAgnostic(Op::Fmax)),
+    ("llvm.memcpy", Special(SpecialIntrinsic::Copy(Op::Memcpy))),
     ("llvm.memcpy.element.unordered.atomic", Refused(ELEMENTWISE)),
-    ("llvm.memcpy.inline", By(Special::Copy(Op::Memcpy))),
-    ("llvm.memmove", By(Special::Copy(Op::Memmove))),
+    ("llvm.memcpy.inline", Special(SpecialIntrinsic::Copy(Op::Memcpy))),
+    ("llvm.memmove", Special(SpecialIntrinsic::Copy(Op::Memmove))),
     ("llvm.memmove.element.unordered.atomic", Refused(ELEMENTWISE)),
-    ("llvm.memset", By(Special::Set)),
+    ("llvm.memset", Special(SpecialIntrinsic::Set)),
     ("llvm.memset.element.unordered.atomic", Refused(ELEMENTWISE)),
-    ("llvm.memset.inline", By(Special::Set)),
-    ("llvm.minimum", Lanes(Op::Fminimum, 2)),
-    ("llvm.minimumnum", By(Special::MinimumNumber(Op::Fminimum))),
-    ("llvm.minnum", EitherZero(Op::Fmin)),
-    ("llvm.modf", By(Special::Modf)),
-    ("llvm.nearbyint", Lanes(Op::RoundEven, 1)),
-    ("llvm.objectsize", By(Special::ObjectSize)),
+    ("llvm.memset.inline", Special(SpecialIntrinsic::Set)),
+    ("llvm.minimum", LaneWise(Op::Fminimum, 2)),
+    ("llvm.minimumnum", Special(SpecialIntrinsic::MinimumNumber(Op::Fminimum))),
+    ("llvm.minnum", ZeroSignAgnostic(Op::Fmin)),
+    ("llvm.modf", Special(SpecialIntrinsic::Modf)),
+    ("llvm.nearbyint", LaneWise(Op::RoundEven, 1)),
+    ("llvm.objectsize", Special(SpecialIntrinsic::ObjectSize)),
     ("llvm.pcmarker", Dropped),
     ("llvm.pow", Math("pow", 2)),
-    ("llvm.powi", By(Special::Powi)),
+    ("llvm.powi", Special(SpecialIntrinsic::Powi)),
     ("llvm.prefetch", Dropped),
     ("llvm.preserve.array.access.index", Refused(BPF)),
     ("llvm.preserve.static.offset", Refused(BPF)),
@@ -246,8 +248,8 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.preserve.union.access.index", Refused(BPF)),
     ("llvm.protected.field.ptr", Refused("signed pointers: compile without pointer authentication")),
     ("llvm.pseudoprobe", Dropped),
-    ("llvm.ptr.annotation", First),
-    ("llvm.ptrmask", By(Special::PointerMask)),
+    ("llvm.ptr.annotation", FirstArgument),
+    ("llvm.ptrmask", Special(SpecialIntrinsic::PointerMask)),
     ("llvm.public.type.test", Refused(METADATA_TYPE)),
     ("llvm.read_register", Refused(REGISTERS)),
     ("llvm.read_volatile_register", Refused(REGISTERS)),
@@ -257,12 +259,12 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.reset.fpenv", Refused(FENV)),
     ("llvm.reset.fpmode", Refused(FENV)),
     ("llvm.returnaddress", Refused(FRAME)),
-    ("llvm.rint", Lanes(Op::RoundEven, 1)),
-    ("llvm.round", Lanes(Op::Round, 1)),
-    ("llvm.roundeven", Lanes(Op::RoundEven, 1)),
-    ("llvm.sadd.sat", Lanes(Op::SaddSat, 2)),
-    ("llvm.sadd.with.overflow", By(Special::Overflow(Op::SaddSat))),
-    ("llvm.scmp", By(Special::ThreeWay { signed: true })),
+    ("llvm.rint", LaneWise(Op::RoundEven, 1)),
+    ("llvm.round", LaneWise(Op::Round, 1)),
+    ("llvm.roundeven", LaneWise(Op::RoundEven, 1)),
+    ("llvm.sadd.sat", LaneWise(Op::SaddSat, 2)),
+    ("llvm.sadd.with.overflow", Special(SpecialIntrinsic::Overflow(Op::SaddSat))),
+    ("llvm.scmp", Special(SpecialIntrinsic::ThreeWay { signed: true })),
     ("llvm.sdiv.fix", Refused(FIXED)),
     ("llvm.sdiv.fix.sat", Refused(FIXED)),
     ("llvm.set.fpenv", Refused(FENV)),
@@ -271,28 +273,28 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.set.rounding", Refused(FENV)),
     ("llvm.sideeffect", Dropped),
     ("llvm.sin", Math("sin", 1)),
-    ("llvm.sincos", By(Special::SinCos)),
+    ("llvm.sincos", Special(SpecialIntrinsic::SinCos)),
     ("llvm.sincospi", Refused("the C library has no such function everywhere: multiply by π before")),
     ("llvm.sinh", Math("sinh", 1)),
-    ("llvm.smax", Lanes(Op::Smax, 2)),
-    ("llvm.smin", Lanes(Op::Smin, 2)),
+    ("llvm.smax", LaneWise(Op::Smax, 2)),
+    ("llvm.smin", LaneWise(Op::Smin, 2)),
     ("llvm.smul.fix", Refused(FIXED)),
     ("llvm.smul.fix.sat", Refused(FIXED)),
-    ("llvm.smul.with.overflow", By(Special::Overflow(Op::Sext))),
+    ("llvm.smul.with.overflow", Special(SpecialIntrinsic::Overflow(Op::Sext))),
     ("llvm.sponentry", Refused(FRAME)),
-    ("llvm.sqrt", Lanes(Op::Sqrt, 1)),
-    ("llvm.ssa.copy", First),
-    ("llvm.sshl.sat", By(Special::ShiftSat { signed: true })),
-    ("llvm.ssub.sat", Lanes(Op::SsubSat, 2)),
-    ("llvm.ssub.with.overflow", By(Special::Overflow(Op::SsubSat))),
+    ("llvm.sqrt", LaneWise(Op::Sqrt, 1)),
+    ("llvm.ssa.copy", FirstArgument),
+    ("llvm.sshl.sat", Special(SpecialIntrinsic::ShiftSat { signed: true })),
+    ("llvm.ssub.sat", LaneWise(Op::SsubSat, 2)),
+    ("llvm.ssub.with.overflow", Special(SpecialIntrinsic::Overflow(Op::SsubSat))),
     ("llvm.stackaddress", Refused(FRAME)),
     ("llvm.stackguard", Refused("stack protectors: compile with -fno-stack-protector")),
     ("llvm.stackprotector", Refused("stack protectors: compile with -fno-stack-protector")),
     ("llvm.stackrestore", Dropped),
-    ("llvm.stacksave", By(Special::Null)),
+    ("llvm.stacksave", Special(SpecialIntrinsic::Null)),
     ("llvm.start.loop.iterations", Refused(LATE)),
-    ("llvm.stepvector", By(Special::Step)),
-    ("llvm.strip.invariant.group", First),
+    ("llvm.stepvector", Special(SpecialIntrinsic::Step)),
+    ("llvm.strip.invariant.group", FirstArgument),
     ("llvm.swift.async.context.addr", Refused("Swift's calling convention: use that of C")),
     ("llvm.tan", Math("tan", 1)),
     ("llvm.tanh", Math("tanh", 1)),
@@ -300,45 +302,45 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.test.start.loop.iterations", Refused(LATE)),
     ("llvm.thread.pointer", Refused("each thread has its own: pass its address")),
     ("llvm.threadlocal.address", Refused("each thread has its own: pass its address")),
-    ("llvm.trap", By(Special::Trap)),
-    ("llvm.trunc", Lanes(Op::Truncate, 1)),
+    ("llvm.trap", Special(SpecialIntrinsic::Trap)),
+    ("llvm.trunc", LaneWise(Op::Truncate, 1)),
     ("llvm.type.checked.load", Refused(METADATA_TYPE)),
     ("llvm.type.checked.load.relative", Refused(METADATA_TYPE)),
     ("llvm.type.test", Refused(METADATA_TYPE)),
-    ("llvm.uadd.sat", Lanes(Op::UaddSat, 2)),
-    ("llvm.uadd.with.overflow", By(Special::Overflow(Op::UaddSat))),
+    ("llvm.uadd.sat", LaneWise(Op::UaddSat, 2)),
+    ("llvm.uadd.with.overflow", Special(SpecialIntrinsic::Overflow(Op::UaddSat))),
     ("llvm.ubsantrap", Refused(SANITIZER)),
-    ("llvm.ucmp", By(Special::ThreeWay { signed: false })),
+    ("llvm.ucmp", Special(SpecialIntrinsic::ThreeWay { signed: false })),
     ("llvm.udiv.fix", Refused(FIXED)),
     ("llvm.udiv.fix.sat", Refused(FIXED)),
-    ("llvm.umax", Lanes(Op::Umax, 2)),
-    ("llvm.umin", Lanes(Op::Umin, 2)),
+    ("llvm.umax", LaneWise(Op::Umax, 2)),
+    ("llvm.umin", LaneWise(Op::Umin, 2)),
     ("llvm.umul.fix", Refused(FIXED)),
     ("llvm.umul.fix.sat", Refused(FIXED)),
-    ("llvm.umul.with.overflow", By(Special::Overflow(Op::Zext))),
-    ("llvm.ushl.sat", By(Special::ShiftSat { signed: false })),
-    ("llvm.usub.sat", Lanes(Op::UsubSat, 2)),
-    ("llvm.usub.with.overflow", By(Special::Overflow(Op::UsubSat))),
+    ("llvm.umul.with.overflow", Special(SpecialIntrinsic::Overflow(Op::Zext))),
+    ("llvm.ushl.sat", Special(SpecialIntrinsic::ShiftSat { signed: false })),
+    ("llvm.usub.sat", LaneWise(Op::UsubSat, 2)),
+    ("llvm.usub.with.overflow", Special(SpecialIntrinsic::Overflow(Op::UsubSat))),
     ("llvm.va_copy", Refused(VARARGS)),
     ("llvm.va_end", Refused(VARARGS)),
     ("llvm.va_start", Refused(VARARGS)),
     ("llvm.var.annotation", Dropped),
-    ("llvm.vector.deinterleave2", By(Special::Deinterleave(2))),
-    ("llvm.vector.deinterleave3", By(Special::Deinterleave(3))),
-    ("llvm.vector.deinterleave4", By(Special::Deinterleave(4))),
-    ("llvm.vector.deinterleave5", By(Special::Deinterleave(5))),
-    ("llvm.vector.deinterleave6", By(Special::Deinterleave(6))),
-    ("llvm.vector.deinterleave7", By(Special::Deinterleave(7))),
-    ("llvm.vector.deinterleave8", By(Special::Deinterleave(8))),
-    ("llvm.vector.extract", By(Special::ExtractVector)),
-    ("llvm.vector.insert", By(Special::InsertVector)),
-    ("llvm.vector.interleave2", By(Special::Interleave)),
-    ("llvm.vector.interleave3", By(Special::Interleave)),
-    ("llvm.vector.interleave4", By(Special::Interleave)),
-    ("llvm.vector.interleave5", By(Special::Interleave)),
-    ("llvm.vector.interleave6", By(Special::Interleave)),
-    ("llvm.vector.interleave7", By(Special::Interleave)),
-    ("llvm.vector.interleave8", By(Special::Interleave)),
+    ("llvm.vector.deinterleave2", Special(SpecialIntrinsic::Deinterleave(2))),
+    ("llvm.vector.deinterleave3", Special(SpecialIntrinsic::Deinterleave(3))),
+    ("llvm.vector.deinterleave4", Special(SpecialIntrinsic::Deinterleave(4))),
+    ("llvm.vector.deinterleave5", Special(SpecialIntrinsic::Deinterleave(5))),
+    ("llvm.vector.deinterleave6", Special(SpecialIntrinsic::Deinterleave(6))),
+    ("llvm.vector.deinterleave7", Special(SpecialIntrinsic::Deinterleave(7))),
+    ("llvm.vector.deinterleave8", Special(SpecialIntrinsic::Deinterleave(8))),
+    ("llvm.vector.extract", Special(SpecialIntrinsic::ExtractVector)),
+    ("llvm.vector.insert", Special(SpecialIntrinsic::InsertVector)),
+    ("llvm.vector.interleave2", Special(SpecialIntrinsic::Interleave)),
+    ("llvm.vector.interleave3", Special(SpecialIntrinsic::Interleave)),
+    ("llvm.vector.interleave4", Special(SpecialIntrinsic::Interleave)),
+    ("llvm.vector.interleave5", Special(SpecialIntrinsic::Interleave)),
+    ("llvm.vector.interleave6", Special(SpecialIntrinsic::Interleave)),
+    ("llvm.vector.interleave7", Special(SpecialIntrinsic::Interleave)),
+    ("llvm.vector.interleave8", Special(SpecialIntrinsic::Interleave)),
     (
         "llvm.vector.partial.reduce.add",
         Refused("only LLVM's vectorizer writes it: compile with -fno-vectorize"),
@@ -349,12 +351,12 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ),
     ("llvm.vector.reduce.add", Reduced(Op::Add)),
     ("llvm.vector.reduce.and", Reduced(Op::And)),
-    ("llvm.vector.reduce.fadd", By(Special::OrderedReduce(Op::Fadd))),
+    ("llvm.vector.reduce.fadd", Special(SpecialIntrinsic::OrderedReduce(Op::Fadd))),
     ("llvm.vector.reduce.fmax", Reduced(Op::Fmax)),
     ("llvm.vector.reduce.fmaximum", Reduced(Op::Fmaximum)),
     ("llvm.vector.reduce.fmin", Reduced(Op::Fmin)),
     ("llvm.vector.reduce.fminimum", Reduced(Op::Fminimum)),
-    ("llvm.vector.reduce.fmul", By(Special::OrderedReduce(Op::Fmul))),
+    ("llvm.vector.reduce.fmul", Special(SpecialIntrinsic::OrderedReduce(Op::Fmul))),
     ("llvm.vector.reduce.mul", Reduced(Op::Mul)),
     ("llvm.vector.reduce.or", Reduced(Op::Or)),
     ("llvm.vector.reduce.smax", Reduced(Op::Smax)),
@@ -362,9 +364,9 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.vector.reduce.umax", Reduced(Op::Umax)),
     ("llvm.vector.reduce.umin", Reduced(Op::Umin)),
     ("llvm.vector.reduce.xor", Reduced(Op::Xor)),
-    ("llvm.vector.reverse", By(Special::Reverse)),
-    ("llvm.vector.splice.left", By(Special::Splice { left: true })),
-    ("llvm.vector.splice.right", By(Special::Splice { left: false })),
+    ("llvm.vector.reverse", Special(SpecialIntrinsic::Reverse)),
+    ("llvm.vector.splice.left", Special(SpecialIntrinsic::Splice { left: true })),
+    ("llvm.vector.splice.right", Special(SpecialIntrinsic::Splice { left: false })),
     ("llvm.vscale", Refused("vectors of no fixed size: compile without SVE and RVV intrinsics")),
     ("llvm.write_register", Refused(REGISTERS)),
     ("llvm.xray.customevent", Refused("tracing: compile without -fxray-instrument")),
@@ -398,14 +400,14 @@ pub(crate) const INTRINSICS: &[(&str, How)] = &[
     ("llvm.nvvm.read.ptx.sreg.nctaid.x", Query(Op::NumGroups, 0)),
     ("llvm.nvvm.read.ptx.sreg.nctaid.y", Query(Op::NumGroups, 1)),
     ("llvm.nvvm.read.ptx.sreg.nctaid.z", Query(Op::NumGroups, 2)),
-    ("llvm.nvvm.barrier.cta.sync.aligned.all", By(Special::Barrier)),
+    ("llvm.nvvm.barrier.cta.sync.aligned.all", Special(SpecialIntrinsic::Barrier)),
     ("llvm.amdgcn.workitem.id.x", Query(Op::LocalId, 0)),
     ("llvm.amdgcn.workitem.id.y", Query(Op::LocalId, 1)),
     ("llvm.amdgcn.workitem.id.z", Query(Op::LocalId, 2)),
     ("llvm.amdgcn.workgroup.id.x", Query(Op::GroupId, 0)),
     ("llvm.amdgcn.workgroup.id.y", Query(Op::GroupId, 1)),
     ("llvm.amdgcn.workgroup.id.z", Query(Op::GroupId, 2)),
-    ("llvm.amdgcn.s.barrier", By(Special::Barrier)),
+    ("llvm.amdgcn.s.barrier", Special(SpecialIntrinsic::Barrier)),
 ];
 
 const MACHINE: &str = "it belongs to one machine: write it in plain C";
@@ -443,16 +445,16 @@ pub(crate) const FAMILIES: &[(&str, &str)] = &[
 ];
 
 /// What becomes of the intrinsic of this name; none if no table knows it.
-pub(crate) fn how(name: &str) -> Option<How> {
+pub(crate) fn how(name: &str) -> Option<IntrinsicLowering> {
     if let Some((_, how)) = INTRINSICS.iter().find(|(known, _)| *known == name) {
         return Some(*how);
     }
     FAMILIES.iter().find(|(start, _)| name.starts_with(start)).map(|(_, reason)| Refused(reason))
 }
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// A call of an intrinsic.
-    pub(super) fn intrinsic(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Leaves> {
+    pub(super) fn intrinsic(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Leaves> {
         let name = intrinsic_name_of(callee);
         let flags = fast_math(inst.fast_math());
         let arguments = inst.arguments();
@@ -461,24 +463,27 @@ impl<'m> Body<'_, 'm> {
         // Of these nothing depends on where an integer ends.
         let is_indifferent = matches!(
             how(&name),
-            None | Some(First | Dropped | Refused(_) | Lanes(Op::Umin | Op::Umax | Op::Ctpop, _))
+            None | Some(FirstArgument | Dropped | Refused(_) | LaneWise(Op::Umin | Op::Umax | Op::Ctpop, _))
         );
         if is_odd && !is_indifferent {
-            return Err(Why::new(format!("{name} of integers of an odd width"), "use the next wider type"));
+            return Err(ImportRefusal::new(
+                format!("{name} of integers of an odd width"),
+                "use the next wider type",
+            ));
         }
         match how(&name) {
-            None => Err(Why::new(format!("{name} is not known"), "report it, with this file")),
+            None => Err(ImportRefusal::new(format!("{name} is not known"), "report it, with this file")),
             Some(Refused(reason)) => {
                 let (reason, way_out) = reason.split_once(": ").unwrap_or((reason, ""));
-                Err(Why::new(format!("{name} is refused ({reason})"), way_out))
+                Err(ImportRefusal::new(format!("{name} is refused ({reason})"), way_out))
             }
             Some(Dropped) => Ok(Leaves::new()),
-            Some(First) => self.leaves(arguments[0]),
-            Some(Lanes(op, count)) => {
+            Some(FirstArgument) => self.leaves(arguments[0]),
+            Some(LaneWise(op, count)) => {
                 let operands = self.all(&arguments[..count])?;
                 self.lanewise_with(op, &operands, flags.intersection(op.info().flags))
             }
-            Some(EitherZero(op)) => {
+            Some(ZeroSignAgnostic(op)) => {
                 let operands = self.all(&arguments[..2])?;
                 self.lanewise_with(op, &operands, flags.intersection(op.info().flags).with(Flag::Nsz))
             }
@@ -496,11 +501,11 @@ impl<'m> Body<'_, 'm> {
                 Ok(Leaves::from_slice(&[self.combine(op, &lanes, flags.intersection(op.info().flags))?]))
             }
             Some(Query(op, dimension)) => Ok(Leaves::from_slice(&[self.query(inst, op, Some(dimension))?])),
-            Some(By(special)) => self.special(special, inst, &arguments, flags),
+            Some(Special(special)) => self.special(special, inst, &arguments, flags),
         }
     }
 
-    fn all(&mut self, arguments: &[Val<'m>]) -> Take<Vec<Leaves>> {
+    fn all(&mut self, arguments: &[Val<'m>]) -> ImportResult<Vec<Leaves>> {
         let mut all = Vec::new();
         for &argument in arguments {
             all.push(self.leaves(argument)?);
@@ -508,32 +513,40 @@ impl<'m> Body<'_, 'm> {
         Ok(all)
     }
 
-    fn is_true(&mut self, argument: Val<'m>) -> Take<bool> {
+    fn is_true(&mut self, argument: Val<'m>) -> ImportResult<bool> {
         let value = self.leaf(argument)?;
         Ok(self.constant_int(value).is_some_and(|value| value != 0))
     }
 
-    fn number(&mut self, argument: Val<'m>) -> Take<usize> {
+    fn number(&mut self, argument: Val<'m>) -> ImportResult<usize> {
         let value = self.leaf(argument)?;
         let number = self.constant_int(value).and_then(|number| usize::try_from(number).ok());
-        number.ok_or_else(|| Why::new("a number that must be constant is not", "report it, with this file"))
+        number.ok_or_else(|| {
+            ImportRefusal::new("a number that must be constant is not", "report it, with this file")
+        })
     }
 
-    fn special(&mut self, special: Special, inst: Val<'m>, args: &[Val<'m>], fast: Flags) -> Take<Leaves> {
+    fn special(
+        &mut self,
+        special: SpecialIntrinsic,
+        inst: Val<'m>,
+        args: &[Val<'m>],
+        fast: Flags,
+    ) -> ImportResult<Leaves> {
         let result = self.module.types.leaves(inst.ty())?;
         let one = |value: Value| Leaves::from_slice(&[value]);
         match special {
-            Special::Abs => {
+            SpecialIntrinsic::Abs => {
                 let strict = if self.is_true(args[1])? { Flags::of(&[Flag::Strict]) } else { Flags::NONE };
                 let operands = self.all(&args[..1])?;
                 self.lanewise_with(Op::Abs, &operands, strict)
             }
-            Special::ZeroCount(op) => {
+            SpecialIntrinsic::ZeroCount(op) => {
                 let strict = if self.is_true(args[1])? { Flags::of(&[Flag::Strict]) } else { Flags::NONE };
                 let operands = self.all(&args[..1])?;
                 self.lanewise_with(op, &operands, strict)
             }
-            Special::Overflow(kind) => {
+            SpecialIntrinsic::Overflow(kind) => {
                 let (a, b) = (self.leaves(args[0])?, self.leaves(args[1])?);
                 let (mut values, mut overflows) = (Leaves::new(), Leaves::new());
                 for (a, b) in a.into_iter().zip(b) {
@@ -544,11 +557,11 @@ impl<'m> Body<'_, 'm> {
                 values.extend(overflows);
                 Ok(values)
             }
-            Special::ShiftSat { signed } => {
+            SpecialIntrinsic::ShiftSat { signed } => {
                 let (a, b) = (self.leaves(args[0])?, self.leaves(args[1])?);
                 a.into_iter().zip(b).map(|(a, b)| self.shift_sat(signed, a, b)).collect()
             }
-            Special::ThreeWay { signed } => {
+            SpecialIntrinsic::ThreeWay { signed } => {
                 let (a, b) = (self.leaves(args[0])?, self.leaves(args[1])?);
                 let predicates = match signed {
                     true => (IntPredicate::Slt, IntPredicate::Sgt),
@@ -569,7 +582,7 @@ impl<'m> Body<'_, 'm> {
                     })
                     .collect()
             }
-            Special::MinimumNumber(op) => {
+            SpecialIntrinsic::MinimumNumber(op) => {
                 let (a, b) = (self.leaves(args[0])?, self.leaves(args[1])?);
                 a.into_iter()
                     .zip(b)
@@ -582,13 +595,13 @@ impl<'m> Body<'_, 'm> {
                     })
                     .collect()
             }
-            Special::FloatClass => {
+            SpecialIntrinsic::FloatClass => {
                 let classes = self.number(args[1])? as u16;
                 let values = self.leaves(args[0])?;
                 let data = |value| InstData::new(Op::FloatClass, [value], Detail::FloatClass(classes));
                 values.into_iter().map(|value| self.put(data(value), None)).collect()
             }
-            Special::ToInteger(round) => {
+            SpecialIntrinsic::ToInteger(round) => {
                 let values = self.leaves(args[0])?;
                 values
                     .into_iter()
@@ -598,16 +611,16 @@ impl<'m> Body<'_, 'm> {
                     })
                     .collect()
             }
-            Special::Saturate(op) => {
+            SpecialIntrinsic::Saturate(op) => {
                 let values = self.leaves(args[0])?;
                 values.into_iter().map(|value| self.op_to(op, result[0].scalar, &[value])).collect()
             }
-            Special::Powi => {
+            SpecialIntrinsic::Powi => {
                 let (bases, exponent) = (self.leaves(args[0])?, self.leaf(args[1])?);
                 let exponent = self.op_to(Op::Sitofp, result[0].scalar, &[exponent])?;
                 bases.into_iter().map(|base| self.call_math("pow", &[base, exponent])).collect()
             }
-            Special::SinCos => {
+            SpecialIntrinsic::SinCos => {
                 let values = self.leaves(args[0])?;
                 let mut both = Leaves::new();
                 for name in ["sin", "cos"] {
@@ -617,7 +630,7 @@ impl<'m> Body<'_, 'm> {
                 }
                 Ok(both)
             }
-            Special::Modf => {
+            SpecialIntrinsic::Modf => {
                 let values = self.leaves(args[0])?;
                 let (mut fractions, mut wholes) = (Leaves::new(), Leaves::new());
                 for value in values {
@@ -633,7 +646,7 @@ impl<'m> Body<'_, 'm> {
                 fractions.extend(wholes);
                 Ok(fractions)
             }
-            Special::Canonicalize => {
+            SpecialIntrinsic::Canonicalize => {
                 let values = self.leaves(args[0])?;
                 let bits = match result[0].scalar {
                     Scalar::F16 => 0x3c00,
@@ -644,46 +657,46 @@ impl<'m> Body<'_, 'm> {
                 let one = self.bits(result[0].scalar, bits);
                 values.into_iter().map(|value| self.op(Op::Fmul, &[value, one])).collect()
             }
-            Special::ToHalf => {
+            SpecialIntrinsic::ToHalf => {
                 let value = self.leaf(args[0])?;
                 let half = self.op_to(Op::Fptrunc, Scalar::F16, &[value])?;
                 Ok(one(self.op_to(Op::Bitcast, Scalar::I16, &[half])?))
             }
-            Special::FromHalf => {
+            SpecialIntrinsic::FromHalf => {
                 let bits = self.leaf(args[0])?;
                 let half = self.op_to(Op::Bitcast, Scalar::F16, &[bits])?;
                 Ok(one(self.op_to(Op::Fpext, result[0].scalar, &[half])?))
             }
-            Special::OrderedReduce(op) => {
+            SpecialIntrinsic::OrderedReduce(op) => {
                 let mut lanes = self.leaves(args[0])?;
                 lanes.extend(self.leaves(args[1])?);
                 Ok(one(self.combine(op, &lanes, fast)?))
             }
-            Special::Reverse => Ok(self.leaves(args[0])?.into_iter().rev().collect()),
-            Special::ExtractVector => {
+            SpecialIntrinsic::Reverse => Ok(self.leaves(args[0])?.into_iter().rev().collect()),
+            SpecialIntrinsic::ExtractVector => {
                 let (lanes, first) = (self.leaves(args[0])?, self.number(args[1])?);
                 let picked = lanes.get(first..first + result.len());
                 picked
                     .map(Leaves::from_slice)
-                    .ok_or_else(|| Why::new("it takes lanes that are not there", ""))
+                    .ok_or_else(|| ImportRefusal::new("it takes lanes that are not there", ""))
             }
-            Special::InsertVector => {
+            SpecialIntrinsic::InsertVector => {
                 let (mut lanes, part, first) =
                     (self.leaves(args[0])?, self.leaves(args[1])?, self.number(args[2])?);
-                let outside = || Why::new("it replaces lanes that are not there", "");
+                let outside = || ImportRefusal::new("it replaces lanes that are not there", "");
                 lanes.get_mut(first..first + part.len()).ok_or_else(outside)?.copy_from_slice(&part);
                 Ok(lanes)
             }
-            Special::Interleave => {
+            SpecialIntrinsic::Interleave => {
                 let parts = self.all(args)?;
                 Ok((0..parts[0].len()).flat_map(|lane| parts.iter().map(move |part| part[lane])).collect())
             }
-            Special::Deinterleave(factor) => {
+            SpecialIntrinsic::Deinterleave(factor) => {
                 let lanes = self.leaves(args[0])?;
                 let factor = factor as usize;
                 Ok((0..factor).flat_map(|first| lanes.iter().skip(first).step_by(factor).copied()).collect())
             }
-            Special::Splice { left } => {
+            SpecialIntrinsic::Splice { left } => {
                 let mut lanes = self.leaves(args[0])?;
                 let count = lanes.len();
                 lanes.extend(self.leaves(args[1])?);
@@ -692,9 +705,9 @@ impl<'m> Body<'_, 'm> {
                 let picked = lanes.get(first..first + count);
                 picked
                     .map(Leaves::from_slice)
-                    .ok_or_else(|| Why::new("it takes lanes that are not there", ""))
+                    .ok_or_else(|| ImportRefusal::new("it takes lanes that are not there", ""))
             }
-            Special::ActiveLanes => {
+            SpecialIntrinsic::ActiveLanes => {
                 let (first, end) = (self.leaf(args[0])?, self.leaf(args[1])?);
                 let count = self.op(Op::UsubSat, &[end, first])?;
                 let scalar = self.scalar(first);
@@ -705,19 +718,19 @@ impl<'m> Body<'_, 'm> {
                     })
                     .collect()
             }
-            Special::Step => Ok(result
+            SpecialIntrinsic::Step => Ok(result
                 .iter()
                 .enumerate()
                 .map(|(lane, leaf)| self.int(leaf.scalar, lane as i128))
                 .collect()),
-            Special::Assume => {
+            SpecialIntrinsic::Assume => {
                 let condition = self.leaf(args[0])?;
                 if self.constant_int(condition).is_none_or(|condition| condition == 0) {
                     self.put_inst(InstData::plain(Op::Assume, [condition]), None)?;
                 }
                 Ok(Leaves::new())
             }
-            Special::Copy(op) => {
+            SpecialIntrinsic::Copy(op) => {
                 let flags = volatile(self.is_true(args[3])?);
                 let operands = [self.leaf(args[0])?, self.leaf(args[1])?, self.leaf(args[2])?];
                 let both = (self.argument_access(inst, 1), self.argument_access(inst, 2));
@@ -726,7 +739,7 @@ impl<'m> Body<'_, 'm> {
                 self.put_inst(InstData { flags, ..data }, None)?;
                 Ok(Leaves::new())
             }
-            Special::Set => {
+            SpecialIntrinsic::Set => {
                 let flags = volatile(self.is_true(args[3])?);
                 let operands = [self.leaf(args[0])?, self.leaf(args[1])?, self.leaf(args[2])?];
                 let access = self.argument_access(inst, 1);
@@ -735,13 +748,13 @@ impl<'m> Body<'_, 'm> {
                 self.put_inst(InstData { flags, ..data }, None)?;
                 Ok(Leaves::new())
             }
-            Special::Null => Ok(one(self.bits(result[0].scalar, 0))),
-            Special::Constant(value) => Ok(one(self.int(result[0].scalar, value))),
-            Special::ObjectSize => {
+            SpecialIntrinsic::Null => Ok(one(self.bits(result[0].scalar, 0))),
+            SpecialIntrinsic::Constant(value) => Ok(one(self.int(result[0].scalar, value))),
+            SpecialIntrinsic::ObjectSize => {
                 let value = if self.is_true(args[1])? { 0 } else { -1 };
                 Ok(one(self.int(result[0].scalar, value)))
             }
-            Special::Trap => {
+            SpecialIntrinsic::Trap => {
                 let declaration = Declaration {
                     name: intrinsic_name_of(inst.called()),
                     kind: Kind::Function,
@@ -749,7 +762,7 @@ impl<'m> Body<'_, 'm> {
                 };
                 self.call_declared(&Arc::new(declaration), &[])
             }
-            Special::PointerMask => {
+            SpecialIntrinsic::PointerMask => {
                 let (address, mask) = (self.leaf(args[0])?, self.leaf(args[1])?);
                 let scalar = self.scalar(mask);
                 let int = self.op_to(Op::Ptrtoint, scalar, &[address])?;
@@ -758,7 +771,7 @@ impl<'m> Body<'_, 'm> {
                 let offset = self.i64_of(offset)?;
                 Ok(one(self.op(Op::PtrAdd, &[address, offset])?))
             }
-            Special::LoadRelative => {
+            SpecialIntrinsic::LoadRelative => {
                 let (address, offset) = (self.leaf(args[0])?, self.leaf(args[1])?);
                 let offset = self.i64_of(offset)?;
                 let at = self.op(Op::PtrAdd, &[address, offset])?;
@@ -767,7 +780,7 @@ impl<'m> Body<'_, 'm> {
                 let relative = self.i64_of(relative)?;
                 Ok(one(self.op(Op::PtrAdd, &[address, relative])?))
             }
-            Special::Barrier => {
+            SpecialIntrinsic::Barrier => {
                 self.barrier()?;
                 Ok(Leaves::new())
             }
@@ -782,7 +795,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A sum, difference or product, and whether it wrapped. The kind is told by an op that knows the sign.
-    fn with_overflow(&mut self, kind: Op, a: Value, b: Value) -> Take<(Value, Value)> {
+    fn with_overflow(&mut self, kind: Op, a: Value, b: Value) -> ImportResult<(Value, Value)> {
         let scalar = self.scalar(a);
         let zero = self.int(scalar, 0);
         Ok(match kind {
@@ -805,7 +818,10 @@ impl<'m> Body<'_, 'm> {
             _ => {
                 let double = Scalar::int(if scalar == Scalar::I1 { 8 } else { scalar.bits() * 2 });
                 let Some(double) = double else {
-                    return Err(Why::new("a product of 128-bit numbers with overflow", "use 64-bit numbers"));
+                    return Err(ImportRefusal::new(
+                        "a product of 128-bit numbers with overflow",
+                        "use 64-bit numbers",
+                    ));
                 };
                 let (wide_a, wide_b) = (self.op_to(kind, double, &[a])?, self.op_to(kind, double, &[b])?);
                 let product = self.op(Op::Mul, &[wide_a, wide_b])?;
@@ -816,7 +832,7 @@ impl<'m> Body<'_, 'm> {
         })
     }
 
-    fn shift_sat(&mut self, signed: bool, a: Value, b: Value) -> Take<Value> {
+    fn shift_sat(&mut self, signed: bool, a: Value, b: Value) -> ImportResult<Value> {
         let scalar = self.scalar(a);
         let (back, most) = match signed {
             true => (Op::Ashr, scalar.bit_mask() >> 1),

@@ -1,20 +1,20 @@
 //! Short vectors and aggregates: taking out, putting in, moving about.
 
-use super::body::{Body, Leaves};
-use super::refusal::Take;
+use super::body::{BodyImporter, Leaves};
+use super::refusal::ImportResult;
 use crate::view::Val;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Constant, Op, Value};
 
-impl<'m> Body<'_, 'm> {
-    pub(super) fn extract_value(&mut self, inst: Val<'m>) -> Take<Leaves> {
+impl<'m> BodyImporter<'_, 'm> {
+    pub(super) fn extract_value(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let whole = self.leaves(inst.operand(0))?;
         let (first, ty) = self.module.types.part(inst.operand(0).ty(), &inst.indices())?;
         let count = self.module.types.leaves(ty)?.len();
         Ok(whole[first..first + count].iter().copied().collect())
     }
 
-    pub(super) fn insert_value(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn insert_value(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut whole = self.leaves(inst.operand(0))?;
         let part = self.leaves(inst.operand(1))?;
         let (first, _) = self.module.types.part(inst.operand(0).ty(), &inst.indices())?;
@@ -22,7 +22,7 @@ impl<'m> Body<'_, 'm> {
         Ok(whole)
     }
 
-    pub(super) fn extract_element(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn extract_element(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let lanes = self.leaves(inst.operand(0))?;
         let index = self.operand(inst, 1)?;
         let one = match self.known_bits(index) {
@@ -41,7 +41,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The lane of an index that is not known: poison where there is none.
-    fn pick(&mut self, lanes: &[Value], index: Value) -> Take<Value> {
+    fn pick(&mut self, lanes: &[Value], index: Value) -> ImportResult<Value> {
         let ty = self.func.value_type(lanes[0]);
         let mut picked = self.func.make_poison(ty);
         for (number, &lane) in lanes.iter().enumerate() {
@@ -52,7 +52,7 @@ impl<'m> Body<'_, 'm> {
         Ok(picked)
     }
 
-    pub(super) fn insert_element(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn insert_element(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut lanes = self.leaves(inst.operand(0))?;
         let (value, index) = (self.operand(inst, 1)?, self.operand(inst, 2)?);
         let poison = self.func.make_poison(self.func.value_type(value));
@@ -79,7 +79,7 @@ impl<'m> Body<'_, 'm> {
         Ok(lanes)
     }
 
-    pub(super) fn shuffle_vector(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn shuffle_vector(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut both = self.leaves(inst.operand(0))?;
         both.extend(self.leaves(inst.operand(1))?);
         let poison = self.func.make_poison(self.func.value_type(both[0]));
@@ -90,7 +90,12 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// All lanes combined from the first to the last.
-    pub(super) fn combine(&mut self, op: Op, lanes: &[Value], flags: heddle_ir::words::Flags) -> Take<Value> {
+    pub(super) fn combine(
+        &mut self,
+        op: Op,
+        lanes: &[Value],
+        flags: heddle_ir::words::Flags,
+    ) -> ImportResult<Value> {
         let mut all = lanes[0];
         for &lane in &lanes[1..] {
             all = self.op_with(op, &[all, lane], flags)?;

@@ -1,7 +1,7 @@
 //! Memory: objects, addresses, accesses piece by piece, atomics.
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
 use super::types::Leaf;
 use crate::view::{Ty, Val};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -18,17 +18,20 @@ fn align_at(align: u32, offset: u64) -> u32 {
     }
 }
 
-impl<'m> Body<'_, 'm> {
-    pub(super) fn alloca(&mut self, inst: Val<'m>) -> Take<Leaves> {
+impl<'m> BodyImporter<'_, 'm> {
+    pub(super) fn alloca(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let ty = inst.allocated_type();
         let count = self.operand(inst, 0)?;
         let Some(count) = self.constant_int(count) else {
             let way_out = "give the array a constant size, or let the caller pass it";
-            return Err(Why::new("the size of this object is not known before the program runs", way_out));
+            return Err(ImportRefusal::new(
+                "the size of this object is not known before the program runs",
+                way_out,
+            ));
         };
         let size = self.module.types.size(ty)?.checked_mul(u64::try_from(count).unwrap_or(u64::MAX));
         let Some(bytes) = size.filter(|&bytes| bytes <= MAX_ALLOCA_BYTES) else {
-            return Err(Why::new("the object has more than 2^32 bytes", "let the caller pass it"));
+            return Err(ImportRefusal::new("the object has more than 2^32 bytes", "let the caller pass it"));
         };
         let align = inst.alignment().max(1);
         let object = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
@@ -56,7 +59,7 @@ impl<'m> Body<'_, 'm> {
     // Addresses.
 
     /// A `getelementptr`, instruction or constant, lane by lane where it is one of vectors.
-    pub(super) fn gep(&mut self, gep: Val<'m>, operands: &[Leaves]) -> Take<Leaves> {
+    pub(super) fn gep(&mut self, gep: Val<'m>, operands: &[Leaves]) -> ImportResult<Leaves> {
         let lanes = self.module.types.leaves(gep.ty())?.len();
         let lane_of = |operand: &Leaves, lane: usize| operand[if operand.len() == 1 { 0 } else { lane }];
         (0..lanes)
@@ -67,7 +70,7 @@ impl<'m> Body<'_, 'm> {
             .collect()
     }
 
-    fn one_address(&mut self, gep: Val<'m>, args: &[Value]) -> Take<Value> {
+    fn one_address(&mut self, gep: Val<'m>, args: &[Value]) -> ImportResult<Value> {
         let mut ty = gep.gep_type();
         let promises = gep.gep_flags();
         let (inbounds, nusw, nuw) = (promises & 1 != 0, promises & 3 != 0, promises & 4 != 0);
@@ -149,7 +152,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An index as an i64, with its sign.
-    fn index_of(&mut self, index: Value, ty: Ty<'m>) -> Take<Value> {
+    fn index_of(&mut self, index: Value, ty: Ty<'m>) -> ImportResult<Value> {
         let index = match self.module.types.odd_bits(ty) {
             Some(bits) => self.with_sign(index, bits)?,
             None => index,
@@ -158,7 +161,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The address so many bytes further, inside the same object.
-    pub(super) fn further(&mut self, address: Value, bytes: u64) -> Take<Value> {
+    pub(super) fn further(&mut self, address: Value, bytes: u64) -> ImportResult<Value> {
         if bytes == 0 {
             return Ok(address);
         }
@@ -168,7 +171,7 @@ impl<'m> Body<'_, 'm> {
 
     // Loads and stores.
 
-    fn access(&self, inst: Val<'m>) -> Take<(Access, Flags)> {
+    fn access(&self, inst: Val<'m>) -> ImportResult<(Access, Flags)> {
         let mut flags = Flags::NONE;
         if inst.metadata_numbers(self.module.kinds.nontemporal).is_some() {
             flags = flags.with(Flag::Nontemporal);
@@ -183,7 +186,7 @@ impl<'m> Body<'_, 'm> {
         Ok((access, flags))
     }
 
-    pub(super) fn load(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn load(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let address = self.operand(inst, 0)?;
         let (access, mut flags) = self.access(inst)?;
         if inst.metadata_numbers(self.module.kinds.invariant).is_some() {
@@ -199,7 +202,7 @@ impl<'m> Body<'_, 'm> {
         address: Value,
         access: Access,
         flags: Flags,
-    ) -> Take<Leaves> {
+    ) -> ImportResult<Leaves> {
         let leaves = self.pieces(ty, &access)?;
         if let Some(whole) = bit_vector(&leaves, ty)? {
             let data = InstData { flags, ..InstData::new(Op::Load, [address], Detail::Access(access)) };
@@ -226,7 +229,7 @@ impl<'m> Body<'_, 'm> {
             .collect()
     }
 
-    pub(super) fn store(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn store(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let (values, address) = (self.leaves(inst.operand(0))?, self.operand(inst, 1)?);
         self.check_written(address)?;
         let (access, flags) = self.access(inst)?;
@@ -242,7 +245,7 @@ impl<'m> Body<'_, 'm> {
         address: Value,
         access: Access,
         flags: Flags,
-    ) -> Take<()> {
+    ) -> ImportResult<()> {
         let leaves = self.pieces(ty, &access)?;
         if let Some(whole) = bit_vector(&leaves, ty)? {
             let mut bits = self.int(whole, 0);
@@ -271,7 +274,13 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An integer of an odd width: byte by byte, as far as it reaches.
-    fn load_bytes(&mut self, leaf: &Leaf, address: Value, access: Access, flags: Flags) -> Take<Value> {
+    fn load_bytes(
+        &mut self,
+        leaf: &Leaf,
+        address: Value,
+        access: Access,
+        flags: Flags,
+    ) -> ImportResult<Value> {
         let mut whole = self.int(leaf.scalar, 0);
         for byte in 0..u64::from(leaf.bits.div_ceil(8)) {
             let at = self.further(address, byte)?;
@@ -295,7 +304,7 @@ impl<'m> Body<'_, 'm> {
         to: Value,
         access: Access,
         flags: Flags,
-    ) -> Take<()> {
+    ) -> ImportResult<()> {
         for byte in 0..u64::from(leaf.bits.div_ceil(8)) {
             let at = self.further(to, byte)?;
             let access = Access { align: align_at(access.align, byte), ..access };
@@ -312,48 +321,57 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// Refuses to write where nothing is ever written.
-    pub(super) fn check_written(&self, address: Value) -> Take<()> {
+    pub(super) fn check_written(&self, address: Value) -> ImportResult<()> {
         match self.scalar(address) {
             Scalar::Ptr(Space::Constant) => {
                 let reason = "it writes to constant memory, which never changes";
-                Err(Why::new(reason, "let it be in global memory"))
+                Err(ImportRefusal::new(reason, "let it be in global memory"))
             }
             _ => Ok(()),
         }
     }
 
     /// The scalars of a type that is accessed.
-    fn pieces(&self, ty: Ty<'m>, access: &Access) -> Take<std::rc::Rc<[Leaf]>> {
+    fn pieces(&self, ty: Ty<'m>, access: &Access) -> ImportResult<std::rc::Rc<[Leaf]>> {
         let leaves = self.module.types.leaves(ty)?;
         if access.atomic.is_some() {
             let [leaf] = leaves[..] else {
-                return Err(Why::new("an atomic access of several values", "access them one by one"));
+                return Err(ImportRefusal::new(
+                    "an atomic access of several values",
+                    "access them one by one",
+                ));
             };
             if leaf.is_odd() {
-                return Err(Why::new("an atomic access of an odd width", "use the next wider type"));
+                return Err(ImportRefusal::new(
+                    "an atomic access of an odd width",
+                    "use the next wider type",
+                ));
             }
             self.check_atomic(leaf.scalar, access.align)?;
         }
         // Vectors lie without gaps, also between the bits of their elements.
         if ty.is_vector() && leaves.iter().any(Leaf::is_odd) {
-            return Err(Why::new("a vector of integers of odd widths in memory", "use the next wider type"));
+            return Err(ImportRefusal::new(
+                "a vector of integers of odd widths in memory",
+                "use the next wider type",
+            ));
         }
         Ok(leaves)
     }
 
-    fn check_atomic(&self, scalar: Scalar, align: u32) -> Take<()> {
+    fn check_atomic(&self, scalar: Scalar, align: u32) -> ImportResult<()> {
         if !scalar.bits().is_multiple_of(8) {
-            return Err(Why::new("an atomic access of a bit", "use a byte"));
+            return Err(ImportRefusal::new("an atomic access of a bit", "use a byte"));
         }
         if align < scalar.bytes() {
-            return Err(Why::new("an atomic access that is not aligned", "align it to its size"));
+            return Err(ImportRefusal::new("an atomic access that is not aligned", "align it to its size"));
         }
         Ok(())
     }
 
     // Atomics.
 
-    fn scope(&self, inst: Val<'m>) -> Take<Scope> {
+    fn scope(&self, inst: Val<'m>) -> ImportResult<Scope> {
         let id = inst.scope_id();
         const NAMES: [(&str, Scope); 14] = [
             ("singlethread", Scope::Lane),
@@ -377,19 +395,20 @@ impl<'m> Body<'_, 'm> {
             _ => {}
         }
         let known = NAMES.iter().find(|(name, _)| self.module.llvm.sync_scope(name) == id);
-        let unknown =
-            || Why::new("its synchronization scope is not known", "use no scope, or one of OpenCL's");
+        let unknown = || {
+            ImportRefusal::new("its synchronization scope is not known", "use no scope, or one of OpenCL's")
+        };
         known.map(|&(_, scope)| scope).ok_or_else(unknown)
     }
 
-    pub(super) fn fence(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn fence(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let ordering = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
         let detail = Detail::Fence(ordering, self.scope(inst)?);
         self.put_inst(InstData::new(Op::Fence, [], detail), None)?;
         Ok(Leaves::new())
     }
 
-    pub(super) fn atomic_rmw(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn atomic_rmw(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         use LLVMAtomicRMWBinOp::*;
         let (address, value) = (self.operand(inst, 0)?, self.operand(inst, 1)?);
         self.check_written(address)?;
@@ -415,7 +434,7 @@ impl<'m> Body<'_, 'm> {
             | LLVMAtomicRMWBinOpUSubSat
             | LLVMAtomicRMWBinOpFMaximum
             | LLVMAtomicRMWBinOpFMinimum => {
-                return Err(Why::new(
+                return Err(ImportRefusal::new(
                     "the IR has no such atomic operation",
                     "write it as a loop around cmpxchg",
                 ));
@@ -427,7 +446,7 @@ impl<'m> Body<'_, 'm> {
         Ok(Leaves::from_slice(&[self.put(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?]))
     }
 
-    pub(super) fn compare_exchange(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    pub(super) fn compare_exchange(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let args = [self.operand(inst, 0)?, self.operand(inst, 1)?, self.operand(inst, 2)?];
         self.check_written(args[0])?;
         let (success, failure) = inst.exchange_orderings();
@@ -439,7 +458,7 @@ impl<'m> Body<'_, 'm> {
         Ok(self.func.results(exchange).iter().copied().collect())
     }
 
-    fn atomic_access(&self, inst: Val<'m>, ty: Ty<'m>, order: Ordering) -> Take<Access> {
+    fn atomic_access(&self, inst: Val<'m>, ty: Ty<'m>, order: Ordering) -> ImportResult<Access> {
         let access =
             Access { atomic: Some((order, self.scope(inst)?)), ..Access::aligned(inst.alignment().max(1)) };
         self.pieces(ty, &access)?;
@@ -453,7 +472,7 @@ pub(super) fn volatile(is_volatile: bool) -> Flags {
 }
 
 /// The integer that a vector of bits lies in, if the type is one; bits inside of something larger are refused.
-fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> Take<Option<Scalar>> {
+fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> ImportResult<Option<Scalar>> {
     let bits = leaves.iter().filter(|leaf| leaf.scalar == Scalar::I1).count();
     let is_vector = ty.is_vector();
     if bits == 0 || !is_vector && leaves.windows(2).all(|pair| pair[0].offset < pair[1].offset) {
@@ -461,7 +480,7 @@ fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> Take<Option<Scalar>> {
     }
     match Scalar::int(leaves.len() as u32) {
         Some(whole) if is_vector && bits == leaves.len() => Ok(Some(whole)),
-        _ => Err(Why::new(
+        _ => Err(ImportRefusal::new(
             format!("a vector of {} bits in memory has no integer type", leaves.len()),
             "use bytes",
         )),

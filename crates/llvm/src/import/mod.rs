@@ -16,7 +16,7 @@ mod memory;
 mod lanes;
 mod odd;
 mod call;
-mod outside;
+mod native_call;
 pub(crate) mod intrinsic;
 pub(crate) mod work_items;
 mod horizontals;
@@ -24,26 +24,26 @@ mod facts;
 
 pub use signature::param_parts;
 
-use crate::coverage::Verdict;
-use crate::outside::function_of_address;
+use crate::coverage::ImportSupport;
+use crate::native_call::function_of_address;
 use crate::view::{LlvmModule, Ty, Val};
 use body::import_body;
-use facts::Facts;
+use facts::FactInterner;
 use global::{GlobalNames, import_globals};
 use heddle_ir::module::{Declaration, File, Global, Init};
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Diagnostic, Module, Space};
-use refusal::{Take, Why};
+use refusal::{ImportRefusal, ImportResult};
 use rustc_hash::FxHashMap;
 use signature::declaration;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-pub(crate) use types::{Leaf, Types};
+pub(crate) use types::{Leaf, TypeTable};
 
 /// What an import gives.
 #[derive(Clone, Debug)]
-pub struct Imported {
+pub struct ImportedModule {
     /// The module, at stage Source.
     pub module: Module,
     /// What was not taken, in the order of the module.
@@ -51,23 +51,23 @@ pub struct Imported {
 }
 
 /// What holds for all functions of a module.
-struct Importing<'m> {
+struct ModuleImporter<'m> {
     llvm: &'m LlvmModule,
-    types: Types<'m>,
+    types: TypeTable<'m>,
     globals: GlobalNames<'m>,
     /// Of each function, what callers know, or why they know nothing.
-    declarations: FxHashMap<Val<'m>, Take<Arc<Declaration>>>,
+    declarations: FxHashMap<Val<'m>, ImportResult<Arc<Declaration>>>,
     files: RefCell<(Vec<String>, FxHashMap<String, File>)>,
-    facts: RefCell<Facts<'m>>,
+    facts: RefCell<FactInterner<'m>>,
     /// The functions whose addresses are used, by the names of those.
     addresses: RefCell<BTreeSet<Arc<str>>>,
     /// Of each type of functions those that a pointer may lead to.
     targets: OnceCell<FxHashMap<Ty<'m>, Vec<Val<'m>>>>,
-    kinds: Kinds,
+    kinds: KindIds,
 }
 
 /// Numbers of attributes and metadata by name.
-struct Kinds {
+struct KindIds {
     byval: u32,
     returns_twice: u32,
     prof: u32,
@@ -84,7 +84,7 @@ struct Kinds {
     convergent: u32,
 }
 
-impl<'m> Importing<'m> {
+impl<'m> ModuleImporter<'m> {
     /// The functions of a type that a pointer may lead to, in the order of the module.
     fn targets(&self, ty: Ty<'m>) -> Vec<Val<'m>> {
         let all = self.targets.get_or_init(|| {
@@ -121,16 +121,16 @@ pub(crate) fn is_question(name: &str) -> bool {
 }
 
 /// Imports a module. Functions and globals that cannot be taken are named, and left out.
-pub fn import(llvm: &LlvmModule) -> Imported {
+pub fn import(llvm: &LlvmModule) -> ImportedModule {
     use crate::view::attribute_kind;
-    let types = Types::new(llvm);
+    let types = TypeTable::new(llvm);
     let mut refused = Vec::new();
     let (globals, names) = import_globals(llvm, &types, &mut refused);
     let mut declarations = FxHashMap::default();
     for func in llvm.functions().filter(|func| func.intrinsic_id() == 0) {
         declarations.insert(func, declaration(func, &types).map(Arc::new));
     }
-    let importing = Importing {
+    let importing = ModuleImporter {
         llvm,
         types,
         globals: names,
@@ -139,7 +139,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
         facts: RefCell::default(),
         addresses: RefCell::default(),
         targets: OnceCell::new(),
-        kinds: Kinds {
+        kinds: KindIds {
             byval: attribute_kind("byval"),
             returns_twice: attribute_kind("returns_twice"),
             prof: llvm.metadata_kind("prof"),
@@ -168,7 +168,7 @@ pub fn import(llvm: &LlvmModule) -> Imported {
             Err(violations) => {
                 let reason =
                     format!("what came out is not well-formed, which is a mistake in Heddle:\n{violations}");
-                Err(Why::new(reason, "report it, with this file").of(&func.name()))
+                Err(ImportRefusal::new(reason, "report it, with this file").of(&func.name()))
             }
         }) {
             Ok(taken) => module.functions.push(taken),
@@ -181,17 +181,17 @@ pub fn import(llvm: &LlvmModule) -> Imported {
     for name in importing.files.into_inner().0 {
         module.files.push(name);
     }
-    Imported { module, refused }
+    ImportedModule { module, refused }
 }
 
 /// The verdict on each opcode that LLVM 22 has: their numbers are dense.
-pub(crate) fn instruction_table() -> Vec<(String, Verdict)> {
+pub(crate) fn instruction_table() -> Vec<(String, ImportSupport)> {
     let row = |number: u32| {
         let known = instruction::OPCODES.iter().find(|(code, ..)| *code as u32 == number);
         match known {
-            None => (format!("opcode {number}"), Verdict::Missing),
-            Some((_, word, None)) => ((*word).into(), Verdict::Done),
-            Some((_, word, Some(reason))) => ((*word).into(), Verdict::Refused((*reason).into())),
+            None => (format!("opcode {number}"), ImportSupport::Missing),
+            Some((_, word, None)) => ((*word).into(), ImportSupport::Done),
+            Some((_, word, Some(reason))) => ((*word).into(), ImportSupport::Refused((*reason).into())),
         }
     };
     // 6 was `unwind`, which is gone; 69 is the last.

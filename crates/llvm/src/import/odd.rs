@@ -1,7 +1,7 @@
 //! Integers of odd widths: held in the next wider type, the bits above zero.
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
 use super::types::Leaf;
 use crate::view::Val;
 use heddle_ir::words::IntPredicate;
@@ -14,9 +14,9 @@ pub(super) fn is_signed(predicate: IntPredicate) -> bool {
     matches!(predicate, IntPredicate::Slt | IntPredicate::Sle | IntPredicate::Sgt | IntPredicate::Sge)
 }
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// The value with the bits above these cleared.
-    pub(super) fn cut(&mut self, value: Value, bits: u32) -> Take<Value> {
+    pub(super) fn cut(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         if bits >= scalar.bits() {
             return Ok(value);
@@ -26,7 +26,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The value with the sign that it has in this many bits, all through its type.
-    pub(super) fn with_sign(&mut self, value: Value, bits: u32) -> Take<Value> {
+    pub(super) fn with_sign(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         let gap = self.int(scalar, i128::from(scalar.bits().saturating_sub(bits)));
         let up = self.op(Op::Shl, &[value, gap])?;
@@ -34,7 +34,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An op in the wider type. What would be poison is some value: its promises are about other bits.
-    pub(super) fn odd_arithmetic(&mut self, op: Op, inst: Val<'m>, bits: u32) -> Take<Leaves> {
+    pub(super) fn odd_arithmetic(&mut self, op: Op, inst: Val<'m>, bits: u32) -> ImportResult<Leaves> {
         let operands = self.operands(inst)?;
         (0..operands[0].len())
             .map(|lane| {
@@ -61,7 +61,7 @@ impl<'m> Body<'_, 'm> {
         operand: &Leaves,
         from: Option<u32>,
         to: &[Leaf],
-    ) -> Take<Leaves> {
+    ) -> ImportResult<Leaves> {
         let signs = matches!(code, Code::LLVMSExt | Code::LLVMSIToFP);
         let mut results = Leaves::new();
         for (&value, leaf) in operand.iter().zip(to) {
@@ -81,7 +81,12 @@ impl<'m> Body<'_, 'm> {
                     let int = self.resized(value, Scalar::I64, false)?;
                     self.op_to(Op::Inttoptr, to, &[int])?
                 }
-                _ => return Err(Why::new("a cast of the bits of odd integers", "use the next wider type")),
+                _ => {
+                    return Err(ImportRefusal::new(
+                        "a cast of the bits of odd integers",
+                        "use the next wider type",
+                    ));
+                }
             };
             results.push(if to.is_int() { self.cut(cast, leaf.bits)? } else { cast });
         }
@@ -89,7 +94,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// An integer in another type.
-    fn resized(&mut self, value: Value, to: Scalar, signs: bool) -> Take<Value> {
+    fn resized(&mut self, value: Value, to: Scalar, signs: bool) -> ImportResult<Value> {
         match self.scalar(value).bits().cmp(&to.bits()) {
             Ordering::Equal => Ok(value),
             Ordering::Greater => self.op_to(Op::Trunc, to, &[value]),

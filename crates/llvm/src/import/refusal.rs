@@ -4,27 +4,27 @@ use heddle_ir::diagnostic::{Code, Diagnostic, Place};
 
 /// Why something is not taken, before it is known where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Why {
+pub(crate) struct ImportRefusal {
     pub(crate) code: Code,
     pub(crate) reason: String,
     pub(crate) way_out: String,
 }
 
 /// What an import gives, or why not.
-pub(crate) type Take<T> = Result<T, Why>;
+pub(crate) type ImportResult<T> = Result<T, ImportRefusal>;
 
-impl Why {
-    pub(crate) fn new(reason: impl Into<String>, way_out: impl Into<String>) -> Why {
-        Why { code: Code::NotImported, reason: reason.into(), way_out: way_out.into() }
+impl ImportRefusal {
+    pub(crate) fn new(reason: impl Into<String>, way_out: impl Into<String>) -> ImportRefusal {
+        ImportRefusal { code: Code::NotImported, reason: reason.into(), way_out: way_out.into() }
     }
 
     /// A function is called that nothing defines.
-    pub(crate) fn undefined(reason: impl Into<String>, way_out: impl Into<String>) -> Why {
-        Why { code: Code::UnknownFunction, ..Why::new(reason, way_out) }
+    pub(crate) fn undefined(reason: impl Into<String>, way_out: impl Into<String>) -> ImportRefusal {
+        ImportRefusal { code: Code::UnknownFunction, ..ImportRefusal::new(reason, way_out) }
     }
 }
 
-impl Why {
+impl ImportRefusal {
     /// As what is told of a function or global.
     pub(crate) fn of(self, name: &str) -> Diagnostic {
         Diagnostic::warning(self.code, self.reason).of_func(name).way_out(self.way_out)

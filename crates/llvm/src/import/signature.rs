@@ -1,7 +1,7 @@
 //! What callers know of a function: its parameters and results taken apart, its attributes.
 
-use super::refusal::{Take, Why};
-use super::types::{Spaces, Types};
+use super::refusal::{ImportRefusal, ImportResult};
+use super::types::{AddressSpaceMap, TypeTable};
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::Type;
 use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
@@ -49,19 +49,22 @@ pub(super) fn is_pure_math(name: &str) -> bool {
 }
 
 /// The declaration of a function.
-pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declaration> {
+pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportResult<Declaration> {
     let ty = func.value_type();
     let name = func.name();
     if name.is_empty() {
-        return Err(Why::new("it has no name", "name it"));
+        return Err(ImportRefusal::new("it has no name", "name it"));
     }
     if ty.is_var_arg() {
-        return Err(Why::new("it takes any number of arguments", "give it a fixed number of them"));
+        return Err(ImportRefusal::new("it takes any number of arguments", "give it a fixed number of them"));
     }
     for attribute in ["swifterror", "swiftself", "inalloca", "preallocated", "nest"] {
         let kind = attribute_kind(attribute);
         if (0..func.params().len() as u32).any(|index| func.attribute(index + 1, kind).is_some()) {
-            return Err(Why::new(format!("a parameter is `{attribute}`"), "use the calling convention of C"));
+            return Err(ImportRefusal::new(
+                format!("a parameter is `{attribute}`"),
+                "use the calling convention of C",
+            ));
         }
     }
     let kind = match func.call_conv() {
@@ -70,20 +73,20 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
     };
     if kind != Kind::Function && !types.leaves(ty.result())?.is_empty() {
         let reason = "it is a kernel and gives a value, which nothing could receive";
-        return Err(Why::new(reason, "let it write the value to memory"));
+        return Err(ImportRefusal::new(reason, "let it write the value to memory"));
     }
     let odd = |ty| types.odd_bits(ty);
     if let Some(bits) = func.params().into_iter().map(|param| param.ty()).chain([ty.result()]).find_map(odd) {
         let reason =
             format!("it takes or gives integers of {bits} bits, for which there is no calling convention");
-        return Err(Why::new(reason, "use the next wider type in the source"));
+        return Err(ImportRefusal::new(reason, "use the next wider type in the source"));
     }
     let mut params = Vec::new();
     for (index, param) in func.params().into_iter().enumerate() {
         let leaves = types.leaves(param.ty())?;
         if func.is_declaration() && param.ty().is_vector() {
             let reason = "it is defined elsewhere and takes a vector, which would be taken apart";
-            return Err(Why::new(reason, "define it in the same module"));
+            return Err(ImportRefusal::new(reason, "define it in the same module"));
         }
         let of = |name| func.attribute(index as u32 + 1, attribute_kind(name));
         for leaf in leaves.iter() {
@@ -101,7 +104,7 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
     let results = types.leaves(ty.result())?;
     if func.is_declaration() && ty.result().is_vector() {
         let reason = "it is defined elsewhere and gives a vector, which would be taken apart";
-        return Err(Why::new(reason, "define it in the same module"));
+        return Err(ImportRefusal::new(reason, "define it in the same module"));
     }
     let results: Vec<Returned> =
         results.iter().map(|leaf| Returned { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
@@ -111,7 +114,7 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &Types<'m>) -> Take<Declarat
 
 /// Into how many values each parameter of a function is taken apart, in the order of its declaration.
 pub fn param_parts(llvm: &LlvmModule, name: &str) -> Option<Vec<usize>> {
-    let types = Types::new(llvm);
+    let types = TypeTable::new(llvm);
     let func = llvm.functions().find(|func| func.name() == name)?;
     let parts =
         func.params().into_iter().map(|param| types.leaves(param.ty()).ok().map(|leaves| leaves.len()));
@@ -129,9 +132,9 @@ pub(super) fn touches_no_memory(func: Val<'_>) -> bool {
 }
 
 /// What a call of a function defined elsewhere may do.
-fn effects(func: Val<'_>, name: &str, spaces: Spaces) -> Effects {
+fn effects(func: Val<'_>, name: &str, spaces: AddressSpaceMap) -> Effects {
     let has = |name| func.attribute(FUNCTION, attribute_kind(name)).is_some();
-    if is_pure_math(name) && spaces == Spaces::Host {
+    if is_pure_math(name) && spaces == AddressSpaceMap::Host {
         return Effects::PURE;
     }
     let memory = memory_of(func);

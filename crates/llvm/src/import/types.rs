@@ -1,7 +1,7 @@
 //! Types of LLVM, taken apart into scalars.
 
-use super::refusal::{Take, Why};
-use crate::view::{Layout, LlvmModule, Ty};
+use super::refusal::{ImportRefusal, ImportResult};
+use crate::view::{DataLayout, LlvmModule, Ty};
 use heddle_ir::{Scalar, Space};
 use llvm_sys::LLVMTypeKind as Kind;
 use rustc_hash::FxHashMap;
@@ -32,7 +32,7 @@ impl Leaf {
 
 /// What the numbers of address spaces mean to a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Spaces {
+pub(crate) enum AddressSpaceMap {
     /// One memory.
     Host,
     /// As nvptx and amdgcn number them.
@@ -41,25 +41,25 @@ pub(crate) enum Spaces {
     Spir,
 }
 
-impl Spaces {
-    pub(crate) fn of_triple(triple: &str) -> Spaces {
+impl AddressSpaceMap {
+    pub(crate) fn of_triple(triple: &str) -> AddressSpaceMap {
         match triple.split('-').next().unwrap_or_default() {
-            "nvptx64" | "amdgcn" => Spaces::Gpu,
-            "spir64" | "spirv64" => Spaces::Spir,
-            _ => Spaces::Host,
+            "nvptx64" | "amdgcn" => AddressSpaceMap::Gpu,
+            "spir64" | "spirv64" => AddressSpaceMap::Spir,
+            _ => AddressSpaceMap::Host,
         }
     }
 
-    pub(crate) fn space(self, number: u32) -> Take<Space> {
+    pub(crate) fn space(self, number: u32) -> ImportResult<Space> {
         Ok(match (self, number) {
-            (Spaces::Host | Spaces::Gpu, 0) | (Spaces::Spir, 4) => Space::Generic,
-            (Spaces::Gpu | Spaces::Spir, 1) => Space::Global,
-            (Spaces::Gpu, 3) | (Spaces::Spir, 3) => Space::Local,
-            (Spaces::Gpu, 4) | (Spaces::Spir, 2) => Space::Constant,
-            (Spaces::Gpu, 5) | (Spaces::Spir, 0) => Space::Private,
+            (AddressSpaceMap::Host | AddressSpaceMap::Gpu, 0) | (AddressSpaceMap::Spir, 4) => Space::Generic,
+            (AddressSpaceMap::Gpu | AddressSpaceMap::Spir, 1) => Space::Global,
+            (AddressSpaceMap::Gpu, 3) | (AddressSpaceMap::Spir, 3) => Space::Local,
+            (AddressSpaceMap::Gpu, 4) | (AddressSpaceMap::Spir, 2) => Space::Constant,
+            (AddressSpaceMap::Gpu, 5) | (AddressSpaceMap::Spir, 0) => Space::Private,
             _ => {
                 let reason = format!("address space {number} means nothing on this target");
-                return Err(Why::new(
+                return Err(ImportRefusal::new(
                     reason,
                     "keep to the spaces of generic, global, local and private memory",
                 ));
@@ -69,28 +69,28 @@ impl Spaces {
 }
 
 /// The types of a module, each taken apart once.
-pub(crate) struct Types<'m> {
-    pub(crate) layout: Layout<'m>,
-    pub(crate) spaces: Spaces,
+pub(crate) struct TypeTable<'m> {
+    pub(crate) layout: DataLayout<'m>,
+    pub(crate) spaces: AddressSpaceMap,
     has_triple: bool,
-    known: RefCell<FxHashMap<Ty<'m>, Take<Rc<[Leaf]>>>>,
+    known: RefCell<FxHashMap<Ty<'m>, ImportResult<Rc<[Leaf]>>>>,
 }
 
-impl<'m> Types<'m> {
-    pub(crate) fn new(module: &'m LlvmModule) -> Types<'m> {
-        Types {
+impl<'m> TypeTable<'m> {
+    pub(crate) fn new(module: &'m LlvmModule) -> TypeTable<'m> {
+        TypeTable {
             layout: module.layout(),
-            spaces: Spaces::of_triple(&module.triple()),
+            spaces: AddressSpaceMap::of_triple(&module.triple()),
             has_triple: !module.triple().is_empty(),
             known: RefCell::default(),
         }
     }
 
     /// What the number of an address space means.
-    pub(crate) fn space(&self, number: u32) -> Take<Space> {
+    pub(crate) fn space(&self, number: u32) -> ImportResult<Space> {
         self.spaces.space(number).map_err(|why| match self.has_triple {
             true => why,
-            false => Why::new(
+            false => ImportRefusal::new(
                 format!("address space {number} means nothing, since the file names no target"),
                 "write its `target triple`",
             ),
@@ -98,7 +98,7 @@ impl<'m> Types<'m> {
     }
 
     /// The scalars of a type, in order; none of `void`.
-    pub(crate) fn leaves(&self, ty: Ty<'m>) -> Take<Rc<[Leaf]>> {
+    pub(crate) fn leaves(&self, ty: Ty<'m>) -> ImportResult<Rc<[Leaf]>> {
         if let Some(known) = self.known.borrow().get(&ty) {
             return known.clone();
         }
@@ -119,14 +119,14 @@ impl<'m> Types<'m> {
     }
 
     /// The scalar that a type is.
-    pub(crate) fn scalar(&self, ty: Ty<'m>) -> Take<Scalar> {
+    pub(crate) fn scalar(&self, ty: Ty<'m>) -> ImportResult<Scalar> {
         let text = || ty.text();
         Ok(match ty.kind() {
             Kind::LLVMIntegerTypeKind => match container(ty.int_bits()) {
                 Some(scalar) => scalar,
                 None => {
                     let reason = format!("integers of {} bits have more than 128", ty.int_bits());
-                    return Err(Why::new(reason, "take them apart in the source"));
+                    return Err(ImportRefusal::new(reason, "take them apart in the source"));
                 }
             },
             Kind::LLVMHalfTypeKind => Scalar::F16,
@@ -137,35 +137,41 @@ impl<'m> Types<'m> {
                 let number = ty.address_space();
                 let space = self.space(number)?;
                 if self.layout.pointer_bytes(number) != 8 && !matches!(space, Space::Local | Space::Private) {
-                    return Err(Why::new("pointers are not of 64 bits", "compile for a 64-bit target"));
+                    return Err(ImportRefusal::new(
+                        "pointers are not of 64 bits",
+                        "compile for a 64-bit target",
+                    ));
                 }
                 Scalar::Ptr(space)
             }
             Kind::LLVMX86_FP80TypeKind | Kind::LLVMFP128TypeKind | Kind::LLVMPPC_FP128TypeKind => {
                 let reason = format!("floats of type {} are wider than 64 bits", text());
-                return Err(Why::new(reason, "use `double` instead of `long double`"));
+                return Err(ImportRefusal::new(reason, "use `double` instead of `long double`"));
             }
             Kind::LLVMScalableVectorTypeKind => {
                 let reason = format!("the vector type {} has no fixed size", text());
-                return Err(Why::new(reason, "compile without SVE and RVV intrinsics"));
+                return Err(ImportRefusal::new(reason, "compile without SVE and RVV intrinsics"));
             }
             Kind::LLVMTargetExtTypeKind if text().starts_with("target(\"spirv.") => {
-                return Err(Why::new("images, samplers and pipes are not supported", "use buffers"));
+                return Err(ImportRefusal::new(
+                    "images, samplers and pipes are not supported",
+                    "use buffers",
+                ));
             }
             Kind::LLVMX86_AMXTypeKind | Kind::LLVMTargetExtTypeKind => {
-                return Err(Why::new(
+                return Err(ImportRefusal::new(
                     format!("the type {} belongs to one machine", text()),
                     "write it in plain C",
                 ));
             }
             Kind::LLVMTokenTypeKind | Kind::LLVMMetadataTypeKind | Kind::LLVMLabelTypeKind => {
-                return Err(Why::new(
+                return Err(ImportRefusal::new(
                     format!("a {} is no value", text()),
                     "compile without the feature that needs it",
                 ));
             }
             _ => {
-                return Err(Why::new(
+                return Err(ImportRefusal::new(
                     format!("the type {} is no scalar", text()),
                     "take it apart in the source",
                 ));
@@ -173,16 +179,21 @@ impl<'m> Types<'m> {
         })
     }
 
-    fn collect(&self, ty: Ty<'m>, offset: u64, depth: u32, leaves: &mut Vec<Leaf>) -> Take<()> {
+    fn collect(&self, ty: Ty<'m>, offset: u64, depth: u32, leaves: &mut Vec<Leaf>) -> ImportResult<()> {
         if depth > DEEPEST {
-            return Err(Why::new(format!("types nest deeper than {DEEPEST}"), "pass a pointer to it"));
+            return Err(ImportRefusal::new(
+                format!("types nest deeper than {DEEPEST}"),
+                "pass a pointer to it",
+            ));
         }
-        let many = || Why::new(format!("a value has more than {MOST_LEAVES} parts"), "pass a pointer to it");
+        let many = || {
+            ImportRefusal::new(format!("a value has more than {MOST_LEAVES} parts"), "pass a pointer to it")
+        };
         match ty.kind() {
             Kind::LLVMVoidTypeKind => {}
             Kind::LLVMStructTypeKind => {
                 if !ty.is_sized() {
-                    return Err(Why::new(
+                    return Err(ImportRefusal::new(
                         format!("the type {} has no size", ty.text()),
                         "define it in the source",
                     ));
@@ -220,7 +231,7 @@ impl<'m> Types<'m> {
     }
 
     /// Where in the parts of a whole the parts of an element lie that a path of indices names, and its type.
-    pub(crate) fn part(&self, ty: Ty<'m>, path: &[u32]) -> Take<(usize, Ty<'m>)> {
+    pub(crate) fn part(&self, ty: Ty<'m>, path: &[u32]) -> ImportResult<(usize, Ty<'m>)> {
         let (mut first, mut ty) = (0, ty);
         for &index in path {
             if ty.is_struct() {
@@ -237,7 +248,7 @@ impl<'m> Types<'m> {
     }
 
     /// The bytes that a value takes in memory, with the gap behind it.
-    pub(crate) fn size(&self, ty: Ty<'m>) -> Take<u64> {
+    pub(crate) fn size(&self, ty: Ty<'m>) -> ImportResult<u64> {
         match ty.kind() {
             Kind::LLVMScalableVectorTypeKind | Kind::LLVMVoidTypeKind => Err(no_size(ty)),
             _ if !ty.is_sized() => Err(no_size(ty)),
@@ -253,6 +264,6 @@ fn container(bits: u32) -> Option<Scalar> {
         .find(|scalar| scalar.bits() >= bits)
 }
 
-fn no_size(ty: Ty<'_>) -> Why {
-    Why::new(format!("the type {} has no fixed size", ty.text()), "use a type of a fixed size")
+fn no_size(ty: Ty<'_>) -> ImportRefusal {
+    ImportRefusal::new(format!("the type {} has no fixed size", ty.text()), "use a type of a fixed size")
 }

@@ -1,8 +1,8 @@
 //! What asks for the place in a launch, and barriers: OpenCL C's functions by their mangled names.
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
-use super::types::Spaces;
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
+use super::types::AddressSpaceMap;
 use crate::view::Val;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, Kind, Signature};
@@ -35,10 +35,14 @@ fn is_barrier(name: &str) -> bool {
     name == "_Z7barrierj" || name.starts_with("_Z18work_group_barrierj")
 }
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// A call of one of OpenCL C's work-item functions or barriers, if it is one.
-    pub(super) fn work_item_function(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Option<Leaves>> {
-        if self.module.types.spaces != Spaces::Spir || !callee.is_declaration() {
+    pub(super) fn work_item_function(
+        &mut self,
+        inst: Val<'m>,
+        callee: Val<'m>,
+    ) -> ImportResult<Option<Leaves>> {
+        if self.module.types.spaces != AddressSpaceMap::Spir || !callee.is_declaration() {
             return Ok(None);
         }
         let name = callee.name();
@@ -72,7 +76,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// Refuses a declaration that is not OpenCL C's: the last letter of the name says what it takes.
-    fn check_query(&self, inst: Val<'m>, name: &str) -> Take<()> {
+    fn check_query(&self, inst: Val<'m>, name: &str) -> ImportResult<()> {
         let types = &self.module.types;
         let wanted = usize::from(name.ends_with('j'));
         let arguments = inst.arguments();
@@ -86,12 +90,12 @@ impl<'m> Body<'_, 'm> {
         let reason = format!(
             "@{name} is declared in another way than OpenCL C does: it takes {takes} and gives a number"
         );
-        Err(Why::new(reason, "declare it as OpenCL C does"))
+        Err(ImportRefusal::new(reason, "declare it as OpenCL C does"))
     }
 
     /// A call of printf: of a function of the types that are there, `heddle.printf` and those, of vectors with how many
     /// elements they have: `heddle.printf.i32.4xf32`.
-    fn printf(&mut self, inst: Val<'m>) -> Take<Leaves> {
+    fn printf(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut args = Leaves::new();
         let mut name = String::from("heddle.printf");
         for (index, argument) in inst.arguments().into_iter().enumerate() {
@@ -115,13 +119,13 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A question about the place in the launch, as wide as the instruction's result.
-    pub(super) fn query(&mut self, inst: Val<'m>, op: Op, dimension: Option<u8>) -> Take<Value> {
+    pub(super) fn query(&mut self, inst: Val<'m>, op: Op, dimension: Option<u8>) -> ImportResult<Value> {
         let scalar = self.module.types.scalar(inst.ty())?;
         self.put(InstData::new(op, [], Detail::Dimension(dimension)), Some(Type::Scalar(scalar)))
     }
 
     /// A barrier of the work-group.
-    pub(super) fn barrier(&mut self) -> Take<()> {
+    pub(super) fn barrier(&mut self) -> ImportResult<()> {
         self.put_inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None)?;
         Ok(())
     }

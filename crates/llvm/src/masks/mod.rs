@@ -29,7 +29,7 @@ use crate::view::LlvmModule;
 
 /// How a machine keeps masks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MaskForm {
+pub enum MaskRepresentation {
     /// As LLVM likes.
     Any,
     /// In registers of their own, a bit for each lane of a vector register.
@@ -44,25 +44,25 @@ pub enum MaskForm {
     },
 }
 
-impl MaskForm {
+impl MaskRepresentation {
     /// That of a machine.
-    pub fn of(cpu: &Cpu) -> MaskForm {
+    pub fn of(cpu: &Cpu) -> MaskRepresentation {
         let is_arm = match &cpu.triple {
             Some(triple) => triple.starts_with("aarch64"),
             None => cfg!(target_arch = "aarch64"),
         };
         match cpu.vector_bits() {
-            register @ 512.. if cpu.is_x86() => MaskForm::Bits { register },
-            register if cpu.is_x86() || is_arm => MaskForm::Elements { register },
-            _ => MaskForm::Any,
+            register @ 512.. if cpu.is_x86() => MaskRepresentation::Bits { register },
+            register if cpu.is_x86() || is_arm => MaskRepresentation::Elements { register },
+            _ => MaskRepresentation::Any,
         }
     }
 }
 
 /// Gives masks that cross blocks their form. Comes behind LLVM's passes: [`optimize`](crate::optimize) does it.
-pub fn form_masks(module: &LlvmModule, form: MaskForm) {
+pub fn rewrite_masks(module: &LlvmModule, form: MaskRepresentation) {
     for func in module.functions().filter(|func| !func.is_declaration()) {
-        if let Some(plan) = plan::Plan::new(func, form) {
+        if let Some(plan) = plan::MaskPlan::new(func, form) {
             rewrite::rewrite(module, func, &plan, form);
         }
     }

@@ -3,7 +3,7 @@
 //! Masks that are made of each other are one *web*, which has one width: that of most of the elements that its masks are
 //! compared from, blend, load and store. A web is worth it if one of its masks lives in several blocks.
 
-use super::MaskForm;
+use super::MaskRepresentation;
 use crate::view::{Bb, Val};
 use llvm_sys::{LLVMOpcode as Code, LLVMTypeKind as Kind};
 use rustc_hash::FxHashMap;
@@ -13,7 +13,7 @@ const LEAST_BITS: u32 = 64;
 
 /// What becomes of the masks of a function.
 #[derive(Debug)]
-pub(super) struct Plan<'m> {
+pub(super) struct MaskPlan<'m> {
     /// The blocks that can be reached, each before those that it dominates.
     pub(super) order: Vec<Bb<'m>>,
     /// Of each mask that gets another form, the width of what it guards.
@@ -45,16 +45,16 @@ pub(super) fn is_inside(inst: Val<'_>) -> bool {
     is_known && is_mask(inst)
 }
 
-impl<'m> Plan<'m> {
+impl<'m> MaskPlan<'m> {
     /// Decides for a function; none if there is nothing to do.
-    pub(super) fn new(func: Val<'m>, form: MaskForm) -> Option<Plan<'m>> {
+    pub(super) fn new(func: Val<'m>, form: MaskRepresentation) -> Option<MaskPlan<'m>> {
         let least_bits = match form {
-            MaskForm::Any => return None,
-            MaskForm::Bits { register } => register + 1,
-            MaskForm::Elements { .. } => LEAST_BITS,
+            MaskRepresentation::Any => return None,
+            MaskRepresentation::Bits { register } => register + 1,
+            MaskRepresentation::Elements { .. } => LEAST_BITS,
         };
         let order = func.reverse_postorder();
-        let mut webs = Webs::default();
+        let mut webs = MaskWebs::default();
         let mut home: FxHashMap<Val<'m>, Bb<'m>> = FxHashMap::default();
         for &block in &order {
             for inst in block.insts().filter(|&inst| is_mask(inst)) {
@@ -86,7 +86,7 @@ impl<'m> Plan<'m> {
                 (width * mask.ty().count() as u32 >= least_bits).then_some((mask, width))
             })
             .collect();
-        (!widths.is_empty()).then_some(Plan { order, widths })
+        (!widths.is_empty()).then_some(MaskPlan { order, widths })
     }
 
     /// The bits of the elements that a mask guards, if it gets another form.
@@ -97,13 +97,13 @@ impl<'m> Plan<'m> {
 
 /// Masks that are made of each other.
 #[derive(Clone, Copy, Default, Debug)]
-struct Web {
+struct MaskWeb {
     crosses: bool,
     /// How many elements of 8, 16, 32 and 64 bits it is made of or guards.
     votes: [u32; 4],
 }
 
-impl Web {
+impl MaskWeb {
     /// The width that most elements have; of several the greatest.
     fn width(&self) -> Option<u32> {
         let most = self.votes.iter().copied().max().filter(|&most| most > 0)?;
@@ -113,18 +113,18 @@ impl Web {
 }
 
 #[derive(Default, Debug)]
-struct Webs<'m> {
+struct MaskWebs<'m> {
     numbers: FxHashMap<Val<'m>, usize>,
     /// Union-find over the masks, by number.
     parents: Vec<usize>,
-    all: Vec<Web>,
+    all: Vec<MaskWeb>,
 }
 
-impl<'m> Webs<'m> {
+impl<'m> MaskWebs<'m> {
     fn add(&mut self, mask: Val<'m>) {
         self.numbers.insert(mask, self.parents.len());
         self.parents.push(self.parents.len());
-        self.all.push(Web::default());
+        self.all.push(MaskWeb::default());
     }
 
     fn of(&mut self, mask: Val<'m>) -> usize {

@@ -3,8 +3,8 @@
 //! Everything is made beside what is there, in an order in which definitions come before uses; at the end nothing uses
 //! the old masks any more, but those that comparisons and the like give.
 
-use super::MaskForm;
-use super::plan::{Plan, is_inside, is_mask};
+use super::MaskRepresentation;
+use super::plan::{MaskPlan, is_inside, is_mask};
 use crate::view::{Bb, LlvmModule, Val, shuffle};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -15,17 +15,17 @@ use smallvec::SmallVec;
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
 /// A builder, and what has been made.
-struct Rewriter<'p, 'm> {
+struct MaskRewriter<'p, 'm> {
     builder: LLVMBuilderRef,
-    plan: &'p Plan<'m>,
-    form: MaskForm,
+    plan: &'p MaskPlan<'m>,
+    form: MaskRepresentation,
     /// What masks have become.
-    parts: FxHashMap<Val<'m>, Parts>,
+    parts: FxHashMap<Val<'m>, MaskVectors>,
     /// What nothing uses any more, beside masks.
     dead: Vec<Val<'m>>,
 }
 
-impl Drop for Rewriter<'_, '_> {
+impl Drop for MaskRewriter<'_, '_> {
     fn drop(&mut self) {
         // SAFETY: the builder is ours alone.
         unsafe { LLVMDisposeBuilder(self.builder) };
@@ -34,11 +34,11 @@ impl Drop for Rewriter<'_, '_> {
 
 /// Writes the masks of a function that a plan names. In all that is called here, values, types and blocks are of the
 /// module, and none is freed before the end.
-pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &Plan<'_>, form: MaskForm) {
+pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &MaskPlan<'_>, form: MaskRepresentation) {
     debug_assert!(!func.is_declaration());
     // SAFETY: the context is live.
     let builder = unsafe { LLVMCreateBuilderInContext(module.context()) };
-    let mut rewriter = Rewriter { builder, plan, form, parts: FxHashMap::default(), dead: Vec::new() };
+    let mut rewriter = MaskRewriter { builder, plan, form, parts: FxHashMap::default(), dead: Vec::new() };
     let insts: Vec<(Bb<'_>, Val<'_>)> =
         plan.order.iter().flat_map(|&block| block.insts().map(move |inst| (block, inst))).collect();
     let home: FxHashMap<Val<'_>, Bb<'_>> = insts.iter().map(|&(block, inst)| (inst, block)).collect();
@@ -83,7 +83,7 @@ fn is_inside_mask(mask: Val<'_>, home: &FxHashMap<Val<'_>, Bb<'_>>) -> bool {
 
 /// How the lanes of a mask lie in vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Layout {
+struct MaskLayout {
     /// Bits of each lane.
     bits: u32,
     /// Lanes of each vector.
@@ -92,19 +92,19 @@ struct Layout {
 }
 
 /// The vectors that a mask became.
-type Parts = SmallVec<[LLVMValueRef; 1]>;
+type MaskVectors = SmallVec<[LLVMValueRef; 1]>;
 
-impl<'m> Rewriter<'_, 'm> {
+impl<'m> MaskRewriter<'_, 'm> {
     /// What a mask becomes whose elements have so many bits.
-    fn layout(&self, mask: Val<'m>, bits: u32) -> Layout {
+    fn layout(&self, mask: Val<'m>, bits: u32) -> MaskLayout {
         let all = mask.ty().count() as u32;
-        let whole = Layout { bits, lanes: all, vectors: 1 };
-        let MaskForm::Bits { register } = self.form else { return whole };
+        let whole = MaskLayout { bits, lanes: all, vectors: 1 };
+        let MaskRepresentation::Bits { register } = self.form else { return whole };
         let lanes = (register / bits).clamp(1, all);
         let vectors = all / lanes;
         match lanes * vectors == all && vectors.is_power_of_two() {
-            true => Layout { bits: 1, lanes, vectors },
-            false => Layout { bits: 1, ..whole },
+            true => MaskLayout { bits: 1, lanes, vectors },
+            false => MaskLayout { bits: 1, ..whole },
         }
     }
 
@@ -117,13 +117,13 @@ impl<'m> Rewriter<'_, 'm> {
         unsafe { LLVMPositionBuilderBefore(self.builder, inst.0) }
     }
 
-    fn ty(&self, mask: Val<'m>, layout: Layout) -> LLVMTypeRef {
+    fn ty(&self, mask: Val<'m>, layout: MaskLayout) -> LLVMTypeRef {
         // SAFETY: live; a vector.
         unsafe { LLVMVectorType(mask.ty().element().same_bits_int(layout.bits).0, layout.lanes) }
     }
 
     /// What a mask became; of one that did not, or a constant, it is made here.
-    fn parts(&self, mask: Val<'m>, width: u32) -> Parts {
+    fn parts(&self, mask: Val<'m>, width: u32) -> MaskVectors {
         match self.parts.get(&mask) {
             Some(parts) => parts.clone(),
             None => {
@@ -138,8 +138,8 @@ impl<'m> Rewriter<'_, 'm> {
         }
     }
 
-    fn split(&self, whole: LLVMValueRef, layout: Layout) -> Parts {
-        let Layout { lanes, vectors, .. } = layout;
+    fn split(&self, whole: LLVMValueRef, layout: MaskLayout) -> MaskVectors {
+        let MaskLayout { lanes, vectors, .. } = layout;
         match vectors {
             1 => [whole].into_iter().collect(),
             _ => (0..vectors).map(|part| self.lanes_of(whole, part * lanes, lanes)).collect(),
@@ -152,7 +152,7 @@ impl<'m> Rewriter<'_, 'm> {
     }
 
     /// All vectors one behind the other.
-    fn joined(&self, mut parts: Parts, layout: Layout) -> LLVMValueRef {
+    fn joined(&self, mut parts: MaskVectors, layout: MaskLayout) -> LLVMValueRef {
         let mut lanes = layout.lanes;
         while parts.len() > 1 {
             lanes *= 2;
@@ -163,7 +163,7 @@ impl<'m> Rewriter<'_, 'm> {
     }
 
     /// The lanes that are set, as a mask again.
-    fn bits_of(&self, wide: LLVMValueRef, layout: Layout) -> LLVMValueRef {
+    fn bits_of(&self, wide: LLVMValueRef, layout: MaskLayout) -> LLVMValueRef {
         if layout.bits == 1 {
             return wide;
         }
@@ -185,7 +185,7 @@ impl<'m> Rewriter<'_, 'm> {
 
     fn complete_phi(&mut self, phi: Val<'m>) {
         let bits = self.width(phi);
-        let mut made: FxHashMap<(Val<'m>, Bb<'m>), Parts> = FxHashMap::default();
+        let mut made: FxHashMap<(Val<'m>, Bb<'m>), MaskVectors> = FxHashMap::default();
         for (value, block) in phi.incoming() {
             let parts = made.entry((value, block)).or_insert_with(|| {
                 if let Some(end) = block.terminator() {
@@ -229,12 +229,12 @@ impl<'m> Rewriter<'_, 'm> {
             LLVMValueRef,
             *const std::ffi::c_char,
         ) -> LLVMValueRef;
-        let pairs = |build: Build, a: Parts, b: Parts| -> Parts {
+        let pairs = |build: Build, a: MaskVectors, b: MaskVectors| -> MaskVectors {
             // SAFETY: live; both of one type, since those of the old instruction were.
             a.iter().zip(&b).map(|(&a, &b)| unsafe { build(builder, a, b, NO_NAME) }).collect()
         };
         // Poison of a lane that the condition rules out must not come through.
-        let frozen = |index| -> Parts {
+        let frozen = |index| -> MaskVectors {
             // SAFETY: live.
             parts(index).iter().map(|&part| unsafe { LLVMBuildFreeze(builder, part, NO_NAME) }).collect()
         };
@@ -253,7 +253,7 @@ impl<'m> Rewriter<'_, 'm> {
                 pairs(LLVMBuildOr, parts(0), frozen(2))
             }
             Code::LLVMSelect => {
-                let conditions: Parts = match is_mask(operand(0)) {
+                let conditions: MaskVectors = match is_mask(operand(0)) {
                     true => parts(0).iter().map(|&part| self.bits_of(part, layout)).collect(),
                     false => (0..layout.vectors).map(|_| operand(0).0).collect(),
                 };
@@ -282,7 +282,7 @@ impl<'m> Rewriter<'_, 'm> {
     }
 
     /// A lane put into a mask.
-    fn insert(&self, inst: Val<'m>, width: u32, layout: Layout) -> Parts {
+    fn insert(&self, inst: Val<'m>, width: u32, layout: MaskLayout) -> MaskVectors {
         let mut parts = self.parts(inst.operand(0), width);
         let (lane, index) = (inst.operand(1), inst.operand(2));
         let builder = self.builder;
@@ -334,9 +334,9 @@ impl<'m> Rewriter<'_, 'm> {
     }
 
     /// Values chosen by a mask of several vectors, vector by vector: LLVM would join the masks first.
-    fn blend(&self, select: Val<'m>, parts: Parts, layout: Layout) {
+    fn blend(&self, select: Val<'m>, parts: MaskVectors, layout: MaskLayout) {
         let arms = [1, 2].map(|index| self.split(select.operand(index).0, layout));
-        let chosen: Parts = (parts.iter().zip(arms[0].iter().zip(&arms[1])))
+        let chosen: MaskVectors = (parts.iter().zip(arms[0].iter().zip(&arms[1])))
             // SAFETY: live; both arms of one type, with as many lanes as the mask.
             .map(|(&mask, (&one, &other))| unsafe {
                 LLVMBuildSelect(self.builder, mask, one, other, NO_NAME)
@@ -348,17 +348,17 @@ impl<'m> Rewriter<'_, 'm> {
     }
 
     /// Whether any lane is set, or all are: registers are joined before their lanes are looked at.
-    fn ask(&self, bits_of_all: Val<'m>, vote: Vote, parts: Parts, layout: Layout) {
+    fn ask(&self, bits_of_all: Val<'m>, vote: MaskVote, parts: MaskVectors, layout: MaskLayout) {
         // SAFETY: live; both of one type.
         let join = |a, b| unsafe {
             match vote {
-                Vote::Any => LLVMBuildOr(self.builder, a, b, NO_NAME),
-                Vote::All => LLVMBuildAnd(self.builder, a, b, NO_NAME),
+                MaskVote::Any => LLVMBuildOr(self.builder, a, b, NO_NAME),
+                MaskVote::All => LLVMBuildAnd(self.builder, a, b, NO_NAME),
             }
         };
         let Some(mut some) = parts.into_iter().reduce(join) else { return };
         let mut lanes = layout.lanes;
-        if let MaskForm::Elements { register } = self.form {
+        if let MaskRepresentation::Elements { register } = self.form {
             while lanes * layout.bits > register && lanes.is_multiple_of(2) {
                 lanes /= 2;
                 some = join(self.lanes_of(some, 0, lanes), self.lanes_of(some, lanes, lanes));
@@ -370,8 +370,8 @@ impl<'m> Rewriter<'_, 'm> {
         unsafe {
             let few = LLVMBuildBitCast(builder, set, all.same_bits_int(lanes).0, NO_NAME);
             let bits = match vote {
-                Vote::Any => LLVMBuildZExt(builder, few, all.0, NO_NAME),
-                Vote::All => LLVMBuildSExt(builder, few, all.0, NO_NAME),
+                MaskVote::Any => LLVMBuildZExt(builder, few, all.0, NO_NAME),
+                MaskVote::All => LLVMBuildSExt(builder, few, all.0, NO_NAME),
             };
             LLVMReplaceAllUsesWith(bits_of_all.0, bits);
         }
@@ -380,13 +380,13 @@ impl<'m> Rewriter<'_, 'm> {
 
 /// What is asked of a mask's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Vote {
+enum MaskVote {
     Any,
     All,
 }
 
 /// What all uses of a mask's bits ask, if it is the same vote.
-fn vote(bits: Val<'_>) -> Option<Vote> {
+fn vote(bits: Val<'_>) -> Option<MaskVote> {
     // SAFETY: live; uses follow each other until null, and are of live users.
     unsafe {
         let ones = LLVMConstAllOnes(LLVMTypeOf(bits.0));
@@ -401,8 +401,8 @@ fn vote(bits: Val<'_>) -> Option<Vote> {
                 );
             let with = if is_equality { LLVMGetOperand(user, 1) } else { bits.0 };
             let vote = match (LLVMIsNull(with) != 0, with == ones) {
-                (true, _) => Vote::Any,
-                (_, true) => Vote::All,
+                (true, _) => MaskVote::Any,
+                (_, true) => MaskVote::All,
                 _ => return None,
             };
             if *found.get_or_insert(vote) != vote {

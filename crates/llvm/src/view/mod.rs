@@ -44,7 +44,7 @@ pub(crate) struct Bb<'m>(pub(crate) LLVMBasicBlockRef, PhantomData<&'m LlvmModul
 
 /// Sizes and alignments of a module's target.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout<'m>(LLVMTargetDataRef, PhantomData<&'m LlvmModule>);
+pub(crate) struct DataLayout<'m>(LLVMTargetDataRef, PhantomData<&'m LlvmModule>);
 
 /// Takes over a message that LLVM allocated.
 ///

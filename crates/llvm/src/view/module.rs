@@ -1,6 +1,6 @@
 //! Modules as a whole: what stands in them, and their forms as text and bitcode.
 
-use super::{Layout, LlvmModule, Val, chain, take_message};
+use super::{DataLayout, LlvmModule, Val, chain, take_message};
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::core::*;
@@ -78,9 +78,9 @@ impl LlvmModule {
         unsafe { CStr::from_ptr(LLVMGetTarget(self.raw)).to_string_lossy().into_owned() }
     }
 
-    pub(crate) fn layout(&self) -> Layout<'_> {
+    pub(crate) fn layout(&self) -> DataLayout<'_> {
         // SAFETY: the module is live and owns the layout.
-        Layout(unsafe { LLVMGetModuleDataLayout(self.raw) }, PhantomData)
+        DataLayout(unsafe { LLVMGetModuleDataLayout(self.raw) }, PhantomData)
     }
 
     pub(crate) fn functions(&self) -> impl Iterator<Item = Val<'_>> {

@@ -1,6 +1,6 @@
 //! Types, and how they lie in memory.
 
-use super::{Layout, Ty, take_message};
+use super::{DataLayout, Ty, take_message};
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::target::{
@@ -8,7 +8,7 @@ use llvm_sys::target::{
 };
 use std::marker::PhantomData;
 
-impl<'m> Layout<'m> {
+impl<'m> DataLayout<'m> {
     pub(crate) fn size(self, ty: Ty<'m>) -> u64 {
         // SAFETY: live; callers ask for sized types only.
         unsafe { LLVMABISizeOfType(self.0, ty.0) }

@@ -12,7 +12,7 @@ use crate::core::program::Program;
 use crate::core::queue::Queue;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use heddle_ir::Space;
-use heddle_llvm::Passed;
+use heddle_llvm::ParamPassing;
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -58,22 +58,22 @@ entries! {
     fn clSetKernelArg(of: Handle, index: cl_uint, size: usize, value: In<c_void>) {
         let kernel = find::<Kernel>(of)?;
         match kernel.passed(index)? {
-            Passed::Pointer(Space::Local) => {
+            ParamPassing::Pointer(Space::Local) => {
                 ensure(value.is_null(), CL_INVALID_ARG_VALUE)?;
                 kernel.set(index, &Setting::Local(size))
             }
-            Passed::Pointer(_) => {
+            ParamPassing::Pointer(_) => {
                 ensure(size == size_of::<Handle>(), CL_INVALID_ARG_SIZE)?;
                 let handle = In::<Handle>::of_input(value).read().unwrap_or(std::ptr::null_mut());
                 let buffer = if handle.is_null() { None } else { Some(find::<Buffer>(handle)?) };
                 kernel.set(index, &Setting::Buffer(buffer))
             }
-            Passed::Value { bytes, .. } | Passed::Copy { bytes, .. } => {
+            ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. } => {
                 ensure(!value.is_null(), CL_INVALID_ARG_VALUE)?;
                 ensure(size == *bytes, CL_INVALID_ARG_SIZE)?;
                 kernel.set(index, &Setting::Bytes(value.bytes(size).unwrap_or_default()))
             }
-            Passed::Opaque => Err(Error(CL_INVALID_ARG_VALUE)),
+            ParamPassing::Opaque => Err(Error(CL_INVALID_ARG_VALUE)),
         }
     }
 
@@ -121,10 +121,10 @@ entries! {
         ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), CL_INVALID_VALUE)?;
         ensure(kernel.program.tells_of_arguments(), CL_KERNEL_ARG_INFO_NOT_AVAILABLE)?;
         match name {
-            CL_KERNEL_ARG_ADDRESS_QUALIFIER => info.value(match param.passed {
-                Passed::Pointer(Space::Local) => CL_KERNEL_ARG_ADDRESS_LOCAL,
-                Passed::Pointer(Space::Constant) => CL_KERNEL_ARG_ADDRESS_CONSTANT,
-                Passed::Pointer(_) => CL_KERNEL_ARG_ADDRESS_GLOBAL,
+            CL_KERNEL_ARG_ADDRESS_QUALIFIER => info.value(match param.passing {
+                ParamPassing::Pointer(Space::Local) => CL_KERNEL_ARG_ADDRESS_LOCAL,
+                ParamPassing::Pointer(Space::Constant) => CL_KERNEL_ARG_ADDRESS_CONSTANT,
+                ParamPassing::Pointer(_) => CL_KERNEL_ARG_ADDRESS_GLOBAL,
                 _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,
             }),
             CL_KERNEL_ARG_ACCESS_QUALIFIER => info.value(match &*param.access {

@@ -11,7 +11,7 @@ use crate::core::queue::Doer;
 use crate::core::registry::Handle;
 use crate::core::verify::Before;
 use heddle_ir::Space;
-use heddle_llvm::{KernelInfo, Passed};
+use heddle_llvm::{KernelInfo, ParamPassing};
 use heddle_runtime::Outlook;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -190,24 +190,25 @@ impl Kernel {
     }
 
     /// What is handed over for a parameter.
-    pub fn passed(&self, index: u32) -> Answer<&Passed> {
+    pub fn passed(&self, index: u32) -> Answer<&ParamPassing> {
         let param = self.info().params.get(index as usize).ok_or(Error(CL_INVALID_ARG_INDEX))?;
-        Ok(&param.passed)
+        Ok(&param.passing)
     }
 
     /// Sets an argument.
     pub fn set(&self, index: u32, setting: &Setting<'_>) -> Answer<()> {
         let argument = match (self.passed(index)?, setting) {
-            (Passed::Value { bytes, .. } | Passed::Copy { bytes, .. }, Setting::Bytes(given)) => {
+            (ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. }, Setting::Bytes(given)) => {
                 ensure(*bytes == given.len(), CL_INVALID_ARG_SIZE)?;
                 Argument::Bytes(given.to_vec())
             }
-            (Passed::Pointer(Space::Local), Setting::Local(bytes)) => {
+            (ParamPassing::Pointer(Space::Local), Setting::Local(bytes)) => {
                 ensure(*bytes != 0, CL_INVALID_ARG_SIZE)?;
                 ensure(*bytes <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
                 Argument::Local(*bytes)
             }
-            (Passed::Pointer(space), Setting::Buffer(buffer)) if *space != Space::Local => match buffer {
+            (ParamPassing::Pointer(space), Setting::Buffer(buffer)) if *space != Space::Local => match buffer
+            {
                 None => Argument::Address(Address::new::<u8>(std::ptr::null())),
                 Some(buffer) => {
                     ensure(Arc::ptr_eq(&buffer.context, &self.program.context), CL_INVALID_MEM_OBJECT)?;
@@ -223,7 +224,7 @@ impl Kernel {
     /// Sets an argument to an address in shared virtual memory.
     pub fn set_address(&self, index: u32, address: Address) -> Answer<()> {
         match self.passed(index)? {
-            Passed::Pointer(Space::Global | Space::Constant | Space::Generic) => {}
+            ParamPassing::Pointer(Space::Global | Space::Constant | Space::Generic) => {}
             _ => return Err(Error(CL_INVALID_ARG_VALUE)),
         }
         self.arguments()[index as usize] = Some(Argument::Address(address));

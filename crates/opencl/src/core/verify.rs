@@ -12,7 +12,7 @@ use heddle_interp::{
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
-use heddle_llvm::{Cpu, KernelInfo, PRINTF, Passed};
+use heddle_llvm::{Cpu, KernelInfo, PRINTF, ParamPassing};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -134,8 +134,8 @@ impl Before {
         let mut args = Vec::new();
         let one = |bits: u64| Argument::Uniform(Datum::Bits(bits.into()));
         for (param, given) in kernel.params.iter().zip(given) {
-            match (&param.passed, given) {
-                (Passed::Value { pieces, .. }, Given::Bytes(bytes)) => {
+            match (&param.passing, given) {
+                (ParamPassing::Value { pieces, .. }, Given::Bytes(bytes)) => {
                     for piece in pieces {
                         let mut word = [0; 8];
                         let size = piece.scalar.bytes() as usize;

@@ -10,7 +10,7 @@ use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
 use heddle::{Brush, Brushes, Options, Request, Session};
 use heddle_llvm::{
-    Cpu, EmitOptions, MaskForm, Output, compile, emit, generate, import, keep_private_but,
+    CodeFormat, Cpu, EmitOptions, MaskRepresentation, compile, emit, generate, import, keep_private_but,
     optimize_with_masks,
 };
 use heddle_transform::TargetInfo as Machine;
@@ -161,9 +161,9 @@ fn compiled(
     artifact.rename(symbol);
     let llvm = emit(&artifact.module, EmitOptions::default()).map_err(|error| error.to_string())?;
     keep_private_but(&llvm, &[symbol]);
-    let form = if is_formed { MaskForm::of(cpu) } else { MaskForm::Any };
+    let form = if is_formed { MaskRepresentation::of(cpu) } else { MaskRepresentation::Any };
     optimize_with_masks(&llvm, cpu, form).map_err(|error| error.to_string())?;
-    Ok((generate(&llvm, cpu, Output::Object).map_err(|error| error.to_string())?, artifact.report.lanes))
+    Ok((generate(&llvm, cpu, CodeFormat::Object).map_err(|error| error.to_string())?, artifact.report.lanes))
 }
 
 fn parse(line: &str, chosen: u32) -> Result<Row, String> {

@@ -13,7 +13,7 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_llvm::{
-    Cpu, EmitOptions, LlvmModule, LlvmPasses, Output, compile, emit, generate, import, optimize, read_ir,
+    CodeFormat, Cpu, EmitOptions, LlvmModule, LlvmPasses, compile, emit, generate, import, optimize, read_ir,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -242,7 +242,7 @@ impl<'a> Measuring<'a> {
                     if is_ours {
                         optimize(llvm, &self.cpu)?;
                     }
-                    generate(llvm, &self.cpu, Output::Object)
+                    generate(llvm, &self.cpu, CodeFormat::Object)
                 });
                 done.map(|_| seconds).map_err(|error| error.to_string())
             };

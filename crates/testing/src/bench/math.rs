@@ -5,10 +5,10 @@
 //! the last place. libmvec's are off by up to four.
 
 use super::kit::{Report, Table, Target, geomean};
-use heddle::math::{Accuracy, FUNCTIONS, Own};
+use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
 use heddle::{Brush, Options, Request, Session};
 use heddle_ir::Type;
-use heddle_llvm::{Cpu, Output};
+use heddle_llvm::{CodeFormat, Cpu};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -106,7 +106,13 @@ fn interval(name: &str) -> [f64; 4] {
     }
 }
 
-fn object(own: &Own, accuracy: Accuracy, name: &str, bits: u32, cpu: &Cpu) -> Result<Vec<u8>, String> {
+fn object(
+    own: &MathFunction,
+    accuracy: Accuracy,
+    name: &str,
+    bits: u32,
+    cpu: &Cpu,
+) -> Result<Vec<u8>, String> {
     let ty = if own.ty == Type::F32 { "f32" } else { "f64" };
     let params: Vec<String> = (0..own.params).map(|index| format!("v{index}: {ty}")).collect();
     let args: Vec<String> = (0..own.params).map(|index| format!("v{index}")).collect();
@@ -124,7 +130,7 @@ fn object(own: &Own, accuracy: Accuracy, name: &str, bits: u32, cpu: &Cpu) -> Re
     let request = Request::new("f", Brush::new(&[lanes])?);
     let mut artifact = session.vectorize(source, &request).map_err(|error| error.to_string())?;
     artifact.rename(name);
-    Ok(artifact.code(Output::Object)?)
+    Ok(artifact.code(CodeFormat::Object)?)
 }
 
 fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {

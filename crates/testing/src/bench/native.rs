@@ -9,7 +9,7 @@ use heddle::ir::Code;
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
 use heddle::{Brush, Brushes, Options, Request, Session};
-use heddle_llvm::{Cpu, Output, compile, import};
+use heddle_llvm::{CodeFormat, Cpu, compile, import};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -177,7 +177,7 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
             foretold.push(*name);
         }
         artifact.rename(&format!("{name}_wide"));
-        let object = artifact.code(Output::Object)?;
+        let object = artifact.code(CodeFormat::Object)?;
         objects.push(write(&format!("{name}.o"), &object)?);
         let _ = writeln!(list, "SEVERAL({name}, {})", artifact.report.lanes);
     }

@@ -4,8 +4,8 @@ use super::tally::{Phase, Tally};
 use super::target::Target;
 use heddle_ir::Module;
 use heddle_llvm::{
-    CodeLevel, EmitOptions, MaskForm, Output, emit, emit_together, entry_name, form_masks, generate_at,
-    optimize,
+    CodeFormat, CodegenLevel, EmitOptions, MaskRepresentation, emit, emit_together, entry_name, generate_at,
+    optimize, rewrite_masks,
 };
 use std::ops::Range;
 
@@ -64,16 +64,16 @@ pub(super) fn compile_parts(
         (parts.iter().position(is_culprit), error.to_string())
     })?;
     let level = match quality {
-        Quality::Quick => CodeLevel::Least,
-        Quality::Optimized => CodeLevel::Default,
+        Quality::Quick => CodegenLevel::Minimal,
+        Quality::Optimized => CodegenLevel::Default,
     };
     tally
         .timed(Phase::Codegen, || {
             match quality {
                 Quality::Optimized => optimize(&llvm, &cpu)?,
-                Quality::Quick => form_masks(&llvm, MaskForm::of(&cpu)),
+                Quality::Quick => rewrite_masks(&llvm, MaskRepresentation::of(&cpu)),
             }
-            generate_at(level, &llvm, &cpu, Output::Object)
+            generate_at(level, &llvm, &cpu, CodeFormat::Object)
         })
         .map_err(|error| (None, error.to_string()))
 }

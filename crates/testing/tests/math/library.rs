@@ -1,6 +1,6 @@
 //! The sources of the functions, `crates/math/c`, as a library over arrays (`array.c`), built by clang.
 
-use heddle::math::{FUNCTIONS, Own};
+use heddle::math::{FUNCTIONS, MathFunction};
 use heddle_ir::Type;
 use heddle_testing::native::c::loops::plugin;
 use heddle_testing::not_run::not_run;
@@ -30,7 +30,7 @@ fn done(command: &mut Command) -> Output {
     output
 }
 
-fn real(own: &Own) -> &'static str {
+fn real(own: &MathFunction) -> &'static str {
     if own.ty == Type::F32 { "float" } else { "double" }
 }
 
@@ -68,14 +68,14 @@ impl Library {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let folder = &library.folder;
         let compile_all =
-            |part: &'static [Own]| part.iter().map(|own| (own.name, compile(own, folder, options)));
+            |part: &'static [MathFunction]| part.iter().map(|own| (own.name, compile(own, folder, options)));
         std::thread::scope(|scope| {
             let parts = FUNCTIONS.chunks(FUNCTIONS.len().div_ceil(threads));
             let workers: Vec<_> =
                 parts.map(|part| scope.spawn(move || compile_all(part).collect::<Vec<_>>())).collect();
             workers.into_iter().for_each(|worker| library.said.extend(worker.join().expect("clang works")));
         });
-        let entry = |own: &Own| format!("ENTRY({}, {})", own.name, real(own));
+        let entry = |own: &MathFunction| format!("ENTRY({}, {})", own.name, real(own));
         let entries: String = FUNCTIONS.iter().map(entry).collect();
         done(
             Command::new("clang-22")
@@ -89,13 +89,13 @@ impl Library {
     }
 
     /// Whether the loop over an array is vector code.
-    pub(crate) fn is_vectorized(&self, own: &Own) -> bool {
+    pub(crate) fn is_vectorized(&self, own: &MathFunction) -> bool {
         let mut lines = self.said[own.name].lines();
         lines.any(|line| line.contains("array.c:") && line.contains("remark: loop vectorized"))
     }
 
     /// The bits of the results of a function for the bits of each parameter.
-    pub(crate) fn call(&self, own: &Own, columns: &[Vec<u64>]) -> Vec<u64> {
+    pub(crate) fn call(&self, own: &MathFunction, columns: &[Vec<u64>]) -> Vec<u64> {
         let bytes = if own.ty == Type::F32 { 4 } else { 8 };
         let (x, y) = (&columns[0], columns.last().expect("it has parameters"));
         let numbers: Vec<u8> =
@@ -120,7 +120,7 @@ impl Drop for Library {
     }
 }
 
-fn compile(own: &Own, folder: &Path, options: &[String]) -> String {
+fn compile(own: &MathFunction, folder: &Path, options: &[String]) -> String {
     let arguments = if own.params == 2 { "x, y" } else { "x" };
     let output = done(
         Command::new("clang-22")

@@ -8,7 +8,7 @@ mod truth;
 mod wide;
 
 use heddle::Session;
-use heddle::math::{Accuracy, FUNCTIONS, Own};
+use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Module, Type};
@@ -25,14 +25,18 @@ const MOST_ULPS: f64 = 1.0;
 const MOST_ULPS_FAST: f64 = 4.0;
 
 /// The greatest error of a function in vectors.
-fn worst_in_vectors(own: &Own, accuracy: Accuracy) -> Worst {
+fn worst_in_vectors(own: &MathFunction, accuracy: Accuracy) -> Worst {
     let lanes = if own.ty == Type::F32 { 16 } else { 8 };
     let wide = Wide::new(caller(own), "f", lanes, accuracy);
     worst_of(own, &|columns| wide.call(columns))
 }
 
 /// Prints the errors of functions; none may be greater than a bound.
-fn judge(bound: f64, functions: impl Iterator<Item = &'static Own>, worst_of: &dyn Fn(&Own) -> Worst) {
+fn judge(
+    bound: f64,
+    functions: impl Iterator<Item = &'static MathFunction>,
+    worst_of: &dyn Fn(&MathFunction) -> Worst,
+) {
     let mut wrong = Vec::new();
     for own in functions {
         let worst = worst_of(own);
@@ -45,7 +49,7 @@ fn judge(bound: f64, functions: impl Iterator<Item = &'static Own>, worst_of: &d
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn all_of(ty: Type) -> impl Iterator<Item = &'static Own> {
+fn all_of(ty: Type) -> impl Iterator<Item = &'static MathFunction> {
     FUNCTIONS.iter().filter(move |own| own.ty == ty)
 }
 

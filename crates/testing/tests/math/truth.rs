@@ -1,7 +1,7 @@
 //! How far off functions are. f32 is held against f64; f64 against numbers that `crates/math/derive/samples.py` computed with many
 //! digits.
 
-use heddle::math::Own;
+use heddle::math::MathFunction;
 use heddle_ir::Type;
 use heddle_testing::generate::Random;
 
@@ -124,12 +124,12 @@ impl Worst {
 }
 
 /// The greatest error of a function.
-pub(crate) fn worst_of(own: &Own, call: Call<'_>) -> Worst {
+pub(crate) fn worst_of(own: &MathFunction, call: Call<'_>) -> Worst {
     if own.ty == Type::F32 { worst_of_f32(own, call) } else { worst_of_f64(own, call) }
 }
 
 /// The greatest error of a function of f32.
-fn worst_of_f32(own: &Own, call: Call<'_>) -> Worst {
+fn worst_of_f32(own: &MathFunction, call: Call<'_>) -> Worst {
     let name = if own.name == "erff" { "erf" } else { own.name.trim_end_matches('f') };
     let mut worst = Worst::default();
     if let Some(truth) = unary(name) {
@@ -179,7 +179,7 @@ fn pairs() -> Vec<(f32, f32)> {
 const F64_SAMPLES: &str = include_str!("../../../../tests/math/f64.txt");
 
 /// The greatest error of a function of f64.
-fn worst_of_f64(own: &Own, call: Call<'_>) -> Worst {
+fn worst_of_f64(own: &MathFunction, call: Call<'_>) -> Worst {
     let mut worst = Worst::default();
     let (mut columns, mut truths) = (vec![Vec::new(); own.params], Vec::new());
     for line in F64_SAMPLES.lines() {

@@ -1,14 +1,14 @@
 //! Functions as native vector code.
 
-use heddle::math::{Accuracy, Own};
+use heddle::math::{Accuracy, MathFunction};
 use heddle::{Artifact, Brush, Request, Session};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Type};
-use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, emit, optimize, slot_bytes};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize, slot_bytes};
 use heddle_transform::TargetInfo;
 
 /// A module with one function that calls another.
-pub(crate) fn caller(own: &Own) -> Module {
+pub(crate) fn caller(own: &MathFunction) -> Module {
     let ty = if own.ty == Type::F32 { "f32" } else { "f64" };
     let types = vec![ty; own.params].join(", ");
     let params: Vec<String> = (0..own.params).map(|index| format!("v{index}: {ty}")).collect();
@@ -43,7 +43,7 @@ impl Wide {
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}\n{module}"));
         optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
-        let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
         Wide { jit, name: wide, lanes, ty }
     }
 

@@ -4,7 +4,7 @@ use heddle::Session;
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Scalar, Space, Type};
-use heddle_llvm::{CodeLevel, EmitOptions, Jit, compile, emit, import, slot_bytes};
+use heddle_llvm::{CodegenLevel, EmitOptions, Jit, compile, emit, import, slot_bytes};
 use heddle_runs::wide_call::wide_form;
 use heddle_testing::generate::Random;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,7 @@ fn c_programs_compute_what_clang_makes_of_them() {
             let shown = path.display();
             assert!(imported.refused.is_empty(), "{shown} at -O{level}: {}", imported.refused[0]);
             verify_module(&imported.module, Stage::Source).unwrap_or_else(|error| panic!("{shown}: {error}"));
-            let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+            let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
             for name in under_test(&imported.module) {
                 functions += 1;
                 let address = jit.address(&name).unwrap_or_else(|error| panic!("{error}"));
@@ -175,7 +175,7 @@ fn native_wide(wide: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; NUM
     let func = wide_form(wide, name, &brush).unwrap_or_else(|| panic!("@{name} has no wide form"));
     let options = EmitOptions { entries: true, ..EmitOptions::default() };
     let llvm = emit(wide, options).unwrap_or_else(|error| panic!("{error}\n{func}"));
-    let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}\n{func}"));
+    let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}\n{func}"));
     let entry = jit.entry(&func.name).unwrap_or_else(|error| panic!("{error}\n{func}"));
     let mut mems: Vec<Aligned> = lanes.iter().map(|lane| Aligned(lane.mem)).collect();
     let mut arguments = Vec::new();
@@ -208,7 +208,7 @@ fn vector_code_of_c_programs_is_right_in_every_lane() {
             let llvm =
                 compile(&path, level, &["-ffp-contract=off"]).unwrap_or_else(|error| panic!("{error}"));
             let module = import(&llvm).module;
-            let jit = Jit::new(llvm, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+            let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
             for name in under_test(&module) {
                 let address = jit.address(&name).unwrap_or_else(|error| panic!("{error}"));
                 for lanes in [4, 8, 16] {
@@ -244,7 +244,7 @@ fn a_program_that_differs_is_noticed() {
     let llvm = compile(&path, 1, &[]).expect("it compiles");
     let mut module = import(&llvm).module;
     let name = under_test(&module).remove(0);
-    let jit = Jit::new(llvm, CodeLevel::Default, &[]).expect("it compiles");
+    let jit = Jit::new(llvm, CodegenLevel::Default, &[]).expect("it compiles");
     let func = module.function_mut(&name).expect("it is there");
     let ret = func
         .blocks()

@@ -3,7 +3,7 @@
 use heddle_interp::{Datum, RunOptions, Scheduler};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Module, Op};
-use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit, import, read_ir, slot_bytes};
+use heddle_llvm::{CodegenLevel, EmitOptions, Jit, emit, import, read_ir, slot_bytes};
 use heddle_testing::execution::{Observed, Part, difference, observe, options_with, prepare};
 use heddle_testing::generate::{Argument, Case, Class, Input, Profile, generate};
 use std::collections::BTreeSet;
@@ -176,7 +176,7 @@ fn each_lane(
 }
 
 /// The compiled program; none if it asks for its place in a launch.
-fn compiled(case: &Case, fused: bool, level: CodeLevel) -> Option<Jit> {
+fn compiled(case: &Case, fused: bool, level: CodegenLevel) -> Option<Jit> {
     let options = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let llvm = match emit(&case.module, options) {
         Err(told) if told.code == Code::NeedsLaunch => return None,
@@ -185,7 +185,7 @@ fn compiled(case: &Case, fused: bool, level: CodeLevel) -> Option<Jit> {
     Some(Jit::new(llvm, level, &symbols()).unwrap_or_else(|error| panic!("{error}\n{}", case.module)))
 }
 
-fn agree_with_native(seeds: std::ops::Range<u64>, level: CodeLevel) -> Met {
+fn agree_with_native(seeds: std::ops::Range<u64>, level: CodegenLevel) -> Met {
     each_lane(seeds, |case, run| {
         let jits = [compiled(case, false, level), compiled(case, true, level)];
         let [Some(once), Some(twice)] = jits else { return };
@@ -199,7 +199,7 @@ fn agree_with_native(seeds: std::ops::Range<u64>, level: CodeLevel) -> Met {
 
 #[test]
 fn native_code_computes_what_the_oracle_says() {
-    let met = agree_with_native(0..1500, CodeLevel::Least);
+    let met = agree_with_native(0..1500, CodegenLevel::Minimal);
     assert!(met.runs > 2000, "{} runs of {} programs", met.runs, met.programs);
     let vector_ops =
         [Op::Splat, Op::Extract, Op::Insert, Op::Permute, Op::Compress, Op::Expand, Op::MaskedLoad];
@@ -208,7 +208,7 @@ fn native_code_computes_what_the_oracle_says() {
 
 #[test]
 fn optimized_native_code_computes_it_too() {
-    agree_with_native(10_000..10_400, CodeLevel::Default);
+    agree_with_native(10_000..10_400, CodegenLevel::Default);
 }
 
 /// Out as text, and in again.

@@ -2,11 +2,11 @@
 
 use heddle_ir::Type;
 use heddle_ir::text::parse_bytes;
-use heddle_llvm::{CodeLevel, EmitOptions, Jit, ObjectCache, SharedMemory, emit, slot_bytes};
+use heddle_llvm::{CodegenLevel, EmitOptions, Jit, ObjectCache, SharedMapping, emit, slot_bytes};
 use std::path::PathBuf;
 
 /// Whether code of a function that adds so much came from the cache; it must be right in any case.
-fn is_taken(cache: &ObjectCache, added: u32, level: CodeLevel, options: EmitOptions) -> bool {
+fn is_taken(cache: &ObjectCache, added: u32, level: CodegenLevel, options: EmitOptions) -> bool {
     let text = format!("func @f(v0: i32) -> i32 {{\nblock0:\n  v1 = add v0, {added}\n  ret v1\n}}\n");
     let module = parse_bytes(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
     let options = EmitOptions { entries: true, ..options };
@@ -14,7 +14,7 @@ fn is_taken(cache: &ObjectCache, added: u32, level: CodeLevel, options: EmitOpti
     let jit = Jit::cached(llvm, level, &[], cache).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));
     let slot = slot_bytes(Type::I32);
-    let mut memory = SharedMemory::new(2 * slot).expect("there is memory");
+    let mut memory = SharedMapping::new(2 * slot).expect("there is memory");
     memory.bytes_mut()[..4].copy_from_slice(&100u32.to_le_bytes());
     entry.call_apart(&mut memory, [0, slot], None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(memory.bytes()[slot..slot + 4], (100 + added).to_le_bytes());
@@ -31,13 +31,13 @@ fn objects_are_compiled_once() {
     let folder = std::env::temp_dir().join(format!("heddle-cached-{}", std::process::id()));
     let cache = ObjectCache::at(&folder);
     let plain = EmitOptions::default();
-    assert!(!is_taken(&cache, 5, CodeLevel::Default, plain));
-    assert!(is_taken(&cache, 5, CodeLevel::Default, plain));
+    assert!(!is_taken(&cache, 5, CodegenLevel::Default, plain));
+    assert!(is_taken(&cache, 5, CodegenLevel::Default, plain));
     // What differs is another's.
-    assert!(!is_taken(&cache, 6, CodeLevel::Default, plain));
-    assert!(!is_taken(&cache, 5, CodeLevel::Least, plain));
-    assert!(is_taken(&cache, 6, CodeLevel::Default, plain));
-    assert!(is_taken(&cache, 5, CodeLevel::Least, plain));
+    assert!(!is_taken(&cache, 6, CodegenLevel::Default, plain));
+    assert!(!is_taken(&cache, 5, CodegenLevel::Minimal, plain));
+    assert!(is_taken(&cache, 6, CodegenLevel::Default, plain));
+    assert!(is_taken(&cache, 5, CodegenLevel::Minimal, plain));
     assert_eq!(files(&folder).len(), 3);
     // What is bent is compiled again, and then right again.
     for bend in [
@@ -49,12 +49,12 @@ fn objects_are_compiled_once() {
             bend(&mut bytes);
             std::fs::write(&path, bytes).expect("it can be written");
         }
-        assert!(!is_taken(&cache, 5, CodeLevel::Default, plain));
-        assert!(is_taken(&cache, 5, CodeLevel::Default, plain));
+        assert!(!is_taken(&cache, 5, CodegenLevel::Default, plain));
+        assert!(is_taken(&cache, 5, CodegenLevel::Default, plain));
     }
     // Where nothing can be written, nothing is kept.
     let nowhere = ObjectCache::at(files(&folder)[0].join("below a file"));
-    assert!(!is_taken(&nowhere, 5, CodeLevel::Default, plain));
-    assert!(!is_taken(&nowhere, 5, CodeLevel::Default, plain));
+    assert!(!is_taken(&nowhere, 5, CodegenLevel::Default, plain));
+    assert!(!is_taken(&nowhere, 5, CodegenLevel::Default, plain));
     std::fs::remove_dir_all(&folder).expect("it can be removed");
 }

@@ -3,7 +3,7 @@
 use heddle::Session;
 use heddle_interp::{Argument, Datum};
 use heddle_ir::{Code, Module, Type};
-use heddle_llvm::{CodeLevel, EmitOptions, Jit, emit, slot_bytes};
+use heddle_llvm::{CodegenLevel, EmitOptions, Jit, emit, slot_bytes};
 use heddle_runs::wide_call::{wide_arguments, wide_form};
 use heddle_testing::differential::is_deterministic;
 use heddle_testing::execution::{Observed, Part, difference, observe, options, prepare};
@@ -78,7 +78,7 @@ fn observe_native(
     wide: &Module,
     input: &Input,
     oracle: &Observed,
-    level: CodeLevel,
+    level: CodegenLevel,
 ) -> Option<Observed> {
     let func = wide_form(wide, &case.entry, &input.brush)?;
     let emit_options =
@@ -123,7 +123,7 @@ fn observe_native(
     Some(Observed { results: values, memory, ..oracle.clone() })
 }
 
-fn agree(seeds: std::ops::Range<u64>, level: CodeLevel) -> (usize, usize) {
+fn agree(seeds: std::ops::Range<u64>, level: CodegenLevel) -> (usize, usize) {
     let (mut runs, mut passed_by) = (0, 0);
     for seed in seeds {
         let case = generate(seed, &profile());
@@ -153,12 +153,12 @@ fn agree(seeds: std::ops::Range<u64>, level: CodeLevel) -> (usize, usize) {
 
 #[test]
 fn vector_code_of_the_pipeline_computes_natively_what_each_lane_does() {
-    let (runs, passed_by) = agree(40_000..40_700, CodeLevel::Least);
+    let (runs, passed_by) = agree(40_000..40_700, CodegenLevel::Minimal);
     assert!(runs > 500, "{runs} runs, {passed_by} passed by");
 }
 
 #[test]
 fn optimized_too() {
-    let (runs, passed_by) = agree(50_000..50_150, CodeLevel::Default);
+    let (runs, passed_by) = agree(50_000..50_150, CodegenLevel::Default);
     assert!(runs > 100, "{runs} runs, {passed_by} passed by");
 }

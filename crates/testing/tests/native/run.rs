@@ -2,14 +2,14 @@
 
 use heddle::ir::{Function, Module, Space, Type};
 use heddle_interp::Datum;
-use heddle_llvm::{CodeLevel, compile, import};
+use heddle_llvm::{CodegenLevel, compile, import};
 use heddle_runs::line::RunLine;
 use heddle_runs::native::{NativeOptions, run_native};
 use heddle_testing::generate::Random;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const NATIVE: NativeOptions = NativeOptions { limit: None, level: CodeLevel::Default, cache: None };
+const NATIVE: NativeOptions = NativeOptions { limit: None, level: CodegenLevel::Default, cache: None };
 
 fn sources(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests").join(folder);
@@ -319,7 +319,7 @@ block0:
             "@at(&a, 2e-39) lanes=8 with a: bf16 [5.4e-39, 1e-40, 3.0, -7.5e-39, 0.0, inf, -2e-39, 1e-38]";
         let line = RunLine::parse(line).expect("it is a run");
         let expected = outcome(&module, &line, false);
-        for level in [CodeLevel::Default, CodeLevel::Least] {
+        for level in [CodegenLevel::Default, CodegenLevel::Minimal] {
             let ran = run_native(&module, &line, &NativeOptions { level, ..LIMITED }).expect("it ends");
             let results = ran.outcome.expect("it runs").results;
             let memory = ran.memory.object("a").expect("it is there").bytes.clone();
@@ -354,7 +354,7 @@ block2:
     let module = heddle::ir::parse_module(text).expect("it is a module");
     let line = RunLine::parse("@at([0, 1, 2, 3], true) lanes=4").expect("it is a run");
     let (expected, _) = outcome(&module, &line, false);
-    for level in [CodeLevel::Default, CodeLevel::Least] {
+    for level in [CodegenLevel::Default, CodegenLevel::Minimal] {
         let ran = run_native(&module, &line, &NativeOptions { level, ..NATIVE }).expect("it is compiled");
         assert_eq!(ran.outcome.expect("it runs").results, expected, "{level:?}");
     }

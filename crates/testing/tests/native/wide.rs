@@ -9,7 +9,7 @@ use heddle_ir::typing::result_types;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::words::{Flags, FloatPredicate, IntPredicate, Reduction};
 use heddle_ir::{Function, Module, Op, Scalar, Space, Type, Value, parse_module};
-use heddle_llvm::{CodeLevel, Cpu, EmitOptions, Jit, LlvmModule, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, LlvmModule, emit, optimize};
 use heddle_testing::generate::Random;
 use std::collections::BTreeSet;
 
@@ -199,7 +199,7 @@ fn compare(module: &Module, jit: &Jit, name: &str, input: &[u8]) -> Result<bool,
     Ok(true)
 }
 
-fn check(module: &Module, inputs: &[Vec<Vec<u8>>], level: CodeLevel) -> usize {
+fn check(module: &Module, inputs: &[Vec<Vec<u8>>], level: CodegenLevel) -> usize {
     check_by(module, inputs, level, |_| {})
 }
 
@@ -207,7 +207,7 @@ fn check(module: &Module, inputs: &[Vec<Vec<u8>>], level: CodeLevel) -> usize {
 fn check_by(
     module: &Module,
     inputs: &[Vec<Vec<u8>>],
-    level: CodeLevel,
+    level: CodegenLevel,
     change: impl FnOnce(&LlvmModule),
 ) -> usize {
     verify_module(module, Stage::Wide).unwrap_or_else(|error| panic!("{error}"));
@@ -259,7 +259,11 @@ fn each_op_on_vectors_computes_what_the_oracle_says() {
             .iter()
             .map(|(_, operands)| (0..ROUNDS).map(|_| fill(&mut random, operands)).collect())
             .collect();
-        ran += check(&module, &inputs, if number % 4 == 0 { CodeLevel::Default } else { CodeLevel::Least });
+        ran += check(
+            &module,
+            &inputs,
+            if number % 4 == 0 { CodegenLevel::Default } else { CodegenLevel::Minimal },
+        );
     }
     assert!(ran > 10_000, "{ran} runs");
 }
@@ -312,7 +316,7 @@ fn masked_and_scattered_accesses_do_what_the_oracle_does() {
         let module = parse_module(&text).unwrap_or_else(|error| panic!("{error:?}"));
         let operands = [Type::mask(8), Type::Vector(scalar_ty, 8), Type::Vector(scalar_ty, 8)];
         let inputs: Vec<Vec<u8>> = (0..20).map(|_| fill(&mut random, &operands)).collect();
-        let ran = check(&module, &[inputs.clone(), inputs], CodeLevel::Default);
+        let ran = check(&module, &[inputs.clone(), inputs], CodegenLevel::Default);
         assert!(ran >= 30, "{ran} runs of {scalar}");
     }
 }
@@ -351,7 +355,7 @@ fn integers_are_rounded_to_bf16_once() {
         let func = |op: Op| one_op(op.to_string(), &InstData::new(op, [], Detail::None), &[from], to);
         let functions = [Op::Sitofp, Op::Uitofp].map(func).to_vec();
         let module = Module { functions, ..Module::default() };
-        for level in [CodeLevel::Least, CodeLevel::Default] {
+        for level in [CodegenLevel::Minimal, CodegenLevel::Default] {
             ran += check(&module, &[inputs.clone(), inputs.clone()], level);
         }
     }
@@ -393,7 +397,7 @@ fn floats_are_rounded_to_bf16_once() {
         let [from, to] = [scalar, Scalar::BF16].map(|scalar| Type::Vector(scalar, LANES as u16));
         let func = one_op("cut".into(), &InstData::new(Op::Fptrunc, [], Detail::None), &[from], Some(to));
         let module = Module { functions: vec![func], ..Module::default() };
-        for level in [CodeLevel::Least, CodeLevel::Default] {
+        for level in [CodegenLevel::Minimal, CodegenLevel::Default] {
             ran += check(&module, std::slice::from_ref(&inputs), level);
         }
     }
@@ -461,7 +465,7 @@ fn products_of_halves_are_added_and_rounded_once() {
         let inputs: Vec<Vec<u8>> = cases.chunks(LANES).map(input).collect();
         let func = one_op("sum".into(), &InstData::new(Op::Fma, [], Detail::None), &[ty; 3], None);
         let module = Module { functions: vec![func], ..Module::default() };
-        for level in [CodeLevel::Least, CodeLevel::Default] {
+        for level in [CodegenLevel::Minimal, CodegenLevel::Default] {
             ran += check(&module, std::slice::from_ref(&inputs), level);
         }
     }
@@ -503,8 +507,8 @@ fn a_masked_store_of_one_lane_writes_no_more() {
             (0..4).map(|_| fill(&mut random, &[Type::Vector(Scalar::I64, 8)])).collect();
         let inputs = [inputs.clone(), inputs];
         let optimized = |llvm: &LlvmModule| optimize(llvm, &Cpu::host()).expect("LLVM's passes run");
-        assert_eq!(check(&module, &inputs, CodeLevel::Default), 8);
-        assert_eq!(check_by(&module, &inputs, CodeLevel::Default, optimized), 8);
+        assert_eq!(check(&module, &inputs, CodegenLevel::Default), 8);
+        assert_eq!(check_by(&module, &inputs, CodegenLevel::Default, optimized), 8);
     }
 }
 
@@ -517,7 +521,7 @@ fn another_op_is_noticed() {
     let module = |func: Function| Module { functions: vec![func], ..Module::default() };
     let options = EmitOptions { entries: true, ..EmitOptions::default() };
     let llvm = emit(&module(wrong), options).expect("it is emitted");
-    let jit = Jit::new(llvm, CodeLevel::Least, &[]).expect("it is compiled");
+    let jit = Jit::new(llvm, CodegenLevel::Minimal, &[]).expect("it is compiled");
     let mut random = Random::new(7);
     let inputs: Vec<Vec<u8>> = (0..10).map(|_| fill(&mut random, &vector)).collect();
     let right = module(right);

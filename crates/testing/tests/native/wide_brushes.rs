@@ -1,7 +1,7 @@
 //! Brushes of more lanes than an integer has bits, and of four dimensions: on the oracle at each stage, and natively.
 
 use heddle_ir::{Function, Module, Op, parse_module};
-use heddle_llvm::CodeLevel;
+use heddle_llvm::CodegenLevel;
 use heddle_runs::line::RunLine;
 use heddle_runs::native::{NativeOptions, run_native};
 use heddle_testing::generate::{Profile, generate};
@@ -133,7 +133,7 @@ fn lines(brush: &[u32]) -> Vec<RunLine> {
 #[test]
 fn native_code_of_wide_brushes_computes_what_the_oracle_says() {
     let module = programs();
-    let native = NativeOptions { limit: None, level: CodeLevel::Least, cache: None };
+    let native = NativeOptions { limit: None, level: CodegenLevel::Minimal, cache: None };
     for brush in BRUSHES {
         for line in lines(brush) {
             let what = format!("{brush:?} @{}", line.func);

@@ -1,6 +1,6 @@
 //! Inverse roots are estimated where it is said, and nowhere else; estimates keep what they promise.
 
-use heddle_llvm::{CodeLevel, Cpu, Jit, LlvmModule, optimize, read_ir};
+use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, optimize, read_ir};
 use heddle_testing::not_run::not_run;
 
 /// A function that reads numbers from `%in` and writes the inverse of the root of each to `%out`.
@@ -47,7 +47,7 @@ fn machines_that_have_estimates_make_them_where_it_is_said() {
 /// What a function gives for these numbers, in vectors of so many lanes.
 fn run(lanes: u32, numbers: &[f32]) -> Vec<f32> {
     let module = optimized(&text(lanes, SAID), &Cpu::host());
-    let jit = Jit::new(module, CodeLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let jit = Jit::new(module, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));
     let lanes = lanes as usize;
     let mut found = Vec::new();

@@ -10,7 +10,7 @@ use crate::native::Target;
 use heddle::options::Wanted;
 use heddle::{Artifact, Brush, Options, Profile, Request, Session};
 use heddle_ir::{Module, parse_module};
-use heddle_llvm::{Cpu, Output};
+use heddle_llvm::{CodeFormat, Cpu};
 use heddle_transform::flatten::{self, Decision, Policy};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::Variant;
@@ -57,7 +57,7 @@ impl Subject {
     fn add(&mut self, mut form: Artifact) -> Result<(), String> {
         let mut object = |name: &str| {
             form.rename(name);
-            form.code(Output::Object).map_err(|error| format!("{}: {error}", self.name))
+            form.code(CodeFormat::Object).map_err(|error| format!("{}: {error}", self.name))
         };
         let nameless = object("code")?;
         let alike = self.codes.iter().position(|code| code.nameless == nameless);

@@ -1,14 +1,18 @@
 //! Bodies of the functions that put parts together and call ([`crate::outside`]), and addresses of functions.
 
-use super::Emitting;
-use super::assembler::{Node, Ty};
-use crate::outside::{Outside, Part, function_of_address};
+use super::ModuleEmitter;
+use super::assembler::{TypeHandle, ValueHandle};
+use crate::native_call::{NativeSignature, NativeType, function_of_address};
 use heddle_ir::Type;
 use heddle_ir::module::Declaration;
 
-impl Emitting<'_> {
+impl ModuleEmitter<'_> {
     /// The function that takes the parts of arguments, calls, and gives the parts of what comes back.
-    pub(super) fn emit_outside(&self, declaration: &Declaration, outside: &Outside) -> (Ty, Node) {
+    pub(super) fn emit_outside(
+        &self,
+        declaration: &Declaration,
+        outside: &NativeSignature,
+    ) -> (TypeHandle, ValueHandle) {
         let asm = &self.asm;
         let signature = &declaration.signature;
         let (ty, func) = self.declare(&declaration.name, signature);
@@ -24,7 +28,7 @@ impl Emitting<'_> {
         for part in &outside.params {
             let parts: Vec<Type> = types.by_ref().take(part.lanes.unwrap_or(1).into()).collect();
             let Some(&scalar) = parts.first() else { break };
-            let nodes: Vec<Node> = leaves.by_ref().take(parts.len()).collect();
+            let nodes: Vec<ValueHandle> = leaves.by_ref().take(parts.len()).collect();
             let (ty, node) = match part.lanes {
                 None => (asm.ty(scalar), nodes[0]),
                 Some(lanes) => {
@@ -38,7 +42,7 @@ impl Emitting<'_> {
             args.push(node);
         }
         let mut given = signature.results.iter().map(|result| result.ty);
-        let result_types: Vec<Ty> = (outside.results.iter())
+        let result_types: Vec<TypeHandle> = (outside.results.iter())
             .filter_map(|part| {
                 let first = given.by_ref().take(part.lanes.unwrap_or(1).into()).next()?;
                 Some(asm.ty(part.lanes.map_or(first, |lanes| Type::Vector(first.scalar(), lanes))))
@@ -59,12 +63,12 @@ impl Emitting<'_> {
             (None, None) => asm.scalar(heddle_ir::Scalar::Ptr(heddle_ir::Space::Generic), 0),
         };
         let call = asm.call(called, callee, &args);
-        let mut parts: Vec<Node> = Vec::new();
+        let mut parts: Vec<ValueHandle> = Vec::new();
         for (index, part) in (0..).zip(&outside.results) {
             let whole = if outside.results.len() == 1 { call } else { asm.field(call, index) };
             match part {
-                Part { lanes: None, .. } => parts.push(whole),
-                Part { lanes: Some(lanes), .. } => {
+                NativeType { lanes: None, .. } => parts.push(whole),
+                NativeType { lanes: Some(lanes), .. } => {
                     parts.extend((0..u128::from(*lanes)).map(|lane| asm.extract(whole, asm.int(32, lane))));
                 }
             }
@@ -85,7 +89,7 @@ impl Emitting<'_> {
 
     /// The function whose address a global is, if it is one: the module's own, or another's. Code that runs by itself has
     /// functions in the place of those that are not here: what they are compared with has the same.
-    pub(super) fn function_symbol(&self, global: &str) -> Option<Node> {
+    pub(super) fn function_symbol(&self, global: &str) -> Option<ValueHandle> {
         let name = function_of_address(global)?;
         if let Some(&(_, known)) = self.functions.get(name) {
             return Some(known);

@@ -10,10 +10,10 @@
 //!     block7:  v9 = phi i32 [block4: v6], [block5: v8]
 //! ```
 
-use super::body::{Body, Leaves};
-use super::refusal::{Take, Why};
-use super::types::Spaces;
-use crate::outside::{Outside, Part, address_name};
+use super::body::{BodyImporter, Leaves};
+use super::refusal::{ImportRefusal, ImportResult};
+use super::types::AddressSpaceMap;
+use crate::native_call::{NativeSignature, NativeType, address_name};
 use crate::view::{Ty, Val, attribute_kind};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
@@ -24,13 +24,13 @@ use std::sync::Arc;
 /// The most functions that a pointer is compared with.
 const MOST_TARGETS: usize = 32;
 
-impl<'m> Body<'_, 'm> {
+impl<'m> BodyImporter<'_, 'm> {
     /// The address of a function.
-    pub(super) fn function_address(&mut self, func: Val<'m>, to: Scalar) -> Take<Value> {
+    pub(super) fn function_address(&mut self, func: Val<'m>, to: Scalar) -> ImportResult<Value> {
         let name = func.name();
-        if self.module.types.spaces != Spaces::Host || name.is_empty() {
+        if self.module.types.spaces != AddressSpaceMap::Host || name.is_empty() {
             let reason = format!("the address of the function @{name} is used");
-            return Err(Why::new(reason, "call it by its name"));
+            return Err(ImportRefusal::new(reason, "call it by its name"));
         }
         let symbol: Arc<str> = address_name(&name).into();
         self.module.addresses.borrow_mut().insert(Arc::clone(&symbol));
@@ -39,13 +39,16 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A call through a pointer.
-    pub(super) fn call_through_pointer(&mut self, inst: Val<'m>) -> Take<Leaves> {
-        if self.module.types.spaces != Spaces::Host {
-            return Err(Why::new("the function is called through a pointer", "call it by its name"));
+    pub(super) fn call_through_pointer(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
+        if self.module.types.spaces != AddressSpaceMap::Host {
+            return Err(ImportRefusal::new(
+                "the function is called through a pointer",
+                "call it by its name",
+            ));
         }
         if inst.bundle_count() > 0 {
             let reason = "the call carries bundles of operands";
-            return Err(Why::new(reason, "compile without the feature that needs it"));
+            return Err(ImportRefusal::new(reason, "compile without the feature that needs it"));
         }
         let target = self.leaf(inst.called())?;
         let mut args = Leaves::new();
@@ -96,7 +99,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// A call of a function elsewhere that is called as it is.
-    pub(super) fn call_outside(&mut self, inst: Val<'m>, callee: Val<'m>) -> Take<Leaves> {
+    pub(super) fn call_outside(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Leaves> {
         let (outside, args) = self.outside(inst, None, Some(callee.name()))?;
         self.call_declared(&outside, &args)
     }
@@ -107,10 +110,10 @@ impl<'m> Body<'_, 'm> {
         inst: Val<'m>,
         target: Option<Value>,
         callee: Option<String>,
-    ) -> Take<(Arc<Declaration>, Leaves)> {
+    ) -> ImportResult<(Arc<Declaration>, Leaves)> {
         let (byval, narrow) = (self.module.kinds.byval, ["zeroext", "signext"].map(attribute_kind));
         let ty = inst.called_type();
-        let mut outside = Outside {
+        let mut outside = NativeSignature {
             results: self.parts(ty.result())?,
             params: Vec::new(),
             fixed: ty.is_var_arg().then(|| ty.param_count()),
@@ -121,12 +124,15 @@ impl<'m> Body<'_, 'm> {
             let place = index as u32 + 1;
             if inst.call_type_attribute(place, byval).is_some() {
                 let reason = "a struct is passed by value to a function that is defined elsewhere";
-                return Err(Why::new(reason, "pass its address, or define the function in the same module"));
+                return Err(ImportRefusal::new(
+                    reason,
+                    "pass its address, or define the function in the same module",
+                ));
             }
             let mut parts = self.parts(argument.ty())?;
             // A struct is passed as if each of its parts were an argument, of which only the first may be counted.
             if parts.len() != 1 && outside.fixed.is_some() {
-                return Err(Why::new("a struct among any number of arguments", "pass its address"));
+                return Err(ImportRefusal::new("a struct among any number of arguments", "pass its address"));
             }
             let mut leaves = self.leaves(argument)?;
             // How a small integer fills its register is the caller's part.
@@ -154,22 +160,25 @@ impl<'m> Body<'_, 'm> {
     }
 
     /// The scalars and vectors that a type is made of.
-    fn parts(&self, ty: Ty<'m>) -> Take<Vec<Part>> {
+    fn parts(&self, ty: Ty<'m>) -> ImportResult<Vec<NativeType>> {
         let leaves = self.module.types.leaves(ty)?;
         if leaves.iter().any(|leaf| leaf.is_odd()) {
-            return Err(Why::new(
+            return Err(ImportRefusal::new(
                 "a function elsewhere takes or gives an integer of an odd width",
                 "use the next wider type",
             ));
         }
         if !ty.is_vector() {
-            return Ok(leaves.iter().map(|leaf| Part { scalar: Some(leaf.scalar), lanes: None }).collect());
+            return Ok(leaves
+                .iter()
+                .map(|leaf| NativeType { scalar: Some(leaf.scalar), lanes: None })
+                .collect());
         }
         match (leaves.first().map(|leaf| leaf.scalar), u16::try_from(leaves.len())) {
             (Some(Scalar::I1), _) | (None, _) | (_, Err(_)) => {
-                Err(Why::new("a function elsewhere takes or gives a vector of bits", "use bytes"))
+                Err(ImportRefusal::new("a function elsewhere takes or gives a vector of bits", "use bytes"))
             }
-            (scalar, Ok(lanes)) => Ok(vec![Part { scalar, lanes: Some(lanes) }]),
+            (scalar, Ok(lanes)) => Ok(vec![NativeType { scalar, lanes: Some(lanes) }]),
         }
     }
 }

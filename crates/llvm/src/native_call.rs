@@ -23,7 +23,7 @@ const OPEN: &str = "...";
 
 /// A value that a function takes or gives: a scalar, or a vector of so many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Part {
+pub(crate) struct NativeType {
     /// The type of the scalars; emission has it from the declaration.
     pub(crate) scalar: Option<Scalar>,
     /// How many; none if it is no vector.
@@ -32,11 +32,11 @@ pub(crate) struct Part {
 
 /// A function as it is called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Outside {
+pub(crate) struct NativeSignature {
     /// What it gives.
-    pub(crate) results: Vec<Part>,
+    pub(crate) results: Vec<NativeType>,
     /// What it takes.
-    pub(crate) params: Vec<Part>,
+    pub(crate) params: Vec<NativeType>,
     /// How many of those its type names, if it takes any number.
     pub(crate) fixed: Option<usize>,
     /// Its name; none if it is called through a pointer.
@@ -53,7 +53,7 @@ pub(crate) fn function_of_address(global: &str) -> Option<&str> {
     global.strip_prefix(ADDRESS)
 }
 
-impl Outside {
+impl NativeSignature {
     /// The name of the function that is called in its place.
     pub(crate) fn name(&self) -> String {
         let mut name = CALLS.to_string();
@@ -77,18 +77,18 @@ impl Outside {
     }
 
     /// What a name says, if it is one of these.
-    pub(crate) fn parse(name: &str) -> Option<Outside> {
+    pub(crate) fn parse(name: &str) -> Option<NativeSignature> {
         let (results, rest) = name.strip_prefix(CALLS)?.split_once('(')?;
         let (params, callee) = rest.split_once(").")?;
         let part = |text: &str| {
             let lanes = text.split_once('x').and_then(|(lanes, _)| lanes.parse().ok());
-            Part { scalar: None, lanes }
+            NativeType { scalar: None, lanes }
         };
         let words = |text: &str| -> Vec<String> {
             text.split(',').filter(|word| !word.is_empty()).map(String::from).collect()
         };
         let params = words(params);
-        Some(Outside {
+        Some(NativeSignature {
             results: words(results).iter().map(|word| part(word)).collect(),
             fixed: params.iter().position(|word| word == OPEN),
             params: params.iter().filter(|word| *word != OPEN).map(|word| part(word)).collect(),
@@ -97,7 +97,7 @@ impl Outside {
     }
 }
 
-fn write_part(name: &mut String, part: Part) {
+fn write_part(name: &mut String, part: NativeType) {
     if let Some(lanes) = part.lanes {
         _ = write!(name, "{lanes}x");
     }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_name_says_what_it_was_made_of() {
-        let part = |lanes| Part { scalar: Some(Scalar::F32), lanes };
+        let part = |lanes| NativeType { scalar: Some(Scalar::F32), lanes };
         for (results, params, fixed, callee) in [
             (vec![], vec![], None, None),
             (vec![part(None)], vec![part(None), part(Some(4))], None, Some("f")),
@@ -121,14 +121,14 @@ mod tests {
             (vec![], vec![part(None), part(None)], Some(1), Some("printf")),
             (vec![], vec![part(None)], Some(1), None),
         ] {
-            let one = Outside { results, params, fixed, callee: callee.map(String::from) };
-            let mut found = Outside::parse(&one.name()).expect("it is one");
+            let one = NativeSignature { results, params, fixed, callee: callee.map(String::from) };
+            let mut found = NativeSignature::parse(&one.name()).expect("it is one");
             for part in found.results.iter_mut().chain(&mut found.params) {
                 part.scalar = Some(Scalar::F32);
             }
             assert_eq!(found, one, "{}", one.name());
         }
-        assert_eq!(Outside::parse("printf"), None);
+        assert_eq!(NativeSignature::parse("printf"), None);
         assert_eq!(function_of_address(&address_name("f")), Some("f"));
     }
 }
