@@ -1,4 +1,4 @@
-//! The edits: a guard in front of a branch, a guard at the entry of a block.
+//! Inserts guards: before a branch, or at the entry of a block.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::edges::{add_incoming, phis, replace_predecessors, retarget};
 
-/// Edits a function, and knows which block leads where meanwhile.
+/// Editor of the control-flow graph that keeps predecessors up to date.
 pub(super) struct GuardEditor {
     preds: SecondaryMap<Block, SmallVec<[Block; 2]>>,
-    /// By which blocks others are replaced in the φs of a block, which [`GuardEditor::finish_arms`] does: a join may have an
-    /// edge from each of many guards.
+    /// Per block, pending replacements of φ predecessors. [`GuardEditor::finish_arms`] applies them at once: a join may
+    /// have an edge from each of many guards.
     replaced: BTreeMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>>,
 }
 
@@ -30,8 +30,8 @@ impl GuardEditor {
         GuardEditor { preds, replaced: BTreeMap::new() }
     }
 
-    /// Asks in front of a block's branch whether any lane goes to this target of it. If the block may run without lanes
-    /// itself, the question is one of all lanes.
+    /// Inserts a vote before a block's branch: does any lane take this target? If the block may run with an empty mask, the
+    /// vote is total.
     pub(super) fn guard_arm(
         &mut self,
         func: &mut Function,
@@ -67,14 +67,14 @@ impl GuardEditor {
         self.preds[other].push(asking);
     }
 
-    /// Tells the φs of the guards of arms.
+    /// Updates the φs that guards of arms affect.
     pub(super) fn finish_arms(&mut self, func: &mut Function) {
         for (block, replaced) in std::mem::take(&mut self.replaced) {
             replace_predecessors(func, block, &replaced);
         }
     }
 
-    /// Asks at the entry of a block whether any lane is there; if not, control goes on at another.
+    /// Inserts a vote at the entry of a block; with an empty mask control continues at another block.
     pub(super) fn guard_entry(&mut self, func: &mut Function, block: Block, behind: Block) {
         let before = func.layout.prev_block(block).expect("a block that is not the entry is behind one");
         let asking = func.insert_block_after(before);

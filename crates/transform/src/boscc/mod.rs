@@ -1,14 +1,14 @@
-//! Guards against running without lanes: branches on superword condition codes (BOSCC), as edits of the graph.
+//! Guards regions against execution with an empty mask: branches on superword condition codes (BOSCC).
 //!
-//! Requires: Stage::Uniform.  Ensures: Stage::Uniform; every block named in the result, and all that it dominates, is
-//! executed behind linearization only if a lane comes there.
-//! Invariants: no code is duplicated; blocks keep their names and instructions; what is new is `any`, `all`, `mask`,
-//! branches and the blocks that hold them. Nothing changes what any lane computes.
-//! After: Moll, The Region Vectorizer, 9.2. Differs in: an arm is guarded from either side, and a block that is no arm,
-//! or both arms of a branch, by asking its own mask.
+//! Requires: Stage::Uniform.  Ensures: Stage::Uniform; after linearization, each block in the result and all that it
+//! dominates run only if a lane is active there.
+//! Invariants: no code is duplicated; blocks keep their names and instructions. New are `any`, `all`, `mask`, branches
+//! and their blocks. No lane computes anything else than before.
+//! After: Moll, The Region Vectorizer, 9.2. Differs in: an arm may be guarded from either side; a block that is no arm,
+//! or the second arm of a branch, is guarded by a vote on its own mask.
 //!
-//! An *arm* is the target of one divergent branch. The question is put in front of the branch, so that no mask is
-//! computed in vain:
+//! An *arm* is the only-predecessor target of a divergent branch. The vote precedes the branch, so that a skipped arm
+//! needs no mask:
 //!
 //! ```text
 //!     A: …                          A: …; v9 = any v5          for the other target: v9 = all v5
@@ -16,26 +16,25 @@
 //!                                   N: br v5, B, C             divergent, as before
 //! ```
 //!
-//! The new branch is uniform, N dominates B, so linearization keeps it (Theorem 5), and with it goes all that B
-//! dominates. Seen from C it is the other form: if *all* lanes go to C, they go there straight, and nothing of B is
-//! executed. Of a branch with two arms the one that is more likely to be empty is guarded like this, and it comes first
-//! in linear code. The other arm must follow it on one of the two ways, so it asks for itself, as does a block that
-//! several branches lead to:
+//! The new branch is uniform and N dominates B. So linearization keeps the branch (Theorem 5), and it skips all that B
+//! dominates. Seen from C this is the all-true guard: if *all* lanes go to C, nothing of B runs. Of the two arms of a
+//! branch, the one that is more likely empty is guarded like this, and it comes first in linear code. The other arm
+//! follows it, so it gets a vote of its own, as does a block with several predecessors:
 //!
 //! ```text
-//!     M: v7 = mask                  before linearization somebody is always there; behind it maybe not
+//!     M: v7 = mask                  never empty before linearization, maybe empty after it
 //!        v8 = any v7 total
-//!        br v8, B, J                J: where all lanes of B come in the end, and B does not dominate
+//!        br v8, B, J                J: where all lanes of B continue; not dominated by B
 //! ```
 //!
-//! Where no lane is, only what is `total` is defined. So if A itself may run without lanes, its question is `total` too,
-//! about `select mask, v5, false`; that is the same to vector code.
+//! With an empty mask only `total` values are defined. If A may run with an empty mask, its vote is therefore `total`,
+//! on `select mask, v5, false`; vector code is the same.
 //!
-//! Guards nest by themselves: each is an edit of one branch, and an arm inside an arm is only asked for where the outer
-//! one was not empty. So a cascade of tests comes out with its most biased test in front of all the rest.
+//! Guards nest: each is an edit of one branch, and an inner vote runs only if the outer one was not empty. A cascade of
+//! tests thus has its most biased test before all others.
 //!
-//! Where guards are placed is told by `model`: what a region costs, how likely it is empty, what a guard costs.
-//! Barriers and `total` instructions with effects, which must not run without lanes, are always guarded.
+//! `model` places guards by the cost of a region, its probability of being empty, and the cost of a guard. Barriers and
+//! `total` instructions with effects must not run with an empty mask; they are always guarded.
 
 mod gadget;
 mod model;
@@ -52,57 +51,57 @@ use crate::linearize::refusal::{lane_source, requires_lane};
 use gadget::GuardEditor;
 use model::GuardCostModel;
 
-/// Where guards are placed that were not asked for.
+/// Policy for guards without an explicit request.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum GuardPolicy {
-    /// Where they are likely to pay.
+    /// Where the cost model predicts a gain.
     #[default]
     Model,
-    /// Wherever they can be.
+    /// Wherever it is possible.
     Force,
-    /// Only where something must not run without lanes.
+    /// Only where something must not run with an empty mask.
     Needed,
 }
 
-/// What is asked for a block.
+/// Explicit request for a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuardRequest {
-    /// It is skipped if no lane comes there.
+    /// Skip the block if none of the lanes goes there.
     AllFalse,
-    /// What its branch leads to otherwise is skipped if all lanes come there.
+    /// Skip the other arm of its branch if all lanes go to this block.
     AllTrue,
-    /// It is not guarded.
+    /// Don't guard the block.
     None,
 }
 
-/// Where guards are placed.
+/// Options of guard placement.
 #[derive(Clone, Default, Debug)]
 pub struct GuardOptions {
-    /// In general.
+    /// Policy for blocks without a request.
     pub policy: GuardPolicy,
-    /// For these blocks.
+    /// Requests by block.
     pub requests: BTreeMap<Block, GuardRequest>,
-    /// Of the branches of these blocks, as far as a run has told: how often no lane took each way, as a share.
+    /// Profiled fraction of visits with no active lane on each edge, by branching block.
     pub untaken: BTreeMap<Block, [f64; 2]>,
 }
 
-/// How a block can be guarded.
+/// Placement of a guard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GuardPlacement {
-    /// In front of the branch of this block, whose target it is for this answer.
+    /// Before the branch of this block, for this target slot.
     Arm(Block, usize),
-    /// At its own entry; if it is empty, control goes to this block.
+    /// At the block's own entry; with an empty mask control continues at this block.
     Entry(Block),
 }
 
-/// Places guards. The blocks of `divergent` have branches that lanes part at. Returns the blocks that are guarded, in
-/// the order of the block index.
+/// Inserts guards. `divergent` holds the blocks with divergent branches. Returns the guarded blocks, in the order of
+/// the block index.
 pub fn guard_regions(
     func: &mut Function,
     divergent: &EntitySet<Block>,
     options: &GuardOptions,
 ) -> Result<Vec<Block>, Diagnostic> {
-    // Where one thread runs, it is there.
+    // Sequential code has no empty masks.
     if crate::divergent_loops::is_sequential(func) {
         return Ok(Vec::new());
     }
@@ -119,7 +118,7 @@ pub fn guard_regions(
         })
         .collect();
     let mut editor = GuardEditor::new(&control.cfg);
-    // Arms first: what asks for itself takes in the edges that they make.
+    // Arms first: guards at entries redirect the edges that these add.
     for (&(block, guard), &is_occupied) in plan.iter().zip(&occupied) {
         if let GuardPlacement::Arm(from, slot) = guard {
             editor.guard_arm(func, (from, slot), block, is_occupied);
@@ -144,7 +143,7 @@ struct GuardPlanner<'a> {
 impl GuardPlanner<'_> {
     fn plan(&self, options: &GuardOptions) -> Result<Vec<(Block, GuardPlacement)>, Diagnostic> {
         let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
-        // The same blocks are asked for in all functions of a module.
+        // Requests apply to all functions of a module, so a block may be missing here.
         for (&block, &asked) in
             options.requests.iter().filter(|(block, _)| self.control.index.number(**block).is_some())
         {
@@ -158,7 +157,7 @@ impl GuardPlanner<'_> {
             forced.entry(block).or_insert(true);
         }
         let model = GuardCostModel::new(self.func, self.control, &options.untaken);
-        // Which arm of each branch is asked for in front of it.
+        // The arm of each branch that is guarded before the branch.
         let mut first: BTreeMap<Block, Block> = BTreeMap::new();
         let mut wanted = Vec::new();
         for &block in self.control.index.order() {
@@ -196,20 +195,20 @@ impl GuardPlanner<'_> {
                 Err(reason) if options.requests.contains_key(&block) => {
                     return Err(self.refuse(block, reason));
                 }
-                // Linearization refuses what needs a guard and has none.
+                // Linearization diagnoses a required guard that is missing.
                 Err(_) => {}
             }
         }
         Ok(plan)
     }
 
-    /// Why a guard that was asked for is not there.
+    /// Error: a requested guard is impossible.
     fn refuse(&self, block: Block, reason: &'static str) -> Diagnostic {
         let told = Diagnostic::error(Code::NoGuard, format!("{block} cannot be guarded: {reason}"));
         told.of_func(&self.func.name)
     }
 
-    /// The divergent branch, and its answer, that alone leads to this block.
+    /// Branch and slot of which this block is the arm, if it is one.
     fn arm(&self, block: Block) -> Option<(Block, usize)> {
         let &[from] = self.control.cfg.preds(block) else { return None };
         let targets = self.control.cfg.succs(from);
@@ -218,7 +217,7 @@ impl GuardPlanner<'_> {
         (parts && self.divergent.contains(from)).then_some((from, slot))
     }
 
-    /// The other arm of the branch that leads to this block.
+    /// Other arm of the branch whose arm this block is.
     fn sibling(&self, block: Block) -> Result<Block, Diagnostic> {
         let from =
             self.control.cfg.preds(block).iter().copied().filter(|from| self.divergent.contains(*from));
@@ -230,7 +229,7 @@ impl GuardPlanner<'_> {
         }
     }
 
-    /// Whether several branches lead to the block, and not all lanes of its dominator come there.
+    /// True if the block is a join that not all lanes of its dominator reach, and that can be guarded at its entry.
     fn is_guardable_join(&self, block: Block) -> bool {
         self.control.cfg.preds(block).len() > 1
             && !self.shares_lanes(block)
@@ -242,7 +241,7 @@ impl GuardPlanner<'_> {
         above.is_none_or(|above| self.post_dominators.post_dominates(block, above))
     }
 
-    /// Where all lanes of a block come in the end that it does not dominate, in the same loop.
+    /// Block in the same loop where all lanes of a block continue, outside of what it dominates.
     fn continuation(&self, block: Block) -> Result<Block, &'static str> {
         let ControlTables { cfg, cycles, dominators, .. } = self.control;
         if !cfg.is_reachable(block) || dominators.idom(block).is_none() {
@@ -263,7 +262,7 @@ impl GuardPlanner<'_> {
         behind.filter(is_near).ok_or("there is no place behind it in the same loop to go on at")
     }
 
-    /// Whether control only comes to a branch if some lane gives this answer.
+    /// True if a vote already restricts a branch to the case that a lane takes this slot.
     fn is_already_guarded(&self, from: Block, slot: usize) -> bool {
         let (func, cfg) = (self.func, &self.control.cfg);
         let condition = |block| func.terminator(block).and_then(|inst| func.inst(inst).args.first().copied());
@@ -274,7 +273,7 @@ impl GuardPlanner<'_> {
         vote.filter(is_this).is_some() && cfg.succs(asking).get(slot) == Some(&from)
     }
 
-    /// The blocks that do not run without lanes behind linearization, given these guards.
+    /// Blocks that never run with an empty mask after linearization, given these guards.
     fn occupied(&self, plan: &[(Block, GuardPlacement)]) -> EntitySet<Block> {
         let guarded: EntitySet<Block> = plan.iter().map(|&(block, _)| block).collect();
         let mut occupied = self.uniformly_reached();
@@ -292,8 +291,7 @@ impl GuardPlanner<'_> {
         occupied
     }
 
-    /// The blocks that must not run without lanes, or those that bring their lanes. What is brought by the entry is never
-    /// without.
+    /// Blocks that must not run with an empty mask, or the blocks that their lanes come from. The entry is never empty.
     fn must_guard(&self) -> Vec<Block> {
         let ControlTables { cfg, dominators, index, .. } = self.control;
         let needs =
@@ -305,7 +303,7 @@ impl GuardPlanner<'_> {
         sources.filter(|&lane_source| dominators.idom(lane_source).is_some()).collect()
     }
 
-    /// Blocks that only uniform branches decide about.
+    /// Blocks that depend on uniform branches only.
     fn uniformly_reached(&self) -> EntitySet<Block> {
         let ControlTables { cfg, cycles, dominators, index, .. } = self.control;
         let mut uniform: EntitySet<Block> = EntitySet::new();

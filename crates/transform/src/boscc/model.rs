@@ -1,9 +1,9 @@
-//! What a guard costs and saves.
+//! Cost model of guards.
 //!
-//! A region costs what its instructions cost, those in loops several times. It is empty if none of the lanes goes there.
-//! A profile tells how often that was. Without one, how many lanes go there is told by the branch's weights; without weights
-//! half of them, and none where the program ends. Lanes are more alike than dice: a brush counts as if it had [`INDEPENDENT_LANES`]
-//! lanes that decide for themselves.
+//! The cost of a region is that of its instructions, weighted by loop depth. A region is empty if no lane goes there; a
+//! profile gives the probability. Without one, branch weights give the share of lanes; without weights it is one half,
+//! or none for an arm that ends the program. Lanes of a brush correlate: it counts as [`INDEPENDENT_LANES`] lanes that
+//! decide independently.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Function, Op};
 
-/// As many lanes decide for themselves.
+/// Number of statistically independent lanes in a brush.
 const INDEPENDENT_LANES: i32 = 4;
-/// Times that a loop is thought to go round.
+/// Assumed trip count of loops.
 const ASSUMED_TRIPS: f64 = 8.0;
-/// The deepest loop that counts.
+/// Maximum loop depth that counts.
 const MAX_DEPTH: usize = 6;
-/// What a question and a branch cost.
+/// Cost of a vote and a branch.
 const VOTE_COST: f64 = 3.0;
-/// What a branch costs that goes another way than last time.
+/// Cost of a branch misprediction.
 const MISPREDICTION_COST: f64 = 15.0;
 
 pub(super) struct GuardCostModel<'a> {
     func: &'a Function,
     control: &'a ControlTables,
-    /// What all blocks cost up to one, in the pre-order of the dominator tree.
+    /// Prefix sums of block costs, in the pre-order of the dominator tree.
     before: Vec<f64>,
     /// Position in that order.
     position: SecondaryMap<Block, u32>,
-    /// What a profile tells of branches.
+    /// Profiled fraction of visits with no active lane on each edge.
     untaken: &'a BTreeMap<Block, [f64; 2]>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> GuardCostModel<'a> {
         Self { func, control, before, position, untaken }
     }
 
-    /// Whether it pays to guard this target of a branch.
+    /// True if guarding this target of a branch pays.
     pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
         let first = self.position[arm] as usize;
         let last = first + self.control.dominators.dominated(arm).len();
@@ -62,7 +62,7 @@ impl<'a> GuardCostModel<'a> {
         empty * cost > VOTE_COST + MISPREDICTION_COST * empty.min(1.0 - empty)
     }
 
-    /// How likely no lane takes this target of a branch.
+    /// Probability that no lane takes this target of a branch.
     pub(super) fn empty_probability(&self, from: Block, slot: usize) -> f64 {
         match self.untaken.get(&from) {
             Some(untaken) => untaken[slot],
@@ -70,7 +70,7 @@ impl<'a> GuardCostModel<'a> {
         }
     }
 
-    /// The share of lanes that take this target of a branch.
+    /// Share of lanes that take this target of a branch.
     fn lane_share(&self, from: Block, slot: usize) -> f64 {
         let branch = self.func.terminator(from).map(|inst| self.func.inst(inst));
         if let Some(Detail::Branch(_, Some(weights))) = branch.map(|data| &data.detail) {
@@ -96,7 +96,7 @@ fn executions(control: &ControlTables, block: Block) -> f64 {
     ASSUMED_TRIPS.powi(control.cycles.depth_of_block(block).min(MAX_DEPTH) as i32)
 }
 
-/// About how many plain vector operations an instruction is worth.
+/// Cost of an instruction, in plain vector operations.
 fn cost(data: &InstData) -> f64 {
     match (data.op, data.op.info().effect) {
         (Op::Phi | Op::Br, _) => 0.0,

@@ -1,18 +1,18 @@
-//! Choices among values.
+//! Simplifies selects and φs.
 
 use heddle_analysis::Dominators;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
 use super::{choice, is_bool, negated};
 
-/// Makes the operands of a choice simpler: an arm that is a choice by the same mask, a mask that is a negation.
+/// Simplifies the operands of a select: an arm that selects by the same mask, and a negated mask.
 pub(super) fn simplify_arms(func: &mut Function, inst: Inst) -> bool {
     if func.inst(inst).op != Op::Select {
         return false;
     }
     let &[mut mask, mut then, mut otherwise] = &func.inst(inst).args[..] else { return false };
     let before = [mask, then, otherwise];
-    // The mask of an edge keeps its form: what puts edges together looks for it.
+    // Masks of edges keep their form: the simplification of `or` matches it.
     if let Some(positive) = negated(func, mask).filter(|_| !is_bool(func, otherwise, false)) {
         (mask, then, otherwise) = (positive, otherwise, then);
     }
@@ -27,7 +27,7 @@ pub(super) fn simplify_arms(func: &mut Function, inst: Inst) -> bool {
     before != after
 }
 
-/// The only value that a φ brings, beside itself and ⊤.
+/// Single value of a φ, other than itself and poison.
 pub(super) fn only_value(func: &Function, dominators: &Dominators, block: Block, phi: Inst) -> Option<Value> {
     let data = func.inst(phi);
     let own = func.results(phi)[0];

@@ -1,12 +1,12 @@
-//! Blocks that only lead on.
+//! Removes blocks that only jump.
 //!
 //! ```text
 //!     block1: br v2, block3, block4        block1: br v2, block4, block4        block1: br block4
 //!     block3: br block4
 //! ```
 //!
-//! An edge may lead past such a block if the φs behind it can tell what they would have got: from a block that led
-//! there already they must get the same. Loops keep their preheaders and latches.
+//! A predecessor may bypass such a block if the φs after it keep their values: a block that is already a predecessor
+//! must supply the same values on both edges. Loops keep their preheaders and latches.
 
 use std::collections::BTreeMap;
 
@@ -19,17 +19,17 @@ use smallvec::SmallVec;
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{phis, retarget, set_incoming};
 
-/// The most φs of a block whose edges are compared.
+/// Maximum number of φs to compare in a block.
 const MAX_PHIS: usize = 64;
 
-/// Leads edges past empty blocks; tells whether there were any.
+/// Redirects edges past empty blocks; true if there were any.
 pub(super) fn skip_empty_blocks(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let cycles = flow.forest();
     let mut sources_of = EdgeSources { cfg: &flow.cfg, added: FxHashMap::default() };
     let mut joins: BTreeMap<Block, PredecessorEdits> = BTreeMap::new();
     let blocks: Vec<Block> = func.blocks().collect();
     let mut changed = false;
-    // Branches whose targets may agree: those that do, and those that are led elsewhere.
+    // Branches whose targets may coincide: those that do already, and those that are redirected.
     let mut agreeing: Vec<Block> =
         blocks.iter().copied().filter(|&block| targets_coincide(flow.cfg.succs(block))).collect();
     for block in blocks {
@@ -64,15 +64,15 @@ pub(super) fn skip_empty_blocks(func: &mut Function, flow: &CfgAnalyses) -> bool
     changed | simplify_branches(func, agreeing)
 }
 
-/// Which blocks lead to a block: what is skipped changes it, and a block is looked at with those that are now in front of it.
+/// Predecessors of each block, kept up to date while blocks are removed.
 struct EdgeSources<'a> {
     cfg: &'a Cfg,
-    /// Those that came to be.
+    /// Predecessors gained by removals.
     added: FxHashMap<Block, Vec<Block>>,
 }
 
 impl EdgeSources<'_> {
-    /// In order.
+    /// Predecessors of a block, sorted.
     fn of(&self, func: &Function, block: Block) -> SmallVec<[Block; 4]> {
         let added = self.added.get(&block).into_iter().flatten();
         let all = self.cfg.preds(block).iter().chain(added).copied();
@@ -87,16 +87,16 @@ fn has_edge(func: &Function, from: Block, to: Block) -> bool {
     func.successors(from).contains(&to)
 }
 
-/// The edges into a block, for its φs, which get to know of it in the end.
+/// Pending edits of a block's φ predecessors.
 struct PredecessorEdits {
-    /// Which of the φs' values comes from a block.
+    /// Index of the φ operand for each predecessor.
     position: FxHashMap<Block, usize>,
-    /// By which blocks, perhaps skipped themselves, those are replaced that were skipped.
+    /// For each removed predecessor, its own predecessors, which may be removed as well.
     replaced: FxHashMap<Block, Vec<Block>>,
 }
 
 impl PredecessorEdits {
-    /// All φs come to list the edges in the order of the first.
+    /// Sorts the edges of all φs like those of the first.
     fn new(func: &mut Function, to: Block) -> PredecessorEdits {
         let phis = phis(func, to);
         let sources = phis.first().into_iter().flat_map(|&phi| func.inst(phi).incoming());
@@ -112,7 +112,7 @@ impl PredecessorEdits {
         PredecessorEdits { position, replaced: FxHashMap::default() }
     }
 
-    /// Whether sources that led to the block already bring what they would bring by the other.
+    /// True if sources that are predecessors already supply the values that come through the block.
     fn phis_agree(&self, func: &Function, block: Block, to: Block, both: &[Block]) -> bool {
         if func.phis(to).nth(MAX_PHIS).is_some() {
             return false;
@@ -146,7 +146,7 @@ impl PredecessorEdits {
     }
 }
 
-/// Where a block leads that does nothing else.
+/// Target of a block that only jumps.
 fn jump_target_of_empty(func: &Function, block: Block) -> Option<Block> {
     let first = func.layout.first_inst(block).filter(|&inst| func.layout.next_inst(inst).is_none())?;
     match func.inst(first).targets() {
@@ -155,12 +155,12 @@ fn jump_target_of_empty(func: &Function, block: Block) -> Option<Block> {
     }
 }
 
-/// Whether both ways of a branch are one.
+/// True if both targets of a branch are the same.
 fn targets_coincide(targets: &[Block]) -> bool {
     targets.len() == 2 && targets[0] == targets[1]
 }
 
-/// Makes jumps of those branches that lead to one block.
+/// Replaces branches with a single target by jumps.
 fn simplify_branches(func: &mut Function, blocks: Vec<Block>) -> bool {
     let mut changed = false;
     for block in blocks {

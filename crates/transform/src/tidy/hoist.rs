@@ -1,13 +1,13 @@
-//! Masks that do not change in a loop, made in front of it.
+//! Hoists loop-invariant masks to the preheader.
 //!
-//! A lane that is active in a loop came by its preheader, so what is made there is defined for them. Questions stay where
-//! they are: in front of the loop more lanes may be active.
+//! A lane that is active in a loop has passed its preheader, so the hoisted mask is defined for it. Votes are not
+//! hoisted: before the loop more lanes may be active.
 
 use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 
 use crate::cfg_analyses::CfgAnalyses;
 
-/// Hoists those of the masks that are still there, which stand dominators first; tells whether anything was.
+/// Hoists the listed masks that still exist, in dominance order; true if one moved.
 pub(super) fn hoist_masks(func: &mut Function, flow: &CfgAnalyses, masks: &[Inst]) -> bool {
     let cycles = flow.forest();
     if cycles.num_cycles() == 0 {
@@ -40,7 +40,7 @@ pub(super) fn hoist_masks(func: &mut Function, flow: &CfgAnalyses, masks: &[Inst
     changed
 }
 
-/// Whether an instruction computes a mask from others.
+/// True if an instruction computes a mask from other masks.
 pub(super) fn is_mask(func: &Function, inst: Inst) -> bool {
     let is_logic = matches!(func.inst(inst).op, Op::Select | Op::Or | Op::And | Op::Xor);
     is_logic && func.value_type(func.results(inst)[0]) == Type::I1

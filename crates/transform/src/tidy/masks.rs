@@ -1,10 +1,10 @@
-//! Masks that are others. What is defined gives what it is made of, so an operand may stand for the whole.
+//! Simplifies mask operations. A defined result implies defined operands, so an operand may replace it.
 
 use heddle_ir::{Function, Inst, Type, Value};
 
 use super::{choice, is_bool, negated};
 
-/// A choice that is none, or a mask itself.
+/// Operand that a select is equal to.
 pub(super) fn select(func: &Function, inst: Inst) -> Option<Value> {
     let &[mask, then, otherwise] = &func.inst(inst).args[..] else { return None };
     if is_bool(func, mask, true) || then == otherwise {
@@ -17,7 +17,7 @@ pub(super) fn select(func: &Function, inst: Inst) -> Option<Value> {
     (is_mask && is_bool(func, then, true) && is_bool(func, otherwise, false)).then_some(mask)
 }
 
-/// One of two masks of which one says all, or the block that both edges are out of.
+/// Operand that an `or` is equal to, or the predicate of the block whose two edges it joins.
 pub(super) fn or(func: &mut Function, inst: Inst) -> Option<Value> {
     let &[a, b] = &func.inst(inst).args[..] else { return None };
     if func.value_type(a) != Type::I1 {

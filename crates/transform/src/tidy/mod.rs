@@ -1,15 +1,15 @@
-//! Clears up behind linearization: masks, blends, dead φs, regions with nothing in them.
+//! Cleans up after linearization: masks, blends, dead φs, empty blocks.
 //!
 //! Requires: Stage::Linear.  Ensures: Stage::Linear.
-//! Invariants: no block and no branch is added; effects stay where they are, under the predicates that they had;
-//! whatever takes the place of a value is defined wherever that one was.
+//! Invariants: no block and no branch is added; effects stay in place, under the same predicates; a replacement is
+//! defined wherever the replaced value was.
 //!
-//! * `masks`: `select m, true, false` is m; both edges of a branch make up their block; a predicate that is always true
-//!   is none.
-//! * `blends`: a choice inside a choice by the same mask, a choice that is none, φs that bring one value.
-//! * `hoist`: masks that do not change in a loop are made in front of it.
-//! * `empty_blocks`: blocks that only lead on are skipped, and branches that lead to one place anyhow are jumps.
-//! * What is not read any more is dropped.
+//! * `masks`: `select m, true, false` is m; the masks of both edges of a branch join to that of its block; an all-true
+//!   predicate is dropped.
+//! * `blends`: selects nested by the same mask, selects with equal arms, φs with a single value.
+//! * `hoist`: moves loop-invariant masks to the preheader.
+//! * `empty_blocks`: bypasses blocks that only jump, and turns branches with a single target into jumps.
+//! * Dead instructions are removed.
 
 mod blends;
 mod hoist;
@@ -22,10 +22,10 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::simplify::dead;
 
-/// The most rounds; each is linear. A round is repeated for what the last one uncovered, mostly once.
+/// Maximum number of rounds, each linear. A further round handles what the last one exposed; usually one suffices.
 const MAX_ROUNDS: usize = 8;
 
-/// Clears up; tells whether there was anything to do.
+/// Cleans up a function; true if it changed.
 pub fn tidy(func: &mut Function) -> bool {
     let mut changed = false;
     let mut flow = CfgAnalyses::new(func);
@@ -50,7 +50,7 @@ pub fn tidy(func: &mut Function) -> bool {
     changed | hoist::hoist_masks(func, &flow, &masks)
 }
 
-/// What stands for each value that is gone.
+/// Replacements of removed values.
 struct ValueReplacements {
     by: SecondaryMap<Value, Option<Value>>,
     count: usize,
@@ -65,7 +65,7 @@ impl ValueReplacements {
     }
 }
 
-/// Replaces values by simpler ones; lists the masks that are computed from others, dominators first.
+/// Replaces values by simpler ones; collects the remaining mask computations, in dominance order.
 fn replace(func: &mut Function, flow: &CfgAnalyses, masks: &mut Vec<Inst>) -> bool {
     let dominators = flow.dominators();
     let mut replacements = ValueReplacements { by: SecondaryMap::with_len(func.value_count()), count: 0 };
@@ -77,7 +77,7 @@ fn replace(func: &mut Function, flow: &CfgAnalyses, masks: &mut Vec<Inst>) -> bo
             next = func.layout.next_inst(inst);
             if func.inst(inst).op == Op::Phi {
                 phis.push(inst);
-                // Back edges bring what is not renamed yet; that is for the next round.
+                // Operands on back edges may be replaced later; the next round sees that.
                 func.inst_mut(inst).map_values(|value| replacements.resolve(value));
                 if let Some(value) = blends::only_value(func, dominators, block, inst) {
                     rename(func, &mut replacements, inst, value);
@@ -101,7 +101,7 @@ fn replace(func: &mut Function, flow: &CfgAnalyses, masks: &mut Vec<Inst>) -> bo
         }
     }
     if replacements.count > 0 {
-        // What an edge back brings was renamed only after the φ was looked at; predicates were not looked at.
+        // Operands on back edges, and predicates, were not updated above.
         phis.into_iter().for_each(|phi| func.inst_mut(phi).map_values(|value| replacements.resolve(value)));
         rename_predicates(func, &replacements);
     }
@@ -137,13 +137,13 @@ fn is_bool(func: &Function, value: Value, bit: bool) -> bool {
     func.constant(value) == Some(&Constant::bool(bit))
 }
 
-/// What a value is the negation of.
+/// Value that this one negates.
 fn negated(func: &Function, value: Value) -> Option<Value> {
     let data = func.inst(func.def_inst(value)?);
     (data.op == Op::Xor && is_bool(func, data.args[1], true)).then(|| data.args[0])
 }
 
-/// The operands of a choice.
+/// Operands of a select.
 fn choice(func: &Function, value: Value) -> Option<[Value; 3]> {
     let data = func.inst(func.def_inst(value)?);
     match (data.op, &data.args[..]) {

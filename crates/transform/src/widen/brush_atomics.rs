@@ -1,4 +1,4 @@
-//! Atomic updates of what only the lanes of a brush see, as plain code: the thread that runs them all is alone with it.
+//! Lowers atomic operations of brush scope to plain code: one thread runs all lanes that can observe them.
 //!
 //! ```text
 //!     v1 = atomic_rmw add v0, v2 relaxed brush          v1 = load v0;  v3 = add v1, v2;  store v3, v0
@@ -10,8 +10,8 @@ use heddle_ir::words::{Flag, IntPredicate, Rmw, Scope};
 use heddle_ir::{Op, Type, Value};
 
 impl Widener<'_> {
-    /// Writes an atomic operation on scalars as plain ones and gives what it gives; none if others may see it, or if it has no
-    /// plain form.
+    /// Emits an atomic operation on scalars as load, operation and store; returns its results. None if its scope is wider
+    /// than the brush, or if it takes more than one operation.
     pub(super) fn plain_update(&mut self, data: &InstData) -> Option<Vec<Value>> {
         let access = *data.access()?;
         let is_own = access.atomic.is_some_and(|(_, scope)| scope <= Scope::Brush);
@@ -45,15 +45,15 @@ impl Widener<'_> {
     }
 }
 
-/// What comes to stand where the old value was.
+/// New value of an update.
 enum PlainUpdate {
     /// The operand.
     Set,
-    /// What this makes of the old value and the operand.
+    /// An operation on the old value and the operand.
     By(Op),
 }
 
-/// An update by one operation; none if it takes more.
+/// Lowering of an update to one operation; none if it takes more.
 fn plain_op(rmw: Rmw) -> Option<PlainUpdate> {
     Some(PlainUpdate::By(match rmw {
         Rmw::Exchange => return Some(PlainUpdate::Set),

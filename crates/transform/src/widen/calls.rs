@@ -1,4 +1,4 @@
-//! Calls: of wide forms, where there are some.
+//! Widens calls: to wide forms, to vector variants, or once for each lane.
 
 use super::signature::{is_one_scalar, wide_declaration};
 use super::value_reps::{ValueRep, is_pure};
@@ -63,13 +63,13 @@ impl<'a> Widener<'a> {
         Ok(())
     }
 
-    /// The value of lane 0, which may not be active, of one that steps from lane to lane like this.
+    /// Lane 0's value of a linear argument; lane 0 may be inactive.
     fn lane_0_of(&mut self, old: Value, strides: &[i64]) -> Value {
         let scalar = self.scalar(old);
         if matches!(self.reps.of(old), ValueRep::Scalar(_)) {
             return scalar;
         }
-        // It is held as a vector, and the scalar is that of the first active lane.
+        // The argument is a vector, and its scalar is the first active lane's value.
         let mut steps = Steps::default();
         steps.iter_mut().zip(strides).for_each(|(step, &stride)| *step = stride.wrapping_neg());
         let ty = self.old.value_type(old).scalar();
@@ -83,7 +83,7 @@ impl<'a> Widener<'a> {
         self.emit(InstData::plain(op, [scalar, back]), None)
     }
 
-    /// A vector form of a function defined elsewhere that this call can take.
+    /// Vector variant of an external function that fits this call.
     fn vector_variant(&self, inst: Inst, callee: &Declaration) -> Option<&'a VectorVariant> {
         let data = self.old.inst(inst);
         let fits = |(shape, &arg): (&DeclaredShape, &Value)| match shape {
@@ -102,11 +102,11 @@ impl<'a> Widener<'a> {
                 && form.shapes.iter().zip(&data.args).all(fits)
                 && (form.is_masked || is_whole)
         });
-        // One without a mask where none is needed.
+        // Prefer a variant without a mask where all lanes are active.
         fitting.min_by_key(|form| form.is_masked == is_whole)
     }
 
-    /// Calls a vector form, if any lane is there.
+    /// Calls a vector variant if any lane is active.
     fn call_variant(&mut self, inst: Inst, callee: &Declaration, form: &VectorVariant) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let mut args = Vec::with_capacity(data.args.len() + 1);
@@ -144,7 +144,7 @@ impl<'a> Widener<'a> {
         Ok(())
     }
 
-    /// Calls a function that has no wide form, once for each lane.
+    /// Serializes a call without a wide form over the lanes.
     fn call_lane_by_lane(&mut self, inst: Inst, callee: &Declaration) -> WidenResult {
         if callee.signature.effects.convergent && !is_pure(callee) && callee.kind != FunctionKind::Function {
             let reason =

@@ -1,13 +1,13 @@
-//! Accesses to one of few elements of an interleaved object: all of them as whole vectors, and each lane chooses.
+//! Scattered accesses to one of a few elements of an interleaved object: access all candidates, select per lane.
 //!
 //! ```text
-//!     m[best][k], best in 0..4      row 0: a0 b0 c0 d0     one load for each row, as wide as there are lanes,
-//!                                   row 1: a1 b1 c1 d1     and a select by which row a lane wants
+//!     m[best][k], best in 0..4      row 0: a0 b0 c0 d0     one vector load per row,
+//!                                   row 1: a1 b1 c1 d1     and a select by the row that a lane needs
 //!                                   …
 //! ```
 //!
-//! A lane's index times the bytes of a row leaves few places within the object. A store is loads, selects and stores of all of
-//! them. What remains are accesses at constant places, so that LLVM keeps small objects in registers.
+//! A lane's index is a multiple of a row's size, so only a few offsets are within the object. A store becomes a load, a
+//! select and a store of each candidate. All offsets are then constant, and LLVM promotes small objects to registers.
 
 use super::value_reps::ValueRep;
 use super::widener::Widener;
@@ -16,24 +16,24 @@ use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
 
-/// The most elements that are tried.
+/// Maximum number of candidates.
 const MAX_ELEMENTS: usize = 8;
-/// Operations that an address is followed through.
+/// Maximum number of instructions to look through in an address.
 const MAX_STEPS: usize = 16;
-/// What a comparison and a select cost, for each register.
+/// Cost of a comparison and a select, per register.
 const SELECT_COST: u32 = 20;
 
-/// The elements that lanes choose from.
+/// Elements that lanes select from.
 pub(super) struct CandidateElements {
-    /// The address of the object.
+    /// Address of the object.
     object: Value,
-    /// The number that tells lanes apart.
+    /// Index by which the lanes differ.
     index: Value,
-    /// Of each element that number, and its first byte in a lane's object.
+    /// For each element, its index value and its offset within a lane's object.
     elements: Vec<(i64, u64)>,
 }
 
-/// An address as an object, a constant, and a number of a lane that is a multiple of something.
+/// Address as object + constant + index, where the index is a multiple of `factor`.
 struct IndexedAddress {
     object: Value,
     constant: i64,
@@ -42,7 +42,7 @@ struct IndexedAddress {
 }
 
 impl Widener<'_> {
-    /// The elements that a scattered access chooses from, if it pays to take all of them.
+    /// Returns the candidates of a scattered access, if accessing all of them pays.
     pub(super) fn candidate_elements(
         &mut self,
         inst: Inst,
@@ -74,7 +74,7 @@ impl Widener<'_> {
         })
     }
 
-    /// Whether so many vectors cost less than a gather or scatter, with the figures in a remark.
+    /// True if accessing all candidates costs less than a gather or scatter; adds a remark with the costs.
     fn candidates_pay(&mut self, inst: Inst, address: Value, ty: Type, count: u32) -> bool {
         let (target, lanes) = (self.options.target, u32::from(self.lanes));
         let bits = lanes * ty.bytes() * 8;
@@ -99,7 +99,7 @@ impl Widener<'_> {
         pays
     }
 
-    /// What each lane loads of the elements.
+    /// Loads all candidates and selects each lane's.
     pub(super) fn load_candidates(&mut self, inst: Inst, candidates: &CandidateElements, ty: Type) -> Value {
         let mut loaded = None;
         for &(index, at) in &candidates.elements {
@@ -115,7 +115,7 @@ impl Widener<'_> {
         loaded.expect("there are elements to choose from")
     }
 
-    /// Stores of each lane the element that it chooses.
+    /// Stores each lane's value to the candidate that it selects.
     pub(super) fn store_candidates(&mut self, inst: Inst, candidates: &CandidateElements, stored: Value) {
         let ty = self.old.value_type(stored);
         let value = self.vector(stored);
@@ -135,7 +135,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Which lanes choose the element of this number.
+    /// Mask of the lanes that select this element.
     fn selects(&mut self, candidates: &CandidateElements, number: i64) -> Value {
         let numbers = self.vector(candidates.index);
         let ty = self.new.value_type(numbers);
@@ -143,7 +143,7 @@ impl Widener<'_> {
         self.compare(IntPredicate::Eq, numbers, number)
     }
 
-    /// The address of all lanes' elements.
+    /// Address of an element for all lanes.
     fn element_address(&mut self, candidates: &CandidateElements, at: u64) -> Value {
         let object = self.scalar(candidates.object);
         let far = self.new.make_int(Scalar::I64, i128::from(at) * i128::from(self.lanes));
@@ -157,7 +157,7 @@ impl Widener<'_> {
         self.emit(data, Some(wide))
     }
 
-    /// An access like this one, to all lanes' elements.
+    /// Access details for an element of all lanes.
     fn element_access(&mut self, inst: Inst, ty: Type) -> InstData {
         let mut data = self.old.inst(inst).clone();
         let access = data.access().copied().unwrap_or(Access::aligned(1));
@@ -166,7 +166,7 @@ impl Widener<'_> {
     }
 }
 
-/// Where in an object an address is, if lanes differ by multiples of a number.
+/// Decomposes an address into object, constant and index.
 fn indexed_address(func: &Function, address: Value) -> Option<IndexedAddress> {
     let (mut at, mut constant, mut index) = (address, 0i64, None);
     for _ in 0..MAX_STEPS {
@@ -196,14 +196,14 @@ fn indexed_address(func: &Function, address: Value) -> Option<IndexedAddress> {
     None
 }
 
-/// A constant of 64 bits or less, with its sign.
+/// Signed value of a constant of up to 64 bits.
 fn number(func: &Function, value: Value) -> Option<i64> {
     let Some(&Constant::Scalar(scalar, bits)) = func.constant(value) else { return None };
     let unused = 128u32.checked_sub(scalar.bits())?;
     i64::try_from((bits as i128) << unused >> unused).ok()
 }
 
-/// A sum with a constant, taken apart. Addresses wrap around as sums of 64 bits do.
+/// Splits a constant off a 64-bit sum; both address and sum wrap at 64 bits.
 fn without_constant(func: &Function, value: Value) -> Option<(Value, i64)> {
     let data = func.inst(func.def_inst(value)?);
     let is_sum = data.op == Op::Add && func.value_type(value) == Scalar::I64.into();
@@ -216,7 +216,7 @@ fn without_constant(func: &Function, value: Value) -> Option<(Value, i64)> {
     }
 }
 
-/// What a number of 64 bits is a multiple of, without wrapping around; more than 1.
+/// Factor greater than 1 that a 64-bit value is a multiple of without wrapping.
 fn factor_of(func: &Function, value: Value) -> Option<i64> {
     let data = func.inst(func.def_inst(value)?);
     let &[what, by] = &data.args[..] else { return None };

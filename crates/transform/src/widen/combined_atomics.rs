@@ -1,13 +1,13 @@
-//! Atomic updates of one place by all lanes: one update by what lanes make of it together.
+//! Combines the lanes' atomic updates of one address into one update.
 //!
 //! ```text
-//!     v2 = atomic_rmw add v0, v1          v3 = reduce add v1          lanes that are not active show the neutral element
+//!     v2 = atomic_rmw add v0, v1          v3 = reduce add v1          inactive lanes contribute the neutral element
 //!                                         v4 = atomic_rmw add v0, v3
 //!                                         v2 = v4 + (scan add before v1)
 //! ```
 //!
-//! Lanes update one place in ascending order, one behind the other, and nobody else has to come in between. So each finds there
-//! what was there before, updated by the lanes before it. Floats are not added in another order.
+//! Lanes update one address in ascending order, and no other thread has to interleave with them. So each lane reads
+//! the original value updated by the lanes before it. Float additions are not reordered.
 
 use super::horizontal::neutral;
 use super::value_reps::ValueRep;
@@ -17,11 +17,11 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, Reduction, Rmw};
 use heddle_ir::{Inst, Op, Value};
 
-/// How operands of several updates combine, and what one update does; none if the order of lanes could be told.
+/// Reduction of the operands, and operation of one update; none if the result depends on the order of lanes.
 fn combination(rmw: Rmw) -> Option<(Reduction, Op)> {
     Some(match rmw {
         Rmw::Add => (Reduction::Add, Op::Add),
-        // What all take away is a sum.
+        // Subtractions add up.
         Rmw::Sub => (Reduction::Add, Op::Sub),
         Rmw::And => (Reduction::And, Op::And),
         Rmw::Or => (Reduction::Or, Op::Or),
@@ -35,7 +35,7 @@ fn combination(rmw: Rmw) -> Option<(Reduction, Op)> {
 }
 
 impl Widener<'_> {
-    /// Writes an atomic update of what all lanes share as one for all of them; false if it is none.
+    /// Emits one update for all lanes, if the address is uniform and the updates combine; returns false otherwise.
     pub(super) fn combined_update(&mut self, inst: Inst) -> bool {
         let data = self.old.inst(inst).clone();
         let Detail::Rmw(rmw, _) = data.detail else { return false };

@@ -1,4 +1,4 @@
-//! Operations across lanes: passive ones show the neutral element.
+//! Widens operations across lanes; inactive lanes contribute the neutral element.
 
 use super::widener::Widener;
 use heddle_analysis::shape::Steps;
@@ -7,7 +7,7 @@ use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
-/// How many masks, one under the other, a vote is looked through.
+/// Maximum number of nested masks to look through below a vote.
 const MAX_MASKS: usize = 4;
 
 impl Widener<'_> {
@@ -47,7 +47,7 @@ impl Widener<'_> {
                 data.args[0] = self.operand_with_neutral(inst, neutral);
                 let bits = ty.scalar().bits();
                 if data.op == Op::Ballot && bits < self.lanes.into() {
-                    // The integer has no bits for the others.
+                    // The integer has bits for the first lanes only.
                     let first = Detail::Permute((0..bits as u16).collect());
                     let both = [data.args[0]; 2];
                     let some = Type::Vector(Scalar::I1, bits as u16);
@@ -75,7 +75,7 @@ impl Widener<'_> {
                 data.args = data.args.iter().map(|&arg| self.vector(arg)).collect();
                 self.emit(data, None)
             }
-            // Broadcasts: of one lane by its number, or of the first.
+            // Broadcasts: of a numbered lane, or of the first active one.
             _ if self.reps.is_uniform(data.args[0]) => self.scalar(data.args[0]),
             _ => {
                 let vector = self.vector(data.args[0]);
@@ -90,7 +90,7 @@ impl Widener<'_> {
         self.define(inst, value);
     }
 
-    /// A scan where the first active lane has these bits: with nothing before it, it has no NaN to ignore.
+    /// Sets the first active lane of an exclusive scan: it has no operand before it whose NaN could be ignored.
     fn with_start(&mut self, scanned: Value, start: u128) -> Value {
         let ty = self.new.value_type(scanned);
         let first = self.first_lane();
@@ -103,8 +103,8 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Select, [is_first, start, scanned]), None)
     }
 
-    /// Where a vote is about what lanes of some masks share, and all others have what changes nothing in it: those masks and that
-    /// value. So the vote is one of the masks, which is asked anyhow where they are a loop's live lanes.
+    /// Decomposes a vote on nested selects into masks and a uniform condition, where inactive lanes are neutral. The vote
+    /// becomes one on the masks, which a loop computes anyway for its live lanes.
     fn uniform_under_masks(&self, inst: Inst) -> Option<(SmallVec<[Value; 2]>, Value)> {
         let vote = self.old.inst(inst);
         let changes_nothing =
@@ -128,12 +128,12 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Select, [a, b, none]), None)
     }
 
-    /// The operand, where lanes that do not take part have these bits.
+    /// Operand with these bits in inactive lanes.
     fn operand_with_neutral(&mut self, inst: Inst, neutral: u128) -> Value {
         self.with_inactive(inst, self.old.inst(inst).args[0], neutral)
     }
 
-    /// A value, where lanes that do not take part in an instruction have these bits.
+    /// Value with these bits in lanes that don't run the instruction.
     pub(super) fn with_inactive(&mut self, inst: Inst, value: Value, neutral: u128) -> Value {
         let vector = self.vector(value);
         let Some(mask) = self.mask(inst) else { return vector };
@@ -143,7 +143,7 @@ impl Widener<'_> {
     }
 }
 
-/// The explicit bits of the mantissa.
+/// Number of explicit mantissa bits.
 fn mantissa(scalar: Scalar) -> u32 {
     match scalar {
         Scalar::F16 => 10,
@@ -162,7 +162,7 @@ fn infinity(scalar: Scalar) -> u128 {
     (scalar.bit_mask() >> 1) & !((1 << mantissa(scalar)) - 1)
 }
 
-/// The bits that change nothing in a combination with these promises. Least and greatest floats ignore NaNs.
+/// Bits of the neutral element of a reduction under these flags. Float minimum and maximum ignore NaNs.
 pub(super) fn neutral(by: Reduction, scalar: Scalar, flags: Flags) -> u128 {
     let (all, sign, infinity, mantissa) =
         (scalar.bit_mask(), sign(scalar), infinity(scalar), mantissa(scalar));

@@ -1,23 +1,22 @@
-//! Which accesses of a block are done together: their lanes step so that whole lines of memory hold what they want.
+//! Interleave groups: accesses of a block whose lanes together cover whole vectors of memory.
 //!
 //! ```text
-//!     load x, a[4 * i]          x y z w x y z w …    one run of memory, read line by line and taken apart,
-//!     load y, a[4 * i + 1]                           or put together and written
+//!     load x, a[4 * i]          x y z w x y z w …    contiguous memory, loaded as vectors and deinterleaved,
+//!     load y, a[4 * i + 1]                           or interleaved and stored
 //!     …
 //! ```
 //!
-//! Loads are done where the first of them stands, stores where the last one does. So what comes between must not care:
-//! a load moves up past stores that it does not meet, a store moves down past loads and stores that do not meet it.
-//! Calls, copies, atomics, fences and barriers end all interleave groups. Two accesses do not meet
+//! Loads of a group execute at its first member, stores at its last. A load moves up past stores that don't alias it; a
+//! store moves down past loads and stores that don't alias it. Calls, copies, atomics, fences and barriers close all
+//! groups. Two accesses don't alias
 //!
-//! * if their spaces or the objects that they start from are different, or
-//! * if they are of one access group, whose lanes step by `s`, and do not overlap modulo `s`: then no lane's meets
-//!   another's.
+//! * if their address spaces or their base objects differ, or
+//! * if they are in one access group with stride `s` and don't overlap modulo `s`: then no two lanes overlap either.
 //!
-//! An access whose lanes lie regularly if conditions hold is a group of its own. It becomes two versions, behind a branch
-//! on what is computed as far out as the conditions' values do not change.
+//! An access that is regular only under run-time conditions forms a group of its own. It is versioned: a branch on the
+//! conditions, which are computed as far out of loops as their operands allow.
 //!
-//! Whether a group pays is told by what it costs on the target.
+//! The target's costs decide whether a group pays.
 
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
@@ -29,31 +28,31 @@ use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// InterleaveGroups that may be open at a time, and accesses that one looks back at.
+/// Maximum number of open groups, and of accesses to check between two members.
 const MAX_OPEN: usize = 8;
 const MAX_BETWEEN: usize = 16;
-/// The most elements from a lane's to the next one's.
+/// Maximum interleave factor: elements from a lane's to the next one's.
 const MAX_FACTOR: i64 = 8;
 
-/// An access of a group.
+/// Member of an access group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupMember {
     pub(super) inst: Inst,
-    /// Its address, and the constant of it.
+    /// Address, and its constant offset within the group.
     pub(super) address: Value,
     pub(super) offset: i64,
 }
 
-/// Accesses of one block that are done together.
+/// Accesses of one block that are combined.
 #[derive(Clone, Debug)]
 pub(super) struct InterleaveGroup {
-    /// In the order of the block.
+    /// Members, in block order.
     pub(super) members: SmallVec<[GroupMember; 4]>,
-    /// From a lane to the next.
+    /// Bytes from a lane to the next.
     pub(super) stride: i64,
     pub(super) scalar: Scalar,
     pub(super) writes: bool,
-    /// What must hold for that; nothing if it always does.
+    /// Run-time conditions for this stride; empty if it is static.
     pub(super) conditions: Vec<Condition>,
 }
 
@@ -62,12 +61,12 @@ impl InterleaveGroup {
         !self.conditions.is_empty()
     }
 
-    /// The lowest constant.
+    /// Lowest offset of a member.
     pub(super) fn lowest(&self) -> i64 {
         self.members.iter().map(|member| member.offset).min().unwrap_or(0)
     }
 
-    /// Where the elements of a lane lie in its share of the run.
+    /// Position of each member among the elements of one lane.
     pub(super) fn positions(&self) -> SmallVec<[usize; 4]> {
         let (lowest, size) = (self.lowest(), i64::from(self.scalar.bytes()));
         self.members.iter().map(|member| ((member.offset - lowest) / size) as usize).collect()
@@ -79,17 +78,17 @@ impl InterleaveGroup {
     }
 }
 
-/// The interleave groups of a function.
+/// Interleave groups of a function.
 #[derive(Debug, Default)]
 pub(super) struct InterleaveGroups {
     all: Vec<InterleaveGroup>,
     of: FxHashMap<Inst, u32>,
-    /// What was chosen, and why.
+    /// Remarks on the groups that were considered.
     pub(super) remarks: Vec<Remark>,
 }
 
 impl InterleaveGroups {
-    /// Decides for every access.
+    /// Finds the groups of a function.
     pub(super) fn new(
         func: &Function,
         accesses: &AccessGroups,
@@ -117,7 +116,7 @@ impl InterleaveGroups {
                 let joined = candidate.as_ref().and_then(|candidate| {
                     open.iter().position(|group| order.may_join(group, candidate, &access))
                 });
-                // What moves down to here stands here now.
+                // A store group's members move down to its last one.
                 let mut here: SmallVec<[MemoryAccess; 4]> = SmallVec::from_iter([access]);
                 if let Some(at) = joined {
                     open[at].accesses.push(access);
@@ -155,13 +154,13 @@ impl InterleaveGroups {
         this
     }
 
-    /// The group that an access is done in, if it is one of several or of more than its own lanes.
+    /// Group of an access, if it is combined or versioned.
     pub(super) fn of(&self, inst: Inst) -> Option<&InterleaveGroup> {
         self.of.get(&inst).map(|&number| &self.all[number as usize])
     }
 }
 
-/// What a group costs, and what it costs to do each of its accesses alone, in tenths of a plain operation.
+/// Costs of a group and of its accesses lowered separately, in tenths of a plain operation.
 struct GroupCosts {
     grouped: u32,
     separate: u32,
@@ -173,7 +172,7 @@ impl GroupCosts {
         let (lanes, target) = (u32::from(lanes), &options.target);
         let bits = lanes * group.scalar.bytes() * 8;
         let costs = if group.writes { &target.store } else { &target.load };
-        // What lies between elements may be read, but not be written.
+        // Gaps may be read, but not written.
         let needs_mask = is_masked || group.writes && !layout.is_gapless();
         let line = if needs_mask { costs.masked } else { costs.whole };
         let separate = if is_masked { costs.masked_scattered } else { costs.scattered };
@@ -239,18 +238,18 @@ fn remark(
     Remark { kind, accesses: number, diagnostic: access_remark(func, inst, text) }
 }
 
-/// What an access touches.
+/// Plain load or store.
 #[derive(Clone, Copy, Debug)]
 struct MemoryAccess {
     inst: Inst,
     address: Value,
     writes: bool,
     bytes: i64,
-    /// Its access group, and the constant of its address.
+    /// Access group, and the offset within it.
     group_offset: Option<(usize, i64)>,
 }
 
-/// A group that more may join.
+/// Group that may still gain members.
 #[derive(Debug)]
 struct OpenGroup {
     group: usize,
@@ -260,7 +259,7 @@ struct OpenGroup {
     is_total: bool,
     flags: Flags,
     accesses: SmallVec<[MemoryAccess; 4]>,
-    /// What happened since the first one: for loads, what was stored.
+    /// Accesses since the first member that it may conflict with; for loads, only stores.
     between: Vec<MemoryAccess>,
     conditions: Vec<Condition>,
 }
@@ -278,7 +277,7 @@ impl OpenGroup {
     }
 }
 
-/// A plain load or store; none of what else may access memory.
+/// Returns a plain load or store; none for other instructions.
 fn memory_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<MemoryAccess> {
     let data = func.inst(inst);
     let (address, accessed) = match data.op {
@@ -294,7 +293,7 @@ fn memory_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option
     Some(MemoryAccess { inst, address, writes: data.op == Op::Store, bytes, group_offset })
 }
 
-/// Whether accesses may be moved past an instruction that is none itself.
+/// True if accesses may move past an instruction that isn't one itself.
 fn is_reorderable(func: &Function, inst: Inst) -> bool {
     matches!(
         func.inst(inst).op.info().effect,
@@ -302,16 +301,16 @@ fn is_reorderable(func: &Function, inst: Inst) -> bool {
     )
 }
 
-/// What must stay in order.
+/// Alias queries that restrict reordering.
 pub(super) struct AccessOrder<'a> {
     pub(super) func: &'a Function,
     pub(super) accesses: &'a AccessGroups,
-    /// Whether nothing is said to meet.
+    /// Reports no aliasing at all: a fault for tests to detect.
     pub(super) ignores_aliasing: bool,
 }
 
 impl AccessOrder<'_> {
-    /// A group of this access alone, if it may become one.
+    /// Opens a group with this access, if its stride allows one.
     fn candidate(
         &self,
         access: &MemoryAccess,
@@ -325,7 +324,7 @@ impl AccessOrder<'_> {
         let accessed = if access.writes { data.args[0] } else { self.func.result(access.inst)? };
         let scalar = self.func.value_type(accessed).scalar();
         let factor = group.stride.checked_abs().filter(|stride| stride % access.bytes == 0)? / access.bytes;
-        // Addresses of private objects are refused where they are stored one by one.
+        // Stores of private addresses are diagnosed where they are lowered separately.
         let is_vector = match access.writes {
             true => !reps.is_rebased(accessed),
             false => reps.of(accessed) == ValueRep::Vector,
@@ -342,7 +341,7 @@ impl AccessOrder<'_> {
             false => 2,
         };
         let fits = (least..=MAX_FACTOR.min(lanes.into())).contains(&factor);
-        // A scalar that steps is lane 0's number.
+        // The scalar of a strided condition is lane 0's value, so its steps must be those of the condition.
         let is_checkable = |condition: &Condition| {
             let steps = match (self.func.constant(condition.value), reps.of(condition.value)) {
                 (None, ValueRep::Scalar(steps)) => steps,
@@ -391,7 +390,7 @@ impl AccessOrder<'_> {
         fits && is_free
     }
 
-    /// Whether two accesses may access one byte, each in any lane.
+    /// True if two accesses may touch the same byte, in any lanes.
     fn may_alias(&self, a: &MemoryAccess, b: &MemoryAccess) -> bool {
         if self.ignores_aliasing {
             return false;
@@ -407,7 +406,7 @@ impl AccessOrder<'_> {
         !self.are_disjoint(a.address, b.address)
     }
 
-    /// Whether no access at one address meets one at the other, since their spaces or their objects are different.
+    /// True if accesses at these addresses never alias, since their spaces or objects differ.
     pub(super) fn are_disjoint(&self, a: Value, b: Value) -> bool {
         let space = |address: Value| match self.func.value_type(address).scalar() {
             Scalar::Ptr(space) => space,
@@ -424,7 +423,7 @@ impl AccessOrder<'_> {
         roots[0] != roots[1] && are_objects && is_disjoint
     }
 
-    /// What an address was computed from.
+    /// Base of an address, through additions and casts.
     fn root(&self, mut address: Value) -> Value {
         while let Some(inst) = self.func.def_inst(address) {
             match self.func.inst(inst).op {
@@ -439,7 +438,7 @@ impl AccessOrder<'_> {
         matches!(self.func.value_def(value), ValueDef::Param(_))
     }
 
-    /// Whether no other parameter and no global leads to this object.
+    /// True if no other parameter and no global points into this object.
     fn is_unaliased(&self, root: Value) -> bool {
         match self.func.value_def(root) {
             ValueDef::Param(index) => self.func.signature.params[index as usize].noalias,
@@ -451,7 +450,7 @@ impl AccessOrder<'_> {
         self.func.def_inst(value).is_some_and(|inst| self.func.inst(inst).op == Op::Alloca)
     }
 
-    /// Whether a value is where an object starts, as far as the function is told of them.
+    /// True if a value is the start of an identified object: a parameter, a global or an alloca.
     fn is_object(&self, value: Value) -> bool {
         let is_global = matches!(self.func.constant(value), Some(Constant::Address(..)));
         self.is_param(value) || is_global || self.is_alloca(value)

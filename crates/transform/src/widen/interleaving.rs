@@ -1,14 +1,13 @@
-//! Lines of memory that hold several elements for each lane: read and taken apart, put together and written.
+//! Emits interleave groups: vectors of memory that are deinterleaved after loads, interleaved before stores.
 //!
-//! The elements of all lanes make one *run*: lane after lane (from the last one on, if lanes step back), each with as many
-//! elements as its step is long, the *factor*. A *chunk* is as much of a run as there are lanes, so a run has as many chunks
-//! as its factor. A member has one position in the factor; what no member has is a gap.
+//! A group covers the lanes' elements one lane after the other; with a negative stride, the last lane first. Each lane
+//! has as many elements as its stride, the *factor*. A *chunk* is one vector of the group, so there are as many chunks
+//! as the factor. A member has one position per lane; a position without a member is a gap.
 //!
-//! *What is touched.* Where not all lanes are active, or a store has a gap, exactly the elements that active lanes access
-//! are, by the mask of the lanes, spread over the run. A load in all lanes also reads the gaps between elements, never what
-//! lies before the first or behind the last one: the last chunk starts early instead. A gap is shorter than a page, and
-//! both sides of it are accessed; objects are 4096 bytes apart at least (docs/ir.md), so it is part of the same object,
-//! and no machine has memory to guard in between.
+//! *Touched memory.* If lanes are inactive, or a store has gaps, a mask selects exactly the elements of active lanes. A
+//! load in all lanes also reads gaps, but nothing before the first or after the last element: its last chunk starts
+//! early instead. A gap is shorter than a page, with accessed elements on both sides. Objects are at least 4096 bytes
+//! apart (docs/ir.md), so the gap is in the same object, and no machine can protect it separately.
 
 use super::interleave_groups::{GroupMember, InterleaveGroup, InterleaveGroups};
 use super::memory::AccessPattern;
@@ -19,14 +18,14 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
-/// A permutation of two vectors; one that is missing is ⊤.
+/// Permutation of two vectors; a missing one is poison.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct ShuffleStep {
     of: [Option<usize>; 2],
     lanes: Box<[u16]>,
 }
 
-/// Permutations, each of vectors that were given or made before, and what comes out.
+/// Sequence of permutations over the given vectors and earlier results.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 struct ShuffleSequence {
     given: usize,
@@ -43,7 +42,7 @@ impl ShuffleSequence {
         Some(self.given + self.steps.len() - 1)
     }
 
-    /// Picks one vector from several that lie side by side.
+    /// Picks one vector out of several concatenated ones.
     fn pick(
         &mut self,
         lanes: usize,
@@ -67,13 +66,13 @@ impl ShuffleSequence {
     }
 }
 
-/// Where the elements of a run lie.
+/// Element layout of an interleave group or structure group.
 #[derive(Clone, Debug)]
 pub(super) struct InterleaveLayout {
     lanes: usize,
     factor: usize,
     is_reversed: bool,
-    /// Which positions of the factor a member has.
+    /// Per position: true if a member has it.
     is_member: Vec<bool>,
     positions: SmallVec<[usize; 4]>,
 }
@@ -89,40 +88,40 @@ impl InterleaveLayout {
         InterleaveLayout { lanes, factor, is_reversed, is_member, positions: positions.into() }
     }
 
-    /// Elements from a lane's to the next one's: as many chunks as there are.
+    /// Interleave factor: elements from a lane's to the next one's, and number of chunks.
     pub(super) fn factor(&self) -> usize {
         self.factor
     }
 
-    /// Whether each element of the run is some member's.
+    /// True if each position has a member.
     pub(super) fn is_gapless(&self) -> bool {
         self.is_member.iter().all(|&is_member| is_member)
     }
 
-    /// The permutations that it takes to load or to store.
+    /// Number of permutations that a load or a store takes.
     pub(super) fn permutes(&self, writes: bool) -> u32 {
         let shuffles = if writes { self.interleave() } else { self.deinterleave() };
         shuffles.steps.len() as u32
     }
 
-    /// The elements up to the last member's of the last lane.
+    /// Number of elements up to the last member of the last lane.
     fn len(&self) -> usize {
         let last = self.positions.iter().max().copied().unwrap_or(0);
         (self.lanes - 1) * self.factor + last + 1
     }
 
-    /// The lane that an element of the run belongs to, if a member has it.
+    /// Lane that owns an element; none for gaps.
     fn owner(&self, element: usize) -> Option<usize> {
         let number = element / self.factor;
         let lane = if self.is_reversed { (self.lanes - 1).checked_sub(number)? } else { number };
         self.is_member[element % self.factor].then_some(lane)
     }
 
-    /// Takes chunks apart: for each member its lanes.
+    /// Deinterleaves chunks into the members' vectors.
     ///
     /// ```text
-    ///     x0 y0 z0 w0  x1 y1 z1 w1  x2 …       even and odd elements of neighbouring chunks,
-    ///     x0 z0 x1 z1  x2 z2 x3 z3  y0 w0 …    until each position is by itself
+    ///     x0 y0 z0 w0  x1 y1 z1 w1  x2 …       split neighbouring chunks into even and odd elements,
+    ///     x0 z0 x1 z1  x2 z2 x3 z3  y0 w0 …    until each position has its own vectors
     ///     x0 x1 x2 x3  z0 z1 z2 z3  y0 y1 …
     /// ```
     fn deinterleave(&self) -> ShuffleSequence {
@@ -130,7 +129,7 @@ impl InterleaveLayout {
         let mirrored = |lane: usize| if self.is_reversed { lanes - 1 - lane } else { lane };
         let mut shuffles = ShuffleSequence { given: self.factor, ..ShuffleSequence::default() };
         let mut at: Vec<Option<usize>> = vec![None; self.factor];
-        // Vectors that hold, one behind the other, the elements at `first`, `first + step`, …
+        // Each entry: concatenated vectors that hold the elements at `first`, `first + step`, …
         let mut work = vec![(0, 1, (0..self.factor).map(Some).collect::<Vec<_>>())];
         while let Some((first, step, vectors)) = work.pop() {
             let is_wanted =
@@ -159,7 +158,7 @@ impl InterleaveLayout {
         shuffles
     }
 
-    /// Puts chunks together from the members' lanes: the other way round.
+    /// Interleaves the members' vectors into chunks; the inverse of `deinterleave`.
     fn interleave(&self) -> ShuffleSequence {
         let lanes = self.lanes;
         let mut shuffles = ShuffleSequence { given: self.positions.len(), ..ShuffleSequence::default() };
@@ -173,7 +172,7 @@ impl InterleaveLayout {
         }
         let odd = self.factor >> self.factor.trailing_zeros();
         let mut step = self.factor / odd;
-        // For each residue modulo `step`: the elements at these positions, one behind the other.
+        // For each residue modulo `step`: concatenated vectors with the elements at these positions.
         let mut vectors: Vec<Vec<Option<usize>>> = (0..step)
             .map(|first| {
                 let members: Vec<Option<usize>> = (0..odd).map(|number| at[first + number * step]).collect();
@@ -209,12 +208,12 @@ impl InterleaveLayout {
     }
 }
 
-/// A run, ready to be accessed.
+/// Addressing of an interleave group in the wide function.
 struct InterleavedAccess {
     layout: InterleaveLayout,
-    /// Where it starts.
+    /// Address of the first element.
     start: Value,
-    /// The alignment of that.
+    /// Alignment of `start`.
     align: u32,
     data: InstData,
     mask: Option<Value>,
@@ -222,8 +221,8 @@ struct InterleavedAccess {
 }
 
 impl InterleavedAccess {
-    /// The lane of a chunk's only element, if all lanes are active. LLVM 22 stores too much where a mask is known to be of
-    /// one lane and the value was truncated.
+    /// Lane of a chunk's only element, if all lanes are active. LLVM 22 stores too many elements for a mask known to have
+    /// one lane if the value was truncated.
     fn sole_lane(&self, chunk: usize) -> Option<usize> {
         let lanes = self.layout.lanes;
         let mut owned = (0..lanes).filter(|lane| self.layout.owner(chunk * lanes + lane).is_some());
@@ -233,7 +232,7 @@ impl InterleavedAccess {
 }
 
 impl Widener<'_> {
-    /// An access of a group: loads are done at the first one, stores at the last one.
+    /// Emits an interleave group at its first load or last store; none if the access is in no group.
     pub(super) fn interleaved_access(
         &mut self,
         inst: Inst,
@@ -258,7 +257,7 @@ impl Widener<'_> {
         Some(Ok(()))
     }
 
-    /// A group, done together; what its loads give.
+    /// Emits the group combined; returns the loaded values.
     fn grouped(&mut self, group: &InterleaveGroup) -> Vec<Value> {
         let GroupMember { inst, address, .. } = group.members[0];
         let size = i64::from(group.scalar.bytes());
@@ -279,7 +278,7 @@ impl Widener<'_> {
         self.access_by(group, pattern)
     }
 
-    /// The same, each lane at an address of its own.
+    /// Emits the access with an address for each lane.
     fn scattered(&mut self, group: &InterleaveGroup) -> Vec<Value> {
         self.access_by(group, AccessPattern::Scattered)
     }
@@ -330,7 +329,7 @@ impl Widener<'_> {
     fn load_chunk(&mut self, access: &InterleavedAccess, chunk: usize) -> Value {
         let lanes = access.layout.lanes;
         let first = chunk * lanes;
-        // Nothing is read behind the last element.
+        // Start early: nothing after the last element may be read.
         let early = (first + lanes).saturating_sub(access.layout.len());
         if access.mask.is_none() && early > 0 {
             let loaded = self.access_chunk(access, first - early, None, None);
@@ -363,14 +362,14 @@ impl Widener<'_> {
         }
     }
 
-    /// Stores the one element that a chunk has.
+    /// Stores a chunk's only element.
     fn store_element(&mut self, access: &InterleavedAccess, chunk: usize, lane: usize, value: Value) {
         let lane_number = self.new.make_int(Scalar::I32, lane as i128);
         let element = self.emit(InstData::plain(Op::Extract, [value, lane_number]), None);
         self.access_chunk(access, chunk * access.layout.lanes + lane, None, Some(element));
     }
 
-    /// The elements of a chunk that active lanes access; none if that is all of them, or if those between may be read.
+    /// Mask of a chunk's elements that active lanes access; none if all are, or if gaps may be read.
     fn chunk_mask(&mut self, access: &InterleavedAccess, chunk: usize, has_gaps: bool) -> Option<Value> {
         if access.mask.is_none() && !has_gaps {
             return None;
@@ -387,7 +386,7 @@ impl Widener<'_> {
         Some(self.emit(InstData::new(Op::Permute, [mask, none], Detail::Permute(spread)), Some(ty)))
     }
 
-    /// Loads or stores a chunk from an element of a run on.
+    /// Loads or stores a chunk that starts at this element.
     fn access_chunk(
         &mut self,
         access: &InterleavedAccess,
@@ -410,7 +409,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Takes chunks apart: for each member its lanes.
+    /// Deinterleaves chunks into the members' vectors.
     pub(super) fn deinterleave(
         &mut self,
         layout: &InterleaveLayout,
@@ -432,7 +431,7 @@ impl Widener<'_> {
         shuffles.results.iter().map(|&number| of(&all, number)).collect()
     }
 
-    /// An address some bytes on.
+    /// Address plus a constant number of bytes.
     pub(super) fn offset_address(&mut self, address: Value, distance: i64) -> Value {
         if distance == 0 {
             return address;
@@ -442,7 +441,7 @@ impl Widener<'_> {
     }
 }
 
-/// The largest power of two that divides a number of bytes, as an alignment.
+/// Largest power of two that divides a number of bytes, as an alignment.
 fn alignment_of(bytes: i64) -> u32 {
     1 << bytes.trailing_zeros().min(12)
 }
@@ -451,7 +450,7 @@ fn alignment_of(bytes: i64) -> u32 {
 mod tests {
     use super::*;
 
-    /// Runs permutations on vectors of numbers; ⊤ is none.
+    /// Evaluates permutations on vectors of numbers; none is poison.
     fn shuffled(shuffles: &ShuffleSequence, given: &[Vec<Option<usize>>]) -> Vec<Vec<Option<usize>>> {
         let mut all = given.to_vec();
         let lanes = given[0].len();
@@ -465,7 +464,7 @@ mod tests {
         shuffles.results.iter().map(|&number| of(&all, number)).collect()
     }
 
-    /// All positions that members may have.
+    /// All sets of member positions.
     fn layouts() -> impl Iterator<Item = InterleaveLayout> {
         (2..=16).flat_map(|lanes| {
             (2..=lanes.min(8)).flat_map(move |factor| {

@@ -1,8 +1,8 @@
-//! What has no vector form: one lane after the other, in ascending order.
+//! Serializes an operation without a vector form: a loop over the lanes, in ascending order.
 //!
 //! ```text
 //!     block1:  br block7
-//!     block7:  v1 = phi i32 [block1: 0], [block9: v6]      the lane, and what the lanes before it gave
+//!     block7:  v1 = phi i32 [block1: 0], [block9: v6]      lane number, and a φ for the results so far
 //!              v2 = extract mask, v1
 //!              br v2, block8, block9
 //!     block8:  v3 = extract …, v1;  v4 = the operation on v3;  v5 = insert …, v4, v1
@@ -18,11 +18,11 @@ use heddle_ir::inst::{Args, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Code, Diagnostic, Inst, Op, Scalar, Type, Value};
 
-/// What the names of functions begin with that stand for calls of what only LLVM can call.
+/// Name prefix of placeholder functions for calls that only LLVM IR can express.
 const OUTSIDE: &str = "heddle.outside.";
 
 impl Widener<'_> {
-    /// Says that an instruction runs for one lane after the other, and how it need not.
+    /// Adds a remark that an instruction is serialized, with help.
     fn remark_serialized(&mut self, inst: Inst) {
         let data = self.old.inst(inst);
         let (what, help) = match (data.op, self.old.callee_of(data)) {
@@ -51,7 +51,7 @@ impl Widener<'_> {
         self.remarks.push(Remark { kind: RemarkKind::Serialized, accesses: 0, diagnostic });
     }
 
-    /// Writes a loop that runs an instruction for one lane in each iteration.
+    /// Emits a loop that runs an instruction for one lane per iteration.
     pub(super) fn lane_by_lane(&mut self, inst: Inst) -> WidenResult {
         self.remark_serialized(inst);
         let mut data = self.old.inst(inst).clone();

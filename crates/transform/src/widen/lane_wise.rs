@@ -1,4 +1,4 @@
-//! What works on each lane by itself, and what only orders.
+//! Widens lane-wise operations, allocas, fences, barriers and assumptions.
 
 use super::value_reps::ValueRep;
 use super::widener::Widener;
@@ -7,7 +7,7 @@ use heddle_ir::words::{Flags, Scope};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 
 impl Widener<'_> {
-    /// An operation without effects: on scalars if its result is one, else on vectors.
+    /// Widens an operation without effects: on scalars if the result is one, else on vectors.
     pub(super) fn lane_wise(&mut self, inst: Inst) {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("what works on each lane gives a value");
@@ -28,7 +28,7 @@ impl Widener<'_> {
                 for (index, &arg) in args.iter().enumerate() {
                     data.args[index] = self.scalar(arg);
                 }
-                // Lane 0 may be passive, and then keeps no promise.
+                // Lane 0 may be inactive; flags could make its result poison.
                 if !args.iter().all(|&arg| self.reps.is_uniform(arg)) {
                     data.flags = data.flags.without(Flags::POISON);
                 }
@@ -38,7 +38,7 @@ impl Widener<'_> {
         }
     }
 
-    /// A division: where no lane divides, it must not trap.
+    /// Widens a division; inactive lanes must not trap.
     pub(super) fn division(&mut self, inst: Inst) {
         let data = self.old.inst(inst);
         let [dividend, divisor] = [data.args[0], data.args[1]];
@@ -74,12 +74,11 @@ impl Widener<'_> {
         self.define(inst, value);
     }
 
-    /// The floats by which lanes' integers are divided exactly, if that is better than one lane after the other, which is
-    /// what machines without divisions of vectors do. By constants they multiply.
+    /// Float type in which a vector of integers is divided exactly. Machines without vector division would serialize an
+    /// integer division; constant divisors become multiplications instead.
     ///
-    /// A quotient that is no integer is at least `1 / divisor` away from the next one, and rounding moves it by no more than
-    /// `quotient / 2^p`, where floats have `p` bits: by less, as long as the dividend is below `2^p`. So what is cut to an
-    /// integer is what integers give.
+    /// A non-integer quotient is at least `1 / divisor` away from the next integer. Rounding to `p` bits moves it by at most
+    /// `quotient / 2^p`, which is less while the dividend is below `2^p`. So truncation gives the integer quotient.
     fn exact_float_type(&self, inst: Inst) -> Option<Scalar> {
         let data = self.old.inst(inst);
         let result = self.old.result(inst)?;
@@ -93,7 +92,7 @@ impl Widener<'_> {
         }
     }
 
-    /// A division of floats, which never traps, cut to an integer; the remainder by what the quotient leaves.
+    /// Divides floats, which never traps, and truncates; the remainder follows from the quotient.
     fn divide_floats(&mut self, inst: Inst, float: Scalar) {
         let data = self.old.inst(inst);
         let (op, args) = (data.op, [data.args[0], data.args[1]]);
@@ -114,13 +113,13 @@ impl Widener<'_> {
         self.define(inst, value);
     }
 
-    /// Whether dividing anything by this is defined.
+    /// True if division by this value is defined for every dividend.
     fn never_traps(&self, divisor: Value, is_signed: bool) -> bool {
         let Some(&Constant::Scalar(scalar, bits)) = self.old.constant(divisor) else { return false };
         bits != 0 && !(is_signed && bits == scalar.bit_mask())
     }
 
-    /// A private object: one for all lanes, or an array with one for each.
+    /// Widens an alloca: one object for all lanes, or an array with one for each.
     pub(super) fn alloca(&mut self, inst: Inst) {
         let mut data = self.old.inst(inst).clone();
         let stride = self.objects.stride(inst);
@@ -131,7 +130,7 @@ impl Widener<'_> {
         self.define(inst, value);
     }
 
-    /// An address further on in interleaved objects: they are as many times as long as there are lanes.
+    /// Widens an address addition in an interleaved object: the offset is scaled by the number of lanes.
     pub(super) fn interleaved_ptr_add(&mut self, inst: Inst) {
         let data = self.old.inst(inst);
         let [address, offset] = [data.args[0], data.args[1]];
@@ -152,7 +151,7 @@ impl Widener<'_> {
         self.define(inst, value);
     }
 
-    /// Barriers wait only where some lane is; fences do no harm.
+    /// Widens barriers and fences. A barrier executes only if a lane is active; an extra fence is harmless.
     pub(super) fn synchronize(&mut self, inst: Inst) {
         let data = self.old.inst(inst).clone();
         let waits = data.detail == Detail::Barrier(Scope::Group);
@@ -163,7 +162,7 @@ impl Widener<'_> {
         });
     }
 
-    /// A promise: of all lanes, or it is not repeated.
+    /// Widens an assumption; drops it if not all lanes make it.
     pub(super) fn assume(&mut self, inst: Inst) {
         if self.predicate_of(inst).is_some() {
             return;
@@ -175,7 +174,7 @@ impl Widener<'_> {
         self.insert(data, None);
     }
 
-    /// The mask of all lanes.
+    /// All-true mask.
     pub(super) fn all_true(&mut self) -> Value {
         let ty = Type::Vector(Scalar::I1, self.lanes);
         self.new.make_const(Constant::splat(ty, 1))

@@ -1,4 +1,4 @@
-//! Sequential code that launches regions: launches become calls of wide functions. A mask goes along as a parameter.
+//! Lowers launches of regions in sequential code to calls of wide functions. A mask becomes a parameter.
 
 use super::refusal;
 use super::signature::wide_declaration;
@@ -7,7 +7,7 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Function, Inst, Op};
 use std::sync::Arc;
 
-/// Replaces launches by calls of the wide forms of what they launch.
+/// Replaces launches by calls to the wide forms of their regions.
 pub fn replace_launches(func: &mut Function) -> Result<(), Diagnostic> {
     let launches: Vec<Inst> = func
         .blocks()

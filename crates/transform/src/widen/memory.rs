@@ -1,4 +1,4 @@
-//! Loads, stores, copies.
+//! Widens loads, stores, copies and fills.
 
 use super::refusal;
 use super::value_reps::ValueRep;
@@ -9,21 +9,21 @@ use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
 
-/// Where the lanes of an access are.
+/// Address pattern of an access over the lanes.
 pub(super) enum AccessPattern {
-    /// All at one address.
+    /// One address for all lanes.
     Uniform(Value),
-    /// Side by side, from this address on.
+    /// Contiguous, ascending from this address.
     Contiguous(Value),
-    /// Side by side, back from this address.
+    /// Contiguous, descending from this address.
     Reversed(Value),
-    /// Side by side in rows, from these addresses on.
+    /// Rows of contiguous lanes, each from its address.
     Rows(Vec<Value>),
-    /// Side by side in columns, from these addresses on.
+    /// Columns of contiguous lanes, each from its address.
     Columns(Vec<Value>),
-    /// All of a row at one address.
+    /// One address for each row.
     RowUniform(Vec<Value>),
-    /// Each somewhere.
+    /// An address for each lane.
     Scattered,
 }
 
@@ -46,7 +46,7 @@ impl Widener<'_> {
         Ok(())
     }
 
-    /// What a load gives, if its lanes are there.
+    /// Emits a load with this pattern.
     pub(super) fn load_by(&mut self, inst: Inst, pattern: AccessPattern) -> Value {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a load gives a value");
@@ -119,7 +119,7 @@ impl Widener<'_> {
         self.emit(data, Some(wide))
     }
 
-    /// The address that this one was cast from, a few steps back.
+    /// Follows a few casts and additions back from an address.
     fn underlying_address(&self, address: Value) -> Value {
         let mut from = address;
         for _ in 0..8 {
@@ -150,7 +150,7 @@ impl Widener<'_> {
         Ok(())
     }
 
-    /// Swaps with memory: once for all lanes, or lane after lane.
+    /// Widens an atomic operation: one update for all lanes if they combine, else a loop over lanes.
     pub(super) fn atomic_update(&mut self, inst: Inst) -> WidenResult {
         let data = self.old.inst(inst);
         if let [address, .., stored] = data.args[..] {
@@ -162,7 +162,7 @@ impl Widener<'_> {
         self.lane_by_lane(inst)
     }
 
-    /// Refuses to write where another lane's object lies.
+    /// Rejects stores of a private object's address to memory that other lanes may read.
     fn check_private_address(&self, inst: Inst, stored: Value, address: Value) -> WidenResult {
         let is_private =
             self.old.value_type(self.underlying_address(address)).scalar() == Scalar::Ptr(Space::Private);
@@ -174,7 +174,7 @@ impl Widener<'_> {
         Ok(())
     }
 
-    /// Stores where the lanes are.
+    /// Emits a store with this pattern.
     pub(super) fn store_by(&mut self, inst: Inst, pattern: AccessPattern) {
         let mut data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
@@ -182,7 +182,7 @@ impl Widener<'_> {
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         match pattern {
             AccessPattern::Uniform(pointer) => {
-                // The highest active lane has the last word.
+                // The highest active lane stores last.
                 let value = match self.reps.is_uniform(stored) {
                     true => self.scalar(stored),
                     false => {
@@ -253,7 +253,7 @@ impl Widener<'_> {
         self.insert(data, None);
     }
 
-    /// Copies and fills: once, where all lanes do the same and doing it again changes nothing.
+    /// Widens copies and fills: once for all lanes if operands are uniform and repetition is idempotent.
     pub(super) fn transfer(&mut self, inst: Inst) -> WidenResult {
         let mut data = self.old.inst(inst).clone();
         if self.objects.is_interleaved(data.args[0]) {
@@ -286,8 +286,8 @@ impl Widener<'_> {
         Ok(())
     }
 
-    /// The bytes of all lanes' objects together, if every lane fills the whole of its own with the same byte: what lies
-    /// between them belongs to no lane.
+    /// Total size of the lanes' objects, if every lane fills its whole object with the same byte. Padding between them
+    /// may be overwritten: it belongs to no lane.
     fn filled_bytes(&self, inst: Inst) -> Option<u64> {
         let data = self.old.inst(inst);
         let alloca = self.old.def_inst(data.args[0])?;
@@ -302,7 +302,7 @@ impl Widener<'_> {
         (is_filled && is_plain && all != 0 && fits).then_some(all)
     }
 
-    /// Fills interleaved objects, all lanes' at once.
+    /// Fills interleaved objects of all lanes with one call.
     fn fill_interleaved(&mut self, inst: Inst) {
         let data = self.old.inst(inst).clone();
         let [address, byte, size] = [0, 1, 2].map(|at| self.scalar(data.args[at]));
@@ -313,13 +313,13 @@ impl Widener<'_> {
         self.insert(InstData { args: [address, byte, size].into_iter().collect(), detail, ..data }, None);
     }
 
-    /// Whether each lane has to do an access for itself.
+    /// True for volatile and atomic accesses, which are serialized over the lanes.
     fn is_volatile_or_atomic(&self, inst: Inst) -> bool {
         let data = self.old.inst(inst);
         data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
     }
 
-    /// The mask of the lanes that run an instruction.
+    /// Mask of the lanes that run an instruction; all-true if it has no predicate.
     fn mask_or_all(&mut self, inst: Inst) -> Value {
         match self.mask(inst) {
             Some(mask) => mask,
@@ -327,7 +327,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Where the lanes of an access of this type are.
+    /// Determines the address pattern of an access.
     fn pattern(&mut self, inst: Inst, address: Value, scalar: Scalar) -> AccessPattern {
         let size = i64::from(scalar.bytes());
         match self.reps.of(address) {
@@ -339,7 +339,7 @@ impl Widener<'_> {
             },
             ValueRep::Vector if self.reps.is_rebased(address) => AccessPattern::Scattered,
             ValueRep::Vector => {
-                // Of a total access all lanes count, and so does lane 0; of others those that are active.
+                // Facts hold for active lanes; a total access has all lanes active, lane 0 included.
                 let Shape::Strided { strides, .. } = self.facts.shape(address) else {
                     return self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered);
                 };
@@ -357,7 +357,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The address of the first lane that runs an access.
+    /// Address of the first lane that runs an access.
     pub(super) fn first_active_address(
         &mut self,
         inst: Inst,
@@ -375,7 +375,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
-    /// Lane 0's address, found from that of the first lane that runs an access.
+    /// Lane 0's address, computed back from the first active lane's.
     pub(super) fn lane_0_address(
         &mut self,
         inst: Inst,
@@ -394,7 +394,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::PtrAdd, [first, offset]), None)
     }
 
-    /// The lowest address of lanes that lie back from this one.
+    /// Lowest address of lanes that descend from this one.
     fn lowest_address(&mut self, pointer: Value, ty: Type) -> Value {
         let back = -(i128::from(self.lanes) - 1) * i128::from(ty.bytes());
         let back = self.new.make_int(Scalar::I64, back);
@@ -407,7 +407,7 @@ impl Widener<'_> {
         self.emit(InstData::new(Op::Permute, [vector, vector], Detail::Permute(back)), Some(ty))
     }
 
-    /// The alignment of lane 0's address, active or not.
+    /// Alignment of lane 0's address, active or not.
     fn lane_0_align(&self, access: &Access, address: Value, ty: Type) -> u32 {
         let promised = access.align.min(natural_align(ty));
         if self.reps.is_rebased(address) {
@@ -419,7 +419,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The alignment of each lane's address.
+    /// Alignment of each lane's address.
     fn lane_align(&self, access: &Access, address: Value, ty: Type) -> u32 {
         match self.objects.is_interleaved(address) {
             true => access.align.min(natural_align(ty)),
@@ -427,19 +427,19 @@ impl Widener<'_> {
         }
     }
 
-    /// What an access says, as far as it holds for all lanes together.
+    /// Access details restricted to what holds for all lanes together.
     pub(super) fn wide_access(&mut self, access: Access, align: u32) -> Access {
         let base = access.base.and_then(|base| self.wide_base(base));
         Access { align, dereferenceable: 0, base, atomic: access.atomic }
     }
 
-    /// The object that an address points into, if one name for it serves all lanes: that of an array of objects does.
+    /// Base object of an access, if one value names it for all lanes; an array of the lanes' objects does.
     fn wide_base(&mut self, base: Value) -> Option<Value> {
         let is_object = self.old.def_inst(base).is_some_and(|inst| self.old.inst(inst).op == Op::Alloca);
         (is_object || self.reps.is_uniform(base)).then(|| self.scalar(base))
     }
 
-    /// What refines an instruction, in words of the wide function.
+    /// Instruction details with their references mapped to the wide function.
     pub(super) fn wide_detail(&mut self, detail: Detail) -> Detail {
         match detail {
             Detail::Access(access) => Detail::Access(self.wide_access(access, access.align)),
@@ -457,7 +457,7 @@ impl Widener<'_> {
     }
 }
 
-/// The largest power of two that divides the size of a lane's value.
+/// Largest power of two that divides the element size.
 fn natural_align(ty: Type) -> u32 {
     let bytes = ty.scalar().bytes();
     1 << bytes.trailing_zeros()

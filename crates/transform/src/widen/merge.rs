@@ -1,11 +1,11 @@
-//! Joins blocks that only follow each other: in sequential code nothing waits between them.
+//! Merges straight-line chains of blocks. Sequential code doesn't wait at block boundaries.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Detail;
 use heddle_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 
-/// Appends to each block the one that it alone leads to, if only it leads there. For functions of stage Wide.
+/// Appends each block to its only predecessor if that has no other successor. For functions of stage Wide.
 pub(super) fn merge_chains(func: &mut Function) {
     let mut edges_to: SecondaryMap<Block, u32> = SecondaryMap::new();
     for block in func.blocks() {

@@ -1,34 +1,34 @@
 //! Turns lock-step code for `W` lanes into vector code for one thread.
 //!
 //! Requires: Stage::Linear, all `W` lanes enter.  Ensures: Stage::Wide.
-//! Invariants: blocks keep their names and their order; new ones stand behind the block that they were cut from. An
-//! effect happens for the lanes for which it happened, in ascending order.
+//! Invariants: blocks keep their names and their order; a new block follows the one that it was split from. An effect
+//! happens for the same lanes as before, in ascending order.
 //! After: S. Moll, *The Region Vectorizer*, 3.3 and 11.4; R. Karrenberg and S. Hack, *Improving Performance of OpenCL on
-//! CPUs*, 3. Differs in: scalars may step from lane to lane; a scalar effect stands behind a branch, not in a loop.
+//! CPUs*, 3. Differs in: a scalar may step from lane to lane; a scalar effect is guarded by a branch, not by a loop.
 //!
 //! ```text
 //!     block1 [v17]:                       block1:
-//!       v9 = lshr v7, 1                     v9 = lshr v7, splat 1       v7 differs between lanes
-//!       v10 = add v8, 1                     v10 = add v8, 1             v8 does not
-//!       store v10, v5                       masked_store …, v5, v17     lanes lie side by side from v5 on
+//!       v9 = lshr v7, 1                     v9 = lshr v7, splat 1       v7 is varying
+//!       v10 = add v8, 1                     v10 = add v8, 1             v8 is uniform
+//!       store v10, v5                       masked_store …, v5, v17     lanes are contiguous from v5
 //! ```
 //!
 //! * `value_reps` decides for each value whether it is held as a scalar or as a vector.
 //! * `private_objects` decides which private objects lanes share.
-//! * `worklist` asks instructions until both have settled.
-//! * `widener` walks through the blocks and hands each value out in the form that its user wants.
-//! * `interleave_groups` decides which accesses are done together or in versions, `interleaving` does so; `single_lane` finds out
-//!   where.
-//! * `structure_groups` decides which fields of structures are read at once, and does so.
-//! * `rows` is for brushes of several dimensions.
-//! * `lane_wise`, `memory`, `horizontal`, `work_item_queries`, `calls` turn one instruction each into its wide form.
-//! * `combined_atomics` makes one atomic update of what all lanes do to one place; `lane_loop` is for what has no vector form: one lane after
-//!   the other; `brush_atomics` is for atomics that only the lanes see.
+//! * `worklist` iterates both to a fixed point.
+//! * `widener` visits the blocks and converts each value to the representation that its user needs.
+//! * `interleave_groups` finds accesses to combine or to version; `interleaving` emits them; `single_lane` recomputes
+//!   their base addresses.
+//! * `structure_groups` finds and emits loads of several fields of one structure per lane.
+//! * `rows` handles brushes of several dimensions.
+//! * `lane_wise`, `memory`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
+//! * `combined_atomics` merges the lanes' atomic updates of one address; `brush_atomics` lowers atomics that only the
+//!   brush observes; `lane_loop` serializes operations without a vector form.
 //!
-//! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. What comes out there is
-//! never looked at, but it must do no harm: masked memory operations leave them alone, divisors become 1 there, and
-//! horizontals see neutral elements. *Empty masks.* A block may run for no lane at all. Scalar code in it then computes
-//! with whatever there is: scalar effects stand behind `any(mask)`, and a branch is taken on a frozen condition.
+//! *Passive lanes.* Vector operations also run in lanes for which the source did not run them. Nothing reads these
+//! results, but the operations must do no harm: memory operations are masked, divisors become 1, and horizontals get
+//! neutral elements. *Empty masks.* A block may run for no lane at all. Its scalar code then computes with arbitrary
+//! values, so scalar effects are guarded by `any(mask)` and branch conditions are frozen.
 
 mod calls;
 mod worklist;
@@ -65,17 +65,17 @@ use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Why an instruction has no wide form: the reason, and what to do.
+/// Error: the instruction has no wide form, with the reason.
 fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::NoVectorForm, reason).of_inst(func, inst)
 }
 
-/// What became of accesses, the first of them this one.
+/// Remark on the lowering of an access group, located at its first access.
 fn access_remark(func: &Function, inst: Inst, text: String) -> Diagnostic {
     Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(func, inst))
 }
 
-/// What an access is of, as its source has it, or its address.
+/// Describes the memory of an access: its object in the source's terms, or its address.
 fn describe_location(func: &Function, address: Value) -> String {
     match func.describe_object(address) {
         Some(object) => format!("of {object}"),
@@ -83,103 +83,103 @@ fn describe_location(func: &Function, address: Value) -> String {
     }
 }
 
-/// What stands around a function.
+/// Properties of the surrounding module that widening a function depends on.
 #[derive(Clone, Debug)]
 pub struct WidenContext<'a> {
-    /// The names of the functions that are defined, and so have a wide form when all is done.
+    /// Names of defined functions; each of them gets a wide form.
     pub defined: FxHashSet<&'a str>,
-    /// Whether the brush is a work-group by itself: the function is part of a region that sequential code launches.
+    /// True if the function is a region that sequential code launches: the brush is the work-group.
     pub is_region: bool,
-    /// Of functions that are only declared, their vector forms for this brush.
+    /// Vector variants for this brush of functions that are only declared.
     pub vector_variants: FxHashMap<String, Vec<VectorVariant>>,
 }
 
-/// A vector form of a function that is defined elsewhere: it takes whole vectors, and a mask behind them.
+/// Vector variant of an external function: takes whole vectors, then a mask if `is_masked`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VectorVariant {
-    /// Its name.
+    /// Symbol name.
     pub name: String,
-    /// What lanes share of each parameter.
+    /// Declared shape of each parameter.
     pub shapes: Vec<DeclaredShape>,
-    /// Whether a mask says which lanes are there.
+    /// True if the last parameter is a mask of active lanes.
     pub is_masked: bool,
 }
 
-/// Where accesses get a version for when run-time conditions hold.
+/// Policy for versioning accesses by run-time conditions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum VersioningPolicy {
-    /// Where they pay.
+    /// Where the cost model predicts a gain.
     #[default]
     Model,
-    /// Wherever they can be.
+    /// Wherever it is possible.
     Force,
     /// Nowhere.
     None,
 }
 
-/// What may be chosen.
+/// Options of widening.
 #[derive(Clone, Debug, Default)]
 pub struct WidenOptions {
-    /// The machine that the code is for.
+    /// Target whose costs apply.
     pub target: TargetInfo,
-    /// VersioningPolicy of accesses.
+    /// Policy for versioned accesses.
     pub versions: VersioningPolicy,
-    /// Whether accesses are done together whatever is in between: tests see whether that is noticed.
+    /// Combines accesses regardless of what is between them: a fault for tests to detect.
     #[doc(hidden)]
     pub ignores_order: bool,
 }
 
-/// What was chosen: what accesses have become, or which lanes run together.
+/// Kind of decision that a remark reports.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum RemarkKind {
-    /// Each is for itself.
+    /// Each access is lowered separately.
     PerLane,
-    /// Whole lines of memory.
+    /// An interleave group: contiguous vectors of memory and shuffles.
     Interleaved,
-    /// Several fields of each lane's structure at once.
+    /// A structure group: several fields of each lane's structure in one access.
     Structures,
-    /// One access for each row of lanes.
+    /// One access for each row or column of lanes.
     Rows,
-    /// A branch on run-time conditions, and one of two forms.
+    /// A branch on run-time conditions between two lowerings.
     Versioned,
-    /// So many brushes side by side; that is of no accesses.
+    /// Number of brushes per call; no accesses.
     Brushes,
-    /// One loop of a nest, or the nest as it was; that is of no accesses.
+    /// Whether a loop nest was flattened; no accesses.
     Nest,
-    /// The sides of a branch, merged; that is of no accesses.
+    /// The two sides of a branch were fused; no accesses.
     Fused,
-    /// A branch that stays as it is; that is of no accesses.
+    /// A branch was not fused; no accesses.
     KeptBranch,
-    /// Loads and operations replaced by values that are there; that is of no accesses.
+    /// Loads and operations were replaced by available values; no accesses.
     ScalarReplacement,
-    /// Lanes go on one block a round, since a loop waits; that is of no accesses.
+    /// Lanes advance one block a round, for forward progress of a loop that waits; no accesses.
     ForwardProgress,
-    /// One lane after the other; that is of no accesses.
+    /// An instruction is serialized over the lanes; no accesses.
     Serialized,
 }
 
-/// What was chosen, and why.
+/// Optimization remark.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
-    /// What was chosen.
+    /// Kind of decision.
     pub kind: RemarkKind,
-    /// For how many accesses.
+    /// Number of accesses that it is about.
     pub accesses: usize,
-    /// All that in words, where the first of the accesses, or the loop that decided, came from.
+    /// Message, located at the first access or at the loop that decided.
     pub diagnostic: Diagnostic,
 }
 
-/// A wide function, and what was chosen in it.
+/// Wide function, with the remarks on it.
 #[derive(Clone, Debug)]
 pub struct Widened {
-    /// The function.
+    /// Wide function.
     pub func: Function,
-    /// What became of accesses that had a choice.
+    /// Remarks on accesses with a choice of lowering.
     pub remarks: Vec<Remark>,
 }
 
-/// The wide form of a function for a brush, given what is known of its lanes and of its accesses. It calls the wide forms of functions
-/// around it by the names that [`wide_name`] gives them.
+/// Returns the wide form of a function for a brush. Calls to functions that the context defines become calls to their
+/// wide forms, named by [`wide_name`].
 pub fn widen(
     func: &Function,
     facts: &Divergence,

@@ -1,15 +1,15 @@
-//! Which private objects one copy serves, and which become an array with one object for each lane.
+//! Layout of private objects: one copy for all lanes, or an array with a copy for each lane.
 //!
 //! ```text
-//!     each lane's behind the other's       a0 a1 a2 | b0 b1 b2 | c0 c1 c2 | d0 d1 d2       any access, any use
-//!     interleaved                          a0 b0 c0 d0 | a1 b1 c1 d1 | a2 b2 c2 d2         elements of one size
+//!     blocked          a0 a1 a2 | b0 b1 b2 | c0 c1 c2 | d0 d1 d2       any access, any use
+//!     interleaved      a0 b0 c0 d0 | a1 b1 c1 d1 | a2 b2 c2 d2         elements of one size
 //! ```
 //!
-//! Where all accesses are to elements of one size, and nothing else looks at the addresses, objects are interleaved: lanes
-//! that use one index lie side by side then. An offset becomes `W` times as large.
+//! An object is interleaved if all accesses have one element size and its address has no other use. Lanes with equal
+//! indices are then contiguous; offsets are scaled by `W`.
 //!
-//! Where programs compute with addresses as numbers, those of a lane's own objects are its own, too. Lanes lie so far apart
-//! then that they agree on how an address is aligned.
+//! If a program computes with addresses as integers, results of a lane's own addresses belong to that lane, too. The
+//! copies are then spaced so that all lanes agree on the alignment of an address.
 
 use super::refusal;
 use super::worklist::InstWorklist;
@@ -23,26 +23,26 @@ use heddle_ir::verify::MAX_ALLOCA_BYTES;
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Value};
 
-/// What becomes of private objects.
+/// Layout of the private objects of a function.
 #[derive(Debug)]
 pub(super) struct PrivateObjects {
     strides: SecondaryMap<Inst, u64>,
     /// Addresses of interleaved objects.
     interleaved: EntitySet<Value>,
     sizes: SecondaryMap<Inst, u64>,
-    /// Whether addresses of objects are kept in memory. Then no object is shared: the addresses in it differ.
+    /// True if an object's address is stored or passed to a call. Then no object is shared: the addresses in it differ.
     pub(super) addresses_escape: bool,
-    /// Whether they are as numbers.
+    /// True if such an address escapes as an integer.
     pub(super) integers_escape: bool,
 }
 
-/// Lanes agree on how an address is aligned to so many bytes, where a program computes with it.
+/// Alignment that all copies of an object share where the program computes with its address.
 const COMMON_ALIGN: u64 = 64;
-/// The steps that an address is followed back to its object.
+/// Maximum number of instructions between an address and its object.
 const MAX_STEPS: usize = 16;
 
 impl PrivateObjects {
-    /// Decides for every object.
+    /// Computes the layout of every object.
     pub(super) fn new(
         func: &Function,
         worklist: &InstWorklist,
@@ -86,7 +86,7 @@ impl PrivateObjects {
         Ok(this)
     }
 
-    /// Interleaves the objects of which each lane has its own, where that can be.
+    /// Interleaves the copied objects whose uses allow it.
     fn interleave(&mut self, func: &Function, facts: &Divergence) {
         let mut elements: SecondaryMap<Inst, ElementSize> = SecondaryMap::new();
         let mut addresses: Vec<(Value, Inst)> = Vec::new();
@@ -114,31 +114,31 @@ impl PrivateObjects {
         }
     }
 
-    /// The bytes that the object of one lane takes.
+    /// Bytes of one lane's copy.
     pub(super) fn size(&self, alloca: Inst) -> u64 {
         self.sizes[alloca]
     }
 
-    /// Whether an address is one of an interleaved object.
+    /// True if an address points into an interleaved object.
     pub(super) fn is_interleaved(&self, address: Value) -> bool {
         self.interleaved.contains(address)
     }
 
-    /// How many bytes the object of a lane lies behind that of the lane before; 0 if they share one.
+    /// Bytes from a lane's copy to the next one's; 0 for a shared object.
     pub(super) fn stride(&self, alloca: Inst) -> u64 {
         self.strides[alloca]
     }
 }
 
-/// The elements that an object is accessed by.
+/// Size of the elements that an object is accessed by.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum ElementSize {
-    /// It is not.
+    /// No access.
     #[default]
     Unused,
-    /// Of so many bytes.
+    /// One size, in bytes.
     Bytes(u64),
-    /// Of several sizes, or otherwise.
+    /// Several sizes, or uses other than plain accesses.
     Mixed,
 }
 
@@ -152,7 +152,7 @@ impl ElementSize {
     }
 }
 
-/// How an instruction uses the address of an object as this operand.
+/// Element size that an instruction's use of an object's address implies.
 fn element_size_of_use(
     func: &Function,
     facts: &Divergence,
@@ -167,7 +167,7 @@ fn element_size_of_use(
     let accessed = match data.op {
         Op::Load if index == 0 => func.result(inst),
         Op::Store if index == 1 => Some(data.args[0]),
-        // A whole object is filled.
+        // A fill of the whole object fits any element size.
         Op::Memset if index == 0 => {
             let is_whole = func.predicate(block).is_none() && func.def_inst(data.args[0]) == Some(alloca);
             let is_constant = |value: Value| func.constant(value).is_some();
@@ -201,7 +201,7 @@ fn element_size_of_use(
     }
 }
 
-/// All values that come from these by instructions that pass them on: each says so, given what has been found.
+/// Closure of a set of values under instructions for which `propagates` holds.
 pub(super) fn derived_values(
     func: &Function,
     worklist: &InstWorklist,
@@ -219,8 +219,8 @@ pub(super) fn derived_values(
     found
 }
 
-/// Whether an instruction gives an address, or a number, that depends on one of those found. Comparisons tell nothing of
-/// where lanes lie, and neither do differences of addresses in one object.
+/// True if a result is an address or integer that depends on a value in the set. Comparisons and differences within
+/// one object don't depend on where the object is.
 pub(super) fn propagates(func: &Function, inst: Inst, found: &EntitySet<Value>) -> bool {
     let data = func.inst(inst);
     let is_bit = func.result(inst).is_some_and(|it| func.value_type(it).scalar() == Scalar::I1);
@@ -230,8 +230,8 @@ pub(super) fn propagates(func: &Function, inst: Inst, found: &EntitySet<Value>) 
         && !(data.op == Op::Sub && is_difference(func, &data.args))
 }
 
-/// Whether these are the numbers of two addresses that are not known to lie in different objects. Only within one object have
-/// addresses a difference in C; of those that come from memory it is not seen which one it is.
+/// True if a subtraction is of two addresses not known to be in different objects. C defines differences only within
+/// one object; of addresses loaded from memory the object is unknown.
 fn is_difference(func: &Function, args: &[Value]) -> bool {
     let address = |arg: Value| {
         let number = func.inst(func.def_inst(arg)?);
@@ -243,7 +243,7 @@ fn is_difference(func: &Function, args: &[Value]) -> bool {
     to == from || to.is_none() || from.is_none()
 }
 
-/// The object that an address is in, as far as that is plain to see.
+/// Object that an address points into, if a short chain of instructions leads to it.
 fn object_of(func: &Function, address: Value) -> Option<Inst> {
     let mut at = address;
     for _ in 0..MAX_STEPS {
@@ -257,13 +257,13 @@ fn object_of(func: &Function, address: Value) -> Option<Inst> {
     None
 }
 
-/// Whether it is computed with addresses as numbers to get this value.
+/// True if a value is the result of integer arithmetic on an address.
 fn is_address_arithmetic(func: &Function, value: Value) -> bool {
     let op = func.def_inst(value).map(|inst| func.inst(inst).op);
     func.value_type(value).scalar().is_int() && op != Some(Op::Ptrtoint)
 }
 
-/// What depends on the addresses of these objects.
+/// Values that depend on the addresses of these objects.
 fn addresses(func: &Function, worklist: &InstWorklist, allocas: &[Inst]) -> EntitySet<Value> {
     let mut addresses = EntitySet::new();
     allocas.iter().flat_map(|&inst| func.results(inst)).for_each(|&value| _ = addresses.insert(value));
@@ -273,7 +273,7 @@ fn addresses(func: &Function, worklist: &InstWorklist, allocas: &[Inst]) -> Enti
     derived_values(func, worklist, addresses, |inst, found| propagates(func, inst, found))
 }
 
-/// Whether one of these values may be written to memory or be passed on to a callee.
+/// True if a value from the set may be stored or passed to a call.
 fn any_escapes(func: &Function, is_one: impl Fn(Value) -> bool) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| {
         let data = func.inst(inst);

@@ -1,15 +1,15 @@
-//! Rows of lanes: in a brush of several dimensions, lanes that differ along the first one only.
+//! Rows of lanes: lanes of a multi-dimensional brush that differ along the first dimension only.
 //!
 //! ```text
-//!     a[y * width + x]      lanes 0 1 2 3      at y      one load each, joined
+//!     a[y * width + x]      lanes 0 1 2 3      at y      one load per row, concatenated
 //!                           lanes 4 5 6 7      at y + 1
-//!     a[y * width + k]      one scalar for each row, spread and joined
-//!     a[x * 16 + y]         one load for each column, joined and turned round
+//!     a[y * width + k]      one scalar per row, splatted and concatenated
+//!     a[x * 16 + y]         one load per column, concatenated and transposed
 //! ```
 //!
-//! What a value's step is within each row is found from the operations that make it, since how far rows are apart need not
-//! be known: `y * width` is the same in a row whatever `width` is. What is claimed is of active lanes. Rows are stored in
-//! ascending order, as lanes are.
+//! The step within a row is computed from the defining operations, since the distance between rows may be unknown:
+//! `y * width` is uniform in a row for any `width`. The result holds for active lanes. Rows are stored in ascending
+//! order, like lanes.
 
 use super::memory::AccessPattern;
 use super::single_lane::LanePosition;
@@ -22,11 +22,11 @@ use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
 use heddle_ir::{Inst, Op, Scalar, Type, Value};
 
-/// How deeply values are looked into.
+/// Maximum depth of operations to look into.
 const MAX_DEPTH: usize = 8;
 
 impl Widener<'_> {
-    /// Where the rows of an access begin, if that is cheaper than each lane at an address of its own.
+    /// Returns the row addresses of an access, if rows are cheaper than an address for each lane.
     pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [length, count] = self.row_extents();
         let size = i64::from(scalar.bytes());
@@ -48,7 +48,7 @@ impl Widener<'_> {
         };
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        // Finding the row's place costs a few scalar operations, and so does asking which lanes are there.
+        // Computing a row's address takes a few scalar operations; so does testing its mask.
         let finding = if is_masked { 30 } else { 5 };
         let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
         let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
@@ -58,10 +58,10 @@ impl Widener<'_> {
         })
     }
 
-    /// The addresses of rows whose lanes load from one place each, if that is cheaper than each lane at an address of its own.
+    /// Returns the addresses of rows that are uniform, if that is cheaper than an address for each lane.
     fn row_uniform(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [length, count] = self.row_extents();
-        // Rows without lanes must not be read.
+        // Rows without active lanes must not be read.
         if self.old.inst(inst).op == Op::Store || self.predicate_of(inst).is_some() {
             return None;
         }
@@ -77,8 +77,8 @@ impl Widener<'_> {
         })
     }
 
-    /// Where the columns of a tile begin, if lanes lie side by side along the second dimension and that is cheaper than each at an
-    /// address of its own.
+    /// Returns the column addresses of a tile whose lanes are contiguous along the second dimension, if columns are cheaper
+    /// than an address for each lane.
     fn columns(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [count, length, planes, spaces] = self.brush;
         let size = i64::from(scalar.bytes());
@@ -91,7 +91,7 @@ impl Widener<'_> {
             return None;
         }
         let writes = self.old.inst(inst).op == Op::Store;
-        // Where columns overlap, the highest lane has the last word.
+        // Where columns overlap, the highest lane must store last.
         if writes && step.unsigned_abs() < u64::from(length) * size.unsigned_abs() {
             return None;
         }
@@ -100,7 +100,7 @@ impl Widener<'_> {
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         let registers = bits(lanes).div_ceil(target.vector_bits).max(1);
-        // Columns are joined to registers, and each register is made of parts of all of these.
+        // Columns are concatenated into registers, and each result register takes parts of all of these.
         let joined = count.saturating_sub(registers) + registers * (registers - 1).max(1);
         let together = target.cost(costs.whole, length, bits(length)) * count
             + target.cost(target.permute, 1, target.vector_bits) * joined;
@@ -110,13 +110,13 @@ impl Widener<'_> {
         })
     }
 
-    /// Where the elements of columns, one column after the other, are in the order of lanes.
+    /// Permutation from concatenated columns to lane order.
     fn transposed_order(&self) -> Box<[u16]> {
         let [count, length, ..] = self.brush;
         (0..length).flat_map(|row| (0..count).map(move |column| (column * length + row) as u16)).collect()
     }
 
-    /// Loads columns and turns them round.
+    /// Loads columns and transposes them.
     pub(super) fn load_columns(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
         let ty = Type::Vector(scalar, self.brush[1] as u16);
         let parts = starts.iter().map(|&start| self.load_vector(data.clone(), start, None, ty)).collect();
@@ -126,7 +126,7 @@ impl Widener<'_> {
         self.emit(InstData::new(Op::Permute, [joined, joined], order), Some(all))
     }
 
-    /// Turns lanes round and stores columns.
+    /// Transposes lanes and stores columns.
     pub(super) fn store_columns(&mut self, data: &InstData, starts: &[Value], value: Value) {
         let length = self.brush[1] as u16;
         let order = self.transposed_order();
@@ -140,13 +140,13 @@ impl Widener<'_> {
         }
     }
 
-    /// Whether rows pay, with the figures in a remark.
+    /// True if rows pay; adds a remark with the costs.
     fn rows_pay(&mut self, inst: Inst, address: Value, length: u32, together: u32, alone: u32) -> bool {
         let count = self.row_extents()[1];
         self.parts_pay(inst, address, ("rows", [count, length]), together, alone)
     }
 
-    /// Whether so many rows or columns of a length pay, with the figures in a remark.
+    /// True if this many rows or columns of a length pay; adds a remark with the costs.
     fn parts_pay(
         &mut self,
         inst: Inst,
@@ -168,12 +168,12 @@ impl Widener<'_> {
         pays
     }
 
-    /// Lanes of a row, and rows.
+    /// Number of lanes in a row, and number of rows.
     fn row_extents(&self) -> [u32; 2] {
         [self.brush[0], self.brush[1..].iter().product()]
     }
 
-    /// The address of a row's first lane.
+    /// Address of a row's first lane.
     fn row_start(&mut self, inst: Inst, address: Value, row: u32, size: i64) -> Value {
         let from = row * self.row_extents()[0];
         let mask = match self.reps.of(address) {
@@ -181,7 +181,7 @@ impl Widener<'_> {
             ValueRep::Vector => self.row_mask(inst, row),
         };
         let Some(mask) = mask else { return self.lane_start(address, from) };
-        // Only active lanes know where they are.
+        // Only active lanes have a valid address.
         let lane_offset = self.first_lane_of(mask);
         let position = LanePosition { from, lane_offset: Some(lane_offset), crosses_rows: false };
         let found = self
@@ -193,7 +193,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::PtrAdd, [found, distance]), None)
     }
 
-    /// The address of a lane, which is there.
+    /// Address of an active lane.
     fn lane_start(&mut self, address: Value, lane: u32) -> Value {
         if let ValueRep::Scalar(steps) = self.reps.of(address) {
             let scalar = self.scalar(address);
@@ -214,7 +214,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
-    /// The lanes of a row that run an instruction; none if all do.
+    /// Mask of a row; none if all lanes run the instruction.
     fn row_mask(&mut self, inst: Inst, row: u32) -> Option<Value> {
         let mask = self.mask(inst)?;
         Some(self.row_of(mask, row))
@@ -228,7 +228,7 @@ impl Widener<'_> {
         self.emit(InstData::new(Op::Permute, [vector, vector], lanes), Some(ty))
     }
 
-    /// Loads rows and joins them.
+    /// Loads and concatenates rows.
     pub(super) fn load_rows(
         &mut self,
         inst: Inst,
@@ -246,7 +246,7 @@ impl Widener<'_> {
         self.join_parts(parts, self.row_extents()[0] as u16, scalar)
     }
 
-    /// Loads a value for each row and spreads it.
+    /// Loads a scalar for each row, splats and concatenates.
     pub(super) fn spread_rows(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
         let ty = Type::Vector(scalar, self.row_extents()[0] as u16);
         let parts: Vec<Value> = starts
@@ -260,7 +260,7 @@ impl Widener<'_> {
         self.join_parts(parts, self.row_extents()[0] as u16, scalar)
     }
 
-    /// Parts of so many lanes as one vector.
+    /// Concatenates vectors of `lanes` lanes each.
     fn join_parts(&mut self, mut parts: Vec<Value>, mut lanes: u16, scalar: Scalar) -> Value {
         while parts.len() > 1 && parts.len().is_multiple_of(2) {
             lanes *= 2;
@@ -275,7 +275,7 @@ impl Widener<'_> {
         if parts.len() == 1 {
             return parts[0];
         }
-        // An odd number: each at the front of all lanes, then moved to its place.
+        // For an odd number of parts: widen each to all lanes, then shuffle it into place.
         let all = Type::Vector(scalar, self.lanes);
         let (width, total) = (usize::from(lanes), usize::from(self.lanes));
         let mut joined: Option<Value> = None;
@@ -307,7 +307,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The step of a value from each lane of a row to the next, modulo its width.
+    /// Step of a value from each lane of a row to the next, modulo its width.
     fn row_step(&self, value: Value, depth: usize) -> Option<i64> {
         if self.old.constant(value).is_some() {
             return Some(0);
@@ -344,7 +344,7 @@ impl Widener<'_> {
         }
     }
 
-    /// The same, where no lane of a row wraps around.
+    /// Step within a row, if no lane of the row wraps around.
     fn exact_row_step(&self, value: Value, is_signed: bool, depth: usize) -> Option<i64> {
         if self.row_step(value, depth) == Some(0) {
             return Some(0);

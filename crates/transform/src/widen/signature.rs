@@ -1,16 +1,16 @@
-//! What callers see of a wide function.
+//! Names and signatures of wide functions.
 
 use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
 use heddle_ir::types::Type;
 
-/// The name of the wide form of a function for a brush.
+/// Name of the wide form of a function for a brush.
 pub fn wide_name(name: &str, brush: &[u32]) -> String {
     let dimensions = brush.iter().rposition(|&extent| extent != 1).map_or(1, |last| last + 1);
     let extents: Vec<String> = brush.iter().take(dimensions).map(u32::to_string).collect();
     format!("{name}.w{}", extents.join("x"))
 }
 
-/// Whether lanes share a parameter of which this is declared.
+/// True if a parameter of this declared shape is one scalar for all lanes.
 pub(super) fn is_one_scalar(shape: Option<&DeclaredShape>, kind: Kind) -> bool {
     match (shape, kind) {
         (Some(DeclaredShape::Uniform | DeclaredShape::Linear(_)), _) | (None, Kind::Kernel(_)) => true,
@@ -18,7 +18,7 @@ pub(super) fn is_one_scalar(shape: Option<&DeclaredShape>, kind: Kind) -> bool {
     }
 }
 
-/// The signature of the wide form.
+/// Signature of the wide form.
 pub(super) fn wide_signature(signature: &Signature, kind: Kind, lanes: u16) -> Signature {
     let params = signature.params.iter().map(|param| match is_one_scalar(param.shape.as_ref(), kind) {
         true => Param { shape: None, ..param.clone() },
@@ -32,7 +32,7 @@ pub(super) fn wide_signature(signature: &Signature, kind: Kind, lanes: u16) -> S
     Signature { params: params.collect(), results: results.collect(), effects: signature.effects }
 }
 
-/// What callers know of the wide form of a function for a brush.
+/// Declaration of the wide form of a function for a brush.
 pub fn wide_declaration(declaration: &Declaration, brush: &[u32]) -> Declaration {
     let lanes = brush.iter().product::<u32>() as u16;
     Declaration {

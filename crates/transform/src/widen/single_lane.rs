@@ -1,5 +1,5 @@
-//! What one lane computes, computed again with scalars: an address that lanes hold in a vector is wanted of one of them,
-//! and is made of scalars that step from lane to lane. Then nothing needs the vector but gathers by it.
+//! Recomputes one lane's value with scalars. Lanes hold an address in a vector, but its scalar operands give the address
+//! of a single lane; only gathers then need the vector.
 
 use super::value_reps::ValueRep;
 use super::widener::Widener;
@@ -10,21 +10,21 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// The most instructions that are repeated.
+/// Maximum number of instructions to recompute.
 const MAX_RECOMPUTED: usize = 12;
 
-/// A lane: so many behind one that is known.
+/// Lane number, as a constant plus an optional run-time offset.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LanePosition {
     pub(super) from: u32,
     pub(super) lane_offset: Option<Value>,
-    /// Whether the lane may be in another row than that one.
+    /// True if the offset may lead into another row.
     pub(super) crosses_rows: bool,
 }
 
 impl Widener<'_> {
-    /// The value of the first lane that runs an instruction, computed by scalars alone; none if that takes too much.
-    /// `conditions` are known to hold.
+    /// Recomputes the value of the first lane that runs an instruction; none if that takes too many instructions.
+    /// `conditions` are assumed to hold.
     pub(super) fn first_lane_value(
         &mut self,
         inst: Inst,
@@ -36,13 +36,13 @@ impl Widener<'_> {
         self.emit_for_lane(&order, value, LanePosition { from: 0, lane_offset, crosses_rows: true })
     }
 
-    /// The value of a lane, the same way.
+    /// Recomputes the value of a lane; none if that takes too many instructions.
     pub(super) fn lane_value(&mut self, value: Value, place: LanePosition) -> Option<Value> {
         let order = self.recomputable(value, &[], place.crosses_rows)?;
         self.emit_for_lane(&order, value, place)
     }
 
-    /// Writes instructions with scalars; gives what becomes of a value.
+    /// Emits instructions as scalars for a lane; returns the new scalar of a value.
     fn emit_for_lane(&mut self, order: &[Inst], value: Value, lane: LanePosition) -> Option<Value> {
         let mut known: FxHashMap<Value, Value> = FxHashMap::default();
         for &inst in order {
@@ -61,7 +61,7 @@ impl Widener<'_> {
                     }
                 };
             }
-            // Where no lane is, whatever it computes must be something.
+            // With an empty mask the lane is arbitrary, so flags must not create poison.
             data.flags = data.flags.without(Flags::POISON);
             let scalar = self.emit(data, written.then_some(ty));
             known.insert(result, scalar);
@@ -69,7 +69,7 @@ impl Widener<'_> {
         known.get(&value).copied()
     }
 
-    /// The instructions that compute a value from scalars, each after those that it needs.
+    /// Instructions that compute a value from scalars, in order of dependence.
     fn recomputable(&self, value: Value, conditions: &[Condition], crosses_rows: bool) -> Option<Vec<Inst>> {
         let mut order: Vec<Inst> = Vec::new();
         let mut work = vec![(value, false)];
@@ -117,7 +117,7 @@ impl Widener<'_> {
         (order.len() <= MAX_RECOMPUTED).then_some(order)
     }
 
-    /// A value that is a scalar, in a lane.
+    /// Value of a lane, where the representation is a scalar.
     fn scalar_in_lane(&mut self, value: Value, lane: LanePosition) -> Value {
         let mut scalar = self.scalar(value);
         let ValueRep::Scalar(steps) = self.reps.of(value) else { return scalar };
@@ -139,7 +139,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(op, [scalar, distance]), None)
     }
 
-    /// The number of a lane, in a type of integers.
+    /// Converts a lane number to an integer type.
     pub(super) fn convert_lane(&mut self, lane: Value, number: Scalar) -> Value {
         let bits = self.new.value_type(lane).scalar().bits();
         let op = match bits.cmp(&number.bits()) {

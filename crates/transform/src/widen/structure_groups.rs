@@ -1,17 +1,17 @@
-//! Fields of structures, of which each lane has one somewhere: read a structure at a time.
+//! Structure groups: loads of several fields of one structure per lane, one load for each lane.
 //!
 //! ```text
-//!     load x, p           lane 0: x y z .    one load for each lane, as wide as what is read of its structure;
-//!     load y, p + 4       lane 1: x y z .    several of them side by side make a line,
-//!     load z, p + 8       …                  chunks are taken apart
+//!     load x, p           lane 0: x y z .    one load per lane, as wide as the fields that are read;
+//!     load y, p + 4       lane 1: x y z .    several of them concatenated form a chunk,
+//!     load z, p + 8       …                  chunks are deinterleaved
 //! ```
 //!
-//! The lanes' addresses need not be related; those of one lane differ by constants. That is cheaper than a gather for each
-//! field where a gather takes as long as a load for each lane.
+//! The addresses of different lanes are unrelated; those within a lane differ by constants. This is cheaper than one
+//! gather per field where a gather costs as much as a load per lane.
 //!
-//! *What is touched.* Of each lane that is active, what lies between the first and the last byte that it reads: that is of one
-//! object, as in `interleaving`. Other lanes read an object of the wide function's own. Loads are done where the first of them
-//! stands; nothing that they might read is written in between.
+//! *Touched memory.* An active lane reads from the first to the last byte of its fields, which are in one object as in
+//! `interleaving`. An inactive lane reads a dummy object of the wide function. The loads execute at the first member;
+//! no store in between may alias them.
 
 use super::interleave_groups::{AccessOrder, GroupMember, InterleaveGroups};
 use super::interleaving::InterleaveLayout;
@@ -27,21 +27,21 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value}
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The most bytes that are read of a structure at once.
+/// Maximum number of bytes that one load covers.
 const MAX_BYTES: u32 = 32;
-/// Structures of which more fields may follow.
+/// Maximum number of open groups.
 const MAX_OPEN: usize = 8;
-/// Additions of constants that an address is followed through.
+/// Maximum number of constant additions to look through in an address.
 const MAX_STEPS: usize = 8;
 
 /// Loads of one block that read fields of the same structures.
 #[derive(Clone, Debug)]
 pub(super) struct StructureGroup {
-    /// In the order of the block.
+    /// Members, in block order.
     members: SmallVec<[GroupMember; 4]>,
-    /// What is read as one element: what all members read, or an integer of that size.
+    /// Element type of the loads: the members' common type, or an integer of that size.
     element: Scalar,
-    /// Elements from the first to the last one that is read.
+    /// Number of elements from the first to the last that is read.
     span: u32,
 }
 
@@ -50,7 +50,7 @@ impl StructureGroup {
         *self.members.iter().min_by_key(|member| member.offset).expect("a record has members")
     }
 
-    /// Elements that are read for each lane: a power of two.
+    /// Number of elements that each lane loads: a power of two.
     fn factor(&self) -> u32 {
         self.span.next_power_of_two()
     }
@@ -63,35 +63,35 @@ impl StructureGroup {
     }
 }
 
-/// The structure groups of a function.
+/// Structure groups of a function.
 #[derive(Debug, Default)]
 pub(super) struct StructureGroups {
     all: Vec<StructureGroup>,
     of: FxHashMap<Inst, u32>,
-    /// What was chosen, and why.
+    /// Remarks on the groups that were considered.
     pub(super) remarks: Vec<Remark>,
 }
 
-/// What an address is but for a constant.
+/// Address without its constant offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AddressRoot {
     Address(Value),
-    /// That of an access group.
+    /// Base of an access group of the analysis.
     Group(usize),
 }
 
-/// A load that may join others.
+/// Load that may join a group.
 #[derive(Clone, Copy, Debug)]
 struct FieldLoad {
     member: GroupMember,
-    /// Its address without the constant.
+    /// Address without the constant offset.
     root: AddressRoot,
     scalar: Scalar,
     flags: Flags,
 }
 
 impl StructureGroups {
-    /// Decides for all loads that no group has.
+    /// Finds the groups among loads that are in no interleave group.
     pub(super) fn new(
         func: &Function,
         facts: &Divergence,
@@ -138,7 +138,7 @@ impl StructureGroups {
         this
     }
 
-    /// Takes loads as a group if that pays.
+    /// Closes a group, and keeps it if it pays.
     fn close(
         &mut self,
         func: &Function,
@@ -160,7 +160,7 @@ impl StructureGroups {
         let span = (high - low) as u32 / size;
         let group = StructureGroup { members: all.iter().map(|load| load.member).collect(), element, span };
         let is_masked = func.predicate(block).is_some() && !func.inst(first.member.inst).is_total();
-        // Only a generic address may be that of an object of the wide function.
+        // The dummy object is private: only a generic address can point to it.
         let space = func.value_type(first.member.address).scalar();
         if is_masked && space != Scalar::Ptr(Space::Generic) {
             return;
@@ -186,14 +186,14 @@ impl StructureGroups {
         }
     }
 
-    /// The group that a load is of.
+    /// Group of a load.
     fn of(&self, inst: Inst) -> Option<&StructureGroup> {
         self.of.get(&inst).map(|&number| &self.all[number as usize])
     }
 }
 
 impl StructureGroup {
-    /// What it costs, and what its loads cost each alone.
+    /// Cost of the group, and of its loads as separate gathers.
     fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &WidenOptions) -> (u32, u32) {
         let target = &options.target;
         let size = self.element.bytes() * 8;
@@ -211,7 +211,7 @@ impl StructureGroup {
     }
 }
 
-/// From the first byte to behind the last one.
+/// First byte, and the byte after the last one.
 fn bounds(all: &[FieldLoad]) -> (i64, i64) {
     let ends = |load: &FieldLoad| (load.member.offset, load.member.offset + i64::from(load.scalar.bytes()));
     let (low, high) = all
@@ -221,7 +221,7 @@ fn bounds(all: &[FieldLoad]) -> (i64, i64) {
     (low, high)
 }
 
-/// A plain load of which each lane has an address of its own.
+/// Returns a plain load with an unrelated or non-contiguous address for each lane.
 fn field_load(
     func: &Function,
     facts: &Divergence,
@@ -252,14 +252,14 @@ fn field_load(
             (AddressRoot::Address(root), offset)
         }
     };
-    // So that distances are numbers.
+    // Keeps differences of offsets free of overflow.
     if offset.unsigned_abs() > 1 << 32 {
         return None;
     }
     Some(FieldLoad { member: GroupMember { inst, address, offset }, root, scalar, flags: data.flags })
 }
 
-/// An address without the constants that are added to it last, and their sum.
+/// Splits the constants that were added last off an address.
 fn split_constant_offset(func: &Function, address: Value) -> Option<(Value, i64)> {
     let (mut root, mut offset) = (address, 0i64);
     for _ in 0..MAX_STEPS {
@@ -277,7 +277,7 @@ fn split_constant_offset(func: &Function, address: Value) -> Option<(Value, i64)
     Some((root, offset))
 }
 
-/// Whether lanes lie apart that step by a constant.
+/// True if lanes step by a constant other than zero and the element size.
 fn is_strided_apart(reps: &ValueReps, address: Value, scalar: Scalar) -> bool {
     let ValueRep::Scalar(steps) = reps.of(address) else { return false };
     let size = u64::from(scalar.bytes());
@@ -289,7 +289,7 @@ fn may_join(all: &[FieldLoad], load: &FieldLoad, lanes: u32, options: &WidenOpti
     let size = i64::from(load.scalar.bytes());
     let is_alike =
         (first.root, first.scalar.bytes(), first.flags) == (load.root, load.scalar.bytes(), load.flags);
-    // Addresses are no integers.
+    // Pointers cannot be reinterpreted as integers.
     let is_number = |load: &FieldLoad| !load.scalar.is_ptr();
     let is_readable = first.scalar == load.scalar || all.iter().chain([load]).all(is_number);
     let (low, high) = bounds(all);
@@ -300,7 +300,7 @@ fn may_join(all: &[FieldLoad], load: &FieldLoad, lanes: u32, options: &WidenOpti
     is_alike && is_readable && is_aligned && high - low <= most
 }
 
-/// Whether an instruction may change what loads behind it read, or must stay in front of them.
+/// True if loads must not move up past the instruction.
 fn is_barrier_to_loads(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let is_plain_load = data.op == Op::Load
@@ -313,7 +313,7 @@ fn is_barrier_to_loads(func: &Function, inst: Inst) -> bool {
         )
 }
 
-/// The address of a plain store, which changes nothing elsewhere.
+/// Address of a plain store, which only conflicts with aliasing loads.
 fn stored_address(func: &Function, inst: Inst) -> Option<Value> {
     let data = func.inst(inst);
     let is_plain = data.op == Op::Store
@@ -323,7 +323,7 @@ fn stored_address(func: &Function, inst: Inst) -> Option<Value> {
 }
 
 impl Widener<'_> {
-    /// A load of a group: all of them are done at the first one.
+    /// Emits a structure group at its first load; none if the load is in no group.
     pub(super) fn structure_load(
         &mut self,
         inst: Inst,
@@ -349,7 +349,7 @@ impl Widener<'_> {
         let mut data = self.old.inst(lowest.inst).clone();
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         let wide_access = self.wide_access(access, access.align);
-        // Lanes that are not active read something else.
+        // Inactive lanes read the dummy object.
         let base = wide_access.base.filter(|_| mask.is_none());
         data.detail = Detail::Access(Access { base, ..wide_access });
         let starts = self.structure_addresses(first, lowest.offset - first.offset, mask, part, access.align);
@@ -371,7 +371,7 @@ impl Widener<'_> {
         group.members.iter().zip(taken).map(as_read).collect()
     }
 
-    /// Where each lane's structure begins.
+    /// Address of each lane's structure.
     fn structure_addresses(
         &mut self,
         first: GroupMember,
@@ -413,7 +413,7 @@ impl Widener<'_> {
         (0..lanes).map(lane).collect()
     }
 
-    /// Joins short vectors into as long ones as there are lanes.
+    /// Concatenates short vectors into vectors of all lanes.
     fn concatenate(&mut self, mut parts: Vec<Value>, element: Scalar, mut length: u16) -> Vec<Value> {
         while length < self.lanes {
             length *= 2;

@@ -1,18 +1,18 @@
-//! How each value of a linear function is held: as a scalar, or as a vector.
+//! Representation of each value of a linear function: scalar or vector.
 //!
-//! A scalar may stand for lanes that differ by constant steps: it is then lane 0's value. This is decided from the
-//! operations alone, optimistically round loops: at stage Linear all lanes go the same way, so a φ of scalars is a
-//! scalar. Divergence facts are asked where they know more than the operations tell:
+//! A scalar holds lane 0's value; the other lanes may differ by constant steps. The operations decide this, with an
+//! optimistic fixed point over loops: at stage Linear control flow is uniform, so a φ of scalars is a scalar.
+//! Divergence facts help where they are stronger:
 //!
-//! * memory at an address that lanes share gives what they share;
+//! * a load from a uniform address is uniform;
 //! * a private object may serve all lanes;
-//! * an operation on lane 0's operands gives lane 0's result, and its shape says how the other lanes differ from it.
-//!   That needs lane 0 to speak: it is active there, and neither an operand nor the result may be ⊤ for it alone.
+//! * an operation on lane 0's operands computes lane 0's result, and the result's shape gives the steps. This requires
+//!   that lane 0 is active, and that neither an operand nor the result is poison for lane 0 only.
 //!
-//! Private objects of which each lane has its own become one array, so their addresses step from lane to lane although
-//! all lanes see one number in the source. What is derived from such an address is *rebased*: no fact about its
-//! number holds here, and it must not be told to other lanes. What asks about it and must have one answer has the first
-//! lane's.
+//! Private objects with a copy for each lane become one array, so their addresses step from lane to lane although they
+//! are uniform in the source. Values derived from such an address are *rebased*: facts about their numbers don't hold
+//! in the wide function, and they must not reach other lanes. A query that needs one result for all lanes uses the
+//! first lane's.
 
 use super::WidenContext;
 use super::private_objects::{PrivateObjects, derived_values, propagates};
@@ -27,21 +27,21 @@ use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 
-/// How a value is held.
+/// Representation of a value in the wide function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ValueRep {
-    /// A scalar, lane 0's value. The lanes step from it along each dimension of the brush, modulo the width.
+    /// Scalar with lane 0's value. Lanes step from it along each dimension of the brush, modulo the width.
     Scalar(Steps<i64>),
-    /// A vector with an element for each lane.
+    /// Vector with an element for each lane.
     Vector,
 }
 
 impl ValueRep {
-    /// A scalar that all lanes share.
+    /// Scalar that all lanes share.
     pub(super) const UNIFORM: ValueRep = ValueRep::Scalar([0; MAX_DIMENSIONS]);
 }
 
-/// The representations of all values of a function.
+/// Representations of all values of a function.
 #[derive(Debug)]
 pub(super) struct ValueReps {
     reps: SecondaryMap<Value, Option<ValueRep>>,
@@ -50,7 +50,7 @@ pub(super) struct ValueReps {
 }
 
 impl ValueReps {
-    /// Decides for every value.
+    /// Computes the representation of every value.
     pub(super) fn new(
         func: &Function,
         worklist: &InstWorklist,
@@ -59,7 +59,7 @@ impl ValueReps {
         objects: &PrivateObjects,
         context: &WidenContext<'_>,
     ) -> ValueReps {
-        // One lane's objects are where the source has them.
+        // A brush of one lane keeps its objects as they are.
         let rebased = match brush {
             [1, 1, 1, 1] => EntitySet::new(),
             _ => rebased(func, worklist, objects),
@@ -91,17 +91,17 @@ impl ValueReps {
         ValueReps { reps, rebased, brush }
     }
 
-    /// How a value is held. What only ⊤ reaches is shared.
+    /// Representation of a value; uniform if only poison reaches it.
     pub(super) fn of(&self, value: Value) -> ValueRep {
         self.reps[value].unwrap_or(ValueRep::UNIFORM)
     }
 
-    /// Whether a value is a scalar that all lanes share.
+    /// True if the value is a scalar that all lanes share.
     pub(super) fn is_uniform(&self, value: Value) -> bool {
         self.of(value) == ValueRep::UNIFORM
     }
 
-    /// How far each lane is from lane 0.
+    /// Offset of each lane's value from lane 0's.
     pub(super) fn offsets(&self, steps: Steps<i64>) -> Vec<i128> {
         let [x, y, z, w] = self.brush.map(i128::from);
         let [along_x, along_y, along_z, along_w] = steps.map(i128::from);
@@ -117,7 +117,7 @@ impl ValueReps {
         offsets
     }
 
-    /// The step from each lane to the next, if it is always the same.
+    /// Constant step between neighbouring lanes, if there is one.
     pub(super) fn lane_step(&self, steps: Steps<i64>) -> Option<i64> {
         let offsets = self.offsets(steps);
         let step = offsets.get(1).copied().unwrap_or(0);
@@ -125,19 +125,19 @@ impl ValueReps {
         is_line.then(|| i64::try_from(step).ok()).flatten()
     }
 
-    /// Whether the number of an address differs from its number in the source.
+    /// True if the number of an address differs from its number in the source.
     pub(super) fn is_rebased(&self, value: Value) -> bool {
         self.rebased.contains(value)
     }
 }
 
-/// The addresses, and numbers of addresses, that depend on those of objects of which each lane has its own.
+/// Addresses, and integers made from them, that depend on objects with a copy for each lane.
 fn rebased(func: &Function, worklist: &InstWorklist, objects: &PrivateObjects) -> EntitySet<Value> {
     derived_values(func, worklist, EntitySet::new(), |inst, found| {
         let data = func.inst(inst);
         match data.op {
             Op::Alloca => objects.stride(inst) != 0,
-            // Code that keeps such addresses in memory may read them anywhere.
+            // Once such addresses are in memory, any load may return one.
             Op::Load => {
                 let may_be = |it| may_be_private(func, it) || objects.integers_escape && is_int(func, it);
                 objects.addresses_escape && func.result(inst).is_some_and(may_be)
@@ -152,12 +152,12 @@ fn is_int(func: &Function, value: Value) -> bool {
     func.value_type(value).scalar().is_int()
 }
 
-/// Whether a value may be the address of a private object.
+/// True if the value's type admits the address of a private object.
 pub(crate) fn may_be_private(func: &Function, value: Value) -> bool {
     matches!(func.value_type(value), Type::Scalar(Scalar::Ptr(Space::Private | Space::Generic)))
 }
 
-/// How the number of a lane in the order of the brush steps along each dimension.
+/// Steps of the linear lane number along each dimension of the brush.
 pub(super) fn steps_in_order(brush: [u32; MAX_DIMENSIONS]) -> Steps<i64> {
     std::array::from_fn(|dimension| brush[..dimension].iter().map(|&extent| i64::from(extent)).product())
 }
@@ -174,7 +174,7 @@ struct RepSolver<'a> {
 }
 
 impl RepSolver<'_> {
-    /// Decides anew for the results of an instruction; tells whether something changed.
+    /// Updates the representations of an instruction's results; true if one changed.
     fn update(&mut self, block: Block, inst: Inst) -> bool {
         let mut changed = false;
         for index in 0..self.func.results(inst).len() {
@@ -196,7 +196,7 @@ impl RepSolver<'_> {
         changed
     }
 
-    /// The kind of an operand; none if nothing but ⊤ has reached it.
+    /// Representation of an operand; none if only poison has reached it.
     fn operand_rep(&self, value: Value) -> Option<ValueRep> {
         match self.func.value_def(value) {
             ValueDef::Const if matches!(self.func.constant(value), Some(Constant::Poison(_))) => None,
@@ -205,7 +205,7 @@ impl RepSolver<'_> {
         }
     }
 
-    /// Steps of a value of this type, cut to its width and to the brush.
+    /// Scalar representation with these steps, reduced modulo the type's width; zero along dimensions of one lane.
     fn scalar_rep(&self, steps: Steps<i128>, scalar: Scalar) -> ValueRep {
         let bits = scalar.bits();
         let mut cut = [0; MAX_DIMENSIONS];
@@ -232,7 +232,7 @@ impl RepSolver<'_> {
                 let reps = data.incoming().map(|(_, value)| self.operand_rep(value));
                 return reps.flatten().reduce(|a, b| if a == b { a } else { ValueRep::Vector });
             }
-            // Only the arm that is chosen counts; both are φs' kin.
+            // Only the selected arm matters, so a uniform select merges like a φ.
             Op::Select if self.is_uniform(data.args[0]) => {
                 let arms = data.args[1..].iter().map(|&arm| self.operand_rep(arm));
                 return arms.flatten().reduce(|a, b| if a == b { a } else { ValueRep::Vector });
@@ -275,7 +275,7 @@ impl RepSolver<'_> {
         if data.op.info().format == heddle_ir::ops::Format::Dimension {
             return Some(ValueRep::UNIFORM);
         }
-        // What is left works on each lane by itself.
+        // The remaining operations are lane-wise.
         let mut operands: smallvec::SmallVec<[Steps<i128>; 4]> = smallvec::SmallVec::new();
         let mut is_unknown = false;
         for &arg in &data.args {
@@ -289,7 +289,7 @@ impl RepSolver<'_> {
             }
         }
         if is_unknown {
-            // Frozen, even ⊤ is some value.
+            // A frozen poison is some value.
             return (data.op == Op::Freeze).then_some(ValueRep::UNIFORM);
         }
         if operands.iter().all(|steps| *steps == Steps::default()) {
@@ -303,7 +303,7 @@ impl RepSolver<'_> {
         matches!(self.operand_rep(value), None | Some(ValueRep::UNIFORM))
     }
 
-    /// The kind of an operation that is linear modulo the width, or that only moves its operands; none of others.
+    /// Representation of an operation that is linear modulo the width or only moves its operand; none for others.
     fn linear_rep(&self, inst: Inst, operands: &[Steps<i128>], scalar: Scalar) -> Option<ValueRep> {
         let data = self.func.inst(inst);
         let each = |op: fn(i128, i128) -> i128| {
@@ -349,7 +349,7 @@ impl RepSolver<'_> {
             Op::Inttoptr if from.bits() == 64 => self.scalar_rep(operands[0], scalar),
             Op::Icmp if operands[0] == operands[1] => match data.detail {
                 Detail::IntCompare(IntPredicate::Eq | IntPredicate::Ne) => ValueRep::UNIFORM,
-                // Both lie in one array, side by side.
+                // Both addresses lie in one array.
                 _ if data.args.iter().all(|&arg| self.rebased.contains(arg)) => ValueRep::UNIFORM,
                 _ => return None,
             },
@@ -357,7 +357,7 @@ impl RepSolver<'_> {
         })
     }
 
-    /// The kind that the shape gives an operation on scalars, where lane 0 speaks.
+    /// Representation derived from the result's shape, if lane 0's operands determine it.
     fn rep_from_shape(&self, inst: Inst, block: Block, result: Value, scalar: Scalar) -> ValueRep {
         let data = self.func.inst(inst);
         let whole = data.is_total() || self.func.predicate(block).is_none();
@@ -367,7 +367,7 @@ impl RepSolver<'_> {
         }
         let may_be_poison = |value: Value| self.facts.fact(value).poison == Poison::Any;
         let speaks = |&arg: &Value| self.func.constant(arg).is_some() || !may_be_poison(arg);
-        // What is too much for lane 0 alone. Promises are not kept in scalars that stand for lanes.
+        // The operation may create poison in lane 0 only. Poison-generating flags are dropped from scalars.
         let fails = may_create_poison(data.op) && may_be_poison(result);
         match self.facts.shape(result) {
             Shape::Strided { strides, .. } if !fails && data.args.iter().all(speaks) => {
@@ -392,7 +392,7 @@ impl RepSolver<'_> {
         }
     }
 
-    /// Lanes' places, as far as they are a line.
+    /// Representation of a work-item query: scalar if its shape is strided.
     fn strided_rep(&self, result: Value, scalar: Scalar) -> ValueRep {
         match self.facts.shape(result) {
             Shape::Strided { strides, .. } => self.scalar_rep(strides.wide(), scalar),
@@ -401,19 +401,19 @@ impl RepSolver<'_> {
     }
 }
 
-/// Whether an instruction reads of its first operand what lane 0 has, and nothing else.
+/// True if the instruction reads only lane 0 of its first operand.
 fn reads_only_lane_0(func: &Function, reader: Inst) -> bool {
     let data = func.inst(reader);
     let is_first = |lane: &Value| matches!(func.constant(*lane), Some(Constant::Scalar(_, 0)));
     data.op == Op::Broadcast && data.args.get(1).is_some_and(is_first)
 }
 
-/// Whether some operands give ⊤ although the instruction promises nothing.
+/// True if some operands make the operation poison even without flags.
 fn may_create_poison(op: Op) -> bool {
     matches!(op, Op::Shl | Op::Lshr | Op::Ashr | Op::Fptoui | Op::Fptosi)
 }
 
-/// Whether a call does nothing but give a result that depends on its arguments.
+/// True if a call has no effect and its result depends only on its arguments.
 pub(super) fn is_pure(callee: &heddle_ir::module::Declaration) -> bool {
     callee.signature.effects == heddle_ir::module::Effects::PURE
 }

@@ -1,4 +1,4 @@
-//! Walks through a linear function and writes the wide one.
+//! Visits a linear function in block order and emits the wide one.
 
 use super::interleave_groups::InterleaveGroups;
 use super::private_objects::PrivateObjects;
@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 
 pub(super) type WidenResult<T = ()> = Result<T, Diagnostic>;
 
-/// What has been decided before.
+/// Results of the analyses and plans that precede emission.
 pub(super) struct WideningPlan<'a> {
     pub(super) reps: &'a ValueReps,
     pub(super) objects: &'a PrivateObjects,
@@ -31,42 +31,42 @@ pub(super) struct WideningPlan<'a> {
     pub(super) options: &'a WidenOptions,
 }
 
-/// The state of the walk.
+/// Emitter of one wide function.
 pub(super) struct Widener<'a> {
-    /// The linear function.
+    /// Source: the linear function.
     pub(super) old: &'a Function,
-    /// What is known of its lanes.
+    /// Shapes of its values.
     pub(super) facts: &'a Divergence,
     pub(super) reps: &'a ValueReps,
     pub(super) objects: &'a PrivateObjects,
     interleave_groups: &'a InterleaveGroups,
     structure_groups: &'a StructureGroups,
     pub(super) options: &'a WidenOptions,
-    /// What was chosen, and why.
+    /// Remarks made during emission.
     pub(super) remarks: Vec<Remark>,
     pub(super) brush: [u32; MAX_DIMENSIONS],
     pub(super) lanes: u16,
-    /// The functions around it.
+    /// Surrounding module.
     pub(super) context: &'a WidenContext<'a>,
-    /// The wide function.
+    /// Wide function under construction.
     pub(super) new: Function,
-    /// Where instructions go to now.
+    /// Insertion point.
     at: At,
-    /// The block of the linear function that is being written.
+    /// Block of the linear function that is being widened.
     block: Block,
-    /// The last piece of each block that has been written.
+    /// Last of the wide blocks that each linear block was split into.
     ends: SecondaryMap<Block, Option<Block>>,
-    /// Whether code goes behind a branch that the linear function does not have: what is made there stays there.
+    /// True inside code that a branch of the wide function only guards; values made there are not cached.
     in_conditional_code: bool,
-    /// The scalar of each value: lane 0's.
+    /// Scalar of each value: lane 0's.
     scalars: SecondaryMap<Value, Option<Value>>,
-    /// The vectors made of each value, each with the block behind whose start it can be used.
+    /// Vectors of each value, each with the block from whose start on it is available.
     vectors: SecondaryMap<Value, SmallVec<[(Block, Value); 1]>>,
-    /// Per block, whether any lane is active in it.
+    /// Per block: true if any lane is active.
     any: SecondaryMap<Block, Option<Value>>,
-    /// Whether conditions hold, each from where it is known.
+    /// Run-time conditions, each with the block from which on it is available.
     conditions: FxHashMap<Condition, SmallVec<[(Block, Value); 1]>>,
-    /// Per block, the first lane that is active in it.
+    /// Per block: its first active lane.
     first: SecondaryMap<Block, Option<Value>>,
     origins: SecondaryMap<Origin, Option<Origin>>,
     origin: Origin,
@@ -232,7 +232,7 @@ impl<'a> Widener<'a> {
         self.define(inst, value);
     }
 
-    /// Brings the φs of a block what comes along its edges, now that all blocks are written.
+    /// Fills in the φ operands of a block from its predecessors, after all blocks are emitted.
     fn complete_phis(&mut self, block: Block) -> WidenResult {
         for inst in self.old.phis(block) {
             let result = self.old.result(inst).expect("a φ gives a value");
@@ -255,16 +255,16 @@ impl<'a> Widener<'a> {
         Ok(())
     }
 
-    /// Gives a φ that was begun what comes along its edges.
+    /// Sets the incoming edges of a φ that was created empty.
     pub(super) fn complete_phi(&mut self, phi: Value, incoming: impl IntoIterator<Item = (Block, Value)>) {
         let inst = self.new.def_inst(phi).expect("a φ gives it");
         let origin = self.new.inst(inst).origin;
         *self.new.inst_mut(inst) = InstData { origin, ..InstData::phi(incoming, None) };
     }
 
-    // Places.
+    // Masks and blocks.
 
-    /// The predicate under which an instruction runs; none if all lanes run it.
+    /// Predicate of an instruction; none if all lanes run it.
     pub(super) fn predicate_of(&self, inst: Inst) -> Option<Value> {
         if self.old.inst(inst).is_total() {
             return None;
@@ -272,12 +272,12 @@ impl<'a> Widener<'a> {
         self.old.predicate(self.block)
     }
 
-    /// The lanes that run an instruction, as a mask; none if all do.
+    /// Mask of the lanes that run an instruction; none if all do.
     pub(super) fn mask(&mut self, inst: Inst) -> Option<Value> {
         self.predicate_of(inst).map(|predicate| self.vector(predicate))
     }
 
-    /// Whether any lane is active in the block that is being written, where not all are.
+    /// True if any lane is active in the current block; none if all are.
     fn any_in_block(&mut self) -> Option<Value> {
         let predicate = self.old.predicate(self.block)?;
         if let Some(any) = self.any[self.block] {
@@ -296,13 +296,13 @@ impl<'a> Widener<'a> {
         Some(any)
     }
 
-    /// Whether any lane runs an instruction, where it may be that none does.
+    /// True if any lane runs an instruction; none if all do.
     pub(super) fn any_active_lane(&mut self, inst: Inst) -> Option<Value> {
         self.predicate_of(inst)?;
         self.any_in_block()
     }
 
-    /// The first lane that is active in the block, or lane 0.
+    /// First active lane of the current block; lane 0 if the block has no predicate.
     pub(super) fn first_lane(&mut self) -> Value {
         let Some(predicate) = self.old.predicate(self.block) else {
             return self.new.make_int(Scalar::I32, 0);
@@ -318,7 +318,7 @@ impl<'a> Widener<'a> {
         first
     }
 
-    /// The first lane that is active in the block; the last one if none is.
+    /// First active lane of the current block; the last lane if none is active.
     fn first_or_last_lane(&mut self) -> Value {
         let Some(predicate) = self.old.predicate(self.block) else { return self.first_lane() };
         let mask = self.vector(predicate);
@@ -331,7 +331,7 @@ impl<'a> Widener<'a> {
         self.emit(InstData::plain(Op::Cttz, [some]), None)
     }
 
-    /// The last lane of a mask, or the last of all.
+    /// Last lane of a mask; without a mask, the last lane.
     pub(super) fn last_lane(&mut self, mask: Option<Value>) -> Value {
         let Some(mask) = mask else { return self.new.make_int(Scalar::I32, i128::from(self.lanes) - 1) };
         let Some(ballot) = self.ballot(mask) else {
@@ -343,7 +343,7 @@ impl<'a> Widener<'a> {
         self.emit(InstData::plain(Op::Sub, [top, zeros]), None)
     }
 
-    /// The first lane of a mask; if it has none, a number that is no lane's.
+    /// First lane of a mask; not a valid lane number if the mask is empty.
     pub(super) fn first_lane_of(&mut self, mask: Value) -> Value {
         match self.ballot(mask) {
             Some(ballot) => self.emit(InstData::plain(Op::Cttz, [ballot]), None),
@@ -351,14 +351,14 @@ impl<'a> Widener<'a> {
         }
     }
 
-    /// A bit for each lane, if there is an integer with room for them.
+    /// Mask as an integer with a bit for each lane, if there is an integer type that is wide enough.
     fn ballot(&mut self, mask: Value) -> Option<Value> {
         let bits = u32::from(self.lanes).next_power_of_two().max(8);
         let scalar = Scalar::int(bits)?;
         Some(self.emit(InstData::plain(Op::Ballot, [mask]), Some(scalar.into())))
     }
 
-    /// The least or the greatest number of a lane in a mask, or of these.
+    /// Minimum or maximum of the lane numbers in a mask; `otherwise` stands for lanes outside of it.
     fn reduce_lane_numbers(&mut self, mask: Value, by: Reduction, otherwise: u16) -> Value {
         let lanes = self.new.value_type(mask).lanes().unwrap_or(1);
         let ty = Type::Vector(Scalar::I16, lanes);
@@ -368,7 +368,7 @@ impl<'a> Widener<'a> {
         self.emit(InstData::new(Op::Reduce, [shown], Detail::Reduce(by)), None)
     }
 
-    /// Writes code that only runs if a condition holds, if there is one; gives what it gives, or ⊤.
+    /// Emits code under a condition, if there is one. Results are poison where the condition is false.
     pub(super) fn emit_if(
         &mut self,
         condition: Option<Value>,
@@ -394,7 +394,7 @@ impl<'a> Widener<'a> {
         values.into_iter().map(join).collect()
     }
 
-    /// Writes code for where a condition holds, and for where it does not; gives what the one or the other gives.
+    /// Emits an if-else; returns the merged results.
     pub(super) fn emit_if_else(
         &mut self,
         condition: Value,
@@ -424,7 +424,7 @@ impl<'a> Widener<'a> {
         ones.into_iter().zip(others).map(join).collect()
     }
 
-    /// Whether conditions hold, each computed in front of the loops that its value does not change in.
+    /// Conjunction of conditions, each computed in the outermost preheader where its value is available.
     pub(super) fn emit_conditions(&mut self, conditions: &[Condition]) -> Value {
         let mut all: Option<Value> = None;
         for condition in conditions {
@@ -440,7 +440,7 @@ impl<'a> Widener<'a> {
             });
         }
         let all = all.unwrap_or_else(|| self.new.make_bool(true));
-        // Where no lane is, a value may be ⊤.
+        // With an empty mask a value may be poison.
         self.emit(InstData::plain(Op::Freeze, [all]), None)
     }
 
@@ -448,7 +448,7 @@ impl<'a> Widener<'a> {
         let (block, at) = (self.block, self.at);
         let home = match condition.bound {
             None => self.preheader(condition.value),
-            // Where both are known.
+            // The lower of the two: both values are available there.
             Some(bound) => {
                 let homes = self.preheader(condition.value).zip(self.preheader(bound.value));
                 homes.map(|(one, other)| if self.dominators.dominates(one, other) { other } else { one })
@@ -502,13 +502,13 @@ impl<'a> Widener<'a> {
         holds
     }
 
-    /// Starts a piece of the block behind what has been written of it.
+    /// Inserts an empty block after the current one.
     pub(super) fn new_block(&mut self) -> Block {
         let here = self.current_block();
         self.new.insert_block_after(here)
     }
 
-    /// The piece of a block that is being written.
+    /// Wide block at the insertion point.
     pub(super) fn current_block(&self) -> Block {
         match self.at {
             At::End(block) | At::Start(block) => block,
@@ -518,7 +518,7 @@ impl<'a> Widener<'a> {
         }
     }
 
-    /// The block goes on in another piece.
+    /// Continues the current linear block in another wide block.
     pub(super) fn continue_in(&mut self, piece: Block) {
         self.at = At::End(piece);
         self.ends[self.block] = Some(piece);
@@ -536,7 +536,7 @@ impl<'a> Widener<'a> {
         self.origin = new;
     }
 
-    /// What is written comes from several instructions.
+    /// Sets the origin to the merged origins of several instructions.
     pub(super) fn merge_origins(&mut self, all: impl Iterator<Item = Inst>) {
         let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).of_all_lanes());
         if let Some(merged) = merged.reduce(|a, b| a.merged(&b)) {
@@ -544,21 +544,21 @@ impl<'a> Widener<'a> {
         }
     }
 
-    /// Writes an instruction.
+    /// Emits an instruction; `written` is its type where operands don't determine it.
     pub(super) fn insert(&mut self, mut data: InstData, written: Option<Type>) -> Inst {
         data.flags = data.flags.without(Flags::of(&[Flag::Total]));
         data.origin = self.origin;
         Builder::new(&mut self.new, self.at).inst(data, written)
     }
 
-    /// Writes an instruction that gives one value.
+    /// Emits an instruction with a single result.
     pub(super) fn emit(&mut self, data: InstData, written: Option<Type>) -> Value {
         let inst = self.insert(data, written);
         self.new.result(inst).expect("the instruction gives one value")
     }
 
-    /// Writes what makes an object. What is made once is made at the entry, where code generators expect what is part of the
-    /// frame: a block of the linear function may have become several.
+    /// Emits an alloca. Outside of loops it goes to the entry block, where code generators expect static allocas: the
+    /// linear block may have been split.
     pub(super) fn emit_object(&mut self, data: InstData) -> Value {
         let (entry, at) = (self.old.entry(), self.at);
         if self.cycles.innermost(self.block).is_none() && self.current_block() != entry {
@@ -569,7 +569,7 @@ impl<'a> Widener<'a> {
         object
     }
 
-    /// Writes what makes an object that the wide function has for itself, once.
+    /// Emits an alloca that the wide function adds, in the entry block.
     pub(super) fn emit_at_entry(&mut self, data: InstData) -> Value {
         let at = std::mem::replace(&mut self.at, At::Start(self.old.entry()));
         let object = self.emit(data, None);
@@ -577,7 +577,7 @@ impl<'a> Widener<'a> {
         object
     }
 
-    /// What an instruction of the linear function gives, by its kind.
+    /// Records the wide value of an instruction's result, as a scalar or a vector by its representation.
     pub(super) fn define(&mut self, inst: Inst, value: Value) {
         let old = self.old.result(inst).expect("the instruction gives one value");
         self.define_value(old, value);
@@ -590,7 +590,7 @@ impl<'a> Widener<'a> {
         }
     }
 
-    /// The type of all lanes together.
+    /// Vector type with an element for each lane.
     pub(super) fn wide_type(&self, ty: Type) -> Type {
         Type::Vector(ty.scalar(), self.lanes)
     }
@@ -602,7 +602,7 @@ impl<'a> Widener<'a> {
         Some(self.new.make_const(constant))
     }
 
-    /// A value as a scalar: that of the lanes that are active here, if they share it, else lane 0's.
+    /// Scalar of a value: that of the active lanes if it is uniform among them, else lane 0's.
     pub(super) fn scalar(&mut self, old: Value) -> Value {
         if let Some(constant) = self.constant(old) {
             return constant;
@@ -611,13 +611,13 @@ impl<'a> Widener<'a> {
             return scalar;
         }
         let vector = self.vector(old);
-        // What is computed in all lanes, such as the way out of a loop that no lane is in, is there without them.
+        // Total values, such as the exit condition of a loop with an empty mask, exist without active lanes.
         let is_total = self.old.def_inst(old).is_some_and(|inst| self.old.inst(inst).is_total());
         let lane = if is_total { self.first_or_last_lane() } else { self.first_lane() };
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
-    /// A value as a vector.
+    /// Vector of a value.
     pub(super) fn vector(&mut self, old: Value) -> Value {
         let ty = self.wide_type(self.old.value_type(old));
         if let Some(constant) = self.old.constant(old) {
@@ -639,7 +639,7 @@ impl<'a> Widener<'a> {
         self.strided_value(old, ty)
     }
 
-    /// Makes a vector of a scalar, in front of the loops that it does not change in.
+    /// Makes a vector from a scalar, in the outermost preheader where the scalar is available.
     fn strided_value(&mut self, old: Value, ty: Type) -> Value {
         let ValueRep::Scalar(steps) = self.reps.of(old) else {
             unreachable!("a vector comes before its uses")
@@ -660,7 +660,7 @@ impl<'a> Widener<'a> {
         vector
     }
 
-    /// The block before the outermost loop around here that a value comes into from outside.
+    /// Preheader of the outermost loop around the current block that doesn't contain the value's definition.
     fn preheader(&self, old: Value) -> Option<Block> {
         let home = match self.old.value_def(old) {
             ValueDef::Result(inst, _) => self.old.layout.block_of(inst)?,
@@ -670,7 +670,7 @@ impl<'a> Widener<'a> {
         self.cycles.preheader(&self.cfg, cycle)
     }
 
-    /// The vector of lane 0's number and steps from lane to lane.
+    /// Vector of lane 0's value plus a step for each lane.
     pub(super) fn strided_vector(&mut self, scalar: Value, steps: Steps<i64>, ty: Type) -> Value {
         if steps == Steps::default() {
             return self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
@@ -693,17 +693,17 @@ impl<'a> Widener<'a> {
         self.emit(InstData::plain(op, [splat, offsets]), None)
     }
 
-    /// How far each lane is from lane 0.
+    /// Offset of each lane's value from lane 0's.
     pub(super) fn offsets(&self, steps: Steps<i64>) -> Vec<i128> {
         self.reps.offsets(steps)
     }
 
-    /// The step from each lane to the next, if it is always the same.
+    /// Constant step between neighbouring lanes, if there is one.
     pub(super) fn lane_step(&self, steps: Steps<i64>) -> Option<i64> {
         self.reps.lane_step(steps)
     }
 
-    /// A comparison of integers.
+    /// Emits an integer comparison.
     pub(super) fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
         self.emit(InstData::new(Op::Icmp, [a, b], heddle_ir::Detail::IntCompare(predicate)), None)
     }

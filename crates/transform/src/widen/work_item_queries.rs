@@ -1,4 +1,4 @@
-//! Where lanes stand in their brush, group and launch. A wide function is one thread, which asks for lane 0's place.
+//! Widens queries of positions in brush, group and launch. A wide function is one thread that queries lane 0's position.
 
 use super::value_reps::{ValueRep, steps_in_order};
 use super::widener::Widener;
@@ -17,7 +17,7 @@ impl Widener<'_> {
             _ => None,
         };
         let extent = |along: usize| self.brush.get(along).copied().unwrap_or(1);
-        // A group has three dimensions: the last two of a brush that has four run along the third.
+        // A group has three dimensions: the last two of a four-dimensional brush map to the third.
         let tile = |along: usize| if along == 2 { extent(2) * extent(3) } else { extent(along) };
         let known = match (data.op, dimension) {
             (Op::Width, None) => Some(self.lanes.into()),
@@ -50,7 +50,7 @@ impl Widener<'_> {
         self.define(inst, value);
     }
 
-    /// How the index of lanes in the brush steps, linear or along a dimension.
+    /// Steps of the lane index in the brush, linear or along a dimension.
     fn lane_steps(&self, dimension: Option<usize>) -> Steps<i64> {
         match dimension {
             Some(along) => std::array::from_fn(|at| i64::from(at == along)),
@@ -58,7 +58,7 @@ impl Widener<'_> {
         }
     }
 
-    /// Lanes' numbers that step like this from 0 on.
+    /// Lane indices with these steps, from 0.
     fn coordinates(&mut self, result: Value, steps: Steps<i64>) -> Value {
         let scalar = self.old.value_type(result).scalar();
         if self.reps.of(result) != ValueRep::Vector {
@@ -68,8 +68,7 @@ impl Widener<'_> {
         self.new.make_const(Constant::Vector(scalar, all))
     }
 
-    /// Each lane's index along a dimension of the group, or of the launch, where a brush runs along the group's linear
-    /// order round the ends of its rows.
+    /// Local or global id of each lane, where a brush follows the group's linear order across the ends of its rows.
     fn ids_in_group(&mut self, data: &InstData, ty: Type, along: usize) -> Value {
         let number = if ty.scalar().bits() < 32 { Scalar::I32 } else { ty.scalar() };
         let [x, y, z] = [0, 1, 2].map(|along| self.query(Op::LocalId, along, number));

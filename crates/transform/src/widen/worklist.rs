@@ -1,8 +1,7 @@
-//! Asks instructions something that depends on the answers of others, until nothing changes.
+//! Sparse fixed-point iteration over the instructions of a function.
 //!
-//! Each is asked once in the order of the block index, where all but back edges lead on, and again when something that
-//! it reads has changed since. A loop settles before what is behind it is asked, so a join of many edges is not asked
-//! for each of them.
+//! Each instruction is visited once in the order of the block index, and again when an operand has changed since. A
+//! loop converges before the code after it is visited, so a join with many edges is not visited for each of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,11 +10,11 @@ use heddle_analysis::ControlTables;
 use heddle_ir::entity::Entity;
 use heddle_ir::{Block, Function, Inst, Value};
 
-/// The instructions of a function in order, and which of them read which results.
+/// Instructions in visiting order, with the readers of each value.
 #[derive(Debug)]
 pub(super) struct InstWorklist {
     order: Vec<(Block, Inst)>,
-    /// The readers of each value are `readers[starts[value]..starts[value + 1]]`, as positions in the order.
+    /// The readers of a value are `readers[starts[value]..starts[value + 1]]`, as positions in the order.
     starts: Vec<u32>,
     readers: Vec<u32>,
 }
@@ -52,15 +51,15 @@ impl InstWorklist {
         InstWorklist { order, starts, readers }
     }
 
-    /// The instructions that read a value.
+    /// Instructions that read a value.
     pub(super) fn readers(&self, value: Value) -> impl Iterator<Item = Inst> {
         self.readers_of(value).iter().map(|&position| self.order[position as usize].1)
     }
 
-    /// Asks until nothing changes; `ask` tells whether something has changed about one of the instruction's results.
+    /// Visits instructions until nothing changes; `visit` returns true if a result of the instruction has changed.
     pub(super) fn solve(&self, func: &Function, mut visit: impl FnMut(Block, Inst) -> bool) {
         let mut next = 0;
-        // Those asked already that are to be asked again.
+        // Visited instructions with a changed operand.
         let mut again: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
         let mut is_waiting = vec![false; self.order.len()];
         loop {
