@@ -1,20 +1,20 @@
-//! EdgeMasks that say less than they look like (issue 4, point 8).
+//! Simplifies disjunctions of edge masks (issue 4, point 8).
 //!
 //! ```text
-//!     v10 = select v5, v7, false total         `or` of both edges out of a block is its predicate; without one, it is
-//!     v11 = select v5, v8, false total         all lanes. v8 is xor v7, true.
+//!     v10 = select v5, v7, false total         The `or` of both edges out of a block is its predicate; without one, it
+//!     v11 = select v5, v8, false total         is all-true. v8 is xor v7, true.
 //!     v12 = or v9, v10 total
 //!     v13 = or v12, v11 total           is     v13 = or v9, v5 total
 //! ```
 //!
-//! Then what is not read any more is dropped, of the instructions that linearization made. What is left stays as total
-//! as it was: an operand is only replaced by one that is defined in at least as many lanes.
+//! Then dead instructions of linearization are removed. The others stay total where they were: a replacement operand is
+//! defined in at least as many lanes.
 
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::{Block, Constant, Function, Inst, InstData, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Cleans up among the instructions with at least this number.
+/// Simplifies the instructions with at least this number.
 pub(super) fn clean_masks(func: &mut Function, first_new: usize) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     let is_new = |inst: Inst| inst.as_u32() as usize >= first_new;
@@ -44,7 +44,7 @@ pub(super) fn clean_masks(func: &mut Function, first_new: usize) {
     drop_unread(func, first_new);
 }
 
-/// What a tree of `or`s is, if some of its leaves make up more than themselves.
+/// Simpler value of a tree of `or`s, if pairs of its leaves combine.
 fn merge(
     func: &mut Function,
     root: Inst,
@@ -97,7 +97,7 @@ fn merge(
     }))
 }
 
-/// A mask as an edge: predicate of the block, condition, polarity. Anything is a condition for all lanes.
+/// Decomposes a mask into an edge: predicate of the block, condition, polarity. Any mask is a condition without predicate.
 fn edge(func: &Function, mask: Value) -> (Option<Value>, Value, bool) {
     let is_bool = |value: Value, bit| func.constant(value) == Some(&Constant::bool(bit));
     let (parent, condition) = match func.def_inst(mask).map(|inst| func.inst(inst)) {
@@ -112,7 +112,7 @@ fn edge(func: &Function, mask: Value) -> (Option<Value>, Value, bool) {
     }
 }
 
-/// Drops new instructions whose results are not read. They have no effect.
+/// Removes new instructions without readers. They have no effects.
 fn drop_unread(func: &mut Function, first_new: usize) {
     let mut reads: SecondaryMap<Value, u32> = SecondaryMap::with_len(func.value_count());
     let mut unread = Vec::new();

@@ -1,7 +1,7 @@
-//! Values where their definitions no longer dominate.
+//! Repairs uses that their definitions no longer dominate.
 //!
-//! Linearization preserves dominance on graphs with one exit. Behind a dead end, which now leads on, a definition may
-//! be passed by: no lane that counts comes that way, so the value is ⊤ there.
+//! Linearization preserves dominance on graphs with one exit. A dead end gets a successor, so a path may bypass a
+//! definition that dominated the successor before. No active lane takes that path, so the value is poison there.
 
 use heddle_analysis::{Cfg, Dominators};
 use heddle_ir::inst::Detail;
@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 use crate::ssa_repair::SsaRepair;
 
-/// A position where a value is read.
+/// Position of a use.
 #[derive(Clone, Copy)]
 enum UsePosition {
     Operand(Inst, usize),
     Predicate(Block),
 }
 
-/// Gives φs to values that are read where their definitions do not dominate.
+/// Inserts φs for uses that their definitions don't dominate.
 pub(super) fn restore_dominance(func: &mut Function) {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);

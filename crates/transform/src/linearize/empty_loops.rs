@@ -1,4 +1,4 @@
-//! Leads control out of kept loops that no lane is in (design §4.2).
+//! Exits kept loops whose mask is empty (design §4.2).
 //!
 //! ```text
 //!     block1 [v9]: br v5, block2, block3      block1 [v9]: v20 = select v19, v5, false total
@@ -7,15 +7,15 @@
 //!     block2    block3                        block2    block3
 //! ```
 //!
-//! A loop behind a folded branch is executed even if no lane wants to. Where there is no lane, a branch may go anywhere;
-//! it must not go round for ever. Take, for a loop, the blocks from which it can be left without going back. A branch
-//! from one of them to one that is not gets a condition that leads out when the loop's mask is empty: then control,
-//! which starts at the header, stays among them. All lanes that enter a uniform loop go round with it, so its mask is
-//! its header's predicate, and does not change in it.
+//! A loop after a linearized branch runs even if no lane enters it. With an empty mask a branch may go anywhere, but the
+//! loop must terminate. Consider the blocks from which a loop can be left without its back edge. A branch from one of
+//! them to another block gets a condition that exits if the loop's mask is empty. Control starts at the header and so
+//! stays among these blocks. All lanes that enter a uniform loop iterate together, so the mask is the predicate of the
+//! header, and it is loop-invariant.
 //!
-//! Whether there is a lane is asked once, where the mask is made. `any` ranges over active lanes, so it is asked where
-//! all of the function's lanes are. Where not even that is possible, it is total and looks at no lane that never
-//! entered the function.
+//! The vote runs once, at the definition of the mask. `any` ranges over active lanes, so it is placed where all lanes of
+//! the function are active. If there is no such position, the vote is total and excludes lanes that never entered the
+//! function.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::InstData;
@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use super::masks::insert_at_end;
 use super::{LinearGraphs, condition};
 
-/// Guards the branches of loops that may run without lanes.
+/// Guards the branches of loops that may run with an empty mask.
 pub(super) fn exit_empty_loops(func: &mut Function, graphs: &LinearGraphs<'_>) {
     if graphs.cycles.num_cycles() == 0 {
         return;
@@ -40,7 +40,7 @@ pub(super) fn exit_empty_loops(func: &mut Function, graphs: &LinearGraphs<'_>) {
         if out >= stays {
             continue;
         }
-        // The innermost of the loops that the one edge may still leave and the other may not.
+        // The innermost loop that one edge can still leave and the other cannot.
         let mut cycle = graphs.cycles.innermost(block);
         for _ in stays..depth {
             cycle = cycle.and_then(|cycle| graphs.cycles.parent(cycle));
@@ -57,7 +57,7 @@ pub(super) fn exit_empty_loops(func: &mut Function, graphs: &LinearGraphs<'_>) {
     }
 }
 
-/// For each block, how many of the loops around it cannot be left from there without going back.
+/// Per block: number of surrounding loops that cannot be left from there without a back edge.
 fn levels(graphs: &LinearGraphs<'_>) -> SecondaryMap<Block, usize> {
     let mut levels: SecondaryMap<Block, usize> = SecondaryMap::with_len(graphs.cfg.num_blocks());
     for &block in graphs.index.order().iter().rev() {
@@ -86,13 +86,13 @@ fn level_of_edge(
 
 #[derive(Default)]
 struct MaskVotes {
-    /// The lanes that entered the function.
+    /// Mask of the lanes that entered the function.
     entered: Option<Value>,
     cache: FxHashMap<Value, Value>,
 }
 
 impl MaskVotes {
-    /// Whether the mask has a lane, for all lanes.
+    /// Vote on a mask over all lanes.
     fn has(&mut self, func: &mut Function, mask: Value) -> Value {
         if let Some(&any) = self.cache.get(&mask) {
             return any;

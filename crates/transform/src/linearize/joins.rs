@@ -1,18 +1,18 @@
-//! Where the edges into a block come past now, and where something that they bring is put together.
+//! Paths of the edges into a join after linearization, and evaluation of a variable along them.
 //!
 //! ```text
-//!     block2                  The edges into block5 were block2 ─► block5, block3 ─► block5, block4 ─► block5. If all
-//!        │                    of them come past on every way to block5, the block can sort them out itself. Here
-//!        ▼                    block3 kept its branch, and block4 is not always executed. So what block5 wants is a
-//!     block3 ─────┐           variable, updated on the way: set behind block2, not changed on block3's edge,
-//!        │        │           overwritten behind block4 in the lanes that are there, joined in block5.
+//!     block2                  The edges into block5 were block2 ─► block5, block3 ─► block5, block4 ─► block5. If every
+//!        │                    path to block5 passed all of them, block5 could select by the edge masks itself. Here
+//!        ▼                    block3 kept its branch, and block4 does not always run. So block5 needs a variable that
+//!     block3 ─────┐           is updated on the way: set after block2, unchanged on block3's edge, overwritten in
+//!        │        │           block4 for the lanes active there, and merged in block5.
 //!        ▼        ▼
 //!     block4 ─► block5
 //! ```
 //!
-//! The variable has one update for each block from which an edge led to the join, on the edge of the new graph that
-//! carries the old one. All is about the graph without back edges, so it starts anew in each iteration. Updates of
-//! different edges are for different lanes: a lane takes one edge into the join.
+//! The variable has one update for each predecessor of the join in the old graph, on the new edge that carries the old
+//! one. The graph has no back edges, so the variable starts anew in each iteration. Updates on different edges concern
+//! different lanes: a lane takes one edge into the join.
 
 use heddle_analysis::{Cfg, DominanceFrontier, Dominators};
 use heddle_ir::entity::SecondaryMap;
@@ -22,7 +22,7 @@ use std::cell::OnceCell;
 use super::LinearGraphs;
 use crate::edges::{phis, prepend_phi, set_incoming};
 
-/// What variables of all joins share.
+/// Linearized graph without back edges, with the tables that evaluation needs.
 pub(super) struct JoinGraph<'a> {
     dag: &'a Cfg,
     dominators: &'a Dominators,
@@ -49,19 +49,19 @@ impl<'a> JoinGraph<'a> {
     }
 }
 
-/// A block and the edges that lead there forward.
+/// Block with its forward edges before and after linearization.
 pub(super) struct JoinPoint<'a> {
     graphs: &'a LinearGraphs<'a>,
     pub(super) block: Block,
-    /// The blocks that led here, each once, in the order of the block index.
+    /// Old predecessors, each once, in the order of the block index.
     pub(super) sources: Vec<Block>,
-    /// Whether control comes here as it did before.
+    /// True if the predecessors are the same as before.
     pub(super) is_unchanged: bool,
-    /// Whether all edges come past on every way here.
+    /// True if every path here passes all old edges.
     pub(super) sees_all: bool,
-    /// The φs that it had.
+    /// Old φs.
     pub(super) phis: Vec<Inst>,
-    /// The first instruction behind them.
+    /// First instruction after the φs.
     head: Inst,
     plan: OnceCell<EvaluationPlan>,
 }
@@ -103,16 +103,15 @@ impl<'a> JoinPoint<'a> {
         }
     }
 
-    /// Puts an instruction behind the φs of the join, and behind what was put there before.
+    /// Inserts an instruction after the φs, and after earlier insertions.
     pub(super) fn insert(&self, func: &mut Function, data: InstData, ty: Type) -> Value {
         let inst = func.make_inst(data, &[ty]);
         func.layout.insert_inst_before(inst, self.head);
         func.results(inst)[0]
     }
 
-    /// Evaluates a variable. `update` says what it is behind an edge, given the source's number and what it was before,
-    /// if it was anything. Where it is something on some ways only, it is `default` on the others. `reuse` makes the φ
-    /// at the join itself.
+    /// Evaluates a variable at the join. `update` returns its value after an edge, given the source's number and the value
+    /// before. Paths without a value give `default`. `make_phi` makes the φs, that of the join included.
     pub(super) fn evaluate(
         &self,
         func: &mut Function,
@@ -161,7 +160,7 @@ impl<'a> JoinPoint<'a> {
         make_phi: &mut impl FnMut(&mut Function, Block, InstData) -> Value,
     ) -> Option<Value> {
         let first = incoming.iter().find_map(|&(_, value)| value)?;
-        // ⊤ may become anything, so also something that is defined everywhere.
+        // Poison may become any value that is defined everywhere.
         let is_free =
             func.def_inst(first).is_none() && matches!(func.constant(default), Some(Constant::Poison(_)));
         let fallback = if is_free { first } else { default };
@@ -180,54 +179,54 @@ impl<'a> JoinPoint<'a> {
         Some(value)
     }
 
-    /// Makes a new φ.
+    /// Returns a function that inserts a new φ.
     pub(super) fn new_phi(ty: Type) -> impl FnMut(&mut Function, Block, InstData) -> Value {
         move |func, block, data| prepend_phi(func, block, data, ty)
     }
 }
 
-/// What came of a variable.
+/// Result of an evaluation.
 #[derive(Default)]
 pub(super) struct JoinInputs {
-    /// What it is at the join, if it is anything.
+    /// Value at the join, if there is one.
     pub(super) value: Option<Value>,
-    /// What each predecessor brings, if they were looked at.
+    /// Value from each predecessor, if the join merges edges.
     pub(super) edges: Vec<(Block, Value)>,
 }
 
-/// The block that goes back to this one, if it is a header.
+/// Latch of a loop header.
 pub(super) fn latch_of(graphs: &LinearGraphs<'_>, header: Block) -> Option<Block> {
     graphs.cycles.unique_latch(graphs.cfg, graphs.cycles.headed_by(header)?)
 }
 
-/// The block to which control goes now where it went from one block to another.
+/// New successor that carries the edge between two blocks.
 pub(super) fn carrier(graphs: &LinearGraphs<'_>, from: Block, to: Block) -> Option<Block> {
     let succs = graphs.cfg.succs(from);
     let slot = succs.iter().position(|&succ| succ == to)?;
     graphs.folded.carrier(from, slot, slot + 1 == succs.len())
 }
 
-/// In what order a variable is to be evaluated.
+/// Evaluation order of a variable.
 struct EvaluationPlan {
-    /// In the pre-order of the dominator tree. A site holds from the start of its block.
+    /// Sites in the pre-order of the dominator tree. A site's value holds from the start of its block.
     sites: Vec<UpdateSite>,
-    /// The sites that are read, each behind what it reads.
+    /// Sites that are read, in order of dependence.
     needed: Vec<usize>,
-    /// What is read at the join.
+    /// Site that the join reads.
     root: Option<usize>,
 }
 
 struct UpdateSite {
     block: Block,
-    /// The nearest site above in the dominator tree.
+    /// Nearest site above in the dominator tree.
     above: Option<usize>,
     kind: UpdateSiteKind,
 }
 
 enum UpdateSiteKind {
-    /// The edge to this block, its only one, updates the variable.
+    /// The only edge into the block updates the variable.
     Update { source: usize, before: Option<usize> },
-    /// Edges meet.
+    /// A φ merges edges.
     Join(Vec<UpdateEdge>),
 }
 
@@ -276,7 +275,7 @@ impl EvaluationPlan {
         plan
     }
 
-    /// Finds what is read, from the join backwards.
+    /// Collects the sites that are read, from the join backwards.
     fn connect(&mut self, join: &JoinPoint<'_>, carriers: &[Block]) {
         let joins = &join.graphs.joins;
         let mut is_needed = vec![false; self.sites.len()];
@@ -309,7 +308,7 @@ impl EvaluationPlan {
         self.needed.sort_by_key(|&number| join.graphs.number(self.sites[number].block));
     }
 
-    /// The site that holds in a block.
+    /// Site whose value holds in a block.
     fn nearest(&self, joins: &JoinGraph<'_>, block: Block) -> Option<usize> {
         let position = joins.position[block];
         let mut site =

@@ -1,53 +1,53 @@
-//! The new edges: partial linearization proper (Listing 8), on the graph without back edges.
+//! Edges of the linearized graph: partial linearization (Listing 8), on the graph without back edges.
 //!
-//! Blocks are visited in the order of the block index. A block with a divergent branch gets one successor, the first
-//! of its targets and of what is deferred to it; what is left is deferred to that successor. A uniform branch gets a
-//! new target for each old one, in the same way.
+//! Blocks are visited in the order of the block index. A block with a divergent branch gets one successor: the first
+//! among its targets and its deferred blocks. The others are deferred to that successor. A uniform branch gets a new
+//! target for each old one, in the same way.
 //!
-//! *Deferral in near-linear time.* Listing 8 copies the set of what is deferred to `b` along each edge. Here it lies in
-//! one place. All that is deferred to `b` will post-dominate `b`, one behind the other in the order of the index; so
-//! once the least of it, `t`, is known, the rest can be left to `t`, whatever way leads there. A block then only hands
-//! on one name along each edge, and moves the rest, a mergeable heap, to `t` as a whole. (Other paths to `t` may bring
-//! more, which every lane on the way to `t` has to pass as well; it changes no minimum before `t`.)
+//! *Deferral in near-linear time.* Listing 8 copies the set of blocks deferred to `b` along each edge; here it is stored
+//! once. All blocks deferred to `b` will post-dominate `b`, in the order of the index. So once their minimum `t` is
+//! known, the rest can be deferred to `t`, whichever path leads there. A block passes only `t` along each edge, and
+//! melds the rest, a mergeable heap, into that of `t`. (Other paths to `t` may defer more blocks, which every lane on
+//! the way to `t` has to pass as well; this changes no minimum before `t`.)
 //!
-//! *Loops* (8.3). What is deferred to a header is deferred to all blocks of the loop, none of which is it; it goes on
-//! with the exits, and the latch, which is the last block of the loop, ignores it on its way back.
+//! *Loops* (8.3). A block deferred to a header is deferred to all blocks of the loop, and is none of them. It leaves with
+//! the exits; the latch, the last block of the loop, ignores it on its back edge.
 
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, Edge};
 use heddle_ir::Block;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use smallvec::SmallVec;
 
-/// The edges of a linearized graph.
+/// Successors of each block in the linearized graph.
 #[derive(Clone, Debug)]
 pub struct LinearEdges {
     targets: SecondaryMap<Block, SmallVec<[Block; 2]>>,
-    /// Dead ends whose last edge was dropped.
+    /// Dead ends whose added edge was dropped.
     dropped: EntitySet<Block>,
-    /// Steps taken: blocks, edges, and comparisons of deferred blocks.
+    /// Number of steps: blocks, edges, and comparisons of deferred blocks.
     pub steps: usize,
-    /// The uniform branches whose targets have become one.
+    /// Number of uniform branches whose targets became one.
     pub coincided: usize,
 }
 
 impl LinearEdges {
-    /// Edges that were found in another way: for each block its targets, and the dead ends that stay dead.
+    /// Edges from another algorithm: the targets of each block, and the dead ends that remain.
     pub fn new(targets: SecondaryMap<Block, SmallVec<[Block; 2]>>, dropped: EntitySet<Block>) -> LinearEdges {
         LinearEdges { targets, dropped, steps: 0, coincided: 0 }
     }
 
-    /// Where a block goes now: one target for each old one, in order, if its branch was kept, else a single one.
+    /// New targets of a block: one for each old one, in order, if its branch is kept, else a single one.
     pub fn targets(&self, block: Block) -> &[Block] {
         &self.targets[block]
     }
 
-    /// Whether the block still branches.
+    /// True if the block keeps its branch.
     pub fn is_kept(&self, block: Block) -> bool {
         self.targets[block].len() > 1
     }
 
-    /// Where control goes now when it once took this edge, the last one or not of its block; none for an edge out of a
-    /// dead end that was dropped.
+    /// New successor that carries an old edge. `is_last` marks the last edge of a block; none if that edge of a dead end
+    /// was dropped.
     pub fn carrier(&self, block: Block, slot: usize, is_last: bool) -> Option<Block> {
         let targets = self.targets(block);
         if is_last && self.dropped.contains(block) {
@@ -57,11 +57,11 @@ impl LinearEdges {
     }
 }
 
-/// Folds the branches of the blocks in `divergent`. The last edge of a block in `dead_ends` stands for nothing that
-/// happens: it is dropped if nothing is deferred there.
+/// Linearizes the branches of the blocks in `divergent`. The last edge of a block in `dead_ends` is artificial: it is
+/// dropped if no block is deferred there.
 ///
 /// # Panics
-/// If a divergent branch goes back (debug builds).
+/// If a divergent branch has a back edge (debug builds).
 pub fn linearize_edges(
     cfg: &Cfg,
     cycles: &CycleForest,
@@ -121,7 +121,7 @@ pub fn linearize_edges(
 
 const NONE: u32 = u32::MAX;
 
-/// What is deferred to each block: pairing heaps over one pool of nodes.
+/// Deferred blocks: a pairing heap for each block, in one pool of nodes.
 struct DeferralHeaps<'a> {
     index: &'a BlockIndex,
     nodes: Vec<HeapNode>,
@@ -138,7 +138,7 @@ struct HeapNode {
 }
 
 impl DeferralHeaps<'_> {
-    /// Goes to the first of the two and defers the other to it.
+    /// Returns the first of two blocks and defers the other to it.
     fn choose(&mut self, a: Block, b: Block) -> Block {
         let (first, second) = if self.index.number(a) <= self.index.number(b) { (a, b) } else { (b, a) };
         if first != second {
@@ -154,7 +154,7 @@ impl DeferralHeaps<'_> {
         self.root[at] = self.meld(self.root[at], node);
     }
 
-    /// The first of what is deferred to a block. The others are now deferred to that one.
+    /// Removes and returns the first block deferred to a block; the others are deferred to the result.
     fn take_first(&mut self, at: Block) -> Option<Block> {
         let mut heap = std::mem::replace(&mut self.root[at], NONE);
         if heap == NONE {

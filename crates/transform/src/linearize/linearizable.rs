@@ -1,11 +1,11 @@
-//! Which branches may be folded although lanes do not part at them.
+//! Uniform branches that may be linearized.
 
 use heddle_analysis::{BlockIndex, CycleForest, Dominators, Edge, SyncDependence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, Op};
 
-/// The branches that may be folded: those that have no say in how a loop is left, and ask no lanes, since guards keep code
-/// from running where no lane is.
+/// Returns the branches that may be linearized: they don't influence how a loop exits, and they are not votes, since
+/// guards prevent execution with an empty mask.
 pub fn find_linearizable_branches(func: &Function) -> EntitySet<Block> {
     let (cfg, _) = super::closed_graph(func);
     let cycles = CycleForest::new(&cfg);
@@ -18,7 +18,7 @@ pub fn find_linearizable_branches(func: &Function) -> EntitySet<Block> {
         let asked = condition.and_then(|condition| func.def_inst(condition)).map(|inst| func.inst(inst).op);
         matches!(asked, Some(Op::Any | Op::All))
     };
-    // Whether lanes that part at a branch may leave a loop apart; partings are parts of others.
+    // Per branch: true if lanes that diverge there may leave a loop apart. Influence regions nest, so results carry over.
     let mut leaves: SecondaryMap<Block, Option<bool>> = SecondaryMap::with_len(func.block_count());
     let mut found = EntitySet::new();
     for &block in index.order() {

@@ -1,13 +1,13 @@
-//! Which lanes are meant: predicates of blocks, masks of edges.
+//! Predicates of blocks and masks of edges.
 //!
-//! A block has the predicate of its immediate dominator if it post-dominates it: each lane that came there comes here. (A loop
-//! in between does not part lanes: it is uniform.) If not, it has the lanes of its incoming edges. So a block behind a
-//! kept branch has the predicate of the block that branches, and a block with a uniform predicate has none (Theorem 4).
+//! A block inherits the predicate of its immediate dominator if it post-dominates it: the same lanes are active. (Loops
+//! in between are uniform.) Otherwise it gets the disjunction of its incoming edges. So the targets of a kept branch
+//! inherit the predicate of its block, and a block with a uniform predicate has none (Theorem 4).
 //!
-//! The mask of an edge out of a folded branch is `select predicate, condition, false`, or with `xor condition, true`,
-//! which is not total: where no lane came, the condition is ⊤, and a total use of it would be one of an undefined value.
-//! The `select` ignores it there, which `and` would not (design §4.1). What makes up a predicate is total, because it
-//! decides about passive lanes; it is defined in all lanes of the function.
+//! The mask of an edge out of a linearized branch is `select predicate, condition, false`, or with `xor condition, true`.
+//! The condition is not total: in inactive lanes it is poison, and a total use of it would be undefined. The `select`
+//! ignores it there; `and` would not (design §4.1). The parts of a predicate are total, because they decide about
+//! inactive lanes; they are defined in all lanes of the function.
 
 use heddle_ir::function::Origin;
 use heddle_ir::{Block, Function, InstData, Op, Type, Value};
@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::joins::JoinPoint;
 use super::{LinearGraphs, condition};
 
-/// The masks made so far. `None` is all lanes.
+/// Masks made so far. `None` is all-true.
 pub(super) struct EdgeMasks<'a> {
     graphs: &'a LinearGraphs<'a>,
     predicates: FxHashMap<Block, Value>,
@@ -34,12 +34,12 @@ impl<'a> EdgeMasks<'a> {
         }
     }
 
-    /// The predicate that a block was given.
+    /// Predicate of a block.
     pub(super) fn of_block(&self, block: Block) -> Option<Value> {
         self.predicates.get(&block).copied()
     }
 
-    /// Gives a block its predicate. Those of the blocks before are known.
+    /// Computes and sets a block's predicate, given those of the blocks before.
     pub(super) fn predicate(&mut self, func: &mut Function, join: &JoinPoint<'_>) {
         let block = join.block;
         let predicate = match self.graphs.dominators.idom(block) {
@@ -54,7 +54,7 @@ impl<'a> EdgeMasks<'a> {
         }
     }
 
-    /// All edges come past: the lanes of all of them.
+    /// Disjunction of all edges, computed at the join.
     fn any_edge(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
         let mut masks = Vec::with_capacity(join.sources.len());
         for &from in &join.sources {
@@ -65,7 +65,7 @@ impl<'a> EdgeMasks<'a> {
         distinct.reduce(|all, mask| join.insert(func, InstData::plain(Op::Or, [all, mask]).total(), Type::I1))
     }
 
-    /// Some edges do not come past: lanes are collected under way.
+    /// Disjunction of all edges, collected along the paths to the join.
     fn any_edge_on_the_way(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
         let (always, never) = (func.make_bool(true), func.make_bool(false));
         let collected = join.evaluate(
@@ -89,8 +89,8 @@ impl<'a> EdgeMasks<'a> {
         collected.value.filter(|&value| value != always)
     }
 
-    /// The lanes that take the edge from a source of the join: computed at the join if all edges come past, else behind
-    /// the source. In blocks that are predicated anew, it has to be total.
+    /// Mask of the edge from a source to the join. It is computed at the join if every path passes the source, else at the
+    /// end of the source. In a block that gains a predicate it has to be total.
     pub(super) fn of_edge(
         &mut self,
         func: &mut Function,
@@ -136,7 +136,7 @@ impl<'a> EdgeMasks<'a> {
         })
     }
 
-    /// How many instructions the mask of an edge would cost.
+    /// Number of instructions that an edge's mask would add.
     pub(super) fn cost(&self, func: &Function, join: &JoinPoint<'_>, from: Block) -> usize {
         let succs = self.graphs.cfg.succs(from);
         let is_folded = !self.graphs.folded.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
@@ -152,7 +152,7 @@ fn origin_of_branch(func: &Function, block: Block) -> Origin {
     func.terminator(block).map_or(Origin::NONE, |inst| func.inst(inst).origin)
 }
 
-/// Puts an instruction before the terminator.
+/// Inserts an instruction before the terminator.
 pub(super) fn insert_at_end(func: &mut Function, block: Block, data: InstData, ty: Type) -> Value {
     let terminator = func.terminator(block).expect("a complete block has a terminator");
     let inst = func.make_inst(data, &[ty]);

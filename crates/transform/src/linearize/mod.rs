@@ -1,39 +1,39 @@
-//! Folds divergent branches into straight-line, predicated code and keeps uniform ones.
+//! Linearizes divergent branches into predicated straight-line code and keeps uniform ones.
 //!
-//! Requires: Stage::Uniform, no branch in `divergent` has a say in how a loop is left.  Ensures: Stage::Linear.
-//! Invariants: no block is added and no branch; blocks keep their names and their topological order; a block whose
+//! Requires: Stage::Uniform; no branch in `divergent` influences how a loop exits.  Ensures: Stage::Linear.
+//! Invariants: no block and no branch is added; blocks keep their names and their topological order; a block whose
 //! predicate is uniform has none.
 //! After: S. Moll, *The Region Vectorizer*, chapter 8.
 //!
 //! ```text
-//!     block2: br v13, block3, block5      block2: br block3             v13 diverges, so block2 goes to one target
-//!        │         │                          │                         and the other one is deferred;
+//!     block2: br v13, block3, block5      block2: br block3             v13 is divergent: block2 gets one successor,
+//!        │         │                          │                         the other target is deferred;
 //!        │         ▼                          ▼
-//!        │    block3: br v2, …           block3 [v13]: br v2, …         v2 does not, so block3 keeps its branch,
-//!        │     │         │                   │         │                relative to those that are there;
+//!        │    block3: br v2, …           block3 [v13]: br v2, …         v2 is uniform: block3 keeps its branch,
+//!        │     │         │                   │         │                relative to its active lanes;
 //!        │     │         ▼                   │         ▼
 //!        │     │      block4                 │    block4 [v13]
 //!        ▼     ▼         │                   ▼         │
-//!     block5 ◄───────────┘                block5 ◄─────┘                all lanes of block2 comes to block5.
+//!     block5 ◄───────────┘                block5 ◄─────┘                all lanes of block2 reach block5.
 //! ```
 //!
-//! * [`linearize_edges()`] finds the new edges: Listing 8 on the graph without back edges.
-//! * `masks` says which lanes are meant by an edge or a block.
-//! * `joins` finds where masks and values of a join are to be had: at the join, where all edges come past, or under
-//!   way, where branches were kept.
-//! * `select_phis` turns φs into selects, or leaves them, or both.
-//! * `clean_masks` finds masks that are others.
-//! * `dominance_repair` repairs what a dead end cut off.
-//! * `refusal` says what cannot be folded; [`find_linearizable_branches()`] what can, wanted or not.
-//! * `empty_loops` leads control out of kept loops that no lane is in.
+//! * [`linearize_edges()`] computes the new edges: Listing 8 on the graph without back edges.
+//! * `masks` computes edge masks and predicates.
+//! * `joins` determines where a join's masks and values are computed: at the join if every path passes all its edges,
+//!   else along the paths between kept branches.
+//! * `select_phis` replaces φs by selects, wholly or in part.
+//! * `clean_masks` simplifies disjunctions of masks.
+//! * `dominance_repair` inserts φs where dead ends break dominance.
+//! * `refusal` diagnoses what cannot be linearized; [`find_linearizable_branches()`] returns what can be.
+//! * `empty_loops` exits kept loops whose mask is empty.
 //!
-//! Everything happens in the order of the block index, on the graph without back edges: an edge into a join that
-//! stands for "taken in this iteration" has nothing to do with the iteration before.
+//! All steps follow the block index on the graph without back edges: the mask of an edge into a join stands for "taken
+//! in this iteration" and is independent of earlier iterations.
 //!
-//! *Dead ends.* Listing 8 is about graphs with one exit. A block that ends in `unreachable`, and the latch of a loop
-//! without exits, count as if they also led to the `ret`. If nothing is deferred there, that edge is dropped again. If
-//! something is, `unreachable` becomes a jump (a lane that comes there has no say any more), and the endless loop gets its
-//! only exit, for when no lane is in it. That is the one case in which a branch is added.
+//! *Dead ends.* Listing 8 assumes a single exit. Blocks that end in `unreachable`, and latches of loops without exits, get
+//! an artificial edge to the `ret`. If no block is deferred there, the edge is dropped again. Otherwise `unreachable`
+//! becomes a jump (its lanes have undefined behaviour), and the endless loop gets an exit for the case that its mask is
+//! empty. Only this case adds a branch.
 
 mod clean_masks;
 mod empty_loops;
@@ -55,13 +55,13 @@ use heddle_ir::{Block, Function, InstData, Op, Value};
 
 use crate::canonicalize::unreachable::remove_unreachable;
 
-/// Folds the branches of these blocks; a block that leads to one place only has none. What is refused stays as it was.
+/// Linearizes the branches of these blocks; jumps are ignored. A function that is refused stays unchanged.
 pub fn linearize(func: &mut Function, divergent: &EntitySet<Block>) -> Result<(), Diagnostic> {
     linearize_with(func, divergent, linearize_edges)
 }
 
-/// The same, where the new edges are found in another way. Each lane that took an edge must come to its target by all ways
-/// that lead on from where control goes instead.
+/// Linearizes with another algorithm for the new edges. Each lane that took an old edge must reach its target on every
+/// path from the new successor.
 pub fn linearize_with(
     func: &mut Function,
     divergent: &EntitySet<Block>,
@@ -112,18 +112,18 @@ pub fn linearize_with(
     Ok(())
 }
 
-/// What is known of the control flow, before and behind.
+/// Control flow before and after linearization.
 struct LinearGraphs<'a> {
-    /// The graph as it was, with the edges out of dead ends.
+    /// Old graph, with the artificial edges out of dead ends.
     cfg: &'a Cfg,
     cycles: &'a CycleForest,
     dominators: &'a Dominators,
-    /// Of the graph as seen from within an iteration.
+    /// Post-dominators of the graph of a single iteration.
     post_dominators: PostDominators,
     index: &'a BlockIndex,
     folded: &'a LinearEdges,
     dead_ends: &'a EntitySet<Block>,
-    /// The new graph, without back edges.
+    /// New graph, without back edges.
     joins: joins::JoinGraph<'a>,
 }
 
@@ -132,7 +132,7 @@ impl LinearGraphs<'_> {
         self.cycles.is_retreating(heddle_analysis::Edge { from, to })
     }
 
-    /// Whether all lanes that come to the one block come to the other, and control with them.
+    /// True if the same lanes reach both blocks, and control reaches the lower one from the upper one only.
     fn shares_lanes(&self, above: Block, below: Block) -> bool {
         self.post_dominators.post_dominates(below, above) && self.joins.dominates(above, below)
     }
@@ -142,7 +142,7 @@ impl LinearGraphs<'_> {
     }
 }
 
-/// The function's graph, where dead ends lead to the `ret`, and the dead ends.
+/// Returns the function's graph with edges from dead ends to the `ret`, and the dead ends.
 fn closed_graph(func: &Function) -> (Cfg, EntitySet<Block>) {
     let mut edges: Vec<(Block, Block)> =
         func.blocks().flat_map(|from| func.successors(from).iter().map(move |&to| (from, to))).collect();
@@ -164,13 +164,13 @@ fn closed_graph(func: &Function) -> (Cfg, EntitySet<Block>) {
     if dead_ends.is_empty() {
         return (cfg, dead_ends);
     }
-    // Behind the block's own edges, since slots are counted.
+    // After the block's own edges, since edges are numbered.
     edges.extend(dead_ends.iter().map(|block| (block, ret)));
     (Cfg::from_edges(func.block_count(), func.entry(), edges), dead_ends)
 }
 
-/// The graph as it was, where what goes back leaves the loop instead: a uniform loop is a unit, and what comes only in
-/// the next iteration does not come now.
+/// Graph of a single iteration: back edges lead to the loop's exits instead. A uniform loop is a unit, so what only the
+/// next iteration reaches is not reached.
 pub fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
     let mut edges = Vec::with_capacity(cfg.num_edges());
     for edge in cfg.edges() {
@@ -182,7 +182,7 @@ pub fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
     Cfg::from_edges(cfg.num_blocks(), cfg.entry(), edges)
 }
 
-/// The new graph, without back edges.
+/// New graph without back edges.
 fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, folded: &LinearEdges) -> Cfg {
     let edges = index.order().iter().flat_map(|&from| {
         let forward = move |to: &Block| !cycles.is_retreating(heddle_analysis::Edge { from, to: *to });
@@ -206,7 +206,7 @@ fn set_targets(func: &mut Function, graphs: &LinearGraphs<'_>) {
         let origin = func.inst(terminator).origin;
         let data = match *targets {
             [target] => InstData::jump(target),
-            // Only endless loops get a branch; `empty_loops` has made its condition.
+            // Only endless loops get a branch; `empty_loops` sets its condition.
             _ => {
                 debug_assert!(graphs.dead_ends.contains(block), "{block} got a branch");
                 let always = func.make_bool(true);
@@ -219,7 +219,7 @@ fn set_targets(func: &mut Function, graphs: &LinearGraphs<'_>) {
     }
 }
 
-/// The condition of a block's branch.
+/// Condition of a block's branch.
 fn condition(func: &Function, block: Block) -> Option<Value> {
     let inst = func.inst(func.terminator(block)?);
     (inst.op == Op::Br).then(|| inst.args.first().copied()).flatten()

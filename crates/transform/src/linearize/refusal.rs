@@ -1,9 +1,8 @@
-//! What is not linearized, and why. It is found before anything is changed.
+//! Diagnoses what cannot be linearized, before anything changes.
 //!
-//! * A divergent branch that decides which lanes leave a loop, or goes round again: the loop is divergent.
-//! * A barrier, or a `total` instruction that does something, in a block that may run without lanes. There it would
-//!   run although the source did not come by. It is fine behind an any-guard, that is where control only comes if some
-//!   lane does:
+//! * A divergent branch that decides which lanes exit a loop or take its back edge: the loop is divergent.
+//! * A barrier, or a `total` instruction with effects, in a block that may run with an empty mask: it would run although
+//!   the source did not reach it. It may follow an any-guard, which control passes only with an active lane:
 //!
 //! ```text
 //!     block1: v5 = any v4                  block1: v5 = mask
@@ -25,7 +24,7 @@ use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use super::joins::JoinPoint;
 use super::{LinearGraphs, condition};
 
-/// Lanes part at a block, and leave the loop of this header apart.
+/// Error: lanes that diverge at a block leave the loop of this header apart.
 fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
     let text = format!("lanes part at {block} and leave the loop at {header} apart, so it cannot be folded");
     let told = Diagnostic::error(Code::DivergentExit, text).way_out("run `loops` before");
@@ -35,14 +34,14 @@ fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
     }
 }
 
-/// An instruction of a block must not run where no lane is.
+/// Error: an instruction must not run with an empty mask.
 fn requires_lane_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
     let text = format!("it must not run unless a lane comes to {block}, which may run without one");
     let told = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
     told.way_out("run `boscc` before, which guards it")
 }
 
-/// Refuses divergent branches that have a say in how a loop is left.
+/// Rejects divergent branches that influence how a loop exits.
 pub(super) fn check_exits(
     func: &Function,
     cfg: &Cfg,
@@ -79,7 +78,7 @@ pub(super) fn check_exits(
     Ok(())
 }
 
-/// Whether an instruction must only run when a lane comes to it.
+/// True if an instruction must not run with an empty mask.
 pub(crate) fn requires_lane(data: &InstData) -> bool {
     let is_harmless = matches!(
         data.op.info().effect,
@@ -88,9 +87,9 @@ pub(crate) fn requires_lane(data: &InstData) -> bool {
     data.detail == Detail::Barrier(Scope::Group) || data.is_total() && !is_harmless
 }
 
-/// The first block above from which lanes come to this one all together, or not at all: of the branches in between that decide
-/// about it, directly or through others, none is divergent. Behind linearization it runs if and only if it did, where that
-/// block does (Theorem 4).
+/// Highest dominator from which a block's lanes arrive all together or not at all: no branch in between that influences
+/// the block, directly or through others, is divergent. After linearization the block runs exactly when it did before,
+/// if that dominator does (Theorem 4).
 pub(crate) fn lane_source(
     dependence: &ControlDependence<'_>,
     dominators: &Dominators,
@@ -104,7 +103,7 @@ pub(crate) fn lane_source(
     above.last().unwrap_or(block)
 }
 
-/// Refuses what must not run without lanes, where it may.
+/// Rejects instructions that must not run with an empty mask, where the mask may be empty.
 pub(super) fn check_lanes(
     func: &Function,
     graphs: &LinearGraphs<'_>,
@@ -117,7 +116,7 @@ pub(super) fn check_lanes(
     let post_dominators = PostDominators::new(graphs.cfg);
     let dependence = ControlDependence::new(&post_dominators);
     let mut occupied: EntitySet<Block> = EntitySet::new();
-    // Blocks that only uniform branches decide about, which run if and only if they did (Theorem 4).
+    // Blocks that depend on uniform branches only; they run exactly when they did before (Theorem 4).
     let mut uniform: EntitySet<Block> = EntitySet::new();
     for &block in graphs.index.order() {
         let join = JoinPoint::new(func, graphs, block);
@@ -158,8 +157,7 @@ fn is_folded(graphs: &LinearGraphs<'_>, block: Block) -> bool {
     !graphs.folded.is_kept(block) && succs.iter().any(|&succ| succ != succs[0])
 }
 
-/// Whether the block was the target of one folded branch, for one answer, behind the question whether any lane gives
-/// that answer.
+/// True if the block is a target of a single linearized branch that is guarded by a vote for this target.
 fn is_guarded(func: &Function, graphs: &LinearGraphs<'_>, sources: &[Block], block: Block) -> bool {
     let &[from] = sources else { return false };
     let (Some(asked), &[guard]) = (condition(func, from), graphs.cfg.preds(from)) else { return false };
@@ -174,7 +172,7 @@ fn is_guarded(func: &Function, graphs: &LinearGraphs<'_>, sources: &[Block], blo
     is_asked && graphs.joins.dominates(from, block)
 }
 
-/// Whether a kept branch only goes to the block if it has a lane itself.
+/// True if a kept branch reaches the block only if a lane is active.
 fn is_guard(func: &Function, graphs: &LinearGraphs<'_>, guard: Block, block: Block) -> bool {
     let mask = |value: Value| {
         let inst = func.def_inst(value)?;
@@ -184,7 +182,7 @@ fn is_guard(func: &Function, graphs: &LinearGraphs<'_>, guard: Block, block: Blo
         .is_some_and(|(op, operand, slot)| op == Op::Any && slot == 0 && mask(operand).is_some())
 }
 
-/// What a question is about: where it is `total`, what is not of passive lanes.
+/// Condition of a vote; a total vote excludes inactive lanes by a select.
 fn asked_of(func: &Function, operand: Value) -> Value {
     match func.def_inst(operand).map(|inst| func.inst(inst)) {
         Some(data) if data.op == Op::Select && data.is_total() => {
@@ -195,7 +193,7 @@ fn asked_of(func: &Function, operand: Value) -> Value {
     }
 }
 
-/// What a kept branch asks all lanes of its block, and which of its targets this is.
+/// Vote, its operand and the target's slot, if a kept branch ends a block that votes.
 fn question(
     func: &Function,
     graphs: &LinearGraphs<'_>,

@@ -1,12 +1,11 @@
-//! φs behind linearization: some stay, some become selects, and some of both (thesis 8.4).
+//! φs after linearization: kept, replaced by selects, or both (thesis 8.4).
 //!
-//! A φ stays where control comes as it did. Where all edges come past on every way to the join, each of the values but
-//! one is selected by the mask of its edges; values that agree share one arm, ⊤ needs none, and the arm whose masks
-//! would cost most is the one that needs none. Where branches were kept in between, the value is collected on the way:
-//! selects stand behind the sources, in blocks where lanes that the join serves are passive, so they are total; where
-//! the ways meet, there are φs.
+//! A φ stays where the predecessors are unchanged. If every path to the join passes all edges, selects by the edge masks
+//! replace it. Equal values share one arm, poison needs none, and the arm with the most expensive masks is the default.
+//! If kept branches lie in between, the value is collected along the paths: selects at the end of the sources, which
+//! are total since lanes of the join may be inactive there, and φs where paths merge.
 //!
-//! A shadow goes to the lanes that the join's predicate leaves out, now that all lanes come by.
+//! A shadow goes to the lanes outside of the join's predicate, now that all lanes pass the join.
 
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Type, Value};
@@ -17,7 +16,7 @@ use super::joins::{JoinInputs, JoinPoint, latch_of};
 use super::masks::{EdgeMasks, insert_at_end};
 use crate::edges::{prepend_phi, set_incoming};
 
-/// The φs that are gone, and what stands for them.
+/// Removed φs and their replacements.
 #[derive(Debug, Default)]
 pub(super) struct PhiReplacements {
     values: FxHashMap<Value, Value>,
@@ -32,14 +31,14 @@ impl PhiReplacements {
         value
     }
 
-    /// Replaces the φs everywhere and removes them.
+    /// Replaces all uses of the φs and removes them.
     pub(super) fn apply(self, func: &mut Function) {
         func.map_values(|value| self.resolve(value));
         self.phis.into_iter().for_each(|phi| func.remove_inst(phi));
     }
 }
 
-/// Gives a join's φs their new form.
+/// Lowers the φs of a join.
 pub(super) fn select_phis(
     func: &mut Function,
     graphs: &LinearGraphs<'_>,
@@ -51,7 +50,7 @@ pub(super) fn select_phis(
     for &phi in &join.phis {
         let result = func.results(phi)[0];
         let ty = func.value_type(result);
-        // Lanes with a false predicate come along now, so the φ's own shadow does not reach them.
+        // Lanes with a false predicate now pass the block, so the φ's own shadow does not apply to them.
         let shadow = func.inst(phi).shadow().filter(|_| masks.of_block(join.block).is_some());
         let mut select = PhiSelector { graphs, masks, join, replacements, phi, result, ty };
         let value = select.new_value(func, shadow.is_some());
@@ -86,8 +85,8 @@ struct PhiSelector<'a, 'b> {
 }
 
 impl PhiSelector<'_, '_> {
-    /// What the φ gives to the lanes that come to the join, if anything: its own result if it stays. If it must not, a
-    /// φ that is still needed is a new one.
+    /// Value of the φ for lanes that reach the join; its own result if it stays. If `is_renamed`, a φ that is still needed
+    /// is a new one.
     fn new_value(&mut self, func: &mut Function, is_renamed: bool) -> Option<Value> {
         let Self { join, phi, result, ty, .. } = *self;
         let phi_or_new = |func: &mut Function, data: InstData| match is_renamed {
@@ -109,7 +108,7 @@ impl PhiSelector<'_, '_> {
         let sources = self.sources(func);
         if let Some(latch) = latch {
             let back = func.inst(phi).incoming().find(|&(from, _)| from == latch).map(|(_, value)| value);
-            // What the φ itself is does not matter to what its edges bring.
+            // The value of the φ itself is not needed for its edges.
             let JoinInputs { value, edges } = self.collect(func, &sources, |_, _| result);
             let edges = match edges.is_empty() {
                 false => edges,
@@ -127,7 +126,7 @@ impl PhiSelector<'_, '_> {
         self.collect(func, &sources, phi_or_new).value
     }
 
-    /// What each source brings; none for ⊤, and for dead ends.
+    /// Value from each source; none for poison and for dead ends.
     fn sources(&self, func: &Function) -> Vec<Option<Value>> {
         let incoming: FxHashMap<Block, Value> = func.inst(self.phi).incoming().collect();
         let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
@@ -135,7 +134,7 @@ impl PhiSelector<'_, '_> {
         self.join.sources.iter().map(|from| value(from).filter(|value| !is_poison(value))).collect()
     }
 
-    /// All edges come past: each lane selects here.
+    /// Selects among all edges at the join.
     fn cascade(&mut self, func: &mut Function, sources: &[Option<Value>]) -> Option<Value> {
         let mut arms: Vec<SelectArm> = Vec::new();
         let mut arm_of: FxHashMap<Value, usize> = FxHashMap::default();
@@ -150,7 +149,7 @@ impl PhiSelector<'_, '_> {
                 self.masks.cost(func, self.join, from) + usize::from(arms[arm].sources.len() > 1);
         }
         let is_constant = |arm: &SelectArm, bit| func.constant(arm.value) == Some(&Constant::bool(bit));
-        // Where `true` is chosen against `false`, the mask itself is the value.
+        // A select of `true` against `false` is the mask itself.
         if let [a, b] = &arms[..] {
             let falses = [a, b].map(|arm| is_constant(arm, false));
             let trues = [a, b].map(|arm| is_constant(arm, true));
@@ -186,7 +185,7 @@ impl PhiSelector<'_, '_> {
         }
     }
 
-    /// Some edges do not come past: the value is collected on the way.
+    /// Collects the value along the paths to the join.
     fn collect(
         &mut self,
         func: &mut Function,
@@ -219,7 +218,7 @@ struct SelectArm {
     cost: usize,
 }
 
-/// The choice as a value that is there already, or as an instruction.
+/// Select as an existing value, or as an instruction to insert.
 fn select(func: &Function, phi: Inst, mask: Value, then: Value, otherwise: Value) -> Result<Value, InstData> {
     let is_bool = |value, bit| func.constant(value) == Some(&Constant::bool(bit));
     if is_bool(then, true) && is_bool(otherwise, false) {
