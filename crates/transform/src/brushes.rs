@@ -1,12 +1,11 @@
-//! How many brushes one call of vector code runs side by side.
+//! Chooses how many brushes one call of vector code runs.
 //!
-//! A loop that lanes leave one by one often computes each iteration's values from those of the last: the machine waits
-//! for them most of the time. With the lanes of several brushes in one call, each brush in registers and with a live
-//! mask of its own, their chains of operations overlap. A brush more is worth it while the machine still waits, and as
-//! long as what goes round the loop stays in registers.
+//! In a loop that lanes leave one by one, each iteration often depends on the last, so the machine mostly waits for
+//! latencies. The dependence chains of several brushes overlap, if each brush has its own registers and live mask. One
+//! more brush pays while the machine still waits and the loop-carried values stay in registers.
 //!
-//! Wide code for `K * W` lanes is that: values are vectors for all of them, which are cut into registers when code is
-//! made. So what is left to do is to choose `K`, and to see that no program notices.
+//! Wide code for `K * W` lanes does this: its vectors have all lanes, and code generation splits them into registers. So
+//! it suffices to choose `K`, and to check that no program observes the lanes.
 //!
 //! After: S. Moll, *The Region Vectorizer*, 11.5 (vector register tiling). Differs in: a model chooses.
 
@@ -19,22 +18,21 @@ use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Type, Value
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
-/// The most brushes that are chosen.
+/// Maximum number of brushes.
 const MAX_BRUSHES: u32 = 8;
-/// Iterations that are followed: half of them until the chain through the loop has settled.
+/// Number of simulated iterations; latencies settle in the first half.
 const SIMULATED_ITERATIONS: u32 = 8;
-/// What twice as many brushes must gain, in percent.
+/// Minimum gain of doubling the number of brushes, in percent.
 const MIN_GAIN_PERCENT: u64 = 8;
-/// How deep calls are looked into.
+/// Maximum depth of calls to look into.
 const MAX_CALL_DEPTH: u32 = 4;
-/// Operations that an address is followed through to its object.
+/// Maximum number of instructions between an address and its object.
 const MAX_STEPS: usize = 8;
-/// Registers for what is computed in between, for each brush; also those for masks.
+/// Registers for temporaries per brush; mask registers as well.
 const SCRATCH_REGISTERS: u32 = 2;
 
-/// The first instruction by which a lock-step function itself sees which other lanes are in its brush; what the `defined`
-/// functions do that it calls, they say themselves. Where no launch says in which work-group lanes are, the brush is the
-/// group.
+/// Finds the first instruction by which a lock-step function observes the lanes of its brush. Calls to `defined` functions
+/// don't count: those are checked on their own. Without a launch the brush is the work-group, so position queries count.
 pub fn find_brush_observer(func: &Function, is_launched: bool, defined: &FxHashSet<&str>) -> Option<Inst> {
     let observes = |inst: &Inst| {
         let data = func.inst(*inst);
@@ -50,31 +48,31 @@ pub fn find_brush_observer(func: &Function, is_launched: bool, defined: &FxHashS
     func.blocks().flat_map(|block| func.block_insts(block)).find(observes)
 }
 
-/// What is known of the loop that decides, of one brush.
+/// Estimated timing of an innermost loop, for one brush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoopEstimate {
-    /// Where it came from.
+    /// Source location.
     pub loc: Option<Loc>,
-    /// Tenths of a cycle from one iteration's values to those of the next.
+    /// Latency from one iteration's values to the next iteration's, in tenths of a cycle.
     pub latency: u32,
-    /// Tenths of a cycle for which an iteration keeps the machine busy with what lanes do.
+    /// Time per iteration for operations on lanes, in tenths of a cycle.
     pub busy: u32,
-    /// The same with what is done once for all lanes, of however many brushes.
+    /// Time per iteration for operations shared by all brushes, in tenths of a cycle.
     pub shared: u32,
-    /// The same with what lanes do, in scalar code that runs one of them after the other.
+    /// Time per iteration for operations on lanes if scalar code serializes them, in tenths of a cycle.
     pub alone: u32,
-    /// Vector registers for what goes round.
+    /// Number of vector registers for loop-carried values.
     pub registers: u32,
-    /// Registers for masks that go round.
+    /// Number of mask registers for loop-carried values.
     pub masks: u32,
 }
 
-/// How many brushes, and why.
+/// Chosen number of brushes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BrushChoice {
-    /// How many.
+    /// Number of brushes.
     pub brushes: u32,
-    /// By which loop; none if there is none that computes with vectors.
+    /// Hottest loop, which decided; none if no loop computes with vectors.
     pub deciding_loop: Option<LoopEstimate>,
 }
 
@@ -102,23 +100,22 @@ impl fmt::Display for BrushChoice {
     }
 }
 
-/// How long functions take that have no loops, by name.
+/// Times of functions without loops, by name.
 type CallTimes = FxHashMap<String, OpTime>;
 
-/// For how many tenths of a cycle an iteration of a loop keeps the machine busy, with all lanes.
+/// Time per iteration of a loop as vector and as scalar code, for all lanes, in tenths of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScalarComparison {
-    /// Where the loop came from.
+    /// Source location of the loop.
     pub loc: Option<Loc>,
-    /// As vector code.
+    /// Time of the vector code.
     pub vectors: u32,
-    /// As scalar code, one lane after the other.
+    /// Time of scalar code that runs the lanes one after the other.
     pub scalars: u32,
 }
 
-/// What the loop that most time is spent in costs as vector code, and what it would cost as scalar code. It does not ask which
-/// of them waits: scalar code of one lane goes on while that of another waits, and where processors guess branches right they
-/// guess the loads behind them, too.
+/// Compares the hottest loop as vector code with the same loop as scalar code. Latencies don't count: scalar code of one
+/// lane proceeds while another waits, and with predicted branches its loads are speculated, too.
 pub fn compare_with_scalars(
     module: &Module,
     wide: &Function,
@@ -134,7 +131,7 @@ pub fn compare_with_scalars(
     })
 }
 
-/// The innermost loops that compute with vectors, each with how many loops are around it.
+/// Estimates the innermost loops that compute with vectors; each with its depth.
 fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<(usize, LoopEstimate)> {
     let calls = call_times(module, target);
     let cfg = Cfg::new(wide);
@@ -154,13 +151,13 @@ fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<
         .collect()
 }
 
-/// The loop that most time is spent in, as far as one can see; of several the first.
+/// Loop with the greatest depth, then the greatest time; the first of several.
 fn hottest(loops: &[(usize, LoopEstimate)]) -> Option<LoopEstimate> {
     let weight = |(depth, estimate): &&(usize, LoopEstimate)| (*depth, estimate.cost_per_brush(1));
     loops.iter().rev().max_by_key(weight).map(|&(_, estimate)| estimate)
 }
 
-/// Chooses by the wide form of a function for one brush, and by the forms around it that it calls.
+/// Chooses the number of brushes from a function's wide form for one brush and the wide forms that it calls.
 pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &TargetInfo) -> BrushChoice {
     let found = estimate_loops(module, wide, target);
     let Some(hottest) = hottest(&found) else { return BrushChoice { brushes: 1, deciding_loop: None } };
@@ -177,7 +174,7 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
     BrushChoice { brushes, deciding_loop: Some(hottest) }
 }
 
-/// How long the functions of a module take, as far as they have no loops and no calls too deep.
+/// Times of a module's functions, if they have no loops and calls are not too deep.
 fn call_times(module: &Module, target: &TargetInfo) -> CallTimes {
     let mut known = CallTimes::default();
     for _ in 0..MAX_CALL_DEPTH {
@@ -196,7 +193,7 @@ fn call_times(module: &Module, target: &TargetInfo) -> CallTimes {
     known
 }
 
-/// From a function's call to its results, and how busy the machine is in between; none if it has a loop.
+/// Latency and time of a function; none if it has a loop.
 fn straight_time(func: &Function, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
     let cfg = Cfg::new(func);
     let cycles = CycleForest::new(&cfg);
@@ -212,18 +209,18 @@ fn straight_time(func: &Function, calls: &CallTimes, target: &TargetInfo) -> Opt
     Some(OpTime { latency, busy: times.iter().map(|(_, time)| time.busy).sum() })
 }
 
-/// A private object, by its `alloca`, and how far behind its start, if that is known.
+/// Private object, by its `alloca`, and the offset in it if that is constant.
 type ObjectOffset = (Inst, Option<i128>);
 
-/// When things are there.
+/// Times at which results are available.
 #[derive(Default)]
 struct ReadyTimes {
     values: FxHashMap<Value, u32>,
-    /// What was last written to private objects: a load waits for what was written to its place, or to one that is not known.
+    /// Last stores to private objects: a load waits for stores to its offset, and for those to unknown offsets.
     objects: FxHashMap<ObjectOffset, u32>,
 }
 
-/// Finds out when values are there, given when those are from outside; gives when the last thing is returned.
+/// Computes when results are available, given the times of operands from outside; returns the time of the return.
 fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut ReadyTimes) -> u32 {
     let mut returned = 0;
     for &(inst, time) in times {
@@ -240,7 +237,7 @@ fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut ReadyTimes) -
         ready.values.extend(func.results(inst).iter().map(|&value| (value, done)));
         if let Some(location) = location.filter(|_| !reads) {
             let last = ready.objects.entry(location).or_default();
-            // What is overwritten as a whole is not waited for.
+            // A store to a known offset doesn't wait for what it overwrites.
             let is_new = data.op == Op::Store && location.1.is_some();
             *last = if is_new { done } else { done.max(*last) };
         }
@@ -251,7 +248,7 @@ fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut ReadyTimes) -
     returned
 }
 
-/// Where in which private object an address is, as far as it is easily seen.
+/// Private object and offset of an address, if a short chain of instructions leads to the object.
 fn object_offset(func: &Function, mut address: Value) -> Option<ObjectOffset> {
     let mut offset = Some(0i128);
     for _ in 0..MAX_STEPS {
@@ -278,20 +275,19 @@ impl LoopEstimate {
         u64::from(self.shared) + u64::from(self.busy) * u64::from(count)
     }
 
-    /// Whether the machine waits for a good part of an iteration of so many brushes. More lanes also wait longer for the last
-    /// of them, so what is only shared is no reason for more.
+    /// True if latency dominates an iteration of this many brushes. More lanes also wait longer for the last of them, so
+    /// shared operations alone are no reason for more.
     fn waits(&self, count: u32) -> bool {
         2 * u64::from(self.latency) >= self.busy_for(count)
     }
 
-    /// What an iteration of one brush takes, with so many beside each other: what waits and what is busy overlap, though
-    /// not to the last.
+    /// Cost of an iteration per brush, with this many brushes; latency and throughput overlap, but not completely.
     fn cost_per_brush(&self, count: u32) -> u64 {
         let (latency, busy) = (u64::from(self.latency), self.busy_for(count));
         (latency.max(busy) * 4 + latency.min(busy)) * u64::from(MAX_BRUSHES) / u64::from(count)
     }
 
-    /// Whether what goes round a loop stays in registers, of so many brushes.
+    /// True if the loop-carried values of this many brushes stay in registers.
     fn fits_in_registers(&self, count: u32, target: &TargetInfo) -> bool {
         let masks = if self.masks == 0 { 0 } else { self.masks + SCRATCH_REGISTERS };
         count * (self.registers + SCRATCH_REGISTERS) <= target.registers
@@ -299,8 +295,8 @@ impl LoopEstimate {
     }
 }
 
-/// What is known of an innermost loop, whose blocks come in an order in which definitions come before uses; none if
-/// nothing in it is a vector, or if it calls what is not known.
+/// Estimates an innermost loop, whose blocks are in an order with definitions before uses. None if it computes without
+/// vectors, or if it calls a function of unknown time.
 fn estimate_loop(
     func: &Function,
     header: Block,
@@ -355,12 +351,12 @@ fn estimate_loop(
     Some(LoopEstimate { loc, latency, busy, shared, alone, registers, masks })
 }
 
-/// What kind of work an instruction is, of scalars or of vectors.
+/// Class of an instruction by its costs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OpClass {
-    /// Code generators fold it into others.
+    /// Folded into other instructions by code generation.
     Free,
-    /// Moves lanes: there is none of it in scalar code.
+    /// Moves lanes; scalar code has none of it.
     Moves,
     Load,
     Gather,
@@ -369,7 +365,7 @@ enum OpClass {
     Float,
     Multiply,
     Divide,
-    /// Lane by lane on all machines.
+    /// Serialized over lanes on all machines.
     DivideIntegers,
     Plain,
 }
@@ -396,8 +392,7 @@ fn op_class(func: &Function, inst: Inst) -> OpClass {
     }
 }
 
-/// For how long scalar code is busy with what an instruction does for all lanes. Its branches do what masks do, and its values
-/// are in no vectors that had to be put together.
+/// Time of scalar code for an instruction, for all lanes. Branches replace its masks, and no vectors have to be built.
 fn scalar_busy(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
     let data = func.inst(inst);
     let types = || func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
@@ -421,8 +416,8 @@ fn is_mask(ty: Type) -> bool {
     ty.is_vector() && ty.scalar() == Scalar::I1
 }
 
-/// How long an instruction takes: what it does with each of several registers it does one after the other. None of calls
-/// that are not known.
+/// Time of an instruction; the registers of a vector are processed one after the other. None for calls of unknown
+/// time.
 fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
     let data = func.inst(inst);
     let times = &target.times;
@@ -438,7 +433,7 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) 
     };
     let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
     let lanes = u32::from(ty.lanes().unwrap_or(1));
-    // What goes lane by lane is there when the last lane is.
+    // A serialized operation completes with its last lane.
     let of_lanes = |busy: u32| OpTime { latency: times.load.latency + busy, busy };
     let one = match op_class(func, inst) {
         OpClass::Free => none,
@@ -450,7 +445,7 @@ fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) 
         }
         OpClass::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
         OpClass::Divide => times.divide,
-        // By few bits it becomes shifts and additions.
+        // Multiplication by a constant becomes shifts and additions.
         OpClass::Multiply if data.args.get(1).is_some_and(|&value| func.constant(value).is_some()) => {
             times.float
         }
@@ -467,7 +462,7 @@ mod tests {
     use crate::target::OpTimes;
     use heddle_ir::parse_module;
 
-    /// What goes round is x, by four operations of four cycles, a mask, and what lanes left with.
+    /// Loop-carried are x (four operations of four cycles), a mask, and a live-out.
     const LOOP: &str = "\
 func @root(v0: <8 x f32>, v1: i32) -> <8 x f32> {
 block0:
@@ -507,8 +502,8 @@ block3:
         let estimate = choice(LOOP, &TargetInfo::AVX2)
             .deciding_loop
             .map(|estimate| LoopEstimate { loc: None, ..estimate });
-        // Five operations on floats, a comparison, three selects and a vote; an addition and a branch for all. Scalar code
-        // needs neither masks nor votes.
+        // Five float operations, a comparison, three selects and a vote; a shared addition and branch. Scalar code needs neither
+        // masks nor votes.
         let alone = 8 * (5 * 5 + 2 * 2);
         let expected = LoopEstimate {
             loc: None,
@@ -563,7 +558,7 @@ block2:
     #[test]
     fn brushes_are_as_many_as_wait_and_fit() {
         assert_eq!(choice(LOOP, &TargetInfo::AVX2).brushes, 2);
-        // Eight times three registers, and what is in between, are more than there are; four times are not.
+        // Eight brushes of three registers and temporaries exceed the registers; four don't.
         let many = TargetInfo { registers: 32, ..TargetInfo::AVX2 };
         assert_eq!(choice(LOOP, &many).brushes, 4);
         let busy = OpTimes { float: OpTime { latency: 40, busy: 60 }, ..TargetInfo::AVX2.times };
@@ -595,9 +590,9 @@ block2:
 ";
         let latency =
             |text: &str| choice(text, &TargetInfo::AVX512).deciding_loop.map(|estimate| estimate.latency);
-        // Each way: eight lanes of a register, and a load; an addition in between.
+        // For both, eight lanes of a register and a load; an addition in between.
         assert_eq!(latency(text), Some((70 + 30 + 8 * 6) + 10 + (70 + 30 + 8 * 8)));
-        // A location that each iteration writes before it reads it: only the counter is waited for.
+        // Each iteration stores to this offset before it loads: only the counter has latency.
         let anew = text
             .replace("gather <8 x i32>, v4, splat true, poison", "load <8 x i32>, v12")
             .replace("  v6 =", "  store v1, v12\n  v6 =")
@@ -605,7 +600,7 @@ block2:
             .replace("  br block1\nblock1", "  v12 = ptradd v2, i64 64\n  br block1\nblock1");
         assert_eq!(latency(&anew), Some(10));
         assert_ne!(latency(&anew.replace("  store v1, v12\n", "")), Some(10));
-        // Another object: only the counter is waited for.
+        // Another object: only the counter has latency.
         let apart = text.replace("scatter v7, v4", "scatter v7, v10").replace(
             "  br block1\nblock1",
             "  v11 = alloca 2048 align 4\n  v12 = splat <8 x ptr(private)>, v11\n  v10 = ptradd v12, v0\n  br block1\nblock1",

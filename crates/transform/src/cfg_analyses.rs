@@ -1,11 +1,11 @@
-//! The control flow of a function, for those that look at it again and again while it stays as it is.
+//! Control-flow graph of an unchanged function with lazily computed analyses.
 
 use heddle_analysis::{Cfg, CycleForest, Dominators};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function};
 use std::cell::OnceCell;
 
-/// The graph, and what was asked of it so far.
+/// Control-flow graph, and analyses of it that were computed so far.
 pub(crate) struct CfgAnalyses {
     pub(crate) cfg: Cfg,
     forest: OnceCell<CycleForest>,
@@ -25,8 +25,7 @@ impl CfgAnalyses {
         self.dominators.get_or_init(|| Dominators::new(&self.cfg))
     }
 
-    /// The reachable blocks, dominators first, each with all that it dominates behind it. Siblings stand as they do in the
-    /// function, since what stands together is fetched together.
+    /// Reachable blocks in pre-order of the dominator tree. Siblings keep their layout order, for locality.
     pub(crate) fn dominator_preorder(&self, func: &Function) -> Vec<Block> {
         let mut first_child: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
         let mut next_sibling = first_child.clone();

@@ -1,6 +1,6 @@
-//! Leading control-flow edges elsewhere, with the φs at their ends.
+//! Redirects control-flow edges and updates the φs at their ends.
 //!
-//! A φ has one incoming value for each distinct predecessor, however many edges come from there.
+//! A φ has one operand for each distinct predecessor, even if several edges come from it.
 
 use heddle_ir::function::Function;
 use heddle_ir::inst::{Args, Blocks, Detail, InstData};
@@ -8,12 +8,12 @@ use heddle_ir::{Block, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The φs of a block, collected so that the function may change while they are visited.
+/// φs of a block, collected so that the function may change during iteration.
 pub(crate) fn phis(func: &Function, block: Block) -> Vec<Inst> {
     func.phis(block).collect()
 }
 
-/// Makes every edge from `source` to `old` lead to `new`. The φs at both ends are the caller's.
+/// Redirects all edges from `source` to `old` to `new`. The caller updates the φs at both ends.
 pub(crate) fn retarget(func: &mut Function, source: Block, old: Block, new: Block) {
     let terminator = func.terminator(source).expect("a block that has successors has a terminator");
     for target in func.inst_mut(terminator).targets_mut() {
@@ -23,7 +23,7 @@ pub(crate) fn retarget(func: &mut Function, source: Block, old: Block, new: Bloc
     }
 }
 
-/// Gives a φ new incoming edges; its shadow stays.
+/// Replaces the incoming edges of a φ; keeps its shadow.
 pub(crate) fn set_incoming(
     func: &mut Function,
     phi: Inst,
@@ -37,7 +37,7 @@ pub(crate) fn set_incoming(
     data.detail = Detail::Phi(blocks);
 }
 
-/// Adds an incoming edge to a φ, behind the others.
+/// Appends an incoming edge to a φ.
 pub(crate) fn add_incoming(func: &mut Function, phi: Inst, from: Block, value: Value) {
     let data = func.inst_mut(phi);
     if let Detail::Phi(blocks) = &mut data.detail {
@@ -46,8 +46,8 @@ pub(crate) fn add_incoming(func: &mut Function, phi: Inst, from: Block, value: V
     }
 }
 
-/// Says that what came to the φs of `target` from one block now comes from those in its list, the same from each;
-/// from none if the list is empty. Blocks without a list stay.
+/// Replaces φ predecessors of `target`: each listed block by the blocks in its list, which supply the same value. An
+/// empty list removes the predecessor.
 pub(crate) fn replace_predecessors(
     func: &mut Function,
     target: Block,
@@ -65,10 +65,10 @@ pub(crate) fn replace_predecessors(
     }
 }
 
-/// Puts an empty block between `target` and each group of its predecessors and returns the new blocks.
+/// Inserts an empty block before `target` for each group of its predecessors; returns the new blocks.
 ///
-/// All edges from the blocks of a group to the target go through the group's new block, which takes over the
-/// φs' choice among them. The target's φs keep their names, their places and their shadows.
+/// All edges from a group to the target go through the group's new block, and its φs merge the group's values. The
+/// target's φs keep their names, their positions and their shadows.
 pub(crate) fn funnel(func: &mut Function, target: Block, groups: &[Vec<Block>]) -> Vec<Block> {
     let mut group_of = FxHashMap::default();
     let mut funnels = Vec::with_capacity(groups.len());
@@ -124,7 +124,7 @@ pub(crate) fn append_jump(func: &mut Function, block: Block, target: Block) {
     func.layout.append_inst(jump, block);
 }
 
-/// Puts a φ at the start of a block and returns its result.
+/// Inserts a φ at the start of a block and returns its result.
 pub(crate) fn prepend_phi(func: &mut Function, block: Block, data: InstData, ty: heddle_ir::Type) -> Value {
     debug_assert_eq!(data.op, Op::Phi);
     let phi = func.make_inst(data, &[ty]);

@@ -1,11 +1,10 @@
-//! Quotients by square roots, where the program allows both to be off.
+//! Replaces quotients by square roots with inverse square roots, where the program's accuracy bounds allow it.
 //!
 //! Requires: Stage::Source.  Ensures: Stage::Source.
-//! Invariant: whether a quotient becomes one does not depend on how many lanes there will be, so all code that is made of a program
-//! computes the same.
+//! Invariant: the decision is independent of the number of lanes, so all code of a program computes the same values.
 //!
-//! OpenCL C lets a quotient be off by 2.5 units in the last place and a root by 3, and says so in a fact of each (`fpmath`).
-//! `rsqrt` is off by two at most:
+//! OpenCL C allows an error of 2.5 ulp for a quotient and 3 ulp for a root, and states it as a fact of each (`fpmath`).
+//! `rsqrt` has an error of at most 2 ulp:
 //!
 //! ```text
 //!     v2 = sqrt v1                        v3 = rsqrt v1
@@ -13,7 +12,7 @@
 //!     v6 = fdiv v4, v2
 //! ```
 //!
-//! A root alone and a quotient alone stay: an estimate of one of them takes a machine as long as they do.
+//! A root alone and a quotient alone stay: refining an estimate takes as long as the exact operation.
 
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::entity::PrimaryMap;
@@ -22,10 +21,10 @@ use heddle_ir::module::{Fact, FactPart};
 use heddle_ir::words::Flag;
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type};
 
-/// What a quotient and a root must be allowed to be off by, in units in the last place.
+/// Error bound in ulp that a quotient and a root must allow.
 const REQUIRED_ULPS: f32 = 2.5;
 
-/// Makes inverse roots of quotients by roots, in all functions; how many.
+/// Replaces quotients by roots in all functions; returns their number.
 pub fn invert_roots(module: &mut Module) -> usize {
     let bound = |fact: Fact| match module.facts[fact].as_slice() {
         &[FactPart::Number(Scalar::F32, bits)] => f32::from_bits(bits as u32),

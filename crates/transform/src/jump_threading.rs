@@ -1,9 +1,9 @@
-//! Jumps past blocks that only ask again what has just been answered.
+//! Threads jumps past blocks whose branch condition is known on an incoming edge.
 //!
 //! Requires: Stage::Source.  Ensures: Stage::Source.
-//! Invariant: blocks keep their names, and instructions stay where they are; targets of branches change, and what φs bring.
+//! Invariant: blocks keep their names and instructions; branch targets and φ operands change.
 //!
-//! clang leaves a `break` like this, with one exit that is asked for twice:
+//! clang compiles a `break` to a block like block5, which tests the same condition again:
 //!
 //! ```text
 //!     block3:  br v1, block4, block5                    block3:  br v1, block4, block6
@@ -13,9 +13,9 @@
 //!     block6:  v5 = phi [block5: v2], …                 block6:  v5 = phi [block5: v2], [block3: v4], …
 //! ```
 //!
-//! The condition may be a φ, which is known for a block that brings a constant. What goes round the loop is then chosen for no lane that leaves it, and block5 goes back in any case: a branch to which another one on
-//! the same condition leads is settled. Nothing happens in the block that is passed by, so lanes that
-//! met there do what they did in any case. Loops keep their entries and their latches: edges back to a header stay.
+//! The condition may be a φ with a constant operand on the edge. Loop-carried values then need no select for lanes that
+//! leave. The branch of block5 is implied by that of block3, which dominates it, and becomes a jump. The bypassed block
+//! has no other instructions, so lanes that met there behave as before. Edges into and back to loop headers stay.
 
 use heddle_analysis::{Cfg, CycleForest, Dominators, Edge};
 use heddle_ir::entity::EntitySet;
@@ -24,22 +24,22 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
 use crate::edges::{add_incoming, phis, set_incoming};
 
-/// The most often that a function is looked at, as a jump may lead to a block that asks the same.
+/// Maximum number of rounds: a redirected jump may lead to another block with the same condition.
 const MAX_ROUNDS: usize = 4;
-/// How far up the dominator tree a branch on the same condition is looked for.
+/// Maximum number of dominators to search for a branch on the same condition.
 const MAX_DOMINATOR_STEPS: usize = 16;
 
-/// A jump that passes a block by.
+/// Edge that can bypass a block.
 #[derive(Clone, Copy)]
 struct ThreadedJump {
     from: Block,
-    /// Which target of its branch is changed.
+    /// Slot of the target to change.
     slot: usize,
     past: Block,
     to: Block,
 }
 
-/// Jumps past blocks where it is known where they lead; how often.
+/// Threads all jumps with a known target; returns their number.
 pub fn thread_jumps(func: &mut Function) -> usize {
     let mut count = 0;
     for _ in 0..MAX_ROUNDS {
@@ -56,7 +56,7 @@ pub fn thread_jumps(func: &mut Function) -> usize {
     count
 }
 
-/// Branches that go the way by which a branch on the same condition led to them, and that way.
+/// Branches whose slot is implied by a dominating branch on the same condition, with that slot.
 fn implied_branches(func: &Function) -> Vec<(Block, usize)> {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
@@ -73,7 +73,7 @@ fn implied_branches(func: &Function) -> Vec<(Block, usize)> {
     func.blocks().filter(|&block| func.predicate(block).is_none()).filter_map(known).collect()
 }
 
-/// Lets a block go one way only.
+/// Replaces a block's branch by a jump to one target.
 fn make_unconditional(func: &mut Function, block: Block, slot: usize) {
     let Some((_, ways)) = branch_of(func, block) else { return };
     for phi in phis(func, ways[1 - slot]) {
@@ -87,7 +87,7 @@ fn make_unconditional(func: &mut Function, block: Block, slot: usize) {
     }
 }
 
-/// What a block asks, and where it goes by the answer.
+/// Condition and targets of a block's branch.
 fn branch_of(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     let data = func.inst(func.terminator(block)?);
     match (data.op, data.targets()) {
@@ -96,7 +96,7 @@ fn branch_of(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
     }
 }
 
-/// Which way a block goes if control comes from another one, if that is known.
+/// Slot that a block's branch takes if control comes from this predecessor, if that is known.
 fn target_from(func: &Function, past: Block, asked: Value, from: Block) -> Option<usize> {
     let own = func.def_inst(asked).filter(|&inst| func.layout.block_of(inst) == Some(past));
     let asked = match own {
@@ -110,7 +110,7 @@ fn target_from(func: &Function, past: Block, asked: Value, from: Block) -> Optio
     targets.iter().position(|&target| target == past)
 }
 
-/// All jumps that there are to make, of which no two touch one block.
+/// Finds jumps to thread; no two of them share a block.
 fn find_jumps(func: &Function) -> Vec<ThreadedJump> {
     let cfg = Cfg::new(func);
     let mut analyses: Option<(CycleForest, EntitySet<Value>)> = None;
@@ -150,7 +150,7 @@ fn find_jumps(func: &Function) -> Vec<ThreadedJump> {
     found
 }
 
-/// The φs that something reads beside the φs behind their block and its branch.
+/// φs with readers other than φs of successors and their own block's branch.
 fn phis_read_elsewhere(func: &Function) -> EntitySet<Value> {
     let phi_block = |value: Value| {
         let inst = func.def_inst(value).filter(|&inst| func.inst(inst).op == Op::Phi)?;

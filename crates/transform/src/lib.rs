@@ -1,4 +1,4 @@
-//! Passes: `&mut Function` in, the next stage out.
+//! Transformation passes. Each takes a function, and ensures the stage that its module head names.
 #![forbid(unsafe_code)]
 
 pub mod boscc;

@@ -1,11 +1,11 @@
-//! What the language of a program says of races, as far as passes may rely on it.
+//! Data-race semantics of the source language.
 
-/// Whether lanes may write what others read or write with no barrier between.
+/// Semantics of conflicting accesses by different lanes without a barrier between them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum RaceSemantics {
-    /// They may, and every outcome must be one of the source under some greedy schedule.
+    /// Races are defined: every outcome must be one of the source under some greedy schedule.
     #[default]
     Ordered,
-    /// They do not: the language makes it undefined, as C, OpenCL and CUDA do.
+    /// Races are undefined behaviour, as in C, OpenCL and CUDA.
     Excluded,
 }

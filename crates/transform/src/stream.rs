@@ -1,29 +1,29 @@
-//! Stores of whole vectors that go past the caches.
+//! Turns stores of whole vectors into nontemporal stores.
 //!
 //! Requires: Stage::Wide.  Ensures: Stage::Wide.
-//! Invariant: what is stored, and where, stays. Whoever else reads it does so behind a fence that follows the code.
+//! Invariant: the same values are stored to the same addresses. Readers in other threads follow a fence after the code.
 //!
-//! A store of a line that is not in a cache first loads it there. What is larger than the caches and not read again soon need
-//! not be there at all. Machines have stores for that, which take whole vectors at aligned addresses:
+//! A store to a cache line that is not cached first loads the line. Data that exceeds the caches and is not read again
+//! soon gains nothing from that. Nontemporal stores bypass the caches; they take whole vectors at aligned addresses:
 //!
 //! ```text
 //!     store v1, v0                v2 = is v0 a multiple of the vector's bytes, or of a line's
 //!                           ──►   br v2, streamed, cached      streamed: store v1, v0 nontemporal
 //! ```
 //!
-//! Functions with atomic accesses or fences stay, since such stores come in no order that those could tell.
+//! Functions with atomic accesses or fences are skipped, since nontemporal stores are not ordered with them.
 
 use heddle_ir::builder::{At, Builder};
 use heddle_ir::inst::Detail;
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Space, Type};
 
-/// Bytes of a line of a cache.
+/// Size of a cache line in bytes.
 const CACHE_LINE: u32 = 64;
-/// The fewest bytes of a store that is worth asking for its address.
+/// Minimum size in bytes of a store that is worth an alignment check.
 const MIN_BYTES: u32 = 32;
 
-/// Lets stores of whole vectors to global memory go past the caches; how many.
+/// Makes vector stores to global memory nontemporal where they are aligned; returns their number.
 pub fn stream_stores(module: &mut Module) -> usize {
     module.functions.iter_mut().map(stream_stores_of).sum()
 }

@@ -1,11 +1,11 @@
-//! What a machine's vector instructions cost and how long they take, as far as passes choose by it.
+//! Costs and times of vector instructions by target, for the cost models of passes.
 
-/// What an operation on a vector costs, in tenths of a plain operation on one register.
+/// Cost of a vector operation, in tenths of a plain operation on one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VectorCost {
-    /// For each register that the vector fills.
+    /// Cost per register that the vector fills.
     pub register: u32,
-    /// For each lane.
+    /// Cost per lane.
     pub lane: u32,
 }
 
@@ -19,25 +19,25 @@ impl VectorCost {
     }
 }
 
-/// What loads or stores of a vector cost.
+/// Costs of vector loads or vector stores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessCosts {
-    /// Side by side, all lanes.
+    /// Contiguous, all lanes.
     pub whole: VectorCost,
-    /// Side by side, the lanes of a mask.
+    /// Contiguous, masked.
     pub masked: VectorCost,
-    /// Each lane at an address of its own, all lanes.
+    /// An address per lane, all lanes.
     pub scattered: VectorCost,
-    /// Each lane at an address of its own, the lanes of a mask.
+    /// An address per lane, masked.
     pub masked_scattered: VectorCost,
 }
 
-/// How long an operation takes, in tenths of a cycle.
+/// Latency and throughput of an operation, in tenths of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpTime {
-    /// Until its result is there.
+    /// Time until the result is available.
     pub latency: u32,
-    /// For which it keeps the machine busy; of vectors, for each register.
+    /// Time for which it occupies the machine; for vectors, per register.
     pub busy: u32,
 }
 
@@ -45,54 +45,54 @@ const fn time(latency: u32, busy: u32) -> OpTime {
     OpTime { latency, busy }
 }
 
-/// How long operations take.
+/// Latencies and throughputs of operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpTimes {
-    /// On scalars.
+    /// Scalar operations.
     pub scalar: OpTime,
-    /// Of integers, comparisons, blends, masks.
+    /// Vector integer arithmetic, comparisons, blends, mask operations.
     pub plain: OpTime,
-    /// Additions and multiplications of floats, conversions.
+    /// Float additions, multiplications and conversions.
     pub float: OpTime,
-    /// Multiplications of integers.
+    /// Integer multiplications.
     pub multiply: OpTime,
-    /// Divisions and roots of floats.
+    /// Float divisions and square roots.
     pub divide: OpTime,
-    /// Divisions of integers, each lane by itself.
+    /// Integer divisions, per lane.
     pub divide_integers: OpTime,
     /// Loads of whole vectors.
     pub load: OpTime,
-    /// Stores of whole vectors: nothing waits for them.
+    /// Stores of whole vectors, without latency.
     pub store: OpTime,
 }
 
-/// A machine.
+/// Target with its vector registers and costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TargetInfo {
-    /// Its name in options.
+    /// Name in options.
     pub name: &'static str,
-    /// Bits of a vector register.
+    /// Width of a vector register in bits.
     pub vector_bits: u32,
-    /// How many vector registers there are.
+    /// Number of vector registers.
     pub registers: u32,
-    /// How many registers for masks there are; without one, masks are in vector registers.
+    /// Number of mask registers; if 0, masks are in vector registers.
     pub mask_registers: u32,
-    /// How long operations take.
+    /// Latencies and throughputs.
     pub times: OpTimes,
-    /// Loads.
+    /// Costs of loads.
     pub load: AccessCosts,
-    /// Stores.
+    /// Costs of stores.
     pub store: AccessCosts,
-    /// Lanes of two vectors picked by constant indices.
+    /// Cost of a permutation of two vectors with constant indices.
     pub permute: VectorCost,
-    /// To take the address of a lane out of a vector, and to put what it leads to into one.
+    /// Cost of extracting a lane's address from a vector and inserting the loaded value into one.
     pub lane: u32,
-    /// A branch that goes the same way as last time, with what asks for it.
+    /// Cost of a predicted branch with its condition.
     pub branch: u32,
 }
 
-/// How machines do it that have neither masks nor gathers: lane by lane. Where lanes are masked there is a branch for each;
-/// that it may go the other way than last time is in the figure.
+/// Access costs on machines without masks and gathers, which serialize lanes. Masked accesses branch for each lane; the
+/// figures include mispredictions.
 const LANE_BY_LANE: [AccessCosts; 2] = [
     AccessCosts {
         whole: VectorCost::of_registers(5),
@@ -108,11 +108,11 @@ const LANE_BY_LANE: [AccessCosts; 2] = [
     },
 ];
 
-/// Costs of x86 are what `./x bench cost` finds on an Intel Emerald Rapids (x86-64-v2 to v4, first-level cache), where
-/// nothing else is said.
+/// Costs on x86 come from `./x bench cost` on an Intel Emerald Rapids (x86-64-v2 to v4, first-level cache), unless noted
+/// otherwise.
 impl TargetInfo {
-    /// x86-64-v4: masks of bits, gathers and scatters in hardware, any permutation in one instruction. Gathers cost
-    /// twice what that machine takes, as older ones need more.
+    /// x86-64-v4: mask registers, hardware gathers and scatters, any permutation in one instruction. Gathers cost twice the
+    /// measured figure, since older machines are slower.
     pub const AVX512: TargetInfo = TargetInfo {
         name: "avx512",
         vector_bits: 512,
@@ -145,7 +145,7 @@ impl TargetInfo {
         branch: 20,
     };
 
-    /// Intel's Sapphire and Emerald Rapids, Granite Rapids.
+    /// Intel Sapphire Rapids, Emerald Rapids and Granite Rapids.
     pub const SAPPHIRE_RAPIDS: TargetInfo = TargetInfo {
         name: "sapphirerapids",
         load: AccessCosts {
@@ -156,8 +156,8 @@ impl TargetInfo {
         ..TargetInfo::AVX512
     };
 
-    /// AMD's Zen 4, where gathers and scatters are microcode that takes its time for each lane. As `./x bench cost` finds it
-    /// on an EPYC of that kind, whose registers are as wide as two of its ways to memory.
+    /// AMD Zen 4: gathers and scatters are microcoded, with a cost per lane. Measured by `./x bench cost` on an EPYC; its
+    /// vector registers are twice as wide as its paths to memory.
     pub const ZEN4: TargetInfo = TargetInfo {
         name: "znver4",
         load: AccessCosts {
@@ -177,7 +177,7 @@ impl TargetInfo {
         ..TargetInfo::AVX512
     };
 
-    /// x86-64-v3: masked accesses, no scatters; gathers are lane by lane.
+    /// x86-64-v3: masked accesses, no scatters; gathers are serialized.
     pub const AVX2: TargetInfo = TargetInfo {
         name: "avx2",
         vector_bits: 256,
@@ -210,7 +210,7 @@ impl TargetInfo {
         branch: 20,
     };
 
-    /// x86-64-v2: nothing but whole accesses; the rest is done lane by lane.
+    /// x86-64-v2: whole accesses only; all others are serialized.
     pub const SSE42: TargetInfo = TargetInfo {
         name: "sse4.2",
         vector_bits: 128,
@@ -233,7 +233,7 @@ impl TargetInfo {
         branch: 20,
     };
 
-    /// AArch64's vectors of 128 bits: estimates, not measured.
+    /// AArch64 with 128-bit vectors: estimates, not measured.
     pub const NEON: TargetInfo = TargetInfo {
         name: "neon",
         vector_bits: 128,
@@ -266,7 +266,7 @@ impl TargetInfo {
         branch: 20,
     };
 
-    /// All of them.
+    /// All targets.
     pub const ALL: [TargetInfo; 6] = [
         TargetInfo::AVX512,
         TargetInfo::AVX2,
@@ -276,12 +276,12 @@ impl TargetInfo {
         TargetInfo::ZEN4,
     ];
 
-    /// The one of this name.
+    /// Target with this name.
     pub fn named(name: &str) -> Option<TargetInfo> {
         TargetInfo::ALL.into_iter().find(|target| target.name == name)
     }
 
-    /// A CPU by LLVM's name of it; one that has no table of its own gets that of its instruction set, by the bits of its
+    /// Target of a CPU by its LLVM name. A CPU without its own table gets that of its instruction set, by the width of its
     /// vector registers.
     pub fn of_cpu(name: &str, bits: u32, is_x86: bool) -> TargetInfo {
         match name {
@@ -293,7 +293,7 @@ impl TargetInfo {
         }
     }
 
-    /// A machine whose vector registers have so many bits, of x86 or not.
+    /// Target by the width of its vector registers and its architecture.
     pub fn of_registers(bits: u32, is_x86: bool) -> TargetInfo {
         match bits {
             _ if !is_x86 => TargetInfo::NEON,
@@ -303,24 +303,24 @@ impl TargetInfo {
         }
     }
 
-    /// Whether it has estimates of inverse square roots that one step makes good enough: those of AVX-512, to 14 bits.
+    /// True if inverse square roots have estimates that one Newton step refines enough: 14 bits, as on AVX-512.
     pub fn estimates_roots(&self) -> bool {
         self.vector_bits >= 512
     }
 
-    /// The registers that a vector of this many bits fills.
+    /// Number of registers that a vector of this many bits fills.
     pub fn registers_of(&self, bits: u32) -> u32 {
         bits.div_ceil(self.vector_bits)
     }
 
-    /// What an operation on a vector of this many bits costs.
+    /// Total cost of a vector operation.
     pub fn cost(&self, cost: VectorCost, lanes: u32, bits: u32) -> u32 {
         cost.register * self.registers_of(bits) + cost.lane * lanes
     }
 }
 
 impl Default for TargetInfo {
-    /// What most machines have.
+    /// The most common target.
     fn default() -> TargetInfo {
         TargetInfo::AVX2
     }
