@@ -7,7 +7,7 @@ use std::time::Instant;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, InitialShapes, divergence};
 use heddle_ir::entity::Entity;
-use heddle_ir::module::{DeclaredShape, Param, Returned, Signature};
+use heddle_ir::module::{DeclaredShape, Param, ReturnValue, Signature};
 use heddle_ir::{Block, Function, InstData, Op, Scalar, Type, Value};
 
 mod families;
@@ -65,7 +65,7 @@ fn function(family: &families::Family, size: usize) -> Function {
         let shape = if index % 2 == 0 { DeclaredShape::Uniform } else { DeclaredShape::Varying };
         *param = Param { shape: Some(shape), ..param.clone() };
     }
-    signature.results = vec![Returned { ty: Type::I32, shape: None }];
+    signature.results = vec![ReturnValue { ty: Type::I32, shape: None }];
     let mut func = Function::new("f", signature);
     let blocks: Vec<Block> = (0..count).map(|_| func.append_block()).collect();
     let cfg = Cfg::from_edges(count, blocks[0], edges.iter().map(|&(from, to)| (blocks[from], blocks[to])));

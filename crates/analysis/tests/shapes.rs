@@ -121,7 +121,9 @@ fn nothing_panics() {
                     Op::Reduce => &details[4],
                     Op::Scan => &details[5],
                     Op::Alloca => &details[6],
-                    op if op.info().format == heddle_ir::ops::Format::Dimension => &details[2 + index % 2],
+                    op if op.info().format == heddle_ir::ops::InstFormat::Dimension => {
+                        &details[2 + index % 2]
+                    }
                     _ => &details[0],
                 };
                 for flags in [Flags::NONE, all_flags] {

@@ -88,7 +88,7 @@ fn open(cpu: Option<&str>, options: Option<&str>) -> Result<Session, Diagnostic>
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         if !session.options.set(key, value)? {
             let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
-            return Err(told.way_out(format!("the options are {}", Options::WORDS)));
+            return Err(told.help(format!("the options are {}", Options::WORDS)));
         }
     }
     Ok(session)
@@ -182,7 +182,7 @@ impl Asked<'_> {
             Some("ll" | "bc") => session.read_llvm(text, self.file),
             _ => {
                 let text = format!("`{}` is compiled from a file only", self.file);
-                Err(Diagnostic::error(Code::FrontEnd, text).way_out("write it to a file").into())
+                Err(Diagnostic::error(Code::FrontEnd, text).help("write it to a file").into())
             }
         }
     }

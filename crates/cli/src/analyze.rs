@@ -10,7 +10,7 @@ use heddle::analysis::{
     GroupedAccess, InitialShapes, Level, Summaries, divergence,
 };
 use heddle::ir::module::DeclaredShape;
-use heddle::ir::text::{Where, print_function_with};
+use heddle::ir::text::{AnnotatedLine, print_function_with};
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
 use heddle::transform::canonicalize;
@@ -216,7 +216,7 @@ impl Analyze {
                 let names = if params.is_empty() { "none".into() } else { params.join(", ") };
                 let text = format!("it has no parameter `{}`", given.param);
                 let told = Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name);
-                tell(&told.way_out(format!("its parameters are {names}")));
+                tell(&told.help(format!("its parameters are {names}")));
                 return Err(Failure::Misused);
             }
             for index in meant {
@@ -391,15 +391,15 @@ impl Found<'_> {
 
     fn text(&self) -> String {
         let mut text = print_function_with(self.func, &mut |place, out| match place {
-            Where::Head => {
+            AnnotatedLine::Head => {
                 let params = self.func.params().iter();
                 let shapes: Vec<String> = params
                     .map(|&param| format!("{param}{} {}", self.called(param), self.shape(param)))
                     .collect();
                 out.push_str(&shapes.join(", "));
             }
-            Where::Block(block) => self.note_block(block, out),
-            Where::Inst(inst) => self.note_inst(inst, out),
+            AnnotatedLine::Block(block) => self.note_block(block, out),
+            AnnotatedLine::Inst(inst) => self.note_inst(inst, out),
         });
         if let Verdict::Ours(_, accesses) = &self.verdict {
             let _ = writeln!(text, "; no divergent branch has a say in: {}", self.region().join(", "));

@@ -167,14 +167,14 @@ impl Clc {
         let unknown = self.kernels.iter().find(|&name| !program.kernels().iter().any(|it| it.name == *name));
         if let Some(name) = unknown {
             let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
-            return Err(fail(told.way_out(there())));
+            return Err(fail(told.help(there())));
         }
         let is_asked = |kernel: &&KernelFacts| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
         let kernels: Vec<&KernelFacts> = program.kernels().iter().filter(is_asked).collect();
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
             return Err(fail(
-                Diagnostic::error(Code::UnknownFunction, text).way_out("write `kernel void f(…)`"),
+                Diagnostic::error(Code::UnknownFunction, text).help("write `kernel void f(…)`"),
             ));
         }
         Ok(kernels)
@@ -253,7 +253,7 @@ impl Clc {
             _ => {
                 let text = format!("{}: the form of code is said by the name", path.display());
                 let told = Diagnostic::error(Code::Output, text);
-                return Ok(Err(fail(told.way_out("end it in .o, .s, .ll, .bc or .hed"))));
+                return Ok(Err(fail(told.help("end it in .o, .s, .ll, .bc or .hed"))));
             }
         };
         Ok(crate::report::write(Some(path), &bytes))

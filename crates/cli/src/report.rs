@@ -3,7 +3,7 @@
 use crate::{Failure, Outcome};
 use anstyle::{AnsiColor, Style};
 use heddle::context::PassTime;
-use heddle::ir::diagnostic::{Excerpt, Place, Severity};
+use heddle::ir::diagnostic::{DiagnosticLocation, Excerpt, Severity};
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
 use heddle::{Profile, Session, Source};
@@ -117,7 +117,7 @@ pub(crate) fn read_profile(path: &Path) -> Result<Arc<Profile>, Failure> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|reason| {
         let told = Diagnostic::error(Code::Unreadable, reason.to_string());
-        fail(told.at(Place::of_line(Some(&file), 0, 0)))
+        fail(told.at(DiagnosticLocation::of_line(Some(&file), 0, 0)))
     })?;
     Ok(Arc::new(Profile::from_json(&text, &file).map_err(fail)?))
 }
@@ -146,7 +146,7 @@ pub(crate) fn read(
 pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome {
     match path {
         Some(path) => std::fs::write(path, bytes).map_err(|reason| {
-            let place = Place::of_line(Some(&path.display().to_string()), 0, 0);
+            let place = DiagnosticLocation::of_line(Some(&path.display().to_string()), 0, 0);
             fail(Diagnostic::error(Code::Output, reason.to_string()).at(place))
         }),
         None => {

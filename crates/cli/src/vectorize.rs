@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::report::{fail, read_profile, say_times, tell};
 use clap::Args;
-use heddle::ir::diagnostic::Place;
+use heddle::ir::diagnostic::DiagnosticLocation;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic};
 use heddle::llvm::{CodeFormat, Cpu};
@@ -72,10 +72,10 @@ impl Vectorize {
         session.options = Options { math: Some(self.math), brushes: self.brushes, ..session.options };
         for word in &self.options {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
-            let place = |told: Diagnostic| fail(told.at(Place::of_option(word)));
+            let place = |told: Diagnostic| fail(told.at(DiagnosticLocation::of_option(word)));
             if !session.options.set(key, value).map_err(place)? {
                 let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
-                let told = told.way_out(format!("the options are {}", Options::WORDS));
+                let told = told.help(format!("the options are {}", Options::WORDS));
                 return Err(fail(told));
             }
         }

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::options::not_understood;
 use crate::verdicts::verdicts;
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::RaceSemantics;
@@ -27,8 +27,8 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
             ("races=ordered", _) => options.races = RaceSemantics::Ordered,
             (_, Some(("lanes", count))) => {
                 let count = count.parse().ok().filter(|count| (1..=MAX_LANES).contains(count));
-                let way_out = format!("write how many lanes run together, 1 to {MAX_LANES}: `lanes=32`");
-                options.lanes = count.ok_or_else(|| not_understood(word, &way_out))?;
+                let help = format!("write how many lanes run together, 1 to {MAX_LANES}: `lanes=32`");
+                options.lanes = count.ok_or_else(|| not_understood(word, &help))?;
             }
             (_, Some((name, counts))) if let Some(header) = block(name) => {
                 let trips = Trips::parse(counts)
@@ -37,8 +37,8 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
             }
             (name, None) if let Some(header) = block(name) => _ = asked.insert(header),
             _ => {
-                let way_out = "write `force`, `none`, `model`, `races=excluded`, `lanes=32`, `block1` or `block2=1x31/64x1`";
-                return Err(not_understood(word, way_out));
+                let help = "write `force`, `none`, `model`, `races=excluded`, `lanes=32`, `block1` or `block2=1x31/64x1`";
+                return Err(not_understood(word, help));
             }
         }
     }
@@ -67,8 +67,8 @@ pub(crate) fn flatten_module(
                 context.rearranged.insert(source.name.clone());
             }
             let place = match source.terminator(decision.outer) {
-                Some(branch) => Place::line_of(&source, branch),
-                None => Place::of_func(&source.name),
+                Some(branch) => DiagnosticLocation::line_of(&source, branch),
+                None => DiagnosticLocation::of_func(&source.name),
             };
             if options.asked.contains(decision.outer) {
                 if let Verdict::Refused(_) = decision.verdict {

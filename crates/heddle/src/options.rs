@@ -19,8 +19,8 @@ pub struct Brush {
 }
 
 /// An option that means nothing, and what could be written.
-pub(crate) fn not_understood(text: impl fmt::Display, way_out: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).way_out(way_out)
+pub(crate) fn not_understood(text: impl fmt::Display, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).help(help)
 }
 
 impl Brush {
@@ -33,7 +33,7 @@ impl Brush {
     }
 
     fn refusal(text: &str) -> Diagnostic {
-        Diagnostic::error(Code::PassOption, format!("`{text}` is no brush")).way_out(format!(
+        Diagnostic::error(Code::PassOption, format!("`{text}` is no brush")).help(format!(
             "write its lanes, as in `8` or, along two dimensions, `8x2`; at most {MAX_LANES} in all"
         ))
     }
@@ -267,7 +267,7 @@ pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
     TargetInfo::named(name).ok_or_else(|| {
         let known: Vec<&str> = TargetInfo::ALL.iter().map(|target| target.name).collect();
         Diagnostic::error(Code::PassOption, format!("`{name}` is no target"))
-            .way_out(format!("there are {}", known.join(", ")))
+            .help(format!("there are {}", known.join(", ")))
     })
 }
 
@@ -386,7 +386,7 @@ pub fn parse_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
         Some(("linear", text)) if ["ref", "val", "uval"].iter().any(|kind| text.starts_with(kind)) => {
             let text = "no forms are made with references that are linear";
             Err(Diagnostic::error(Code::ParameterShapes, text)
-                .way_out("let the function take the value (`linear:1`), or the pointer (`linear:4`)"))
+                .help("let the function take the value (`linear:1`), or the pointer (`linear:4`)"))
         }
         Some(("linear", text)) if stride(text).is_some() => {
             Ok(DeclaredShape::Linear(stride(text).into_iter().collect()))

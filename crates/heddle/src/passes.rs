@@ -11,9 +11,9 @@ use crate::vector_abi::{define_outgoing, known_forms};
 use crate::verdicts::uniform_loops_and_branches;
 use heddle_analysis::shape::Activation;
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
-use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
@@ -372,7 +372,7 @@ impl Pass {
                     for told in told.into_iter().filter(is_told) {
                         let form =
                             if told.refused.is_some() { RemarkKind::KeptBranch } else { RemarkKind::Fused };
-                        let place = Place::of_func(&func.name).at(told.loc);
+                        let place = DiagnosticLocation::of_func(&func.name).at(told.loc);
                         let told = Diagnostic::remark(Code::Fusion, told.text).at(place);
                         context.remarks.push(Remark { kind: form, accesses: 0, diagnostic: told });
                     }
@@ -444,7 +444,7 @@ impl Context<'_> {
 fn refuse_predicates(func: &Function) -> Result<(), Diagnostic> {
     let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) else { return Ok(()) };
     let text = format!("{block} has a predicate, which no code has before `linearize`");
-    Err(Diagnostic::error(Code::EarlyPredicate, text).of_func(&func.name).way_out("write a branch around it"))
+    Err(Diagnostic::error(Code::EarlyPredicate, text).of_func(&func.name).help("write a branch around it"))
 }
 
 fn declare_params(module: &mut Module, shape: &DeclaredShape) {
@@ -461,8 +461,8 @@ fn check_brushes(module: &Module, count: Brushes) -> Result<(), Diagnostic> {
     let Some((func, inst)) = seen_brush(module).filter(|_| count != Brushes::Count(1)) else { return Ok(()) };
     let text = format!("it depends on which lanes are in its brush, and would see {count} brushes as one");
     Err(Diagnostic::error(Code::SeesBrush, text)
-        .at(Place::of_inst(func, inst))
-        .way_out("let one run at a time, or write all lanes as one brush if that is meant"))
+        .at(DiagnosticLocation::of_inst(func, inst))
+        .help("let one run at a time, or write all lanes as one brush if that is meant"))
 }
 
 /// Where lock-step code sees which lanes are in its brush, if it does.
@@ -471,7 +471,7 @@ pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
         insts.any(|inst| func.inst(inst).op == Op::Launch)
     };
-    let is_launched = module.functions.iter().any(|func| matches!(func.kind, Kind::Kernel(_)));
+    let is_launched = module.functions.iter().any(|func| matches!(func.kind, FunctionKind::Kernel(_)));
     let defined = module.functions.iter().map(|func| &*func.name).collect();
     let mut functions = module.functions.iter().filter(|func| !launches(func));
     functions.find_map(|func| Some((func, find_brush_observer(func, is_launched, &defined)?)))
@@ -537,9 +537,9 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
             Some(("target", "warps")) => target = None,
             Some(("target", name)) => target = Some(parse_target(name)?),
             Some(_) => {
-                let way_out =
+                let help =
                     "write lanes, `target=avx512` or `target=warps`, `races=excluded`, `force` or `explain`";
-                return Err(not_understood(word, way_out));
+                return Err(not_understood(word, help));
             }
         }
     }

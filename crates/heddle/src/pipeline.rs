@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::options::{Brush, Brushes, Options, Roots, Stores, Wanted};
 use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
@@ -96,7 +96,7 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
             let (name, argument) = variant.or_else(|| word.split_once(':')).unwrap_or((word, ""));
             let info = PassInfo::named(name).ok_or_else(|| unknown_pass(name))?;
             let pass = info.with(argument);
-            passes.push(pass.map_err(|told| told.at(Place::of_option(word)))?);
+            passes.push(pass.map_err(|told| told.at(DiagnosticLocation::of_option(word)))?);
             continue;
         }
         let (mut brush, mut options) = (None, Options::default());
@@ -107,15 +107,15 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
                 "W" => value.parse().map(|parsed| brush = Some(parsed)).map(|()| true),
                 _ => options.set(key, value),
             };
-            if !known.map_err(|told| told.at(Place::of_option(word)))? {
+            if !known.map_err(|told| told.at(DiagnosticLocation::of_option(word)))? {
                 let text = format!("`{word}` is no option of `vectorize`");
-                let way_out = format!("its options are `W=8` (or `W=8x2`), {}", Options::WORDS);
-                return Err(Diagnostic::error(Code::PassOption, text).way_out(way_out));
+                let help = format!("its options are `W=8` (or `W=8x2`), {}", Options::WORDS);
+                return Err(Diagnostic::error(Code::PassOption, text).help(help));
             }
             rest.next();
         }
         let missing = || Diagnostic::error(Code::PassOption, "`vectorize` needs a number of lanes");
-        let brush = brush.ok_or_else(|| missing().way_out("say for how many: `vectorize,W=8`"))?;
+        let brush = brush.ok_or_else(|| missing().help("say for how many: `vectorize,W=8`"))?;
         passes.extend(vectorization(&brush, &options));
     }
     Ok(passes)
@@ -124,7 +124,7 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
 fn unknown_pass(name: &str) -> Diagnostic {
     let known: Vec<&str> = PASSES.iter().map(|pass| pass.name).collect();
     Diagnostic::error(Code::UnknownPass, format!("there is no pass `{name}`"))
-        .way_out(format!("there are vectorize, {}", known.join(", ")))
+        .help(format!("there are vectorize, {}", known.join(", ")))
 }
 
 /// Runs passes, each after the other. What a pass needs is checked unless a pass before has ensured it.
@@ -169,13 +169,13 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
 
 /// How many brushes pay, by what these passes make of one; with the figures in a remark.
 fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>) -> Result<u32, Diagnostic> {
-    let mut tell = |place: Place, text: String| {
+    let mut tell = |place: DiagnosticLocation, text: String| {
         let told = Diagnostic::remark(Code::BrushCount, text).at(place).in_module(module);
         context.remarks.push(Remark { kind: RemarkKind::Brushes, accesses: 0, diagnostic: told });
     };
     if let Some((func, inst)) = seen_brush(module) {
         tell(
-            Place::line_of(func, inst),
+            DiagnosticLocation::line_of(func, inst),
             format!("1 brush: `{}` depends on which lanes are in it", func.inst(inst).op),
         );
         return Ok(1);
@@ -192,7 +192,7 @@ fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>)
         let Some(wide) = trial.function(&wide_name(&name, brush.extents())) else { continue };
         let choice = choose_brushes(&trial, wide, brush.lanes(), &options.target);
         let loc = choice.deciding_loop.and_then(|estimate| estimate.loc);
-        tell(Place::of_func(&name).at(loc), format!("{choice}, on {}", options.target.name));
+        tell(DiagnosticLocation::of_func(&name).at(loc), format!("{choice}, on {}", options.target.name));
         least = Some(least.map_or(choice.brushes, |least: u32| least.min(choice.brushes)));
     }
     Ok(least.unwrap_or(1))

@@ -3,8 +3,8 @@
 //! Blocks keep their names through passes, so what was seen is looked up by function and block. A branch is known again by its
 //! weights, which the profile gives it before the first pass: code that was inlined or made anew has others, or none.
 
-use heddle_ir::diagnostic::Place;
-use heddle_ir::inst::Weights;
+use heddle_ir::diagnostic::DiagnosticLocation;
+use heddle_ir::inst::BranchWeights;
 use heddle_ir::{Block, Code, Detail, Diagnostic, Function, Module};
 use heddle_transform::flatten::{Together, Trips};
 use serde_json::Value as Json;
@@ -40,7 +40,7 @@ pub struct Went {
 }
 
 impl Went {
-    fn weights(&self) -> Weights {
+    fn weights(&self) -> BranchWeights {
         let most = self.lanes[0].max(self.lanes[1]);
         let shift = (u64::BITS - most.leading_zeros()).saturating_sub(u32::BITS);
         Box::new(self.lanes.map(|lanes| (lanes >> shift) as u32))
@@ -110,9 +110,9 @@ impl Profile {
     /// Reads what `heddle profile --json` has written to this file.
     pub fn from_json(text: &str, file: &str) -> Result<Profile, Diagnostic> {
         let refuse = |text: String| {
-            let place = Place::of_line(Some(file), 0, 0);
+            let place = DiagnosticLocation::of_line(Some(file), 0, 0);
             let told = Diagnostic::error(Code::PassOption, text).at(place);
-            told.way_out("write one with `heddle profile FILE --json`")
+            told.help("write one with `heddle profile FILE --json`")
         };
         let json: Json =
             serde_json::from_str(text).map_err(|reason| refuse(format!("it is no profile: {reason}")))?;
@@ -143,7 +143,7 @@ impl Profile {
                     let text =
                         format!("the profile is of another program: there {block} leads to {a} or {b}");
                     let told = Diagnostic::error(Code::PassOption, text).of_func(&func.name);
-                    return Err(told.way_out("profile the file as it is now"));
+                    return Err(told.help("profile the file as it is now"));
                 };
                 if let Detail::Branch(_, weights) = &mut func.inst_mut(branch).detail {
                     *weights = Some(went.weights());
@@ -159,7 +159,7 @@ impl Profile {
         ];
         let text =
             format!("the profile tells of {}, and the program has {}", there.join(", "), here.join(", "));
-        Err(Diagnostic::error(Code::PassOption, text).way_out("profile a function of this program"))
+        Err(Diagnostic::error(Code::PassOption, text).help("profile a function of this program"))
     }
 
     /// What is told of a function, or of the one that a form is made of.

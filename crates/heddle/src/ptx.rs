@@ -3,7 +3,7 @@
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, PostDominators, Summaries, divergence};
 use heddle_ir::inst::InstData;
-use heddle_ir::module::Kind;
+use heddle_ir::module::FunctionKind;
 use heddle_ir::{Block, Function, Inst, Module, Op, Value, ValueDef};
 use heddle_ptx::{FunctionFacts, ModuleFacts};
 use rustc_hash::FxHashSet;
@@ -68,7 +68,7 @@ const MOST_STEPS: usize = 64;
 /// Loads of a kernel by way of a parameter that promises that nothing writes what it leads to while the kernel runs: it is
 /// `noalias` and `readonly`.
 fn invariant_loads(func: &Function) -> FxHashSet<Inst> {
-    if !matches!(func.kind, Kind::Kernel(_)) {
+    if !matches!(func.kind, FunctionKind::Kernel(_)) {
         return FxHashSet::default();
     }
     let promises = |mut address: Value| {

@@ -1,7 +1,7 @@
 //! The pass `ssrqp`: its options in words, and what it says.
 
 use crate::options::{Brush, not_understood, parse_races, parse_target, parse_variant};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::Machine;
 use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions};
@@ -22,8 +22,8 @@ pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnosti
             }
             None => options.variant = parse_variant(word)?,
             Some(_) => {
-                let way_out = "write a variant, lanes, `target=avx512`, `target=warps` or `races=excluded`";
-                return Err(not_understood(word, way_out));
+                let help = "write a variant, lanes, `target=avx512`, `target=warps` or `races=excluded`";
+                return Err(not_understood(word, help));
             }
         }
     }
@@ -37,7 +37,8 @@ pub(crate) fn replace_scalars_of(module: &mut Module, options: &ReplacementOptio
     for func in &mut module.functions {
         let replaced = replace_scalars(func, options);
         if replaced != Replaced::default() {
-            let told = Diagnostic::remark(Code::Scalars, replaced.to_string()).at(Place::of_func(&func.name));
+            let told = Diagnostic::remark(Code::Scalars, replaced.to_string())
+                .at(DiagnosticLocation::of_func(&func.name));
             remarks.push(Remark { kind: RemarkKind::ScalarReplacement, accesses: 0, diagnostic: told });
         }
     }

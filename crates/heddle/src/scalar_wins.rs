@@ -1,6 +1,6 @@
 //! Whether scalar code would win, as far as a model can tell.
 
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::{TargetInfo, compare_with_scalars};
 
@@ -26,6 +26,7 @@ pub(crate) fn scalar_wins(
         cycles(compared.scalars),
         target.name
     );
-    let told = Diagnostic::remark(Code::ScalarWins, text).at(Place::of_func(source).at(compared.loc));
+    let told =
+        Diagnostic::remark(Code::ScalarWins, text).at(DiagnosticLocation::of_func(source).at(compared.loc));
     wins.then(|| told.in_module(module))
 }

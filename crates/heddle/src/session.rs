@@ -21,8 +21,8 @@ use crate::profile::Profile;
 use crate::report::{Report, branches, reachable_from};
 use crate::scalar_wins::scalar_wins;
 use crate::vector_abi::{AbiForm, Isa, add_abi_form, declare_forms};
-use heddle_ir::diagnostic::{Place, Severity};
-use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::diagnostic::{DiagnosticLocation, Severity};
+use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, parse_bytes};
 use heddle_llvm::{
@@ -67,7 +67,7 @@ impl std::error::Error for Failure {}
 /// Diagnostics as JSON, an array of objects: `severity`, `code`, `file`, `line`, `column`, `function`, `instruction` (as far
 /// as known), `text`, `way_out`, `notes`.
 pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
-    let place = |object: &mut Map<String, Json>, place: &Place| {
+    let place = |object: &mut Map<String, Json>, place: &DiagnosticLocation| {
         let mut set = |key: &str, value: Option<Json>| value.map(|value| object.insert(key.into(), value));
         set("file", place.file.clone().map(Json::from));
         set("line", (place.line > 0).then(|| place.line.into()));
@@ -81,8 +81,8 @@ pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
         object.insert("code".into(), told.code.name().into());
         place(&mut object, &told.place);
         object.insert("text".into(), told.text.clone().into());
-        if !told.way_out.is_empty() {
-            object.insert("way_out".into(), told.way_out.clone().into());
+        if !told.help.is_empty() {
+            object.insert("way_out".into(), told.help.clone().into());
         }
         let notes = told.notes.iter().map(|note| {
             let mut object = Map::new();
@@ -151,7 +151,7 @@ pub struct Artifact {
     shapes: Vec<DeclaredShape>,
     is_masked: bool,
     /// Of a kernel, where it asks for its place in a launch.
-    asks_place: Option<Place>,
+    asks_place: Option<DiagnosticLocation>,
     /// A parameter of the source that is taken apart, and how many values it becomes.
     apart: Option<(String, usize)>,
     llvm: Option<LlvmModule>,
@@ -312,7 +312,7 @@ impl Session {
         let warnings = program.warnings.trim_end();
         let mut told = Vec::new();
         if !warnings.is_empty() {
-            let place = Place::of_line(Some(name), 0, 0);
+            let place = DiagnosticLocation::of_line(Some(name), 0, 0);
             let first = Diagnostic::warning(Code::FrontEnd, "clang warns").at(place);
             told.push(warnings.lines().fold(first, |told, line| told.note(line)));
         }
@@ -349,7 +349,7 @@ impl Session {
         if let Some(region) = launched(func) {
             let text = format!("it launches @{region}: one thread runs it, and lanes run @{region}");
             let told = Diagnostic::error(Code::LaunchesLanes, text).of_func(asked);
-            return Err(told.way_out("vectorize that").into());
+            return Err(told.help("vectorize that").into());
         }
         let asks_place = place_asked(func);
         let before = branches(&module, asked);
@@ -462,8 +462,8 @@ impl Session {
         let text = format!("it is LLVM IR for {}, which is another kind of machine", source.triple());
         let told = Diagnostic::error(Code::WrongTarget, text);
         Err(match &self.cpu.triple {
-            Some(triple) => told.way_out(format!("let clang make it with --target={triple}")),
-            None => told.way_out("let clang make it for this machine, or ask for code for that one"),
+            Some(triple) => told.help(format!("let clang make it with --target={triple}")),
+            None => told.help("let clang make it for this machine, or ask for code for that one"),
         })
     }
 }
@@ -486,7 +486,7 @@ fn imported(
     if module.functions.is_empty() {
         if told.is_empty() {
             let none = error(Code::NotImported, &"there is no function in it");
-            told.push(none.at(Place::of_line(Some(file), 0, 0)));
+            told.push(none.at(DiagnosticLocation::of_line(Some(file), 0, 0)));
         }
         return Err(Failure { diagnostics: told.into_iter().map(as_error).collect() });
     }
@@ -496,7 +496,7 @@ fn imported(
 }
 
 fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
-    error(Code::Unreadable, reason).at(Place::of_line(Some(file), 0, 0))
+    error(Code::Unreadable, reason).at(DiagnosticLocation::of_line(Some(file), 0, 0))
 }
 
 /// What was not taken of the functions and globals that are left, and is treated as if it were defined elsewhere; and what
@@ -512,11 +512,11 @@ fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnost
 }
 
 /// Of a kernel, where it asks for its place first, as far as that is known.
-fn place_asked(func: &Function) -> Option<Place> {
+fn place_asked(func: &Function) -> Option<DiagnosticLocation> {
     use Op::{
         EnqueuedSize, GlobalId, GlobalOffset, GlobalSize, GroupId, LocalId, LocalSize, NumGroups, WorkDim,
     };
-    if !matches!(func.kind, Kind::Kernel(_)) {
+    if !matches!(func.kind, FunctionKind::Kernel(_)) {
         return None;
     }
     let asks = |&inst: &Inst| {
@@ -535,7 +535,10 @@ fn place_asked(func: &Function) -> Option<Place> {
         )
     };
     let first = func.blocks().flat_map(|block| func.block_insts(block)).find(asks);
-    Some(first.map_or_else(|| Place::of_func(&func.name), |inst| Place::line_of(func, inst)))
+    Some(first.map_or_else(
+        || DiagnosticLocation::of_func(&func.name),
+        |inst| DiagnosticLocation::line_of(func, inst),
+    ))
 }
 
 /// There is no such function: because it was refused, because it is only declared, or because its name is another.
@@ -547,7 +550,7 @@ fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> Failure {
     }
     if module.declarations.iter().any(|declaration| declaration.name == name) {
         let told = Diagnostic::error(Code::UnknownFunction, "it is only declared here").of_func(name);
-        return told.way_out("give the file that defines it").into();
+        return told.help("give the file that defines it").into();
     }
     let told = Diagnostic::error(Code::UnknownFunction, format!("there is no function @{name}"));
     let known: Vec<String> = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
@@ -555,10 +558,10 @@ fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> Failure {
         module.functions.iter().find(|func| func.name.starts_with("_Z") && func.name.contains(name));
     match (mangled, known.is_empty()) {
         (Some(func), _) => told
-            .way_out(format!("C++ calls it @{}: declare it `extern \"C\"`, or ask for that name", func.name))
+            .help(format!("C++ calls it @{}: declare it `extern \"C\"`, or ask for that name", func.name))
             .into(),
         (None, true) => told.into(),
-        (None, false) => told.way_out(format!("there are {}", known.join(", "))).into(),
+        (None, false) => told.help(format!("there are {}", known.join(", "))).into(),
     }
 }
 
@@ -592,8 +595,8 @@ fn declare_shapes(
     params: &[Range<usize>],
     shapes: &[ParamShape],
 ) -> Result<(), Diagnostic> {
-    let refuse = |text: String, way_out: String| {
-        Err(Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name).way_out(way_out))
+    let refuse = |text: String, help: String| {
+        Err(Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name).help(help))
     };
     let expected = params.len();
     let in_order = shapes.iter().filter(|it| it.name.is_none()).count();
@@ -658,7 +661,7 @@ impl Artifact {
             let text =
                 format!("{name} is taken apart into {count} numbers, which no caller of the prototype does");
             let told = Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func);
-            return Err(told.way_out(
+            return Err(told.help(
                 "pass it by address, or write LLVM IR (`.ll`), which keeps the form that Heddle makes",
             ));
         }
@@ -710,13 +713,13 @@ impl Artifact {
             let told = self.of_source(told);
             // The source calls it by another name than the instruction.
             let inst = told.place.inst.clone().filter(|_| told.place.line == 0);
-            let place = Place { inst, ..(*told.place).clone() };
+            let place = DiagnosticLocation { inst, ..(*told.place).clone() };
             return told.at(place);
         };
         let text = "it is a kernel, whose work-items are told their places by a launch";
-        let way_out = "run the program on Heddle's OpenCL driver (`./x install`), which launches it, or write a function \
+        let help = "run the program on Heddle's OpenCL driver (`./x install`), which launches it, or write a function \
                        that is no kernel and takes the index as a parameter";
-        let told = Diagnostic::error(Code::NeedsLaunch, text).at(place.clone()).way_out(way_out);
+        let told = Diagnostic::error(Code::NeedsLaunch, text).at(place.clone()).help(help);
         told.in_module(&self.module)
     }
 

@@ -3,7 +3,7 @@
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Code, Diagnostic, Function, Op};
@@ -74,9 +74,11 @@ pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, Diagnosti
         return Ok(branches_of(func, &facts));
     };
     let header = control.cycles.header(cycle);
-    let place = func.terminator(header).map_or(Place::of_func(&func.name), |inst| Place::line_of(func, inst));
+    let place = func
+        .terminator(header)
+        .map_or(DiagnosticLocation::of_func(&func.name), |inst| DiagnosticLocation::line_of(func, inst));
     let told = Diagnostic::error(Code::DivergentLoop, format!("the loop at {header} may diverge"));
-    Err(told.at(place).way_out("run `loops` before"))
+    Err(told.at(place).help("run `loops` before"))
 }
 
 fn branches_of(func: &Function, facts: &Divergence) -> EntitySet<Block> {

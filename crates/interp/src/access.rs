@@ -9,7 +9,7 @@ use crate::memory::ResolvedAddress;
 use crate::program::PreparedFunction;
 use crate::race::{ItemEpoch, Race};
 use heddle_ir::inst::Access;
-use heddle_ir::words::{Ordering, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Rmw, SyncScope};
 use heddle_ir::{Detail, Inst, InstData, Op, Space, Value};
 use smallvec::SmallVec;
 
@@ -248,7 +248,8 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         let (Detail::Rmw(_, access) | Detail::CompareExchange(access, _)) = &data.detail else {
             return Ok(());
         };
-        let access = Access { atomic: access.atomic.or(Some((Ordering::SeqCst, Scope::System))), ..*access };
+        let access =
+            Access { atomic: access.atomic.or(Some((AtomicOrdering::SeqCst, SyncScope::System))), ..*access };
         let results: SmallVec<[Value; 2]> = code.func.results(inst).iter().copied().collect();
         let Some(&old_value) = results.first() else { return Ok(()) };
         let scalar = self.scalar_of(code, old_value);

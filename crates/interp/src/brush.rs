@@ -15,7 +15,7 @@ use crate::race::{Race, RaceDetector};
 use crate::run::{BrushPosition, Datum, PassiveSemantics, RunCounters, RunOptions};
 use crate::schedule::{Rng, ScheduleRecorder, Scheduler};
 use crate::trace::{LaneSuccessor, Trace, TraceStep};
-use heddle_ir::words::Scope;
+use heddle_ir::words::SyncScope;
 use heddle_ir::{Block, Detail, Inst, InstData, Op, Value};
 
 /// Fault, with the lane that caused it.
@@ -647,8 +647,8 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             )));
         }
         Ok(match scope {
-            Scope::Lane | Scope::Brush => None,
-            Scope::Group | Scope::Device | Scope::System => {
+            SyncScope::Lane | SyncScope::Brush => None,
+            SyncScope::Group | SyncScope::Device | SyncScope::System => {
                 Some(StopReason::AtBarrier { code: self.frame().code, depth: self.frames.len(), inst })
             }
         })

@@ -108,7 +108,7 @@ impl LinkEvalForest {
 mod tests {
     use super::*;
     use heddle_ir::module::Signature;
-    use heddle_ir::{At, Builder, Scalar};
+    use heddle_ir::{Builder, InsertPoint, Scalar};
 
     /// Reference: by definition, the first of the blocks on every path to an end.
     fn by_definition(edges: &[Vec<usize>], block: usize) -> Option<usize> {
@@ -154,7 +154,7 @@ mod tests {
             let names: Vec<Block> = (0..blocks).map(|_| func.append_block()).collect();
             for (block, targets) in edges.iter().enumerate() {
                 let condition = func.make_int(Scalar::I1, 1);
-                let mut builder = Builder::new(&mut func, At::End(names[block]));
+                let mut builder = Builder::new(&mut func, InsertPoint::End(names[block]));
                 match targets[..] {
                     [] => _ = builder.ret(&[]),
                     [to] => _ = builder.jump(names[to]),

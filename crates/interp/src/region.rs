@@ -6,7 +6,7 @@ use crate::lanes::LaneMask;
 use crate::math;
 use crate::program::PreparedFunction;
 use crate::run::{BrushPosition, Datum, LaunchGeometry, linear, tile_of};
-use heddle_ir::inst::Launch;
+use heddle_ir::inst::LaunchDetail;
 use heddle_ir::module::{Declaration, DeclaredShape};
 use heddle_ir::{Detail, Inst, InstData, Scalar};
 use smallvec::SmallVec;
@@ -115,7 +115,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
         &self,
         data: &InstData,
         code: &PreparedFunction<'_>,
-        launch: &Launch,
+        launch: &LaunchDetail,
         declaration: &Declaration,
     ) -> Vec<Vec<Datum>> {
         let lanes = launch.lanes() as usize;
@@ -136,7 +136,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
     }
 
     /// Places the lanes of a region as the work-items of one group of its size.
-    fn region_position(&self, launch: &Launch) -> BrushPosition {
+    fn region_position(&self, launch: &LaunchDetail) -> BrushPosition {
         let local = tile_of(&launch.brush);
         let index = |lane: u32| [lane % local[0], lane / local[0] % local[1], lane / local[0] / local[1]];
         BrushPosition {

@@ -10,7 +10,7 @@ use crate::program::{PreparedModule, elements_of};
 use crate::race::{Race, RaceDetector};
 use crate::schedule::{Rng, Schedule, ScheduleRecorder, Scheduler};
 use crate::trace::Trace;
-use heddle_ir::module::{DeclaredShape, Init, Param};
+use heddle_ir::module::{DeclaredShape, GlobalInit, Param};
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Module, Space, Type};
 use rustc_hash::FxHashMap;
@@ -520,19 +520,24 @@ fn add_globals<'m>(
     Ok(address_of)
 }
 
-fn write_init(object: &mut MemoryObject, offset: usize, init: &Init, address_of: &FxHashMap<&str, u64>) {
+fn write_init(
+    object: &mut MemoryObject,
+    offset: usize,
+    init: &GlobalInit,
+    address_of: &FxHashMap<&str, u64>,
+) {
     match init {
-        Init::Values(scalar, values) => {
+        GlobalInit::Values(scalar, values) => {
             let size = scalar.bytes() as usize;
             for (index, &bits) in values.iter().enumerate() {
                 object.write(offset + index * size, size, Some(bits));
             }
         }
-        Init::Zero(_) => {}
-        Init::Poison(bytes) | Init::Extern(bytes) => {
+        GlobalInit::Zero(_) => {}
+        GlobalInit::Poison(bytes) | GlobalInit::Extern(bytes) => {
             object.poison[offset..offset + *bytes as usize].fill(true)
         }
-        Init::Address(name, addend) => {
+        GlobalInit::Address(name, addend) => {
             let address = address_of.get(&**name).map(|address| address.wrapping_add_signed(*addend));
             object.write(offset, 8, address.map(u128::from));
         }

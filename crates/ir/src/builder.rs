@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 /// Where the next instruction goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum At {
+pub enum InsertPoint {
     /// At the end of the block.
     End(Block),
     /// At the start of the block.
@@ -28,18 +28,18 @@ pub enum At {
 pub struct Builder<'f> {
     /// The function.
     pub func: &'f mut Function,
-    at: At,
+    at: InsertPoint,
     origin: Origin,
 }
 
 impl<'f> Builder<'f> {
     /// Starts at this place.
-    pub fn new(func: &'f mut Function, at: At) -> Builder<'f> {
+    pub fn new(func: &'f mut Function, at: InsertPoint) -> Builder<'f> {
         Builder { func, at, origin: Origin::NONE }
     }
 
     /// Goes on at another place.
-    pub fn go(&mut self, at: At) {
+    pub fn set_insert_point(&mut self, at: InsertPoint) {
         self.at = at;
     }
 
@@ -58,13 +58,13 @@ impl<'f> Builder<'f> {
         let results = result_types(&data, &operands, written, callee.as_deref())?;
         let inst = self.func.make_inst(data, &results);
         match self.at {
-            At::End(block) => self.func.layout.append_inst(inst, block),
-            At::Start(block) => self.func.layout.prepend_inst(inst, block),
-            At::Before(next) => self.func.layout.insert_inst_before(inst, next),
-            At::After(prev) => self.func.layout.insert_inst_after(inst, prev),
+            InsertPoint::End(block) => self.func.layout.append_inst(inst, block),
+            InsertPoint::Start(block) => self.func.layout.prepend_inst(inst, block),
+            InsertPoint::Before(next) => self.func.layout.insert_inst_before(inst, next),
+            InsertPoint::After(prev) => self.func.layout.insert_inst_after(inst, prev),
         }
-        if !matches!(self.at, At::End(_) | At::Before(_)) {
-            self.at = At::After(inst);
+        if !matches!(self.at, InsertPoint::End(_) | InsertPoint::Before(_)) {
+            self.at = InsertPoint::After(inst);
         }
         Ok(inst)
     }

@@ -4,7 +4,7 @@
 //! A pass that refuses a function gives one as its error. It says *where* (file, line, function, instruction, as far as
 //! known), *what*, *why* (notes), and *the way out*. Its [`Code`] is stable: tools and docs/diagnostics.md name it.
 
-use crate::function::{Function, Loc};
+use crate::function::{Function, SourceLoc};
 use crate::module::Module;
 use crate::words::words;
 use crate::{Inst, Value};
@@ -26,7 +26,7 @@ words! {
 
 /// Declares the codes: the variant, its name, the cause, the way out.
 macro_rules! codes {
-    ($($variant:ident = $name:literal, $cause:literal, $way_out:literal;)*) => {
+    ($($variant:ident = $name:literal, $cause:literal, $help:literal;)*) => {
         words! {
             /// What a diagnostic is about. Names are stable.
             Code { $(#[doc = $cause] $variant = $name,)* }
@@ -39,8 +39,8 @@ macro_rules! codes {
             }
 
             /// What to do about it in general; a diagnostic may know better.
-            pub const fn way_out(self) -> &'static str {
-                match self { $(Code::$variant => $way_out,)* }
+            pub const fn help(self) -> &'static str {
+                match self { $(Code::$variant => $help,)* }
             }
         }
     };
@@ -171,7 +171,7 @@ codes! {
 
 /// Where something stands, as far as known.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Place {
+pub struct DiagnosticLocation {
     /// The file, by its name.
     pub file: Option<String>,
     /// The line, from 1; 0 if unknown.
@@ -186,36 +186,36 @@ pub struct Place {
     pub number: Option<crate::module::File>,
 }
 
-impl Place {
+impl DiagnosticLocation {
     /// A line of a file.
-    pub fn of_line(file: Option<&str>, line: u32, column: u32) -> Place {
-        Place { file: file.map(Into::into), line, column, ..Place::default() }
+    pub fn of_line(file: Option<&str>, line: u32, column: u32) -> DiagnosticLocation {
+        DiagnosticLocation { file: file.map(Into::into), line, column, ..DiagnosticLocation::default() }
     }
 
     /// A function.
-    pub fn of_func(func: &str) -> Place {
-        Place { func: Some(func.into()), ..Place::default() }
+    pub fn of_func(func: &str) -> DiagnosticLocation {
+        DiagnosticLocation { func: Some(func.into()), ..DiagnosticLocation::default() }
     }
 
     /// An option, as it was written.
-    pub fn of_option(word: &str) -> Place {
-        Place { inst: Some(word.into()), ..Place::default() }
+    pub fn of_option(word: &str) -> DiagnosticLocation {
+        DiagnosticLocation { inst: Some(word.into()), ..DiagnosticLocation::default() }
     }
 
     /// An instruction of a function.
-    pub fn of_inst(func: &Function, inst: Inst) -> Place {
+    pub fn of_inst(func: &Function, inst: Inst) -> DiagnosticLocation {
         let inst_name = func.inst(inst).op.name().to_string();
-        Place { inst: Some(inst_name), ..Place::line_of(func, inst) }
+        DiagnosticLocation { inst: Some(inst_name), ..DiagnosticLocation::line_of(func, inst) }
     }
 
     /// The line and function of an instruction, without the instruction.
-    pub fn line_of(func: &Function, inst: Inst) -> Place {
-        Place::of_func(&func.name).at(func.loc(inst))
+    pub fn line_of(func: &Function, inst: Inst) -> DiagnosticLocation {
+        DiagnosticLocation::of_func(&func.name).at(func.loc(inst))
     }
 
     /// With this location.
     #[must_use]
-    pub fn at(mut self, loc: Option<Loc>) -> Place {
+    pub fn at(mut self, loc: Option<SourceLoc>) -> DiagnosticLocation {
         if let Some(loc) = loc {
             (self.number, self.line, self.column) = (Some(loc.file), loc.line, loc.column);
         }
@@ -229,11 +229,11 @@ impl Place {
     }
 
     fn is_known(&self) -> bool {
-        *self != Place::default()
+        *self != DiagnosticLocation::default()
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DiagnosticLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts: Vec<Cow<'_, str>> = Vec::new();
         parts.extend(self.file.as_deref().map(Cow::from));
@@ -274,7 +274,7 @@ const EXCERPT: usize = 100;
 
 impl Excerpt {
     /// The place of a range of bytes of a source, and its line.
-    pub fn of(source: &[u8], span: Range<usize>) -> (Place, Excerpt) {
+    pub fn of(source: &[u8], span: Range<usize>) -> (DiagnosticLocation, Excerpt) {
         let start = span.start.min(source.len());
         let is_newline = |&byte: &u8| byte == b'\n';
         let line_start = source[..start].iter().rposition(is_newline).map_or(0, |at| at + 1);
@@ -300,7 +300,7 @@ impl Excerpt {
         let width = width.min((skipped + EXCERPT).saturating_sub(column).max(1));
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         (
-            Place::of_line(None, number(line), number(column + 1)),
+            DiagnosticLocation::of_line(None, number(line), number(column + 1)),
             Excerpt { text: excerpt, marked: first..first + width },
         )
     }
@@ -310,7 +310,7 @@ impl Excerpt {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
     /// Where.
-    pub place: Option<Box<Place>>,
+    pub place: Option<Box<DiagnosticLocation>>,
     /// What.
     pub text: String,
 }
@@ -325,7 +325,7 @@ pub struct Diagnostic {
     /// What it is about.
     pub code: Code,
     /// Where.
-    pub place: Box<Place>,
+    pub place: Box<DiagnosticLocation>,
     /// What, without the place.
     pub text: String,
     /// What could stand there instead, if that is known: of errors of syntax.
@@ -333,7 +333,7 @@ pub struct Diagnostic {
     /// Why.
     pub notes: Vec<Note>,
     /// What to do about it; empty if nothing better is known than what the code says.
-    pub way_out: String,
+    pub help: String,
     /// The line of the source.
     pub excerpt: Option<Box<Excerpt>>,
 }
@@ -348,7 +348,7 @@ impl Diagnostic {
             text: text.into(),
             expected: Box::default(),
             notes: Vec::new(),
-            way_out: String::new(),
+            help: String::new(),
             excerpt: None,
         }
     }
@@ -370,7 +370,7 @@ impl Diagnostic {
 
     /// With this place.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Diagnostic {
+    pub fn at(mut self, place: DiagnosticLocation) -> Diagnostic {
         *self.place = place;
         self
     }
@@ -378,19 +378,19 @@ impl Diagnostic {
     /// About a function.
     #[must_use]
     pub fn of_func(self, func: &str) -> Diagnostic {
-        self.at(Place::of_func(func))
+        self.at(DiagnosticLocation::of_func(func))
     }
 
     /// About an instruction of a function.
     #[must_use]
     pub fn of_inst(self, func: &Function, inst: Inst) -> Diagnostic {
-        self.at(Place::of_inst(func, inst))
+        self.at(DiagnosticLocation::of_inst(func, inst))
     }
 
     /// With what to do about it.
     #[must_use]
-    pub fn way_out(mut self, way_out: impl Into<String>) -> Diagnostic {
-        self.way_out = way_out.into();
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = help.into();
         self
     }
 
@@ -403,7 +403,7 @@ impl Diagnostic {
 
     /// With one more reason, which stands elsewhere.
     #[must_use]
-    pub fn note_at(mut self, place: Place, text: impl Into<String>) -> Diagnostic {
+    pub fn note_at(mut self, place: DiagnosticLocation, text: impl Into<String>) -> Diagnostic {
         self.notes.push(Note { place: Some(Box::new(place)), text: text.into() });
         self
     }
@@ -441,8 +441,8 @@ impl fmt::Display for Diagnostic {
             write!(f, "{}: ", self.place)?;
         }
         f.write_str(&self.text)?;
-        if !self.way_out.is_empty() {
-            write!(f, "; {}", self.way_out)?;
+        if !self.help.is_empty() {
+            write!(f, "; {}", self.help)?;
         }
         if let Some(excerpt) = &self.excerpt {
             let Excerpt { text, marked } = &**excerpt;
@@ -493,10 +493,10 @@ mod tests {
 
     #[test]
     fn a_diagnostic_reads_as_a_sentence() {
-        let place = Place { line: 8, column: 3, ..Place::of_func("sum") };
+        let place = DiagnosticLocation { line: 8, column: 3, ..DiagnosticLocation::of_func("sum") };
         let told = Diagnostic::error(Code::NoVectorForm, "it has none")
             .at(place)
-            .way_out("write another")
+            .help("write another")
             .note("for a reason");
         assert_eq!(told.to_string(), "line 8:3: @sum: it has none; write another\n  for a reason");
         assert_eq!(

@@ -4,7 +4,7 @@ use crate::constant::Constant;
 use crate::entity::{PrimaryMap, SecondaryMap};
 use crate::inst::{Detail, InstData};
 use crate::layout::Layout;
-use crate::module::{Declaration, Fact, Kind, Signature};
+use crate::module::{Declaration, FunctionKind, MetadataNode, Signature};
 use crate::ops::{Effect, Op};
 use crate::types::{Scalar, Type};
 use crate::words::Flag;
@@ -31,7 +31,7 @@ impl Origin {
 
 /// A place in a source file of the module.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Loc {
+pub struct SourceLoc {
     /// The file, by its number in the module.
     pub file: crate::module::File,
     /// The line, from 1.
@@ -42,7 +42,7 @@ pub struct Loc {
 
 crate::words::words! {
     /// A kind of fact that a front end attached to an instruction and its back end wants back.
-    Tag {
+    MetadataKind {
         /// The type that an access has in the source: what accesses other types is elsewhere.
         Tbaa = "tbaa",
         /// Allowed error of a floating-point result.
@@ -62,23 +62,31 @@ crate::words::words! {
     }
 }
 
-impl Tag {
+impl MetadataKind {
     /// Whether it can be said of such an instruction.
     pub fn is_said_of(self, op: Op) -> bool {
         let info = op.info();
         let accesses = matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites);
         match self {
-            Tag::Tbaa => accesses,
-            Tag::Fpmath => info.effect == Effect::Pure && info.flags.has(Flag::Arcp),
-            Tag::Loop | Tag::Iterations => op == Op::Br,
-            Tag::Range => matches!(op, Op::Load | Op::Call),
-            Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup => accesses || op == Op::Call,
+            MetadataKind::Tbaa => accesses,
+            MetadataKind::Fpmath => info.effect == Effect::Pure && info.flags.has(Flag::Arcp),
+            MetadataKind::Loop | MetadataKind::Iterations => op == Op::Br,
+            MetadataKind::Range => matches!(op, Op::Load | Op::Call),
+            MetadataKind::AliasScope | MetadataKind::NoAlias | MetadataKind::AccessGroup => {
+                accesses || op == Op::Call
+            }
         }
     }
 
     /// Whether it says what one lane does by itself, which does not hold between lanes.
     pub fn is_of_one_lane(self) -> bool {
-        matches!(self, Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup | Tag::Iterations)
+        matches!(
+            self,
+            MetadataKind::AliasScope
+                | MetadataKind::NoAlias
+                | MetadataKind::AccessGroup
+                | MetadataKind::Iterations
+        )
     }
 }
 
@@ -86,9 +94,9 @@ impl Tag {
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct OriginData {
     /// The place in the source.
-    pub loc: Option<Loc>,
+    pub loc: Option<SourceLoc>,
     /// Facts of the module, sorted by kind.
-    pub tags: SmallVec<[(Tag, Fact); 2]>,
+    pub tags: SmallVec<[(MetadataKind, MetadataNode); 2]>,
 }
 
 impl OriginData {
@@ -177,7 +185,7 @@ pub struct Function {
     /// Its name, without `@`.
     pub name: String,
     /// Function or kernel.
-    pub kind: Kind,
+    pub kind: FunctionKind,
     /// Types, shapes and effects.
     pub signature: Signature,
     /// The order of blocks and instructions.
@@ -214,7 +222,7 @@ impl Function {
     pub fn without_params(name: impl Into<String>, signature: Signature) -> Function {
         Function {
             name: name.into(),
-            kind: Kind::Function,
+            kind: FunctionKind::Function,
             signature,
             layout: Layout::default(),
             callees: PrimaryMap::new(),
@@ -572,7 +580,7 @@ impl Function {
     }
 
     /// Where in the source an instruction came from.
-    pub fn loc(&self, inst: Inst) -> Option<Loc> {
+    pub fn loc(&self, inst: Inst) -> Option<SourceLoc> {
         self.origins[self.inst(inst).origin].loc
     }
 

@@ -4,16 +4,16 @@ use crate::function::{Callee, Origin};
 use crate::list::List;
 use crate::ops::Op;
 use crate::types::Space;
-use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
+use crate::words::{AtomicOrdering, Flag, Flags, FloatPredicate, IntPredicate, Reduction, Rmw, SyncScope};
 use crate::{Block, Value};
 use smallvec::SmallVec;
 
 /// The operands of an instruction.
 pub type Args = List<Value>;
 /// The blocks that an instruction names.
-pub type Blocks = List<Block>;
+pub type BlockList = List<Block>;
 /// How often each of the two targets of a branch is taken. Few branches know, so this is thin.
-pub type Weights = Box<[u32; 2]>;
+pub type BranchWeights = Box<[u32; 2]>;
 
 /// An instruction: op, operands, what refines the op, what it promises, where it came from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -48,11 +48,11 @@ pub enum Detail {
     /// Of `atomic_rmw`.
     Rmw(Rmw, Access),
     /// Of `cmpxchg`: ordering on failure beside that of the access.
-    CompareExchange(Access, Ordering),
+    CompareExchange(Access, AtomicOrdering),
     /// Of `fence`.
-    Fence(Ordering, Scope),
+    Fence(AtomicOrdering, SyncScope),
     /// Of `barrier`: which lanes wait.
-    Barrier(Scope),
+    Barrier(SyncScope),
     /// Of `alloca`.
     Alloca {
         /// Size in bytes.
@@ -74,15 +74,15 @@ pub enum Detail {
     /// Of `fclass`: LLVM's class bits.
     FloatClass(u16),
     /// Of a φ: the predecessor of each incoming value; a shadow is one more operand.
-    Phi(Blocks),
+    Phi(BlockList),
     /// Of `br`: its targets, and how often each is taken, if known.
-    Branch(Blocks, Option<Weights>),
+    Branch(BlockList, Option<BranchWeights>),
     /// Of `switch`.
-    Switch(Box<Switch>),
+    Switch(Box<SwitchDetail>),
     /// Of `call`.
     Call(Callee),
     /// Of `launch`.
-    Launch(Box<Launch>),
+    Launch(Box<LaunchDetail>),
 }
 
 /// How a memory operation touches memory. The space is in the pointer's type.
@@ -95,7 +95,7 @@ pub struct Access {
     /// The object that the address points into: an alloca, a parameter or a global's address.
     pub base: Option<Value>,
     /// How an atomic access orders others; none if it is not atomic.
-    pub atomic: Option<(Ordering, Scope)>,
+    pub atomic: Option<(AtomicOrdering, SyncScope)>,
 }
 
 impl Access {
@@ -107,7 +107,7 @@ impl Access {
 
 /// The cases of a `switch`.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
-pub struct Switch {
+pub struct SwitchDetail {
     /// The bits of each case, all different.
     pub cases: Vec<u128>,
     /// The default block, then one for each case.
@@ -116,7 +116,7 @@ pub struct Switch {
 
 /// The geometry of a `launch`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Launch {
+pub struct LaunchDetail {
     /// The region.
     pub callee: Callee,
     /// Lanes along each dimension of the brush.
@@ -125,7 +125,7 @@ pub struct Launch {
     pub masked: bool,
 }
 
-impl Launch {
+impl LaunchDetail {
     /// The number of lanes.
     pub fn lanes(&self) -> u32 {
         self.brush.iter().fold(1, |lanes, &dim| lanes.saturating_mul(dim))
@@ -155,7 +155,7 @@ impl InstData {
 
     /// `phi [block: value] …`, with a shadow if there is one.
     pub fn phi(incoming: impl IntoIterator<Item = (Block, Value)>, shadow: Option<Value>) -> InstData {
-        let (blocks, mut args): (Blocks, Args) = incoming.into_iter().unzip();
+        let (blocks, mut args): (BlockList, Args) = incoming.into_iter().unzip();
         args.extend(shadow);
         InstData::new(Op::Phi, args, Detail::Phi(blocks))
     }

@@ -22,7 +22,7 @@ pub mod diagnostic;
 pub mod text;
 pub mod verify;
 
-pub use builder::{At, Builder};
+pub use builder::{Builder, InsertPoint};
 pub use constant::Constant;
 pub use diagnostic::{Code, Diagnostic};
 pub use function::{Function, ValueDef};

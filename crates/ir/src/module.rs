@@ -13,23 +13,23 @@ crate::entity! {
 
 crate::entity! {
     /// Something that a front end says and its back end understands; nothing in between does.
-    pub Fact, "fact"
+    pub MetadataNode, "fact"
 }
 
 /// What a fact is made of.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum FactPart {
+pub enum MetadataOperand {
     /// A text.
     Text(String),
     /// A fact that comes before this one.
-    Fact(Fact),
+    Node(MetadataNode),
     /// A number of this type, by its bits.
     Number(Scalar, u128),
 }
 
 /// Whether a function may be launched over an NDRange.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum FunctionKind {
     /// An ordinary function.
     Function,
     /// A kernel, with the size of its work-group where the source fixes it.
@@ -71,10 +71,10 @@ impl Param {
     }
 
     /// Whether it is a generic pointer to memory that lanes share, for a function of this kind.
-    pub fn is_shared_pointer(&self, kind: Kind) -> bool {
+    pub fn is_shared_pointer(&self, kind: FunctionKind) -> bool {
         let is_uniform = match &self.shape {
             Some(shape) => *shape == DeclaredShape::Uniform,
-            None => matches!(kind, Kind::Kernel(_)),
+            None => matches!(kind, FunctionKind::Kernel(_)),
         };
         is_uniform && self.ty == Type::ptr(Space::Generic)
     }
@@ -82,7 +82,7 @@ impl Param {
 
 /// A result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Returned {
+pub struct ReturnValue {
     /// Its type.
     pub ty: Type,
     /// What is said of its lanes.
@@ -142,7 +142,7 @@ pub struct Signature {
     /// The parameters.
     pub params: Vec<Param>,
     /// The results; live-outs of a region are several.
-    pub results: Vec<Returned>,
+    pub results: Vec<ReturnValue>,
     /// What a call may do.
     pub effects: Effects,
 }
@@ -152,7 +152,7 @@ impl Signature {
     pub fn new(params: &[Type], results: &[Type]) -> Signature {
         Signature {
             params: params.iter().map(|&ty| Param::new(ty)).collect(),
-            results: results.iter().map(|&ty| Returned { ty, shape: None }).collect(),
+            results: results.iter().map(|&ty| ReturnValue { ty, shape: None }).collect(),
             effects: Effects::ANY,
         }
     }
@@ -164,14 +164,14 @@ pub struct Declaration {
     /// Its name, without `@`.
     pub name: String,
     /// Function or kernel.
-    pub kind: Kind,
+    pub kind: FunctionKind,
     /// Types, shapes and effects.
     pub signature: Signature,
 }
 
 /// A run of bytes in a global's initial contents.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Init {
+pub enum GlobalInit {
     /// Values of one type, by their bits.
     Values(Scalar, Vec<u128>),
     /// This many zero bytes.
@@ -184,13 +184,13 @@ pub enum Init {
     Extern(u64),
 }
 
-impl Init {
+impl GlobalInit {
     /// The number of bytes.
     pub fn bytes(&self) -> u64 {
         match self {
-            Init::Values(scalar, values) => u64::from(scalar.bytes()) * values.len() as u64,
-            Init::Zero(bytes) | Init::Poison(bytes) | Init::Extern(bytes) => *bytes,
-            Init::Address(..) => 8,
+            GlobalInit::Values(scalar, values) => u64::from(scalar.bytes()) * values.len() as u64,
+            GlobalInit::Zero(bytes) | GlobalInit::Poison(bytes) | GlobalInit::Extern(bytes) => *bytes,
+            GlobalInit::Address(..) => 8,
         }
     }
 }
@@ -205,13 +205,13 @@ pub struct Global {
     /// Its alignment in bytes, a power of two.
     pub align: u32,
     /// Its contents at the start, run by run.
-    pub init: Vec<Init>,
+    pub init: Vec<GlobalInit>,
 }
 
 impl Global {
     /// Whether another module defines it.
     pub fn is_extern(&self) -> bool {
-        matches!(self.init[..], [Init::Extern(_)])
+        matches!(self.init[..], [GlobalInit::Extern(_)])
     }
 
     /// The size in bytes.
@@ -226,7 +226,7 @@ pub struct Module {
     /// Source files, by name.
     pub files: PrimaryMap<File, String>,
     /// What a front end says, part by part; instructions refer to it.
-    pub facts: PrimaryMap<Fact, Vec<FactPart>>,
+    pub facts: PrimaryMap<MetadataNode, Vec<MetadataOperand>>,
     /// Global objects.
     pub globals: Vec<Global>,
     /// Functions that are only declared.

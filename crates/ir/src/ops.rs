@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// The types that an operand may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub enum TypeClass {
     /// Any type.
     Any,
     /// Integers, `i1` included, and vectors of them.
@@ -37,19 +37,19 @@ pub enum Class {
 
 /// What one operand must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Operand {
+pub enum OperandConstraint {
     /// Of the instruction's controlling type `T`, which is in this class. All such operands agree.
-    T(Class),
+    T(TypeClass),
     /// `i1`, or the mask with the lanes of `T`.
     BoolOfT,
     /// `i1` even where `T` is a vector, or the mask with the lanes of `T`.
     Choice,
     /// In this class, with the lanes of `T`.
-    Beside(Class),
+    Beside(TypeClass),
     /// One lane of `T`.
     LaneOfT,
     /// In this class, whatever the others are.
-    Free(Class),
+    Free(TypeClass),
     /// The mask with the lanes of the result.
     MaskOfResult,
     /// Of the result's type.
@@ -58,7 +58,7 @@ pub enum Operand {
 
 /// What the instruction gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Gives {
+pub enum ResultConstraint {
     /// Nothing.
     Nothing,
     /// A value of type `T`.
@@ -71,7 +71,7 @@ pub enum Gives {
     LaneOfT,
     /// A value of the type written after the op, which is in this class. Where the op is a cast
     /// (`lanes_follow`), operand and result have the same lanes.
-    Written(Class),
+    Written(TypeClass),
     /// A private pointer.
     PrivatePtr,
     /// `T`, then whether the exchange happened.
@@ -82,7 +82,7 @@ pub enum Gives {
 
 /// What the detail of an instruction is, and with it the shape of its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum InstFormat {
     /// Operands alone.
     Plain,
     /// An element-wise conversion: result and operand have the same lanes.
@@ -164,11 +164,11 @@ pub struct OpInfo {
     /// The word of the text format.
     pub name: &'static str,
     /// What the operands must be; empty for formats that have rules of their own.
-    pub operands: &'static [Operand],
+    pub operands: &'static [OperandConstraint],
     /// What it gives.
-    pub gives: Gives,
+    pub gives: ResultConstraint,
     /// The shape of its detail and text.
-    pub format: Format,
+    pub format: InstFormat,
     /// What executing it may do.
     pub effect: Effect,
     /// The flags it may carry beside `total`.
@@ -189,7 +189,7 @@ macro_rules! ops {
             name: $name,
             operands: &[$($operand),*],
             gives: $gives,
-            format: Format::$format,
+            format: InstFormat::$format,
             effect: Effect::$effect,
             flags: Flags::NONE $(.union($flags))?,
             doc: concat!($($doc),*),
@@ -209,9 +209,9 @@ macro_rules! ops {
     };
 }
 
-use Class::{Any, Bool, Float, Int, IntOrPtr, Ptr, ScalarInt, ScalarPtr, Vector, VectorPtr, WideInt};
-use Gives::Written;
-use Operand::{Beside, BoolOfT, Choice, Free, LaneOfT, MaskOfResult, SameAsResult, T};
+use OperandConstraint::{Beside, BoolOfT, Choice, Free, LaneOfT, MaskOfResult, SameAsResult, T};
+use ResultConstraint::Written;
+use TypeClass::{Any, Bool, Float, Int, IntOrPtr, Ptr, ScalarInt, ScalarPtr, Vector, VectorPtr, WideInt};
 
 const EXACT: Flags = Flags::of(&[Flag::Exact]);
 const NNEG: Flags = Flags::of(&[Flag::Nneg]);
@@ -219,114 +219,114 @@ const STRICT: Flags = Flags::of(&[Flag::Strict]);
 
 ops! {
     /// Sum, modulo 2^n.
-    Add "add" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    Add "add" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, Flags::WRAP;
     /// Difference, modulo 2^n.
-    Sub "sub" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    Sub "sub" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, Flags::WRAP;
     /// Product, modulo 2^n.
-    Mul "mul" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    Mul "mul" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, Flags::WRAP;
     /// Unsigned quotient; division by zero is undefined behaviour.
-    Udiv "udiv" (T(Int), T(Int)) -> Gives::T, Plain, Traps, EXACT;
+    Udiv "udiv" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Traps, EXACT;
     /// Signed quotient, towards zero; division by zero and overflow are undefined behaviour.
-    Sdiv "sdiv" (T(Int), T(Int)) -> Gives::T, Plain, Traps, EXACT;
+    Sdiv "sdiv" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Traps, EXACT;
     /// Unsigned remainder; division by zero is undefined behaviour.
-    Urem "urem" (T(Int), T(Int)) -> Gives::T, Plain, Traps;
+    Urem "urem" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Traps;
     /// Signed remainder, with the dividend's sign; division by zero and overflow are undefined behaviour.
-    Srem "srem" (T(Int), T(Int)) -> Gives::T, Plain, Traps;
+    Srem "srem" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Traps;
     /// Shift left; an amount of the width or more is poison.
-    Shl "shl" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::WRAP;
+    Shl "shl" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, Flags::WRAP;
     /// Shift right, zeros in; an amount of the width or more is poison.
-    Lshr "lshr" (T(Int), T(Int)) -> Gives::T, Plain, Pure, EXACT;
+    Lshr "lshr" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, EXACT;
     /// Shift right, sign in; an amount of the width or more is poison.
-    Ashr "ashr" (T(Int), T(Int)) -> Gives::T, Plain, Pure, EXACT;
+    Ashr "ashr" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, EXACT;
     /// Bitwise and.
-    And "and" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    And "and" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Bitwise or.
-    Or "or" (T(Int), T(Int)) -> Gives::T, Plain, Pure, Flags::of(&[Flag::Disjoint]);
+    Or "or" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure, Flags::of(&[Flag::Disjoint]);
     /// Bitwise exclusive or.
-    Xor "xor" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Xor "xor" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Lesser of two unsigned numbers.
-    Umin "umin" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Umin "umin" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Greater of two unsigned numbers.
-    Umax "umax" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Umax "umax" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Lesser of two signed numbers.
-    Smin "smin" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Smin "smin" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Greater of two signed numbers.
-    Smax "smax" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Smax "smax" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Absolute value; of the least number itself, or poison if `strict`.
-    Abs "abs" (T(Int)) -> Gives::T, Plain, Pure, STRICT;
+    Abs "abs" (T(Int)) -> ResultConstraint::T, Plain, Pure, STRICT;
     /// Unsigned sum, clamped.
-    UaddSat "uadd_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    UaddSat "uadd_sat" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Signed sum, clamped.
-    SaddSat "sadd_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    SaddSat "sadd_sat" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Unsigned difference, clamped.
-    UsubSat "usub_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    UsubSat "usub_sat" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Signed difference, clamped.
-    SsubSat "ssub_sat" (T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    SsubSat "ssub_sat" (T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Number of bits set.
-    Ctpop "ctpop" (T(Int)) -> Gives::T, Plain, Pure;
+    Ctpop "ctpop" (T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Number of leading zeros; of 0 the width, or poison if `strict`.
-    Ctlz "ctlz" (T(Int)) -> Gives::T, Plain, Pure, STRICT;
+    Ctlz "ctlz" (T(Int)) -> ResultConstraint::T, Plain, Pure, STRICT;
     /// Number of trailing zeros; of 0 the width, or poison if `strict`.
-    Cttz "cttz" (T(Int)) -> Gives::T, Plain, Pure, STRICT;
+    Cttz "cttz" (T(Int)) -> ResultConstraint::T, Plain, Pure, STRICT;
     /// Bytes in reverse order.
-    Bswap "bswap" (T(WideInt)) -> Gives::T, Plain, Pure;
+    Bswap "bswap" (T(WideInt)) -> ResultConstraint::T, Plain, Pure;
     /// Bits in reverse order.
-    Bitreverse "bitreverse" (T(Int)) -> Gives::T, Plain, Pure;
+    Bitreverse "bitreverse" (T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Upper half of the first two operands side by side, shifted left by the third modulo the width.
-    Fshl "fshl" (T(Int), T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Fshl "fshl" (T(Int), T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Lower half of the first two operands side by side, shifted right by the third modulo the width.
-    Fshr "fshr" (T(Int), T(Int), T(Int)) -> Gives::T, Plain, Pure;
+    Fshr "fshr" (T(Int), T(Int), T(Int)) -> ResultConstraint::T, Plain, Pure;
     /// Comparison of integers or addresses.
-    Icmp "icmp" (T(IntOrPtr), T(IntOrPtr)) -> Gives::BoolOfT, IntCompare, Pure;
+    Icmp "icmp" (T(IntOrPtr), T(IntOrPtr)) -> ResultConstraint::BoolOfT, IntCompare, Pure;
 
     /// Sum.
-    Fadd "fadd" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fadd "fadd" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Difference.
-    Fsub "fsub" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fsub "fsub" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Product.
-    Fmul "fmul" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fmul "fmul" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Quotient.
-    Fdiv "fdiv" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fdiv "fdiv" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Remainder of the division towards zero, exact.
-    Frem "frem" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Frem "frem" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Sign flipped.
-    Fneg "fneg" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fneg "fneg" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Sign cleared.
-    Fabs "fabs" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fabs "fabs" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Magnitude of the first, sign of the second.
-    Copysign "copysign" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Copysign "copysign" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Square root.
-    Sqrt "sqrt" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Sqrt "sqrt" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// 1 by the square root, rounded twice, or as close: machines may estimate it, two units in the last place off at most.
-    Rsqrt "rsqrt" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Rsqrt "rsqrt" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// `a * b + c`, rounded once.
-    Fma "fma" (T(Float), T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fma "fma" (T(Float), T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// `a * b + c`, rounded once or twice: either is right.
-    Fmuladd "fmuladd" (T(Float), T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fmuladd "fmuladd" (T(Float), T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Lesser number; a NaN is ignored.
-    Fmin "fmin" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fmin "fmin" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Greater number; a NaN is ignored.
-    Fmax "fmax" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fmax "fmax" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Lesser number, -0 below +0; a NaN wins.
-    Fminimum "fminimum" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fminimum "fminimum" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Greater number, +0 above -0; a NaN wins.
-    Fmaximum "fmaximum" (T(Float), T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Fmaximum "fmaximum" (T(Float), T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Rounded down to an integral number.
-    Floor "floor" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Floor "floor" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Rounded up to an integral number.
-    Ceil "ceil" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Ceil "ceil" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Rounded towards zero to an integral number.
-    Truncate "truncate" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Truncate "truncate" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Rounded to the nearest integral number, halves away from zero.
-    Round "round" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Round "round" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Rounded to the nearest integral number, halves to even.
-    RoundEven "round_even" (T(Float)) -> Gives::T, Plain, Pure, Flags::FAST;
+    RoundEven "round_even" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// The first, times two to the second.
-    Ldexp "ldexp" (T(Float), Beside(Int)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Ldexp "ldexp" (T(Float), Beside(Int)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Whether the float is in one of the classes of the mask (LLVM's bits).
-    FloatClass "fclass" (T(Float)) -> Gives::BoolOfT, FloatClass, Pure;
+    FloatClass "fclass" (T(Float)) -> ResultConstraint::BoolOfT, FloatClass, Pure;
     /// Comparison of floats.
-    Fcmp "fcmp" (T(Float), T(Float)) -> Gives::BoolOfT, FloatCompare, Pure, Flags::FAST;
+    Fcmp "fcmp" (T(Float), T(Float)) -> ResultConstraint::BoolOfT, FloatCompare, Pure, Flags::FAST;
 
     /// Lower bits of an integer.
     Trunc "trunc" (Free(Int)) -> Written(Int), Cast, Pure, Flags::WRAP;
@@ -360,42 +360,42 @@ ops! {
     Bitcast "bitcast" (Free(Any)) -> Written(Any), Plain, Pure;
 
     /// First arm where the condition holds, second elsewhere; the other arm is ignored, poison or not.
-    Select "select" (Choice, T(Any), T(Any)) -> Gives::T, Plain, Pure, Flags::FAST;
+    Select "select" (Choice, T(Any), T(Any)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// The operand, or some one value where it is poison.
-    Freeze "freeze" (T(Any)) -> Gives::T, Plain, Pure;
+    Freeze "freeze" (T(Any)) -> ResultConstraint::T, Plain, Pure;
     /// A promise that the condition holds.
-    Assume "assume" (T(Bool)) -> Gives::Nothing, Plain, Assumes;
+    Assume "assume" (T(Bool)) -> ResultConstraint::Nothing, Plain, Assumes;
     /// Joins the values of the incoming edges; `shadow` for lanes that do not enter here.
     Phi "phi" () -> Written(Any), Phi, Joins;
 
     /// New private object of this many bytes.
-    Alloca "alloca" () -> Gives::PrivatePtr, Alloca, Allocates;
+    Alloca "alloca" () -> ResultConstraint::PrivatePtr, Alloca, Allocates;
     /// Address this many bytes further; the offset is signed.
-    PtrAdd "ptradd" (T(Ptr), Beside(Int)) -> Gives::T, Plain, Pure,
+    PtrAdd "ptradd" (T(Ptr), Beside(Int)) -> ResultConstraint::T, Plain, Pure,
         Flags::of(&[Flag::Nuw, Flag::Inbounds]);
     /// Value at an address; a vector lies there side by side.
     Load "load" (Free(ScalarPtr)) -> Written(Any), Access, Reads, Flags::ACCESS;
     /// Writes a value to an address.
-    Store "store" (Free(Any), Free(ScalarPtr)) -> Gives::Nothing, Access, Writes, Flags::ACCESS;
+    Store "store" (Free(Any), Free(ScalarPtr)) -> ResultConstraint::Nothing, Access, Writes, Flags::ACCESS;
     /// Copies bytes between objects that do not overlap.
-    Memcpy "memcpy" (Free(ScalarPtr), Free(ScalarPtr), Free(ScalarInt)) -> Gives::Nothing, Transfer, ReadsWrites,
+    Memcpy "memcpy" (Free(ScalarPtr), Free(ScalarPtr), Free(ScalarInt)) -> ResultConstraint::Nothing, Transfer, ReadsWrites,
         Flags::of(&[Flag::Volatile]);
     /// Copies bytes, overlap allowed.
-    Memmove "memmove" (Free(ScalarPtr), Free(ScalarPtr), Free(ScalarInt)) -> Gives::Nothing, Transfer, ReadsWrites,
+    Memmove "memmove" (Free(ScalarPtr), Free(ScalarPtr), Free(ScalarInt)) -> ResultConstraint::Nothing, Transfer, ReadsWrites,
         Flags::of(&[Flag::Volatile]);
     /// Fills bytes.
-    Memset "memset" (Free(ScalarPtr), Free(ScalarInt), Free(ScalarInt)) -> Gives::Nothing, Access, Writes,
+    Memset "memset" (Free(ScalarPtr), Free(ScalarInt), Free(ScalarInt)) -> ResultConstraint::Nothing, Access, Writes,
         Flags::of(&[Flag::Volatile]);
     /// Atomically replaces the value at an address by a function of it; gives the old value.
-    AtomicRmw "atomic_rmw" (Free(ScalarPtr), T(Class::Scalar)) -> Gives::T, Rmw, ReadsWrites,
+    AtomicRmw "atomic_rmw" (Free(ScalarPtr), T(TypeClass::Scalar)) -> ResultConstraint::T, Rmw, ReadsWrites,
         Flags::of(&[Flag::Volatile]);
     /// Atomically replaces the value at an address if it is the expected one; gives the old value and whether.
-    CompareExchange "cmpxchg" (Free(ScalarPtr), T(Class::Scalar), T(Class::Scalar)) -> Gives::TAndBool, CompareExchange,
+    CompareExchange "cmpxchg" (Free(ScalarPtr), T(TypeClass::Scalar), T(TypeClass::Scalar)) -> ResultConstraint::TAndBool, CompareExchange,
         ReadsWrites, Flags::of(&[Flag::Volatile]);
     /// Orders accesses around it.
-    Fence "fence" () -> Gives::Nothing, Fence, Synchronizes;
+    Fence "fence" () -> ResultConstraint::Nothing, Fence, Synchronizes;
     /// Waits for all lanes of the scope and makes their writes visible.
-    Barrier "barrier" () -> Gives::Nothing, Barrier, Synchronizes;
+    Barrier "barrier" () -> ResultConstraint::Nothing, Barrier, Synchronizes;
 
     /// Index of the lane in its brush, linear or along a dimension.
     Lane "lane" () -> Written(ScalarInt), Dimension, Pure;
@@ -421,61 +421,61 @@ ops! {
     WorkDim "work_dim" () -> Written(ScalarInt), Dimension, Pure;
 
     /// Whether the lane is active, told in every lane.
-    Mask "mask" () -> Gives::Bool, Plain, Horizontal;
+    Mask "mask" () -> ResultConstraint::Bool, Plain, Horizontal;
     /// Whether the condition holds in some active lane.
-    Any "any" (T(Bool)) -> Gives::Bool, Plain, Horizontal;
+    Any "any" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal;
     /// Whether the condition holds in every active lane.
-    All "all" (T(Bool)) -> Gives::Bool, Plain, Horizontal;
+    All "all" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal;
     /// One bit for each lane that is active and where the condition holds.
     Ballot "ballot" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal;
     /// Number of active lanes where the condition holds.
     Popcount "popcount" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal;
     /// Value that another lane, chosen per lane, has here; of a lane not active or not there, poison.
-    Shuffle "shuffle" (T(Any), Beside(Int)) -> Gives::T, Plain, Horizontal;
+    Shuffle "shuffle" (T(Any), Beside(Int)) -> ResultConstraint::T, Plain, Horizontal;
     /// Value that one lane, the same for all, has here; of a lane not active or not there, poison.
-    Broadcast "broadcast" (T(Class::Scalar), Free(ScalarInt)) -> Gives::T, Plain, Horizontal;
+    Broadcast "broadcast" (T(TypeClass::Scalar), Free(ScalarInt)) -> ResultConstraint::T, Plain, Horizontal;
     /// Value of the lowest active lane.
-    First "first" (T(Class::Scalar)) -> Gives::T, Plain, Horizontal;
+    First "first" (T(TypeClass::Scalar)) -> ResultConstraint::T, Plain, Horizontal;
     /// The active lanes' values, combined in ascending order.
-    Reduce "reduce" (T(Any)) -> Gives::LaneOfT, Reduce, Horizontal, Flags::FAST;
+    Reduce "reduce" (T(Any)) -> ResultConstraint::LaneOfT, Reduce, Horizontal, Flags::FAST;
     /// The active lanes' values up to this one (`scan_before`: without it), combined in ascending order.
-    Scan "scan" (T(Any)) -> Gives::T, Scan, Horizontal, Flags::FAST;
+    Scan "scan" (T(Any)) -> ResultConstraint::T, Scan, Horizontal, Flags::FAST;
 
     /// One value in every lane.
-    Splat "splat" (Free(Class::Scalar)) -> Written(Vector), Plain, Pure;
+    Splat "splat" (Free(TypeClass::Scalar)) -> Written(Vector), Plain, Pure;
     /// One lane of a vector; outside of it, poison.
-    Extract "extract" (T(Vector), Free(ScalarInt)) -> Gives::LaneOfT, Plain, Pure;
+    Extract "extract" (T(Vector), Free(ScalarInt)) -> ResultConstraint::LaneOfT, Plain, Pure;
     /// A vector with one lane replaced; outside of it, poison.
-    Insert "insert" (T(Vector), LaneOfT, Free(ScalarInt)) -> Gives::T, Plain, Pure;
+    Insert "insert" (T(Vector), LaneOfT, Free(ScalarInt)) -> ResultConstraint::T, Plain, Pure;
     /// Lanes of two vectors side by side, picked by constant indices.
     Permute "permute" (T(Vector), T(Vector)) -> Written(Vector), Permute, Pure;
     /// The lanes that the mask picks, moved to the front; poison behind them.
-    Compress "compress" (T(Vector), BoolOfT) -> Gives::T, Plain, Pure;
+    Compress "compress" (T(Vector), BoolOfT) -> ResultConstraint::T, Plain, Pure;
     /// The front lanes, moved to where the mask picks; poison elsewhere.
-    Expand "expand" (T(Vector), BoolOfT) -> Gives::T, Plain, Pure;
+    Expand "expand" (T(Vector), BoolOfT) -> ResultConstraint::T, Plain, Pure;
     /// Contiguous values where the mask holds, the last operand's lanes elsewhere.
     MaskedLoad "masked_load" (Free(ScalarPtr), MaskOfResult, SameAsResult) -> Written(Vector), Access, Reads,
         Flags::ACCESS;
     /// Writes a vector's lanes side by side where the mask holds.
-    MaskedStore "masked_store" (T(Vector), Free(ScalarPtr), BoolOfT) -> Gives::Nothing, Access, Writes, Flags::ACCESS;
+    MaskedStore "masked_store" (T(Vector), Free(ScalarPtr), BoolOfT) -> ResultConstraint::Nothing, Access, Writes, Flags::ACCESS;
     /// Value at each lane's address where the mask holds, the last operand's lanes elsewhere.
     Gather "gather" (Free(VectorPtr), MaskOfResult, SameAsResult) -> Written(Vector), Access, Reads, Flags::ACCESS;
     /// Writes each lane's value to its address where the mask holds, in ascending lane order.
-    Scatter "scatter" (T(Vector), Beside(Ptr), BoolOfT) -> Gives::Nothing, Access, Writes, Flags::ACCESS;
+    Scatter "scatter" (T(Vector), Beside(Ptr), BoolOfT) -> ResultConstraint::Nothing, Access, Writes, Flags::ACCESS;
 
     /// Calls a function with the active lanes.
-    Call "call" () -> Gives::Callee, Call, Callee;
+    Call "call" () -> ResultConstraint::Callee, Call, Callee;
     /// Runs a function as a lock-step region of its own, from sequential code.
-    Launch "launch" () -> Gives::Callee, Launch, Callee;
+    Launch "launch" () -> ResultConstraint::Callee, Launch, Callee;
 
     /// Goes to a block, or to one of two.
-    Br "br" () -> Gives::Nothing, Branch, Terminator;
+    Br "br" () -> ResultConstraint::Nothing, Branch, Terminator;
     /// Goes to the block of a case, or to the default.
-    Switch "switch" () -> Gives::Nothing, Switch, Terminator;
+    Switch "switch" () -> ResultConstraint::Nothing, Switch, Terminator;
     /// Returns.
-    Ret "ret" () -> Gives::Nothing, Return, Terminator;
+    Ret "ret" () -> ResultConstraint::Nothing, Return, Terminator;
     /// Is never reached.
-    Unreachable "unreachable" () -> Gives::Nothing, Plain, Terminator;
+    Unreachable "unreachable" () -> ResultConstraint::Nothing, Plain, Terminator;
 }
 
 impl Op {

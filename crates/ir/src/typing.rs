@@ -4,7 +4,7 @@
 
 use crate::inst::{ALLOCA_SPACE, Detail, InstData};
 use crate::module::{Declaration, DeclaredShape};
-use crate::ops::{Class, Format, Gives, Op, Operand};
+use crate::ops::{InstFormat, Op, OperandConstraint, ResultConstraint, TypeClass};
 use crate::types::{MAX_DIMENSIONS, MAX_LANES, Scalar, Type};
 use crate::words::Rmw;
 use smallvec::{SmallVec, smallvec};
@@ -58,48 +58,48 @@ pub enum TypeError {
     },
 }
 
-impl Class {
+impl TypeClass {
     /// Whether a type is in the class.
     pub fn contains(self, ty: Type) -> bool {
         let scalar = ty.scalar();
         match self {
-            Class::Any => true,
-            Class::Int => scalar.is_int(),
-            Class::WideInt => scalar.is_int() && scalar != Scalar::I1,
-            Class::Float => scalar.is_float(),
-            Class::Ptr => scalar.is_ptr(),
-            Class::IntOrPtr => scalar.is_int() || scalar.is_ptr(),
-            Class::Bool => scalar == Scalar::I1,
-            Class::Vector => ty.is_vector(),
-            Class::Scalar => !ty.is_vector(),
-            Class::ScalarInt => !ty.is_vector() && scalar.is_int(),
-            Class::ScalarPtr => !ty.is_vector() && scalar.is_ptr(),
-            Class::VectorPtr => ty.is_vector() && scalar.is_ptr(),
+            TypeClass::Any => true,
+            TypeClass::Int => scalar.is_int(),
+            TypeClass::WideInt => scalar.is_int() && scalar != Scalar::I1,
+            TypeClass::Float => scalar.is_float(),
+            TypeClass::Ptr => scalar.is_ptr(),
+            TypeClass::IntOrPtr => scalar.is_int() || scalar.is_ptr(),
+            TypeClass::Bool => scalar == Scalar::I1,
+            TypeClass::Vector => ty.is_vector(),
+            TypeClass::Scalar => !ty.is_vector(),
+            TypeClass::ScalarInt => !ty.is_vector() && scalar.is_int(),
+            TypeClass::ScalarPtr => !ty.is_vector() && scalar.is_ptr(),
+            TypeClass::VectorPtr => ty.is_vector() && scalar.is_ptr(),
         }
     }
 
     /// The class in words.
     pub fn describe(self) -> &'static str {
         match self {
-            Class::Any => "a value",
-            Class::Int => "an integer",
-            Class::WideInt => "an integer of at least 8 bits",
-            Class::Float => "a float",
-            Class::Ptr => "a pointer",
-            Class::IntOrPtr => "an integer or a pointer",
-            Class::Bool => "i1 or a mask",
-            Class::Vector => "a vector or a mask",
-            Class::Scalar => "a scalar",
-            Class::ScalarInt => "a scalar integer",
-            Class::ScalarPtr => "a scalar pointer",
-            Class::VectorPtr => "a vector of pointers",
+            TypeClass::Any => "a value",
+            TypeClass::Int => "an integer",
+            TypeClass::WideInt => "an integer of at least 8 bits",
+            TypeClass::Float => "a float",
+            TypeClass::Ptr => "a pointer",
+            TypeClass::IntOrPtr => "an integer or a pointer",
+            TypeClass::Bool => "i1 or a mask",
+            TypeClass::Vector => "a vector or a mask",
+            TypeClass::Scalar => "a scalar",
+            TypeClass::ScalarInt => "a scalar integer",
+            TypeClass::ScalarPtr => "a scalar pointer",
+            TypeClass::VectorPtr => "a vector of pointers",
         }
     }
 }
 
 /// The type that an instruction's `T` operands share, if it has such operands and there are enough of them.
 pub fn controlling_type(op: Op, operands: &[Type]) -> Option<Type> {
-    let index = op.info().operands.iter().position(|operand| matches!(operand, Operand::T(_)))?;
+    let index = op.info().operands.iter().position(|operand| matches!(operand, OperandConstraint::T(_)))?;
     operands.get(index).copied()
 }
 
@@ -114,12 +114,12 @@ pub fn result_types(
 ) -> Result<ResultTypes, TypeError> {
     check_detail(data)?;
     match data.op.info().format {
-        Format::Phi => phi(data, operands, written),
-        Format::Branch | Format::Switch | Format::Return => {
+        InstFormat::Phi => phi(data, operands, written),
+        InstFormat::Branch | InstFormat::Switch | InstFormat::Return => {
             terminator(data, operands)?;
             Ok(smallvec![])
         }
-        Format::Call | Format::Launch => call(data, operands, callee),
+        InstFormat::Call | InstFormat::Launch => call(data, operands, callee),
         _ => by_table(data, operands, written),
     }
 }
@@ -129,7 +129,7 @@ fn wrong_detail(op: Op, reason: impl Into<String>) -> TypeError {
 }
 
 fn check_detail(data: &InstData) -> Result<(), TypeError> {
-    use Format as F;
+    use InstFormat as F;
     let belongs = matches!(
         (data.op.info().format, &data.detail),
         (F::Plain | F::Cast | F::Return, Detail::None)
@@ -167,8 +167,8 @@ fn plural(count: usize, what: &str) -> String {
 /// Checks the number of operands, where the table or the callee says it.
 pub fn check_count(data: &InstData, found: usize, callee: Option<&Declaration>) -> Result<(), TypeError> {
     let count = match (data.op.info().format, callee) {
-        (Format::Phi | Format::Branch | Format::Switch | Format::Return, _) => return Ok(()),
-        (Format::Call | Format::Launch, callee) => {
+        (InstFormat::Phi | InstFormat::Branch | InstFormat::Switch | InstFormat::Return, _) => return Ok(()),
+        (InstFormat::Call | InstFormat::Launch, callee) => {
             let masked = matches!(&data.detail, Detail::Launch(launch) if launch.masked);
             match callee {
                 Some(callee) => callee.signature.params.len() + usize::from(masked),
@@ -202,16 +202,20 @@ fn by_table(data: &InstData, operands: &[Type], written: Option<Type>) -> Result
 }
 
 /// What an instruction gives by the table if its controlling and written types are these; a call gives nothing here.
-pub fn given_by_table(gives: Gives, controlling: Option<Type>, written: Option<Type>) -> ResultTypes {
+pub fn given_by_table(
+    gives: ResultConstraint,
+    controlling: Option<Type>,
+    written: Option<Type>,
+) -> ResultTypes {
     match gives {
-        Gives::Nothing | Gives::Callee => smallvec![],
-        Gives::T => controlling.into_iter().collect(),
-        Gives::BoolOfT => controlling.map(|ty| ty.with_scalar(Scalar::I1)).into_iter().collect(),
-        Gives::Bool => smallvec![Type::I1],
-        Gives::LaneOfT => controlling.map(|ty| Type::Scalar(ty.scalar())).into_iter().collect(),
-        Gives::Written(_) => written.into_iter().collect(),
-        Gives::PrivatePtr => smallvec![Type::ptr(ALLOCA_SPACE)],
-        Gives::TAndBool => controlling.into_iter().chain([Type::I1]).collect(),
+        ResultConstraint::Nothing | ResultConstraint::Callee => smallvec![],
+        ResultConstraint::T => controlling.into_iter().collect(),
+        ResultConstraint::BoolOfT => controlling.map(|ty| ty.with_scalar(Scalar::I1)).into_iter().collect(),
+        ResultConstraint::Bool => smallvec![Type::I1],
+        ResultConstraint::LaneOfT => controlling.map(|ty| Type::Scalar(ty.scalar())).into_iter().collect(),
+        ResultConstraint::Written(_) => written.into_iter().collect(),
+        ResultConstraint::PrivatePtr => smallvec![Type::ptr(ALLOCA_SPACE)],
+        ResultConstraint::TAndBool => controlling.into_iter().chain([Type::I1]).collect(),
     }
 }
 
@@ -224,10 +228,10 @@ pub fn seen_from_outside(ty: Type, shape: Option<&DeclaredShape>, launched: Opti
     }
 }
 
-fn written_type(op: Op, gives: Gives, written: Option<Type>) -> Result<Option<Type>, TypeError> {
+fn written_type(op: Op, gives: ResultConstraint, written: Option<Type>) -> Result<Option<Type>, TypeError> {
     match (gives, written) {
-        (Gives::Written(class), Some(ty)) if class.contains(ty) => Ok(Some(ty)),
-        (Gives::Written(class), found) => {
+        (ResultConstraint::Written(class), Some(ty)) if class.contains(ty) => Ok(Some(ty)),
+        (ResultConstraint::Written(class), found) => {
             Err(TypeError::Result { op, expected: class.describe().into(), found })
         }
         (_, None) => Ok(None),
@@ -238,7 +242,7 @@ fn written_type(op: Op, gives: Gives, written: Option<Type>) -> Result<Option<Ty
 }
 
 fn check_operand(
-    expected: Operand,
+    expected: OperandConstraint,
     found: Type,
     controlling: Option<Type>,
     result: Option<Type>,
@@ -248,23 +252,23 @@ fn check_operand(
         Some(ty) if ty != found => Err(ty.to_string()),
         _ => Ok(()),
     };
-    let in_class = |class: Class| match class.contains(found) {
+    let in_class = |class: TypeClass| match class.contains(found) {
         true => Ok(()),
         false => Err(class.describe().to_string()),
     };
     match expected {
-        Operand::T(class) => in_class(class).and_then(|()| exactly(controlling)),
-        Operand::Free(class) => in_class(class),
-        Operand::BoolOfT => exactly(mask_of(controlling)),
-        Operand::Choice if found == Type::I1 => Ok(()),
-        Operand::Choice => exactly(mask_of(controlling)),
-        Operand::Beside(class) => {
+        OperandConstraint::T(class) => in_class(class).and_then(|()| exactly(controlling)),
+        OperandConstraint::Free(class) => in_class(class),
+        OperandConstraint::BoolOfT => exactly(mask_of(controlling)),
+        OperandConstraint::Choice if found == Type::I1 => Ok(()),
+        OperandConstraint::Choice => exactly(mask_of(controlling)),
+        OperandConstraint::Beside(class) => {
             in_class(class)?;
             exactly(controlling.map(|ty| ty.with_scalar(found.scalar())))
         }
-        Operand::LaneOfT => exactly(controlling.map(|ty| Type::Scalar(ty.scalar()))),
-        Operand::MaskOfResult => exactly(mask_of(result)),
-        Operand::SameAsResult => exactly(result),
+        OperandConstraint::LaneOfT => exactly(controlling.map(|ty| Type::Scalar(ty.scalar()))),
+        OperandConstraint::MaskOfResult => exactly(mask_of(result)),
+        OperandConstraint::SameAsResult => exactly(result),
     }
 }
 
@@ -278,7 +282,7 @@ fn check_relation(
     let op = data.op;
     let wrong_result = |expected: String| Err(TypeError::Result { op, expected, found: result });
     match (&data.detail, result) {
-        (Detail::None, Some(to)) if op.info().format == Format::Cast => {
+        (Detail::None, Some(to)) if op.info().format == InstFormat::Cast => {
             let from = operands[0];
             if from.lanes() != to.lanes() {
                 return wrong_result(format!("a type with the lanes of {from}"));
@@ -326,7 +330,7 @@ fn check_relation(
             }
         }
         (Detail::Reduce(by) | Detail::Scan { by, .. }, _) => {
-            let class = if by.is_float() { Class::Float } else { Class::Int };
+            let class = if by.is_float() { TypeClass::Float } else { TypeClass::Int };
             let found = controlling.unwrap_or(Type::I1);
             if !class.contains(found) {
                 return Err(TypeError::Operand { op, index: 1, expected: class.describe().into(), found });
@@ -335,16 +339,16 @@ fn check_relation(
         (Detail::Rmw(rmw, _), _) => {
             let found = operands[1];
             let expected = match rmw {
-                Rmw::Exchange => Class::Scalar,
-                rmw if rmw.is_float() => Class::Float,
-                _ => Class::ScalarInt,
+                Rmw::Exchange => TypeClass::Scalar,
+                rmw if rmw.is_float() => TypeClass::Float,
+                _ => TypeClass::ScalarInt,
             };
             if !expected.contains(found) {
                 return Err(TypeError::Operand { op, index: 2, expected: expected.describe().into(), found });
             }
         }
         (Detail::CompareExchange(..), _) if operands[1].scalar().is_float() => {
-            let expected = Class::IntOrPtr.describe().into();
+            let expected = TypeClass::IntOrPtr.describe().into();
             return Err(TypeError::Operand { op, index: 2, expected, found: operands[1] });
         }
         (Detail::Dimension(dimension), _) => match dimension {
@@ -403,8 +407,8 @@ fn terminator(data: &InstData, operands: &[Type]) -> Result<(), TypeError> {
             let &[found] = operands else {
                 return Err(TypeError::Count { op, expected: "1 operand".into(), found: operands.len() });
             };
-            if !Class::ScalarInt.contains(found) {
-                let expected = Class::ScalarInt.describe().into();
+            if !TypeClass::ScalarInt.contains(found) {
+                let expected = TypeClass::ScalarInt.describe().into();
                 return Err(TypeError::Operand { op, index: 1, expected, found });
             }
             if switch.targets.len() != switch.cases.len() + 1 {

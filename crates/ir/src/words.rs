@@ -223,7 +223,7 @@ impl Rmw {
 
 words! {
     /// What an atomic access or a fence orders.
-    Ordering {
+    AtomicOrdering {
         /// Atomic, ordering nothing else, not even per location.
         Unordered = "unordered",
         /// Atomic, one order per location.
@@ -241,7 +241,7 @@ words! {
 
 words! {
     /// What takes part in an ordering.
-    Scope {
+    SyncScope {
         /// One lane, against its own signal handlers.
         Lane = "lane",
         /// The lanes of a brush.

@@ -15,9 +15,9 @@ that there is no result; warnings, that it may not be the one that was meant; re
 fn list() -> String {
     let mut text = HEAD.to_string();
     for &code in Code::ALL {
-        let way_out = code.way_out();
-        let gap = if way_out.is_empty() { "" } else { " " };
-        writeln!(text, "* **`{code}`**: {}{gap}{way_out}", code.cause()).expect("a string grows");
+        let help = code.help();
+        let gap = if help.is_empty() { "" } else { " " };
+        writeln!(text, "* **`{code}`**: {}{gap}{help}", code.cause()).expect("a string grows");
     }
     text
 }

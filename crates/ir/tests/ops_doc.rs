@@ -1,7 +1,7 @@
 //! docs/ops.md is the ops table; `HEDDLE_BLESS=1` rewrites it.
 
 use heddle_ir::Op;
-use heddle_ir::ops::{Class, Effect, Format, Gives, Operand};
+use heddle_ir::ops::{Effect, InstFormat, OperandConstraint, ResultConstraint, TypeClass};
 use heddle_ir::words::Flags;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,20 +18,20 @@ it is a vector; `lane of T` is what one of its lanes holds; `with lanes of T` sa
 `fast` is any of the fast-math flags. Every op but φs, terminators and `mask` may be `total`.
 ";
 
-fn class(class: Class) -> &'static str {
+fn class(class: TypeClass) -> &'static str {
     match class {
-        Class::Any => "any",
-        Class::Int => "integer",
-        Class::WideInt => "integer of 8 bits or more",
-        Class::Float => "float",
-        Class::Ptr => "pointer",
-        Class::IntOrPtr => "integer or pointer",
-        Class::Bool => "i1 or mask",
-        Class::Vector => "vector",
-        Class::Scalar => "scalar",
-        Class::ScalarInt => "scalar integer",
-        Class::ScalarPtr => "scalar pointer",
-        Class::VectorPtr => "vector of pointers",
+        TypeClass::Any => "any",
+        TypeClass::Int => "integer",
+        TypeClass::WideInt => "integer of 8 bits or more",
+        TypeClass::Float => "float",
+        TypeClass::Ptr => "pointer",
+        TypeClass::IntOrPtr => "integer or pointer",
+        TypeClass::Bool => "i1 or mask",
+        TypeClass::Vector => "vector",
+        TypeClass::Scalar => "scalar",
+        TypeClass::ScalarInt => "scalar integer",
+        TypeClass::ScalarPtr => "scalar pointer",
+        TypeClass::VectorPtr => "vector of pointers",
     }
 }
 
@@ -39,15 +39,15 @@ fn operands(op: Op) -> String {
     let info = op.info();
     let mut is_first_of_t = true;
     let operands = info.operands.iter().map(|operand| match operand {
-        Operand::T(of) if std::mem::take(&mut is_first_of_t) => format!("T: {}", class(*of)),
-        Operand::T(_) => "T".into(),
-        Operand::BoolOfT => "mask of T".into(),
-        Operand::Choice => "i1 or mask of T".into(),
-        Operand::Beside(of) => format!("{} with lanes of T", class(*of)),
-        Operand::LaneOfT => "lane of T".into(),
-        Operand::Free(of) => class(*of).into(),
-        Operand::MaskOfResult => "mask of R".into(),
-        Operand::SameAsResult => "R".into(),
+        OperandConstraint::T(of) if std::mem::take(&mut is_first_of_t) => format!("T: {}", class(*of)),
+        OperandConstraint::T(_) => "T".into(),
+        OperandConstraint::BoolOfT => "mask of T".into(),
+        OperandConstraint::Choice => "i1 or mask of T".into(),
+        OperandConstraint::Beside(of) => format!("{} with lanes of T", class(*of)),
+        OperandConstraint::LaneOfT => "lane of T".into(),
+        OperandConstraint::Free(of) => class(*of).into(),
+        OperandConstraint::MaskOfResult => "mask of R".into(),
+        OperandConstraint::SameAsResult => "R".into(),
     });
     let operands: Vec<String> = operands.collect();
     operands.join(", ")
@@ -55,42 +55,42 @@ fn operands(op: Op) -> String {
 
 fn result(op: Op) -> String {
     match op.info().gives {
-        Gives::Nothing => "".into(),
-        Gives::T => "T".into(),
-        Gives::BoolOfT => "mask of T".into(),
-        Gives::Bool => "i1".into(),
-        Gives::LaneOfT => "lane of T".into(),
-        Gives::Written(of) => format!("R: {}", class(of)),
-        Gives::PrivatePtr => "ptr(private)".into(),
-        Gives::TAndBool => "T, i1".into(),
-        Gives::Callee => "what the callee gives".into(),
+        ResultConstraint::Nothing => "".into(),
+        ResultConstraint::T => "T".into(),
+        ResultConstraint::BoolOfT => "mask of T".into(),
+        ResultConstraint::Bool => "i1".into(),
+        ResultConstraint::LaneOfT => "lane of T".into(),
+        ResultConstraint::Written(of) => format!("R: {}", class(of)),
+        ResultConstraint::PrivatePtr => "ptr(private)".into(),
+        ResultConstraint::TAndBool => "T, i1".into(),
+        ResultConstraint::Callee => "what the callee gives".into(),
     }
 }
 
 /// What is written beside types and operands, as the text has it.
 fn detail(op: Op) -> &'static str {
     match op.info().format {
-        Format::Plain | Format::Cast => "",
-        Format::IntCompare | Format::FloatCompare => "predicate first",
-        Format::Dimension if op == Op::WorkDim => "",
-        Format::Dimension if matches!(op, Op::Lane | Op::Width) => "dimension or none",
-        Format::Dimension => "dimension",
-        Format::Access => "access",
-        Format::Transfer => "two accesses",
-        Format::Rmw => "operation first, ordering",
-        Format::CompareExchange => "two orderings",
-        Format::Fence => "ordering, scope",
-        Format::Barrier => "scope",
-        Format::Alloca => "bytes, alignment",
-        Format::Reduce | Format::Scan => "reduction first",
-        Format::Permute => "lane indices",
-        Format::FloatClass => "class mask",
-        Format::Phi => "values by block, shadow",
-        Format::Branch => "condition, blocks, weights",
-        Format::Switch => "value, default, cases",
-        Format::Return => "values",
-        Format::Call => "callee, arguments",
-        Format::Launch => "brush, callee, arguments, mask",
+        InstFormat::Plain | InstFormat::Cast => "",
+        InstFormat::IntCompare | InstFormat::FloatCompare => "predicate first",
+        InstFormat::Dimension if op == Op::WorkDim => "",
+        InstFormat::Dimension if matches!(op, Op::Lane | Op::Width) => "dimension or none",
+        InstFormat::Dimension => "dimension",
+        InstFormat::Access => "access",
+        InstFormat::Transfer => "two accesses",
+        InstFormat::Rmw => "operation first, ordering",
+        InstFormat::CompareExchange => "two orderings",
+        InstFormat::Fence => "ordering, scope",
+        InstFormat::Barrier => "scope",
+        InstFormat::Alloca => "bytes, alignment",
+        InstFormat::Reduce | InstFormat::Scan => "reduction first",
+        InstFormat::Permute => "lane indices",
+        InstFormat::FloatClass => "class mask",
+        InstFormat::Phi => "values by block, shadow",
+        InstFormat::Branch => "condition, blocks, weights",
+        InstFormat::Switch => "value, default, cases",
+        InstFormat::Return => "values",
+        InstFormat::Call => "callee, arguments",
+        InstFormat::Launch => "brush, callee, arguments, mask",
     }
 }
 

@@ -2,13 +2,13 @@
 //! says, which goes by the definitions: paths instead of trees, sets instead of intervals.
 
 use heddle_ir::function::{Callee, Origin};
-use heddle_ir::inst::{Access, Launch, Switch};
+use heddle_ir::inst::{Access, LaunchDetail, SwitchDetail};
 use heddle_ir::module::Signature;
 use heddle_ir::verify::verify;
-use heddle_ir::words::{Flag, Flags, IntPredicate, Ordering, Reduction, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, IntPredicate, Reduction, Rmw, SyncScope};
 use heddle_ir::{
-    At, Block, Builder, Constant, Detail, Function, Inst, InstData, Op, Scalar, Space, Stage, Type, Value,
-    ValueDef, parse_module,
+    Block, Builder, Constant, Detail, Function, InsertPoint, Inst, InstData, Op, Scalar, Space, Stage, Type,
+    Value, ValueDef, parse_module,
 };
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ struct Writer<'f, 's> {
 impl Writer<'_, '_> {
     fn start(&mut self, block: Block) {
         self.here = block;
-        self.b.go(At::End(block));
+        self.b.set_insert_point(InsertPoint::End(block));
     }
 
     fn condition(&mut self, scope: &[Value]) -> Value {
@@ -119,7 +119,7 @@ fn random_function(stream: &mut Stream) -> Function {
     let entry = func.append_block();
     let mut scope = func.params().to_vec();
     scope.push(func.make_int(Scalar::I32, 1));
-    let mut writer = Writer { b: Builder::new(&mut func, At::End(entry)), here: entry, stream };
+    let mut writer = Writer { b: Builder::new(&mut func, InsertPoint::End(entry)), here: entry, stream };
     writer.statements(2, &mut scope);
     let value = writer.stream.pick(&scope);
     writer.b.ret(&[value]);
@@ -517,8 +517,8 @@ fn planted_faults_are_found_and_nothing_else() {
 /// Anything that the public interface builds.
 fn random_detail(func: &Function, stream: &mut Stream) -> Detail {
     let small = |stream: &mut Stream| stream.pick(&[0u32, 1, 3, 4, 8, u32::MAX]);
-    let ordering = stream.pick(Ordering::ALL);
-    let scope = stream.pick(Scope::ALL);
+    let ordering = stream.pick(AtomicOrdering::ALL);
+    let scope = stream.pick(SyncScope::ALL);
     let access = Access {
         align: small(stream),
         dereferenceable: small(stream),
@@ -546,12 +546,12 @@ fn random_detail(func: &Function, stream: &mut Stream) -> Detail {
         16 => Detail::Branch(blocks.into_iter().collect(), (stream.below(2) == 0).then(|| Box::new([0, 0]))),
         17 => {
             let cases = (0..stream.below(3)).map(|_| stream.below(2) as u128).collect();
-            Detail::Switch(Box::new(Switch { cases, targets: blocks }))
+            Detail::Switch(Box::new(SwitchDetail { cases, targets: blocks }))
         }
         18 => Detail::Call(callee),
         _ => {
             let brush = (0..stream.below(5)).map(|_| small(stream)).collect();
-            Detail::Launch(Box::new(Launch { callee, brush, masked: stream.below(2) == 0 }))
+            Detail::Launch(Box::new(LaunchDetail { callee, brush, masked: stream.below(2) == 0 }))
         }
     }
 }
@@ -664,7 +664,7 @@ fn flow(count: usize, targets: impl Fn(usize) -> Vec<usize>) -> Function {
             [one, two] => InstData::branch(flag, blocks[one], blocks[two]),
             _ => unreachable!("two targets at most"),
         };
-        Builder::new(&mut func, At::End(block)).inst(data, None);
+        Builder::new(&mut func, InsertPoint::End(block)).inst(data, None);
     }
     func
 }

@@ -71,7 +71,7 @@ impl Program {
         let known: Vec<&str> = self.kernel_names().collect();
         let known =
             if known.is_empty() { "there is none".into() } else { format!("there are {}", known.join(", ")) };
-        Err(told.in_file(NAME).way_out(known).into())
+        Err(told.in_file(NAME).help(known).into())
     }
 }
 

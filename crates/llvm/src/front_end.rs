@@ -5,7 +5,7 @@ use crate::import::{asks_lanes, is_question};
 use crate::opencl::compile_opencl;
 use crate::read::read_ir;
 use crate::view::{LlvmModule, Val, attribute_kind};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic};
 use rustc_hash::FxHashSet;
 use std::path::Path;
@@ -39,18 +39,18 @@ pub fn language_of(path: &Path) -> Option<Language> {
 fn no_clang(file: &str, reason: &str) -> Diagnostic {
     let text = format!("it takes `clang-22` (or a `clang` of that version) to read it: {reason}");
     Diagnostic::error(Code::FrontEnd, text)
-        .at(Place::of_line(Some(file), 0, 0))
-        .way_out("`./x setup` installs it")
+        .at(DiagnosticLocation::of_line(Some(file), 0, 0))
+        .help("`./x setup` installs it")
 }
 
 /// The file cannot be read.
 fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(Code::Unreadable, reason.to_string()).at(Place::of_line(Some(file), 0, 0))
+    Diagnostic::error(Code::Unreadable, reason.to_string()).at(DiagnosticLocation::of_line(Some(file), 0, 0))
 }
 
 /// clang refuses the file: its first error is the text, and all that it says stands below.
 pub fn refused_by_clang(file: &str, messages: &str) -> Diagnostic {
-    let place = Place::of_line(Some(file), 0, 0);
+    let place = DiagnosticLocation::of_line(Some(file), 0, 0);
     messages
         .trim_end()
         .lines()

@@ -13,8 +13,8 @@ use rustc_hash::FxHashSet;
 use std::ffi::CStr;
 
 /// Code and its source do not come together, because of this symbol.
-fn refuse(name: &str, text: &str, way_out: &str) -> Diagnostic {
-    Diagnostic::error(Code::NotLinked, text).of_func(name).way_out(way_out)
+fn refuse(name: &str, text: &str, help: &str) -> Diagnostic {
+    Diagnostic::error(Code::NotLinked, text).of_func(name).help(help)
 }
 
 /// There is such a function already.
@@ -37,7 +37,7 @@ fn is_static(name: &str) -> Diagnostic {
 /// LLVM does not do it.
 fn broken(reason: &str) -> Diagnostic {
     let text = format!("LLVM does not link vector code and its source: {}", reason.trim_end());
-    Diagnostic::error(Code::Internal, text).way_out("report it, with the input")
+    Diagnostic::error(Code::Internal, text).help("report it, with the input")
 }
 
 /// What linking replaces by what the source has: nothing there has such a name.

@@ -1,7 +1,7 @@
 //! Reading LLVM IR, text or bitcode, into a verified module.
 
 use crate::view::{LlvmModule, c_text, take_message, version};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::*;
@@ -10,8 +10,8 @@ use llvm_sys::prelude::*;
 use std::ffi::c_void;
 
 /// A file is no module of LLVM IR.
-fn unreadable(file: &str, text: String, way_out: String) -> Diagnostic {
-    Diagnostic::error(Code::Unreadable, text).at(Place::of_line(Some(file), 0, 0)).way_out(way_out)
+fn unreadable(file: &str, text: String, help: String) -> Diagnostic {
+    Diagnostic::error(Code::Unreadable, text).at(DiagnosticLocation::of_line(Some(file), 0, 0)).help(help)
 }
 
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
@@ -53,8 +53,8 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
         let reason = messages.into_iter().next().unwrap_or_else(|| "it is empty".into());
         let reason = reason.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
         let text = format!("this is no LLVM IR that LLVM {major}.{minor}.{patch} reads: {reason}");
-        let way_out = format!("write it with clang-{major}, or with a rustc of that LLVM");
-        return Err(unreadable(file, text, way_out));
+        let help = format!("write it with clang-{major}, or with a rustc of that LLVM");
+        return Err(unreadable(file, text, help));
     }
     // SAFETY: both were made here and go nowhere else.
     let module = unsafe { LlvmModule::from_raw(context, raw) };

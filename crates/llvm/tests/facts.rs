@@ -1,6 +1,6 @@
 //! Facts in metadata that code generators understand come in, and go out where what they are about still is.
 
-use heddle_ir::function::Tag;
+use heddle_ir::function::MetadataKind;
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Op};
 use heddle_llvm::{EmitOptions, emit, import, read_ir};
@@ -140,7 +140,7 @@ fn groups_of_a_loop_are_those_of_its_accesses() {
     };
     let merged = origins(Op::Load).merged(origins(Op::Store));
     assert_eq!(merged.tags.len(), 1, "{merged:?}");
-    assert_eq!(merged.tags[0].0, Tag::AccessGroup);
+    assert_eq!(merged.tags[0].0, MetadataKind::AccessGroup);
 }
 
 #[test]

@@ -43,8 +43,8 @@ impl Settings {
                 }
                 _ => {
                     let text = format!("`{word}` means nothing in `-heddle-loops`");
-                    let way_out = format!("there are `W=16`, `interleave=2`, {}", Options::WORDS);
-                    return Err(Diagnostic::error(heddle::ir::Code::PassOption, text).way_out(way_out));
+                    let help = format!("there are `W=16`, `interleave=2`, {}", Options::WORDS);
+                    return Err(Diagnostic::error(heddle::ir::Code::PassOption, text).help(help));
                 }
             }
         }
@@ -142,8 +142,8 @@ fn of_line(told: &Diagnostic) -> String {
 fn in_words(failure: &Failure) -> String {
     let one = |told: &Diagnostic| {
         let mut text = of_line(told);
-        if !told.way_out.is_empty() {
-            text += &format!("; {}", told.way_out);
+        if !told.help.is_empty() {
+            text += &format!("; {}", told.help);
         }
         text
     };

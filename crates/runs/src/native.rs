@@ -12,7 +12,7 @@ use heddle::context::Context;
 use heddle::session::retain_reachable;
 use heddle::{Brush, Options, Session};
 use heddle_interp::{Argument, Datum, Memory, RunCounters, RunOutcome, Schedule, Trace};
-use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::{Function, Module, Type};
 use heddle_llvm::{ChildFailure, CodegenLevel, EmitOptions, ObjectCache, SharedMapping, slot_bytes};
 use heddle_transform::widen::wide_name;
@@ -55,12 +55,12 @@ pub enum NativeError {
         lanes: usize,
     },
     /// It runs on the oracle only.
-    #[error("there is no native run {what}: {way_out}")]
+    #[error("there is no native run {what}: {help}")]
     Without {
         /// Of what.
         what: &'static str,
         /// What to do.
-        way_out: &'static str,
+        help: &'static str,
     },
     /// There is no code of it.
     #[error(transparent)]
@@ -74,8 +74,8 @@ pub enum NativeError {
 pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Result<Ran, NativeError> {
     let options = &line.options;
     if options.geometry.is_some() {
-        let way_out = "give the function its place as a parameter, or run it on the oracle";
-        return Err(NativeError::Without { what: "of launches over work-groups", way_out });
+        let help = "give the function its place as a parameter, or run it on the oracle";
+        return Err(NativeError::Without { what: "of launches over work-groups", help });
     }
     let mut memory = Memory::new();
     let objects: Vec<ObjectSpec> = line
@@ -144,9 +144,9 @@ fn vector_code(
         return Ok(code);
     }
     if let Some(func) = code.function_mut(name) {
-        if let Kind::Kernel(_) = func.kind {
-            let way_out = "call a function that is no kernel";
-            return Err(NativeError::Without { what: "of kernels", way_out });
+        if let FunctionKind::Kernel(_) = func.kind {
+            let help = "call a function that is no kernel";
+            return Err(NativeError::Without { what: "of kernels", help });
         }
         for (param, arg) in func.signature.params.iter_mut().zip(args) {
             param.shape.get_or_insert_with(|| match arg {

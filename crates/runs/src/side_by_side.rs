@@ -8,7 +8,7 @@ use heddle_interp::{
     Argument, Datum, ExecutionFault, LaunchGeometry, Memory, RunLimits, RunOptions, RunOutcome, run,
 };
 use heddle_ir::entity::EntitySet;
-use heddle_ir::module::Kind;
+use heddle_ir::module::FunctionKind;
 use heddle_ir::{Function, Module, Op, Scalar, Space, Value};
 
 /// What an object holds, in bytes.
@@ -145,11 +145,11 @@ fn run_one(module: &Module, func: &Function, uses: &[Use], input: u32) -> Ran {
         args.push(Argument::Uniform(Datum::Bits(bits)));
     }
     let geometry = match func.kind {
-        Kind::Kernel(size) => {
+        FunctionKind::Kernel(size) => {
             let local = size.unwrap_or([64, 1, 1]);
             Some(LaunchGeometry { dims: 3, local, groups: [2, 1, 1], offset: [0; 3] })
         }
-        Kind::Function => None,
+        FunctionKind::Function => None,
     };
     let options = RunOptions {
         brush: vec![WARP],
@@ -191,7 +191,7 @@ fn difference(before: &Ran, after: &Ran) -> Option<String> {
 
 /// Compares the kernels of two modules, or their functions where there are no kernels, on so many inputs each.
 pub fn side_by_side(before: &Module, after: &Module, inputs: u32) -> Vec<Compared> {
-    let is_kernel = |func: &&Function| matches!(func.kind, Kind::Kernel(_));
+    let is_kernel = |func: &&Function| matches!(func.kind, FunctionKind::Kernel(_));
     let has_kernels = before.functions.iter().any(|func| is_kernel(&func));
     let mut all = Vec::new();
     for func in before.functions.iter().filter(|func| !has_kernels || is_kernel(func)) {

@@ -7,7 +7,7 @@ use crate::program::{BuildOptions, Making};
 use crate::vector_code::{Form, GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
 use heddle::context::Context;
-use heddle::ir::diagnostic::Place;
+use heddle::ir::diagnostic::DiagnosticLocation;
 use heddle::ir::module::Global;
 use heddle::ir::words::Flag;
 use heddle::ir::{Code, Diagnostic, Function, Module, Op, Space};
@@ -333,14 +333,14 @@ fn compile(
 fn warnings(report: &KernelReport, program: &Module) -> String {
     let file = program.files.values().next().map(|file| &**file);
     let mut text = String::new();
-    let mut warn = |lines: &[String], what: &str, way_out: &str| {
+    let mut warn = |lines: &[String], what: &str, help: &str| {
         for line in lines {
             let (file, line) = match line.rsplit_once(':') {
                 Some((file, line)) => (Some(file), line),
                 None => (file, &**line),
             };
-            let place = Place::of_line(file, line.parse().unwrap_or(0), 0);
-            text.push_str(&format!("{place}: warning: {what} in `{}`; {way_out}\n", report.kernel));
+            let place = DiagnosticLocation::of_line(file, line.parse().unwrap_or(0), 0);
+            text.push_str(&format!("{place}: warning: {what} in `{}`; {help}\n", report.kernel));
         }
     };
     // What is contiguous wherever a condition holds is said to be by a remark.

@@ -8,12 +8,12 @@ use crate::memory::cache_bytes;
 use crate::range::{Groups, TILE_ROWS};
 use crate::vector_code::{Form, Variant};
 use heddle::{KernelReport, Wanted};
-use heddle_ir::diagnostic::{Code, Place};
+use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
-use heddle_ir::module::{Effects, Kind};
+use heddle_ir::module::{Effects, FunctionKind};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MOST_CHOSEN_LANES;
-use heddle_ir::words::Scope;
+use heddle_ir::words::SyncScope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, withstanding};
 use heddle_math::Accuracy;
@@ -170,7 +170,7 @@ impl KernelModule {
         let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
         let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
         let kernels = module.functions.iter().filter_map(|func| {
-            let Kind::Kernel(required_local) = func.kind else { return None };
+            let FunctionKind::Kernel(required_local) = func.kind else { return None };
             let parameters = func.signature.params.iter().map(|param| Parameter {
                 ty: param.ty,
                 space: match param.ty.scalar() {
@@ -280,8 +280,8 @@ pub fn undefined_functions(module: &Module) -> Vec<Diagnostic> {
             if !is_provided && known.insert(name) {
                 let text = format!("@{name} is called, but nothing defines it");
                 let error = Diagnostic::error(Code::UnknownFunction, text)
-                    .at(Place::line_of(func, inst))
-                    .way_out("define it in the program, or link one that does");
+                    .at(DiagnosticLocation::line_of(func, inst))
+                    .help("define it in the program, or link one that does");
                 errors.push(error.in_module(module));
             }
         }
@@ -321,7 +321,7 @@ fn find_brush_observer(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     matches!(data.op, Op::Lane | Op::Width)
         || data.op.info().effect == Effect::Horizontal
-        || data.op == Op::Barrier && data.detail == Detail::Barrier(Scope::Brush)
+        || data.op == Op::Barrier && data.detail == Detail::Barrier(SyncScope::Brush)
 }
 
 /// What is known of some functions holds of those that call them, too; of what several say the first one counts.

@@ -5,7 +5,7 @@ use crate::forced::Forced;
 use crate::program::{BuildOptions, KernelFacts};
 use crate::range::choose_fold;
 use heddle::context::Context;
-use heddle::ir::module::Kind;
+use heddle::ir::module::FunctionKind;
 use heddle::ir::{Code, Diagnostic, Module};
 use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
@@ -159,11 +159,11 @@ impl GroupFunctions {
         retain_all_reachable(&mut module, kernels);
         for func in &mut module.functions {
             func.kind = match func.kind {
-                Kind::Kernel(sizes) if kernels.contains(&&*func.name) => {
-                    Kind::Kernel(variant.local.or(sizes.filter(|_| !variant.single)))
+                FunctionKind::Kernel(sizes) if kernels.contains(&&*func.name) => {
+                    FunctionKind::Kernel(variant.local.or(sizes.filter(|_| !variant.single)))
                 }
                 // A kernel that another one calls is a function like any other.
-                _ => Kind::Function,
+                _ => FunctionKind::Function,
             };
         }
         let mut options = KernelOptions { versions: forced.versions(), ..variant.options() };

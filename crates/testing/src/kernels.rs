@@ -197,7 +197,7 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
         && !kernel.single
         && let Some(func) = module.function_mut(&case.entry)
     {
-        func.kind = heddle_ir::module::Kind::Kernel(Some(local));
+        func.kind = heddle_ir::module::FunctionKind::Kernel(Some(local));
     }
     let mut roundings = vec![false];
     roundings.extend(case.traits.fmuladd.then_some(true));

@@ -8,7 +8,7 @@ use crate::generate::{Argument, Case, Class, Input, Random};
 use heddle::Session;
 use heddle::passes::{PassInfo, widen_module};
 use heddle_interp::run;
-use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
@@ -127,9 +127,9 @@ fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random)
     let share = [0, 60, 100][random.below(3)];
     let Some(func) = module.function_mut(&case.entry) else { return };
     // Nothing said of a kernel's parameter means that the launch shares it.
-    let is_kernel = matches!(func.kind, Kind::Kernel(_));
+    let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
     if is_kernel && case.seed.is_multiple_of(2) {
-        func.kind = Kind::Kernel(input.group);
+        func.kind = FunctionKind::Kernel(input.group);
     }
     for (param, argument) in func.signature.params.iter_mut().zip(&input.args) {
         if param.shape.is_some() || !(random.chance(share) || is_kernel) {

@@ -11,8 +11,8 @@
 
 use crate::target::{OpTime, TargetInfo};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
-use heddle_ir::function::Loc;
-use heddle_ir::ops::{Effect, Format};
+use heddle_ir::function::SourceLoc;
+use heddle_ir::ops::{Effect, InstFormat};
 use heddle_ir::types::MOST_CHOSEN_LANES;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -37,7 +37,7 @@ pub fn find_brush_observer(func: &Function, is_launched: bool, defined: &FxHashS
     let observes = |inst: &Inst| {
         let data = func.inst(*inst);
         let info = data.op.info();
-        let observes_position = info.format == Format::Dimension && !is_launched;
+        let observes_position = info.format == InstFormat::Dimension && !is_launched;
         let observes_lane = matches!(data.op, Op::Lane | Op::Width) || info.effect == Effect::Horizontal;
         observes_position
             || observes_lane
@@ -52,7 +52,7 @@ pub fn find_brush_observer(func: &Function, is_launched: bool, defined: &FxHashS
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoopEstimate {
     /// Source location.
-    pub loc: Option<Loc>,
+    pub loc: Option<SourceLoc>,
     /// Latency from one iteration's values to the next iteration's, in tenths of a cycle.
     pub latency: u32,
     /// Time per iteration for operations on lanes, in tenths of a cycle.
@@ -107,7 +107,7 @@ type CallTimes = FxHashMap<String, OpTime>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScalarComparison {
     /// Source location of the loop.
-    pub loc: Option<Loc>,
+    pub loc: Option<SourceLoc>,
     /// Time of the vector code.
     pub vectors: u32,
     /// Time of scalar code that runs the lanes one after the other.

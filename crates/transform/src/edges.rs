@@ -3,7 +3,7 @@
 //! A φ has one operand for each distinct predecessor, even if several edges come from it.
 
 use heddle_ir::function::Function;
-use heddle_ir::inst::{Args, Blocks, Detail, InstData};
+use heddle_ir::inst::{Args, BlockList, Detail, InstData};
 use heddle_ir::{Block, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ pub(crate) fn set_incoming(
 ) {
     let data = func.inst_mut(phi);
     let shadow = data.shadow();
-    let (blocks, mut args): (Blocks, Args) = incoming.into_iter().unzip();
+    let (blocks, mut args): (BlockList, Args) = incoming.into_iter().unzip();
     args.extend(shadow);
     data.args = args;
     data.detail = Detail::Phi(blocks);

@@ -19,8 +19,8 @@
 //! they hold then is what the last call left, which stands for ⊤.
 
 use heddle_analysis::divergence::callees_first;
-use heddle_ir::builder::{At, Builder};
-use heddle_ir::function::{Origin, OriginData, Tag};
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::function::{MetadataKind, Origin, OriginData};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, Signature};
 use heddle_ir::types::{Scalar, Type};
@@ -338,7 +338,7 @@ impl Copy<'_> {
                     let incoming: Vec<(Block, Value)> =
                         returned.iter().map(|(from, values)| (*from, values[index])).collect();
                     let ty = self.func.value_type(result);
-                    Builder::new(self.func, At::Start(rest)).phi(ty, &incoming, None)
+                    Builder::new(self.func, InsertPoint::Start(rest)).phi(ty, &incoming, None)
                 }
                 _ => returned.first().map_or(result, |(_, values)| values[index]),
             };
@@ -414,8 +414,11 @@ impl Copy<'_> {
         }
         let around = self.func.origin(self.func.inst(self.call).origin).clone();
         let inner = self.callee.origin(origin);
-        let of_callee = inner.tags.iter().filter(|(tag, _)| !matches!(tag, Tag::AliasScope | Tag::NoAlias));
-        let of_call = around.tags.iter().filter(|(tag, _)| *tag == Tag::AccessGroup);
+        let of_callee = inner
+            .tags
+            .iter()
+            .filter(|(tag, _)| !matches!(tag, MetadataKind::AliasScope | MetadataKind::NoAlias));
+        let of_call = around.tags.iter().filter(|(tag, _)| *tag == MetadataKind::AccessGroup);
         let mut data =
             OriginData { loc: inner.loc.or(around.loc), tags: of_callee.chain(of_call).copied().collect() };
         data.tags.sort_unstable();

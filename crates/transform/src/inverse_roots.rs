@@ -14,10 +14,10 @@
 //!
 //! A root alone and a quotient alone stay: refining an estimate takes as long as the exact operation.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::PrimaryMap;
-use heddle_ir::function::Tag;
-use heddle_ir::module::{Fact, FactPart};
+use heddle_ir::function::MetadataKind;
+use heddle_ir::module::{MetadataNode, MetadataOperand};
 use heddle_ir::words::Flag;
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type};
 
@@ -26,21 +26,21 @@ const REQUIRED_ULPS: f32 = 2.5;
 
 /// Replaces quotients by roots in all functions; returns their number.
 pub fn invert_roots(module: &mut Module) -> usize {
-    let bound = |fact: Fact| match module.facts[fact].as_slice() {
-        &[FactPart::Number(Scalar::F32, bits)] => f32::from_bits(bits as u32),
+    let bound = |fact: MetadataNode| match module.facts[fact].as_slice() {
+        &[MetadataOperand::Number(Scalar::F32, bits)] => f32::from_bits(bits as u32),
         _ => 0.0,
     };
-    let loose: PrimaryMap<Fact, bool> =
+    let loose: PrimaryMap<MetadataNode, bool> =
         module.facts.keys().map(|fact| bound(fact) >= REQUIRED_ULPS).collect();
-    let is_loose = |fact: Fact| loose[fact];
+    let is_loose = |fact: MetadataNode| loose[fact];
     module.functions.iter_mut().map(|func| invert_roots_of(func, &is_loose)).sum()
 }
 
-fn invert_roots_of(func: &mut Function, is_loose: &impl Fn(Fact) -> bool) -> usize {
+fn invert_roots_of(func: &mut Function, is_loose: &impl Fn(MetadataNode) -> bool) -> usize {
     let may_be_off = |func: &Function, inst: Inst, flag: Flag| {
         let data = func.inst(inst);
         let said = func.origin(data.origin).tags.iter();
-        data.flags.has(flag) || said.clone().any(|&(tag, fact)| tag == Tag::Fpmath && is_loose(fact))
+        data.flags.has(flag) || said.clone().any(|&(tag, fact)| tag == MetadataKind::Fpmath && is_loose(fact))
     };
     let root_below = |func: &Function, inst: Inst| {
         let data = func.inst(inst);
@@ -64,7 +64,7 @@ fn invert_roots_of(func: &mut Function, is_loose: &impl Fn(Fact) -> bool) -> usi
             continue;
         }
         let flags = func.inst(quotient).flags;
-        let mut builder = Builder::new(func, At::Before(quotient));
+        let mut builder = Builder::new(func, InsertPoint::Before(quotient));
         builder.set_origin(origin);
         let inverse = builder.op_with(Op::Rsqrt, &[x], flags);
         let data = func.inst_mut(quotient);

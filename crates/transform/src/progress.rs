@@ -27,12 +27,12 @@ use crate::inline::inline_calls;
 use crate::specialize::sequential_functions;
 use crate::widen::{Remark, RemarkKind};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_ir::builder::{At, Builder};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::SecondaryMap;
-use heddle_ir::inst::{Access, Detail, InstData, Switch};
+use heddle_ir::inst::{Access, Detail, InstData, SwitchDetail};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, IntPredicate, Rmw, Scope};
+use heddle_ir::words::{Flag, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,7 +40,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Waiting {
     op: Op,
-    place: Place,
+    place: DiagnosticLocation,
 }
 
 /// Lets lanes of functions that wait for each other go on one block a round. Gives a remark for each loop that waits.
@@ -66,9 +66,9 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
             let op = func.inst(inst).op;
             let text =
                 format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
-            let told = Diagnostic::remark(Code::Waits, text).at(Place::line_of(func, inst));
+            let told = Diagnostic::remark(Code::Waits, text).at(DiagnosticLocation::line_of(func, inst));
             remarks.push(Remark { kind: RemarkKind::ForwardProgress, accesses: 0, diagnostic: told });
-            waiting.insert(func.name.clone(), Waiting { op, place: Place::line_of(func, inst) });
+            waiting.insert(func.name.clone(), Waiting { op, place: DiagnosticLocation::line_of(func, inst) });
         }
     }
     if waiting.is_empty() {
@@ -86,7 +86,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         if let Some(waits) = called {
             let text = "the function that waits is called where its body cannot stand";
             return Err(
-                refuse(waits, text).way_out("let it not call itself, nor promise shapes of its parameters")
+                refuse(waits, text).help("let it not call itself, nor promise shapes of its parameters")
             );
         }
         let Some(waits) = waiting.get(&func.name) else { continue };
@@ -94,7 +94,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
             let text =
                 format!("lanes go on one by one then, and `{}` wants them together", func.inst(inst).op);
             return Err(
-                refuse(waits, &text).way_out("take it out of the function, or let no lane wait for another")
+                refuse(waits, &text).help("take it out of the function, or let no lane wait for another")
             );
         }
         go_on_by_blocks(func);
@@ -115,7 +115,7 @@ fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
 fn asks_lanes(func: &Function) -> Option<Inst> {
     insts(func).find(|&inst| {
         let data = func.inst(inst);
-        let is_together = matches!(data.detail, Detail::Barrier(scope) if scope != Scope::Lane);
+        let is_together = matches!(data.detail, Detail::Barrier(scope) if scope != SyncScope::Lane);
         data.op.info().effect == Effect::Horizontal || is_together || data.is_total()
     })
 }
@@ -296,7 +296,7 @@ fn go_on_by_blocks(func: &mut Function) {
         true => {
             let entry = func.new_block();
             func.layout.prepend_block(entry);
-            Builder::new(func, At::End(entry)).jump(old_entry);
+            Builder::new(func, InsertPoint::End(entry)).jump(old_entry);
             entry
         }
         false => old_entry,
@@ -372,8 +372,8 @@ impl Rounds<'_> {
                 let value = self.func.results(phi)[0];
                 let slot = self.slot(value);
                 let at = match first {
-                    None => At::Start(block),
-                    Some(last) => At::After(last),
+                    None => InsertPoint::Start(block),
+                    Some(last) => InsertPoint::After(last),
                 };
                 let ty = self.func.value_type(value);
                 let load = Builder::new(self.func, at).load(ty, slot, 1);
@@ -388,7 +388,7 @@ impl Rounds<'_> {
             // The slot of a φ is written where its edges come from.
             let Some(inst) = self.func.def_inst(value) else { continue };
             let slot = self.slot(value);
-            Builder::new(self.func, At::After(inst)).store(value, slot, 1);
+            Builder::new(self.func, InsertPoint::After(inst)).store(value, slot, 1);
         }
     }
 
@@ -428,7 +428,7 @@ impl Rounds<'_> {
         }
         let (slot, ty) = (self.slot(value), self.func.value_type(value));
         kept.push(value);
-        let load = Builder::new(self.func, At::Before(before)).load(ty, slot, 1);
+        let load = Builder::new(self.func, InsertPoint::Before(before)).load(ty, slot, 1);
         loaded.insert(value, load);
         load
     }
@@ -456,7 +456,7 @@ impl Rounds<'_> {
             }
         }
         for (slot, value) in writes {
-            Builder::new(self.func, At::Before(end)).store(value, slot, 1);
+            Builder::new(self.func, InsertPoint::Before(end)).store(value, slot, 1);
         }
     }
 
@@ -469,7 +469,7 @@ impl Rounds<'_> {
         for block in std::iter::once(self.entry).chain(blocks.iter().copied()) {
             let Some(last) = self.func.terminator(block) else { continue };
             let data = self.func.inst(last).clone();
-            let mut builder = Builder::new(self.func, At::Before(last));
+            let mut builder = Builder::new(self.func, InsertPoint::Before(last));
             builder.set_origin(data.origin);
             let number = |builder: &mut Builder<'_>, target: &Block| {
                 let number = self.numbers.get(target).copied().unwrap_or(0);
@@ -508,15 +508,15 @@ impl Rounds<'_> {
             next.push((block, state));
             *self.func.inst_mut(last) = InstData { origin: data.origin, ..InstData::jump(head) };
         }
-        let mut builder = Builder::new(self.func, At::End(head));
+        let mut builder = Builder::new(self.func, InsertPoint::End(head));
         let state = builder.phi(Scalar::I32.into(), &next, None);
         let cases = (1..=blocks.len() as u128).collect();
         let targets = std::iter::once(end).chain(blocks.iter().copied()).collect();
         builder.inst(
-            InstData::new(Op::Switch, [state], Detail::Switch(Box::new(Switch { cases, targets }))),
+            InstData::new(Op::Switch, [state], Detail::Switch(Box::new(SwitchDetail { cases, targets }))),
             None,
         );
-        builder.go(At::End(end));
+        builder.set_insert_point(InsertPoint::End(end));
         let values: Vec<Value> =
             types.iter().zip(&results).map(|(&ty, &slot)| builder.load(ty, slot, 1)).collect();
         builder.ret(&values);

@@ -13,7 +13,7 @@
 //!
 //! Functions with atomic accesses or fences are skipped, since nontemporal stores are not ordered with them.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::Detail;
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Space, Type};
@@ -70,19 +70,19 @@ fn stream(func: &mut Function, inst: Inst) {
     let after = crate::kernels::split_behind(func, inst);
     let before = func.layout.block_of(inst).expect("the store stands in a block");
     let [streamed, cached]: [Block; 2] = [(); 2].map(|()| func.insert_block_after(before));
-    let mut builder = Builder::new(func, At::Before(inst));
+    let mut builder = Builder::new(func, InsertPoint::Before(inst));
     builder.set_origin(data.origin);
     let address = builder.op_to(Op::Ptrtoint, Scalar::I64.into(), &[data.args[1]]);
     let [mask, zero] = [i128::from(align) - 1, 0].map(|number| builder.int(Scalar::I64, number));
     let low = builder.op(Op::And, &[address, mask]);
     let is_aligned = builder.icmp(IntPredicate::Eq, low, zero);
     builder.func.layout.remove_inst(inst);
-    builder.go(At::End(before));
+    builder.set_insert_point(InsertPoint::End(before));
     builder.branch(is_aligned, streamed, cached);
-    builder.go(At::End(streamed));
+    builder.set_insert_point(InsertPoint::End(streamed));
     builder.inst(data, None);
     builder.jump(after);
-    builder.go(At::End(cached));
+    builder.set_insert_point(InsertPoint::End(cached));
     builder.jump(after);
     func.layout.prepend_inst(inst, cached);
 }

@@ -1,7 +1,7 @@
 //! What is known before: shapes of parameters, places of lanes, which of them enter.
 
 use heddle_ir::Function;
-use heddle_ir::module::{DeclaredShape, Kind};
+use heddle_ir::module::{DeclaredShape, FunctionKind};
 use std::sync::Arc;
 
 use super::Summaries;
@@ -33,7 +33,7 @@ impl InitialShapes {
     }
 
     fn with(func: &Function, geometry: Geometry, otherwise: Option<DeclaredShape>) -> Self {
-        let is_kernel = matches!(func.kind, Kind::Kernel(_));
+        let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
         let otherwise = if is_kernel { Some(DeclaredShape::Uniform) } else { otherwise };
         let context = Context::new(geometry.clone());
         let params = func.signature.params.iter().map(|param| {

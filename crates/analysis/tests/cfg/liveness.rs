@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use heddle_analysis::{Cfg, Liveness};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::Signature;
-use heddle_ir::{At, Block, Builder, Function, Inst, Op, Type, Value, ValueDef};
+use heddle_ir::{Block, Builder, Function, InsertPoint, Inst, Op, Type, Value, ValueDef};
 
 use crate::graphs::{Graph, Random, block, for_all_graphs, members};
 
@@ -36,19 +36,20 @@ fn function(graph: &Graph, random: &mut Random) -> Function {
     let mut later: Vec<(usize, Inst)> = Vec::new();
     for (at, defined) in defined.iter_mut().enumerate() {
         for _ in 0..random.below(3) {
-            let mut builder = Builder::new(&mut func, At::End(block(at)));
+            let mut builder = Builder::new(&mut func, InsertPoint::End(block(at)));
             let inst = builder.inst(InstData::plain(Op::Xor, [placeholder, placeholder]), None);
             defined.push(func.results(inst)[0]);
             later.push((at, inst));
         }
         let targets: Vec<Block> = graph.succs[at].iter().map(|&to| block(to)).collect();
-        let mut builder = Builder::new(&mut func, At::End(block(at)));
+        let mut builder = Builder::new(&mut func, InsertPoint::End(block(at)));
         match targets[..] {
             [] => _ = builder.ret(&[]),
             [to] => _ = builder.jump(to),
             [then, otherwise] => later.push((at, builder.branch(placeholder, then, otherwise))),
             _ => {
-                let switch = heddle_ir::inst::Switch { cases: (1..targets.len() as u128).collect(), targets };
+                let switch =
+                    heddle_ir::inst::SwitchDetail { cases: (1..targets.len() as u128).collect(), targets };
                 let wide = builder.inst(InstData::plain(Op::Zext, [placeholder]), Some(Type::I32));
                 let number = builder.func.results(wide)[0];
                 let detail = heddle_ir::Detail::Switch(Box::new(switch));

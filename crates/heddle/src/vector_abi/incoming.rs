@@ -1,7 +1,7 @@
 //! Forms that other compilers call: parts come in and are put together for the wide function.
 
 use super::{AbiForm, Layout, Mask, is_set, permute};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;
@@ -18,7 +18,7 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiForm<'_>) -> Resu
     let mut func = Function::new(name.clone(), Signature::new(&layout.params, &layout.given));
     let origin = func.make_origin(OriginData { loc, ..OriginData::default() });
     let block = func.append_block();
-    let mut builder = Builder::new(&mut func, At::End(block));
+    let mut builder = Builder::new(&mut func, InsertPoint::End(block));
     builder.set_origin(origin);
     let mut incoming = builder.func.params().to_vec().into_iter();
     let target = if layout.in_memory { incoming.next() } else { None };

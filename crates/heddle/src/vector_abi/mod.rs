@@ -123,7 +123,7 @@ impl AbiForm<'_> {
     fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
         let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
         let told = Diagnostic::error(Code::NoAbiForm, text).of_func(self.name);
-        Err(told.way_out("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
+        Err(told.help("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
     }
 
     fn parts(&self, scalar: Scalar) -> Result<Parts, Diagnostic> {

@@ -4,9 +4,9 @@
 //! `widen` calls `NAME.whole`, which takes whole vectors; that is made here, and calls `NAME` part by part.
 
 use super::{AbiForm, Isa, Layout, Mask, is_set, permute};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
+use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind, Param, ReturnValue, Signature};
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space, Type, Value};
 use heddle_transform::widen::VectorVariant;
@@ -81,7 +81,7 @@ fn whole_signature(signature: &Signature, named: &Named<'_>) -> Signature {
         DeclaredShape::Uniform | DeclaredShape::Linear(_) => Param::new(param.ty),
     });
     let mask = named.is_masked.then(|| Param::new(vector(Type::I1)));
-    let results = signature.results.iter().map(|result| Returned { ty: vector(result.ty), shape: None });
+    let results = signature.results.iter().map(|result| ReturnValue { ty: vector(result.ty), shape: None });
     Signature { params: params.chain(mask).collect(), results: results.collect(), effects: signature.effects }
 }
 
@@ -103,7 +103,7 @@ pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'
         let signature = Signature { effects, ..Signature::new(&layout.params, &layout.given) };
         module.declarations.push(Arc::new(Declaration {
             name: text.into(),
-            kind: Kind::Function,
+            kind: FunctionKind::Function,
             signature,
         }));
     }
@@ -162,7 +162,7 @@ fn outgoing(whole: &Declaration, target: &Arc<Declaration>, form: &AbiForm<'_>, 
     let lanes = form.lanes as u16;
     let mut func = Function::new(whole.name.clone(), whole.signature.clone());
     let block = func.append_block();
-    let mut builder = Builder::new(&mut func, At::End(block));
+    let mut builder = Builder::new(&mut func, InsertPoint::End(block));
     let mut incoming = builder.func.params().to_vec().into_iter();
     let mut args = Vec::new();
     let memory = layout.result.filter(|_| layout.in_memory).map(|parts| {

@@ -6,8 +6,8 @@
 use crate::constant::Constant;
 use crate::entity::EntitySet;
 use crate::function::{Function, ValueDef};
-use crate::module::{Declaration, Returned};
-use crate::ops::{Format, Gives, Op, Operand};
+use crate::module::{Declaration, ReturnValue};
+use crate::ops::{InstFormat, Op, OperandConstraint, ResultConstraint};
 use crate::types::{Scalar, Type};
 use crate::{Inst, Value, typing};
 
@@ -19,12 +19,18 @@ pub(super) fn anchor(op: Op, mut is_bare: impl FnMut(usize) -> bool) -> Option<u
 /// The operands that share the type `T`.
 pub(super) fn operands_of_t(op: Op) -> impl Iterator<Item = usize> {
     let operands = op.info().operands.iter().enumerate();
-    operands.filter(|(_, operand)| matches!(operand, Operand::T(_))).map(|(index, _)| index)
+    operands.filter(|(_, operand)| matches!(operand, OperandConstraint::T(_))).map(|(index, _)| index)
 }
 
 /// Whether what an op gives follows from the type `T` of its operands.
-pub(super) fn follows_from_t(gives: Gives) -> bool {
-    matches!(gives, Gives::T | Gives::BoolOfT | Gives::LaneOfT | Gives::TAndBool)
+pub(super) fn follows_from_t(gives: ResultConstraint) -> bool {
+    matches!(
+        gives,
+        ResultConstraint::T
+            | ResultConstraint::BoolOfT
+            | ResultConstraint::LaneOfT
+            | ResultConstraint::TAndBool
+    )
 }
 
 /// Instructions that must say the type of their [`anchor`]: one of each cycle of values whose types follow from each
@@ -85,7 +91,7 @@ pub(super) struct Context<'a> {
     written: Option<Type>,
     callee: Option<&'a Declaration>,
     lanes: Option<u16>,
-    results: &'a [Returned],
+    results: &'a [ReturnValue],
 }
 
 impl<'a> Context<'a> {
@@ -97,7 +103,7 @@ impl<'a> Context<'a> {
         written: Option<Type>,
         callee: Option<&'a Declaration>,
         lanes: Option<u16>,
-        results: &'a [Returned],
+        results: &'a [ReturnValue],
     ) -> Context<'a> {
         Context { op, controlling, written, callee, lanes, results }
     }
@@ -107,20 +113,20 @@ impl<'a> Context<'a> {
         let info = self.op.info();
         let mask_of = |ty: Type| ty.with_scalar(Scalar::I1);
         match info.format {
-            Format::Phi => self.written,
-            Format::Branch => Some(Type::I1),
-            Format::Return => self.results.get(index).map(|result| result.ty),
-            Format::Call | Format::Launch => match self.callee?.signature.params.get(index) {
+            InstFormat::Phi => self.written,
+            InstFormat::Branch => Some(Type::I1),
+            InstFormat::Return => self.results.get(index).map(|result| result.ty),
+            InstFormat::Call | InstFormat::Launch => match self.callee?.signature.params.get(index) {
                 Some(param) => Some(typing::seen_from_outside(param.ty, param.shape.as_ref(), self.lanes)),
                 None => self.lanes.map(Type::mask),
             },
             _ => match info.operands.get(index)? {
-                Operand::T(_) => self.controlling,
-                Operand::BoolOfT | Operand::Choice => self.controlling.map(mask_of),
-                Operand::LaneOfT => self.controlling.map(|ty| ty.scalar().into()),
-                Operand::Beside(_) | Operand::Free(_) => None,
-                Operand::MaskOfResult => self.written.map(mask_of),
-                Operand::SameAsResult => self.written,
+                OperandConstraint::T(_) => self.controlling,
+                OperandConstraint::BoolOfT | OperandConstraint::Choice => self.controlling.map(mask_of),
+                OperandConstraint::LaneOfT => self.controlling.map(|ty| ty.scalar().into()),
+                OperandConstraint::Beside(_) | OperandConstraint::Free(_) => None,
+                OperandConstraint::MaskOfResult => self.written.map(mask_of),
+                OperandConstraint::SameAsResult => self.written,
             },
         }
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TokenKind {
     /// One or more line ends.
     Newline,
     /// `add`, `v7`, `block3`, `i32`.
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 /// A token: what it is, and which bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    pub(super) kind: Kind,
+    pub(super) kind: TokenKind,
     start: u32,
     end: u32,
 }
@@ -50,7 +50,7 @@ impl<'s> Text<'s> {
         token.start as usize..token.end as usize
     }
 
-    pub(super) fn kind(&self, token: u32) -> Kind {
+    pub(super) fn kind(&self, token: u32) -> TokenKind {
         self.tokens[token as usize].kind
     }
 
@@ -85,35 +85,35 @@ fn tokens(source: &str) -> Vec<Token> {
                 continue;
             }
             b'\n' => {
-                if tokens.last().is_none_or(|last: &Token| last.kind == Kind::Newline) {
+                if tokens.last().is_none_or(|last: &Token| last.kind == TokenKind::Newline) {
                     at += 1;
                     continue;
                 }
-                (Kind::Newline, at + 1)
+                (TokenKind::Newline, at + 1)
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' => {
-                (Kind::Word, at + run(&bytes[at..], |byte| byte.is_ascii_alphanumeric() || byte == b'_'))
+                (TokenKind::Word, at + run(&bytes[at..], |byte| byte.is_ascii_alphanumeric() || byte == b'_'))
             }
-            b'0'..=b'9' => (Kind::Number, at + number(&bytes[at..])),
-            b'-' if bytes.get(at + 1) == Some(&b'>') => (Kind::Arrow, at + 2),
+            b'0'..=b'9' => (TokenKind::Number, at + number(&bytes[at..])),
+            b'-' if bytes.get(at + 1) == Some(&b'>') => (TokenKind::Arrow, at + 2),
             b'-' if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
-                (Kind::Number, at + 1 + number(&bytes[at + 1..]))
+                (TokenKind::Number, at + 1 + number(&bytes[at + 1..]))
             }
-            b'-' if bytes[at + 1..].starts_with(b"inf") => (Kind::Number, at + 4),
-            b'@' if bytes.get(at + 1) == Some(&b'"') => quoted(bytes, at + 1, Kind::Name),
+            b'-' if bytes[at + 1..].starts_with(b"inf") => (TokenKind::Number, at + 4),
+            b'@' if bytes.get(at + 1) == Some(&b'"') => quoted(bytes, at + 1, TokenKind::Name),
             b'@' => match run(&bytes[at + 1..], is_name_byte) {
-                0 => (Kind::Stray, at + 1),
-                length => (Kind::Name, at + 1 + length),
+                0 => (TokenKind::Stray, at + 1),
+                length => (TokenKind::Name, at + 1 + length),
             },
-            b'"' => quoted(bytes, at, Kind::Text),
+            b'"' => quoted(bytes, at, TokenKind::Text),
             b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b',' | b':' | b'=' | b'+' | b'-'
-            | b'!' => (Kind::Sign(byte), at + 1),
-            _ => (Kind::Stray, at + source[at..].chars().next().map_or(1, char::len_utf8)),
+            | b'!' => (TokenKind::Sign(byte), at + 1),
+            _ => (TokenKind::Stray, at + source[at..].chars().next().map_or(1, char::len_utf8)),
         };
         tokens.push(Token { kind, start: at as u32, end: end as u32 });
         at = end;
     }
-    tokens.push(Token { kind: Kind::End, start: at as u32, end: at as u32 });
+    tokens.push(Token { kind: TokenKind::End, start: at as u32, end: at as u32 });
     tokens
 }
 
@@ -135,12 +135,12 @@ fn number(bytes: &[u8]) -> usize {
     end
 }
 
-fn quoted(bytes: &[u8], open: usize, kind: Kind) -> (Kind, usize) {
+fn quoted(bytes: &[u8], open: usize, kind: TokenKind) -> (TokenKind, usize) {
     let mut at = open + 1;
     loop {
         match bytes.get(at) {
             Some(b'"') => return (kind, at + 1),
-            None | Some(b'\n') => return (Kind::Stray, at),
+            None | Some(b'\n') => return (TokenKind::Stray, at),
             Some(b'\\') if bytes.get(at + 1).is_some_and(|&byte| byte != b'\n') => at += 2,
             Some(_) => at += 1,
         }

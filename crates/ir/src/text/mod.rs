@@ -21,7 +21,7 @@ mod syntax;
 
 use crate::diagnostic::Diagnostic;
 pub use literal::{read_scalar, write_scalar};
-pub use printer::{Where, print_function_with, print_inst, print_operand, print_operation};
+pub use printer::{AnnotatedLine, print_function_with, print_inst, print_operand, print_operation};
 
 use crate::module::Module;
 use errors::Errors;

@@ -8,9 +8,10 @@ use crate::entity::Entity as _;
 use crate::function::Function;
 use crate::inst::{Access, Detail, InstData};
 use crate::module::{
-    Declaration, DeclaredShape, Effects, FactPart, Global, Init, Kind, Module, Param, Signature,
+    Declaration, DeclaredShape, Effects, FunctionKind, Global, GlobalInit, MetadataOperand, Module, Param,
+    Signature,
 };
-use crate::ops::{Format, Gives};
+use crate::ops::{InstFormat, ResultConstraint};
 use crate::types::Type;
 use crate::words::{Flag, Flags};
 use crate::{Block, Inst, Value};
@@ -18,7 +19,7 @@ use std::fmt::{self, Display, Write as _};
 
 /// A line of a function's text, to put a comment beside.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Where {
+pub enum AnnotatedLine {
     /// The line of name, parameters and results.
     Head,
     /// The line of a block's name.
@@ -28,13 +29,13 @@ pub enum Where {
 }
 
 /// Appends the comment for a line.
-type Note<'a> = dyn FnMut(Where, &mut String) + 'a;
+type Note<'a> = dyn FnMut(AnnotatedLine, &mut String) + 'a;
 
 /// The column that comments start at, if the line is not longer.
 const COMMENT_COLUMN: usize = 40;
 
 /// The text of a function with comments: what `note` appends for a line stands behind it, further lines below.
-pub fn print_function_with(func: &Function, note: &mut dyn FnMut(Where, &mut String)) -> String {
+pub fn print_function_with(func: &Function, note: &mut dyn FnMut(AnnotatedLine, &mut String)) -> String {
     let mut out = String::new();
     write_function(&mut out, func, Some(note));
     out
@@ -122,11 +123,11 @@ fn list<T>(out: &mut String, items: impl IntoIterator<Item = T>, mut write: impl
     }
 }
 
-fn write_fact_part(out: &mut String, part: &FactPart) {
+fn write_fact_part(out: &mut String, part: &MetadataOperand) {
     match part {
-        FactPart::Text(text) => write_text(out, text),
-        FactPart::Fact(fact) => push(out, fact),
-        FactPart::Number(scalar, bits) => {
+        MetadataOperand::Text(text) => write_text(out, text),
+        MetadataOperand::Node(fact) => push(out, fact),
+        MetadataOperand::Number(scalar, bits) => {
             push(out, format_args!("{scalar} "));
             write_scalar(out, *scalar, *bits);
         }
@@ -137,16 +138,16 @@ fn write_global(out: &mut String, global: &Global) {
     out.push_str("global ");
     write_name(out, &global.name);
     push(out, format_args!(": {} align {} = [", Type::ptr(global.space), global.align));
-    let is_empty = |init: &&Init| matches!(init, Init::Values(_, values) if values.is_empty());
+    let is_empty = |init: &&GlobalInit| matches!(init, GlobalInit::Values(_, values) if values.is_empty());
     list(out, global.init.iter().filter(|init| !is_empty(init)), |out, init| match init {
-        Init::Values(scalar, values) => {
+        GlobalInit::Values(scalar, values) => {
             push(out, format_args!("{scalar} "));
             list(out, values, |out, &value| write_scalar(out, *scalar, value));
         }
-        Init::Zero(bytes) => push(out, format_args!("zero {bytes}")),
-        Init::Poison(bytes) => push(out, format_args!("poison {bytes}")),
-        Init::Extern(bytes) => push(out, format_args!("extern {bytes}")),
-        Init::Address(name, offset) => {
+        GlobalInit::Zero(bytes) => push(out, format_args!("zero {bytes}")),
+        GlobalInit::Poison(bytes) => push(out, format_args!("poison {bytes}")),
+        GlobalInit::Extern(bytes) => push(out, format_args!("extern {bytes}")),
+        GlobalInit::Address(name, offset) => {
             write_name(out, name);
             match offset {
                 0 => {}
@@ -169,11 +170,11 @@ fn write_declaration(out: &mut String, declaration: &Declaration) {
     out.push('\n');
 }
 
-fn write_kind(out: &mut String, kind: Kind) {
+fn write_kind(out: &mut String, kind: FunctionKind) {
     match kind {
-        Kind::Function => {}
-        Kind::Kernel(None) => out.push_str("kernel "),
-        Kind::Kernel(Some([x, y, z])) => push(out, format_args!("kernel({x}, {y}, {z}) ")),
+        FunctionKind::Function => {}
+        FunctionKind::Kernel(None) => out.push_str("kernel "),
+        FunctionKind::Kernel(Some([x, y, z])) => push(out, format_args!("kernel({x}, {y}, {z}) ")),
     }
 }
 
@@ -227,14 +228,14 @@ fn write_results(out: &mut String, signature: &Signature) {
 
 fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Note<'_>>) {
     let mut line_start = out.len();
-    let mut end_line = |out: &mut String, place: Where| {
+    let mut end_line = |out: &mut String, place: AnnotatedLine| {
         if let Some(note) = &mut note {
             write_note(out, line_start, &mut |text| note(place, text));
         }
         out.push('\n');
         line_start = out.len();
     };
-    if func.kind == Kind::Function {
+    if func.kind == FunctionKind::Function {
         out.push_str("func ");
     }
     write_kind(out, func.kind);
@@ -252,7 +253,7 @@ fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Note<
     out.push(')');
     write_results(out, &func.signature);
     out.push_str(" {");
-    end_line(out, Where::Head);
+    end_line(out, AnnotatedLine::Head);
     let self_typed = context::self_typed(func);
     for block in func.blocks() {
         push(out, block);
@@ -262,11 +263,11 @@ fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Note<
             out.push(']');
         }
         out.push(':');
-        end_line(out, Where::Block(block));
+        end_line(out, AnnotatedLine::Block(block));
         for inst in func.block_insts(block) {
             out.push_str("  ");
             Printer { func, out }.inst(inst, self_typed.contains(inst));
-            end_line(out, Where::Inst(inst));
+            end_line(out, AnnotatedLine::Inst(inst));
         }
     }
     out.push_str("}\n");
@@ -354,16 +355,16 @@ impl Printer<'_> {
         write_flags(self.out, data.flags);
         let info = data.op.info();
         let written = match info.gives {
-            Gives::Written(_) => results.first().and_then(|&result| self.ty(result)),
+            ResultConstraint::Written(_) => results.first().and_then(|&result| self.ty(result)),
             _ => None,
         };
         self.words(&data.detail);
-        if let Gives::Written(_) = info.gives {
+        if let ResultConstraint::Written(_) = info.gives {
             match written {
                 Some(ty) => self.push(format_args!(" {ty}")),
                 None => self.out.push_str(" ?"),
             }
-            if info.format != Format::Phi && !data.args.is_empty() {
+            if info.format != InstFormat::Phi && !data.args.is_empty() {
                 self.out.push(',');
             }
         }

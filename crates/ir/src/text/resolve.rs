@@ -5,15 +5,15 @@
 
 use super::context::{self, Context};
 use super::errors::{Errors, Reported, short};
-use super::lexer::{Kind as Tok, Text};
+use super::lexer::{Text, TokenKind};
 use super::literal::{read_scalar, vector};
 use super::names::read_name;
 use super::syntax::*;
 use crate::constant::Constant;
 use crate::function::{Function, OriginData};
-use crate::inst::{Access, Detail, InstData, Launch, Switch};
+use crate::inst::{Access, Detail, InstData, LaunchDetail, SwitchDetail};
 use crate::module::{Declaration, Module, Signature};
-use crate::ops::{Gives, Op};
+use crate::ops::{Op, ResultConstraint};
 use crate::types::{Scalar, Space, Type};
 use crate::typing::{ResultTypes, TypeError, check_count, given_by_table, result_types, seen_from_outside};
 use crate::{Block, Value};
@@ -326,7 +326,7 @@ impl Resolver<'_, '_> {
         let Some(what) = &self.body.insts[inst as usize].what else { return Given::Broken };
         let gives = what.op.info().gives;
         let controlling = match gives {
-            Gives::Callee => return self.given_by_callee(what),
+            ResultConstraint::Callee => return self.given_by_callee(what),
             gives if context::follows_from_t(gives) => {
                 let Some(operand) = anchor(what) else { return Given::Broken };
                 match (operand.ty, operand.what) {
@@ -441,8 +441,8 @@ impl Resolver<'_, '_> {
             ("<", Some(lanes)) => {
                 let mut bits = Vec::new();
                 let mut next = token + 1;
-                while text.kind(next) != Tok::Sign(b'>') {
-                    if !matches!(text.kind(next), Tok::Sign(_) | Tok::Newline) {
+                while text.kind(next) != TokenKind::Sign(b'>') {
+                    if !matches!(text.kind(next), TokenKind::Sign(_) | TokenKind::Newline) {
                         bits.push(read(self, next)?);
                     }
                     next += 1;
@@ -477,7 +477,7 @@ impl Resolver<'_, '_> {
         let mut lanes = None;
         if let (DetailItem::Launch { brush, masked, .. }, Some(callee)) = (&what.detail, &callee) {
             let callee = self.func.make_callee(callee);
-            let launch = Launch { callee, brush: brush.clone(), masked: *masked };
+            let launch = LaunchDetail { callee, brush: brush.clone(), masked: *masked };
             lanes = Some(launch.lanes().try_into().unwrap_or(u16::MAX));
             data.detail = Detail::Launch(Box::new(launch));
         }
@@ -611,7 +611,7 @@ impl Resolver<'_, '_> {
                         Err(message) => return Err(self.error(case, message)),
                     }
                 }
-                Detail::Switch(Box::new(Switch { cases: bits, targets: targets.clone() }))
+                Detail::Switch(Box::new(SwitchDetail { cases: bits, targets: targets.clone() }))
             }
             DetailItem::Call(_) => Detail::Call(self.func.make_callee(callee.ok_or(Reported)?)),
             DetailItem::Launch { .. } => return Ok(()),

@@ -3,12 +3,12 @@
 //! A `u32` named like a token is the index of one, for messages and for what is read later.
 
 use crate::Block;
-use crate::function::{Loc, Tag};
+use crate::function::{MetadataKind, SourceLoc};
 use crate::inst::Detail;
-use crate::module::{Fact, FactPart, Global, Kind, Signature};
+use crate::module::{FunctionKind, Global, MetadataNode, MetadataOperand, Signature};
 use crate::ops::Op;
 use crate::types::Type;
-use crate::words::{Flags, Ordering, Rmw, Scope};
+use crate::words::{AtomicOrdering, Flags, Rmw, SyncScope};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Default, Debug)]
 pub(super) struct Tree {
     pub(super) files: Vec<String>,
-    pub(super) facts: Vec<Vec<FactPart>>,
+    pub(super) facts: Vec<Vec<MetadataOperand>>,
     pub(super) globals: Vec<GlobalItem>,
     pub(super) functions: Vec<FunctionItem>,
     /// `file0` of locations, to be checked.
@@ -48,7 +48,7 @@ pub(super) struct GlobalItem {
 pub(super) struct FunctionItem {
     pub(super) name: String,
     pub(super) token: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: FunctionKind,
     pub(super) signature: Option<Signature>,
     pub(super) body: Option<Body>,
 }
@@ -95,8 +95,8 @@ pub(super) struct What {
     pub(super) written: Option<Type>,
     pub(super) operands: SmallVec<[Operand; 3]>,
     pub(super) detail: DetailItem,
-    pub(super) loc: Option<Loc>,
-    pub(super) tags: SmallVec<[(Tag, Fact); 2]>,
+    pub(super) loc: Option<SourceLoc>,
+    pub(super) tags: SmallVec<[(MetadataKind, MetadataNode); 2]>,
 }
 
 /// An operand, with its type if one is written.
@@ -125,7 +125,7 @@ pub(super) enum DetailItem {
     Access(AccessItem),
     Transfer([AccessItem; 2]),
     Rmw(Rmw, AccessItem),
-    CompareExchange(AccessItem, Ordering),
+    CompareExchange(AccessItem, AtomicOrdering),
     /// The literals of the cases, by their tokens, and the targets.
     Switch(Vec<u32>, Vec<Block>),
     Call(u32),
@@ -142,5 +142,5 @@ pub(super) struct AccessItem {
     pub(super) align: Option<u32>,
     pub(super) dereferenceable: u32,
     pub(super) base: Option<Operand>,
-    pub(super) atomic: Option<(Ordering, Scope)>,
+    pub(super) atomic: Option<(AtomicOrdering, SyncScope)>,
 }

@@ -69,7 +69,8 @@ mod types;
 mod violation;
 
 pub use violation::{
-    Fault, GlobalFault, MAX_ALLOCA_BYTES, MAX_GLOBAL_BYTES, Mismatch, PerLane, Place, Violation, Violations,
+    DeclarationMismatch, GlobalViolationKind, LaneConstruct, MAX_ALLOCA_BYTES, MAX_GLOBAL_BYTES, Violation,
+    ViolationKind, ViolationLocation, Violations,
 };
 
 use crate::words::words;
@@ -139,7 +140,7 @@ fn check(func: &Function, stage: Stage, module: Option<(&Names<'_>, usize)>) -> 
         names.check_function(index, func, &mut report);
     }
     for number in 0..body.count() {
-        let place = Place::Block(body.block(number));
+        let place = ViolationLocation::Block(body.block(number));
         structure.check_block(number, &mut report);
         predicates::check(&body, number, &mut report);
         rules.check_block(number, &mut report);

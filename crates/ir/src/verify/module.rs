@@ -3,11 +3,14 @@
 use super::Stage;
 use super::structure::{Body, Site, used};
 use super::types::check_signature;
-use super::violation::{Fault, GlobalFault, MAX_GLOBAL_BYTES, Mismatch, Place, Report, Violation};
+use super::violation::{
+    DeclarationMismatch, GlobalViolationKind, MAX_GLOBAL_BYTES, Report, Violation, ViolationKind,
+    ViolationLocation,
+};
 use crate::constant::Constant;
 use crate::entity::EntitySet;
 use crate::function::Origin;
-use crate::module::{Declaration, Global, Init, Kind, Signature};
+use crate::module::{Declaration, FunctionKind, Global, GlobalInit, Signature};
 use crate::ops::{Effect, Op};
 use crate::{Function, InstData, Module, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,7 +19,7 @@ use std::sync::Arc;
 /// What is known of a module's names.
 pub(super) struct Names<'m> {
     module: &'m Module,
-    functions: FxHashMap<&'m str, (Kind, &'m Signature)>,
+    functions: FxHashMap<&'m str, (FunctionKind, &'m Signature)>,
     globals: FxHashMap<&'m str, &'m Global>,
     /// For a function that launches though lock-step code comes to it: how.
     nested: FxHashMap<usize, Vec<Arc<str>>>,
@@ -41,16 +44,17 @@ impl<'m> Names<'m> {
     /// The module outside of its functions.
     pub(super) fn check(&self) -> Vec<Violation> {
         let mut list = Vec::new();
-        let mut report = |fault| list.push(Violation { function: None, place: Place::Module, fault });
+        let mut report =
+            |fault| list.push(Violation { function: None, place: ViolationLocation::Module, fault });
         let globals = self.module.globals.iter().map(|global| ("global", &*global.name));
         let declared = self.module.declarations.iter().map(|declared| ("function", &*declared.name));
         let functions = self.module.functions.iter().map(|func| ("function", &*func.name));
         let (mut seen, mut twice) = (FxHashSet::default(), FxHashSet::default());
         for (what, name) in globals.chain(declared).chain(functions) {
             if name.is_empty() {
-                report(Fault::NoName(what));
+                report(ViolationKind::NoName(what));
             } else if !seen.insert(name) && twice.insert(name) {
-                report(Fault::NameTwice(name.into()));
+                report(ViolationKind::NameTwice(name.into()));
             }
         }
         for global in &self.module.globals {
@@ -58,29 +62,31 @@ impl<'m> Names<'m> {
         }
         for declared in &self.module.declarations {
             check_signature(&declared.signature, declared.kind, &mut |fault| {
-                report(Fault::Declaration { name: (*declared.name).into(), fault: Box::new(fault) });
+                report(ViolationKind::Declaration { name: (*declared.name).into(), fault: Box::new(fault) });
             });
         }
         list
     }
 
-    fn check_global(&self, global: &Global, report: &mut dyn FnMut(Fault)) {
-        let mut wrong = |reason| report(Fault::Global { name: global.name.clone(), reason });
+    fn check_global(&self, global: &Global, report: &mut dyn FnMut(ViolationKind)) {
+        let mut wrong = |reason| report(ViolationKind::Global { name: global.name.clone(), reason });
         if !global.align.is_power_of_two() {
-            wrong(GlobalFault::Align(global.align));
+            wrong(GlobalViolationKind::Align(global.align));
         }
         if global.bytes() > MAX_GLOBAL_BYTES {
-            wrong(GlobalFault::Bytes);
+            wrong(GlobalViolationKind::Bytes);
         }
         for init in &global.init {
             match init {
-                Init::Values(scalar, values) if values.iter().any(|bits| bits & !scalar.bit_mask() != 0) => {
-                    wrong(GlobalFault::Bits(*scalar));
+                GlobalInit::Values(scalar, values)
+                    if values.iter().any(|bits| bits & !scalar.bit_mask() != 0) =>
+                {
+                    wrong(GlobalViolationKind::Bits(*scalar));
                 }
-                Init::Address(name, _) if !self.globals.contains_key(&**name) => {
-                    wrong(GlobalFault::Address(name.clone()));
+                GlobalInit::Address(name, _) if !self.globals.contains_key(&**name) => {
+                    wrong(GlobalViolationKind::Address(name.clone()));
                 }
-                Init::Extern(_) if global.init.len() > 1 => wrong(GlobalFault::Extern),
+                GlobalInit::Extern(_) if global.init.len() > 1 => wrong(GlobalViolationKind::Extern),
                 _ => {}
             }
         }
@@ -89,32 +95,32 @@ impl<'m> Names<'m> {
     /// What the function of this index says of others, apart from its instructions.
     pub(super) fn check_function(&self, index: usize, func: &Function, report: &mut Report) {
         if let Some(path) = self.nested.get(&index) {
-            report.at(Place::Function, Fault::NestedLaunch { path: path.clone() });
+            report.at(ViolationLocation::Function, ViolationKind::NestedLaunch { path: path.clone() });
         }
         for callee in func.callees.values() {
             if let Some(fault) = self.wrong_callee(callee) {
-                report.at(Place::Function, fault);
+                report.at(ViolationLocation::Function, fault);
             }
         }
     }
 
-    fn wrong_callee(&self, callee: &Declaration) -> Option<Fault> {
+    fn wrong_callee(&self, callee: &Declaration) -> Option<ViolationKind> {
         let name = || callee.name.as_str().into();
         let Some(&(kind, signature)) = self.functions.get(&*callee.name) else {
-            return Some(Fault::UnknownFunction(name()));
+            return Some(ViolationKind::UnknownFunction(name()));
         };
         let mismatch = if kind != callee.kind {
-            Mismatch::Kind
+            DeclarationMismatch::Kind
         } else if signature.params != callee.signature.params {
-            Mismatch::Params
+            DeclarationMismatch::Params
         } else if signature.results != callee.signature.results {
-            Mismatch::Results
+            DeclarationMismatch::Results
         } else if signature.effects != callee.signature.effects {
-            Mismatch::Effects
+            DeclarationMismatch::Effects
         } else {
             return None;
         };
-        Some(Fault::Differs { name: name(), mismatch })
+        Some(ViolationKind::Differs { name: name(), mismatch })
     }
 }
 
@@ -136,7 +142,7 @@ impl<'m> References<'m> {
     pub(super) fn check(&mut self, body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
         let Site { data, place, .. } = *site;
         if !self.may_ask && asks_for_lanes(body.func, data) {
-            report.at(place, Fault::Convergent(data.op));
+            report.at(place, ViolationKind::Convergent(data.op));
         }
         for value in used(data) {
             if body.func.value_def(value) == ValueDef::Const
@@ -144,10 +150,10 @@ impl<'m> References<'m> {
                 && let Some(Constant::Address(space, name)) = body.func.constant(value)
             {
                 match self.names.globals.get(&**name) {
-                    None => report.at(place, Fault::UnknownGlobal(name.clone())),
+                    None => report.at(place, ViolationKind::UnknownGlobal(name.clone())),
                     Some(global) if global.space != *space => {
                         let (expected, found) = (*space, global.space);
-                        report.at(place, Fault::GlobalSpace { name: name.clone(), expected, found });
+                        report.at(place, ViolationKind::GlobalSpace { name: name.clone(), expected, found });
                     }
                     Some(_) => {}
                 }
@@ -158,7 +164,7 @@ impl<'m> References<'m> {
             && let Some(loc) = body.func.origin(data.origin).loc
             && !self.names.module.files.contains(loc.file)
         {
-            report.at(place, Fault::UnknownFile(loc.file));
+            report.at(place, ViolationKind::UnknownFile(loc.file));
         }
     }
 }
@@ -174,7 +180,7 @@ fn nested_launches(module: &Module) -> FxHashMap<usize, Vec<Arc<str>>> {
     let mut calls = vec![Vec::new(); count];
     let mut launches = vec![false; count];
     let mut is_lock_step: Vec<bool> =
-        module.functions.iter().map(|func| matches!(func.kind, Kind::Kernel(_))).collect();
+        module.functions.iter().map(|func| matches!(func.kind, FunctionKind::Kernel(_))).collect();
     for (index, func) in module.functions.iter().enumerate() {
         for (op, name) in callees(func) {
             let callee = index_of.get(name).copied();
@@ -202,7 +208,7 @@ fn nested_launches(module: &Module) -> FxHashMap<usize, Vec<Arc<str>>> {
     }
     let nested = queue
         .into_iter()
-        .filter(|&index| launches[index] && !matches!(module.functions[index].kind, Kind::Kernel(_)));
+        .filter(|&index| launches[index] && !matches!(module.functions[index].kind, FunctionKind::Kernel(_)));
     nested.map(|index| (index, path_to(module, &before, index))).collect()
 }
 

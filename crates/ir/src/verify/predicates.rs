@@ -2,22 +2,22 @@
 
 use super::ssa::dominates;
 use super::structure::{Body, Definition, Site};
-use super::violation::{Fault, Place, Report};
+use super::violation::{Report, ViolationKind, ViolationLocation};
 use crate::ops::Op;
 use crate::types::Type;
 
 pub(super) fn check(body: &Body<'_>, number: u32, report: &mut Report) {
     let block = body.block(number);
     let Some(value) = body.func.predicate(block) else { return };
-    let place = Place::Block(block);
+    let place = ViolationLocation::Block(block);
     let definition = body.definition(value);
     if definition == Definition::Nowhere {
-        report.at(place, Fault::Undefined(value));
+        report.at(place, ViolationKind::Undefined(value));
         return;
     }
     let found = body.func.value_type(value);
     if found != Type::I1 {
-        report.at(place, Fault::PredicateType { value, found });
+        report.at(place, ViolationKind::PredicateType { value, found });
     }
     match definition {
         Definition::At(defined_in, position) if defined_in == number => {
@@ -27,7 +27,7 @@ pub(super) fn check(body: &Body<'_>, number: u32, report: &mut Report) {
             if body.dominators.is_reachable(number) && !dominates(body, defined_in, number) =>
         {
             let defined_in = body.block(defined_in);
-            report.at(place, Fault::PredicateNotDominated { value, defined_in });
+            report.at(place, ViolationKind::PredicateNotDominated { value, defined_in });
         }
         _ => {}
     }
@@ -42,7 +42,8 @@ fn check_own(body: &Body<'_>, number: u32, predicate: crate::Value, position: u3
             break;
         }
         if data.op != Op::Phi && !data.is_total() {
-            let fault = Fault::PredicateBehindPassive { op: data.op, predicate, defines: here == position };
+            let fault =
+                ViolationKind::PredicateBehindPassive { op: data.op, predicate, defines: here == position };
             report.at(place, fault);
         }
     }

@@ -1,6 +1,6 @@
 //! Violations inside the function's text.
 
-use super::violation::{Fault, Place, Violation};
+use super::violation::{Violation, ViolationKind, ViolationLocation};
 use crate::Function;
 
 /// In a function of more lines than these, blocks where all is well are left out.
@@ -15,7 +15,10 @@ pub(super) fn as_list(list: &[Violation]) -> String {
 pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
     // What has no name has no text.
     let has_text = |violation: &Violation| {
-        !matches!(violation.fault, Fault::UnknownInst(_) | Fault::UnknownOrigin(_) | Fault::UnknownBlock(_))
+        !matches!(
+            violation.fault,
+            ViolationKind::UnknownInst(_) | ViolationKind::UnknownOrigin(_) | ViolationKind::UnknownBlock(_)
+        )
     };
     if !list.iter().all(has_text) {
         return as_list(list);
@@ -45,7 +48,8 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
                 out.push('\n');
                 out.push_str(lines[line]);
                 while let Some(violation) = rest.next_if(|violation| violation.place == places[line]) {
-                    let indent = if matches!(violation.place, Place::Inst(..)) { "  " } else { "" };
+                    let indent =
+                        if matches!(violation.place, ViolationLocation::Inst(..)) { "  " } else { "" };
                     out.push_str(&format!("\n{indent}; ^ {}", violation.fault));
                 }
             }
@@ -59,17 +63,17 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
 }
 
 /// The place of each line.
-fn places(func: &Function) -> Vec<Place> {
-    let mut places = vec![Place::Function];
+fn places(func: &Function) -> Vec<ViolationLocation> {
+    let mut places = vec![ViolationLocation::Function];
     for block in func.layout.blocks() {
-        places.push(Place::Block(block));
-        places.extend(func.layout.insts(block).map(|inst| Place::Inst(block, inst)));
+        places.push(ViolationLocation::Block(block));
+        places.extend(func.layout.insts(block).map(|inst| ViolationLocation::Inst(block, inst)));
     }
     places
 }
 
 /// Where the head, or the block that starts here, ends.
-fn block_end(places: &[Place], start: usize) -> usize {
-    let behind = places[start + 1..].iter().position(|place| matches!(place, Place::Block(_)));
+fn block_end(places: &[ViolationLocation], start: usize) -> usize {
+    let behind = places[start + 1..].iter().position(|place| matches!(place, ViolationLocation::Block(_)));
     behind.map_or(places.len(), |behind| start + 1 + behind)
 }

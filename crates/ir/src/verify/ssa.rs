@@ -1,7 +1,7 @@
 //! Definitions dominate uses.
 
 use super::structure::{Body, Definition, Site, used};
-use super::violation::{Fault, Report};
+use super::violation::{Report, ViolationKind};
 use crate::inst::Detail;
 use crate::ops::Op;
 
@@ -19,7 +19,7 @@ pub(super) fn check(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
             && !dominates(body, defined_in, pred)
         {
             let defined_in = body.block(defined_in);
-            report.at(place, Fault::IncomingNotDominated { value, from, defined_in });
+            report.at(place, ViolationKind::IncomingNotDominated { value, from, defined_in });
         }
     }
     if !body.dominators.is_reachable(number) {
@@ -35,7 +35,7 @@ pub(super) fn check(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
         };
         if !holds {
             let defined_in = (defined_in != number).then(|| body.block(defined_in));
-            report.at(place, Fault::NotDominated { value, defined_in });
+            report.at(place, ViolationKind::NotDominated { value, defined_in });
         }
     }
 }

@@ -3,9 +3,9 @@
 use super::Stage;
 use super::graph::NONE;
 use super::structure::{Body, Definition, Site};
-use super::violation::{Fault, PerLane, Place, Report};
+use super::violation::{LaneConstruct, Report, ViolationKind, ViolationLocation};
 use crate::inst::Detail;
-use crate::module::Kind;
+use crate::module::FunctionKind;
 use crate::ops::Op;
 use crate::types::Type;
 use crate::{Block, Function, ValueDef};
@@ -42,7 +42,7 @@ impl<'b> Rules<'b> {
             let params = signature.params.iter().map(|param| param.ty);
             let types = params.chain(signature.results.iter().map(|result| result.ty));
             for ty in types.filter(|ty| ty.is_vector()) {
-                report.at(Place::Function, Fault::EarlyVector { ty, stage: self.stage });
+                report.at(ViolationLocation::Function, ViolationKind::EarlyVector { ty, stage: self.stage });
             }
         }
         if self.is_canonical() {
@@ -55,14 +55,15 @@ impl<'b> Rules<'b> {
         let block = self.body.block(number);
         if self.body.func.predicate(block).is_some() {
             if self.is_one_thread() {
-                report.at(Place::Block(block), Fault::OneThread(PerLane::Predicate));
+                report
+                    .at(ViolationLocation::Block(block), ViolationKind::OneThread(LaneConstruct::Predicate));
             }
             if self.is_canonical() {
-                report.at(Place::Block(block), Fault::EarlyPredicate(self.stage));
+                report.at(ViolationLocation::Block(block), ViolationKind::EarlyPredicate(self.stage));
             }
         }
         if !matches!(self.stage, Stage::Source | Stage::Wide) && !self.body.dominators.is_reachable(number) {
-            report.at(Place::Block(block), Fault::Unreachable);
+            report.at(ViolationLocation::Block(block), ViolationKind::Unreachable);
         }
     }
 
@@ -70,7 +71,7 @@ impl<'b> Rules<'b> {
         if self.is_one_thread() {
             check_one_thread(self.body.func, site, report);
         } else if let Some(ty) = types_of(self.body.func, site).find(|ty| ty.is_vector()) {
-            report.at(site.place, Fault::EarlyVector { ty, stage: self.stage });
+            report.at(site.place, ViolationKind::EarlyVector { ty, stage: self.stage });
         }
         if site.data.op == Op::Launch {
             self.check_launch(site, report);
@@ -87,10 +88,10 @@ impl<'b> Rules<'b> {
 
     fn check_launch(&self, site: &Site<'_>, report: &mut Report) {
         if self.stage == Stage::Wide {
-            report.at(site.place, Fault::LateLaunch);
+            report.at(site.place, ViolationKind::LateLaunch);
         }
-        if matches!(self.body.func.kind, Kind::Kernel(_)) {
-            report.at(site.place, Fault::LaunchInKernel);
+        if matches!(self.body.func.kind, FunctionKind::Kernel(_)) {
+            report.at(site.place, ViolationKind::LaunchInKernel);
         }
     }
 
@@ -102,14 +103,14 @@ impl<'b> Rules<'b> {
                 if body.dominators.is_retreating(site.number, to)
                     && !body.dominators.dominates(to, site.number)
                 {
-                    report.at(site.place, Fault::Irreducible { from, to: body.block(to) });
+                    report.at(site.place, ViolationKind::Irreducible { from, to: body.block(to) });
                 }
             }
         }
         match (site.data.op, self.first_return) {
             (Op::Ret, None) => self.first_return = Some(from),
-            (Op::Ret, Some(first)) => report.at(site.place, Fault::SecondReturn { first }),
-            (Op::Switch, _) => report.at(site.place, Fault::SwitchLeft(self.stage)),
+            (Op::Ret, Some(first)) => report.at(site.place, ViolationKind::SecondReturn { first }),
+            (Op::Switch, _) => report.at(site.place, ViolationKind::SwitchLeft(self.stage)),
             _ => {}
         }
     }
@@ -124,10 +125,10 @@ fn types_of<'a>(func: &'a Function, site: &Site<'a>) -> impl Iterator<Item = Typ
 fn check_one_thread(func: &Function, site: &Site<'_>, report: &mut Report) {
     let data = site.data;
     if data.is_total() {
-        report.at(site.place, Fault::OneThread(PerLane::Total));
+        report.at(site.place, ViolationKind::OneThread(LaneConstruct::Total));
     }
     if data.shadow().is_some() {
-        report.at(site.place, Fault::OneThread(PerLane::Shadow));
+        report.at(site.place, ViolationKind::OneThread(LaneConstruct::Shadow));
     }
     let asks_for_lanes = match data.op {
         Op::Lane | Op::Width | Op::Mask | Op::Broadcast | Op::First => true,
@@ -138,7 +139,7 @@ fn check_one_thread(func: &Function, site: &Site<'_>, report: &mut Report) {
         _ => false,
     };
     if asks_for_lanes {
-        report.at(site.place, Fault::OneThread(PerLane::Op(data.op)));
+        report.at(site.place, ViolationKind::OneThread(LaneConstruct::Op(data.op)));
     }
 }
 
@@ -148,24 +149,24 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
         body.graph.preds(block).iter().copied().filter(|&pred| body.dominators.is_reachable(pred))
     };
     for (this, &header) in (0..).zip(body.loops.headers()) {
-        let place = Place::Block(body.block(header));
+        let place = ViolationLocation::Block(body.block(header));
         let is_inside = |pred: &u32| body.loops.contains(this, *pred);
         let mut entering = reachable_preds(header).filter(|pred| !is_inside(pred));
         let mut latches = reachable_preds(header).filter(is_inside);
         if let Some(preheader) = entering.next() {
             for second in entering {
                 let (first, second) = (body.block(preheader), body.block(second));
-                report.at(place, Fault::Preheaders { first, second });
+                report.at(place, ViolationKind::Preheaders { first, second });
             }
             if let Some(&other) = body.graph.succs(preheader).iter().find(|&&succ| succ != header) {
                 let (preheader, other) = (body.block(preheader), body.block(other));
-                report.at(place, Fault::PreheaderBranches { preheader, other });
+                report.at(place, ViolationKind::PreheaderBranches { preheader, other });
             }
         }
         if let Some(first) = latches.next() {
             for second in latches {
                 let (first, second) = (body.block(first), body.block(second));
-                report.at(place, Fault::Latches { first, second });
+                report.at(place, ViolationKind::Latches { first, second });
             }
         }
     }
@@ -184,7 +185,10 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
             let (left, from) =
                 if body.loops.contains(inner, from) { (outer, exiting) } else { (inner, from) };
             let header = body.block(body.loops.headers()[left as usize]);
-            report.at(Place::Block(body.block(block)), Fault::SharedExit { header, from: body.block(from) });
+            report.at(
+                ViolationLocation::Block(body.block(block)),
+                ViolationKind::SharedExit { header, from: body.block(from) },
+            );
         }
     }
 }
@@ -206,7 +210,7 @@ fn check_closed(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
         let inner = body.loops.innermost(defined_in);
         if !body.loops.contains(inner, used_in) {
             let header = body.block(body.loops.headers()[inner as usize]);
-            report.at(site.place, Fault::NotClosed { value, header });
+            report.at(site.place, ViolationKind::NotClosed { value, header });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Blocks, terminators, φs and names: whether the function hangs together at all.
 
 use super::graph::{Dominators, Graph, Loops, NONE};
-use super::violation::{Fault, Place, Report};
+use super::violation::{Report, ViolationKind, ViolationLocation};
 use crate::entity::Entity as _;
 use crate::function::Origin;
 use crate::inst::{Access, Detail, InstData};
@@ -31,7 +31,7 @@ pub(super) struct Site<'f> {
     pub(super) number: u32,
     pub(super) inst: Inst,
     pub(super) data: &'f InstData,
-    pub(super) place: Place,
+    pub(super) place: ViolationLocation,
 }
 
 /// Where a value is defined.
@@ -54,7 +54,7 @@ impl<'f> Body<'f> {
         let mut homes = vec![(NONE, NONE); func.inst_count()];
         for (number, &block) in blocks.iter().enumerate() {
             if block.index() >= func.block_count() {
-                report.at(Place::Block(block), Fault::UnknownBlock(block));
+                report.at(ViolationLocation::Block(block), ViolationKind::UnknownBlock(block));
             }
             numbers[block.index()] = number as u32;
             for inst in func.layout.insts(block) {
@@ -63,7 +63,7 @@ impl<'f> Body<'f> {
                         *home = (number as u32, insts.len() as u32);
                         insts.push(inst);
                     }
-                    None => report.at(Place::Block(block), Fault::UnknownInst(inst)),
+                    None => report.at(ViolationLocation::Block(block), ViolationKind::UnknownInst(inst)),
                 }
             }
             starts.push(insts.len() as u32);
@@ -105,7 +105,7 @@ impl<'f> Body<'f> {
             number,
             inst,
             data: self.func.inst(inst),
-            place: Place::Inst(block, inst),
+            place: ViolationLocation::Inst(block, inst),
         })
     }
 
@@ -129,12 +129,12 @@ impl<'f> Body<'f> {
     }
 
     /// Orders places as they stand: the head, then block by block.
-    pub(super) fn order(&self, place: Place) -> (u32, u32) {
+    pub(super) fn order(&self, place: ViolationLocation) -> (u32, u32) {
         let number = |block| self.number(block).unwrap_or(NONE);
         match place {
-            Place::Module | Place::Function => (0, 0),
-            Place::Block(block) => (number(block).saturating_add(1), 0),
-            Place::Inst(block, inst) => {
+            ViolationLocation::Module | ViolationLocation::Function => (0, 0),
+            ViolationLocation::Block(block) => (number(block).saturating_add(1), 0),
+            ViolationLocation::Inst(block, inst) => {
                 (number(block).saturating_add(1), self.position(inst).saturating_add(1))
             }
         }
@@ -167,11 +167,14 @@ pub(super) fn used(data: &InstData) -> impl Iterator<Item = Value> {
 /// The function has an entry, and that is no target.
 pub(super) fn check_entry(body: &Body<'_>, report: &mut Report) {
     if body.count() == 0 {
-        report.at(Place::Function, Fault::NoEntry);
+        report.at(ViolationLocation::Function, ViolationKind::NoEntry);
         return;
     }
     if let Some(&from) = body.graph.preds(0).first() {
-        report.at(Place::Block(body.block(0)), Fault::EntryPredecessor { from: body.block(from) });
+        report.at(
+            ViolationLocation::Block(body.block(0)),
+            ViolationKind::EntryPredecessor { from: body.block(from) },
+        );
     }
 }
 
@@ -199,7 +202,7 @@ impl<'b> Structure<'b> {
             self.leads_to[pred as usize] = number;
         }
         if !body.insts(number).last().is_some_and(|&inst| body.func.inst(inst).op.is_terminator()) {
-            report.at(Place::Block(body.block(number)), Fault::NoTerminator);
+            report.at(ViolationLocation::Block(body.block(number)), ViolationKind::NoTerminator);
         }
     }
 
@@ -215,13 +218,13 @@ impl<'b> Structure<'b> {
     fn check_order(&mut self, site: &Site<'_>, report: &mut Report) {
         let op = site.data.op;
         match op {
-            Op::Phi if site.number == 0 => report.at(site.place, Fault::EntryPhi),
-            Op::Phi if self.behind_phis => report.at(site.place, Fault::PhiNotAtStart),
+            Op::Phi if site.number == 0 => report.at(site.place, ViolationKind::EntryPhi),
+            Op::Phi if self.behind_phis => report.at(site.place, ViolationKind::PhiNotAtStart),
             Op::Phi => {}
             _ => self.behind_phis = true,
         }
         if op.is_terminator() && self.body.insts(site.number).last() != Some(&site.inst) {
-            report.at(site.place, Fault::TerminatorInside(op));
+            report.at(site.place, ViolationKind::TerminatorInside(op));
         }
     }
 
@@ -232,11 +235,11 @@ impl<'b> Structure<'b> {
         for &from in incoming {
             let precedes = |&pred: &u32| self.leads_to[pred as usize] == site.number;
             let Some(pred) = body.number(from).filter(precedes) else {
-                report.at(site.place, Fault::PhiStranger(from));
+                report.at(site.place, ViolationKind::PhiStranger(from));
                 continue;
             };
             if std::mem::replace(&mut self.named_by[pred as usize], position) == position {
-                report.at(site.place, Fault::PhiTwice(from));
+                report.at(site.place, ViolationKind::PhiTwice(from));
             } else {
                 named += 1;
             }
@@ -246,7 +249,7 @@ impl<'b> Structure<'b> {
         let missing = preds.iter().find(|&&pred| self.named_by[pred as usize] != position);
         if let Some(&first) = missing {
             let others = preds.len() - named - 1;
-            report.at(site.place, Fault::PhiMissing { first: body.block(first), others });
+            report.at(site.place, ViolationKind::PhiMissing { first: body.block(first), others });
         }
     }
 }
@@ -255,11 +258,11 @@ impl<'b> Structure<'b> {
 fn check_names(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
     for value in used(site.data) {
         if body.definition(value) == Definition::Nowhere {
-            report.at(site.place, Fault::Undefined(value));
+            report.at(site.place, ViolationKind::Undefined(value));
         }
     }
     if !body.knows_origin(site.data.origin) {
-        report.at(site.place, Fault::UnknownOrigin(site.data.origin));
+        report.at(site.place, ViolationKind::UnknownOrigin(site.data.origin));
     }
 }
 
@@ -267,7 +270,7 @@ fn check_names(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
 fn check_targets(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
     for &target in targets(site.data) {
         if body.number(target).is_none() {
-            report.at(site.place, Fault::UnplacedTarget(target));
+            report.at(site.place, ViolationKind::UnplacedTarget(target));
         }
     }
     if let Detail::Switch(switch) = &site.data.detail {
@@ -276,7 +279,7 @@ fn check_targets(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
         let mut reported = None;
         for pair in cases.windows(2) {
             if pair[0] == pair[1] && reported != Some(pair[0]) {
-                report.at(site.place, Fault::SwitchTwice(pair[0]));
+                report.at(site.place, ViolationKind::SwitchTwice(pair[0]));
                 reported = Some(pair[0]);
             }
         }

@@ -1,39 +1,43 @@
 //! What each instruction is on its own: operands, results, detail, flags, and what it says of memory.
 
 use super::structure::{Site, accesses};
-use super::violation::{Fault, MAX_ALLOCA_BYTES, Place, Report};
+use super::violation::{MAX_ALLOCA_BYTES, Report, ViolationKind, ViolationLocation};
 use crate::constant::Constant;
 use crate::entity::EntitySet;
 use crate::inst::{Access, Detail, InstData};
-use crate::module::{DeclaredShape, Kind, Signature};
-use crate::ops::{Effect, Gives, Op};
+use crate::module::{DeclaredShape, FunctionKind, Signature};
+use crate::ops::{Effect, Op, ResultConstraint};
 use crate::types::{MAX_DIMENSIONS, MAX_LANES, Scalar, Space, Type};
 use crate::typing::result_types;
-use crate::words::{Flag, Flags, Ordering, Scope};
+use crate::words::{AtomicOrdering, Flag, Flags, SyncScope};
 use crate::{Function, Inst, Value, ValueDef};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// The signature and the names of the parameters.
 pub(super) fn check_head(func: &Function, report: &mut Report) {
-    check_signature(&func.signature, func.kind, &mut |fault| report.at(Place::Function, fault));
+    check_signature(&func.signature, func.kind, &mut |fault| report.at(ViolationLocation::Function, fault));
     let (expected, found) = (func.signature.params.len(), func.params().len());
     if expected != found {
-        report.at(Place::Function, Fault::ParamCount { expected, found });
+        report.at(ViolationLocation::Function, ViolationKind::ParamCount { expected, found });
     }
     for (param, &value) in func.signature.params.iter().zip(func.params()) {
         let (expected, found) = (param.ty, func.value_type(value));
         if expected != found {
-            report.at(Place::Function, Fault::ParamType { value, expected, found });
+            report.at(ViolationLocation::Function, ViolationKind::ParamType { value, expected, found });
         }
     }
 }
 
 /// What a function says of itself to callers.
-pub(super) fn check_signature(signature: &Signature, kind: Kind, found: &mut dyn FnMut(Fault)) {
+pub(super) fn check_signature(
+    signature: &Signature,
+    kind: FunctionKind,
+    found: &mut dyn FnMut(ViolationKind),
+) {
     for (index, param) in signature.params.iter().enumerate() {
         let mut wrong =
-            |reason: Cow<'static, str>| found(Fault::Signature { what: "parameter", index, reason });
+            |reason: Cow<'static, str>| found(ViolationKind::Signature { what: "parameter", index, reason });
         check_shape(param.ty, &param.shape, &mut wrong);
         if !param.align.is_power_of_two() {
             wrong("its alignment is no power of two".into());
@@ -43,15 +47,16 @@ pub(super) fn check_signature(signature: &Signature, kind: Kind, found: &mut dyn
         }
     }
     for (index, result) in signature.results.iter().enumerate() {
-        let mut wrong = |reason: Cow<'static, str>| found(Fault::Signature { what: "result", index, reason });
+        let mut wrong =
+            |reason: Cow<'static, str>| found(ViolationKind::Signature { what: "result", index, reason });
         check_shape(result.ty, &result.shape, &mut wrong);
     }
-    if let Kind::Kernel(size) = kind {
+    if let FunctionKind::Kernel(size) = kind {
         if !signature.results.is_empty() {
-            found(Fault::Kernel("returns nothing"));
+            found(ViolationKind::Kernel("returns nothing"));
         }
         if size.is_some_and(|size| size.contains(&0)) {
-            found(Fault::Kernel("has no empty work-group"));
+            found(ViolationKind::Kernel("has no empty work-group"));
         }
     }
 }
@@ -89,14 +94,19 @@ impl<'f> Constants<'f> {
         Constants { func, checked: EntitySet::new() }
     }
 
-    pub(super) fn check(&mut self, used: impl Iterator<Item = Value>, place: Place, report: &mut Report) {
+    pub(super) fn check(
+        &mut self,
+        used: impl Iterator<Item = Value>,
+        place: ViolationLocation,
+        report: &mut Report,
+    ) {
         for value in used {
             if self.func.value_def(value) == ValueDef::Const
                 && self.checked.insert(value)
                 && let Some(constant) = self.func.constant(value)
                 && let Some(reason) = wrong_constant(constant)
             {
-                report.at(place, Fault::Constant { value, reason });
+                report.at(place, ViolationKind::Constant { value, reason });
             }
         }
     }
@@ -126,32 +136,32 @@ fn wrong_constant(constant: &Constant) -> Option<Cow<'static, str>> {
     lanes.iter().any(|bits| bits & !scalar.bit_mask() != 0).then(|| "its bits do not fit its type".into())
 }
 
-fn check_types(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {
+fn check_types(func: &Function, inst: Inst, data: &InstData, place: ViolationLocation, report: &mut Report) {
     let operands: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| func.value_type(arg)).collect();
     let found: SmallVec<[Type; 2]> =
         func.results(inst).iter().map(|&result| func.value_type(result)).collect();
     // Each operand that is no constant has been reported where it is defined.
     for &ty in found.iter().filter(|&&ty| !has_legal_lanes(ty)) {
-        report.at(place, Fault::Lanes(ty));
+        report.at(place, ViolationKind::Lanes(ty));
     }
     if operands.iter().chain(&found).any(|&ty| !has_legal_lanes(ty)) {
         return;
     }
     let written = match data.op.info().gives {
-        Gives::Written(_) => found.first().copied(),
+        ResultConstraint::Written(_) => found.first().copied(),
         _ => None,
     };
     let callee = func.callee_of(data).map(|callee| &**callee);
     match result_types(data, &operands, written, callee) {
-        Err(error) => report.at(place, Fault::Type(error)),
+        Err(error) => report.at(place, ViolationKind::Type(error)),
         Ok(expected) if expected[..] != found[..] => {
-            report.at(place, Fault::Results { expected: expected.to_vec(), found: found.to_vec() });
+            report.at(place, ViolationKind::Results { expected: expected.to_vec(), found: found.to_vec() });
         }
         Ok(_) => {}
     }
     if data.op == Op::Ret && !func.signature.results.iter().map(|result| &result.ty).eq(&operands) {
         let expected = func.signature.results.iter().map(|result| result.ty).collect();
-        report.at(place, Fault::Return { expected, found: operands.to_vec() });
+        report.at(place, ViolationKind::Return { expected, found: operands.to_vec() });
     }
     if let (Op::Launch, Some(callee)) = (data.op, callee) {
         let signature = &callee.signature;
@@ -159,18 +169,18 @@ fn check_types(func: &Function, inst: Inst, data: &InstData, place: Place, repor
         if let Some(ty) =
             inside.chain(signature.results.iter().map(|result| result.ty)).find(|ty| ty.is_vector())
         {
-            report.at(place, Fault::LaunchedVector(ty));
+            report.at(place, ViolationKind::LaunchedVector(ty));
         }
     }
 }
 
-fn check_flags(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {
+fn check_flags(func: &Function, inst: Inst, data: &InstData, place: ViolationLocation, report: &mut Report) {
     let op = data.op;
     let info = op.info();
     let may_be_total = !matches!(info.effect, Effect::Terminator | Effect::Joins) && op != Op::Mask;
     let allowed = if may_be_total { info.flags.with(Flag::Total) } else { info.flags };
     for flag in data.flags.without(allowed).iter() {
-        report.at(place, Fault::Flag { op, flag });
+        report.at(place, ViolationKind::Flag { op, flag });
     }
     let fast = data.flags.intersection(info.flags).intersection(Flags::FAST);
     let mut values = data.args.iter().chain(func.results(inst));
@@ -180,24 +190,24 @@ fn check_flags(func: &Function, inst: Inst, data: &InstData, place: Place, repor
     if let Some(flag) = fast.iter().next()
         && !values.any(has_float)
     {
-        report.at(place, Fault::FloatFlag { op, flag });
+        report.at(place, ViolationKind::FloatFlag { op, flag });
     }
 }
 
-fn check_memory(func: &Function, inst: Inst, data: &InstData, place: Place, report: &mut Report) {
+fn check_memory(func: &Function, inst: Inst, data: &InstData, place: ViolationLocation, report: &mut Report) {
     let op = data.op;
     for access in accesses(data) {
         if !access.align.is_power_of_two() {
-            report.at(place, Fault::Align(access.align));
+            report.at(place, ViolationKind::Align(access.align));
         }
         if let Some(base) = access.base
             && func.value_def(base) != ValueDef::None
             && !is_object(func, base)
         {
-            report.at(place, Fault::Base(base));
+            report.at(place, ViolationKind::Base(base));
         }
         if access.atomic.is_some() && matches!(data.detail, Detail::Transfer(_)) {
-            report.at(place, Fault::CannotBeAtomic(op));
+            report.at(place, ViolationKind::CannotBeAtomic(op));
         }
     }
     let type_of = |value: Value| match func.value_def(value) {
@@ -208,10 +218,10 @@ fn check_memory(func: &Function, inst: Inst, data: &InstData, place: Place, repo
     if writes {
         let address = data.address().and_then(type_of).map(Type::scalar);
         if address == Some(Scalar::Ptr(Space::Constant)) {
-            report.at(place, Fault::WritesConstant);
+            report.at(place, ViolationKind::WritesConstant);
         }
         if data.flags.has(Flag::Invariant) && op.info().flags.has(Flag::Invariant) {
-            report.at(place, Fault::WritesInvariant);
+            report.at(place, ViolationKind::WritesInvariant);
         }
     }
     match &data.detail {
@@ -220,7 +230,7 @@ fn check_memory(func: &Function, inst: Inst, data: &InstData, place: Place, repo
                 Op::Load => func.result(inst).and_then(type_of),
                 Op::Store => data.args.first().copied().and_then(type_of),
                 _ if access.atomic.is_some() => {
-                    report.at(place, Fault::CannotBeAtomic(op));
+                    report.at(place, ViolationKind::CannotBeAtomic(op));
                     return;
                 }
                 _ => return,
@@ -229,7 +239,7 @@ fn check_memory(func: &Function, inst: Inst, data: &InstData, place: Place, repo
         }
         Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
             if access.atomic.is_none() {
-                report.at(place, Fault::NotAtomic(op));
+                report.at(place, ViolationKind::NotAtomic(op));
             }
             check_atomic(op, access, data.args.get(1).copied().and_then(type_of), place, report);
         }
@@ -248,51 +258,62 @@ fn is_object(func: &Function, base: Value) -> bool {
     defined && matches!(func.value_type(base), Type::Scalar(Scalar::Ptr(_)))
 }
 
-fn check_atomic(op: Op, access: &Access, accessed: Option<Type>, place: Place, report: &mut Report) {
+fn check_atomic(
+    op: Op,
+    access: &Access,
+    accessed: Option<Type>,
+    place: ViolationLocation,
+    report: &mut Report,
+) {
     let Some((ordering, _)) = access.atomic else { return };
     let makes_sense = match op {
-        Op::Load => !matches!(ordering, Ordering::Release | Ordering::AcqRel),
-        Op::Store => !matches!(ordering, Ordering::Acquire | Ordering::AcqRel),
-        _ => ordering != Ordering::Unordered,
+        Op::Load => !matches!(ordering, AtomicOrdering::Release | AtomicOrdering::AcqRel),
+        Op::Store => !matches!(ordering, AtomicOrdering::Acquire | AtomicOrdering::AcqRel),
+        _ => ordering != AtomicOrdering::Unordered,
     };
     if !makes_sense {
-        report.at(place, Fault::Ordering { op, ordering, on_failure: false });
+        report.at(place, ViolationKind::Ordering { op, ordering, on_failure: false });
     }
     match accessed {
         None => {}
-        Some(ty) if ty.is_vector() || ty == Type::I1 => report.at(place, Fault::AtomicType(ty)),
+        Some(ty) if ty.is_vector() || ty == Type::I1 => report.at(place, ViolationKind::AtomicType(ty)),
         Some(ty) if access.align < ty.bytes() => {
-            report.at(place, Fault::AtomicAlign { ty, align: access.align });
+            report.at(place, ViolationKind::AtomicAlign { ty, align: access.align });
         }
         Some(_) => {}
     }
 }
 
-fn check_detail(data: &InstData, place: Place, report: &mut Report) {
+fn check_detail(data: &InstData, place: ViolationLocation, report: &mut Report) {
     let op = data.op;
     match &data.detail {
         Detail::CompareExchange(_, ordering)
-            if matches!(ordering, Ordering::Unordered | Ordering::Release | Ordering::AcqRel) =>
+            if matches!(
+                ordering,
+                AtomicOrdering::Unordered | AtomicOrdering::Release | AtomicOrdering::AcqRel
+            ) =>
         {
-            report.at(place, Fault::Ordering { op, ordering: *ordering, on_failure: true });
+            report.at(place, ViolationKind::Ordering { op, ordering: *ordering, on_failure: true });
         }
-        Detail::Fence(ordering, _) if matches!(ordering, Ordering::Unordered | Ordering::Relaxed) => {
-            report.at(place, Fault::Ordering { op, ordering: *ordering, on_failure: false });
+        Detail::Fence(ordering, _)
+            if matches!(ordering, AtomicOrdering::Unordered | AtomicOrdering::Relaxed) =>
+        {
+            report.at(place, ViolationKind::Ordering { op, ordering: *ordering, on_failure: false });
         }
-        Detail::Barrier(scope) if !matches!(scope, Scope::Brush | Scope::Group) => {
-            report.at(place, Fault::BarrierScope(*scope));
+        Detail::Barrier(scope) if !matches!(scope, SyncScope::Brush | SyncScope::Group) => {
+            report.at(place, ViolationKind::BarrierScope(*scope));
         }
         Detail::Alloca { bytes, align } => {
             if !align.is_power_of_two() {
-                report.at(place, Fault::Align(*align));
+                report.at(place, ViolationKind::Align(*align));
             }
             if *bytes > MAX_ALLOCA_BYTES {
-                report.at(place, Fault::AllocaBytes(*bytes));
+                report.at(place, ViolationKind::AllocaBytes(*bytes));
             }
         }
-        Detail::FloatClass(bits) if *bits >= 1 << 10 => report.at(place, Fault::FloatClasses(*bits)),
+        Detail::FloatClass(bits) if *bits >= 1 << 10 => report.at(place, ViolationKind::FloatClasses(*bits)),
         Detail::Branch(targets, Some(weights)) if targets.len() != 2 || **weights == [0, 0] => {
-            report.at(place, Fault::Weights);
+            report.at(place, ViolationKind::Weights);
         }
         _ => {}
     }

@@ -4,7 +4,7 @@ use super::Stage;
 use crate::ops::Op;
 use crate::types::{MAX_LANES, Scalar, Space, Type};
 use crate::typing::TypeError;
-use crate::words::{Flag, Ordering, Scope};
+use crate::words::{AtomicOrdering, Flag, SyncScope};
 use crate::{Block, Inst, Value};
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ pub const MAX_GLOBAL_BYTES: u64 = 1 << 40;
 
 /// Where a violation stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum ViolationLocation {
     /// In the module, outside of its functions.
     Module,
     /// In the function's head.
@@ -36,9 +36,9 @@ pub struct Violation {
     /// The function; none for the module's own violations.
     pub function: Option<Arc<str>>,
     /// Where it stands.
-    pub place: Place,
+    pub place: ViolationLocation,
     /// What is wrong, and why.
-    pub fault: Fault,
+    pub fault: ViolationKind,
 }
 
 impl fmt::Display for Violation {
@@ -47,9 +47,9 @@ impl fmt::Display for Violation {
             write!(f, "@{function}: ")?;
         }
         match self.place {
-            Place::Module | Place::Function => {}
-            Place::Block(block) => write!(f, "{block}: ")?,
-            Place::Inst(block, inst) => write!(f, "{block}: {inst}: ")?,
+            ViolationLocation::Module | ViolationLocation::Function => {}
+            ViolationLocation::Block(block) => write!(f, "{block}: ")?,
+            ViolationLocation::Inst(block, inst) => write!(f, "{block}: {inst}: ")?,
         }
         self.fault.fmt(f)
     }
@@ -57,7 +57,7 @@ impl fmt::Display for Violation {
 
 /// What in a function speaks in the terms of lanes, which one thread does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum PerLane {
+pub enum LaneConstruct {
     /// A predicate on a block.
     #[error("a predicate on a block")]
     Predicate,
@@ -74,7 +74,7 @@ pub enum PerLane {
 
 /// Why a declared or used name does not fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum Mismatch {
+pub enum DeclarationMismatch {
     /// Function against kernel, or another work-group size.
     #[error("its kind")]
     Kind,
@@ -91,7 +91,7 @@ pub enum Mismatch {
 
 /// What is wrong, and why. The module's head lists the rules by stage.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum Fault {
+pub enum ViolationKind {
     // Structure.
     /// There is no block.
     #[error("the function has no entry block")]
@@ -245,7 +245,7 @@ pub enum Fault {
         /// The op.
         op: Op,
         /// The ordering.
-        ordering: Ordering,
+        ordering: AtomicOrdering,
         /// Whether it is the ordering on failure.
         on_failure: bool,
     },
@@ -262,7 +262,7 @@ pub enum Fault {
     },
     /// A barrier for others than a brush or a group.
     #[error("a barrier is for a brush or a group, not for `{0}`")]
-    BarrierScope(Scope),
+    BarrierScope(SyncScope),
     /// Memory that nothing writes is written.
     #[error("memory in the constant space is never written")]
     WritesConstant,
@@ -410,7 +410,7 @@ pub enum Fault {
     },
     /// Lanes are spoken of where there are none.
     #[error("{0} in code that one thread runs")]
-    OneThread(PerLane),
+    OneThread(LaneConstruct),
     /// A launch where none is left.
     #[error("a `launch` at stage wide: it is to be a call")]
     LateLaunch,
@@ -434,7 +434,7 @@ pub enum Fault {
         /// The callee.
         name: Arc<str>,
         /// In what.
-        mismatch: Mismatch,
+        mismatch: DeclarationMismatch,
     },
     /// A function that is said not to be convergent asks which lane it is, or what others do.
     #[error("`{0}` in a function that is not `convergent`")]
@@ -445,7 +445,7 @@ pub enum Fault {
         /// The function.
         name: Arc<str>,
         /// What is wrong.
-        fault: Box<Fault>,
+        fault: Box<ViolationKind>,
     },
     /// The address of what is not there.
     #[error("there is no global @{0}")]
@@ -466,7 +466,7 @@ pub enum Fault {
         /// The global.
         name: Arc<str>,
         /// Why not.
-        reason: GlobalFault,
+        reason: GlobalViolationKind,
     },
     /// A source file that is not in the module's table.
     #[error("{0} is no file of this module")]
@@ -481,7 +481,7 @@ pub enum Fault {
 
 /// Why a global cannot be.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum GlobalFault {
+pub enum GlobalViolationKind {
     /// No power of two.
     #[error("an alignment is a power of two, not {0}")]
     Align(u32),
@@ -570,7 +570,7 @@ impl Report {
         Report { function: function.into(), list: Vec::new() }
     }
 
-    pub(super) fn at(&mut self, place: Place, fault: Fault) {
+    pub(super) fn at(&mut self, place: ViolationLocation, fault: ViolationKind) {
         self.list.push(Violation { function: Some(self.function.clone()), place, fault });
     }
 }

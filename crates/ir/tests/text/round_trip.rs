@@ -1,13 +1,15 @@
 //! Texts that come back, and functions that come back.
 
 use crate::{corpus, parse};
-use heddle_ir::function::{OriginData, Tag};
+use heddle_ir::function::{MetadataKind, OriginData};
 use heddle_ir::inst::InstData;
-use heddle_ir::module::{Fact, Kind, Signature};
-use heddle_ir::text::{Where, print_function_with, print_inst, print_operand};
-use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
+use heddle_ir::module::{FunctionKind, MetadataNode, Signature};
+use heddle_ir::text::{AnnotatedLine, print_function_with, print_inst, print_operand};
+use heddle_ir::words::{
+    AtomicOrdering, Flag, Flags, FloatPredicate, IntPredicate, Reduction, Rmw, SyncScope,
+};
 use heddle_ir::{
-    At, Block, Builder, Constant, Function, Module, Op, Scalar, Space, Type, Value, parse_module,
+    Block, Builder, Constant, Function, InsertPoint, Module, Op, Scalar, Space, Type, Value, parse_module,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -101,9 +103,9 @@ fn the_corpus_has_every_op_type_and_word() {
     expected.extend(FloatPredicate::ALL.iter().map(|word| word.name()));
     expected.extend(Reduction::ALL.iter().map(|word| word.name()));
     expected.extend(Rmw::ALL.iter().map(|word| word.name()));
-    expected.extend(Ordering::ALL.iter().map(|word| word.name()));
-    expected.extend(Scope::ALL.iter().map(|word| word.name()));
-    expected.extend(Tag::ALL.iter().map(|word| word.name()));
+    expected.extend(AtomicOrdering::ALL.iter().map(|word| word.name()));
+    expected.extend(SyncScope::ALL.iter().map(|word| word.name()));
+    expected.extend(MetadataKind::ALL.iter().map(|word| word.name()));
     for word in expected {
         assert!(words.contains(word), "no text has `{word}`");
     }
@@ -245,10 +247,10 @@ fn a_built_function_comes_back() {
     let mut signature = Signature::new(&[Type::I32, Type::ptr(Space::Global)], &[Type::I32]);
     signature.params[0].align = 4;
     let mut func = Function::new("built by hand", signature);
-    func.kind = Kind::Kernel(None);
+    func.kind = FunctionKind::Kernel(None);
     let entry = func.append_block();
     let [a, p] = [func.params()[0], func.params()[1]];
-    let mut build = Builder::new(&mut func, At::End(entry));
+    let mut build = Builder::new(&mut func, InsertPoint::End(entry));
     let one = build.int(Scalar::I32, 1);
     let sum = build.op(Op::Add, &[one, a]);
     let gone = build.op(Op::Mul, &[sum, sum]);
@@ -259,7 +261,10 @@ fn a_built_function_comes_back() {
     build.ret(&[product]);
     let gone = func.def_inst(gone).unwrap();
     func.remove_inst(gone);
-    let tags = [(Tag::Tbaa, Fact::from_u32(0)), (Tag::Fpmath, Fact::from_u32(1))].into_iter().collect();
+    let tags =
+        [(MetadataKind::Tbaa, MetadataNode::from_u32(0)), (MetadataKind::Fpmath, MetadataNode::from_u32(1))]
+            .into_iter()
+            .collect();
     let origin = func.make_origin(OriginData { loc: None, tags });
     let both = func.def_inst(both).unwrap();
     func.inst_mut(both).origin = origin;
@@ -297,10 +302,10 @@ fn comments_stand_beside_their_lines() {
     let text = "func @f(v0: i32) {\nblock0:\n  v1 = add v0, 1\n  ret\n}\n";
     let module = parse(text);
     let annotated = print_function_with(&module.functions[0], &mut |place, out| match place {
-        Where::Head => out.push_str("a head"),
-        Where::Block(block) => write!(out, "{block} it is\nand more").unwrap(),
-        Where::Inst(inst) if module.functions[0].inst(inst).op == Op::Add => out.push_str("a sum"),
-        Where::Inst(_) => {}
+        AnnotatedLine::Head => out.push_str("a head"),
+        AnnotatedLine::Block(block) => write!(out, "{block} it is\nand more").unwrap(),
+        AnnotatedLine::Inst(inst) if module.functions[0].inst(inst).op == Op::Add => out.push_str("a sum"),
+        AnnotatedLine::Inst(_) => {}
     });
     let gap = |width: usize| " ".repeat(40 - width);
     assert_eq!(

@@ -6,8 +6,8 @@ use crate::samples::{
     touching, wide,
 };
 use heddle_ir::Stage::{Canonical, Linear, Source, Uniform, Wide};
-use heddle_ir::inst::Switch;
-use heddle_ir::module::Kind;
+use heddle_ir::inst::SwitchDetail;
+use heddle_ir::module::FunctionKind;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Detail, InstData, Op, Type, Value};
 
@@ -122,7 +122,7 @@ pub(crate) const CASES: &[Case] = &[
         *data(f, 5, 0) = InstData::plain(Op::Ret, [number]);
     } },
     Case { faults: &["SwitchLeft"], stage: Canonical, good: looping, edit: |f| {
-        let switch = Switch { cases: vec![0], targets: vec![block(3), block(3)] };
+        let switch = SwitchDetail { cases: vec![0], targets: vec![block(3), block(3)] };
         *data(f, 2, 1) = InstData::new(Op::Switch, [f.params()[1]], Detail::Switch(Box::new(switch)));
     } },
     Case { faults: &["Preheaders"], stage: Canonical, good: looping, edit: |f| {
@@ -186,5 +186,5 @@ pub(crate) const CASES: &[Case] = &[
         f.signature.results.clear();
         data(&mut f, 0, 3).args.clear();
         f
-    }, edit: |f| f.kind = Kind::Kernel(None) },
+    }, edit: |f| f.kind = FunctionKind::Kernel(None) },
 ];

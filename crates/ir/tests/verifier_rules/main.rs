@@ -10,8 +10,8 @@ mod modules;
 use Stage::{Canonical, Linear, Source, Uniform, Wide};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::Access;
-use heddle_ir::module::Kind;
-use heddle_ir::verify::{Fault, Place, Violation, verify, verify_module};
+use heddle_ir::module::FunctionKind;
+use heddle_ir::verify::{Violation, ViolationKind, ViolationLocation, verify, verify_module};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Detail, Function, InstData, Op, Stage};
 use samples::{append, block, data, inst, launching, looping, predicated, region, wide};
@@ -31,7 +31,7 @@ fn cases() -> impl Iterator<Item = &'static Case> {
 }
 
 fn names<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> BTreeSet<String> {
-    let name = |fault: &Fault| {
+    let name = |fault: &ViolationKind| {
         let text = format!("{fault:?}");
         text.chars().take_while(|c| c.is_alphanumeric()).collect()
     };
@@ -79,8 +79,8 @@ macro_rules! variants {
         const VARIANTS: &[&str] = &[$(stringify!($variant)),*];
         /// Does not compile while a variant is missing above.
         #[expect(dead_code)]
-        fn is_complete(fault: Fault) {
-            match fault { $(Fault::$variant { .. } => {})* }
+        fn is_complete(fault: ViolationKind) {
+            match fault { $(ViolationKind::$variant { .. } => {})* }
         }
     };
 }
@@ -127,8 +127,8 @@ fn what_is_fine_at_its_stages_is_fine() {
     verify(&func, Canonical).unwrap();
     // A kernel may be called like any function.
     let mut module = modules::module();
-    modules::add_caller(&mut module, "k", Kind::Kernel(None), 1);
-    modules::add_caller(&mut module, "g", Kind::Function, 2);
+    modules::add_caller(&mut module, "k", FunctionKind::Kernel(None), 1);
+    modules::add_caller(&mut module, "g", FunctionKind::Function, 2);
     verify_module(&module, Source).unwrap();
 }
 
@@ -140,14 +140,14 @@ fn all_violations_are_told_in_the_order_of_their_places() {
     data(&mut func, 0, 0).detail = Detail::Access(Access::aligned(7));
     append(&mut func, InstData::plain(Op::Unreachable, []));
     let violations = verify(&func, Canonical).unwrap_err();
-    let places: Vec<Place> = violations.iter().map(|violation| violation.place).collect();
+    let places: Vec<ViolationLocation> = violations.iter().map(|violation| violation.place).collect();
     let (load, add) = (inst(&func, 0, 0), inst(&func, 2, 0));
     let expected = [
-        Place::Function,
-        Place::Inst(block(0), load),
-        Place::Inst(block(2), add),
-        Place::Inst(block(2), add),
-        Place::Block(block(5)),
+        ViolationLocation::Function,
+        ViolationLocation::Inst(block(0), load),
+        ViolationLocation::Inst(block(2), add),
+        ViolationLocation::Inst(block(2), add),
+        ViolationLocation::Block(block(5)),
     ];
     assert_eq!(places, expected, "{violations}");
     let text = "\

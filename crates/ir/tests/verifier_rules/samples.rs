@@ -1,9 +1,11 @@
 //! Functions that verify, and what changes them.
 
-use heddle_ir::inst::{Access, Launch};
+use heddle_ir::inst::{Access, LaunchDetail};
 use heddle_ir::module::{DeclaredShape, Signature};
-use heddle_ir::words::{IntPredicate, Ordering, Reduction, Rmw, Scope};
-use heddle_ir::{At, Block, Builder, Detail, Function, Inst, InstData, Op, Scalar, Space, Type, Value};
+use heddle_ir::words::{AtomicOrdering, IntPredicate, Reduction, Rmw, SyncScope};
+use heddle_ir::{
+    Block, Builder, Detail, Function, InsertPoint, Inst, InstData, Op, Scalar, Space, Type, Value,
+};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -41,15 +43,15 @@ pub(crate) fn put(
     written: Option<Type>,
 ) -> Inst {
     let next = inst(func, number, index);
-    Builder::new(func, At::Before(next)).inst(data, written)
+    Builder::new(func, InsertPoint::Before(next)).inst(data, written)
 }
 
 pub(crate) fn access(op: Op, args: &[Value], access: Access) -> InstData {
     InstData::new(op, args.iter().copied(), Detail::Access(access))
 }
 
-pub(crate) fn atomic(align: u32, ordering: Ordering) -> Access {
-    Access { atomic: Some((ordering, Scope::Device)), ..Access::aligned(align) }
+pub(crate) fn atomic(align: u32, ordering: AtomicOrdering) -> Access {
+    Access { atomic: Some((ordering, SyncScope::Device)), ..Access::aligned(align) }
 }
 
 /// A loop around an `if`, in canonical form:
@@ -60,21 +62,21 @@ pub(crate) fn looping() -> Function {
     let &[pointer, limit, flag] = func.params() else { unreachable!() };
     let blocks: Vec<Block> = (0..5).map(|_| func.append_block()).collect();
     let one = int(&mut func, 1);
-    let mut b = Builder::new(&mut func, At::End(blocks[0]));
+    let mut b = Builder::new(&mut func, InsertPoint::End(blocks[0]));
     let start = b.load(Type::I32, pointer, 4);
     b.jump(blocks[1]);
-    b.go(At::End(blocks[1]));
+    b.set_insert_point(InsertPoint::End(blocks[1]));
     let counter = b.phi(Type::I32, &[(blocks[0], start), (blocks[3], start)], None);
     let next = b.op(Op::Add, &[counter, one]);
     b.branch(flag, blocks[2], blocks[3]);
-    b.go(At::End(blocks[2]));
+    b.set_insert_point(InsertPoint::End(blocks[2]));
     let more = b.op(Op::Add, &[next, limit]);
     b.jump(blocks[3]);
-    b.go(At::End(blocks[3]));
+    b.set_insert_point(InsertPoint::End(blocks[3]));
     let joined = b.phi(Type::I32, &[(blocks[1], next), (blocks[2], more)], None);
     let again = b.icmp(IntPredicate::Ult, joined, limit);
     b.branch(again, blocks[1], blocks[4]);
-    b.go(At::End(blocks[4]));
+    b.set_insert_point(InsertPoint::End(blocks[4]));
     let out = b.phi(Type::I32, &[(blocks[3], joined)], None);
     b.store(out, pointer, 4);
     b.ret(&[out]);
@@ -90,9 +92,9 @@ pub(crate) fn predicated() -> Function {
     let &[pointer, number, flag] = func.params() else { unreachable!() };
     let blocks: Vec<Block> = (0..4).map(|_| func.append_block()).collect();
     let no = func.make_bool(false);
-    let mut b = Builder::new(&mut func, At::End(blocks[0]));
+    let mut b = Builder::new(&mut func, InsertPoint::End(blocks[0]));
     b.jump(blocks[1]);
-    b.go(At::End(blocks[1]));
+    b.set_insert_point(InsertPoint::End(blocks[1]));
     b.phi(Type::I32, &[(blocks[0], number)], None);
     let not = b.inst(InstData::plain(Op::Xor, [flag, flag]).total(), None);
     let not = b.func.results(not)[0];
@@ -100,10 +102,10 @@ pub(crate) fn predicated() -> Function {
     let mine = b.func.results(mine)[0];
     b.op(Op::Add, &[number, number]);
     b.jump(blocks[2]);
-    b.go(At::End(blocks[2]));
+    b.set_insert_point(InsertPoint::End(blocks[2]));
     b.store(number, pointer, 4);
     b.jump(blocks[3]);
-    b.go(At::End(blocks[3]));
+    b.set_insert_point(InsertPoint::End(blocks[3]));
     b.ret(&[]);
     func.set_predicate(blocks[1], Some(mine));
     func.set_predicate(blocks[2], Some(flag));
@@ -117,9 +119,9 @@ pub(crate) fn launching() -> Function {
     let &[pointer, number, mask] = func.params() else { unreachable!() };
     let callee = func.make_callee(&Arc::new(region.declaration()));
     let entry = func.append_block();
-    let mut b = Builder::new(&mut func, At::End(entry));
+    let mut b = Builder::new(&mut func, InsertPoint::End(entry));
     let all = b.op_to(Op::Splat, V4, &[number]);
-    let launch = Launch { callee, brush: smallvec![2, 2], masked: true };
+    let launch = LaunchDetail { callee, brush: smallvec![2, 2], masked: true };
     let lanes =
         b.value(InstData::new(Op::Launch, [pointer, all, mask], Detail::Launch(Box::new(launch))), None);
     let sum = b.value(InstData::new(Op::Reduce, [lanes], Detail::Reduce(Reduction::Add)), None);
@@ -134,7 +136,7 @@ pub(crate) fn region() -> Function {
     let mut func = Function::new("region", signature);
     let &[pointer, number] = func.params() else { unreachable!() };
     let entry = func.append_block();
-    let mut b = Builder::new(&mut func, At::End(entry));
+    let mut b = Builder::new(&mut func, InsertPoint::End(entry));
     let sum = b.value(InstData::new(Op::Reduce, [number], Detail::Reduce(Reduction::Add)), None);
     b.store(sum, pointer, 4);
     b.ret(&[sum]);
@@ -146,7 +148,7 @@ pub(crate) fn wide() -> Function {
     let mut func = Function::new("f.w4", Signature::new(&[GLOBAL, V4], &[]));
     let &[pointer, vector] = func.params() else { unreachable!() };
     let entry = func.append_block();
-    let mut b = Builder::new(&mut func, At::End(entry));
+    let mut b = Builder::new(&mut func, InsertPoint::End(entry));
     let twice = b.op(Op::Add, &[vector, vector]);
     b.value(InstData::new(Op::Reduce, [twice], Detail::Reduce(Reduction::Add)), None);
     b.store(twice, pointer, 16);
@@ -161,21 +163,21 @@ pub(crate) fn touching() -> Function {
     let &[pointer, table, number, size] = func.params() else { unreachable!() };
     let entry = func.append_block();
     let byte = func.make_int(Scalar::I8, 7);
-    let mut b = Builder::new(&mut func, At::End(entry));
+    let mut b = Builder::new(&mut func, InsertPoint::End(entry));
     let object = b.value(InstData::new(Op::Alloca, [], Detail::Alloca { bytes: 16, align: 8 }), None); // 0
     b.load(Type::I32, table, 4); // 1
     b.store(number, object, 4); // 2
     let both = Box::new((Access::aligned(4), Access::aligned(8)));
     b.inst(InstData::new(Op::Memcpy, [pointer, table, size], Detail::Transfer(both)), None); // 3
     b.inst(access(Op::Memset, &[pointer, byte, size], Access::aligned(1)), None); // 4
-    let rmw = Detail::Rmw(Rmw::Add, atomic(4, Ordering::Relaxed));
+    let rmw = Detail::Rmw(Rmw::Add, atomic(4, AtomicOrdering::Relaxed));
     b.inst(InstData::new(Op::AtomicRmw, [pointer, number], rmw), None); // 5
-    let exchange = Detail::CompareExchange(atomic(4, Ordering::AcqRel), Ordering::Acquire);
+    let exchange = Detail::CompareExchange(atomic(4, AtomicOrdering::AcqRel), AtomicOrdering::Acquire);
     b.inst(InstData::new(Op::CompareExchange, [pointer, number, number], exchange), None); // 6
-    b.inst(InstData::new(Op::Fence, [], Detail::Fence(Ordering::SeqCst, Scope::System)), None); // 7
-    b.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None); // 8
-    b.inst(access(Op::Load, &[pointer], atomic(4, Ordering::Acquire)), Some(Type::I32)); // 9
-    b.inst(access(Op::Store, &[number, pointer], atomic(4, Ordering::Release)), None); // 10
+    b.inst(InstData::new(Op::Fence, [], Detail::Fence(AtomicOrdering::SeqCst, SyncScope::System)), None); // 7
+    b.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None); // 8
+    b.inst(access(Op::Load, &[pointer], atomic(4, AtomicOrdering::Acquire)), Some(Type::I32)); // 9
+    b.inst(access(Op::Store, &[number, pointer], atomic(4, AtomicOrdering::Release)), None); // 10
     b.ret(&[]); // 11
     func
 }

@@ -3,9 +3,9 @@
 use crate::Case;
 use crate::samples::{append, block, data, inst, looping, predicated, put, touch, touching, wide};
 use heddle_ir::Stage::{Source, Wide};
-use heddle_ir::function::{Loc, Origin, OriginData};
-use heddle_ir::inst::Switch;
-use heddle_ir::module::{DeclaredShape, File, Kind, Param, Signature};
+use heddle_ir::function::{Origin, OriginData, SourceLoc};
+use heddle_ir::inst::SwitchDetail;
+use heddle_ir::module::{DeclaredShape, File, FunctionKind, Param, Signature};
 use heddle_ir::{Block, Detail, Function, Inst, InstData, Op, Scalar, Type, Value};
 use smallvec::smallvec;
 
@@ -79,7 +79,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { faults: &["SwitchTwice"], stage: Source, good: || {
         let mut f = looping();
         let number = f.params()[1];
-        let switch = Switch { cases: vec![3, 4], targets: vec![block(1), block(1), block(1)] };
+        let switch = SwitchDetail { cases: vec![3, 4], targets: vec![block(1), block(1), block(1)] };
         *data(&mut f, 0, 1) = InstData::new(Op::Switch, [number], Detail::Switch(Box::new(switch)));
         f
     }, edit: |f| {
@@ -101,7 +101,7 @@ pub(crate) const CASES: &[Case] = &[
     } },
     Case { faults: &["UnknownOrigin"], stage: Source, good: || {
         let mut f = looping();
-        let known = f.make_origin(OriginData { loc: Some(Loc { file: File::from_u32(0), line: 1, column: 0 }), ..OriginData::default() });
+        let known = f.make_origin(OriginData { loc: Some(SourceLoc { file: File::from_u32(0), line: 1, column: 0 }), ..OriginData::default() });
         data(&mut f, 2, 0).origin = known;
         f
     }, edit: |f| data(f, 2, 0).origin = Origin::from_u32(2) },
@@ -124,7 +124,7 @@ pub(crate) const CASES: &[Case] = &[
         f.signature.results[0].shape = Some(DeclaredShape::Linear(smallvec![1, 2, 3, 4, 5]));
     } },
     Case { faults: &["Signature", "Return"], stage: Source, good: looping, edit: |f| {
-        f.signature.results[0] = heddle_ir::module::Returned {
+        f.signature.results[0] = heddle_ir::module::ReturnValue {
             ty: Type::F32, shape: Some(DeclaredShape::Linear(smallvec![1])),
         };
     } },
@@ -132,11 +132,11 @@ pub(crate) const CASES: &[Case] = &[
         *f = Function::new("f", Signature::new(&[Type::Vector(Scalar::I8, 513)], &[]));
         append(f, InstData::plain(Op::Unreachable, []));
     } },
-    Case { faults: &["Kernel"], stage: Source, good: looping, edit: |f| f.kind = Kind::Kernel(None) },
+    Case { faults: &["Kernel"], stage: Source, good: looping, edit: |f| f.kind = FunctionKind::Kernel(None) },
     Case { faults: &["Kernel"], stage: Source, good: || {
         let mut f = predicated();
-        f.kind = Kind::Kernel(Some([8, 1, 1]));
+        f.kind = FunctionKind::Kernel(Some([8, 1, 1]));
         f
-    }, edit: |f| f.kind = Kind::Kernel(Some([8, 0, 1])) },
+    }, edit: |f| f.kind = FunctionKind::Kernel(Some([8, 0, 1])) },
 
 ];

@@ -7,7 +7,7 @@ use crate::samples::{
 use heddle_ir::Stage::{Source, Wide};
 use heddle_ir::function::Callee;
 use heddle_ir::module::Declaration;
-use heddle_ir::words::{Flag, Flags, Ordering, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, SyncScope};
 use heddle_ir::{Constant, Detail, InstData, Op, Scalar, Space, Type};
 use std::sync::Arc;
 
@@ -112,28 +112,28 @@ pub(crate) const CASES: &[Case] = &[
     Case { faults: &["NotAtomic"], stage: Source, good: touching, edit: |f| touch(f, 5).atomic = None },
     Case { faults: &["NotAtomic"], stage: Source, good: touching, edit: |f| touch(f, 6).atomic = None },
     Case { faults: &["CannotBeAtomic"], stage: Source, good: touching, edit: |f| {
-        touch(f, 4).atomic = Some((Ordering::SeqCst, Scope::System));
+        touch(f, 4).atomic = Some((AtomicOrdering::SeqCst, SyncScope::System));
     } },
     Case { faults: &["CannotBeAtomic"], stage: Source, good: touching, edit: |f| {
-        touch(f, 3).atomic = Some((Ordering::SeqCst, Scope::System));
+        touch(f, 3).atomic = Some((AtomicOrdering::SeqCst, SyncScope::System));
     } },
-    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 9) = atomic(4, Ordering::Release) },
-    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 9) = atomic(4, Ordering::AcqRel) },
-    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 10) = atomic(4, Ordering::Acquire) },
-    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 5) = atomic(4, Ordering::Unordered) },
+    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 9) = atomic(4, AtomicOrdering::Release) },
+    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 9) = atomic(4, AtomicOrdering::AcqRel) },
+    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 10) = atomic(4, AtomicOrdering::Acquire) },
+    Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| *touch(f, 5) = atomic(4, AtomicOrdering::Unordered) },
     Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| {
-        data(f, 0, 6).detail = Detail::CompareExchange(atomic(4, Ordering::SeqCst), Ordering::Release);
+        data(f, 0, 6).detail = Detail::CompareExchange(atomic(4, AtomicOrdering::SeqCst), AtomicOrdering::Release);
     } },
     Case { faults: &["Ordering"], stage: Source, good: touching, edit: |f| {
-        data(f, 0, 7).detail = Detail::Fence(Ordering::Relaxed, Scope::Group);
+        data(f, 0, 7).detail = Detail::Fence(AtomicOrdering::Relaxed, SyncScope::Group);
     } },
     Case { faults: &["AtomicType"], stage: Source, good: touching, edit: |f| {
         data(f, 0, 10).args[0] = f.make_bool(true);
     } },
-    Case { faults: &["AtomicType"], stage: Wide, good: wide, edit: |f| *touch(f, 2) = atomic(16, Ordering::SeqCst) },
+    Case { faults: &["AtomicType"], stage: Wide, good: wide, edit: |f| *touch(f, 2) = atomic(16, AtomicOrdering::SeqCst) },
     Case { faults: &["AtomicAlign"], stage: Source, good: touching, edit: |f| touch(f, 9).align = 2 },
     Case { faults: &["BarrierScope"], stage: Source, good: touching, edit: |f| {
-        data(f, 0, 8).detail = Detail::Barrier(Scope::Device);
+        data(f, 0, 8).detail = Detail::Barrier(SyncScope::Device);
     } },
     Case { faults: &["WritesConstant"], stage: Source, good: touching, edit: |f| {
         data(f, 0, 4).args[0] = f.params()[1];

@@ -12,7 +12,7 @@ use super::assembler::ValueHandle;
 use super::function::BodyEmitter;
 use super::memory::ordering;
 use heddle_ir::inst::{Access, InstData};
-use heddle_ir::words::{Flag, FloatPredicate, IntPredicate, Ordering, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, FloatPredicate, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
@@ -160,8 +160,8 @@ impl BodyEmitter<'_, '_> {
         if ty.scalar() != Scalar::BF16 || !is_arithmetic {
             return None;
         }
-        let (order, scope) = access.atomic.unwrap_or((Ordering::SeqCst, Scope::System));
-        let (is_single, is_volatile) = (scope == Scope::Lane, data.flags.has(Flag::Volatile));
+        let (order, scope) = access.atomic.unwrap_or((AtomicOrdering::SeqCst, SyncScope::System));
+        let (is_single, is_volatile) = (scope == SyncScope::Lane, data.flags.has(Flag::Volatile));
         let (half, pointer) = (asm.int_ty(16), asm.type_of(args[0]));
         let space = asm.space_of(pointer);
         let name = format!(
@@ -184,12 +184,12 @@ impl BodyEmitter<'_, '_> {
             asm.go(entry);
             let (address, operand) = (asm.param(func, 0), as_single(asm.param(func, 1)));
             let first = asm.load(half, address, access.align);
-            asm.make_atomic(first, ordering(Ordering::Relaxed), is_single);
+            asm.make_atomic(first, ordering(AtomicOrdering::Relaxed), is_single);
             asm.jump(again);
             asm.go(again);
             let old = asm.phi(half);
             let new = self.bits_of_bf16(compute(as_single(old), operand)?, single);
-            let orders = [order, Ordering::Relaxed].map(ordering);
+            let orders = [order, AtomicOrdering::Relaxed].map(ordering);
             let both = asm.exchange([address, old, new], orders, is_single, access.align);
             if is_volatile {
                 asm.make_volatile(first);

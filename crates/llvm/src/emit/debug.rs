@@ -5,7 +5,7 @@
 
 use super::assembler::{Assembler, ValueHandle};
 use heddle_ir::entity::Entity;
-use heddle_ir::function::Loc;
+use heddle_ir::function::SourceLoc;
 use heddle_ir::module::File;
 use heddle_ir::{Function, Module};
 use llvm_sys::LLVMModuleFlagBehavior;
@@ -31,7 +31,7 @@ pub(super) struct DebugScope {
     file: File,
 }
 
-fn first_place(func: &Function) -> Option<Loc> {
+fn first_place(func: &Function) -> Option<SourceLoc> {
     func.blocks().flat_map(|block| func.block_insts(block)).find_map(|inst| func.loc(inst))
 }
 
@@ -122,7 +122,7 @@ impl DebugInfo {
     }
 
     /// Says where the instructions to come are from.
-    pub(super) fn go(&self, asm: &Assembler, scope: Option<DebugScope>, place: Option<Loc>) {
+    pub(super) fn go(&self, asm: &Assembler, scope: Option<DebugScope>, place: Option<SourceLoc>) {
         let Some(scope) = scope else {
             // SAFETY: the builder is live.
             unsafe { LLVMSetCurrentDebugLocation2(asm.raw_builder(), std::ptr::null_mut()) };

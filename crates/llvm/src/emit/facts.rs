@@ -3,8 +3,8 @@
 use super::assembler::{Assembler, MetadataHandle, ValueHandle};
 use heddle_ir::Module;
 use heddle_ir::entity::PrimaryMap;
-use heddle_ir::function::{OriginData, Tag};
-use heddle_ir::module::{Fact, FactPart};
+use heddle_ir::function::{MetadataKind, OriginData};
+use heddle_ir::module::{MetadataNode, MetadataOperand};
 use heddle_ir::ops::Op;
 
 /// Facts in facts that go out: LLVM goes down into them without looking how deep it is.
@@ -12,7 +12,7 @@ const MAX_DEPTH: u32 = 256;
 
 /// What the facts of a module became, and how deep they are; nothing of those that LLVM has no numbers for.
 #[derive(Default, Debug)]
-pub(super) struct FactMetadata(PrimaryMap<Fact, Option<(MetadataHandle, u32)>>);
+pub(super) struct FactMetadata(PrimaryMap<MetadataNode, Option<(MetadataHandle, u32)>>);
 
 impl FactMetadata {
     pub(super) fn new(asm: &Assembler, module: &Module) -> FactMetadata {
@@ -29,12 +29,12 @@ impl FactMetadata {
         facts
     }
 
-    fn part(&self, asm: &Assembler, part: &FactPart) -> Option<(MetadataHandle, u32)> {
+    fn part(&self, asm: &Assembler, part: &MetadataOperand) -> Option<(MetadataHandle, u32)> {
         match part {
-            FactPart::Text(text) => Some((asm.text_of(text), 0)),
-            &FactPart::Fact(fact) => *self.0.get(fact)?,
-            FactPart::Number(scalar, _) if scalar.is_ptr() => None,
-            &FactPart::Number(scalar, bits) => Some((asm.number_of(asm.scalar(scalar, bits)), 0)),
+            MetadataOperand::Text(text) => Some((asm.text_of(text), 0)),
+            &MetadataOperand::Node(fact) => *self.0.get(fact)?,
+            MetadataOperand::Number(scalar, _) if scalar.is_ptr() => None,
+            &MetadataOperand::Number(scalar, bits) => Some((asm.number_of(asm.scalar(scalar, bits)), 0)),
         }
     }
 
@@ -43,13 +43,16 @@ impl FactMetadata {
         for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.is_said_of(op)) {
             let Some(&Some((fact, _))) = self.0.get(fact) else { continue };
             match tag {
-                Tag::Tbaa => asm.attach_node(node, "tbaa", fact),
-                Tag::Fpmath => asm.attach_node(node, "fpmath", fact),
+                MetadataKind::Tbaa => asm.attach_node(node, "tbaa", fact),
+                MetadataKind::Fpmath => asm.attach_node(node, "fpmath", fact),
                 // Two loops are two nodes, whatever is said of them.
-                Tag::Loop => asm.attach_node(node, "llvm.loop", asm.distinct_node_of(fact)),
-                Tag::Range => asm.attach_node(node, "range", fact),
+                MetadataKind::Loop => asm.attach_node(node, "llvm.loop", asm.distinct_node_of(fact)),
+                MetadataKind::Range => asm.attach_node(node, "range", fact),
                 // Passes have used these promises; code that has become another keeps none of them.
-                Tag::AliasScope | Tag::NoAlias | Tag::AccessGroup | Tag::Iterations => {}
+                MetadataKind::AliasScope
+                | MetadataKind::NoAlias
+                | MetadataKind::AccessGroup
+                | MetadataKind::Iterations => {}
             }
         }
     }

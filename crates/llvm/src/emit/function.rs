@@ -19,9 +19,8 @@ pub(super) struct BodyEmitter<'e, 'a> {
 }
 
 pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(), Diagnostic> {
-    let refuse = |text: &str, way_out: &str| {
-        Diagnostic::error(Code::NotEmitted, text).of_func(&func.name).way_out(way_out)
-    };
+    let refuse =
+        |text: &str, help: &str| Diagnostic::error(Code::NotEmitted, text).of_func(&func.name).help(help);
     if func.layout.entry().is_none() {
         return Err(refuse("it has no blocks", "give it a body, or declare it"));
     }
@@ -112,8 +111,8 @@ impl BodyEmitter<'_, '_> {
         self.module.facts.attach(&self.module.asm, node, data.op, self.func.origin(data.origin));
     }
 
-    pub(super) fn refuse(&self, inst: Inst, text: &str, way_out: &str) -> Diagnostic {
-        self.refuse_as(Code::NotEmitted, inst, text, way_out)
+    pub(super) fn refuse(&self, inst: Inst, text: &str, help: &str) -> Diagnostic {
+        self.refuse_as(Code::NotEmitted, inst, text, help)
     }
 
     /// What the verifier keeps out.
@@ -121,8 +120,8 @@ impl BodyEmitter<'_, '_> {
         self.refuse_as(Code::Internal, inst, text, "report it, with the input")
     }
 
-    pub(super) fn refuse_as(&self, code: Code, inst: Inst, text: &str, way_out: &str) -> Diagnostic {
-        Diagnostic::error(code, text).of_inst(self.func, inst).way_out(way_out)
+    pub(super) fn refuse_as(&self, code: Code, inst: Inst, text: &str, help: &str) -> Diagnostic {
+        Diagnostic::error(code, text).of_inst(self.func, inst).help(help)
     }
 
     /// What a value became.

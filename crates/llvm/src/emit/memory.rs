@@ -3,7 +3,7 @@
 use super::assembler::{Assembler, ValueHandle};
 use super::function::BodyEmitter;
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, Rmw, SyncScope};
 use heddle_ir::{Block, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMOpcode};
 
@@ -45,15 +45,15 @@ pub(super) fn store_plain(asm: &Assembler, ty: Type, value: ValueHandle, address
     asm.store(value, address, align);
 }
 
-pub(super) fn ordering(ordering: Ordering) -> LLVMAtomicOrdering {
+pub(super) fn ordering(ordering: AtomicOrdering) -> LLVMAtomicOrdering {
     use LLVMAtomicOrdering::*;
     match ordering {
-        Ordering::Unordered => LLVMAtomicOrderingUnordered,
-        Ordering::Relaxed => LLVMAtomicOrderingMonotonic,
-        Ordering::Acquire => LLVMAtomicOrderingAcquire,
-        Ordering::Release => LLVMAtomicOrderingRelease,
-        Ordering::AcqRel => LLVMAtomicOrderingAcquireRelease,
-        Ordering::SeqCst => LLVMAtomicOrderingSequentiallyConsistent,
+        AtomicOrdering::Unordered => LLVMAtomicOrderingUnordered,
+        AtomicOrdering::Relaxed => LLVMAtomicOrderingMonotonic,
+        AtomicOrdering::Acquire => LLVMAtomicOrderingAcquire,
+        AtomicOrdering::Release => LLVMAtomicOrderingRelease,
+        AtomicOrdering::AcqRel => LLVMAtomicOrderingAcquireRelease,
+        AtomicOrdering::SeqCst => LLVMAtomicOrderingSequentiallyConsistent,
     }
 }
 
@@ -131,7 +131,7 @@ impl BodyEmitter<'_, '_> {
             }
             Op::Fence => {
                 if let Detail::Fence(order, scope) = data.detail {
-                    asm.fence(ordering(order), scope == Scope::Lane);
+                    asm.fence(ordering(order), scope == SyncScope::Lane);
                 }
                 Ok(Vec::new())
             }
@@ -175,7 +175,7 @@ impl BodyEmitter<'_, '_> {
         let asm = &self.module.asm;
         self.attach_facts(node, data);
         if let Some((order, scope)) = access.atomic {
-            asm.make_atomic(node, ordering(order), scope == Scope::Lane);
+            asm.make_atomic(node, ordering(order), scope == SyncScope::Lane);
         }
         if data.flags.has(Flag::Volatile) && matches!(data.op, Op::Load | Op::Store) {
             asm.make_volatile(node);
@@ -219,12 +219,12 @@ impl BodyEmitter<'_, '_> {
             Rmw::IncWrap => LLVMAtomicRMWBinOpUIncWrap,
             Rmw::DecWrap => LLVMAtomicRMWBinOpUDecWrap,
         };
-        let (order, scope) = access.atomic.unwrap_or((Ordering::SeqCst, Scope::System));
+        let (order, scope) = access.atomic.unwrap_or((AtomicOrdering::SeqCst, SyncScope::System));
         if let Some(done) = self.rmw_of_bf16(rmw, data, args, ty, access) {
             return done;
         }
         let asm = &self.module.asm;
-        let rmw = asm.rmw(op, args[0], args[1], ordering(order), scope == Scope::Lane, access.align);
+        let rmw = asm.rmw(op, args[0], args[1], ordering(order), scope == SyncScope::Lane, access.align);
         if data.flags.has(Flag::Volatile) {
             asm.make_volatile(rmw);
         }
@@ -242,7 +242,7 @@ impl BodyEmitter<'_, '_> {
     ) -> Vec<ValueHandle> {
         let asm = &self.module.asm;
         let Detail::CompareExchange(_, failure) = data.detail else { return Vec::new() };
-        let (order, scope) = access.atomic.unwrap_or((Ordering::SeqCst, Scope::System));
+        let (order, scope) = access.atomic.unwrap_or((AtomicOrdering::SeqCst, SyncScope::System));
         let is_float = ty.scalar().is_float();
         let as_int = |node| match is_float {
             true => asm.cast(LLVMOpcode::LLVMBitCast, node, asm.int_ty(ty.scalar().bits())),
@@ -250,7 +250,7 @@ impl BodyEmitter<'_, '_> {
         };
         let operands = [args[0], as_int(args[1]), as_int(args[2])];
         let orders = [ordering(order), ordering(failure)];
-        let both = asm.exchange(operands, orders, scope == Scope::Lane, access.align);
+        let both = asm.exchange(operands, orders, scope == SyncScope::Lane, access.align);
         if data.flags.has(Flag::Volatile) {
             asm.make_volatile(both);
         }

@@ -24,7 +24,7 @@ use assembler::{Assembler, TypeHandle, ValueHandle};
 use debug::DebugInfo;
 use facts::FactMetadata;
 use function::emit_body;
-use heddle_ir::module::{Declaration, Effects, Init, Signature};
+use heddle_ir::module::{Declaration, Effects, GlobalInit, Signature};
 use heddle_ir::{Code, Diagnostic, Module, Scalar, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -98,10 +98,10 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
 fn refused_by_llvm(reason: &str, has_facts: bool) -> Diagnostic {
     let text = format!("LLVM's verifier refuses what came out: {}", reason.trim_end());
     match has_facts {
-        true => Diagnostic::error(Code::NotEmitted, text).way_out(
+        true => Diagnostic::error(Code::NotEmitted, text).help(
             "write facts (`fact0 = …`) that LLVM understands; if they are, this is a mistake in Heddle",
         ),
-        false => Diagnostic::error(Code::Internal, text).way_out("report it, with the input"),
+        false => Diagnostic::error(Code::Internal, text).help("report it, with the input"),
     }
 }
 
@@ -202,17 +202,19 @@ impl<'a> ModuleEmitter<'a> {
     }
 
     /// What a run of a global's contents is.
-    fn piece(&self, init: &Init, address: &dyn Fn(&str, i64) -> ValueHandle) -> ValueHandle {
+    fn piece(&self, init: &GlobalInit, address: &dyn Fn(&str, i64) -> ValueHandle) -> ValueHandle {
         let asm = &self.asm;
         match init {
-            Init::Values(scalar, values) => {
+            GlobalInit::Values(scalar, values) => {
                 let bits = if *scalar == Scalar::I1 { 8 } else { scalar.bits() };
                 let values: Vec<ValueHandle> = values.iter().map(|&value| asm.int(bits, value)).collect();
                 asm.array(asm.int_ty(bits), &values)
             }
-            Init::Zero(bytes) => asm.zero(asm.array_ty(asm.int_ty(8), *bytes)),
-            Init::Poison(bytes) | Init::Extern(bytes) => asm.undef(asm.array_ty(asm.int_ty(8), *bytes)),
-            Init::Address(name, offset) => address(name, *offset),
+            GlobalInit::Zero(bytes) => asm.zero(asm.array_ty(asm.int_ty(8), *bytes)),
+            GlobalInit::Poison(bytes) | GlobalInit::Extern(bytes) => {
+                asm.undef(asm.array_ty(asm.int_ty(8), *bytes))
+            }
+            GlobalInit::Address(name, offset) => address(name, *offset),
         }
     }
 

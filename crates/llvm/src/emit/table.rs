@@ -6,7 +6,7 @@ use super::function::BodyEmitter;
 use crate::roots::INVERSE_ROOT;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, Flags, Scope};
+use heddle_ir::words::{Flag, Flags, SyncScope};
 use heddle_ir::{Block, Code, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Opcode;
 
@@ -339,13 +339,13 @@ impl BodyEmitter<'_, '_> {
             }
             // Lanes of a brush are together in one thread, whose memory is in order.
             (OpLowering::Special, Op::Barrier)
-                if matches!(data.detail, Detail::Barrier(Scope::Brush | Scope::Lane)) =>
+                if matches!(data.detail, Detail::Barrier(SyncScope::Brush | SyncScope::Lane)) =>
             {
                 return Ok(Vec::new());
             }
             (OpLowering::Special, Op::Barrier) => {
-                let way_out = "let `kernels` split the kernel at its barriers before";
-                return Err(self.refuse(inst, "it waits for other lanes", way_out));
+                let help = "let `kernels` split the kernel at its barriers before";
+                return Err(self.refuse(inst, "it waits for other lanes", help));
             }
             (OpLowering::Special, Op::Launch) => {
                 return Err(self.refuse(inst, "it runs a region of lock-step code", "run `widen` before"));

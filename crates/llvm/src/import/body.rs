@@ -4,11 +4,11 @@ use super::ModuleImporter;
 use super::refusal::{ImportRefusal, ImportResult};
 use crate::debug_names::named_values;
 use crate::view::{Bb, Val};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::Entity;
-use heddle_ir::function::{Loc, Origin, OriginData, Tag};
+use heddle_ir::function::{MetadataKind, Origin, OriginData, SourceLoc};
 use heddle_ir::inst::InstData;
-use heddle_ir::module::{Declaration, Fact};
+use heddle_ir::module::{Declaration, MetadataNode};
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use llvm_sys::{LLVMOpcode, LLVMValueKind};
@@ -37,9 +37,9 @@ pub(super) struct BodyImporter<'i, 'm> {
     prologue_end: Option<Inst>,
     block: Block,
     /// Where what is put comes from.
-    loc: Option<Loc>,
+    loc: Option<SourceLoc>,
     /// What is said of the instruction that is taken.
-    tags: SmallVec<[(Tag, Fact); 2]>,
+    tags: SmallVec<[(MetadataKind, MetadataNode); 2]>,
 }
 
 /// Imports the body of a function that is defined.
@@ -119,7 +119,7 @@ impl<'m> BodyImporter<'_, 'm> {
     fn take(&mut self, inst: Val<'m>) -> ImportResult<()> {
         self.loc = inst.debug_loc().map(|loc| {
             let file = self.module.file(loc.file);
-            Loc { file, line: loc.line, column: loc.column }
+            SourceLoc { file, line: loc.line, column: loc.column }
         });
         self.tags = self.module.tags(inst);
         let leaves = self.instruction(inst)?;
@@ -185,9 +185,9 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Puts an instruction at the end of the block, or of the prologue.
     pub(super) fn put_inst(&mut self, mut data: InstData, written: Option<Type>) -> ImportResult<Inst> {
         let at = match (self.in_prologue, self.prologue_end) {
-            (false, _) => At::End(self.block),
-            (true, Some(last)) => At::After(last),
-            (true, None) => At::Start(self.func.entry()),
+            (false, _) => InsertPoint::End(self.block),
+            (true, Some(last)) => InsertPoint::After(last),
+            (true, None) => InsertPoint::Start(self.func.entry()),
         };
         if !self.in_prologue {
             data.origin = self.origin(data.op);

@@ -117,7 +117,7 @@ impl<'m> BodyImporter<'_, 'm> {
             Some(Err(why)) => {
                 return Err(ImportRefusal::new(
                     format!("it calls @{}: {}", callee.name(), why.reason),
-                    &why.way_out,
+                    &why.help,
                 ));
             }
             None => return Err(ImportRefusal::new(format!("@{} is not known", callee.name()), "declare it")),
@@ -198,7 +198,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let ty = Type::Scalar(scalar);
                 let signature =
                     Signature { effects: Effects::PURE, ..Signature::new(&vec![ty; args.len()], &[ty]) };
-                let kind = heddle_ir::module::Kind::Function;
+                let kind = heddle_ir::module::FunctionKind::Function;
                 let declaration = Arc::new(Declaration { name, kind, signature });
                 Ok(self.call_declared(&declaration, args)?[0])
             }

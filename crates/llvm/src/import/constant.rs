@@ -69,10 +69,9 @@ impl<'m> BodyImporter<'_, 'm> {
                     let address = self.func.make_const(Constant::Address(*space, name.clone()));
                     Ok(Leaves::from_slice(&[self.in_space(address, scalar)?]))
                 }
-                Some(Err(why)) => Err(ImportRefusal::new(
-                    format!("it uses @{}: {}", value.name(), why.reason),
-                    &why.way_out,
-                )),
+                Some(Err(why)) => {
+                    Err(ImportRefusal::new(format!("it uses @{}: {}", value.name(), why.reason), &why.help))
+                }
                 None => Err(unknown(value)),
             },
             (Kind::LLVMGlobalAliasValueKind, _) => self.constant(value.aliasee(), depth + 1),

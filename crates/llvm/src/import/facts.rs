@@ -2,7 +2,7 @@
 //!
 //! Types of accesses, bounds of what is loaded and the error that a result may have hold for each lane. Alias scopes,
 //! access groups and what is said of iterations are promises about what one lane does by itself: they come in as such
-//! ([`Tag::is_of_one_lane`]), for what looks at the loops of one lane, and go where lanes act together.
+//! ([`MetadataKind::is_of_one_lane`]), for what looks at the loops of one lane, and go where lanes act together.
 //!
 //! A node that LLVM tells from others by its identity (a scope, a domain, an access group) becomes a fact with a number of
 //! its own.
@@ -12,8 +12,8 @@ use super::types::TypeTable;
 use crate::view::Val;
 use heddle_ir::Scalar;
 use heddle_ir::entity::PrimaryMap;
-use heddle_ir::function::Tag;
-use heddle_ir::module::{Fact, FactPart};
+use heddle_ir::function::MetadataKind;
+use heddle_ir::module::{MetadataNode, MetadataOperand};
 use llvm_sys::{LLVMOpcode, LLVMValueKind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -30,17 +30,17 @@ const PARALLEL: &str = "llvm.loop.parallel_accesses";
 /// The facts of a module.
 #[derive(Default)]
 pub(super) struct FactInterner<'m> {
-    pub(super) list: PrimaryMap<Fact, Vec<FactPart>>,
-    known: FxHashMap<Vec<FactPart>, Fact>,
+    pub(super) list: PrimaryMap<MetadataNode, Vec<MetadataOperand>>,
+    known: FxHashMap<Vec<MetadataOperand>, MetadataNode>,
     /// What became of each node, if something did.
-    nodes: FxHashMap<Val<'m>, Option<Fact>>,
+    nodes: FxHashMap<Val<'m>, Option<MetadataNode>>,
     /// What became of nodes that are told from others by their identity.
-    identities: FxHashMap<Val<'m>, Fact>,
+    identities: FxHashMap<Val<'m>, MetadataNode>,
 }
 
 impl<'m> ModuleImporter<'m> {
     /// What is said of an instruction, sorted.
-    pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(Tag, Fact); 2]> {
+    pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(MetadataKind, MetadataNode); 2]> {
         let (facts, kinds, types) = (&mut *self.facts.borrow_mut(), &self.kinds, &self.types);
         let mut said = SmallVec::new();
         let code = inst.opcode();
@@ -51,32 +51,38 @@ impl<'m> ModuleImporter<'m> {
                 | LLVMOpcode::LLVMAtomicRMW
                 | LLVMOpcode::LLVMAtomicCmpXchg
         );
-        let mut say = |tag, fact: Option<Fact>| said.extend(fact.map(|fact| (tag, fact)));
+        let mut say = |tag, fact: Option<MetadataNode>| said.extend(fact.map(|fact| (tag, fact)));
         if accesses {
-            say(Tag::Tbaa, inst.metadata(kinds.tbaa).and_then(|node| facts.of_node(types, node, 0)));
+            say(MetadataKind::Tbaa, inst.metadata(kinds.tbaa).and_then(|node| facts.of_node(types, node, 0)));
         }
         if code == LLVMOpcode::LLVMBr
             && let Some(node) = inst.metadata(kinds.hints)
         {
             let (hints, promises) = facts.of_loop(types, node);
-            say(Tag::Loop, hints);
-            say(Tag::Iterations, promises);
+            say(MetadataKind::Loop, hints);
+            say(MetadataKind::Iterations, promises);
         } else if !accesses {
-            say(Tag::Fpmath, inst.metadata(kinds.fpmath).and_then(|node| facts.of_node(types, node, 0)));
+            say(
+                MetadataKind::Fpmath,
+                inst.metadata(kinds.fpmath).and_then(|node| facts.of_node(types, node, 0)),
+            );
         }
         if matches!(code, LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMCall)
             && let Some(node) = inst.metadata(kinds.range)
             && types.is_whole_int(inst.ty())
         {
-            say(Tag::Range, facts.of_node(types, node, 0));
+            say(MetadataKind::Range, facts.of_node(types, node, 0));
         }
         if accesses || code == LLVMOpcode::LLVMCall {
-            say(Tag::AliasScope, inst.metadata(kinds.alias_scope).and_then(|node| facts.of_scopes(node)));
+            say(
+                MetadataKind::AliasScope,
+                inst.metadata(kinds.alias_scope).and_then(|node| facts.of_scopes(node)),
+            );
             for scope in inst.metadata(kinds.noalias).into_iter().flat_map(Val::metadata_parts).flatten() {
-                say(Tag::NoAlias, facts.of_scope(scope));
+                say(MetadataKind::NoAlias, facts.of_scope(scope));
             }
             for group in inst.metadata(kinds.access_group).into_iter().flat_map(groups) {
-                say(Tag::AccessGroup, Some(facts.of_identity("access group", group, None)));
+                say(MetadataKind::AccessGroup, Some(facts.of_identity("access group", group, None)));
             }
         }
         said.sort_unstable();
@@ -94,11 +100,11 @@ fn groups(node: Val<'_>) -> Vec<Val<'_>> {
 }
 
 impl<'m> FactInterner<'m> {
-    fn fact(&mut self, parts: Vec<FactPart>) -> Fact {
+    fn fact(&mut self, parts: Vec<MetadataOperand>) -> MetadataNode {
         *self.known.entry(parts).or_insert_with_key(|parts| self.list.push(parts.clone()))
     }
 
-    fn of_node(&mut self, types: &TypeTable<'m>, node: Val<'m>, depth: u32) -> Option<Fact> {
+    fn of_node(&mut self, types: &TypeTable<'m>, node: Val<'m>, depth: u32) -> Option<MetadataNode> {
         if depth == MAX_DEPTH {
             return None;
         }
@@ -107,19 +113,19 @@ impl<'m> FactInterner<'m> {
         }
         // What is found within itself is no fact.
         self.nodes.insert(node, None);
-        let parts: Option<Vec<FactPart>> =
+        let parts: Option<Vec<MetadataOperand>> =
             node.metadata_parts().into_iter().map(|part| self.part(types, part?, depth)).collect();
         let fact = self.fact(parts?);
         self.nodes.insert(node, Some(fact));
         Some(fact)
     }
 
-    fn part(&mut self, types: &TypeTable<'m>, part: Val<'m>, depth: u32) -> Option<FactPart> {
+    fn part(&mut self, types: &TypeTable<'m>, part: Val<'m>, depth: u32) -> Option<MetadataOperand> {
         if let Some(text) = part.metadata_text() {
-            return Some(FactPart::Text(text));
+            return Some(MetadataOperand::Text(text));
         }
         if part.is_metadata() {
-            return self.of_node(types, part, depth + 1).map(FactPart::Fact);
+            return self.of_node(types, part, depth + 1).map(MetadataOperand::Node);
         }
         let is_number = matches!(
             part.kind(),
@@ -127,40 +133,45 @@ impl<'m> FactInterner<'m> {
         );
         let leaves = types.leaves(part.ty()).ok().filter(|_| is_number)?;
         match &leaves[..] {
-            [leaf] if !leaf.is_odd() => Some(FactPart::Number(leaf.scalar, part.bits()?)),
+            [leaf] if !leaf.is_odd() => Some(MetadataOperand::Number(leaf.scalar, part.bits()?)),
             _ => None,
         }
     }
 
     /// A node that is told from others by its identity.
-    fn of_identity(&mut self, kind: &str, node: Val<'m>, within: Option<Fact>) -> Fact {
+    fn of_identity(&mut self, kind: &str, node: Val<'m>, within: Option<MetadataNode>) -> MetadataNode {
         if let Some(&known) = self.identities.get(&node) {
             return known;
         }
-        let number = FactPart::Number(Scalar::I32, self.identities.len() as u128);
-        let parts = [FactPart::Text(kind.into()), number].into_iter().chain(within.map(FactPart::Fact));
+        let number = MetadataOperand::Number(Scalar::I32, self.identities.len() as u128);
+        let parts =
+            [MetadataOperand::Text(kind.into()), number].into_iter().chain(within.map(MetadataOperand::Node));
         let fact = self.fact(parts.collect());
         self.identities.insert(node, fact);
         fact
     }
 
     /// An alias scope: itself or its name, its domain, which is again itself or its name.
-    fn of_scope(&mut self, scope: Val<'m>) -> Option<Fact> {
+    fn of_scope(&mut self, scope: Val<'m>) -> Option<MetadataNode> {
         let domain = scope.metadata_parts().get(1).copied().flatten().filter(Val::is_metadata)?;
         let domain = self.of_identity("alias domain", domain, None);
         Some(self.of_identity("alias scope", scope, Some(domain)))
     }
 
     /// A list of alias scopes; none if one of them is not known.
-    fn of_scopes(&mut self, list: Val<'m>) -> Option<Fact> {
+    fn of_scopes(&mut self, list: Val<'m>) -> Option<MetadataNode> {
         let scopes = list.metadata_parts().into_iter();
-        let scopes: Option<Vec<FactPart>> =
-            scopes.map(|scope| self.of_scope(scope?).map(FactPart::Fact)).collect();
+        let scopes: Option<Vec<MetadataOperand>> =
+            scopes.map(|scope| self.of_scope(scope?).map(MetadataOperand::Node)).collect();
         scopes.filter(|scopes| !scopes.is_empty()).map(|scopes| self.fact(scopes))
     }
 
     /// The hints for code generators in the node of a loop, whose first part is the node itself, and all else that it says.
-    fn of_loop(&mut self, types: &TypeTable<'m>, node: Val<'m>) -> (Option<Fact>, Option<Fact>) {
+    fn of_loop(
+        &mut self,
+        types: &TypeTable<'m>,
+        node: Val<'m>,
+    ) -> (Option<MetadataNode>, Option<MetadataNode>) {
         let (mut hints, mut promises) = (Vec::new(), Vec::new());
         for part in node.metadata_parts().into_iter().skip(1).flatten().filter(Val::is_metadata) {
             let words = part.metadata_parts();
@@ -168,15 +179,15 @@ impl<'m> FactInterner<'m> {
             if name == PARALLEL {
                 let groups = words.into_iter().skip(1).flatten();
                 let groups =
-                    groups.map(|group| FactPart::Fact(self.of_identity("access group", group, None)));
-                let parts = std::iter::once(FactPart::Text(name)).chain(groups).collect();
-                promises.push(FactPart::Fact(self.fact(parts)));
+                    groups.map(|group| MetadataOperand::Node(self.of_identity("access group", group, None)));
+                let parts = std::iter::once(MetadataOperand::Text(name)).chain(groups).collect();
+                promises.push(MetadataOperand::Node(self.fact(parts)));
             } else if let Some(fact) = self.of_node(types, part, 0) {
                 let kept = if name.starts_with(LOOP_HINT) { &mut hints } else { &mut promises };
-                kept.push(FactPart::Fact(fact));
+                kept.push(MetadataOperand::Node(fact));
             }
         }
-        let mut whole = |parts: Vec<FactPart>| (!parts.is_empty()).then(|| self.fact(parts));
+        let mut whole = |parts: Vec<MetadataOperand>| (!parts.is_empty()).then(|| self.fact(parts));
         (whole(hints), whole(promises))
     }
 }

@@ -4,7 +4,7 @@ use super::refusal::{ImportRefusal, ImportResult};
 use super::types::{AddressSpaceMap, TypeTable};
 use crate::native_call::address_name;
 use crate::view::{LlvmModule, Ty, Val};
-use heddle_ir::module::{Global, Init};
+use heddle_ir::module::{Global, GlobalInit};
 use heddle_ir::{Diagnostic, Scalar, Space};
 use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind as Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -103,7 +103,7 @@ fn space_of<'m>(global: Val<'m>, types: &TypeTable<'m>) -> ImportResult<Space> {
 struct InitializerWriter<'t, 'm> {
     types: &'t TypeTable<'m>,
     names: &'t GlobalNames<'m>,
-    runs: Vec<Init>,
+    runs: Vec<GlobalInit>,
     at: u64,
     mentions: Vec<Val<'m>>,
 }
@@ -115,7 +115,7 @@ impl<'m> InitializerWriter<'_, 'm> {
         let size = if ty.is_sized() { self.types.size(ty)? } else { 0 };
         match global.initializer() {
             None if self.is_elsewhere(global) => {
-                self.runs.push(Init::Extern(size));
+                self.runs.push(GlobalInit::Extern(size));
                 return Ok(());
             }
             Some(initial) if initial.kind() == Kind::LLVMConstantAggregateZeroValueKind => {}
@@ -141,8 +141,8 @@ impl<'m> InitializerWriter<'_, 'm> {
     fn pad(&mut self, to: u64) {
         if to > self.at {
             match self.runs.last_mut() {
-                Some(Init::Zero(bytes)) => *bytes += to - self.at,
-                _ => self.runs.push(Init::Zero(to - self.at)),
+                Some(GlobalInit::Zero(bytes)) => *bytes += to - self.at,
+                _ => self.runs.push(GlobalInit::Zero(to - self.at)),
             }
             self.at = to;
         }
@@ -151,8 +151,8 @@ impl<'m> InitializerWriter<'_, 'm> {
     fn scalar(&mut self, scalar: Scalar, bits: u128, offset: u64) {
         self.pad(offset);
         match self.runs.last_mut() {
-            Some(Init::Values(known, values)) if *known == scalar => values.push(bits),
-            _ => self.runs.push(Init::Values(scalar, vec![bits])),
+            Some(GlobalInit::Values(known, values)) if *known == scalar => values.push(bits),
+            _ => self.runs.push(GlobalInit::Values(scalar, vec![bits])),
         }
         self.at = offset + u64::from(scalar.bytes());
     }
@@ -195,7 +195,7 @@ impl<'m> InitializerWriter<'_, 'm> {
                     ));
                 };
                 self.pad(offset);
-                self.runs.push(Init::Address(name.clone(), addend));
+                self.runs.push(GlobalInit::Address(name.clone(), addend));
                 self.at = offset + 8;
                 Ok(())
             }

@@ -116,17 +116,17 @@ impl<'m> BodyImporter<'_, 'm> {
                 return Ok(None);
             }
             let reason = format!("heddle.h, to which names with `{PREFIX}` belong, has no @{name}");
-            let way_out = "it has `any all popcount ballot mask lane width`, and `shuffle broadcast first reduce_… scan_… \
+            let help = "it has `any all popcount ballot mask lane width`, and `shuffle broadcast first reduce_… scan_… \
                            scan_before_…` with `_i32 _u32 _i64 _u64 _f32 _f64`";
-            return Err(ImportRefusal::new(reason, way_out));
+            return Err(ImportRefusal::new(reason, help));
         };
         let convergent = self.module.kinds.convergent;
         let stays = callee.attribute(FUNCTION, convergent).is_some()
             || inst.call_attribute(FUNCTION, convergent).is_some();
         if !stays && !matches!(meaning.op, Op::Lane | Op::Width) {
             let reason = format!("@{name} is not `convergent` here, so the question may have been moved");
-            let way_out = "include <heddle.h>, or give the declaration that attribute before any pass runs";
-            return Err(ImportRefusal::new(reason, way_out));
+            let help = "include <heddle.h>, or give the declaration that attribute before any pass runs";
+            return Err(ImportRefusal::new(reason, help));
         }
         let mut args = Leaves::new();
         for argument in inst.arguments() {

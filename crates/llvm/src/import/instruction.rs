@@ -5,7 +5,7 @@ use super::odd::is_signed;
 use super::refusal::{ImportRefusal, ImportResult};
 use super::types::Leaf;
 use crate::view::Val;
-use heddle_ir::inst::{Detail, InstData, Switch};
+use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Type, Value};
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Code};
@@ -119,8 +119,8 @@ impl<'m> BodyImporter<'_, 'm> {
     pub(super) fn instruction(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let code = inst.opcode();
         if let Some((_, word, Some(reason))) = OPCODES.iter().find(|(known, ..)| *known == code) {
-            let (reason, way_out) = reason.split_once(": ").unwrap_or((reason, ""));
-            return Err(ImportRefusal::new(format!("`{word}` is refused ({reason})"), way_out));
+            let (reason, help) = reason.split_once(": ").unwrap_or((reason, ""));
+            return Err(ImportRefusal::new(format!("`{word}` is refused ({reason})"), help));
         }
         use Code::*;
         match code {
@@ -358,7 +358,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 cases.push(case.bits().ok_or_else(unknown)?);
             }
         }
-        let detail = Detail::Switch(Box::new(Switch { cases, targets }));
+        let detail = Detail::Switch(Box::new(SwitchDetail { cases, targets }));
         self.put_inst(InstData::new(Op::Switch, [value], detail), None)?;
         Ok(Leaves::new())
     }

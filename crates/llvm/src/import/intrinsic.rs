@@ -6,7 +6,7 @@ use super::memory::volatile;
 use super::refusal::{ImportRefusal, ImportResult};
 use crate::view::{Val, intrinsic_name_of};
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::module::{Declaration, Effects, Kind, Signature};
+use heddle_ir::module::{Declaration, Effects, FunctionKind, Signature};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Type, Value};
 use std::sync::Arc;
@@ -474,8 +474,8 @@ impl<'m> BodyImporter<'_, 'm> {
         match how(&name) {
             None => Err(ImportRefusal::new(format!("{name} is not known"), "report it, with this file")),
             Some(Refused(reason)) => {
-                let (reason, way_out) = reason.split_once(": ").unwrap_or((reason, ""));
-                Err(ImportRefusal::new(format!("{name} is refused ({reason})"), way_out))
+                let (reason, help) = reason.split_once(": ").unwrap_or((reason, ""));
+                Err(ImportRefusal::new(format!("{name} is refused ({reason})"), help))
             }
             Some(Dropped) => Ok(Leaves::new()),
             Some(FirstArgument) => self.leaves(arguments[0]),
@@ -757,7 +757,7 @@ impl<'m> BodyImporter<'_, 'm> {
             SpecialIntrinsic::Trap => {
                 let declaration = Declaration {
                     name: intrinsic_name_of(inst.called()),
-                    kind: Kind::Function,
+                    kind: FunctionKind::Function,
                     signature: Signature { effects: Effects::ANY, ..Signature::new(&[], &[]) },
                 };
                 self.call_declared(&Arc::new(declaration), &[])

@@ -6,7 +6,7 @@ use super::types::Leaf;
 use crate::view::{Ty, Val};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::verify::MAX_ALLOCA_BYTES;
-use heddle_ir::words::{Flag, Flags, Ordering, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Space, Type, Value};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 
@@ -23,10 +23,10 @@ impl<'m> BodyImporter<'_, 'm> {
         let ty = inst.allocated_type();
         let count = self.operand(inst, 0)?;
         let Some(count) = self.constant_int(count) else {
-            let way_out = "give the array a constant size, or let the caller pass it";
+            let help = "give the array a constant size, or let the caller pass it";
             return Err(ImportRefusal::new(
                 "the size of this object is not known before the program runs",
-                way_out,
+                help,
             ));
         };
         let size = self.module.types.size(ty)?.checked_mul(u64::try_from(count).unwrap_or(u64::MAX));
@@ -371,27 +371,27 @@ impl<'m> BodyImporter<'_, 'm> {
 
     // Atomics.
 
-    fn scope(&self, inst: Val<'m>) -> ImportResult<Scope> {
+    fn scope(&self, inst: Val<'m>) -> ImportResult<SyncScope> {
         let id = inst.scope_id();
-        const NAMES: [(&str, Scope); 14] = [
-            ("singlethread", Scope::Lane),
-            ("", Scope::System),
-            ("subgroup", Scope::Brush),
-            ("wavefront", Scope::Brush),
-            ("workgroup", Scope::Group),
-            ("block", Scope::Group),
-            ("agent", Scope::Device),
-            ("device", Scope::Device),
-            ("singlethread-one-as", Scope::Lane),
-            ("one-as", Scope::System),
-            ("wavefront-one-as", Scope::Brush),
-            ("workgroup-one-as", Scope::Group),
-            ("agent-one-as", Scope::Device),
-            ("all_svm_devices", Scope::System),
+        const NAMES: [(&str, SyncScope); 14] = [
+            ("singlethread", SyncScope::Lane),
+            ("", SyncScope::System),
+            ("subgroup", SyncScope::Brush),
+            ("wavefront", SyncScope::Brush),
+            ("workgroup", SyncScope::Group),
+            ("block", SyncScope::Group),
+            ("agent", SyncScope::Device),
+            ("device", SyncScope::Device),
+            ("singlethread-one-as", SyncScope::Lane),
+            ("one-as", SyncScope::System),
+            ("wavefront-one-as", SyncScope::Brush),
+            ("workgroup-one-as", SyncScope::Group),
+            ("agent-one-as", SyncScope::Device),
+            ("all_svm_devices", SyncScope::System),
         ];
         match id {
-            0 => return Ok(Scope::Lane),
-            1 => return Ok(Scope::System),
+            0 => return Ok(SyncScope::Lane),
+            1 => return Ok(SyncScope::System),
             _ => {}
         }
         let known = NAMES.iter().find(|(name, _)| self.module.llvm.sync_scope(name) == id);
@@ -402,7 +402,7 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 
     pub(super) fn fence(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
-        let ordering = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
+        let ordering = ordering(inst.ordering()).unwrap_or(AtomicOrdering::SeqCst);
         let detail = Detail::Fence(ordering, self.scope(inst)?);
         self.put_inst(InstData::new(Op::Fence, [], detail), None)?;
         Ok(Leaves::new())
@@ -440,7 +440,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 ));
             }
         };
-        let order = ordering(inst.ordering()).unwrap_or(Ordering::SeqCst);
+        let order = ordering(inst.ordering()).unwrap_or(AtomicOrdering::SeqCst);
         let access = self.atomic_access(inst, inst.operand(1).ty(), order)?;
         let data = InstData::new(Op::AtomicRmw, [address, value], Detail::Rmw(rmw, access));
         Ok(Leaves::from_slice(&[self.put(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?]))
@@ -450,15 +450,15 @@ impl<'m> BodyImporter<'_, 'm> {
         let args = [self.operand(inst, 0)?, self.operand(inst, 1)?, self.operand(inst, 2)?];
         self.check_written(args[0])?;
         let (success, failure) = inst.exchange_orderings();
-        let success = ordering(success).unwrap_or(Ordering::SeqCst);
-        let failure = ordering(failure).unwrap_or(Ordering::SeqCst);
+        let success = ordering(success).unwrap_or(AtomicOrdering::SeqCst);
+        let failure = ordering(failure).unwrap_or(AtomicOrdering::SeqCst);
         let access = self.atomic_access(inst, inst.operand(1).ty(), success)?;
         let data = InstData::new(Op::CompareExchange, args, Detail::CompareExchange(access, failure));
         let exchange = self.put_inst(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?;
         Ok(self.func.results(exchange).iter().copied().collect())
     }
 
-    fn atomic_access(&self, inst: Val<'m>, ty: Ty<'m>, order: Ordering) -> ImportResult<Access> {
+    fn atomic_access(&self, inst: Val<'m>, ty: Ty<'m>, order: AtomicOrdering) -> ImportResult<Access> {
         let access =
             Access { atomic: Some((order, self.scope(inst)?)), ..Access::aligned(inst.alignment().max(1)) };
         self.pieces(ty, &access)?;
@@ -487,15 +487,15 @@ fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> ImportResult<Option<Scalar>> {
     }
 }
 
-fn ordering(ordering: LLVMAtomicOrdering) -> Option<Ordering> {
+fn ordering(ordering: LLVMAtomicOrdering) -> Option<AtomicOrdering> {
     use LLVMAtomicOrdering::*;
     match ordering {
         LLVMAtomicOrderingNotAtomic => None,
-        LLVMAtomicOrderingUnordered => Some(Ordering::Unordered),
-        LLVMAtomicOrderingMonotonic => Some(Ordering::Relaxed),
-        LLVMAtomicOrderingAcquire => Some(Ordering::Acquire),
-        LLVMAtomicOrderingRelease => Some(Ordering::Release),
-        LLVMAtomicOrderingAcquireRelease => Some(Ordering::AcqRel),
-        LLVMAtomicOrderingSequentiallyConsistent => Some(Ordering::SeqCst),
+        LLVMAtomicOrderingUnordered => Some(AtomicOrdering::Unordered),
+        LLVMAtomicOrderingMonotonic => Some(AtomicOrdering::Relaxed),
+        LLVMAtomicOrderingAcquire => Some(AtomicOrdering::Acquire),
+        LLVMAtomicOrderingRelease => Some(AtomicOrdering::Release),
+        LLVMAtomicOrderingAcquireRelease => Some(AtomicOrdering::AcqRel),
+        LLVMAtomicOrderingSequentiallyConsistent => Some(AtomicOrdering::SeqCst),
     }
 }

@@ -30,7 +30,7 @@ use crate::view::{LlvmModule, Ty, Val};
 use body::import_body;
 use facts::FactInterner;
 use global::{GlobalNames, import_globals};
-use heddle_ir::module::{Declaration, File, Global, Init};
+use heddle_ir::module::{Declaration, File, Global, GlobalInit};
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Diagnostic, Module, Space};
 use refusal::{ImportRefusal, ImportResult};
@@ -201,13 +201,13 @@ pub(crate) fn instruction_table() -> Vec<(String, ImportSupport)> {
 /// Adds the addresses of functions that bodies use, and those that globals hold.
 fn add_addresses(module: &mut Module, mut used: BTreeSet<Arc<str>>) {
     for init in module.globals.iter().flat_map(|global| &global.init) {
-        if let Init::Address(name, _) = init
+        if let GlobalInit::Address(name, _) = init
             && function_of_address(name).is_some()
         {
             used.insert(Arc::clone(name));
         }
     }
-    let address = |name| Global { name, space: Space::Constant, align: 1, init: vec![Init::Extern(0)] };
+    let address = |name| Global { name, space: Space::Constant, align: 1, init: vec![GlobalInit::Extern(0)] };
     module.globals.extend(used.into_iter().map(address));
 }
 

@@ -16,7 +16,7 @@ use super::types::AddressSpaceMap;
 use crate::native_call::{NativeSignature, NativeType, address_name};
 use crate::view::{Ty, Val, attribute_kind};
 use heddle_ir::inst::InstData;
-use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
+use heddle_ir::module::{Declaration, Effects, FunctionKind, Param, ReturnValue, Signature};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Op, Scalar, Space, Type, Value};
 use std::sync::Arc;
@@ -153,10 +153,10 @@ impl<'m> BodyImporter<'_, 'm> {
         let params = args.iter().map(|&arg| Param::new(self.func.value_type(arg))).collect();
         let results = self.module.types.leaves(ty.result())?;
         let results =
-            results.iter().map(|leaf| Returned { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
+            results.iter().map(|leaf| ReturnValue { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
         let effects = Effects { convergent: false, ..Effects::ANY };
         let signature = Signature { params, results, effects };
-        Ok((Arc::new(Declaration { name: outside.name(), kind: Kind::Function, signature }), args))
+        Ok((Arc::new(Declaration { name: outside.name(), kind: FunctionKind::Function, signature }), args))
     }
 
     /// The scalars and vectors that a type is made of.

@@ -1,33 +1,33 @@
 //! What cannot be taken, named.
 
-use heddle_ir::diagnostic::{Code, Diagnostic, Place};
+use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 
 /// Why something is not taken, before it is known where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ImportRefusal {
     pub(crate) code: Code,
     pub(crate) reason: String,
-    pub(crate) way_out: String,
+    pub(crate) help: String,
 }
 
 /// What an import gives, or why not.
 pub(crate) type ImportResult<T> = Result<T, ImportRefusal>;
 
 impl ImportRefusal {
-    pub(crate) fn new(reason: impl Into<String>, way_out: impl Into<String>) -> ImportRefusal {
-        ImportRefusal { code: Code::NotImported, reason: reason.into(), way_out: way_out.into() }
+    pub(crate) fn new(reason: impl Into<String>, help: impl Into<String>) -> ImportRefusal {
+        ImportRefusal { code: Code::NotImported, reason: reason.into(), help: help.into() }
     }
 
     /// A function is called that nothing defines.
-    pub(crate) fn undefined(reason: impl Into<String>, way_out: impl Into<String>) -> ImportRefusal {
-        ImportRefusal { code: Code::UnknownFunction, ..ImportRefusal::new(reason, way_out) }
+    pub(crate) fn undefined(reason: impl Into<String>, help: impl Into<String>) -> ImportRefusal {
+        ImportRefusal { code: Code::UnknownFunction, ..ImportRefusal::new(reason, help) }
     }
 }
 
 impl ImportRefusal {
     /// As what is told of a function or global.
     pub(crate) fn of(self, name: &str) -> Diagnostic {
-        Diagnostic::warning(self.code, self.reason).of_func(name).way_out(self.way_out)
+        Diagnostic::warning(self.code, self.reason).of_func(name).help(self.help)
     }
 
     /// As what is told of an instruction of a function, which is LLVM's text where the source has no line for it.
@@ -40,11 +40,15 @@ impl ImportRefusal {
         let told = self.of(name);
         match at {
             Some((file, line, column)) => {
-                let place = Place { func: Some(name.into()), ..Place::of_line(Some(&file), line, column) };
+                let place = DiagnosticLocation {
+                    func: Some(name.into()),
+                    ..DiagnosticLocation::of_line(Some(&file), line, column)
+                };
                 told.at(place).note(format!("in LLVM IR: `{instruction}`"))
             }
             None => {
-                let place = Place { inst: Some(instruction), ..Place::of_func(name) };
+                let place =
+                    DiagnosticLocation { inst: Some(instruction), ..DiagnosticLocation::of_func(name) };
                 told.at(place)
             }
         }

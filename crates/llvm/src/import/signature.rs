@@ -4,7 +4,7 @@ use super::refusal::{ImportRefusal, ImportResult};
 use super::types::{AddressSpaceMap, TypeTable};
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::Type;
-use heddle_ir::module::{Declaration, Effects, Kind, Param, Returned, Signature};
+use heddle_ir::module::{Declaration, Effects, FunctionKind, Param, ReturnValue, Signature};
 
 const FUNCTION: u32 = u32::MAX;
 /// The calling conventions of kernels: PTX, SPIR, AMDGPU.
@@ -68,10 +68,10 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
         }
     }
     let kind = match func.call_conv() {
-        conv if KERNELS.contains(&conv) => Kind::Kernel(None),
-        _ => Kind::Function,
+        conv if KERNELS.contains(&conv) => FunctionKind::Kernel(None),
+        _ => FunctionKind::Function,
     };
-    if kind != Kind::Function && !types.leaves(ty.result())?.is_empty() {
+    if kind != FunctionKind::Function && !types.leaves(ty.result())?.is_empty() {
         let reason = "it is a kernel and gives a value, which nothing could receive";
         return Err(ImportRefusal::new(reason, "let it write the value to memory"));
     }
@@ -106,8 +106,8 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
         let reason = "it is defined elsewhere and gives a vector, which would be taken apart";
         return Err(ImportRefusal::new(reason, "define it in the same module"));
     }
-    let results: Vec<Returned> =
-        results.iter().map(|leaf| Returned { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
+    let results: Vec<ReturnValue> =
+        results.iter().map(|leaf| ReturnValue { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
     let effects = if func.is_declaration() { effects(func, &name, types.spaces) } else { Effects::ANY };
     Ok(Declaration { name, kind, signature: Signature { params, results, effects } })
 }

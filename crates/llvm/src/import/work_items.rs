@@ -5,8 +5,8 @@ use super::refusal::{ImportRefusal, ImportResult};
 use super::types::AddressSpaceMap;
 use crate::view::Val;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::{Declaration, Kind, Signature};
-use heddle_ir::words::{IntPredicate, Scope};
+use heddle_ir::module::{Declaration, FunctionKind, Signature};
+use heddle_ir::words::{IntPredicate, SyncScope};
 use heddle_ir::{Op, Scalar, Type, Value};
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         let types: Vec<Type> = args.iter().map(|&arg| Type::Scalar(self.scalar(arg))).collect();
         let signature = Signature::new(&types, &[Type::Scalar(Scalar::I32)]);
-        let declaration = Arc::new(Declaration { name, kind: Kind::Function, signature });
+        let declaration = Arc::new(Declaration { name, kind: FunctionKind::Function, signature });
         self.call_declared(&declaration, &args)
     }
 
@@ -126,7 +126,7 @@ impl<'m> BodyImporter<'_, 'm> {
 
     /// A barrier of the work-group.
     pub(super) fn barrier(&mut self) -> ImportResult<()> {
-        self.put_inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None)?;
+        self.put_inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None)?;
         Ok(())
     }
 }

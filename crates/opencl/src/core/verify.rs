@@ -9,7 +9,7 @@ use crate::core::memory::Address;
 use heddle_interp::{
     Argument, Datum, FaultKind, LaunchGeometry, Memory, MemoryObject, RunLimits, RunOptions, run,
 };
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::module::Declaration;
 use heddle_ir::{Function, Module, Scalar, Space};
 use heddle_llvm::{Cpu, KernelInfo, PRINTF, ParamPassing};
@@ -210,7 +210,7 @@ fn silence(module: &mut Module) {
     for (name, declaration) in printing {
         let mut func = Function::new(name, declaration.signature.clone());
         let block = func.append_block();
-        let mut builder = Builder::new(&mut func, At::End(block));
+        let mut builder = Builder::new(&mut func, InsertPoint::End(block));
         let zero = builder.int(Scalar::I32, 0);
         builder.ret(&[zero]);
         module.functions.push(func);

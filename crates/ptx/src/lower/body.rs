@@ -14,10 +14,10 @@ use crate::module::NumberValue;
 use crate::table::{self, InstructionSupport, OperandRole};
 use crate::words::Word;
 use heddle_ir::entity::Entity as _;
-use heddle_ir::function::{Loc, Origin, OriginData};
-use heddle_ir::inst::{Access, Detail, InstData, Switch};
+use heddle_ir::function::{Origin, OriginData, SourceLoc};
+use heddle_ir::inst::{Access, Detail, InstData, SwitchDetail};
 use heddle_ir::module::Declaration;
-use heddle_ir::words::{Flags, IntPredicate, Ordering, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flags, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Block, Function, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -80,7 +80,7 @@ pub(crate) fn lower_body<'a, 's>(
     if let Some(reason) = lower.emit.broken {
         let why = PtxRefusal {
             reason: format!("the types do not fit ({reason}), which is a mistake in Heddle"),
-            way_out: "report it, with this file".into(),
+            help: "report it, with this file".into(),
         };
         return Err((at, why));
     }
@@ -379,7 +379,7 @@ impl FunctionLowering<'_, '_, '_> {
             PtxTerminator::Switch { step, targets, default } => {
                 let ResolvedStatement::Inst(inst) = &body.steps[*step] else { return Ok(()) };
                 let index = self.read(&inst.args[0], Word::U32).map_err(|why| (inst.at, why))?;
-                let mut switch = Switch { cases: Vec::new(), targets: vec![blocks[*default]] };
+                let mut switch = SwitchDetail { cases: Vec::new(), targets: vec![blocks[*default]] };
                 for (number, &target) in targets.iter().enumerate() {
                     switch.cases.push(number as u128);
                     switch.targets.push(blocks[target]);
@@ -397,11 +397,11 @@ impl FunctionLowering<'_, '_, '_> {
     fn set_origin(&mut self, inst: &ResolvedInst) {
         let told = inst.loc.and_then(|[file, line, column]| {
             let file = *self.cx.files.get(&file)?;
-            (line > 0).then_some(Loc { file, line, column })
+            (line > 0).then_some(SourceLoc { file, line, column })
         });
         let loc = told.unwrap_or_else(|| {
             let (line, column) = self.cx.line(inst.at);
-            Loc { file: self.cx.own_file, line, column }
+            SourceLoc { file: self.cx.own_file, line, column }
         });
         self.emit.origin = self.emit.func.make_origin(OriginData { loc: Some(loc), ..OriginData::default() });
     }
@@ -662,7 +662,8 @@ impl FunctionLowering<'_, '_, '_> {
     fn ticks(&mut self) -> Value {
         let address = self.emit.global(Space::Global, &CLOCK.into());
         let step = self.emit.int(Scalar::I64, 1000);
-        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Device)), ..Access::aligned(8) };
+        let access =
+            Access { atomic: Some((AtomicOrdering::Relaxed, SyncScope::Device)), ..Access::aligned(8) };
         self.emit.value(InstData::new(Op::AtomicRmw, [address, step], Detail::Rmw(Rmw::Add, access)), None)
     }
 
@@ -672,7 +673,7 @@ impl FunctionLowering<'_, '_, '_> {
         if let InstructionSupport::Refused(reason) = table::FORMS[usize::from(inst.form)].support {
             let name = mnemonic(inst);
             return match reason.split_once("; ") {
-                Some((reason, way_out)) => refuse(format!("`{name}`: {reason}"), way_out),
+                Some((reason, help)) => refuse(format!("`{name}`: {reason}"), help),
                 None => refuse(format!("`{name}`: {reason}"), ""),
             };
         }

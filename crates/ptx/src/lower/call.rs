@@ -4,7 +4,7 @@ use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
 use crate::module::PtxItem;
-use heddle_ir::module::{Declaration, Effects, Kind, Signature};
+use heddle_ir::module::{Declaration, Effects, FunctionKind, Signature};
 use std::sync::Arc;
 
 impl FunctionLowering<'_, '_, '_> {
@@ -108,7 +108,7 @@ impl FunctionLowering<'_, '_, '_> {
     /// `trap` ends the program; the function of LLVM's that does is known to what runs or compiles it.
     pub(crate) fn trap(&mut self) {
         let signature = Signature { effects: Effects::ANY, ..Signature::new(&[], &[]) };
-        let declaration = Declaration { name: "llvm.trap".into(), kind: Kind::Function, signature };
+        let declaration = Declaration { name: "llvm.trap".into(), kind: FunctionKind::Function, signature };
         self.emit.call(&Arc::new(declaration), &[]);
     }
 }

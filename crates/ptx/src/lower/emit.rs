@@ -2,10 +2,10 @@
 //!
 //! A mistake in types is noted instead of raised, so that what lowers instructions reads as what it makes.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::module::{Declaration, Effects, Kind, Signature};
+use heddle_ir::module::{Declaration, Effects, FunctionKind, Signature};
 use heddle_ir::words::{Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl IrEmitter {
     pub(crate) fn inst(&mut self, mut data: InstData, written: Option<Type>) -> Option<Inst> {
         data.origin = self.origin;
         let op = data.op;
-        match Builder::new(&mut self.func, At::End(self.block)).try_inst(data, written) {
+        match Builder::new(&mut self.func, InsertPoint::End(self.block)).try_inst(data, written) {
             Ok(inst) => Some(inst),
             Err(error) => {
                 self.broken.get_or_insert_with(|| format!("`{op}`: {error}"));
@@ -227,7 +227,7 @@ impl IrEmitter {
         let params: Vec<Type> = args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let result = params[0];
         let signature = Signature { effects: Effects::PURE, ..Signature::new(&params, &[result]) };
-        let declaration = Declaration { name: name.into(), kind: Kind::Function, signature };
+        let declaration = Declaration { name: name.into(), kind: FunctionKind::Function, signature };
         let results = self.call(&Arc::new(declaration), args);
         results.first().copied().unwrap_or(args[0])
     }

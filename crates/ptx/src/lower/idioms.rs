@@ -11,7 +11,7 @@
 //!
 //! Ensures: queries that nothing reads any more are gone.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{FloatPredicate, IntPredicate};
@@ -109,7 +109,7 @@ fn address(func: &mut Function, inst: Inst) {
             return replace(func, inst, InstData::plain(Op::PtrAdd, [pointer, offset]));
         }
         let data = InstData { origin: func.inst(inst).origin, ..InstData::plain(Op::Inttoptr, [base]) };
-        let Ok(made) = Builder::new(func, At::Before(inst)).try_inst(data, Some(ty)) else { return };
+        let Ok(made) = Builder::new(func, InsertPoint::Before(inst)).try_inst(data, Some(ty)) else { return };
         let Some(pointer) = func.result(made) else { return };
         replace(func, inst, InstData::plain(Op::PtrAdd, [pointer, offset]));
         inst = made;

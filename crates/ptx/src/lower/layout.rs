@@ -4,7 +4,7 @@ use super::{KernelWord, LowerOptions, LowerResult, PtxKernel, PtxParam, refuse};
 use crate::check::VarRef;
 use crate::module::{PtxFunction, PtxItem, PtxModule, PtxStatement, PtxVariable};
 use crate::words::Word;
-use heddle_ir::module::{Param, Returned, Signature};
+use heddle_ir::module::{Param, ReturnValue, Signature};
 use heddle_ir::{Scalar, Space, Type};
 use rustc_hash::FxHashMap;
 
@@ -75,7 +75,7 @@ pub(crate) fn signature(function: &PtxFunction<'_>) -> LowerResult<Signature> {
     }
     for variable in &function.returns {
         let (scalar, count) = words(variable)?;
-        let result = Returned { ty: Type::Scalar(scalar), shape: None };
+        let result = ReturnValue { ty: Type::Scalar(scalar), shape: None };
         signature.results.extend(std::iter::repeat_n(result, count as usize));
     }
     Ok(signature)

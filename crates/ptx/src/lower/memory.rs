@@ -7,7 +7,7 @@ use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
 use crate::module::NumberValue;
 use crate::words::Word;
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::words::{Flag, Flags, IntPredicate, Ordering, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Space, Value};
 use rustc_hash::FxHashMap;
 
@@ -27,28 +27,28 @@ pub(crate) fn space_of(words: &[Word]) -> Space {
         .unwrap_or(Space::Generic)
 }
 
-fn scope_of(words: &[Word]) -> Scope {
+fn scope_of(words: &[Word]) -> SyncScope {
     words
         .iter()
         .find_map(|word| {
             Some(match word {
-                Word::Cta => Scope::Group,
-                Word::Cluster | Word::Gpu | Word::Gl => Scope::Device,
-                Word::Sys => Scope::System,
+                Word::Cta => SyncScope::Group,
+                Word::Cluster | Word::Gpu | Word::Gl => SyncScope::Device,
+                Word::Sys => SyncScope::System,
                 _ => return None,
             })
         })
-        .unwrap_or(Scope::Device)
+        .unwrap_or(SyncScope::Device)
 }
 
-fn ordering_of(words: &[Word]) -> Option<Ordering> {
+fn ordering_of(words: &[Word]) -> Option<AtomicOrdering> {
     words.iter().find_map(|word| {
         Some(match word {
-            Word::Relaxed | Word::Mmio => Ordering::Relaxed,
-            Word::Acquire => Ordering::Acquire,
-            Word::Release => Ordering::Release,
-            Word::AcqRel => Ordering::AcqRel,
-            Word::Sc => Ordering::SeqCst,
+            Word::Relaxed | Word::Mmio => AtomicOrdering::Relaxed,
+            Word::Acquire => AtomicOrdering::Acquire,
+            Word::Release => AtomicOrdering::Release,
+            Word::AcqRel => AtomicOrdering::AcqRel,
+            Word::Sc => AtomicOrdering::SeqCst,
             _ => return None,
         })
     })
@@ -428,7 +428,7 @@ impl FunctionLowering<'_, '_, '_> {
         let space = space_of(&inst.words);
         let (address, first) = if gives { (1, 2) } else { (0, 1) };
         let pointer = self.address(&inst.args[address], space)?;
-        let ordering = ordering_of(&inst.words).unwrap_or(Ordering::Relaxed);
+        let ordering = ordering_of(&inst.words).unwrap_or(AtomicOrdering::Relaxed);
         let access = Access {
             atomic: Some((ordering, scope_of(&inst.words))),
             ..Access::aligned(ty.bits().unwrap_or(32) / 8)
@@ -437,8 +437,8 @@ impl FunctionLowering<'_, '_, '_> {
         if inst.words.contains(&Word::Cas) {
             let new = self.read(&inst.args[first + 1], ty)?;
             let failure = match ordering {
-                Ordering::Release => Ordering::Relaxed,
-                Ordering::AcqRel => Ordering::Acquire,
+                AtomicOrdering::Release => AtomicOrdering::Relaxed,
+                AtomicOrdering::AcqRel => AtomicOrdering::Acquire,
                 other => other,
             };
             let data = InstData::new(

@@ -24,7 +24,7 @@ use crate::module::{NumberValue, PtxFunction, PtxInitializer, PtxItem, PtxModule
 use crate::words::Word;
 use body::lower_body;
 use heddle_ir::diagnostic::{Code, Diagnostic};
-use heddle_ir::module::{Declaration, Global, Init, Kind};
+use heddle_ir::module::{Declaration, FunctionKind, Global, GlobalInit};
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Scalar, Space, Type};
 use layout::{SharedWindow, signature};
@@ -92,13 +92,13 @@ pub struct LoweredModule {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PtxRefusal {
     pub(crate) reason: String,
-    pub(crate) way_out: String,
+    pub(crate) help: String,
 }
 
 pub(crate) type LowerResult<T> = Result<T, PtxRefusal>;
 
-pub(crate) fn refuse<T>(reason: impl Into<String>, way_out: impl Into<String>) -> LowerResult<T> {
-    Err(PtxRefusal { reason: reason.into(), way_out: way_out.into() })
+pub(crate) fn refuse<T>(reason: impl Into<String>, help: impl Into<String>) -> LowerResult<T> {
+    Err(PtxRefusal { reason: reason.into(), help: help.into() })
 }
 
 /// What holds for all functions.
@@ -235,7 +235,7 @@ fn refusal(source: &PtxModule<'_>, function: &PtxFunction<'_>, at: usize, why: P
     let span = crate::check::span(source.source, at);
     let mut diagnostic = Diagnostic::error(Code::NotImported, why.reason)
         .in_text(source.source.as_bytes(), span)
-        .way_out(why.way_out);
+        .help(why.help);
     diagnostic.place.func = Some(name.into());
     diagnostic
 }
@@ -246,7 +246,7 @@ fn declaration(source: &PtxModule<'_>, function: &PtxFunction<'_>) -> LowerResul
         let at = |index: usize| numbers.get(index).map_or(1, |&n| u32::try_from(n).unwrap_or(u32::MAX));
         [at(0), at(1), at(2)]
     });
-    let kind = if function.is_kernel { Kind::Kernel(size) } else { Kind::Function };
+    let kind = if function.is_kernel { FunctionKind::Kernel(size) } else { FunctionKind::Function };
     let mut signature = signature(function)?;
     if let (None, OUTPUT, [_, values]) =
         (&function.body, source.names.text(function.name), &mut signature.params[..])
@@ -289,7 +289,7 @@ fn objects(
                 refused.push(
                     Diagnostic::error(Code::NotImported, text)
                         .in_text(source.source.as_bytes(), span)
-                        .way_out(why.way_out),
+                        .help(why.help),
                 );
             }
         }
@@ -303,10 +303,10 @@ fn contents(
     source: &PtxModule<'_>,
     globals: &GlobalScope,
     variable: &PtxVariable<'_>,
-) -> LowerResult<Vec<Init>> {
+) -> LowerResult<Vec<GlobalInit>> {
     let scalar = layout::scalar(variable.ty);
     let width = u64::from(scalar.bytes());
-    let mut parts: Vec<Init> = Vec::new();
+    let mut parts: Vec<GlobalInit> = Vec::new();
     let mut used = 0;
     for part in variable.init.iter().flatten() {
         match part {
@@ -324,8 +324,8 @@ fn contents(
                     (NumberValue::Double(bits), _) => u128::from(bits),
                 } & scalar.bit_mask();
                 match parts.last_mut() {
-                    Some(Init::Values(_, values)) => values.push(bits),
-                    _ => parts.push(Init::Values(scalar, vec![bits])),
+                    Some(GlobalInit::Values(_, values)) => values.push(bits),
+                    _ => parts.push(GlobalInit::Values(scalar, vec![bits])),
                 }
             }
             PtxInitializer::Address { name, offset, .. } => {
@@ -348,7 +348,7 @@ fn contents(
                     Some(NumberValue::Int(value)) => value as i64,
                     _ => 0,
                 };
-                parts.push(Init::Address(text.into(), offset));
+                parts.push(GlobalInit::Address(text.into(), offset));
             }
         }
         used += width;
@@ -362,7 +362,7 @@ fn contents(
         return refuse("it is too large, or its initial value is", "make it smaller");
     }
     if bytes > used {
-        parts.push(Init::Zero(bytes - used));
+        parts.push(GlobalInit::Zero(bytes - used));
     }
     Ok(parts)
 }
@@ -381,15 +381,20 @@ fn runtime_objects(context: &LoweringContext<'_, '_>, module: &mut heddle_ir::Mo
             }
         }
     }
-    let mut add = |name: &str, space: Space, align: u32, init: Init| {
+    let mut add = |name: &str, space: Space, align: u32, init: GlobalInit| {
         if uses.contains(name) {
             module.globals.push(Global { name: name.into(), space, align, init: vec![init] });
         }
     };
-    add(VOTES, Space::Local, 4, Init::Poison(4));
+    add(VOTES, Space::Local, 4, GlobalInit::Poison(4));
     // The last one: what a launch adds to shared memory lies behind it.
-    add(&context.shared.name, Space::Local, context.shared.align, Init::Poison(context.shared.bytes.max(1)));
-    add(CLOCK, Space::Global, 8, Init::Zero(8));
-    add(LAUNCH, Space::Global, 8, Init::Zero(8));
-    add(WORKSPACE, Space::Global, 8, Init::Zero(8));
+    add(
+        &context.shared.name,
+        Space::Local,
+        context.shared.align,
+        GlobalInit::Poison(context.shared.bytes.max(1)),
+    );
+    add(CLOCK, Space::Global, 8, GlobalInit::Zero(8));
+    add(LAUNCH, Space::Global, 8, GlobalInit::Zero(8));
+    add(WORKSPACE, Space::Global, 8, GlobalInit::Zero(8));
 }

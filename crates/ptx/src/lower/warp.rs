@@ -8,7 +8,7 @@ use super::{LowerResult, VOTES, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand};
 use crate::words::Word;
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::words::{IntPredicate, Ordering, Reduction, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, IntPredicate, Reduction, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Space, Type, Value};
 
 impl FunctionLowering<'_, '_, '_> {
@@ -36,26 +36,26 @@ impl FunctionLowering<'_, '_, '_> {
     fn fence(&mut self, inst: &ResolvedInst) {
         let has = |word: Word| inst.words.contains(&word);
         let scope = match () {
-            () if has(Word::Cta) => Scope::Group,
-            () if has(Word::Sys) => Scope::System,
-            () => Scope::Device,
+            () if has(Word::Cta) => SyncScope::Group,
+            () if has(Word::Sys) => SyncScope::System,
+            () => SyncScope::Device,
         };
         let ordering = match () {
-            () if has(Word::Acquire) => Ordering::Acquire,
-            () if has(Word::Release) => Ordering::Release,
-            () if has(Word::AcqRel) => Ordering::AcqRel,
-            () => Ordering::SeqCst,
+            () if has(Word::Acquire) => AtomicOrdering::Acquire,
+            () if has(Word::Release) => AtomicOrdering::Release,
+            () if has(Word::AcqRel) => AtomicOrdering::AcqRel,
+            () => AtomicOrdering::SeqCst,
         };
         self.emit.inst(InstData::new(Op::Fence, [], Detail::Fence(ordering, scope)), None);
     }
 
     fn group_barrier(&mut self) {
-        self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
+        self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None);
     }
 
     fn barrier(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.words.contains(&Word::Warp) {
-            self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Brush)), None);
+            self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Brush)), None);
             return Ok(());
         }
         let is_red = inst.words.contains(&Word::Red);
@@ -90,7 +90,8 @@ impl FunctionLowering<'_, '_, '_> {
             arg => self.read(arg, Word::Pred)?,
         };
         let address = self.emit.global(Space::Local, &VOTES.into());
-        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Group)), ..Access::aligned(4) };
+        let access =
+            Access { atomic: Some((AtomicOrdering::Relaxed, SyncScope::Group)), ..Access::aligned(4) };
         let zero = self.emit.int32(0);
         self.group_barrier();
         // All write the same, so it does not matter which is last.

@@ -6,8 +6,8 @@ use super::{
 };
 use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::{Declaration, Kind};
-use heddle_ir::words::{Ordering, Scope};
+use heddle_ir::module::{Declaration, FunctionKind};
+use heddle_ir::words::{AtomicOrdering, SyncScope};
 use heddle_ir::{Block, Constant, Inst, Op, Scalar, Space, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -19,7 +19,7 @@ type RegisterNames = SmallVec<[String; 2]>;
 impl FunctionRaising<'_> {
     pub(super) fn function(&mut self) -> Result<String, (Option<Inst>, String)> {
         let func = self.func;
-        let is_kernel = matches!(func.kind, Kind::Kernel(_));
+        let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
         if !func.signature.results.is_empty() && is_kernel {
             return Err((None, "a kernel gives no results".into()));
         }
@@ -85,7 +85,7 @@ impl FunctionRaising<'_> {
             }
         }
         let mut text = head(&func.name, &func.signature, is_kernel);
-        if let Kind::Kernel(Some([x, y, z])) = func.kind {
+        if let FunctionKind::Kernel(Some([x, y, z])) = func.kind {
             let _ = write!(text, "\n.reqntid {x}, {y}, {z}");
         }
         text.push_str("\n{\n");
@@ -304,7 +304,7 @@ impl FunctionRaising<'_> {
             Op::Fence => {
                 let Detail::Fence(ordering, scope) = data.detail else { return Ok(()) };
                 let word = match ordering {
-                    Ordering::SeqCst => "sc",
+                    AtomicOrdering::SeqCst => "sc",
                     _ => "acq_rel",
                 };
                 if let Some(scope) = scope_word(scope) {
@@ -314,8 +314,8 @@ impl FunctionRaising<'_> {
             }
             Op::Barrier => {
                 match data.detail {
-                    Detail::Barrier(Scope::Group) => put!(self, "bar.sync 0"),
-                    Detail::Barrier(Scope::Brush) => put!(self, "bar.warp.sync 0xffffffff"),
+                    Detail::Barrier(SyncScope::Group) => put!(self, "bar.sync 0"),
+                    Detail::Barrier(SyncScope::Brush) => put!(self, "bar.warp.sync 0xffffffff"),
                     _ => return Err("there is no barrier for it".into()),
                 }
                 Ok(())

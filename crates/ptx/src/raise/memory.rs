@@ -2,7 +2,7 @@
 
 use super::{FunctionRaising, RaiseResult, scope_word, space_word};
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::words::{Flag, Ordering, Rmw};
+use heddle_ir::words::{AtomicOrdering, Flag, Rmw};
 use heddle_ir::{Constant, Inst, Op, Scalar, Space};
 use std::fmt::Write as _;
 
@@ -33,11 +33,11 @@ impl FunctionRaising<'_> {
             None => {}
             Some((ordering, scope)) => {
                 let word = match (ordering, data.op) {
-                    (Ordering::Unordered | Ordering::Relaxed, _) => "relaxed",
-                    (Ordering::Acquire, _) | (Ordering::AcqRel, Op::Load) => "acquire",
-                    (Ordering::Release, _) | (Ordering::AcqRel, Op::Store) => "release",
-                    (Ordering::AcqRel, _) => "acq_rel",
-                    (Ordering::SeqCst, _) => {
+                    (AtomicOrdering::Unordered | AtomicOrdering::Relaxed, _) => "relaxed",
+                    (AtomicOrdering::Acquire, _) | (AtomicOrdering::AcqRel, Op::Load) => "acquire",
+                    (AtomicOrdering::Release, _) | (AtomicOrdering::AcqRel, Op::Store) => "release",
+                    (AtomicOrdering::AcqRel, _) => "acq_rel",
+                    (AtomicOrdering::SeqCst, _) => {
                         return Err("it is in one order for all; put fences around it".into());
                     }
                 };

@@ -20,8 +20,8 @@ mod warp;
 mod memory;
 
 use heddle_ir::diagnostic::{Code, Diagnostic};
-use heddle_ir::module::{Global, Init, Kind, Signature};
-use heddle_ir::words::Scope;
+use heddle_ir::module::{FunctionKind, Global, GlobalInit, Signature};
+use heddle_ir::words::SyncScope;
 use heddle_ir::{Block, Function, Inst, Module, Scalar, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
@@ -75,7 +75,7 @@ pub fn raise(
     }
     let defined: FxHashSet<&str> = module.functions.iter().map(|func| func.name.as_str()).collect();
     for func in &module.functions {
-        if func.kind == Kind::Function {
+        if func.kind == FunctionKind::Function {
             text.push_str(&head(func.name.as_str(), &func.signature, false));
             text.push_str(";\n");
         }
@@ -153,31 +153,32 @@ fn global_text(global: &Global) -> Result<String, String> {
     let name = name_of(&global.name);
     let bytes = global.bytes();
     let align = global.align.max(1);
-    if let [Init::Extern(_)] = global.init[..] {
+    if let [GlobalInit::Extern(_)] = global.init[..] {
         let space = space.trim_start_matches(".visible ");
         return Ok(format!(".extern {space} .align {align} .b8 {name}[{bytes}];\n"));
     }
-    let is_set = global.init.iter().any(|init| matches!(init, Init::Values(..) | Init::Address(..)));
+    let is_set =
+        global.init.iter().any(|init| matches!(init, GlobalInit::Values(..) | GlobalInit::Address(..)));
     if !is_set {
         return Ok(format!("{space} .align {align} .b8 {name}[{bytes}];\n"));
     }
     if bytes > 1 << 24 {
         return Err("its initial value is too long".into());
     }
-    let has_address = global.init.iter().any(|init| matches!(init, Init::Address(..)));
+    let has_address = global.init.iter().any(|init| matches!(init, GlobalInit::Address(..)));
     let mut data: Vec<u8> = Vec::new();
     let mut addresses: Vec<(usize, String)> = Vec::new();
     for init in &global.init {
         match init {
-            Init::Values(scalar, values) => {
+            GlobalInit::Values(scalar, values) => {
                 for value in values {
                     data.extend(&value.to_le_bytes()[..scalar.bytes() as usize]);
                 }
             }
-            Init::Zero(count) | Init::Poison(count) | Init::Extern(count) => {
+            GlobalInit::Zero(count) | GlobalInit::Poison(count) | GlobalInit::Extern(count) => {
                 data.extend(std::iter::repeat_n(0, *count as usize))
             }
-            Init::Address(of, offset) => {
+            GlobalInit::Address(of, offset) => {
                 addresses.push((data.len(), format!("generic({})+{offset}", name_of(of))));
                 data.extend([0; 8]);
             }
@@ -302,11 +303,11 @@ fn space_word(space: Space) -> Option<&'static str> {
     }
 }
 
-fn scope_word(scope: Scope) -> Option<&'static str> {
+fn scope_word(scope: SyncScope) -> Option<&'static str> {
     match scope {
-        Scope::Lane | Scope::Brush => None,
-        Scope::Group => Some("cta"),
-        Scope::Device => Some("gpu"),
-        Scope::System => Some("sys"),
+        SyncScope::Lane | SyncScope::Brush => None,
+        SyncScope::Group => Some("cta"),
+        SyncScope::Device => Some("gpu"),
+        SyncScope::System => Some("sys"),
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! All verify, and all grow linearly: a few instructions to each block.
 
-use heddle_ir::inst::Switch;
+use heddle_ir::inst::SwitchDetail;
 use heddle_ir::module::Signature;
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{At, Block, Builder, Detail, Function, InstData, Module, Op, Scalar, Stage, Type, Value};
+use heddle_ir::{
+    Block, Builder, Detail, Function, InsertPoint, InstData, Module, Op, Scalar, Stage, Type, Value,
+};
 
 /// A family: a name, and how to build the member of about so many blocks.
 pub(super) struct Family {
@@ -51,7 +53,7 @@ impl Family {
         let mut func = Function::new("f", signature);
         let entry = func.append_block();
         let (a, b) = (func.params()[0], func.params()[1]);
-        let builder = Builder::new(&mut func, At::End(entry));
+        let builder = Builder::new(&mut func, InsertPoint::End(entry));
         (self.build)(&mut Draft { builder, here: entry, a, b }, size);
         Module { functions: vec![func], ..Module::default() }
     }
@@ -72,7 +74,7 @@ impl Draft<'_> {
 
     fn go(&mut self, block: Block) {
         self.here = block;
-        self.builder.go(At::End(block));
+        self.builder.set_insert_point(InsertPoint::End(block));
     }
 
     /// Some work on the value, which is different from block to block.
@@ -88,7 +90,7 @@ impl Draft<'_> {
 
     fn switch(&mut self, value: Value, targets: Vec<Block>) {
         let cases = (1..targets.len() as u128).collect();
-        let detail = Detail::Switch(Box::new(Switch { cases, targets }));
+        let detail = Detail::Switch(Box::new(SwitchDetail { cases, targets }));
         self.builder.inst(InstData::new(Op::Switch, [value], detail), None);
     }
 

@@ -2,7 +2,7 @@
 
 use super::writer::{Place, Reach, Temp, WALKED, Walk, Want, Writer};
 use heddle_ir::inst::Access;
-use heddle_ir::words::{Flag, Flags, Ordering, Reduction, Rmw, Scope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, Reduction, Rmw, SyncScope};
 use heddle_ir::{Detail, InstData, Op, Scalar, Space, Value};
 
 /// Read-modify-writes that work on integers.
@@ -22,9 +22,14 @@ const INT_RMW: &[Rmw] = &[
     Rmw::DecWrap,
 ];
 const FLOAT_RMW: &[Rmw] = &[Rmw::Fadd, Rmw::Fsub, Rmw::Fmin, Rmw::Fmax, Rmw::Exchange];
-const RMW_ORDERS: &[Ordering] =
-    &[Ordering::Relaxed, Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst];
-const SCOPES: &[Scope] = &[Scope::Group, Scope::Device, Scope::System];
+const RMW_ORDERS: &[AtomicOrdering] = &[
+    AtomicOrdering::Relaxed,
+    AtomicOrdering::Acquire,
+    AtomicOrdering::Release,
+    AtomicOrdering::AcqRel,
+    AtomicOrdering::SeqCst,
+];
+const SCOPES: &[SyncScope] = &[SyncScope::Group, SyncScope::Device, SyncScope::System];
 
 /// The elements of a place that is large enough for lanes to step through it without being held back: as many as a number
 /// of eight bits can tell apart, and more than the most lanes want at their widest steps.
@@ -296,10 +301,10 @@ impl Writer<'_> {
         let mut access = self.access_of(place);
         if self.may_be_atomic(place) && self.random.chance(15) {
             let order = self.random.pick(&[
-                Ordering::Unordered,
-                Ordering::Relaxed,
-                Ordering::Acquire,
-                Ordering::SeqCst,
+                AtomicOrdering::Unordered,
+                AtomicOrdering::Relaxed,
+                AtomicOrdering::Acquire,
+                AtomicOrdering::SeqCst,
             ]);
             access.align = place.scalar.bytes();
             access.atomic = Some((order, self.random.pick(SCOPES)));
@@ -322,10 +327,10 @@ impl Writer<'_> {
         let mut access = self.access_of(place);
         if self.may_be_atomic(place) && self.random.chance(15) {
             let order = self.random.pick(&[
-                Ordering::Unordered,
-                Ordering::Relaxed,
-                Ordering::Release,
-                Ordering::SeqCst,
+                AtomicOrdering::Unordered,
+                AtomicOrdering::Relaxed,
+                AtomicOrdering::Release,
+                AtomicOrdering::SeqCst,
             ]);
             access.align = place.scalar.bytes();
             access.atomic = Some((order, self.random.pick(SCOPES)));
@@ -530,7 +535,8 @@ impl Writer<'_> {
             self.define(data, None, true, false);
         } else {
             let expected = self.pick(place.scalar, Want::CLEAN);
-            let failure = self.random.pick(&[Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst]);
+            let failure =
+                self.random.pick(&[AtomicOrdering::Relaxed, AtomicOrdering::Acquire, AtomicOrdering::SeqCst]);
             let data = InstData::new(
                 Op::CompareExchange,
                 [address, expected.value, value.value],
@@ -546,16 +552,26 @@ impl Writer<'_> {
     /// Adds to a number that all lanes share; the order of additions does not show.
     pub(super) fn count(&mut self, counter: Value) {
         let value = self.pick(Scalar::I32, Want::CLEAN);
-        let access = Access { atomic: Some((Ordering::Relaxed, Scope::Device)), ..Access::aligned(4) };
+        let access =
+            Access { atomic: Some((AtomicOrdering::Relaxed, SyncScope::Device)), ..Access::aligned(4) };
         self.put(InstData::new(Op::AtomicRmw, [counter, value.value], Detail::Rmw(Rmw::Add, access)), None);
     }
 
     /// Orders memory.
     pub(super) fn fence(&mut self) {
-        let order =
-            self.random.pick(&[Ordering::Acquire, Ordering::Release, Ordering::AcqRel, Ordering::SeqCst]);
-        let scope =
-            self.random.pick(&[Scope::Lane, Scope::Brush, Scope::Group, Scope::Device, Scope::System]);
+        let order = self.random.pick(&[
+            AtomicOrdering::Acquire,
+            AtomicOrdering::Release,
+            AtomicOrdering::AcqRel,
+            AtomicOrdering::SeqCst,
+        ]);
+        let scope = self.random.pick(&[
+            SyncScope::Lane,
+            SyncScope::Brush,
+            SyncScope::Group,
+            SyncScope::Device,
+            SyncScope::System,
+        ]);
         self.put(InstData::new(Op::Fence, [], Detail::Fence(order, scope)), None);
     }
 

@@ -7,7 +7,7 @@
 use super::writer::{
     Label, Loop, Place, Reach, Slot, Temp, WALKED, Walk, Want, Writer, int_type, number_type,
 };
-use heddle_ir::inst::Switch;
+use heddle_ir::inst::SwitchDetail;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Detail, InstData, Op, Scalar};
 
@@ -476,7 +476,8 @@ impl Writer<'_> {
             self.ssa.add_edge(block, target);
         }
         let cases = (0..u128::from(count)).collect();
-        let data = InstData::new(Op::Switch, [of.value], Detail::Switch(Box::new(Switch { cases, targets })));
+        let data =
+            InstData::new(Op::Switch, [of.value], Detail::Switch(Box::new(SwitchDetail { cases, targets })));
         self.put(data, None);
         self.here = None;
         if default != join && !arms.contains(&default) {

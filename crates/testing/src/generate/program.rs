@@ -8,11 +8,11 @@ use super::writer::{
     Allowed, Known, Place, Reach, Temp, Want, Writer, int_type, interesting_bits, number_type,
 };
 use super::{Class, Profile};
-use heddle_ir::inst::{Access, Launch};
+use heddle_ir::inst::{Access, LaunchDetail};
 use heddle_ir::module::{
-    Declaration, DeclaredShape, Effects, Global, Init, Kind, Param, Returned, Signature,
+    Declaration, DeclaredShape, Effects, FunctionKind, Global, GlobalInit, Param, ReturnValue, Signature,
 };
-use heddle_ir::words::{IntPredicate, Scope};
+use heddle_ir::words::{IntPredicate, SyncScope};
 use heddle_ir::{Constant, Detail, Function, InstData, Module, Op, Scalar, Space, Type, Value};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -234,7 +234,7 @@ impl Maker<'_> {
             }
             params.push(declared);
         }
-        let results = results.iter().map(|&scalar| Returned { ty: scalar.into(), shape: None }).collect();
+        let results = results.iter().map(|&scalar| ReturnValue { ty: scalar.into(), shape: None }).collect();
         Signature { params, results, effects: Effects::ANY }
     }
 
@@ -251,9 +251,9 @@ impl Maker<'_> {
         let name = Arc::from(format!("table{}", self.module.globals.len()));
         let zeros = if self.random.chance(30) { self.random.between(1, len - 1) } else { 0 };
         let values = (zeros..len).map(|_| interesting_bits(self.random, scalar)).collect();
-        let mut init = vec![Init::Values(scalar, values)];
+        let mut init = vec![GlobalInit::Values(scalar, values)];
         if zeros > 0 {
-            init.push(Init::Zero((zeros * scalar.bytes()).into()));
+            init.push(GlobalInit::Zero((zeros * scalar.bytes()).into()));
         }
         self.module.globals.push(Global { name, space, align: 16, init });
     }
@@ -284,7 +284,8 @@ impl Maker<'_> {
             }
             let results: Vec<Scalar> =
                 (0..self.random.between(1, 3)).map(|_| number_type(self.random)).collect();
-            let results = results.iter().map(|&scalar| Returned { ty: scalar.into(), shape: None }).collect();
+            let results =
+                results.iter().map(|&scalar| ReturnValue { ty: scalar.into(), shape: None }).collect();
             let effects = if is_pure { Effects::PURE } else { Effects::ANY };
             let signature = Signature { params, results, effects };
             let func = Function::new(format!("helper{index}"), signature);
@@ -341,7 +342,7 @@ impl Maker<'_> {
             }
             let ty = Type::from(scalar);
             let signature = Signature { effects: Effects::PURE, ..Signature::new(&vec![ty; arity], &[ty]) };
-            let declaration = Arc::new(Declaration { name, kind: Kind::Function, signature });
+            let declaration = Arc::new(Declaration { name, kind: FunctionKind::Function, signature });
             self.module.declarations.push(Arc::clone(&declaration));
             self.known.push(Known { declaration, places: vec![None; arity], cost: 1 });
         }
@@ -393,7 +394,7 @@ impl Maker<'_> {
         let is_kernel = self.class == Class::Kernel;
         let mut func = Function::new(name, signature);
         if is_kernel {
-            func.kind = Kind::Kernel(None);
+            func.kind = FunctionKind::Kernel(None);
         }
         let globals = self.module.globals.clone();
         let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);
@@ -461,7 +462,7 @@ impl Maker<'_> {
             }
             let callee = writer.func.make_callee(&region);
             let brush = SmallVec::from_slice(brush);
-            let detail = Detail::Launch(Box::new(Launch { callee, brush, masked }));
+            let detail = Detail::Launch(Box::new(LaunchDetail { callee, brush, masked }));
             let inst = writer.put(InstData::new(Op::Launch, args, detail), None);
             for result in writer.func.results(inst).to_vec() {
                 // A lane that does not take part leaves ⊤.
@@ -585,7 +586,7 @@ impl Writer<'_> {
     /// Makes the module's tables places.
     pub(super) fn use_globals(&mut self, globals: &[Global]) {
         for global in globals {
-            let Some(Init::Values(scalar, values)) = global.init.first() else { continue };
+            let Some(GlobalInit::Values(scalar, values)) = global.init.first() else { continue };
             let pointer = self.func.make_const(Constant::Address(global.space, Arc::clone(&global.name)));
             let len = (global.bytes() / u64::from(scalar.bytes())) as u32;
             debug_assert!(values.len() as u32 <= len);
@@ -762,7 +763,7 @@ impl Writer<'_> {
         let value = self.pick_known(scalar, Want::CLEAN);
         let address = element(self, index);
         self.put(InstData::new(Op::Store, [value.value, address], access.clone()), None);
-        self.put(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
+        self.put(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None);
         let other = self.pick_known(Scalar::I32, Want::CLEAN);
         let other = self.op(Op::Urem, &[other, size]);
         let address = element(self, other);
@@ -775,7 +776,7 @@ impl Writer<'_> {
             let read = self.convert(read, place.scalar);
             self.store(read, place);
         }
-        self.put(InstData::new(Op::Barrier, [], Detail::Barrier(Scope::Group)), None);
+        self.put(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None);
     }
 
     /// Calls the function with arguments that it can work with, if there are such.

@@ -6,7 +6,7 @@ use super::ssa::{Ssa, Variable};
 use heddle_ir::module::Declaration;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{
-    At, Block, Builder, Constant, Detail, Function, Inst, InstData, Op, Scalar, Space, Type, Value,
+    Block, Builder, Constant, Detail, Function, InsertPoint, Inst, InstData, Op, Scalar, Space, Type, Value,
 };
 use std::sync::Arc;
 
@@ -286,7 +286,7 @@ impl<'a> Writer<'a> {
 
     /// Puts an instruction at the end of the block.
     pub(super) fn put(&mut self, data: InstData, written: Option<Type>) -> Inst {
-        let at = At::End(self.block());
+        let at = InsertPoint::End(self.block());
         Builder::new(&mut self.func, at).inst(data, written)
     }
 

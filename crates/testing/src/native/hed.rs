@@ -12,7 +12,7 @@ use crate::generate::{Argument, Case, Class, Input, ObjectShape, Owner, Profile,
 use crate::shrink::{print, shrink};
 use heddle::Session;
 use heddle_interp::{Datum, Memory, RunOptions};
-use heddle_ir::module::{Global, Init};
+use heddle_ir::module::{Global, GlobalInit};
 use heddle_ir::{Module, Op, Space, Type};
 use heddle_llvm::{EmitOptions, slot_bytes};
 use heddle_runs::wide_call::{wide_arguments, wide_form};
@@ -360,7 +360,7 @@ fn initial(global: &Global) -> Vec<u8> {
     let mut bytes = Vec::new();
     for init in &global.init {
         match init {
-            Init::Values(scalar, values) => {
+            GlobalInit::Values(scalar, values) => {
                 for value in values {
                     bytes.extend_from_slice(&value.to_le_bytes()[..scalar.bytes() as usize]);
                 }

@@ -3,7 +3,7 @@
 //! They are planted behind `specialize`, at all places of one kind at once, and go through the passes to come.
 
 use crate::caught::all_are_caught;
-use heddle_ir::module::{Declaration, DeclaredShape, Kind};
+use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind};
 use heddle_ir::{Detail, Function, Inst, Module, Op, Type};
 use heddle_testing::generate::{Profile, generate};
 use heddle_testing::wide::{Faults, widens_with};
@@ -38,7 +38,7 @@ const FAULTS: &[Fault] = &[
         });
     }),
     ("work-items that the group does not have run", |module| {
-        let kernels = module.functions.iter_mut().filter(|func| matches!(func.kind, Kind::Kernel(_)));
+        let kernels = module.functions.iter_mut().filter(|func| matches!(func.kind, FunctionKind::Kernel(_)));
         kernels.for_each(|func| {
             enter_by(func, |func, branch| {
                 if asks_for_places(func, branch) {

@@ -4,7 +4,7 @@
 
 use crate::caught::all_are_caught;
 use heddle::Session;
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::words::{Flags, IntPredicate};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};
 use heddle_runs::line::RunLine;
@@ -450,7 +450,7 @@ fn lane_0_speaks(func: &mut Function, inst: Inst, result: Value) {
     let ty = func.value_type(result);
     let lane = func.make_int(Scalar::I32, 0);
     let Some(next) = func.layout.next_inst(inst) else { return };
-    let mut builder = Builder::new(func, At::Before(next));
+    let mut builder = Builder::new(func, InsertPoint::Before(next));
     let first = builder.value(InstData::plain(Op::Extract, [result, lane]), None);
     let all = builder.value(InstData::plain(Op::Splat, [first]), Some(ty));
     let keeps = func.def_inst(first);

@@ -6,7 +6,7 @@ use heddle_analysis::shape::{
     Straight, apply,
 };
 use heddle_ir::Detail;
-use heddle_ir::ops::{Class, Effect, Format, Op, Operand};
+use heddle_ir::ops::{Effect, InstFormat, Op, OperandConstraint, TypeClass};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 
 /// What an operand may be.
@@ -106,9 +106,9 @@ fn pairs(width: u32, menu: &[Fact], is_one: bool) -> Vec<([usize; 2], [Fact; 2])
 
 fn details(op: Op) -> Vec<Detail> {
     match (op, op.info().format) {
-        (_, Format::Plain | Format::Cast) => vec![Detail::None],
-        (_, Format::IntCompare) => IntPredicate::ALL.iter().map(|&it| Detail::IntCompare(it)).collect(),
-        (_, Format::Dimension) => [None, Some(0), Some(1), Some(2)].map(Detail::Dimension).to_vec(),
+        (_, InstFormat::Plain | InstFormat::Cast) => vec![Detail::None],
+        (_, InstFormat::IntCompare) => IntPredicate::ALL.iter().map(|&it| Detail::IntCompare(it)).collect(),
+        (_, InstFormat::Dimension) => [None, Some(0), Some(1), Some(2)].map(Detail::Dimension).to_vec(),
         (Op::Reduce, _) => Reduction::ALL.iter().map(|&by| Detail::Reduce(by)).collect(),
         (Op::Scan, _) => {
             let both =
@@ -220,12 +220,13 @@ fn operation(
         Op::Phi => 2,
         _ => info.operands.len().max(1),
     };
-    let is_float = info.operands.iter().any(|operand| matches!(operand, Operand::T(Class::Float)));
+    let is_float =
+        info.operands.iter().any(|operand| matches!(operand, OperandConstraint::T(TypeClass::Float)));
     let domain = if is_float { Domain::Opaque } else { Domain::Number(width) };
     let results: &[Domain] = match (op, info.format) {
         (Op::Icmp | Op::Fcmp | Op::Any | Op::All, _) => &[Domain::Number(1)],
         (Op::Bitcast, _) => &[domain, Domain::Opaque],
-        (_, Format::Cast) => &[Domain::Number(32), Domain::Number(4), Domain::Opaque],
+        (_, InstFormat::Cast) => &[Domain::Number(32), Domain::Number(4), Domain::Opaque],
         _ => &[domain],
     };
     let menu = facts(domain);

@@ -1,8 +1,8 @@
 //! The programs that figures are about.
 
-use heddle_ir::function::{Loc, OriginData, Tag};
+use heddle_ir::function::{MetadataKind, OriginData, SourceLoc};
 use heddle_ir::inst::Detail;
-use heddle_ir::module::{Fact, File};
+use heddle_ir::module::{File, MetadataNode};
 use heddle_ir::ops::Op;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Inst, Module, Value, ValueDef, parse_module};
@@ -124,9 +124,9 @@ fn dress(module: &mut Module) {
 }
 
 fn place(func: &mut Function, inst: Inst, number: u32) {
-    let loc = Loc { file: File::from_u32(0), line: 1 + number / 2, column: 0 };
-    let tags = [(Tag::Tbaa, number % 3), (Tag::Fpmath, number % 2)]
-        .map(|(tag, number)| (tag, Fact::from_u32(number)))
+    let loc = SourceLoc { file: File::from_u32(0), line: 1 + number / 2, column: 0 };
+    let tags = [(MetadataKind::Tbaa, number % 3), (MetadataKind::Fpmath, number % 2)]
+        .map(|(tag, number)| (tag, MetadataNode::from_u32(number)))
         .into_iter()
         .collect();
     let origin = func.make_origin(OriginData { loc: Some(loc), tags });

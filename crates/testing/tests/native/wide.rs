@@ -1,10 +1,10 @@
 //! Each op on vectors, compiled, against the oracle: all types, several widths, values at the edges.
 
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;
-use heddle_ir::ops::{Effect, Format, Operand};
+use heddle_ir::ops::{Effect, InstFormat, OperandConstraint};
 use heddle_ir::typing::result_types;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::words::{Flags, FloatPredicate, IntPredicate, Reduction};
@@ -24,7 +24,7 @@ fn one_op(name: String, data: &InstData, operands: &[Type], written: Option<Type
     let mut func = Function::new(name, Signature::new(&pointers, &[]));
     let block = func.append_block();
     let [input, output] = [func.params()[0], func.params()[1]];
-    let mut builder = Builder::new(&mut func, At::End(block));
+    let mut builder = Builder::new(&mut func, InsertPoint::End(block));
     let mut args = Vec::new();
     for (index, &ty) in operands.iter().enumerate() {
         let offset = builder.int(Scalar::I64, (index * STEP) as i128);
@@ -44,20 +44,20 @@ fn one_op(name: String, data: &InstData, operands: &[Type], written: Option<Type
 fn details(op: Op, lanes: u16) -> Vec<Detail> {
     let reductions = Reduction::ALL.iter().copied();
     match op.info().format {
-        Format::Plain | Format::Cast => vec![Detail::None],
-        Format::IntCompare => {
+        InstFormat::Plain | InstFormat::Cast => vec![Detail::None],
+        InstFormat::IntCompare => {
             IntPredicate::ALL.iter().map(|&predicate| Detail::IntCompare(predicate)).collect()
         }
-        Format::FloatCompare => {
+        InstFormat::FloatCompare => {
             FloatPredicate::ALL.iter().map(|&predicate| Detail::FloatCompare(predicate)).collect()
         }
-        Format::Reduce => reductions.map(Detail::Reduce).collect(),
-        Format::Scan => [false, true]
+        InstFormat::Reduce => reductions.map(Detail::Reduce).collect(),
+        InstFormat::Scan => [false, true]
             .iter()
             .flat_map(|&before| reductions.clone().map(move |by| Detail::Scan { by, before }))
             .collect(),
-        Format::FloatClass => [1, 2, 0x60, 0x90, 0x3fc, 0x204].map(Detail::FloatClass).to_vec(),
-        Format::Permute => {
+        InstFormat::FloatClass => [1, 2, 0x60, 0x90, 0x3fc, 0x204].map(Detail::FloatClass).to_vec(),
+        InstFormat::Permute => {
             let lane = |index: u16| (index * 7 + 3) % (2 * lanes);
             vec![
                 Detail::Permute((0..lanes).map(lane).collect()),
@@ -86,12 +86,16 @@ fn functions(op: Op, lanes: u16, list: &mut Vec<(Function, Vec<Type>)>) {
                 .operands
                 .iter()
                 .map(|operand| match operand {
-                    Operand::T(_) | Operand::SameAsResult => vector,
-                    Operand::BoolOfT | Operand::Choice | Operand::MaskOfResult => Type::mask(lanes),
-                    Operand::Beside(_) => Type::Vector(Scalar::I16, lanes),
-                    Operand::LaneOfT => Type::Scalar(scalar),
-                    Operand::Free(class) if class.contains(vector) => vector,
-                    Operand::Free(_) => Type::Scalar(if op == Op::Splat { scalar } else { Scalar::I8 }),
+                    OperandConstraint::T(_) | OperandConstraint::SameAsResult => vector,
+                    OperandConstraint::BoolOfT
+                    | OperandConstraint::Choice
+                    | OperandConstraint::MaskOfResult => Type::mask(lanes),
+                    OperandConstraint::Beside(_) => Type::Vector(Scalar::I16, lanes),
+                    OperandConstraint::LaneOfT => Type::Scalar(scalar),
+                    OperandConstraint::Free(class) if class.contains(vector) => vector,
+                    OperandConstraint::Free(_) => {
+                        Type::Scalar(if op == Op::Splat { scalar } else { Scalar::I8 })
+                    }
                 })
                 .collect();
             let written: Vec<Option<Type>> = [None]

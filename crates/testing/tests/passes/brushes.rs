@@ -1,6 +1,6 @@
 //! Brushes side by side do what each does alone, and it is noticed if they do not.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar};
 use heddle_testing::brushes::{brushes_agree, brushes_agree_by};
 use heddle_testing::generate::{Profile, generate};
@@ -42,7 +42,7 @@ fn swap_masks(func: &mut Function) {
         };
         let swapped = (0..lanes).map(|lane| (lane + lanes / 2) % lanes).collect();
         let data = InstData::new(Op::Permute, [mask, mask], Detail::Permute(swapped));
-        let other = Builder::new(func, At::Before(inst)).value(data, Some(ty));
+        let other = Builder::new(func, InsertPoint::Before(inst)).value(data, Some(ty));
         func.inst_mut(inst).args[0] = other;
     });
 }
@@ -70,7 +70,7 @@ fn end_together(func: &mut Function) {
         let lanes = ty.lanes().unwrap_or(1);
         let of_first = (0..lanes).map(|lane| lane % (lanes / 2).max(1)).collect();
         let data = InstData::new(Op::Permute, [mask, mask], Detail::Permute(of_first));
-        let first = Builder::new(func, At::Before(inst)).value(data, Some(ty));
+        let first = Builder::new(func, InsertPoint::Before(inst)).value(data, Some(ty));
         func.inst_mut(inst).args[0] = first;
     });
 }

@@ -1,6 +1,6 @@
 //! Programs that ask everything twice compute what they did when jumps past the second question are made; planted faults are caught.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::Entity;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Detail, Function, Inst, Op, Type};
@@ -27,8 +27,8 @@ fn ask_twice(func: &mut Function) {
                 }
             }
         }
-        Builder::new(func, At::End(by)).jump(again);
-        let mut builder = Builder::new(func, At::End(again));
+        Builder::new(func, InsertPoint::End(by)).jump(again);
+        let mut builder = Builder::new(func, InsertPoint::End(again));
         // By the condition itself, or by what each way brings.
         let asked = match block.index() % 2 {
             0 => data.args[0],

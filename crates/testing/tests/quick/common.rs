@@ -1,11 +1,11 @@
 //! What the tests of passes share: random functions, a small sequential evaluator, a check of stage Canonical.
 
 use heddle_analysis::{Cfg, Dominators};
-use heddle_ir::inst::{Detail, InstData, Switch};
+use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::module::Signature;
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{
-    At, Block, Builder, Constant, Function, Inst, Op, Scalar, Space, Stage, Type, Value, verify,
+    Block, Builder, Constant, Function, InsertPoint, Inst, Op, Scalar, Space, Stage, Type, Value, verify,
 };
 use std::collections::{BTreeSet, HashMap};
 
@@ -54,7 +54,7 @@ pub(crate) fn random_lock_step_function(seed: u64, max_blocks: usize) -> Functio
 /// Shows a value: stores it, or mixes it into the lane's own memory. Gives a number that hardly ever repeats.
 fn show(func: &mut Function, block: Block, value: Value, own: Option<Value>) -> Option<Value> {
     let address = func.params()[0];
-    let mut builder = Builder::new(func, At::End(block));
+    let mut builder = Builder::new(func, InsertPoint::End(block));
     let Some(own) = own else {
         builder.store(value, address, 4);
         return None;
@@ -155,7 +155,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
     // Numbers that change from one iteration to the next: loops whose branches ask for them end.
     let mut changing: HashMap<Block, Value> = HashMap::new();
     let own = lock_step.then(|| {
-        let mut builder = Builder::new(&mut func, At::End(blocks[0]));
+        let mut builder = Builder::new(&mut func, InsertPoint::End(blocks[0]));
         let lane = builder.value(InstData::new(Op::Lane, [], Detail::Dimension(None)), Some(Type::I32));
         let four = builder.int(Scalar::I32, 4);
         let offset = builder.op(Op::Mul, &[lane, four]);
@@ -171,7 +171,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
             let b = value(&func, &mut random, Type::I32);
             let c = value(&func, &mut random, Type::I1);
             let d = value(&func, &mut random, Type::I1);
-            let mut builder = Builder::new(&mut func, At::End(block));
+            let mut builder = Builder::new(&mut func, InsertPoint::End(block));
             let kinds = if lock_step { 26 } else { 20 };
             let new = match random.below(kinds) {
                 20 => Some(builder.op(random.pick(&[Op::Any, Op::All]), &[c])),
@@ -218,7 +218,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
         let condition = available(&func, &mut random, &defined, block, Type::I1);
         let number = available(&func, &mut random, &defined, block, Type::I32);
         let to = &targets[heddle_ir::entity::Entity::index(block)];
-        let mut builder = Builder::new(&mut func, At::End(block));
+        let mut builder = Builder::new(&mut func, InsertPoint::End(block));
         let (mut condition, mut number) = (condition, number);
         if let Some(&changing) = changing.get(&block) {
             number = builder.op(Op::Freeze, &[number]);
@@ -242,7 +242,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
                 builder.branch(condition, then, otherwise);
             }
             _ => {
-                let switch = Switch { cases: (0..to.len() as u128 - 1).collect(), targets: to.clone() };
+                let switch = SwitchDetail { cases: (0..to.len() as u128 - 1).collect(), targets: to.clone() };
                 // A small number makes the cases likely.
                 let three = builder.int(Scalar::I32, 3);
                 let number = builder.op(Op::And, &[number, three]);

@@ -4,9 +4,9 @@ use crate::common::Random;
 use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Signature;
-use heddle_ir::ops::{Effect, Format, Op};
+use heddle_ir::ops::{Effect, InstFormat, Op};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
-use heddle_ir::{At, Builder, Constant, Function, Module, Scalar, Type};
+use heddle_ir::{Builder, Constant, Function, InsertPoint, Module, Scalar, Type};
 use heddle_transform::simplify;
 
 const INTEGERS: [Scalar; 6] = [Scalar::I1, Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::I128];
@@ -73,7 +73,7 @@ fn function(
             None => params.next().expect("there is a parameter for each unknown operand"),
         })
         .collect();
-    let mut builder = Builder::new(&mut func, At::End(block));
+    let mut builder = Builder::new(&mut func, InsertPoint::End(block));
     let mut data = op.clone();
     data.args = args.into();
     let inst = builder.try_inst(data, written).ok()?;
@@ -95,9 +95,11 @@ fn for_all_operations(mut check: impl FnMut(&InstData, Scalar, Option<Type>, usi
             continue;
         }
         let details: Vec<Detail> = match info.format {
-            Format::Plain | Format::Cast => vec![Detail::None],
-            Format::IntCompare => IntPredicate::ALL.iter().map(|&p| Detail::IntCompare(p)).collect(),
-            Format::FloatCompare => FloatPredicate::ALL.iter().map(|&p| Detail::FloatCompare(p)).collect(),
+            InstFormat::Plain | InstFormat::Cast => vec![Detail::None],
+            InstFormat::IntCompare => IntPredicate::ALL.iter().map(|&p| Detail::IntCompare(p)).collect(),
+            InstFormat::FloatCompare => {
+                FloatPredicate::ALL.iter().map(|&p| Detail::FloatCompare(p)).collect()
+            }
             _ => continue,
         };
         let mut flags = vec![Flags::NONE];

@@ -33,7 +33,7 @@ use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::InstData;
 use heddle_ir::types::Scalar;
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{At, Block, Builder, Function, Inst, Type, Value, ValueDef};
+use heddle_ir::{Block, Builder, Function, InsertPoint, Inst, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cfg_analyses::CfgAnalyses;
@@ -234,7 +234,7 @@ impl Dispatch<'_> {
             let is_last = index + 2 == entries.len();
             let otherwise = if is_last { entries[index + 1] } else { self.func.insert_block_after(here) };
             let number = self.func.make_int(scalar, index as i128);
-            let mut builder = Builder::new(self.func, At::End(here));
+            let mut builder = Builder::new(self.func, InsertPoint::End(here));
             let is_meant = match scalar {
                 Scalar::I1 => meant,
                 _ => builder.icmp(IntPredicate::Eq, meant, number),

@@ -17,9 +17,9 @@
 //! predicate: the value that is compared is defined there only.
 
 use heddle_ir::function::Origin;
-use heddle_ir::inst::{Detail, InstData, Switch};
+use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{At, Block, Builder, Constant, Function};
+use heddle_ir::{Block, Builder, Constant, Function, InsertPoint};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -57,7 +57,7 @@ fn lower_switch(func: &mut Function, block: Block) -> Vec<(Block, Block)> {
     let Some(terminator) = func.terminator(block) else { return Vec::new() };
     let data = func.inst_mut(terminator);
     let Detail::Switch(switch) = &mut data.detail else { return Vec::new() };
-    let Switch { cases, targets } = std::mem::take(&mut **switch);
+    let SwitchDetail { cases, targets } = std::mem::take(&mut **switch);
     let (value, origin, default) = (data.args[0], data.origin, targets[0]);
     let predicate = func.predicate(block);
     let scalar = func.value_type(value).scalar();
@@ -90,7 +90,7 @@ fn lower_switch(func: &mut Function, block: Block) -> Vec<(Block, Block)> {
 }
 
 fn at_end(func: &mut Function, block: Block, origin: Origin) -> Builder<'_> {
-    let mut builder = Builder::new(func, At::End(block));
+    let mut builder = Builder::new(func, InsertPoint::End(block));
     builder.set_origin(origin);
     builder
 }

@@ -2,7 +2,7 @@
 //! instructions, masks, and φs with shadows. No tracker can tell what such a lane left with.
 
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_ir::diagnostic::{Code, Diagnostic, Place};
+use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::{Block, Function, Inst, Op, Value};
 
 use super::{LoopFacts, number};
@@ -14,8 +14,8 @@ fn passive_live_out(func: &Function, value: Value, def: Inst, header: Block) -> 
          it changes in lanes that have left",
         func.describe(value)
     );
-    let told = Diagnostic::error(Code::PassiveLiveOut, text).at(Place::line_of(func, def));
-    told.way_out("let the loop `freeze` it and read that")
+    let told = Diagnostic::error(Code::PassiveLiveOut, text).at(DiagnosticLocation::line_of(func, def));
+    told.help("let the loop `freeze` it and read that")
 }
 
 /// Refuses a function in which such a value lives out. Closed loops make all such reads those of φs behind the loop.

@@ -14,9 +14,9 @@
 //! Values of the sides are looked up by what stands for them *now*: a merged instruction, or the φ behind the gap that
 //! defines them, which is made when the first read asks for it.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
-use heddle_ir::inst::{Detail, InstData, Weights};
+use heddle_ir::inst::{BranchWeights, Detail, InstData};
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
@@ -246,8 +246,8 @@ impl Emitter<'_> {
         }
     }
 
-    fn at(&self) -> At {
-        self.before.map_or(At::End(self.here), At::Before)
+    fn at(&self) -> InsertPoint {
+        self.before.map_or(InsertPoint::End(self.here), InsertPoint::Before)
     }
 
     fn put(&mut self, inst: Inst) {
@@ -593,7 +593,7 @@ impl Emitter<'_> {
         value
     }
 
-    fn common_weights(&self, left: Inst, right: Inst, swapped: bool) -> Option<Weights> {
+    fn common_weights(&self, left: Inst, right: Inst, swapped: bool) -> Option<BranchWeights> {
         let of = |inst: Inst| match &self.func.inst(inst).detail {
             Detail::Branch(_, weights) => weights.clone(),
             _ => None,

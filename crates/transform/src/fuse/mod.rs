@@ -23,7 +23,7 @@ mod sides;
 use crate::races::RaceSemantics;
 use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
 use heddle_ir::entity::EntitySet;
-use heddle_ir::function::Loc;
+use heddle_ir::function::SourceLoc;
 use heddle_ir::{Block, Function, Inst};
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub struct Fusion {
     /// The block that it ends.
     pub block: Block,
     /// Where it came from.
-    pub loc: Option<Loc>,
+    pub loc: Option<SourceLoc>,
     /// Why it is as it was, if it is.
     pub refused: Option<Reason>,
     /// How many instructions of its sides, apart from those in regions, stand for two.

@@ -14,7 +14,7 @@
 
 use super::place::{Asked, MOST_ITEMS, PlaceField};
 use heddle_analysis::Cfg;
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::InstData;
 use heddle_ir::words::{Flag, Flags};
@@ -161,7 +161,7 @@ fn extend(func: &mut Function, bounds: &Bounds, inst: Inst) {
     if !bounds.exact.contains(data.args[0]) || limits(ty).is_none() {
         return;
     }
-    let mut builder = Builder::new(func, At::Before(inst));
+    let mut builder = Builder::new(func, InsertPoint::Before(inst));
     builder.set_origin(data.origin);
     let Some(computed) = computed_by(builder.func, data.args[0]) else { return };
     let Some([a, b]) = operands(&mut builder, bounds, &computed, ty, 0) else { return };

@@ -5,7 +5,7 @@
 //!
 //! Requires: Stage::Source.  Ensures: Stage::Source, and the same values.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Value};
@@ -19,7 +19,7 @@ pub(super) fn part_extensions(func: &mut Function) {
         let scalar = func.value_type(shifted).scalar();
         let [cut, scale] = [cut, cut - kept].map(|amount| func.make_const(Constant::Scalar(scalar, amount)));
         let exact = Flags::NONE.with(Flag::Exact);
-        let mut builder = Builder::new(func, At::Before(inst));
+        let mut builder = Builder::new(func, InsertPoint::Before(inst));
         builder.set_origin(origin);
         let extended = builder.op_with(Op::Ashr, &[shifted, cut], exact);
         let mut data = InstData::new(Op::Shl, [extended, scale], Detail::None);

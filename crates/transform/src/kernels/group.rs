@@ -5,10 +5,10 @@ use super::place::{Asked, LOCAL_ALIGN, PLACE_WORDS, PlaceField, convert};
 use super::region::Region;
 use super::states::States;
 use super::{Fold, KernelOptions};
-use heddle_ir::builder::{At, Builder};
-use heddle_ir::function::{OriginData, Tag};
-use heddle_ir::inst::{Detail, InstData, Launch, Switch};
-use heddle_ir::module::{Declaration, Fact, Kind, Param, Signature};
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::function::{MetadataKind, OriginData};
+use heddle_ir::inst::{Detail, InstData, LaunchDetail, SwitchDetail};
+use heddle_ir::module::{Declaration, FunctionKind, MetadataNode, Param, Signature};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
@@ -31,7 +31,7 @@ struct Group<'a> {
     /// Where a region says which state is next.
     next: Option<Value>,
     /// The hint that a loop is not to be unrolled.
-    hint: Option<Fact>,
+    hint: Option<MetadataNode>,
 }
 
 /// A kernel, and what is known of it.
@@ -64,7 +64,7 @@ pub(super) fn make_group_function(
     of_kernel: &OfKernel<'_>,
     regions: &[Region],
     options: &KernelOptions,
-    hint: Option<Fact>,
+    hint: Option<MetadataNode>,
 ) -> Function {
     let &OfKernel { kernel, own, asked, states, live } = of_kernel;
     let params = kernel.signature.params[..own].iter().map(|param| Param { shape: None, ..param.clone() });
@@ -80,11 +80,11 @@ pub(super) fn make_group_function(
     values.extend(asked.local.map(|local| (local, given[own + 1])));
     let entry = func.append_block();
     let local_sizes = match kernel.kind {
-        Kind::Kernel(sizes) => sizes,
-        Kind::Function => None,
+        FunctionKind::Kernel(sizes) => sizes,
+        FunctionKind::Function => None,
     };
     let mut group = Group {
-        builder: Builder::new(&mut func, At::End(entry)),
+        builder: Builder::new(&mut func, InsertPoint::End(entry)),
         options,
         asked,
         values,
@@ -117,7 +117,7 @@ pub(super) fn make_group_function(
     group.builder.jump(starts[0]);
     let end = group.new_block();
     for (number, region) in regions.iter().enumerate() {
-        group.builder.go(At::End(starts[number]));
+        group.builder.set_insert_point(InsertPoint::End(starts[number]));
         // All brushes get what the state before has left.
         for &value in &region.takes {
             if let Some(&variable) = group.variables.get(&value) {
@@ -133,7 +133,7 @@ pub(super) fn make_group_function(
                 let chosen = group.builder.load(Type::I32, variable, VARIABLE_ALIGN);
                 let otherwise = if state.ends { end } else { starts[next[0]] };
                 let cases = if state.ends { next } else { &next[1..] };
-                let switch = Switch {
+                let switch = SwitchDetail {
                     cases: cases.iter().map(|&next| next as u128).collect(),
                     targets: [otherwise].into_iter().chain(cases.iter().map(|&next| starts[next])).collect(),
                 };
@@ -144,7 +144,7 @@ pub(super) fn make_group_function(
             (_, None) => _ = group.builder.jump(end),
         }
     }
-    group.builder.go(At::End(end));
+    group.builder.set_insert_point(InsertPoint::End(end));
     group.builder.ret(&[]);
     func
 }
@@ -259,26 +259,26 @@ impl Group<'_> {
         let unit = self.options.unit();
         let [before, header, latch, after] = [(); 4].map(|()| self.new_block());
         self.builder.jump(before);
-        self.builder.go(At::End(before));
+        self.builder.set_insert_point(InsertPoint::End(before));
         self.builder.jump(header);
-        self.builder.go(At::End(header));
+        self.builder.set_insert_point(InsertPoint::End(header));
         let [zero, one] = [0, 1].map(|number| self.builder.int(unit, number));
         let number = self.builder.phi(unit.into(), &[(before, zero)], None);
         body(self, number);
         self.builder.jump(latch);
-        self.builder.go(At::End(latch));
+        self.builder.set_insert_point(InsertPoint::End(latch));
         let next = self.sum(number, one);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, count);
         self.go_round(goes_on, header, after, has_loops);
         self.complete(number, latch, next);
-        self.builder.go(At::End(after));
+        self.builder.set_insert_point(InsertPoint::End(after));
     }
 
     /// Ends a loop. One round another is not unrolled: what leaves the inner one is foreseen best where it is one branch.
     fn go_round(&mut self, goes_on: Value, header: Block, after: Block, has_loops: bool) {
         let inst = self.builder.branch(goes_on, header, after);
         if let Some(hint) = self.hint.filter(|_| has_loops) {
-            let tags = [(Tag::Loop, hint)].into_iter().collect();
+            let tags = [(MetadataKind::Loop, hint)].into_iter().collect();
             self.builder.func.inst_mut(inst).origin =
                 self.builder.func.make_origin(OriginData { loc: None, tags });
         }
@@ -306,7 +306,7 @@ impl Group<'_> {
         let lanes = self.options.extent(0);
         let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
         self.builder.jump(before);
-        self.builder.go(At::End(before));
+        self.builder.set_insert_point(InsertPoint::End(before));
         let [zero, width] = [0, lanes].map(|number| self.builder.int(unit, number.into()));
         let rest = self.builder.op(Op::Urem, &[size, width]);
         let whole = self.builder.op_with(Op::Sub, &[size, rest], exact());
@@ -314,7 +314,7 @@ impl Group<'_> {
         let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
         self.builder.branch(is_any, header, behind);
 
-        self.builder.go(At::End(header));
+        self.builder.set_insert_point(InsertPoint::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
         self.launch(region, first, above, memory, &[], None);
         let next = self.sum(first, width);
@@ -322,18 +322,18 @@ impl Group<'_> {
         self.go_round(goes_on, header, behind, region.loops);
         self.complete(first, header, next);
 
-        self.builder.go(At::End(behind));
+        self.builder.set_insert_point(InsertPoint::End(behind));
         let is_left = self.builder.icmp(IntPredicate::Ne, rest, zero);
         self.builder.branch(is_left, tail, after);
 
-        self.builder.go(At::End(tail));
+        self.builder.set_insert_point(InsertPoint::End(tail));
         let numbers: Vec<u128> = (0..u128::from(lanes)).collect();
         let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
         let rests = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[rest]);
         let mask = self.builder.icmp(IntPredicate::Ult, numbers, rests);
         self.launch(region, whole, above, memory, &[], Some(mask));
         self.builder.jump(after);
-        self.builder.go(At::End(after));
+        self.builder.set_insert_point(InsertPoint::End(after));
     }
 
     /// Launches a region for the brushes of a row, each a tile of several rows of work-items: those that are whole, then those
@@ -349,7 +349,7 @@ impl Group<'_> {
         let extents = [0, 1, 2].map(|along| self.options.extent(along));
         let [before, header, behind, masks, tail, after] = [(); 6].map(|()| self.new_block());
         self.builder.jump(before);
-        self.builder.go(At::End(before));
+        self.builder.set_insert_point(InsertPoint::End(before));
         let [zero, width] = [0, extents[0]].map(|number| self.builder.int(unit, number.into()));
         // A row of tiles is whole where the rows of work-items are.
         let mut is_whole = None;
@@ -373,7 +373,7 @@ impl Group<'_> {
         let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
         self.builder.branch(is_any, header, behind);
 
-        self.builder.go(At::End(header));
+        self.builder.set_insert_point(InsertPoint::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
         self.launch(region, first, &above, memory, &[], None);
         let next = self.sum(first, width);
@@ -381,14 +381,14 @@ impl Group<'_> {
         self.go_round(goes_on, header, behind, region.loops);
         self.complete(first, header, next);
 
-        self.builder.go(At::End(behind));
+        self.builder.set_insert_point(InsertPoint::End(behind));
         let is_left = self.builder.icmp(IntPredicate::Ult, whole, sizes[0]);
         self.builder.branch(is_left, masks, after);
 
-        self.builder.go(At::End(masks));
+        self.builder.set_insert_point(InsertPoint::End(masks));
         let of_rows: Vec<Value> = lefts.iter().map(|&(along, left)| self.is_below(along, left)).collect();
         self.builder.jump(tail);
-        self.builder.go(At::End(tail));
+        self.builder.set_insert_point(InsertPoint::End(tail));
         let first = self.builder.phi(unit.into(), &[(masks, whole)], None);
         let left = self.builder.op_with(Op::Sub, &[sizes[0], first], exact());
         let mut mask = self.is_below(0, left);
@@ -400,7 +400,7 @@ impl Group<'_> {
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
         self.go_round(goes_on, tail, after, region.loops);
         self.complete(first, tail, next);
-        self.builder.go(At::End(after));
+        self.builder.set_insert_point(InsertPoint::End(after));
     }
 
     /// Which lanes are among the first so many along a dimension of the brush.
@@ -449,7 +449,7 @@ impl Group<'_> {
         args.extend(mask);
         let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
         let callee = self.builder.func.make_callee(&declaration);
-        let launch = Launch { callee, brush: self.options.brush.clone(), masked: mask.is_some() };
+        let launch = LaunchDetail { callee, brush: self.options.brush.clone(), masked: mask.is_some() };
         let inst = self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
         self.keep_results(region, inst);
     }

@@ -4,8 +4,8 @@
 use super::copy::Copier;
 use super::{MOST_INSTRUCTIONS, refuse_inst};
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::ops::Format;
-use heddle_ir::words::Scope;
+use heddle_ir::ops::InstFormat;
+use heddle_ir::words::SyncScope;
 use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Module, Op, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -39,12 +39,12 @@ fn is_bound(func: &Function, inst: Inst) -> bool {
 
 /// Whether an instruction asks where it is in the launch; where it is in its brush is another question.
 pub(super) fn asks_place(data: &InstData) -> bool {
-    data.op.info().format == Format::Dimension && !matches!(data.op, Op::Lane | Op::Width)
+    data.op.info().format == InstFormat::Dimension && !matches!(data.op, Op::Lane | Op::Width)
 }
 
 /// Whether an instruction waits for the work-group.
 pub(super) fn is_group_barrier(data: &InstData) -> bool {
-    data.op == Op::Barrier && data.detail == Detail::Barrier(Scope::Group)
+    data.op == Op::Barrier && data.detail == Detail::Barrier(SyncScope::Group)
 }
 
 /// Inlines all calls of these functions, and what those call of them.
@@ -74,9 +74,8 @@ pub(super) fn inline_calls(
         let Some(callee) = module.function(&name) else { continue };
         if func.inst_count() + callee.inst_count() > MOST_INSTRUCTIONS {
             let text = format!("with all calls inlined there are more than {MOST_INSTRUCTIONS} instructions");
-            let way_out =
-                "call fewer functions that ask for their place, wait at barriers or name local memory";
-            return Err(refuse_inst(func, inst, text, way_out));
+            let help = "call fewer functions that ask for their place, wait at barriers or name local memory";
+            return Err(refuse_inst(func, inst, text, help));
         }
         let copied = inline(func, entry, inst, callee);
         work.extend(calls(func, copied.into_iter(), names).map(|call| (call, Some(done.len()))));

@@ -47,10 +47,10 @@ pub use place::{LOCAL_ALIGN, MOST_ITEMS, PLACE_WORDS, PlaceField};
 use crate::widen::VersioningPolicy;
 use heddle_ir::entity::PrimaryMap;
 use heddle_ir::inst::Detail;
-use heddle_ir::module::{DeclaredShape, Fact, FactPart, Kind, Param};
+use heddle_ir::module::{DeclaredShape, FunctionKind, MetadataNode, MetadataOperand, Param};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_LANES;
-use heddle_ir::words::Scope;
+use heddle_ir::words::SyncScope;
 use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type};
 use smallvec::SmallVec;
 
@@ -144,18 +144,13 @@ pub struct GroupFunction {
 }
 
 /// A kernel has no group function, because of an instruction.
-fn refuse_inst(
-    func: &Function,
-    inst: Inst,
-    text: impl Into<String>,
-    way_out: impl Into<String>,
-) -> Diagnostic {
-    Diagnostic::error(Code::KernelForm, text).of_inst(func, inst).way_out(way_out)
+fn refuse_inst(func: &Function, inst: Inst, text: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::KernelForm, text).of_inst(func, inst).help(help)
 }
 
 /// A kernel has no group function.
-fn refuse(func: &Function, text: impl Into<String>, way_out: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::KernelForm, text).of_func(&func.name).way_out(way_out)
+fn refuse(func: &Function, text: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::KernelForm, text).of_func(&func.name).help(help)
 }
 
 fn insts_of(func: &Function) -> Vec<Inst> {
@@ -174,13 +169,13 @@ fn sees_lanes(func: &Function) -> bool {
 const MOST_INSTRUCTIONS: usize = 1 << 20;
 
 /// A hint about loops, by LLVM's name for it.
-fn hint(facts: &mut PrimaryMap<Fact, Vec<FactPart>>, name: &str) -> Fact {
-    let mut named = |parts: Vec<FactPart>| {
+fn hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) -> MetadataNode {
+    let mut named = |parts: Vec<MetadataOperand>| {
         let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
         known.unwrap_or_else(|| facts.push(parts))
     };
-    let text = named(vec![FactPart::Text(name.into())]);
-    named(vec![FactPart::Fact(text)])
+    let text = named(vec![MetadataOperand::Text(name.into())]);
+    named(vec![MetadataOperand::Node(text)])
 }
 
 /// Atomic accesses to local memory are seen by the lanes of a brush only: one thread runs the brushes of a group one after the
@@ -196,7 +191,7 @@ fn keep_to_brush(func: &mut Function) {
         if let Detail::Rmw(_, access) | Detail::CompareExchange(access, _) = &mut func.inst_mut(inst).detail
             && let Some((_, scope)) = &mut access.atomic
         {
-            *scope = Scope::Brush;
+            *scope = SyncScope::Brush;
         }
     }
 }
@@ -207,7 +202,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
     let bound = inline::bound_to_launch(module);
     let (mut made, mut functions) = (Vec::new(), Vec::new());
     for func in &module.functions {
-        if !matches!(func.kind, Kind::Kernel(_)) {
+        if !matches!(func.kind, FunctionKind::Kernel(_)) {
             if !bound.contains(&func.name) {
                 functions.push(func.clone());
             }
@@ -216,8 +211,8 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         if !(1..=MAX_LANES).contains(&options.lanes()) || !(1..=3).contains(&options.brush.len()) {
             let extents: Vec<String> = options.brush.iter().map(u32::to_string).collect();
             let text = format!("`{}` is no brush", extents.join("x"));
-            let way_out = format!("write 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
-            return Err(refuse(func, text, way_out));
+            let help = format!("write 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
+            return Err(refuse(func, text, help));
         }
         if options.fold == Fold::Linear && options.brush.len() > 1 {
             let text = "the linear order of a group has one dimension, and the brush has more";

@@ -10,7 +10,7 @@
 //! objects becomes accesses to their elements.
 
 use super::states::States;
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Access, Detail};
 use heddle_ir::words::{Flag, Flags};
@@ -253,7 +253,7 @@ impl Uses {
                 }
                 Op::PtrAdd => {
                     let offset = kernel.inst(user).args[1];
-                    let mut builder = Builder::new(kernel, At::Before(user));
+                    let mut builder = Builder::new(kernel, InsertPoint::Before(user));
                     let offset = times(&mut builder, offset, lanes);
                     let data = kernel.inst_mut(user);
                     data.args[1] = offset;
@@ -289,7 +289,7 @@ impl Uses {
             Detail::Access(access) => (*access, None),
             _ => return,
         };
-        let mut builder = Builder::new(kernel, At::Before(inst));
+        let mut builder = Builder::new(kernel, InsertPoint::Before(inst));
         builder.set_origin(data.origin);
         let element = u64::from(self.element);
         let place = |builder: &mut Builder<'_>, address: Value, access: &Access, index: u64| {

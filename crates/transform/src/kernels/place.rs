@@ -5,10 +5,10 @@
 
 use super::inline::asks_place;
 use super::{Fold, KernelOptions};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::{DeclaredShape, Kind, Param};
+use heddle_ir::module::{DeclaredShape, FunctionKind, Param};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
@@ -86,8 +86,8 @@ struct Asking<'a> {
 /// Makes what a kernel asks for its parameters: numbers of the record, its place in the group, its group's memory.
 pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &KernelOptions) -> Asked {
     let sizes = match func.kind {
-        Kind::Kernel(sizes) => sizes,
-        Kind::Function => None,
+        FunctionKind::Kernel(sizes) => sizes,
+        FunctionKind::Function => None,
     };
     let mut asking = Asking {
         func,
@@ -148,7 +148,11 @@ impl Asking<'_> {
                     let first = self.field(PlaceField::FirstId(along));
                     let local = self.local_id(along);
                     let flags = Flags::of(&[Flag::Nuw, Flag::Nsw]);
-                    Builder::new(self.func, At::Before(inst)).op_with(Op::Add, &[first, local], flags)
+                    Builder::new(self.func, InsertPoint::Before(inst)).op_with(
+                        Op::Add,
+                        &[first, local],
+                        flags,
+                    )
                 }
                 Op::LocalSize => self.field(PlaceField::LocalSize(along)),
                 Op::EnqueuedSize => self.field(PlaceField::EnqueuedSize(along)),
@@ -159,7 +163,7 @@ impl Asking<'_> {
                 _ => self.field(PlaceField::WorkDim),
             };
             let wanted = self.func.value_type(result).scalar();
-            let mut builder = Builder::new(self.func, At::Before(inst));
+            let mut builder = Builder::new(self.func, InsertPoint::Before(inst));
             became[result] = Some(convert(&mut builder, value, wanted));
         }
         let insts: Vec<Inst> = became
@@ -176,7 +180,7 @@ impl Asking<'_> {
         let [first, offset] =
             [PlaceField::FirstId(along), PlaceField::GlobalOffset(along)].map(|it| self.field(it));
         let local = self.local_id(along);
-        let mut builder = Builder::new(self.func, At::Before(asking));
+        let mut builder = Builder::new(self.func, InsertPoint::Before(asking));
         let first = builder.op(Op::Sub, &[first, offset]);
         builder.op_with(Op::Add, &[first, local], Flags::of(&[Flag::Nuw, Flag::Nsw]))
     }
@@ -209,7 +213,7 @@ impl Asking<'_> {
         }
         let [width, height] = [0, 1].map(|along| self.field(PlaceField::LocalSize(along)));
         let linear = self.items[0];
-        let start = At::Start(self.func.entry());
+        let start = InsertPoint::Start(self.func.entry());
         let mut builder = Builder::new(self.func, start);
         let value = match along {
             0 => builder.op(Op::Urem, &[linear, width]),
@@ -245,7 +249,7 @@ pub(super) fn count_from_first(func: &mut Function, brush: &[u32]) {
         let ty = func.value_type(first);
         let dimension = steps.iter().position(|&step| step != 0).unwrap_or(0) as u8;
         let start = func.entry();
-        let mut builder = Builder::new(func, At::Start(start));
+        let mut builder = Builder::new(func, InsertPoint::Start(start));
         let along = Detail::Dimension((brush.len() > 1).then_some(dimension));
         let lane = builder.value(InstData::new(Op::Lane, [], along), Some(ty));
         let place = builder.op(Op::Add, &[first, lane]);
@@ -301,7 +305,7 @@ fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, 
         func.add_param(Param { shape, align: LOCAL_ALIGN as u32, ..Param::new(Type::ptr(Space::Local)) });
     let mut became: FxHashMap<Value, Value> = FxHashMap::default();
     let mut end = 0u64;
-    let start = At::Start(func.entry());
+    let start = InsertPoint::Start(func.entry());
     let prefix = format!("{}.", func.name);
     let mut builder = Builder::new(func, start);
     for value in order {

@@ -9,10 +9,10 @@ use super::live::{BRUSH_ALIGN, Home, Live};
 use super::states::States;
 use crate::ssa_repair::{SsaRepair, Variable};
 use heddle_analysis::{Cfg, ControlTables, Dominators};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::{DeclaredShape, Kind, Param, Returned, Signature};
+use heddle_ir::module::{DeclaredShape, FunctionKind, Param, ReturnValue, Signature};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
@@ -142,7 +142,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         noalias: !live.has_objects,
         ..Param::new(Type::ptr(Space::Global))
     };
-    let uniform = |ty| Returned { ty, shape: Some(DeclaredShape::Uniform) };
+    let uniform = |ty| ReturnValue { ty, shape: Some(DeclaredShape::Uniform) };
     let results =
         gives_next.then_some(Type::I32).into_iter().chain(gives.iter().map(|&it| kernel.value_type(it)));
     let signature = Signature {
@@ -151,7 +151,7 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         effects: kernel.signature.effects,
     };
     let mut func = Function::new(format!("{}.region{number}", kernel.name), signature);
-    func.kind = Kind::Function;
+    func.kind = FunctionKind::Function;
     let entry = func.append_block();
     let own = func.params().to_vec();
     let mut copier = Copier::new(kernel);
@@ -339,8 +339,8 @@ impl Making<'_> {
     }
 
     /// Where the entry goes on.
-    fn at_entry(&self) -> At {
-        self.func.terminator(self.entry).map_or(At::End(self.entry), At::Before)
+    fn at_entry(&self) -> InsertPoint {
+        self.func.terminator(self.entry).map_or(InsertPoint::End(self.entry), InsertPoint::Before)
     }
 
     /// Lane numbers.
@@ -382,7 +382,7 @@ impl Making<'_> {
         };
         let address = self.address(offset, stride);
         let to = self.kernel.value_type(value);
-        Builder::new(&mut self.func, At::End(self.entry)).op_to(Op::SpaceCast, to, &[address])
+        Builder::new(&mut self.func, InsertPoint::End(self.entry)).op_to(Op::SpaceCast, to, &[address])
     }
 
     /// Loads a value from its home.
@@ -391,15 +391,23 @@ impl Making<'_> {
         match self.live.homes[value] {
             Some(Home::Lanes(offset)) => {
                 let address = self.address(offset, ty.bytes().into());
-                Builder::new(&mut self.func, At::End(self.entry)).load(ty, address, natural_align(ty))
+                Builder::new(&mut self.func, InsertPoint::End(self.entry)).load(
+                    ty,
+                    address,
+                    natural_align(ty),
+                )
             }
             Some(Home::Brush(offset)) => {
                 let address = self.address(offset, 0);
-                Builder::new(&mut self.func, At::End(self.entry)).load(ty, address, natural_align(ty))
+                Builder::new(&mut self.func, InsertPoint::End(self.entry)).load(
+                    ty,
+                    address,
+                    natural_align(ty),
+                )
             }
             Some(Home::Steps(offset, strides)) => {
                 let address = self.address(offset, 0);
-                let mut builder = Builder::new(&mut self.func, At::End(self.entry));
+                let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
                 let mut value = builder.load(ty, address, natural_align(ty));
                 let scalar = if ty.scalar().is_ptr() { Scalar::I64 } else { ty.scalar() };
                 let op = if ty.scalar().is_ptr() { Op::PtrAdd } else { Op::Add };
@@ -419,7 +427,7 @@ impl Making<'_> {
     /// The value at the end of a block, where ⊤ is some value.
     fn freeze(&mut self, here: Value, block: Block) -> Value {
         let end = self.func.terminator(block).expect("a copied block has a terminator");
-        Builder::new(&mut self.func, At::Before(end)).op(Op::Freeze, &[here])
+        Builder::new(&mut self.func, InsertPoint::Before(end)).op(Op::Freeze, &[here])
     }
 
     /// Stores a value at its home, at the end of a block.
@@ -432,7 +440,7 @@ impl Making<'_> {
             home => unreachable!("{value} is not kept in memory but {home:?}"),
         };
         let end = self.func.terminator(block).expect("a copied block has a terminator");
-        let mut builder = Builder::new(&mut self.func, At::Before(end));
+        let mut builder = Builder::new(&mut self.func, InsertPoint::Before(end));
         let mut stored = here;
         if is_first {
             // Lane 0 is in every brush.

@@ -8,8 +8,8 @@
 
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Cycle, InitialShapes, divergence};
-use heddle_ir::function::Tag;
-use heddle_ir::module::Fact;
+use heddle_ir::function::MetadataKind;
+use heddle_ir::module::MetadataNode;
 use heddle_ir::{Function, Inst, Op};
 
 /// Neighbours among which numbers of rounds are compared.
@@ -17,7 +17,7 @@ const NEIGHBOURS: u32 = 16;
 
 /// Gives the hint to innermost loops in which work-items part, unless their source says something of them. Where loops have several
 /// entries, it is not known in which that is so. The hint is made if there is such a loop.
-pub(super) fn hint_at_own_rounds(func: &mut Function, hint: impl FnOnce() -> Fact) {
+pub(super) fn hint_at_own_rounds(func: &mut Function, hint: impl FnOnce() -> MetadataNode) {
     let closing = closing_own_rounds(func);
     if closing.is_empty() {
         return;
@@ -25,7 +25,7 @@ pub(super) fn hint_at_own_rounds(func: &mut Function, hint: impl FnOnce() -> Fac
     let hint = hint();
     for inst in closing {
         let mut origin = func.origin(func.inst(inst).origin).clone();
-        origin.tags.push((Tag::Loop, hint));
+        origin.tags.push((MetadataKind::Loop, hint));
         origin.tags.sort_unstable();
         func.inst_mut(inst).origin = func.make_origin(origin);
     }
@@ -44,6 +44,8 @@ fn closing_own_rounds(func: &Function) -> Vec<Inst> {
     let tags = |inst: Inst| &func.origin(func.inst(inst).origin).tags;
     latches
         .filter_map(|latch| func.terminator(latch))
-        .filter(|&inst| func.inst(inst).op == Op::Br && tags(inst).iter().all(|(tag, _)| *tag != Tag::Loop))
+        .filter(|&inst| {
+            func.inst(inst).op == Op::Br && tags(inst).iter().all(|(tag, _)| *tag != MetadataKind::Loop)
+        })
         .collect()
 }

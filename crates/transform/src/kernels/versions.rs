@@ -18,8 +18,8 @@ use super::copy::Copier;
 use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
-use heddle_ir::builder::{At, Builder};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Effects};
@@ -145,7 +145,7 @@ fn remarks(region: &Function, chosen: &[Candidate]) -> Vec<Diagnostic> {
             "a {what} at {}: steps are known where the lanes' indices are in one block, in a version of the region",
             region.describe(address)
         );
-        let told = Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(region, inst));
+        let told = Diagnostic::remark(Code::AccessForm, text).at(DiagnosticLocation::line_of(region, inst));
         reached.contains(address).then_some(told)
     });
     accesses.collect()
@@ -432,7 +432,7 @@ impl<'a> Making<'a> {
             }
             known.push((asked, steps, uniform));
             let holds = self.condition(candidate);
-            let mut builder = Builder::new(&mut self.func, At::End(self.entry));
+            let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
             let holds = builder.op(Op::Freeze, &[holds]);
             all = Some(match all {
                 None => holds,
@@ -446,7 +446,7 @@ impl<'a> Making<'a> {
         let holds = self.emit(Op::First, &[holds], Flags::NONE);
         let fast = self.copy(blocks, &rewritten);
         let slow = self.copy(blocks, &[]);
-        Builder::new(&mut self.func, At::End(self.entry)).branch(holds, fast, slow);
+        Builder::new(&mut self.func, InsertPoint::End(self.entry)).branch(holds, fast, slow);
         self.func
     }
 
@@ -690,15 +690,15 @@ impl<'a> Making<'a> {
     }
 
     fn insert(&mut self, data: InstData, to: Type) -> Value {
-        let is_written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
-        Builder::new(&mut self.func, At::End(self.entry)).value(data, is_written.then_some(to))
+        let is_written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
+        Builder::new(&mut self.func, InsertPoint::End(self.entry)).value(data, is_written.then_some(to))
     }
 
     fn emit(&mut self, op: Op, args: &[Value], flags: Flags) -> Value {
-        Builder::new(&mut self.func, At::End(self.entry)).op_with(op, args, flags)
+        Builder::new(&mut self.func, InsertPoint::End(self.entry)).op_with(op, args, flags)
     }
 
     fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
-        Builder::new(&mut self.func, At::End(self.entry)).icmp(predicate, a, b)
+        Builder::new(&mut self.func, InsertPoint::End(self.entry)).icmp(predicate, a, b)
     }
 }

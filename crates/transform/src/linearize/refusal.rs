@@ -14,11 +14,11 @@
 use heddle_analysis::{
     BlockIndex, Cfg, ControlDependence, CycleForest, Dominators, Edge, PostDominators, SyncDependence,
 };
-use heddle_ir::diagnostic::{Code, Diagnostic, Place};
+use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::Detail;
 use heddle_ir::ops::Effect;
-use heddle_ir::words::Scope;
+use heddle_ir::words::SyncScope;
 use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 
 use super::joins::JoinPoint;
@@ -27,9 +27,9 @@ use super::{LinearGraphs, condition};
 /// Error: lanes that diverge at a block leave the loop of this header apart.
 fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
     let text = format!("lanes part at {block} and leave the loop at {header} apart, so it cannot be folded");
-    let told = Diagnostic::error(Code::DivergentExit, text).way_out("run `loops` before");
+    let told = Diagnostic::error(Code::DivergentExit, text).help("run `loops` before");
     match func.terminator(block) {
-        Some(branch) => told.at(Place::line_of(func, branch)),
+        Some(branch) => told.at(DiagnosticLocation::line_of(func, branch)),
         None => told.of_func(&func.name),
     }
 }
@@ -38,7 +38,7 @@ fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
 fn requires_lane_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
     let text = format!("it must not run unless a lane comes to {block}, which may run without one");
     let told = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
-    told.way_out("run `boscc` before, which guards it")
+    told.help("run `boscc` before, which guards it")
 }
 
 /// Rejects divergent branches that influence how a loop exits.
@@ -84,7 +84,7 @@ pub(crate) fn requires_lane(data: &InstData) -> bool {
         data.op.info().effect,
         Effect::Pure | Effect::Horizontal | Effect::Joins | Effect::Allocates
     );
-    data.detail == Detail::Barrier(Scope::Group) || data.is_total() && !is_harmless
+    data.detail == Detail::Barrier(SyncScope::Group) || data.is_total() && !is_harmless
 }
 
 /// Highest dominator from which a block's lanes arrive all together or not at all: no branch in between that influences

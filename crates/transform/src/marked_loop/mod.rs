@@ -31,7 +31,7 @@ use copies::copy_blocks;
 use count::{Counting, find_count};
 use heddle_analysis::cycles::Cycle;
 use heddle_analysis::{Cfg, CycleForest};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
@@ -240,7 +240,7 @@ impl<'f> Spreading<'f> {
     fn new(func: &'f mut Function, marked: Marked, counting: &Counting) -> Spreading<'f> {
         let end = func.terminator(marked.preheader).expect("a preheader ends in a jump");
         let origin = func.terminator(marked.latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
-        let mut builder = Builder::new(func, At::Before(end));
+        let mut builder = Builder::new(func, InsertPoint::Before(end));
         builder.set_origin(origin);
         let (back, count) = trip_count(&mut builder, counting);
         let (width, lane) = (query(&mut builder, Op::Width), query(&mut builder, Op::Lane));
@@ -285,12 +285,12 @@ impl<'f> Spreading<'f> {
         // Whole brushes.
         let end = self.func.terminator(preheader).expect("a preheader ends in a jump");
         self.func.remove_inst(end);
-        let mut builder = Builder::new(self.func, At::End(preheader));
+        let mut builder = Builder::new(self.func, InsertPoint::End(preheader));
         builder.set_origin(self.origin);
         let zero = builder.int(Scalar::I64, 0);
         let is_some = builder.icmp(IntPredicate::Ne, self.full, zero);
         builder.branch(is_some, first, rest);
-        builder.go(At::End(first));
+        builder.set_insert_point(InsertPoint::End(first));
         let mut entered = Vec::new();
         for (round, &start) in self.marked.rounds.iter().zip(&self.starts) {
             entered.push(match round.carried {
@@ -300,7 +300,7 @@ impl<'f> Spreading<'f> {
         }
         builder.jump(header);
         let at_end = self.func.terminator(latch).expect("a latch ends in a branch");
-        let mut builder = Builder::new(self.func, At::Before(at_end));
+        let mut builder = Builder::new(self.func, InsertPoint::Before(at_end));
         builder.set_origin(self.origin);
         let mut going_round = Vec::new();
         for round in &self.marked.rounds {
@@ -314,14 +314,14 @@ impl<'f> Spreading<'f> {
                 Carried::Reduction { .. } => round.next,
             });
         }
-        builder.go(At::Start(header));
+        builder.set_insert_point(InsertPoint::Start(header));
         let one = builder.int(Scalar::I64, 1);
         let brush = builder.phi(Scalar::I64.into(), &[(first, zero)], None);
-        builder.go(At::Before(at_end));
+        builder.set_insert_point(InsertPoint::Before(at_end));
         let next_brush = builder.op_with(Op::Add, &[brush, one], Flags::of(&[Flag::Nuw]));
         let goes_on = builder.icmp(IntPredicate::Ne, next_brush, self.full);
         builder.func.remove_inst(at_end);
-        builder.go(At::End(latch));
+        builder.set_insert_point(InsertPoint::End(latch));
         builder.branch(goes_on, header, left);
         let brush_phi = self.func.def_inst(brush).expect("a φ defines it");
         set_incoming(self.func, brush_phi, [(first, zero), (latch, next_brush)]);
@@ -344,7 +344,7 @@ impl<'f> Spreading<'f> {
             .filter(|(round, _)| matches!(round.carried, Carried::Reduction { .. }))
             .map(|(round, &start)| (round.next, start))
             .collect();
-        let mut builder = Builder::new(self.func, At::End(left));
+        let mut builder = Builder::new(self.func, InsertPoint::End(left));
         builder.set_origin(self.origin);
         let mut leaving = FxHashMap::default();
         for &value in &passed {
@@ -352,7 +352,7 @@ impl<'f> Spreading<'f> {
             leaving.insert(value, builder.phi(ty, &[(latch, value)], None));
         }
         builder.jump(rest);
-        builder.go(At::End(rest));
+        builder.set_insert_point(InsertPoint::End(rest));
         let mut before = FxHashMap::default();
         for &value in &passed {
             let ty = builder.func.value_type(value);
@@ -367,7 +367,7 @@ impl<'f> Spreading<'f> {
         builder.branch(is_some, some_rest, join);
 
         // The rest: the lanes that have one more iteration.
-        builder.go(At::End(some_rest));
+        builder.set_insert_point(InsertPoint::End(some_rest));
         let number = builder.op(Op::Add, &[self.done, self.lane]);
         let mut entered = objects;
         for round in &self.marked.rounds {
@@ -394,10 +394,10 @@ impl<'f> Spreading<'f> {
         };
 
         // What all lanes have.
-        let mut builder = Builder::new(self.func, At::End(copy.block(latch)));
+        let mut builder = Builder::new(self.func, InsertPoint::End(copy.block(latch)));
         builder.set_origin(self.origin);
         builder.jump(join);
-        builder.go(At::End(join));
+        builder.set_insert_point(InsertPoint::End(join));
         let mut joined = FxHashMap::default();
         for &value in &passed {
             let ty = builder.func.value_type(value);

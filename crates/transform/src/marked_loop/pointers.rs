@@ -5,7 +5,7 @@
 
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::{Function, Inst, Op, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
@@ -24,7 +24,7 @@ pub(super) fn declare_loaded_pointers(func: &mut Function) {
     for &load in &loads {
         let data = func.inst(load).clone();
         let origin = data.origin;
-        let mut builder = Builder::new(func, At::Before(load));
+        let mut builder = Builder::new(func, InsertPoint::Before(load));
         builder.set_origin(origin);
         let pointer = builder.value(data, Some(Type::ptr(Space::Global)));
         let generic = builder.op_to(Op::SpaceCast, Type::ptr(Space::Generic), &[pointer]);

@@ -37,7 +37,7 @@ use crate::edges::{append_jump, phis, retarget, set_incoming};
 use crate::ssa_repair::{Read, SsaRepair};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
@@ -228,14 +228,14 @@ impl Carrier {
         leaving: &dyn Fn(usize) -> Option<Value>,
     ) -> [Value; 2] {
         let none = func.make_poison(ty);
-        let mut builder = Builder::new(func, At::End(self.waiting));
+        let mut builder = Builder::new(func, InsertPoint::End(self.waiting));
         let start = builder.phi(ty, &[(self.entry, first)], None);
         let mut incoming = vec![(self.waiting, if is_kept { start } else { none })];
         incoming.push((self.stays, next.unwrap_or(none)));
         for (number, &block) in self.left.iter().enumerate() {
             incoming.push((block, leaving(number).unwrap_or(none)));
         }
-        builder.go(At::End(self.check));
+        builder.set_insert_point(InsertPoint::End(self.check));
         let end = builder.phi(ty, &incoming, None);
         let phi = func.def_inst(start).expect("a φ defines it");
         set_incoming(func, phi, [(self.entry, first), (self.check, end)]);
@@ -259,7 +259,7 @@ fn dispatch(func: &mut Function, behind: &Behind, carrier: &Carrier, apart: Bloc
         tests.push(func.insert_block_after(tests[at - 2]));
     }
     for (at, &test) in tests.iter().enumerate() {
-        let mut builder = Builder::new(func, At::End(test));
+        let mut builder = Builder::new(func, InsertPoint::End(test));
         let this = builder.int(Scalar::I32, at as i128);
         let is_this = builder.icmp(IntPredicate::Eq, taken, this);
         let otherwise = tests.get(at + 1).copied().unwrap_or(behind.blocks[at + 1]);
@@ -272,7 +272,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     let &Marked { preheader, header, latch, exit, .. } = marked;
     let end = func.terminator(preheader).expect("a preheader ends in a jump");
     let origin = func.terminator(latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
-    let mut builder = Builder::new(func, At::Before(end));
+    let mut builder = Builder::new(func, InsertPoint::Before(end));
     builder.set_origin(origin);
     let (_, count) = trip_count(&mut builder, counting);
     let width = query(&mut builder, Op::Width);
@@ -308,10 +308,10 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
 
     // What goes round with lanes that pause.
     let [no, yes] = [false, true].map(|value| func.make_bool(value));
-    let mut builder = Builder::new(func, At::End(round));
+    let mut builder = Builder::new(func, InsertPoint::End(round));
     builder.set_origin(origin);
     let is_pausing = builder.phi(Type::I1, &[(pausing, yes), (done, no)], None);
-    builder.go(At::End(again));
+    builder.set_insert_point(InsertPoint::End(again));
     let zero = builder.int(Scalar::I64, 0);
     let goes_on = builder.phi(Type::I1, &[(preheader, no), (round, is_pausing)], None);
     let base = builder.phi(Scalar::I64.into(), &[(preheader, zero)], None);
@@ -331,12 +331,12 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
         let from = |block| incoming.iter().find(|&&(from, _)| from == block).map(|&(_, value)| value);
         let (Some(init), Some(next)) = (from(inner.preheader), from(inner.latch)) else { continue };
         let none = func.make_poison(ty);
-        let mut builder = Builder::new(func, At::End(entry));
+        let mut builder = Builder::new(func, InsertPoint::End(entry));
         let entered = builder.phi(ty, &[(inner.preheader, init)], None);
         let [start, end] = carrier.carry(builder.func, ty, entered, false, Some(next), &|_| None);
-        builder.go(At::End(round));
+        builder.set_insert_point(InsertPoint::End(round));
         let paused = builder.phi(ty, &[(pausing, end), (done, none)], None);
-        builder.go(At::End(again));
+        builder.set_insert_point(InsertPoint::End(again));
         let carried = builder.phi(ty, &[(preheader, none), (round, paused)], None);
         let entered = func.def_inst(entered).expect("a φ defines it");
         set_incoming(func, entered, [(again, carried), (inner.preheader, init)]);
@@ -361,10 +361,10 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     // Lanes that do not go on take the iterations behind those that are taken, in order.
     append_jump(func, round, again);
     append_jump(func, entry, waiting);
-    let mut builder = Builder::new(func, At::End(waiting));
+    let mut builder = Builder::new(func, InsertPoint::End(waiting));
     builder.set_origin(origin);
     builder.branch(is_in, inner.header, check);
-    builder.go(At::End(again));
+    builder.set_insert_point(InsertPoint::End(again));
     let takes = match without {
         Some(Rule::PausingKeeps) => yes,
         _ => builder.op(Op::Xor, &[goes_on, yes]),
@@ -382,21 +382,21 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     builder.branch(goes_on, entry, taking);
     let base = builder.func.def_inst(base).expect("a φ defines it");
     set_incoming(builder.func, base, [(preheader, zero), (round, next_base)]);
-    builder.go(At::End(taking));
+    builder.set_insert_point(InsertPoint::End(taking));
     let is_one = match without {
         Some(Rule::Leaves) => builder.icmp(IntPredicate::Ule, number, count),
         _ => builder.icmp(IntPredicate::Ult, number, count),
     };
     builder.branch(is_one, header, out);
-    builder.go(At::End(check));
+    builder.set_insert_point(InsertPoint::End(check));
     let are_in = builder.op_to(Op::Popcount, Scalar::I64.into(), &[stays_in]);
     let is_few = builder.icmp(IntPredicate::Ule, are_in, few);
     builder.branch(is_few, apart, waiting);
-    builder.go(At::End(apart));
+    builder.set_insert_point(InsertPoint::End(apart));
     builder.branch(stays_in, pausing, tests[0]);
 
     // An iteration begins with its number.
-    builder.go(At::Start(header));
+    builder.set_insert_point(InsertPoint::Start(header));
     for round in &marked.rounds {
         begun.insert(round.value, Spreading::at_iteration(&mut builder, round, number));
     }

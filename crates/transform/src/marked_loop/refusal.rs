@@ -1,6 +1,6 @@
 //! Why a loop is not spread over lanes.
 
-use heddle_ir::diagnostic::{Code, Diagnostic, Place};
+use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::{Function, Inst};
 
 /// Why a loop is not spread.
@@ -41,7 +41,7 @@ impl Reason {
         }
     }
 
-    const fn way_out(self) -> &'static str {
+    const fn help(self) -> &'static str {
         match self {
             Reason::NotOneLoop(_) => "take one loop out into a function of its own",
             Reason::NotCanonical => "run `canonicalize` before",
@@ -56,9 +56,9 @@ impl Reason {
 
 /// A function whose loop is not spread, with the place that is the reason.
 pub(super) fn refuse(func: &Function, inst: Option<Inst>, reason: Reason) -> Diagnostic {
-    let told = Diagnostic::error(Code::MarkedLoop, reason.text()).way_out(reason.way_out());
+    let told = Diagnostic::error(Code::MarkedLoop, reason.text()).help(reason.help());
     match inst {
-        Some(inst) => told.at(Place::line_of(func, inst)),
+        Some(inst) => told.at(DiagnosticLocation::line_of(func, inst)),
         None => told.of_func(&func.name),
     }
 }

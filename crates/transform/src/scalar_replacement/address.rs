@@ -4,7 +4,7 @@
 //! modulo 2^64, as that of addresses. What is narrower is taken apart only where its promises (`nsw`, `nuw`, `disjoint`) say
 //! that it does not wrap; an address that was computed with a broken promise is ⊤, and an access to it is an error.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::InstData;
 use heddle_ir::types::{Scalar, Type};
 use heddle_ir::words::Flag;
@@ -84,7 +84,7 @@ impl Address {
 
     /// Computes it in front of an instruction.
     pub(super) fn write(&self, func: &mut Function, before: Inst) -> Value {
-        let mut builder = Builder::new(func, At::Before(before));
+        let mut builder = Builder::new(func, InsertPoint::Before(before));
         let wide = Type::I64;
         let mut sum: Option<Value> = None;
         for &(term, factor) in &self.terms {

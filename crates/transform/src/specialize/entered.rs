@@ -1,7 +1,7 @@
 //! Which functions are lock-step code, and what enters them.
 
 use heddle_ir::inst::Detail;
-use heddle_ir::module::Kind;
+use heddle_ir::module::FunctionKind;
 use heddle_ir::{Function, Inst, Module, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -100,7 +100,8 @@ pub(crate) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<Stri
         // A function that only calls itself is called by nothing else.
         called.extend(callees(func).filter(|name| *name != func.name));
     }
-    let is_root = |func: &&Function| matches!(func.kind, Kind::Kernel(_)) || !called.contains(&func.name);
+    let is_root =
+        |func: &&Function| matches!(func.kind, FunctionKind::Kernel(_)) || !called.contains(&func.name);
     let candidates: Vec<&Function> =
         module.functions.iter().filter(|func| !sequential.contains(&func.name)).collect();
     let mut roots: Vec<String> =

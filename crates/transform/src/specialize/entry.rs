@@ -1,8 +1,8 @@
 //! Lanes that do not come along go to a function's end at once.
 
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::Kind;
+use heddle_ir::module::FunctionKind;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Function, Op, Scalar, Type, Value};
 
@@ -17,7 +17,7 @@ pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<
     let entry = func.new_block();
     func.layout.prepend_block(entry);
     let end = func.append_block();
-    let mut builder = Builder::new(func, At::End(entry));
+    let mut builder = Builder::new(func, InsertPoint::End(entry));
     let condition = condition(&mut builder);
     builder.branch(condition, old_entry, end);
     let mut values: Vec<Value> = results.iter().map(|&ty| builder.func.make_poison(ty)).collect();
@@ -25,13 +25,13 @@ pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<
         let given = builder.func.inst(inst).args.clone();
         let origin = builder.func.inst(inst).origin;
         *builder.func.inst_mut(inst) = InstData { origin, ..InstData::jump(end) };
-        builder.go(At::End(end));
+        builder.set_insert_point(InsertPoint::End(end));
         for (value, &given) in values.iter_mut().zip(&given) {
             let ty = builder.func.value_type(given);
             *value = builder.phi(ty, &[(entry, *value), (block, given)], None);
         }
     }
-    builder.go(At::End(end));
+    builder.set_insert_point(InsertPoint::End(end));
     builder.ret(&values);
 }
 
@@ -42,7 +42,7 @@ pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<
 pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
     let lanes: u32 = brush.iter().product();
     let is_linear = brush.iter().skip(1).all(|&extent| extent == 1);
-    if let Kind::Kernel(Some(sizes)) = func.kind {
+    if let FunctionKind::Kernel(Some(sizes)) = func.kind {
         let is_whole = match is_linear {
             true => sizes.iter().fold(1u32, |size, &along| size.saturating_mul(along)).is_multiple_of(lanes),
             false => tile_of(brush).iter().zip(sizes).all(|(&extent, size)| size.is_multiple_of(extent)),

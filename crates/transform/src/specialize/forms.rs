@@ -1,6 +1,6 @@
 //! Forms of functions: which there are, what they are called, how they come about.
 
-use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param};
+use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind, Param};
 use heddle_ir::{Function, Module, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -144,7 +144,7 @@ pub(super) fn declared(declaration: &Declaration, form: &Form, name: String) -> 
     if form.is_masked {
         signature.params.push(mask_param());
     }
-    Declaration { name, kind: Kind::Function, signature }
+    Declaration { name, kind: FunctionKind::Function, signature }
 }
 
 pub(super) fn mask_param() -> Param {
@@ -155,7 +155,7 @@ pub(super) fn mask_param() -> Param {
 fn instance(source: &Function, form: &Form, name: &str) -> Function {
     let mut func = source.clone();
     func.name = name.to_string();
-    func.kind = Kind::Function;
+    func.kind = FunctionKind::Function;
     for (param, known) in func.signature.params.iter_mut().zip(&form.params) {
         known.add_to(param);
     }

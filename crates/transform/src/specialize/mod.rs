@@ -28,9 +28,9 @@ use entered::insts_of;
 use forms::{Form, Forms, Known, declared};
 use heddle_analysis::shape::{Activation, Geometry, Poison, Size};
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, Shape, divergence};
-use heddle_ir::builder::{At, Builder};
-use heddle_ir::inst::{Detail, InstData, Launch};
-use heddle_ir::module::{DeclaredShape, Kind, Param};
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::inst::{Detail, InstData, LaunchDetail};
+use heddle_ir::module::{DeclaredShape, FunctionKind, Param};
 use heddle_ir::{Function, Inst, Module, Op, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -56,7 +56,7 @@ pub fn specialize(module: &mut Module, brush: &[u32]) {
             launch_forms(func, &mut forms);
             continue;
         }
-        if matches!(func.kind, Kind::Kernel(_)) {
+        if matches!(func.kind, FunctionKind::Kernel(_)) {
             entry::ask_whether_inside(func, brush);
         }
         let brush = SmallVec::from_slice(brush);
@@ -87,7 +87,7 @@ fn launch_forms(func: &mut Function, forms: &mut Forms) {
         let form = Form { name: declaration.name.clone(), params, is_masked: launch.masked };
         let name = forms.request(&form, &launch.brush, true);
         let callee = func.make_callee(&Arc::new(declared(&declaration, &form, name)));
-        let launch = Launch { callee, ..(**launch).clone() };
+        let launch = LaunchDetail { callee, ..(**launch).clone() };
         let mut args = data.args.clone();
         args.extend(form.is_masked.then(|| args.last().copied()).flatten());
         *func.inst_mut(inst) = InstData { args, detail: Detail::Launch(Box::new(launch)), ..data };
@@ -206,7 +206,7 @@ fn replace_call(func: &mut Function, inst: Inst, form: &Form, name: String) {
     let callee = func.make_callee(&Arc::new(declared(&declaration, form, name)));
     let mut args = data.args.clone();
     if form.is_masked {
-        args.push(Builder::new(func, At::Before(inst)).op(Op::Mask, &[]));
+        args.push(Builder::new(func, InsertPoint::Before(inst)).op(Op::Mask, &[]));
     }
     *func.inst_mut(inst) = InstData { args, detail: Detail::Call(callee), ..data };
 }
@@ -224,7 +224,7 @@ pub fn geometry_of(func: &Function, brush: &[u32], is_region: bool) -> Geometry 
     if is_region {
         geometry.local = entry::tile_of(brush).map(Size::Known);
         geometry.offset_align = [0; 3];
-    } else if let Kind::Kernel(Some(sizes)) = func.kind {
+    } else if let FunctionKind::Kernel(Some(sizes)) = func.kind {
         geometry.local = sizes.map(Size::Known);
     }
     geometry

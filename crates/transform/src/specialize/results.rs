@@ -3,7 +3,7 @@
 use heddle_analysis::divergence::{callees_first, divergence, returned};
 use heddle_analysis::shape::{Activation, Poison};
 use heddle_analysis::{ControlTables, InitialShapes};
-use heddle_ir::module::{DeclaredShape, Returned};
+use heddle_ir::module::{DeclaredShape, ReturnValue};
 use heddle_ir::{Function, Module, Op, Scalar, Space, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{LockStep, geometry_of};
 /// along, the others have no result, so nothing is said; nor of what is launched, since launches give vectors.
 pub(super) fn declare_shared(module: &mut Module, entered_as: &FxHashMap<String, LockStep>) {
     let launched = launched_functions(module);
-    let mut known: FxHashMap<String, Vec<Returned>> = FxHashMap::default();
+    let mut known: FxHashMap<String, Vec<ReturnValue>> = FxHashMap::default();
     for number in callees_first(module) {
         let func = &mut module.functions[number];
         for declaration in func.callees.values_mut() {

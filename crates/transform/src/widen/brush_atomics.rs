@@ -6,7 +6,7 @@
 
 use super::widener::Widener;
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::words::{Flag, IntPredicate, Rmw, Scope};
+use heddle_ir::words::{Flag, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Op, Type, Value};
 
 impl Widener<'_> {
@@ -14,7 +14,7 @@ impl Widener<'_> {
     /// than the brush, or if it takes more than one operation.
     pub(super) fn plain_update(&mut self, data: &InstData) -> Option<Vec<Value>> {
         let access = *data.access()?;
-        let is_own = access.atomic.is_some_and(|(_, scope)| scope <= Scope::Brush);
+        let is_own = access.atomic.is_some_and(|(_, scope)| scope <= SyncScope::Brush);
         if !is_own || data.flags.has(Flag::Volatile) {
             return None;
         }

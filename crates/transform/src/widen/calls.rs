@@ -6,7 +6,7 @@ use super::widener::{WidenResult, Widener};
 use super::{VectorVariant, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::module::{Declaration, DeclaredShape, Kind as FunctionKind, Param, Returned, Signature};
+use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind, Param, ReturnValue, Signature};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
@@ -120,7 +120,7 @@ impl<'a> Widener<'a> {
         let params = args.iter().map(|&arg| Param::new(self.new.value_type(arg))).collect();
         let results = self.old.results(inst).to_vec();
         let wide =
-            |&result: &Value| Returned { ty: self.wide_type(self.old.value_type(result)), shape: None };
+            |&result: &Value| ReturnValue { ty: self.wide_type(self.old.value_type(result)), shape: None };
         let effects = callee.signature.effects;
         let signature = Signature { params, results: results.iter().map(wide).collect(), effects };
         let declaration = Declaration { name: form.name.clone(), kind: FunctionKind::Function, signature };

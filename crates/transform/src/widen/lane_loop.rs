@@ -13,7 +13,7 @@
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
 use super::{Remark, RemarkKind};
-use heddle_ir::diagnostic::Place;
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::inst::{Args, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Code, Diagnostic, Inst, Op, Scalar, Type, Value};
@@ -46,8 +46,8 @@ impl Widener<'_> {
         };
         let diagnostic =
             Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
-                .at(Place::line_of(self.old, inst))
-                .way_out(help);
+                .at(DiagnosticLocation::line_of(self.old, inst))
+                .help(help);
         self.remarks.push(Remark { kind: RemarkKind::Serialized, accesses: 0, diagnostic });
     }
 
@@ -98,7 +98,7 @@ impl Widener<'_> {
             })
             .collect();
         data.args = args;
-        let is_written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+        let is_written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
         let written = results.first().map(|&result| self.old.value_type(result)).filter(|_| is_written);
         let given = match self.plain_update(&data) {
             Some(given) => given,

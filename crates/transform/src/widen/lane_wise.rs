@@ -3,7 +3,7 @@
 use super::value_reps::ValueRep;
 use super::widener::Widener;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::words::{Flags, Scope};
+use heddle_ir::words::{Flags, SyncScope};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 
 impl Widener<'_> {
@@ -14,7 +14,7 @@ impl Widener<'_> {
         let ty = self.old.value_type(result);
         let kind = self.reps.of(result);
         let args: Vec<Value> = data.args.to_vec();
-        let written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+        let written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
         match kind {
             ValueRep::Vector => {
                 for (index, &arg) in args.iter().enumerate() {
@@ -154,7 +154,7 @@ impl Widener<'_> {
     /// Widens barriers and fences. A barrier executes only if a lane is active; an extra fence is harmless.
     pub(super) fn synchronize(&mut self, inst: Inst) {
         let data = self.old.inst(inst).clone();
-        let waits = data.detail == Detail::Barrier(Scope::Group);
+        let waits = data.detail == Detail::Barrier(SyncScope::Group);
         let condition = if waits { self.any_active_lane(inst) } else { None };
         self.emit_if(condition, |widener| {
             widener.insert(data, None);

@@ -59,7 +59,7 @@ pub(crate) use value_reps::may_be_private;
 
 use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
-use heddle_ir::diagnostic::{Code, Diagnostic, Place};
+use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Inst, Value};
@@ -72,7 +72,7 @@ fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic
 
 /// Remark on the lowering of an access group, located at its first access.
 fn access_remark(func: &Function, inst: Inst, text: String) -> Diagnostic {
-    Diagnostic::remark(Code::AccessForm, text).at(Place::line_of(func, inst))
+    Diagnostic::remark(Code::AccessForm, text).at(DiagnosticLocation::line_of(func, inst))
 }
 
 /// Describes the memory of an access: its object in the source's terms, or its address.

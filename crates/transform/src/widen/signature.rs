@@ -1,6 +1,6 @@
 //! Names and signatures of wide functions.
 
-use heddle_ir::module::{Declaration, DeclaredShape, Kind, Param, Returned, Signature};
+use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind, Param, ReturnValue, Signature};
 use heddle_ir::types::Type;
 
 /// Name of the wide form of a function for a brush.
@@ -11,15 +11,17 @@ pub fn wide_name(name: &str, brush: &[u32]) -> String {
 }
 
 /// True if a parameter of this declared shape is one scalar for all lanes.
-pub(super) fn is_one_scalar(shape: Option<&DeclaredShape>, kind: Kind) -> bool {
+pub(super) fn is_one_scalar(shape: Option<&DeclaredShape>, kind: FunctionKind) -> bool {
     match (shape, kind) {
-        (Some(DeclaredShape::Uniform | DeclaredShape::Linear(_)), _) | (None, Kind::Kernel(_)) => true,
+        (Some(DeclaredShape::Uniform | DeclaredShape::Linear(_)), _) | (None, FunctionKind::Kernel(_)) => {
+            true
+        }
         (None | Some(DeclaredShape::Varying), _) => false,
     }
 }
 
 /// Signature of the wide form.
-pub(super) fn wide_signature(signature: &Signature, kind: Kind, lanes: u16) -> Signature {
+pub(super) fn wide_signature(signature: &Signature, kind: FunctionKind, lanes: u16) -> Signature {
     let params = signature.params.iter().map(|param| match is_one_scalar(param.shape.as_ref(), kind) {
         true => Param { shape: None, ..param.clone() },
         false => Param::new(Type::Vector(param.ty.scalar(), lanes)),
@@ -27,7 +29,7 @@ pub(super) fn wide_signature(signature: &Signature, kind: Kind, lanes: u16) -> S
     let results = signature.results.iter().map(|result| {
         let is_one = result.shape == Some(DeclaredShape::Uniform);
         let ty = if is_one { result.ty } else { Type::Vector(result.ty.scalar(), lanes) };
-        Returned { ty, shape: None }
+        ReturnValue { ty, shape: None }
     });
     Signature { params: params.collect(), results: results.collect(), effects: signature.effects }
 }

@@ -48,7 +48,7 @@ impl Widener<'_> {
         for &inst in order {
             let mut data = self.old.inst(inst).clone();
             let result = self.old.result(inst)?;
-            let written = matches!(data.op.info().gives, heddle_ir::ops::Gives::Written(_));
+            let written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
             let ty = self.old.value_type(result);
             for at in 0..data.args.len() {
                 let arg = data.args[at];

@@ -21,7 +21,7 @@ use heddle_analysis::shape::{Poison, Steps};
 use heddle_analysis::{Divergence, Shape};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
-use heddle_ir::module::{DeclaredShape, Kind as FunctionKind};
+use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, IntPredicate};
@@ -272,7 +272,7 @@ impl RepSolver<'_> {
             }
             _ => {}
         }
-        if data.op.info().format == heddle_ir::ops::Format::Dimension {
+        if data.op.info().format == heddle_ir::ops::InstFormat::Dimension {
             return Some(ValueRep::UNIFORM);
         }
         // The remaining operations are lane-wise.

@@ -9,11 +9,11 @@ use super::{Remark, WidenContext, WidenOptions, Widened, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
 use heddle_ir::Diagnostic;
-use heddle_ir::builder::{At, Builder};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::ops::{Effect, Format};
+use heddle_ir::ops::{Effect, InstFormat};
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value, ValueDef};
@@ -51,7 +51,7 @@ pub(super) struct Widener<'a> {
     /// Wide function under construction.
     pub(super) new: Function,
     /// Insertion point.
-    at: At,
+    at: InsertPoint,
     /// Block of the linear function that is being widened.
     block: Block,
     /// Last of the wide blocks that each linear block was split into.
@@ -106,7 +106,7 @@ impl<'a> Widener<'a> {
             lanes,
             context,
             new,
-            at: At::End(old.entry()),
+            at: InsertPoint::End(old.entry()),
             block: old.entry(),
             ends: SecondaryMap::new(),
             in_conditional_code: false,
@@ -134,7 +134,7 @@ impl<'a> Widener<'a> {
         let order = heddle_analysis::BlockIndex::new(&self.cfg, &self.dominators, &self.cycles);
         for &block in order.order() {
             self.block = block;
-            self.at = At::End(block);
+            self.at = InsertPoint::End(block);
             self.ends[block] = Some(block);
             for inst in self.old.block_insts(block) {
                 self.set_origin(inst);
@@ -168,7 +168,7 @@ impl<'a> Widener<'a> {
             Op::Call => return self.call(inst),
             _ if op.info().effect == Effect::Horizontal => self.horizontal(inst),
             _ if op.info().effect == Effect::Traps => self.division(inst),
-            _ if op.info().format == Format::Dimension => self.work_item_query(inst),
+            _ if op.info().format == InstFormat::Dimension => self.work_item_query(inst),
             Op::PtrAdd if self.objects.is_interleaved(self.old.inst(inst).args[0]) => {
                 self.interleaved_ptr_add(inst)
             }
@@ -246,7 +246,7 @@ impl<'a> Widener<'a> {
             for (from, value) in self.old.inst(inst).incoming() {
                 let Some(end) = self.ends[from] else { continue };
                 let terminator = self.new.terminator(end).expect("the block has been written");
-                (self.block, self.at) = (from, At::Before(terminator));
+                (self.block, self.at) = (from, InsertPoint::Before(terminator));
                 let value = if is_vector { self.vector(value) } else { self.scalar(value) };
                 incoming.push((end, value));
             }
@@ -379,7 +379,7 @@ impl<'a> Widener<'a> {
         let inside = self.new.insert_block_after(before);
         let behind = self.new.insert_block_after(inside);
         self.insert(InstData::branch(condition, inside, behind), None);
-        self.at = At::End(inside);
+        self.at = InsertPoint::End(inside);
         let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
         let values = write(self);
         self.in_conditional_code = was_conditional;
@@ -407,11 +407,11 @@ impl<'a> Widener<'a> {
         let behind = self.new.insert_block_after(other);
         self.insert(InstData::branch(condition, one, other), None);
         let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
-        self.at = At::End(one);
+        self.at = InsertPoint::End(one);
         let ones = holds(self);
         let end_of_one = self.current_block();
         self.insert(InstData::jump(behind), None);
-        self.at = At::End(other);
+        self.at = InsertPoint::End(other);
         let others = fails(self);
         let end_of_other = self.current_block();
         self.insert(InstData::jump(behind), None);
@@ -457,7 +457,7 @@ impl<'a> Widener<'a> {
         if let Some(preheader) = home
             && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
         {
-            (self.block, self.at) = (preheader, At::Before(terminator));
+            (self.block, self.at) = (preheader, InsertPoint::Before(terminator));
         }
         let mut value = self.scalar(condition.value);
         let scalar = self.new.value_type(value).scalar();
@@ -511,8 +511,8 @@ impl<'a> Widener<'a> {
     /// Wide block at the insertion point.
     pub(super) fn current_block(&self) -> Block {
         match self.at {
-            At::End(block) | At::Start(block) => block,
-            At::Before(inst) | At::After(inst) => {
+            InsertPoint::End(block) | InsertPoint::Start(block) => block,
+            InsertPoint::Before(inst) | InsertPoint::After(inst) => {
                 self.new.layout.block_of(inst).expect("code goes where code is")
             }
         }
@@ -520,7 +520,7 @@ impl<'a> Widener<'a> {
 
     /// Continues the current linear block in another wide block.
     pub(super) fn continue_in(&mut self, piece: Block) {
-        self.at = At::End(piece);
+        self.at = InsertPoint::End(piece);
         self.ends[self.block] = Some(piece);
     }
 
@@ -562,7 +562,7 @@ impl<'a> Widener<'a> {
     pub(super) fn emit_object(&mut self, data: InstData) -> Value {
         let (entry, at) = (self.old.entry(), self.at);
         if self.cycles.innermost(self.block).is_none() && self.current_block() != entry {
-            self.at = At::Start(entry);
+            self.at = InsertPoint::Start(entry);
         }
         let object = self.emit(data, None);
         self.at = at;
@@ -571,7 +571,7 @@ impl<'a> Widener<'a> {
 
     /// Emits an alloca that the wide function adds, in the entry block.
     pub(super) fn emit_at_entry(&mut self, data: InstData) -> Value {
-        let at = std::mem::replace(&mut self.at, At::Start(self.old.entry()));
+        let at = std::mem::replace(&mut self.at, InsertPoint::Start(self.old.entry()));
         let object = self.emit(data, None);
         self.at = at;
         object
@@ -650,7 +650,7 @@ impl<'a> Widener<'a> {
             && let Some(preheader) = self.preheader(old)
             && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
         {
-            (self.block, self.at) = (preheader, At::Before(terminator));
+            (self.block, self.at) = (preheader, InsertPoint::Before(terminator));
         }
         let vector = self.strided_vector(scalar, steps, ty);
         if !self.in_conditional_code {

@@ -2,15 +2,15 @@
 
 use super::{Parsed, Parser};
 use crate::Block;
-use crate::function::{Loc, Tag};
-use crate::inst::{Blocks, Detail};
-use crate::module::{Fact, File};
-use crate::ops::{Format, Gives, Op};
+use crate::function::{MetadataKind, SourceLoc};
+use crate::inst::{BlockList, Detail};
+use crate::module::{File, MetadataNode};
+use crate::ops::{InstFormat, Op, ResultConstraint};
 use crate::text::errors::{Reported, nearest, short};
-use crate::text::lexer::Kind as Tok;
+use crate::text::lexer::TokenKind;
 use crate::text::syntax::*;
 use crate::types::MAX_DIMENSIONS;
-use crate::words::{Flag, Flags, FloatPredicate, IntPredicate, Ordering, Reduction, Rmw, Scope};
+use crate::words::{AtomicOrdering, Flag, Flags, FloatPredicate, IntPredicate, Reduction, Rmw, SyncScope};
 use smallvec::SmallVec;
 
 impl Parser<'_, '_> {
@@ -19,15 +19,16 @@ impl Parser<'_, '_> {
         loop {
             self.skip_newlines();
             match self.kind() {
-                Tok::Sign(b'}') => {
+                TokenKind::Sign(b'}') => {
                     self.bump();
                     return Ok(());
                 }
                 _ if self.errors.is_full() => return Err(Reported),
-                Tok::End => return Err(self.unexpected(["an instruction", "`}`"])),
+                TokenKind::End => return Err(self.unexpected(["an instruction", "`}`"])),
                 _ if self.at_item() => return Err(self.unexpected(["an instruction", "`}`"])),
-                Tok::Word
-                    if self.entity_ahead(0, "block") && matches!(self.ahead(1), Tok::Sign(b':' | b'[')) =>
+                TokenKind::Word
+                    if self.entity_ahead(0, "block")
+                        && matches!(self.ahead(1), TokenKind::Sign(b':' | b'[')) =>
                 {
                     if self.block().is_err() {
                         self.skip_line();
@@ -49,10 +50,10 @@ impl Parser<'_, '_> {
         let mut depth = 0;
         loop {
             match self.kind() {
-                Tok::Newline | Tok::End => return,
-                Tok::Sign(b'}') if depth == 0 => return,
-                Tok::Sign(b'}') => depth -= 1,
-                Tok::Sign(b'{') => depth += 1,
+                TokenKind::Newline | TokenKind::End => return,
+                TokenKind::Sign(b'}') if depth == 0 => return,
+                TokenKind::Sign(b'}') => depth -= 1,
+                TokenKind::Sign(b'{') => depth += 1,
                 _ => {}
             }
             self.at += 1;
@@ -124,16 +125,16 @@ impl Parser<'_, '_> {
         if self.eat_sign(b'!') {
             self.sign(b'{')?;
             self.list(b'}', |parser| {
-                let tag = parser.choice("a kind of fact", Tag::ALL, Tag::name)?;
+                let tag = parser.choice("a kind of fact", MetadataKind::ALL, MetadataKind::name)?;
                 let fact = parser.entity("fact", "a fact like `fact0`")?;
                 parser.tree.fact_uses.push(fact);
-                what.tags.push((tag, Fact::from_u32(fact.number)));
+                what.tags.push((tag, MetadataNode::from_u32(fact.number)));
                 Ok(())
             })?;
             what.tags.sort();
         }
         match self.kind() {
-            Tok::Newline | Tok::End | Tok::Sign(b'}') => Ok(what),
+            TokenKind::Newline | TokenKind::End | TokenKind::Sign(b'}') => Ok(what),
             _ if self.at_operand() => Err(self.unexpected(["`,`", "the end of the line"])),
             _ => Err(self.unexpected(["the end of the line"])),
         }
@@ -169,13 +170,13 @@ impl Parser<'_, '_> {
         flags
     }
 
-    fn loc(&mut self) -> Parsed<Loc> {
+    fn loc(&mut self) -> Parsed<SourceLoc> {
         let file = self.entity("file", "a file like `file0`")?;
         self.tree.file_uses.push(file);
         self.sign(b':')?;
         let line = self.number("a line")?;
         let column = if self.eat_sign(b':') { self.number("a column")? } else { 0 };
-        Ok(Loc { file: File::from_u32(file.number), line, column })
+        Ok(SourceLoc { file: File::from_u32(file.number), line, column })
     }
 
     /// Operands with commas between them, one at least.
@@ -193,24 +194,24 @@ impl Parser<'_, '_> {
         let info = what.op.info();
         let mut rmw = Rmw::Add;
         let mut detail = match info.format {
-            Format::IntCompare => {
+            InstFormat::IntCompare => {
                 Detail::IntCompare(self.choice("a predicate", IntPredicate::ALL, IntPredicate::name)?)
             }
-            Format::FloatCompare => {
+            InstFormat::FloatCompare => {
                 Detail::FloatCompare(self.choice("a predicate", FloatPredicate::ALL, FloatPredicate::name)?)
             }
-            Format::Reduce => Detail::Reduce(self.reduction()?),
-            Format::Scan => Detail::Scan { by: self.reduction()?, before },
-            Format::Rmw => {
+            InstFormat::Reduce => Detail::Reduce(self.reduction()?),
+            InstFormat::Scan => Detail::Scan { by: self.reduction()?, before },
+            InstFormat::Rmw => {
                 rmw = self.choice("an atomic operation", Rmw::ALL, Rmw::name)?;
                 Detail::None
             }
-            Format::Fence => {
+            InstFormat::Fence => {
                 let ordering = self.ordering()?;
                 Detail::Fence(ordering, self.scope()?)
             }
-            Format::Barrier => Detail::Barrier(self.scope()?),
-            Format::Alloca => {
+            InstFormat::Barrier => Detail::Barrier(self.scope()?),
+            InstFormat::Alloca => {
                 let bytes = self.number("a number of bytes")?;
                 if !self.eat_word("align") {
                     return Err(self.unexpected(["`align`"]));
@@ -219,40 +220,40 @@ impl Parser<'_, '_> {
             }
             _ => Detail::None,
         };
-        if let Gives::Written(_) = info.gives {
+        if let ResultConstraint::Written(_) = info.gives {
             what.written = Some(self.ty()?);
             if !info.operands.is_empty() {
                 self.sign(b',')?;
             }
         }
         match info.format {
-            Format::Dimension => {
+            InstFormat::Dimension => {
                 let dimension = if self.eat_sign(b',') { Some(self.number("a dimension")?) } else { None };
                 detail = Detail::Dimension(dimension);
             }
-            Format::FloatClass => {
+            InstFormat::FloatClass => {
                 what.operands.push(self.operand()?);
                 self.sign(b',')?;
                 detail = Detail::FloatClass(self.number("a mask of float classes")?);
             }
-            Format::Phi => detail = self.phi(what)?,
-            Format::Branch => detail = self.branch(what)?,
-            Format::Switch => {
+            InstFormat::Phi => detail = self.phi(what)?,
+            InstFormat::Branch => detail = self.branch(what)?,
+            InstFormat::Switch => {
                 what.detail = self.switch(what)?;
                 return Ok(());
             }
-            Format::Return => {
+            InstFormat::Return => {
                 if self.at_operand() {
                     self.operands(what)?;
                 }
             }
-            Format::Call => {
+            InstFormat::Call => {
                 let (callee, _) = self.name()?;
                 self.passed(what)?;
                 what.detail = DetailItem::Call(callee);
                 return Ok(());
             }
-            Format::Launch => {
+            InstFormat::Launch => {
                 let brush = self.brush()?;
                 let (callee, _) = self.name()?;
                 self.passed(what)?;
@@ -267,19 +268,19 @@ impl Parser<'_, '_> {
             _ => self.operands(what)?,
         }
         what.detail = match info.format {
-            Format::Access => DetailItem::Access(self.access()?),
-            Format::Transfer => {
+            InstFormat::Access => DetailItem::Access(self.access()?),
+            InstFormat::Transfer => {
                 let write = self.access()?;
                 let read = if self.eat_sign(b',') { self.access()? } else { AccessItem::default() };
                 DetailItem::Transfer([write, read])
             }
-            Format::Rmw => {
+            InstFormat::Rmw => {
                 let mut access = self.access()?;
                 let ordering = self.ordering()?;
                 access.atomic = Some((ordering, self.scope()?));
                 DetailItem::Rmw(rmw, access)
             }
-            Format::CompareExchange => {
+            InstFormat::CompareExchange => {
                 let mut access = self.access()?;
                 let success = self.ordering()?;
                 self.sign(b',')?;
@@ -287,7 +288,7 @@ impl Parser<'_, '_> {
                 access.atomic = Some((success, self.scope()?));
                 DetailItem::CompareExchange(access, failure)
             }
-            Format::Permute => {
+            InstFormat::Permute => {
                 let mut indices = Vec::new();
                 self.sign(b'[')?;
                 self.list(b']', |parser| {
@@ -305,12 +306,12 @@ impl Parser<'_, '_> {
         self.choice("a reduction", Reduction::ALL, Reduction::name)
     }
 
-    fn ordering(&mut self) -> Parsed<Ordering> {
-        self.choice("a memory ordering", Ordering::ALL, Ordering::name)
+    fn ordering(&mut self) -> Parsed<AtomicOrdering> {
+        self.choice("a memory ordering", AtomicOrdering::ALL, AtomicOrdering::name)
     }
 
-    fn scope(&mut self) -> Parsed<Scope> {
-        self.choice("a scope", Scope::ALL, Scope::name)
+    fn scope(&mut self) -> Parsed<SyncScope> {
+        self.choice("a scope", SyncScope::ALL, SyncScope::name)
     }
 
     fn access(&mut self) -> Parsed<AccessItem> {
@@ -340,7 +341,7 @@ impl Parser<'_, '_> {
     }
 
     fn phi(&mut self, what: &mut What) -> Parsed<Detail> {
-        let mut blocks = Blocks::new();
+        let mut blocks = BlockList::new();
         let mut needs_more = false;
         while needs_more || self.is_sign(b'[') {
             self.sign(b'[')?;
@@ -369,7 +370,7 @@ impl Parser<'_, '_> {
             what.operands.push(self.operand()?);
             self.sign(b',')?;
         }
-        let mut targets = Blocks::from([self.block_use()?]);
+        let mut targets = BlockList::from([self.block_use()?]);
         while self.eat_sign(b',') {
             targets.push(self.block_use()?);
         }
@@ -409,7 +410,7 @@ impl Parser<'_, '_> {
     }
 
     fn brush(&mut self) -> Parsed<SmallVec<[u32; 3]>> {
-        if self.kind() != Tok::Number {
+        if self.kind() != TokenKind::Number {
             return Err(self.unexpected(["a number of lanes like `8` or `4x2`"]));
         }
         let token = self.bump();

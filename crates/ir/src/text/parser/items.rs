@@ -1,8 +1,11 @@
 //! The items of a module, down to a function's head.
 
 use super::{Parsed, Parser, digits_of};
-use crate::module::{DeclaredShape, Effects, Fact, FactPart, Global, Init, Kind, Param, Returned, Signature};
-use crate::text::lexer::Kind as Tok;
+use crate::module::{
+    DeclaredShape, Effects, FunctionKind, Global, GlobalInit, MetadataNode, MetadataOperand, Param,
+    ReturnValue, Signature,
+};
+use crate::text::lexer::TokenKind;
 use crate::text::literal::read_scalar;
 use crate::text::names::read_text;
 use crate::text::syntax::*;
@@ -15,7 +18,7 @@ impl Parser<'_, '_> {
         loop {
             self.skip_newlines();
             let start = self.at;
-            if self.kind() == Tok::End || self.errors.is_full() {
+            if self.kind() == TokenKind::End || self.errors.is_full() {
                 return;
             }
             if self.item().is_err() {
@@ -26,7 +29,7 @@ impl Parser<'_, '_> {
 
     pub(super) fn at_item(&self) -> bool {
         match self.kind() {
-            Tok::Word => {
+            TokenKind::Word => {
                 let word = self.text.text(self.at);
                 matches!(word, "func" | "kernel" | "declare" | "global")
                     || ["file", "fact"].iter().any(|prefix| digits_of(word, prefix).is_some())
@@ -39,8 +42,8 @@ impl Parser<'_, '_> {
         if self.at == start {
             self.bump();
         }
-        let is_first = |parser: &Self| parser.text.kind(parser.at - 1) == Tok::Newline;
-        while self.kind() != Tok::End && !(is_first(self) && self.at_item()) {
+        let is_first = |parser: &Self| parser.text.kind(parser.at - 1) == TokenKind::Newline;
+        while self.kind() != TokenKind::End && !(is_first(self) && self.at_item()) {
             self.bump();
         }
     }
@@ -61,7 +64,7 @@ impl Parser<'_, '_> {
             }
         }
         match self.kind() {
-            Tok::Newline | Tok::End => Ok(()),
+            TokenKind::Newline | TokenKind::End => Ok(()),
             _ => Err(self.unexpected(["the end of the line"])),
         }
     }
@@ -73,7 +76,7 @@ impl Parser<'_, '_> {
             self.error(file.token, format!("files are numbered in order: this is file{next}"));
         }
         self.sign(b'=')?;
-        if self.kind() != Tok::Text {
+        if self.kind() != TokenKind::Text {
             return Err(self.unexpected(["a text between quotes"]));
         }
         let name = self.quoted()?;
@@ -108,14 +111,14 @@ impl Parser<'_, '_> {
     }
 
     /// One part of the fact of this number.
-    fn fact_part(&mut self, number: usize) -> Parsed<FactPart> {
-        if self.kind() == Tok::Text {
-            return Ok(FactPart::Text(self.quoted()?));
+    fn fact_part(&mut self, number: usize) -> Parsed<MetadataOperand> {
+        if self.kind() == TokenKind::Text {
+            return Ok(MetadataOperand::Text(self.quoted()?));
         }
         if self.entity_ahead(0, "fact") {
             let part = self.entity("fact", "a fact")?;
             return match (part.number as usize) < number {
-                true => Ok(FactPart::Fact(Fact::from_u32(part.number))),
+                true => Ok(MetadataOperand::Node(MetadataNode::from_u32(part.number))),
                 false => Err(self.error(part.token, format!("fact{} does not come before", part.number))),
             };
         }
@@ -128,7 +131,7 @@ impl Parser<'_, '_> {
         }
         let token = self.bump();
         match read_scalar(self.text.text(token), scalar) {
-            Ok(bits) => Ok(FactPart::Number(scalar, bits)),
+            Ok(bits) => Ok(MetadataOperand::Number(scalar, bits)),
             Err(message) => Err(self.error(token, message)),
         }
     }
@@ -157,9 +160,9 @@ impl Parser<'_, '_> {
     }
 
     /// One entry of a global's contents: a run, or one more value of the run before.
-    fn init(&mut self, init: &mut Vec<Init>, uses: &mut Vec<(Arc<str>, u32)>) -> Parsed<()> {
+    fn init(&mut self, init: &mut Vec<GlobalInit>, uses: &mut Vec<(Arc<str>, u32)>) -> Parsed<()> {
         if self.at_scalar_literal()
-            && let Some(Init::Values(scalar, values)) = init.last_mut()
+            && let Some(GlobalInit::Values(scalar, values)) = init.last_mut()
         {
             let (token, scalar) = (self.at, *scalar);
             self.at += 1;
@@ -172,13 +175,13 @@ impl Parser<'_, '_> {
             };
         }
         match self.kind() {
-            Tok::Name => {
+            TokenKind::Name => {
                 let (token, name) = self.name()?;
                 let name: Arc<str> = name.into();
                 let sign = self.at;
                 let is_negative = match self.kind() {
-                    Tok::Sign(b'+') => Some(false),
-                    Tok::Sign(b'-') => Some(true),
+                    TokenKind::Sign(b'+') => Some(false),
+                    TokenKind::Sign(b'-') => Some(true),
                     _ => None,
                 };
                 let mut offset = 0;
@@ -191,27 +194,27 @@ impl Parser<'_, '_> {
                     }
                 }
                 uses.push((Arc::clone(&name), token));
-                init.push(Init::Address(name, offset));
+                init.push(GlobalInit::Address(name, offset));
                 Ok(())
             }
-            Tok::Word if self.eat_word("zero") => {
+            TokenKind::Word if self.eat_word("zero") => {
                 let bytes = self.number("a number of bytes")?;
-                init.push(Init::Zero(bytes));
+                init.push(GlobalInit::Zero(bytes));
                 Ok(())
             }
-            Tok::Word if self.eat_word("poison") => {
+            TokenKind::Word if self.eat_word("poison") => {
                 let bytes = self.number("a number of bytes")?;
-                init.push(Init::Poison(bytes));
+                init.push(GlobalInit::Poison(bytes));
                 Ok(())
             }
-            Tok::Word if self.eat_word("extern") => {
+            TokenKind::Word if self.eat_word("extern") => {
                 let bytes = self.number("a number of bytes")?;
-                init.push(Init::Extern(bytes));
+                init.push(GlobalInit::Extern(bytes));
                 Ok(())
             }
-            Tok::Word if self.at_type() => {
+            TokenKind::Word if self.at_type() => {
                 let scalar = self.scalar()?;
-                init.push(Init::Values(scalar, Vec::new()));
+                init.push(GlobalInit::Values(scalar, Vec::new()));
                 if !self.at_scalar_literal() {
                     return Err(self.unexpected(["a number"]));
                 }
@@ -225,13 +228,13 @@ impl Parser<'_, '_> {
         let kind = match self.word() {
             Some("kernel") => {
                 self.bump();
-                Kind::Kernel(if self.eat_sign(b'(') { Some(self.group_size()?) } else { None })
+                FunctionKind::Kernel(if self.eat_sign(b'(') { Some(self.group_size()?) } else { None })
             }
             Some("func") if has_body => {
                 self.bump();
-                Kind::Function
+                FunctionKind::Function
             }
-            _ => Kind::Function,
+            _ => FunctionKind::Function,
         };
         let (token, name) = self.name()?;
         let index = self.tree.functions.len();
@@ -250,12 +253,12 @@ impl Parser<'_, '_> {
             Ok(())
         })?;
         let mut results = Vec::new();
-        if self.kind() == Tok::Arrow {
+        if self.kind() == TokenKind::Arrow {
             self.bump();
             loop {
                 let ty = self.ty()?;
                 let shape = self.shape()?;
-                results.push(Returned { ty, shape });
+                results.push(ReturnValue { ty, shape });
                 if !self.eat_sign(b',') {
                     break;
                 }

@@ -7,7 +7,7 @@ mod items;
 mod operands;
 
 use super::errors::{Errors, Reported, nearest, short};
-use super::lexer::{Kind as Tok, Text};
+use super::lexer::{Text, TokenKind};
 use super::literal::read_scalar;
 use super::names::read_name;
 use super::syntax::*;
@@ -43,29 +43,29 @@ struct Parser<'p, 's> {
 
 /// Tokens.
 impl<'s> Parser<'_, 's> {
-    fn kind(&self) -> Tok {
+    fn kind(&self) -> TokenKind {
         self.text.kind(self.at)
     }
 
     /// The kind of the token so many further.
-    fn ahead(&self, count: u32) -> Tok {
-        self.text.tokens.get((self.at + count) as usize).map_or(Tok::End, |token| token.kind)
+    fn ahead(&self, count: u32) -> TokenKind {
+        self.text.tokens.get((self.at + count) as usize).map_or(TokenKind::End, |token| token.kind)
     }
 
     fn word(&self) -> Option<&'s str> {
-        (self.kind() == Tok::Word).then(|| self.text.text(self.at))
+        (self.kind() == TokenKind::Word).then(|| self.text.text(self.at))
     }
 
     fn bump(&mut self) -> u32 {
         let token = self.at;
-        if self.kind() != Tok::End {
+        if self.kind() != TokenKind::End {
             self.at += 1;
         }
         token
     }
 
     fn is_sign(&self, sign: u8) -> bool {
-        self.kind() == Tok::Sign(sign)
+        self.kind() == TokenKind::Sign(sign)
     }
 
     fn eat_sign(&mut self, sign: u8) -> bool {
@@ -89,7 +89,7 @@ impl<'s> Parser<'_, 's> {
     }
 
     fn skip_newlines(&mut self) {
-        while self.kind() == Tok::Newline {
+        while self.kind() == TokenKind::Newline {
             self.at += 1;
         }
     }
@@ -114,11 +114,11 @@ impl<'s> Parser<'_, 's> {
 
     fn found(&self) -> String {
         match self.kind() {
-            Tok::Newline => "the end of the line".into(),
-            Tok::End => "the end of the text".into(),
+            TokenKind::Newline => "the end of the line".into(),
+            TokenKind::End => "the end of the text".into(),
             _ => {
                 let text = self.text.text(self.at);
-                let is_open = self.kind() == Tok::Stray && text.contains('"');
+                let is_open = self.kind() == TokenKind::Stray && text.contains('"');
                 format!("{}`{}`", if is_open { "an open quote " } else { "" }, short(text))
             }
         }
@@ -141,7 +141,7 @@ impl<'s> Parser<'_, 's> {
 
     /// A decimal or hexadecimal number without sign.
     fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Parsed<T> {
-        if self.kind() != Tok::Number || self.text.text(self.at).starts_with('-') {
+        if self.kind() != TokenKind::Number || self.text.text(self.at).starts_with('-') {
             return Err(self.unexpected([what]));
         }
         let token = self.bump();
@@ -155,7 +155,7 @@ impl<'s> Parser<'_, 's> {
     }
 
     fn signed_number(&mut self, what: &str) -> Parsed<i64> {
-        if self.kind() != Tok::Number {
+        if self.kind() != TokenKind::Number {
             return Err(self.unexpected([what]));
         }
         let token = self.bump();
@@ -167,7 +167,7 @@ impl<'s> Parser<'_, 's> {
     }
 
     fn name(&mut self) -> Parsed<(u32, Cow<'s, str>)> {
-        if self.kind() != Tok::Name {
+        if self.kind() != TokenKind::Name {
             return Err(self.unexpected(["a name like `@name`"]));
         }
         let token = self.bump();
@@ -201,7 +201,7 @@ impl<'s> Parser<'_, 's> {
 impl Parser<'_, '_> {
     /// The digits of the entity that the token so many further names, if it names one of this prefix.
     fn entity_ahead(&self, count: u32, prefix: &str) -> bool {
-        self.ahead(count) == Tok::Word && digits_of(self.text.text(self.at + count), prefix).is_some()
+        self.ahead(count) == TokenKind::Word && digits_of(self.text.text(self.at + count), prefix).is_some()
     }
 
     fn at_value(&self) -> bool {

@@ -1,19 +1,19 @@
 //! Types, operands and literals.
 
 use super::{Parsed, Parser};
-use crate::text::lexer::Kind as Tok;
+use crate::text::lexer::TokenKind;
 use crate::text::syntax::*;
 use crate::types::{MAX_LANES, Scalar, Space, Type};
 
 impl Parser<'_, '_> {
     pub(super) fn at_type(&self) -> bool {
         match self.kind() {
-            Tok::Sign(b'<') => {
-                self.ahead(1) == Tok::Number
-                    && self.ahead(2) == Tok::Word
+            TokenKind::Sign(b'<') => {
+                self.ahead(1) == TokenKind::Number
+                    && self.ahead(2) == TokenKind::Word
                     && self.text.text(self.at + 2) == "x"
             }
-            Tok::Word => {
+            TokenKind::Word => {
                 let word = self.text.text(self.at);
                 scalar_of(word).is_some() || word == "mask"
             }
@@ -65,8 +65,8 @@ impl Parser<'_, '_> {
 
     pub(super) fn at_scalar_literal(&self) -> bool {
         match self.kind() {
-            Tok::Number => true,
-            Tok::Word => {
+            TokenKind::Number => true,
+            TokenKind::Word => {
                 matches!(self.text.text(self.at), "true" | "false" | "null" | "inf" | "nan")
             }
             _ => false,
@@ -79,8 +79,8 @@ impl Parser<'_, '_> {
 
     pub(super) fn at_operand(&self) -> bool {
         match self.kind() {
-            Tok::Name | Tok::Number | Tok::Sign(b'<') => true,
-            Tok::Word => {
+            TokenKind::Name | TokenKind::Number | TokenKind::Sign(b'<') => true,
+            TokenKind::Word => {
                 self.at_value()
                     || self.at_type()
                     || self.at_scalar_literal()
@@ -95,9 +95,9 @@ impl Parser<'_, '_> {
         let ty = if self.at_type() { Some(self.ty()?) } else { None };
         let start = self.at;
         let what = match self.kind() {
-            Tok::Name => OperandItem::Global(self.name()?.0),
-            Tok::Word if self.at_value() => OperandItem::Value(self.entity("v", "a value")?.number),
-            Tok::Sign(b'<') => {
+            TokenKind::Name => OperandItem::Global(self.name()?.0),
+            TokenKind::Word if self.at_value() => OperandItem::Value(self.entity("v", "a value")?.number),
+            TokenKind::Sign(b'<') => {
                 self.bump();
                 self.list(b'>', |parser| parser.scalar_literal().map(drop))?;
                 OperandItem::Literal(start)
