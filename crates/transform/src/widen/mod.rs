@@ -144,7 +144,7 @@ pub enum RemarkKind {
     Versioned,
     /// Number of brushes per call; no accesses.
     Brushes,
-    /// Whether a loop nest was flattened; no accesses.
+    /// A loop nest was flattened or kept; no accesses.
     Nest,
     /// The two sides of a branch were fused; no accesses.
     Fused,
