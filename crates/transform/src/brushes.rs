@@ -60,7 +60,7 @@ pub struct LoopEstimate {
     /// Time per iteration for operations shared by all brushes, in tenths of a cycle.
     pub shared: u32,
     /// Time per iteration for operations on lanes if scalar code serializes them, in tenths of a cycle.
-    pub alone: u32,
+    pub serialized: u32,
     /// Number of vector registers for loop-carried values.
     pub registers: u32,
     /// Number of mask registers for loop-carried values.
@@ -127,7 +127,7 @@ pub fn compare_with_scalars(
     Some(ScalarComparison {
         loc: estimate.loc,
         vectors: estimate.busy.saturating_add(estimate.shared),
-        scalars: estimate.alone.saturating_add(of_lanes),
+        scalars: estimate.serialized.saturating_add(of_lanes),
     })
 }
 
@@ -137,15 +137,16 @@ fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<
     let cfg = Cfg::new(wide);
     let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
-    let mut places: FxHashMap<Cycle, Vec<Block>> = FxHashMap::default();
+    let mut loop_blocks: FxHashMap<Cycle, Vec<Block>> = FxHashMap::default();
     for &block in index.order() {
         if let Some(cycle) = cycles.innermost(block).filter(|&cycle| cycles.children(cycle).is_empty()) {
-            places.entry(cycle).or_default().push(block);
+            loop_blocks.entry(cycle).or_default().push(block);
         }
     }
     (cycles.cycles())
         .filter_map(|cycle| {
-            let estimate = estimate_loop(wide, cycles.header(cycle), places.get(&cycle)?, &calls, target)?;
+            let estimate =
+                estimate_loop(wide, cycles.header(cycle), loop_blocks.get(&cycle)?, &calls, target)?;
             Some((cycles.depth(cycle), estimate))
         })
         .collect()
@@ -341,14 +342,14 @@ fn estimate_loop(
         }
     }
     let loc = blocks.iter().flat_map(|&block| func.block_insts(block)).find_map(|inst| func.loc(inst));
-    let (mut busy, mut shared, mut alone) = (0, 0, 0u32);
+    let (mut busy, mut shared, mut serialized) = (0, 0, 0u32);
     for &(inst, time) in &times {
         let has_vector = func.inst(inst).args.iter().any(|&arg| func.value_type(arg).is_vector());
         let is_of_lanes = has_vector || is_vector(inst) && func.inst(inst).op != Op::Splat;
         *(if is_of_lanes { &mut busy } else { &mut shared }) += time.busy;
-        alone = alone.saturating_add(scalar_busy(func, inst, target));
+        serialized = serialized.saturating_add(serialized_busy(func, inst, target));
     }
-    Some(LoopEstimate { loc, latency, busy, shared, alone, registers, masks })
+    Some(LoopEstimate { loc, latency, busy, shared, serialized, registers, masks })
 }
 
 /// Class of an instruction by its costs.
@@ -393,7 +394,7 @@ fn op_class(func: &Function, inst: Inst) -> OpClass {
 }
 
 /// Time of scalar code for an instruction, for all lanes. Branches replace its masks, and no vectors have to be built.
-fn scalar_busy(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
+fn serialized_busy(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
     let data = func.inst(inst);
     let types = || func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
     let lanes = types().filter_map(Type::lanes).max().unwrap_or(0);
@@ -504,13 +505,13 @@ block3:
             .map(|estimate| LoopEstimate { loc: None, ..estimate });
         // Five float operations, a comparison, three selects and a vote; a shared addition and branch. Scalar code needs neither
         // masks nor votes.
-        let alone = 8 * (5 * 5 + 2 * 2);
+        let serialized = 8 * (5 * 5 + 2 * 2);
         let expected = LoopEstimate {
             loc: None,
             latency: 160,
             busy: 5 * 5 + 5 * 4,
             shared: 2 + 2,
-            alone,
+            serialized,
             registers: 3,
             masks: 0,
         };

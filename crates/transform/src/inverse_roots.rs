@@ -37,17 +37,17 @@ pub fn invert_roots(module: &mut Module) -> usize {
 }
 
 fn invert_roots_of(func: &mut Function, is_loose: &impl Fn(MetadataNode) -> bool) -> usize {
-    let may_be_off = |func: &Function, inst: Inst, flag: Flag| {
+    let is_inexact = |func: &Function, inst: Inst, flag: Flag| {
         let data = func.inst(inst);
-        let said = func.origin(data.origin).tags.iter();
-        data.flags.has(flag) || said.clone().any(|&(tag, fact)| tag == MetadataKind::Fpmath && is_loose(fact))
+        let tags = func.origin(data.origin).tags.iter();
+        data.flags.has(flag) || tags.clone().any(|&(tag, fact)| tag == MetadataKind::Fpmath && is_loose(fact))
     };
     let root_below = |func: &Function, inst: Inst| {
         let data = func.inst(inst);
         let is_quotient = data.op == Op::Fdiv && func.value_type(data.args[0]) == Type::Scalar(Scalar::F32);
         let root = func.def_inst(*data.args.get(1).filter(|_| is_quotient)?)?;
         let is_root = func.inst(root).op == Op::Sqrt;
-        (is_root && may_be_off(func, inst, Flag::Arcp) && may_be_off(func, root, Flag::Afn)).then_some(root)
+        (is_root && is_inexact(func, inst, Flag::Arcp) && is_inexact(func, root, Flag::Afn)).then_some(root)
     };
     let all: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     let found: Vec<(Inst, Inst)> =

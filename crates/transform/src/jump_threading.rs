@@ -61,29 +61,30 @@ fn implied_branches(func: &Function) -> Vec<(Block, usize)> {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
     let known = |block: Block| {
-        let (asked, _) = branch_of(func, block)?;
+        let (condition, _) = branch_of(func, block)?;
         let above = std::iter::successors(dominators.idom(block), |&block| dominators.idom(block));
-        let led = above.take(MAX_DOMINATOR_STEPS).find_map(|from| {
-            let (before, ways) = branch_of(func, from).filter(|&(before, _)| before == asked)?;
-            let leads = |&way: &Block| dominators.dominates(way, block) && cfg.preds(way).len() == 1;
-            Some((before, ways.iter().position(leads)?))
+        let implied = above.take(MAX_DOMINATOR_STEPS).find_map(|from| {
+            let (before, targets) = branch_of(func, from).filter(|&(before, _)| before == condition)?;
+            let dominates_block =
+                |&target: &Block| dominators.dominates(target, block) && cfg.preds(target).len() == 1;
+            Some((before, targets.iter().position(dominates_block)?))
         });
-        Some((block, led?.1))
+        Some((block, implied?.1))
     };
     func.blocks().filter(|&block| func.predicate(block).is_none()).filter_map(known).collect()
 }
 
 /// Replaces a block's branch by a jump to one target.
 fn make_unconditional(func: &mut Function, block: Block, slot: usize) {
-    let Some((_, ways)) = branch_of(func, block) else { return };
-    for phi in phis(func, ways[1 - slot]) {
-        let left: Vec<(Block, Value)> =
+    let Some((_, targets)) = branch_of(func, block) else { return };
+    for phi in phis(func, targets[1 - slot]) {
+        let remaining: Vec<(Block, Value)> =
             func.inst(phi).incoming().filter(|&(pred, _)| pred != block).collect();
-        set_incoming(func, phi, left);
+        set_incoming(func, phi, remaining);
     }
     if let Some(branch) = func.terminator(block) {
         let origin = func.inst(branch).origin;
-        *func.inst_mut(branch) = InstData { origin, ..InstData::jump(ways[slot]) };
+        *func.inst_mut(branch) = InstData { origin, ..InstData::jump(targets[slot]) };
     }
 }
 
@@ -97,16 +98,16 @@ fn branch_of(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
 }
 
 /// Slot that a block's branch takes if control comes from this predecessor, if that is known.
-fn target_from(func: &Function, past: Block, asked: Value, from: Block) -> Option<usize> {
-    let own = func.def_inst(asked).filter(|&inst| func.layout.block_of(inst) == Some(past));
-    let asked = match own {
+fn target_from(func: &Function, past: Block, condition: Value, from: Block) -> Option<usize> {
+    let own = func.def_inst(condition).filter(|&inst| func.layout.block_of(inst) == Some(past));
+    let condition = match own {
         Some(phi) => func.inst(phi).incoming().find(|&(pred, _)| pred == from)?.1,
-        None => asked,
+        None => condition,
     };
-    if let Some(Constant::Scalar(_, bits)) = func.constant(asked) {
+    if let Some(Constant::Scalar(_, bits)) = func.constant(condition) {
         return Some(usize::from(*bits == 0));
     }
-    let (_, targets) = branch_of(func, from).filter(|&(before, _)| before == asked)?;
+    let (_, targets) = branch_of(func, from).filter(|&(before, _)| before == condition)?;
     targets.iter().position(|&target| target == past)
 }
 
@@ -117,30 +118,30 @@ fn find_jumps(func: &Function) -> Vec<ThreadedJump> {
     let mut touched: EntitySet<Block> = EntitySet::new();
     let mut found = Vec::new();
     for past in func.blocks() {
-        let Some((asked, ways)) = branch_of(func, past) else { continue };
-        let is_idle = func.block_insts(past).all(|inst| matches!(func.inst(inst).op, Op::Phi | Op::Br));
-        if !is_idle || func.predicate(past).is_some() || ways.contains(&past) {
+        let Some((condition, past_targets)) = branch_of(func, past) else { continue };
+        let is_empty = func.block_insts(past).all(|inst| matches!(func.inst(inst).op, Op::Phi | Op::Br));
+        if !is_empty || func.predicate(past).is_some() || past_targets.contains(&past) {
             continue;
         }
         for &from in cfg.preds(past) {
-            let Some(way) = target_from(func, past, asked, from) else { continue };
+            let Some(slot_taken) = target_from(func, past, condition, from) else { continue };
             let Some(branch) = func.terminator(from).filter(|&inst| func.inst(inst).op == Op::Br) else {
                 continue;
             };
             let targets = func.inst(branch).targets();
-            let is_once = targets.iter().filter(|&&target| target == past).count() == 1;
+            let is_single_edge = targets.iter().filter(|&&target| target == past).count() == 1;
             let Some(slot) = targets.iter().position(|&target| target == past) else { continue };
-            let to = ways[way];
-            if !is_once || func.predicate(from).is_some() || targets.contains(&to) || from == past {
+            let to = past_targets[slot_taken];
+            if !is_single_edge || func.predicate(from).is_some() || targets.contains(&to) || from == past {
                 continue;
             }
             let (forest, elsewhere) =
                 analyses.get_or_insert_with(|| (CycleForest::new(&cfg), phis_read_elsewhere(func)));
             let is_header = forest.headed_by(past).is_some();
-            let goes_back = forest.is_retreating(Edge { from: past, to });
+            let is_back_edge = forest.is_retreating(Edge { from: past, to });
             let is_read = |phi: Inst| func.results(phi).iter().any(|&value| elsewhere.contains(value));
             let is_free = ![from, past, to].iter().any(|&block| touched.contains(block));
-            if is_header || goes_back || !is_free || func.phis(past).any(is_read) {
+            if is_header || is_back_edge || !is_free || func.phis(past).any(is_read) {
                 continue;
             }
             [from, past, to].into_iter().for_each(|block| _ = touched.insert(block));
@@ -162,8 +163,8 @@ fn phis_read_elsewhere(func: &Function) -> EntitySet<Value> {
         if data.op == Op::Phi {
             let incoming: Vec<(Block, Value)> = data.incoming().collect();
             let shadow = data.args.get(incoming.len()).copied();
-            let strange = incoming.into_iter().filter(|&(from, value)| phi_block(value) != Some(from));
-            strange.map(|(_, value)| value).chain(shadow).for_each(|value| _ = elsewhere.insert(value));
+            let foreign = incoming.into_iter().filter(|&(from, value)| phi_block(value) != Some(from));
+            foreign.map(|(_, value)| value).chain(shadow).for_each(|value| _ = elsewhere.insert(value));
         } else {
             let of_branch =
                 |value: Value| data.op == Op::Br && phi_block(value) == func.layout.block_of(inst);
@@ -176,18 +177,19 @@ fn phis_read_elsewhere(func: &Function) -> EntitySet<Value> {
 
 fn redirect(func: &mut Function, jump: ThreadedJump) {
     let ThreadedJump { from, slot, past, to } = jump;
-    let brings = |func: &Function, value: Value| {
+    let operand = |func: &Function, value: Value| {
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(past))?;
         func.inst(phi).incoming().find(|&(pred, _)| pred == from).map(|(_, value)| value)
     };
     for phi in phis(func, to) {
         let Some((_, value)) = func.inst(phi).incoming().find(|&(pred, _)| pred == past) else { continue };
-        let value = brings(func, value).unwrap_or(value);
+        let value = operand(func, value).unwrap_or(value);
         add_incoming(func, phi, from, value);
     }
     for phi in phis(func, past) {
-        let left: Vec<(Block, Value)> = func.inst(phi).incoming().filter(|&(pred, _)| pred != from).collect();
-        set_incoming(func, phi, left);
+        let remaining: Vec<(Block, Value)> =
+            func.inst(phi).incoming().filter(|&(pred, _)| pred != from).collect();
+        set_incoming(func, phi, remaining);
     }
     if let Some(branch) = func.terminator(from)
         && let Some(target) = func.inst_mut(branch).targets_mut().get_mut(slot)

@@ -42,29 +42,29 @@ impl GuardEditor {
         let branch = func.terminator(from).expect("a complete block has a terminator");
         let condition = func.inst(branch).args[0];
         let other = func.inst(branch).targets()[1 - slot];
-        let asking = func.insert_block_after(from);
+        let voting = func.insert_block_after(from);
         func.layout.remove_inst(branch);
-        func.layout.append_inst(branch, asking);
+        func.layout.append_inst(branch, voting);
         let (op, targets) = match slot {
-            0 => (Op::Any, [asking, other]),
-            _ => (Op::All, [other, asking]),
+            0 => (Op::Any, [voting, other]),
+            _ => (Op::All, [other, voting]),
         };
-        let asked = match is_occupied {
+        let vote = match is_occupied {
             true => append(func, from, InstData::plain(op, [condition])),
             false => {
                 let mask = append(func, from, InstData::plain(Op::Mask, []));
                 let neutral = func.make_bool(op == Op::All);
-                let here = InstData::plain(Op::Select, [mask, condition, neutral]).total();
-                let here = append(func, from, here);
-                append(func, from, InstData::plain(op, [here]).total())
+                let active = InstData::plain(Op::Select, [mask, condition, neutral]).total();
+                let active = append(func, from, active);
+                append(func, from, InstData::plain(op, [active]).total())
             }
         };
-        append_branch(func, from, asked, targets);
-        self.replaced.entry(arm).or_default().insert(from, smallvec![asking]);
-        self.replaced.entry(other).or_default().insert(from, smallvec![from, asking]);
-        self.preds[asking] = smallvec![from];
-        self.preds[arm] = smallvec![asking];
-        self.preds[other].push(asking);
+        append_branch(func, from, vote, targets);
+        self.replaced.entry(arm).or_default().insert(from, smallvec![voting]);
+        self.replaced.entry(other).or_default().insert(from, smallvec![from, voting]);
+        self.preds[voting] = smallvec![from];
+        self.preds[arm] = smallvec![voting];
+        self.preds[other].push(voting);
     }
 
     /// Updates the φs that guards of arms affect.
@@ -75,25 +75,25 @@ impl GuardEditor {
     }
 
     /// Inserts a vote at the entry of a block; with an empty mask control continues at another block.
-    pub(super) fn guard_entry(&mut self, func: &mut Function, block: Block, behind: Block) {
+    pub(super) fn guard_entry(&mut self, func: &mut Function, block: Block, after: Block) {
         let before = func.layout.prev_block(block).expect("a block that is not the entry is behind one");
-        let asking = func.insert_block_after(before);
+        let voting = func.insert_block_after(before);
         for &from in &self.preds[block] {
-            retarget(func, from, block, asking);
+            retarget(func, from, block, voting);
         }
-        self.preds[asking] = std::mem::replace(&mut self.preds[block], smallvec![asking]);
+        self.preds[voting] = std::mem::replace(&mut self.preds[block], smallvec![voting]);
         for phi in phis(func, block) {
             func.layout.remove_inst(phi);
-            func.layout.append_inst(phi, asking);
+            func.layout.append_inst(phi, voting);
         }
-        let mask = append(func, asking, InstData::plain(Op::Mask, []));
-        let asked = append(func, asking, InstData::plain(Op::Any, [mask]).total());
-        append_branch(func, asking, asked, [block, behind]);
-        for phi in phis(func, behind) {
-            let nothing = func.make_poison(func.value_type(func.results(phi)[0]));
-            add_incoming(func, phi, asking, nothing);
+        let mask = append(func, voting, InstData::plain(Op::Mask, []));
+        let vote = append(func, voting, InstData::plain(Op::Any, [mask]).total());
+        append_branch(func, voting, vote, [block, after]);
+        for phi in phis(func, after) {
+            let poison = func.make_poison(func.value_type(func.results(phi)[0]));
+            add_incoming(func, phi, voting, poison);
         }
-        self.preds[behind].push(asking);
+        self.preds[after].push(voting);
     }
 }
 

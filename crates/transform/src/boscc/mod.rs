@@ -126,8 +126,8 @@ pub fn guard_regions(
     }
     editor.finish_arms(func);
     for &(block, guard) in &plan {
-        if let GuardPlacement::Entry(behind) = guard {
-            editor.guard_entry(func, block, behind);
+        if let GuardPlacement::Entry(after) = guard {
+            editor.guard_entry(func, block, after);
         }
     }
     Ok(plan.into_iter().map(|(block, _)| block).collect())
@@ -144,32 +144,32 @@ impl GuardPlanner<'_> {
     fn plan(&self, options: &GuardOptions) -> Result<Vec<(Block, GuardPlacement)>, Diagnostic> {
         let mut forced: BTreeMap<Block, bool> = BTreeMap::new();
         // Requests apply to all functions of a module, so a block may be missing here.
-        for (&block, &asked) in
+        for (&block, &request) in
             options.requests.iter().filter(|(block, _)| self.control.index.number(**block).is_some())
         {
-            match asked {
+            match request {
                 GuardRequest::None => _ = forced.insert(block, false),
                 GuardRequest::AllFalse => _ = forced.insert(block, true),
                 GuardRequest::AllTrue => _ = forced.insert(self.sibling(block)?, true),
             }
         }
-        for block in self.must_guard() {
+        for block in self.blocks_to_guard() {
             forced.entry(block).or_insert(true);
         }
         let model = GuardCostModel::new(self.func, self.control, &options.untaken);
         // The arm of each branch that is guarded before the branch.
         let mut first: BTreeMap<Block, Block> = BTreeMap::new();
-        let mut wanted = Vec::new();
+        let mut guarded = Vec::new();
         for &block in self.control.index.order() {
             let arm = self.arm(block);
             let arm = arm.filter(|&(from, slot)| !self.is_already_guarded(from, slot));
-            let is_wanted = match (forced.get(&block), options.policy) {
-                (Some(&wanted), _) => wanted,
+            let is_chosen = match (forced.get(&block), options.policy) {
+                (Some(&guarded), _) => guarded,
                 (None, GuardPolicy::Needed) => false,
                 (None, GuardPolicy::Force) => arm.is_some() || self.is_guardable_join(block),
                 (None, GuardPolicy::Model) => arm.is_some_and(|(from, slot)| model.pays(block, from, slot)),
             };
-            if !is_wanted {
+            if !is_chosen {
                 continue;
             }
             if let Some((from, slot)) = arm {
@@ -182,10 +182,10 @@ impl GuardPlanner<'_> {
                     *entry = block;
                 }
             }
-            wanted.push((block, arm));
+            guarded.push((block, arm));
         }
-        let mut plan = Vec::with_capacity(wanted.len());
-        for (block, arm) in wanted {
+        let mut plan = Vec::with_capacity(guarded.len());
+        for (block, arm) in guarded {
             let guard = match arm {
                 Some((from, slot)) if first.get(&from) == Some(&block) => Ok(GuardPlacement::Arm(from, slot)),
                 _ => self.continuation(block).map(GuardPlacement::Entry),
@@ -204,8 +204,8 @@ impl GuardPlanner<'_> {
 
     /// Error: a requested guard is impossible.
     fn refuse(&self, block: Block, reason: &'static str) -> Diagnostic {
-        let told = Diagnostic::error(Code::NoGuard, format!("{block} cannot be guarded: {reason}"));
-        told.of_func(&self.func.name)
+        let diagnostic = Diagnostic::error(Code::NoGuard, format!("{block} cannot be guarded: {reason}"));
+        diagnostic.of_func(&self.func.name)
     }
 
     /// Branch and slot of which this block is the arm, if it is one.
@@ -213,8 +213,8 @@ impl GuardPlanner<'_> {
         let &[from] = self.control.cfg.preds(block) else { return None };
         let targets = self.control.cfg.succs(from);
         let slot = targets.iter().position(|&to| to == block)?;
-        let parts = targets.len() == 2 && targets[0] != targets[1];
-        (parts && self.divergent.contains(from)).then_some((from, slot))
+        let is_conditional = targets.len() == 2 && targets[0] != targets[1];
+        (is_conditional && self.divergent.contains(from)).then_some((from, slot))
     }
 
     /// Other arm of the branch whose arm this block is.
@@ -253,24 +253,24 @@ impl GuardPlanner<'_> {
         if self.shares_lanes(block) {
             return Err("all lanes that come to the block above come there");
         }
-        let mut behind = self.post_dominators.ipdom(block);
-        while let Some(next) = behind.filter(|&next| dominators.dominates(block, next)) {
-            behind = self.post_dominators.ipdom(next);
+        let mut after = self.post_dominators.ipdom(block);
+        while let Some(next) = after.filter(|&next| dominators.dominates(block, next)) {
+            after = self.post_dominators.ipdom(next);
         }
-        let home = cycles.innermost(block);
-        let is_near = |next: &Block| cycles.innermost(*next) == home && cycles.headed_by(*next).is_none();
-        behind.filter(is_near).ok_or("there is no place behind it in the same loop to go on at")
+        let cycle = cycles.innermost(block);
+        let is_near = |next: &Block| cycles.innermost(*next) == cycle && cycles.headed_by(*next).is_none();
+        after.filter(is_near).ok_or("there is no place behind it in the same loop to go on at")
     }
 
     /// True if a vote already restricts a branch to the case that a lane takes this slot.
     fn is_already_guarded(&self, from: Block, slot: usize) -> bool {
         let (func, cfg) = (self.func, &self.control.cfg);
         let condition = |block| func.terminator(block).and_then(|inst| func.inst(inst).args.first().copied());
-        let &[asking] = cfg.preds(from) else { return false };
-        let vote = condition(asking).and_then(|value| func.def_inst(value)).map(|inst| func.inst(inst));
+        let &[voting] = cfg.preds(from) else { return false };
+        let vote = condition(voting).and_then(|value| func.def_inst(value)).map(|inst| func.inst(inst));
         let op = if slot == 0 { Op::Any } else { Op::All };
         let is_this = |data: &&InstData| data.op == op && data.args.first().copied() == condition(from);
-        vote.filter(is_this).is_some() && cfg.succs(asking).get(slot) == Some(&from)
+        vote.filter(is_this).is_some() && cfg.succs(voting).get(slot) == Some(&from)
     }
 
     /// Blocks that never run with an empty mask after linearization, given these guards.
@@ -292,14 +292,14 @@ impl GuardPlanner<'_> {
     }
 
     /// Blocks that must not run with an empty mask, or the blocks that their lanes come from. The entry is never empty.
-    fn must_guard(&self) -> Vec<Block> {
+    fn blocks_to_guard(&self) -> Vec<Block> {
         let ControlTables { cfg, dominators, index, .. } = self.control;
-        let needs =
+        let requires =
             |block: &Block| self.func.block_insts(*block).any(|inst| requires_lane(self.func.inst(inst)));
         let post_dominators = PostDominators::new(cfg);
         let dependence = ControlDependence::new(&post_dominators);
         let lane_source = |block| lane_source(&dependence, dominators, self.divergent, block);
-        let sources = index.order().iter().copied().filter(needs).map(lane_source);
+        let sources = index.order().iter().copied().filter(requires).map(lane_source);
         sources.filter(|&lane_source| dominators.idom(lane_source).is_some()).collect()
     }
 

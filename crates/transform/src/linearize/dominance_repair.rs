@@ -52,10 +52,10 @@ pub(super) fn restore_dominance(func: &mut Function) {
         let joins = repair.iterated_frontier(&[definition]);
         let mut variable = repair.variable_from(func, &[(func.entry(), poison), (definition, value)], joins);
         for (block, position) in reads {
-            let here = variable.read(func, block);
+            let value = variable.read(func, block);
             match position {
-                UsePosition::Operand(inst, index) => func.inst_mut(inst).args[index] = here,
-                UsePosition::Predicate(block) => func.set_predicate(block, Some(here)),
+                UsePosition::Operand(inst, index) => func.inst_mut(inst).args[index] = value,
+                UsePosition::Predicate(block) => func.set_predicate(block, Some(value)),
             }
         }
         variable.finish(func);

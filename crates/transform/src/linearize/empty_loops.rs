@@ -33,7 +33,7 @@ pub(super) fn exit_empty_loops(func: &mut Function, graphs: &LinearGraphs<'_>) {
     let mut votes = MaskVotes::default();
     let levels = levels(graphs);
     for &block in graphs.index.order() {
-        let &[first, second] = graphs.folded.targets(block) else { continue };
+        let &[first, second] = graphs.edges.targets(block) else { continue };
         let [first, second] = [first, second].map(|to| level_of_edge(graphs, &levels, block, to));
         let depth = graphs.cycles.depth_of_block(block);
         let (out, stays) = (first.min(second), first.max(second).min(depth));
@@ -61,7 +61,7 @@ pub(super) fn exit_empty_loops(func: &mut Function, graphs: &LinearGraphs<'_>) {
 fn levels(graphs: &LinearGraphs<'_>) -> SecondaryMap<Block, usize> {
     let mut levels: SecondaryMap<Block, usize> = SecondaryMap::with_len(graphs.cfg.num_blocks());
     for &block in graphs.index.order().iter().rev() {
-        let targets = graphs.folded.targets(block);
+        let targets = graphs.edges.targets(block);
         let level = targets.iter().map(|&to| level_of_edge(graphs, &levels, block, to)).min();
         levels[block] = level.unwrap_or(0);
     }

@@ -58,7 +58,7 @@ pub(super) struct JoinPoint<'a> {
     /// True if the predecessors are the same as before.
     pub(super) is_unchanged: bool,
     /// True if every path here passes all old edges.
-    pub(super) sees_all: bool,
+    pub(super) all_edges_pass: bool,
     /// Old φs.
     pub(super) phis: Vec<Inst>,
     /// First instruction after the φs.
@@ -84,19 +84,19 @@ impl<'a> JoinPoint<'a> {
         };
         let is_unchanged =
             sources.iter().all(is_direct) && sources.len() == preds.len() && preds.iter().all(is_source);
-        let comes_past = |&from: &Block| match carrier(graphs, from, block) {
-            Some(to) if graphs.folded.is_kept(from) => {
+        let passes = |&from: &Block| match carrier(graphs, from, block) {
+            Some(to) if graphs.edges.is_kept(from) => {
                 graphs.joins.preds(to).len() == 1 && graphs.joins.dominates(to, block)
             }
             _ => graphs.joins.dominates(from, block),
         };
-        let sees_all = sources.iter().all(comes_past);
+        let all_edges_pass = sources.iter().all(passes);
         Self {
             graphs,
             block,
             sources,
             is_unchanged,
-            sees_all,
+            all_edges_pass,
             phis: phis(func, block),
             head: func.first_non_phi(block).expect("a complete block has a terminator"),
             plan: OnceCell::new(),
@@ -203,7 +203,7 @@ pub(super) fn latch_of(graphs: &LinearGraphs<'_>, header: Block) -> Option<Block
 pub(super) fn carrier(graphs: &LinearGraphs<'_>, from: Block, to: Block) -> Option<Block> {
     let succs = graphs.cfg.succs(from);
     let slot = succs.iter().position(|&succ| succ == to)?;
-    graphs.folded.carrier(from, slot, slot + 1 == succs.len())
+    graphs.edges.carrier(from, slot, slot + 1 == succs.len())
 }
 
 /// Evaluation order of a variable.

@@ -69,7 +69,7 @@ pub fn linearize_edges(
     divergent: &EntitySet<Block>,
     dead_ends: &EntitySet<Block>,
 ) -> LinearEdges {
-    let mut folded = LinearEdges {
+    let mut edges = LinearEdges {
         targets: SecondaryMap::filled(SmallVec::new(), cfg.num_blocks()),
         dropped: EntitySet::new(),
         steps: 0,
@@ -87,7 +87,7 @@ pub fn linearize_edges(
         let mut succs = cfg.succs(block);
         if dead_ends.contains(block) && first.is_none() {
             succs = &succs[..succs.len() - 1];
-            folded.dropped.insert(block);
+            edges.dropped.insert(block);
         }
         let is_back = |to: Block| cycles.is_retreating(Edge { from: block, to });
         let mut targets: SmallVec<[Block; 2]> = SmallVec::new();
@@ -108,15 +108,15 @@ pub fn linearize_edges(
             }
             let goes_on = |&to: &Block| targets[0] == to;
             if targets.len() > 1 && targets.iter().all(goes_on) {
-                folded.coincided += usize::from(succs.iter().any(|&succ| succ != succs[0]));
+                edges.coincided += usize::from(succs.iter().any(|&succ| succ != succs[0]));
                 targets.truncate(1);
             }
         }
-        folded.steps += 1 + succs.len();
-        folded.targets[block] = targets;
+        edges.steps += 1 + succs.len();
+        edges.targets[block] = targets;
     }
-    folded.steps += deferred.steps;
-    folded
+    edges.steps += deferred.steps;
+    edges
 }
 
 const NONE: u32 = u32::MAX;

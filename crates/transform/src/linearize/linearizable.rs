@@ -12,37 +12,37 @@ pub fn find_linearizable_branches(func: &Function) -> EntitySet<Block> {
     let dominators = Dominators::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     let mut sync = SyncDependence::new(&cfg, &dominators, &cycles, &index);
-    let asks_lanes = |block: Block| {
+    let is_vote = |block: Block| {
         let branch = func.terminator(block).map(|branch| func.inst(branch));
         let condition = branch.and_then(|branch| branch.args.first().copied());
-        let asked = condition.and_then(|condition| func.def_inst(condition)).map(|inst| func.inst(inst).op);
-        matches!(asked, Some(Op::Any | Op::All))
+        let op = condition.and_then(|condition| func.def_inst(condition)).map(|inst| func.inst(inst).op);
+        matches!(op, Some(Op::Any | Op::All))
     };
     // Per branch: true if lanes that diverge there may leave a loop apart. Influence regions nest, so results carry over.
     let mut leaves: SecondaryMap<Block, Option<bool>> = SecondaryMap::with_len(func.block_count());
     let mut found = EntitySet::new();
     for &block in index.order() {
         let targets = func.successors(block);
-        if !targets.windows(2).any(|pair| pair[0] != pair[1]) || asks_lanes(block) {
+        if !targets.windows(2).any(|pair| pair[0] != pair[1]) || is_vote(block) {
             continue;
         }
         let mut may_leave = false;
-        if let Some(home) = cycles.innermost(block) {
-            let ends =
-                |&to: &Block| !cycles.contains(home, to) || cycles.is_retreating(Edge { from: block, to });
-            may_leave = targets.iter().any(ends);
-            let (mut way, mut next) = (Vec::new(), Some(block).filter(|_| !may_leave));
+        if let Some(cycle) = cycles.innermost(block) {
+            let exits =
+                |&to: &Block| !cycles.contains(cycle, to) || cycles.is_retreating(Edge { from: block, to });
+            may_leave = targets.iter().any(exits);
+            let (mut chain, mut next) = (Vec::new(), Some(block).filter(|_| !may_leave));
             while let Some(at) = next {
                 if let Some(known) = leaves[at] {
                     may_leave = known;
                     break;
                 }
-                way.push(at);
+                chain.push(at);
                 let region = sync.of_branch(at);
                 may_leave = !region.exits.is_empty();
                 next = region.then.filter(|_| !may_leave);
             }
-            way.into_iter().for_each(|at| leaves[at] = Some(may_leave));
+            chain.into_iter().for_each(|at| leaves[at] = Some(may_leave));
         }
         if !may_leave {
             found.insert(block);

@@ -45,8 +45,8 @@ impl<'a> EdgeMasks<'a> {
         let predicate = match self.graphs.dominators.idom(block) {
             None => None,
             Some(above) if self.graphs.shares_lanes(above, block) => self.of_block(above),
-            Some(_) if join.sees_all => self.any_edge(func, join),
-            Some(_) => self.any_edge_on_the_way(func, join),
+            Some(_) if join.all_edges_pass => self.join_edges(func, join),
+            Some(_) => self.collect_edges(func, join),
         };
         if let Some(value) = predicate {
             self.predicates.insert(block, value);
@@ -55,7 +55,7 @@ impl<'a> EdgeMasks<'a> {
     }
 
     /// Disjunction of all edges, computed at the join.
-    fn any_edge(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
+    fn join_edges(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
         let mut masks = Vec::with_capacity(join.sources.len());
         for &from in &join.sources {
             masks.push(self.of_edge(func, join, from, true)?);
@@ -66,7 +66,7 @@ impl<'a> EdgeMasks<'a> {
     }
 
     /// Disjunction of all edges, collected along the paths to the join.
-    fn any_edge_on_the_way(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
+    fn collect_edges(&mut self, func: &mut Function, join: &JoinPoint<'_>) -> Option<Value> {
         let (always, never) = (func.make_bool(true), func.make_bool(false));
         let collected = join.evaluate(
             func,
@@ -100,8 +100,8 @@ impl<'a> EdgeMasks<'a> {
     ) -> Option<Value> {
         let parent = self.of_block(from);
         let succs = self.graphs.cfg.succs(from);
-        let is_folded = !self.graphs.folded.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
-        let condition = condition(func, from).filter(|_| is_folded);
+        let is_linearized = !self.graphs.edges.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
+        let condition = condition(func, from).filter(|_| is_linearized);
         let Some(condition) = condition else { return parent };
         if let Some(&mask) = self.edges.get(&(from, join.block)) {
             return Some(mask);
@@ -116,7 +116,7 @@ impl<'a> EdgeMasks<'a> {
             Some(parent) => {
                 let never = func.make_bool(false);
                 let data = InstData { origin, ..InstData::plain(Op::Select, [parent, taken, never]) };
-                match join.sees_all {
+                match join.all_edges_pass {
                     true if is_total => join.insert(func, data.total(), Type::I1),
                     true => join.insert(func, data, Type::I1),
                     false => insert_at_end(func, from, data.total(), Type::I1),
@@ -139,8 +139,8 @@ impl<'a> EdgeMasks<'a> {
     /// Number of instructions that an edge's mask would add.
     pub(super) fn cost(&self, func: &Function, join: &JoinPoint<'_>, from: Block) -> usize {
         let succs = self.graphs.cfg.succs(from);
-        let is_folded = !self.graphs.folded.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
-        if !is_folded || condition(func, from).is_none() || self.edges.contains_key(&(from, join.block)) {
+        let is_linearized = !self.graphs.edges.is_kept(from) && succs.iter().any(|&succ| succ != succs[0]);
+        if !is_linearized || condition(func, from).is_none() || self.edges.contains_key(&(from, join.block)) {
             return 0;
         }
         let is_negated = succs[0] != join.block && !self.negations.contains_key(&from);

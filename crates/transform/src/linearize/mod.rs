@@ -81,8 +81,8 @@ pub fn linearize_with(
     let dominators = Dominators::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     refusal::check_exits(func, &cfg, &cycles, &dominators, &index, divergent)?;
-    let folded = find_edges(&cfg, &cycles, &index, divergent, &dead_ends);
-    let dag = forward_graph(&cfg, &cycles, &index, &folded);
+    let edges = find_edges(&cfg, &cycles, &index, divergent, &dead_ends);
+    let dag = forward_graph(&cfg, &cycles, &index, &edges);
     let dag_dominators = Dominators::new(&dag);
 
     let graphs = LinearGraphs {
@@ -91,7 +91,7 @@ pub fn linearize_with(
         cycles: &cycles,
         dominators: &dominators,
         index: &index,
-        folded: &folded,
+        edges: &edges,
         dead_ends: &dead_ends,
         joins: joins::JoinGraph::new(&dag, &dag_dominators),
     };
@@ -121,7 +121,7 @@ struct LinearGraphs<'a> {
     /// Post-dominators of the graph of a single iteration.
     post_dominators: PostDominators,
     index: &'a BlockIndex,
-    folded: &'a LinearEdges,
+    edges: &'a LinearEdges,
     dead_ends: &'a EntitySet<Block>,
     /// New graph, without back edges.
     joins: joins::JoinGraph<'a>,
@@ -183,10 +183,10 @@ pub fn iteration_graph(cfg: &Cfg, cycles: &CycleForest) -> Cfg {
 }
 
 /// New graph without back edges.
-fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, folded: &LinearEdges) -> Cfg {
+fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, linear: &LinearEdges) -> Cfg {
     let edges = index.order().iter().flat_map(|&from| {
         let forward = move |to: &Block| !cycles.is_retreating(heddle_analysis::Edge { from, to: *to });
-        folded.targets(from).iter().copied().filter(forward).map(move |to| (from, to))
+        linear.targets(from).iter().copied().filter(forward).map(move |to| (from, to))
     });
     Cfg::from_edges(cfg.num_blocks(), cfg.entry(), edges)
 }
@@ -194,7 +194,7 @@ fn forward_graph(cfg: &Cfg, cycles: &CycleForest, index: &BlockIndex, folded: &L
 /// Writes the new edges into the terminators.
 fn set_targets(func: &mut Function, graphs: &LinearGraphs<'_>) {
     for &block in graphs.index.order() {
-        let targets = graphs.folded.targets(block);
+        let targets = graphs.edges.targets(block);
         let terminator = func.terminator(block).expect("a complete block has a terminator");
         if targets.is_empty() || func.inst(terminator).targets() == targets {
             continue;

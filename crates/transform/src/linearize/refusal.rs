@@ -27,18 +27,18 @@ use super::{LinearGraphs, condition};
 /// Error: lanes that diverge at a block leave the loop of this header apart.
 fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
     let text = format!("lanes part at {block} and leave the loop at {header} apart, so it cannot be folded");
-    let told = Diagnostic::error(Code::DivergentExit, text).help("run `loops` before");
+    let diagnostic = Diagnostic::error(Code::DivergentExit, text).help("run `loops` before");
     match func.terminator(block) {
-        Some(branch) => told.at(DiagnosticLocation::line_of(func, branch)),
-        None => told.of_func(&func.name),
+        Some(branch) => diagnostic.at(DiagnosticLocation::line_of(func, branch)),
+        None => diagnostic.of_func(&func.name),
     }
 }
 
 /// Error: an instruction must not run with an empty mask.
 fn requires_lane_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
     let text = format!("it must not run unless a lane comes to {block}, which may run without one");
-    let told = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
-    told.help("run `boscc` before, which guards it")
+    let diagnostic = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
+    diagnostic.help("run `boscc` before, which guards it")
 }
 
 /// Rejects divergent branches that influence how a loop exits.
@@ -60,9 +60,10 @@ pub(super) fn check_exits(
     let mut sync = SyncDependence::new(cfg, dominators, cycles, index);
     let mut seen = EntitySet::new();
     for &block in index.order() {
-        let Some(home) = cycles.innermost(block).filter(|_| divergent.contains(block)) else { continue };
+        let Some(cycle) = cycles.innermost(block).filter(|_| divergent.contains(block)) else { continue };
         let succs = cfg.succs(block);
-        let ends = |&to: &Block| !cycles.contains(home, to) || cycles.is_retreating(Edge { from: block, to });
+        let ends =
+            |&to: &Block| !cycles.contains(cycle, to) || cycles.is_retreating(Edge { from: block, to });
         if succs.iter().any(ends) {
             return Err(refuse(block));
         }
@@ -98,8 +99,8 @@ pub(crate) fn lane_source(
 ) -> Block {
     let mut deciding = dependence.iterated([block]);
     deciding.retain(|&branch| divergent.contains(branch));
-    let brings = |above: &Block| !deciding.iter().any(|&branch| dominators.dominates(*above, branch));
-    let above = std::iter::successors(Some(block), |&block| dominators.idom(block).filter(brings));
+    let keeps_lanes = |above: &Block| !deciding.iter().any(|&branch| dominators.dominates(*above, branch));
+    let above = std::iter::successors(Some(block), |&block| dominators.idom(block).filter(keeps_lanes));
     above.last().unwrap_or(block)
 }
 
@@ -109,8 +110,8 @@ pub(super) fn check_lanes(
     graphs: &LinearGraphs<'_>,
     divergent: &EntitySet<Block>,
 ) -> Result<(), Diagnostic> {
-    let needing = |block: Block| func.block_insts(block).find(|&inst| requires_lane(func.inst(inst)));
-    if !func.blocks().any(|block| needing(block).is_some()) {
+    let find_requiring = |block: Block| func.block_insts(block).find(|&inst| requires_lane(func.inst(inst)));
+    if !func.blocks().any(|block| find_requiring(block).is_some()) {
         return Ok(());
     }
     let post_dominators = PostDominators::new(graphs.cfg);
@@ -133,16 +134,17 @@ pub(super) fn check_lanes(
             None => true,
             Some(above) if graphs.shares_lanes(above, block) => occupied.contains(above),
             Some(_) => {
-                let brings_lanes = |&from: &Block| {
-                    is_guard(func, graphs, from, block) || occupied.contains(from) && !is_folded(graphs, from)
+                let is_occupied_edge = |&from: &Block| {
+                    is_guard(func, graphs, from, block)
+                        || occupied.contains(from) && !is_linearized(graphs, from)
                 };
-                join.is_unchanged && join.sources.iter().all(brings_lanes)
+                join.is_unchanged && join.sources.iter().all(is_occupied_edge)
                     || is_guarded(func, graphs, &join.sources, block)
             }
         };
         if is_occupied {
             occupied.insert(block);
-        } else if let Some(inst) = needing(block) {
+        } else if let Some(inst) = find_requiring(block) {
             let lane_source = lane_source(&dependence, graphs.dominators, divergent, block);
             if !occupied.contains(lane_source) {
                 return Err(requires_lane_in(func, block, inst));
@@ -152,24 +154,24 @@ pub(super) fn check_lanes(
     Ok(())
 }
 
-fn is_folded(graphs: &LinearGraphs<'_>, block: Block) -> bool {
+fn is_linearized(graphs: &LinearGraphs<'_>, block: Block) -> bool {
     let succs = graphs.cfg.succs(block);
-    !graphs.folded.is_kept(block) && succs.iter().any(|&succ| succ != succs[0])
+    !graphs.edges.is_kept(block) && succs.iter().any(|&succ| succ != succs[0])
 }
 
 /// True if the block is a target of a single linearized branch that is guarded by a vote for this target.
 fn is_guarded(func: &Function, graphs: &LinearGraphs<'_>, sources: &[Block], block: Block) -> bool {
     let &[from] = sources else { return false };
-    let (Some(asked), &[guard]) = (condition(func, from), graphs.cfg.preds(from)) else { return false };
-    let Some((op, operand, slot)) = question(func, graphs, guard, from) else { return false };
-    let is_answer = |slot: usize| graphs.cfg.succs(from).get(slot) == Some(&block);
-    let is_asked = asked_of(func, operand) == asked
+    let (Some(voted), &[guard]) = (condition(func, from), graphs.cfg.preds(from)) else { return false };
+    let Some((op, operand, slot)) = vote_before(func, graphs, guard, from) else { return false };
+    let is_target = |slot: usize| graphs.cfg.succs(from).get(slot) == Some(&block);
+    let is_vote_on_branch = voted_condition(func, operand) == voted
         && match op {
-            Op::Any => slot == 0 && is_answer(0),
-            Op::All => slot == 1 && is_answer(1),
+            Op::Any => slot == 0 && is_target(0),
+            Op::All => slot == 1 && is_target(1),
             _ => false,
         };
-    is_asked && graphs.joins.dominates(from, block)
+    is_vote_on_branch && graphs.joins.dominates(from, block)
 }
 
 /// True if a kept branch reaches the block only if a lane is active.
@@ -178,12 +180,12 @@ fn is_guard(func: &Function, graphs: &LinearGraphs<'_>, guard: Block, block: Blo
         let inst = func.def_inst(value)?;
         (func.inst(inst).op == Op::Mask && func.layout.block_of(inst) == Some(guard)).then_some(())
     };
-    question(func, graphs, guard, block)
+    vote_before(func, graphs, guard, block)
         .is_some_and(|(op, operand, slot)| op == Op::Any && slot == 0 && mask(operand).is_some())
 }
 
 /// Condition of a vote; a total vote excludes inactive lanes by a select.
-fn asked_of(func: &Function, operand: Value) -> Value {
+fn voted_condition(func: &Function, operand: Value) -> Value {
     match func.def_inst(operand).map(|inst| func.inst(inst)) {
         Some(data) if data.op == Op::Select && data.is_total() => {
             let is_mask = func.def_inst(data.args[0]).is_some_and(|inst| func.inst(inst).op == Op::Mask);
@@ -194,19 +196,18 @@ fn asked_of(func: &Function, operand: Value) -> Value {
 }
 
 /// Vote, its operand and the target's slot, if a kept branch ends a block that votes.
-fn question(
+fn vote_before(
     func: &Function,
     graphs: &LinearGraphs<'_>,
     guard: Block,
     to: Block,
 ) -> Option<(Op, Value, usize)> {
-    if !graphs.folded.is_kept(guard)
-        || graphs.folded.targets(guard).iter().filter(|&&it| it == to).count() != 1
+    if !graphs.edges.is_kept(guard) || graphs.edges.targets(guard).iter().filter(|&&it| it == to).count() != 1
     {
         return None;
     }
     let inst: Inst = func.def_inst(condition(func, guard)?)?;
     let is_here = func.layout.block_of(inst) == Some(guard);
-    let slot = graphs.folded.targets(guard).iter().position(|&it| it == to)?;
+    let slot = graphs.edges.targets(guard).iter().position(|&it| it == to)?;
     is_here.then(|| (func.inst(inst).op, func.inst(inst).args[0], slot))
 }

@@ -85,11 +85,11 @@ struct PhiSelector<'a, 'b> {
 }
 
 impl PhiSelector<'_, '_> {
-    /// Value of the φ for lanes that reach the join; its own result if it stays. If `is_renamed`, a φ that is still needed
+    /// Value of the φ for lanes that reach the join; its own result if it stays. If `needs_new_phi`, a φ that is still needed
     /// is a new one.
-    fn new_value(&mut self, func: &mut Function, is_renamed: bool) -> Option<Value> {
+    fn new_value(&mut self, func: &mut Function, needs_new_phi: bool) -> Option<Value> {
         let Self { join, phi, result, ty, .. } = *self;
-        let phi_or_new = |func: &mut Function, data: InstData| match is_renamed {
+        let phi_or_new = |func: &mut Function, data: InstData| match needs_new_phi {
             true => prepend_phi(func, join.block, data, ty),
             false => {
                 let incoming: Vec<_> = data.incoming().collect();
@@ -99,7 +99,7 @@ impl PhiSelector<'_, '_> {
         };
         let latch = latch_of(self.graphs, join.block);
         if join.is_unchanged {
-            if !is_renamed {
+            if !needs_new_phi {
                 return Some(result);
             }
             let incoming: Vec<_> = func.inst(phi).incoming().collect();
@@ -120,8 +120,8 @@ impl PhiSelector<'_, '_> {
             let back = back.map(|value| (latch, value));
             return Some(phi_or_new(func, InstData::phi(edges.into_iter().chain(back), None)));
         }
-        if join.sees_all {
-            return self.cascade(func, &sources);
+        if join.all_edges_pass {
+            return self.select_at_join(func, &sources);
         }
         self.collect(func, &sources, phi_or_new).value
     }
@@ -135,7 +135,7 @@ impl PhiSelector<'_, '_> {
     }
 
     /// Selects among all edges at the join.
-    fn cascade(&mut self, func: &mut Function, sources: &[Option<Value>]) -> Option<Value> {
+    fn select_at_join(&mut self, func: &mut Function, sources: &[Option<Value>]) -> Option<Value> {
         let mut arms: Vec<SelectArm> = Vec::new();
         let mut arm_of: FxHashMap<Value, usize> = FxHashMap::default();
         for (&from, value) in self.join.sources.iter().zip(sources) {

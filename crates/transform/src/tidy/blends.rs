@@ -38,7 +38,7 @@ pub(super) fn only_value(func: &Function, dominators: &Dominators, block: Block,
     let mut values =
         data.incoming().map(|(_, value)| value).filter(|&value| value != own && !is_poison(value));
     let first = values.next()?;
-    let home = func.def_inst(first).and_then(|inst| func.layout.block_of(inst));
-    let is_there = home.is_none_or(|home| dominators.strictly_dominates(home, block));
-    (values.all(|value| value == first) && is_there).then_some(first)
+    let definition = func.def_inst(first).and_then(|inst| func.layout.block_of(inst));
+    let is_available = definition.is_none_or(|above| dominators.strictly_dominates(above, block));
+    (values.all(|value| value == first) && is_available).then_some(first)
 }

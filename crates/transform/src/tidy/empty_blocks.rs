@@ -118,8 +118,8 @@ impl PredecessorEdits {
             return false;
         }
         func.phis(to).all(|phi| {
-            let brings = |source: &Block| func.inst(phi).args[self.position[source]];
-            both.iter().all(|source| brings(source) == brings(&block))
+            let operand = |source: &Block| func.inst(phi).args[self.position[source]];
+            both.iter().all(|source| operand(source) == operand(&block))
         })
     }
 

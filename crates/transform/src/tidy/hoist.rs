@@ -17,9 +17,9 @@ pub(super) fn hoist_masks(func: &mut Function, flow: &CfgAnalyses, masks: &[Inst
         cycles.cycles().map(|cycle| cycles.preheader(&flow.cfg, cycle)).collect();
     let mut changed = false;
     for &inst in masks {
-        let home = func.layout.block_of(inst).and_then(|block| cycles.innermost(block));
+        let cycle = func.layout.block_of(inst).and_then(|block| cycles.innermost(block));
         let mut target = None;
-        let mut around = home;
+        let mut around = cycle;
         while let Some(cycle) = around {
             let is_inside = |&arg: &Value| {
                 let defined_in = func.def_inst(arg).and_then(|inst| func.layout.block_of(inst));

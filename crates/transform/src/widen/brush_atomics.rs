@@ -26,7 +26,7 @@ impl Widener<'_> {
         let plain = Detail::Access(Access { atomic: None, ..access });
         let (address, ty) = (data.args[0], self.new.value_type(data.args[1]));
         let old = self.emit(InstData::new(Op::Load, [address], plain.clone()), Some(ty));
-        let (new, given) = match op {
+        let (new, results) = match op {
             Some(PlainUpdate::Set) => (data.args[1], vec![old]),
             Some(PlainUpdate::By(op)) => {
                 (self.emit(InstData::plain(op, [old, data.args[1]]), None), vec![old])
@@ -41,7 +41,7 @@ impl Widener<'_> {
             }
         };
         self.insert(InstData::new(Op::Store, [new, address], plain), None);
-        Some(given)
+        Some(results)
     }
 }
 

@@ -20,15 +20,15 @@ impl<'a> Widener<'a> {
             let is_same = data.args.iter().all(|&arg| self.reps.is_uniform(arg));
             if !(is_pure(&callee) && is_same) {
                 return match self.vector_variant(inst, &callee) {
-                    Some(form) => self.call_variant(inst, &callee, form),
+                    Some(variant) => self.call_variant(inst, &callee, variant),
                     None => self.call_lane_by_lane(inst, &callee),
                 };
             }
             let args: Vec<Value> = data.args.iter().map(|&arg| self.scalar(arg)).collect();
             let name = self.new.make_callee(&callee);
             let call = self.insert(InstData { args: args.into(), detail: Detail::Call(name), ..data }, None);
-            let given = self.new.results(call).to_vec();
-            for (index, value) in given.into_iter().enumerate() {
+            let results = self.new.results(call).to_vec();
+            for (index, value) in results.into_iter().enumerate() {
                 self.define_value(self.old.results(inst)[index], value);
             }
             return Ok(());
@@ -96,24 +96,24 @@ impl<'a> Widener<'a> {
             }
         };
         let is_whole = self.predicate_of(inst).is_none() || is_pure(callee);
-        let forms = self.context.vector_variants.get(&callee.name)?;
-        let fitting = forms.iter().filter(|form| {
-            form.shapes.len() == data.args.len()
-                && form.shapes.iter().zip(&data.args).all(fits)
-                && (form.is_masked || is_whole)
+        let variants = self.context.vector_variants.get(&callee.name)?;
+        let fitting = variants.iter().filter(|variant| {
+            variant.shapes.len() == data.args.len()
+                && variant.shapes.iter().zip(&data.args).all(fits)
+                && (variant.is_masked || is_whole)
         });
         // Prefer a variant without a mask where all lanes are active.
-        fitting.min_by_key(|form| form.is_masked == is_whole)
+        fitting.min_by_key(|variant| variant.is_masked == is_whole)
     }
 
     /// Calls a vector variant if any lane is active.
-    fn call_variant(&mut self, inst: Inst, callee: &Declaration, form: &VectorVariant) -> WidenResult {
+    fn call_variant(&mut self, inst: Inst, callee: &Declaration, variant: &VectorVariant) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let mut args = Vec::with_capacity(data.args.len() + 1);
-        for (shape, &arg) in form.shapes.iter().zip(&data.args) {
+        for (shape, &arg) in variant.shapes.iter().zip(&data.args) {
             args.push(if *shape == DeclaredShape::Varying { self.vector(arg) } else { self.scalar(arg) });
         }
-        if form.is_masked {
+        if variant.is_masked {
             let all = Constant::splat(Type::Vector(Scalar::I1, self.lanes), 1);
             args.push(self.mask(inst).unwrap_or_else(|| self.new.make_const(all)));
         }
@@ -123,7 +123,7 @@ impl<'a> Widener<'a> {
             |&result: &Value| ReturnValue { ty: self.wide_type(self.old.value_type(result)), shape: None };
         let effects = callee.signature.effects;
         let signature = Signature { params, results: results.iter().map(wide).collect(), effects };
-        let declaration = Declaration { name: form.name.clone(), kind: FunctionKind::Function, signature };
+        let declaration = Declaration { name: variant.name.clone(), kind: FunctionKind::Function, signature };
         let name = self.new.make_callee(&Arc::new(declaration));
         let any = self.any_active_lane(inst);
         let values = self.emit_if(any, |widener| {

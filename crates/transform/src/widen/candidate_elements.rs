@@ -52,24 +52,24 @@ impl Widener<'_> {
         if !self.objects.is_interleaved(address) {
             return None;
         }
-        let place = indexed_address(self.old, address)?;
-        let alloca = self.old.def_inst(place.object)?;
+        let indexed = indexed_address(self.old, address)?;
+        let alloca = self.old.def_inst(indexed.object)?;
         let Detail::Alloca { bytes, .. } = self.old.inst(alloca).detail else { return None };
         let size = u64::from(ty.bytes());
-        let is_known = self.objects.stride(alloca) == size && self.reps.of(place.index) == ValueRep::Vector;
+        let is_known = self.objects.stride(alloca) == size && self.reps.of(indexed.index) == ValueRep::Vector;
         let last = i64::try_from(bytes.checked_sub(size)?).ok().filter(|_| is_known)?;
-        let first = place.constant.rem_euclid(place.factor);
-        let step = usize::try_from(place.factor).ok()?;
-        let places = (first..=last).step_by(step).take(MAX_ELEMENTS + 1);
-        let elements: Vec<(i64, u64)> = places.map(|at| (at - place.constant, at as u64)).collect();
+        let first = indexed.constant.rem_euclid(indexed.factor);
+        let step = usize::try_from(indexed.factor).ok()?;
+        let offsets = (first..=last).step_by(step).take(MAX_ELEMENTS + 1);
+        let elements: Vec<(i64, u64)> = offsets.map(|at| (at - indexed.constant, at as u64)).collect();
         let is_whole = elements.iter().all(|&(_, at)| at % size == 0);
         if elements.is_empty() || elements.len() > MAX_ELEMENTS || !is_whole {
             return None;
         }
         let count = elements.len() as u32;
         self.candidates_pay(inst, address, ty, count).then_some(CandidateElements {
-            object: place.object,
-            index: place.index,
+            object: indexed.object,
+            index: indexed.index,
             elements,
         })
     }

@@ -44,13 +44,13 @@ impl Widener<'_> {
         let is_one = is_int && self.reps.is_uniform(address) && !data.flags.has(Flag::Volatile);
         let Some((by, op)) = combination(rmw).filter(|_| is_one) else { return false };
         let any = self.any_active_lane(inst);
-        let given = self.emit_if(any, |widener| widener.update_once(inst, data, operand, by, op));
+        let results = self.emit_if(any, |widener| widener.update_once(inst, data, operand, by, op));
         let Some(&result) = self.old.results(inst).first() else { return true };
         let value = match self.reps.of(result) {
-            ValueRep::Vector => given[0],
+            ValueRep::Vector => results[0],
             ValueRep::Scalar(_) => {
                 let lane = self.first_lane();
-                self.emit(InstData::plain(Op::Extract, [given[0], lane]), None)
+                self.emit(InstData::plain(Op::Extract, [results[0], lane]), None)
             }
         };
         self.define_value(result, value);

@@ -109,17 +109,17 @@ impl Widener<'_> {
         let vote = self.old.inst(inst);
         let changes_nothing =
             |value: Value| self.old.constant(value) == Some(&Constant::bool(vote.op == Op::All));
-        let (mut masks, mut asked) = (SmallVec::new(), vote.args[0]);
-        while !self.reps.is_uniform(asked) {
-            let choice = self.old.inst(self.old.def_inst(asked)?);
+        let (mut masks, mut condition) = (SmallVec::new(), vote.args[0]);
+        while !self.reps.is_uniform(condition) {
+            let choice = self.old.inst(self.old.def_inst(condition)?);
             let (Op::Select, &[mask, then, otherwise]) = (choice.op, &choice.args[..]) else { return None };
             if !changes_nothing(otherwise) || masks.len() == MAX_MASKS {
                 return None;
             }
             masks.push(mask);
-            asked = then;
+            condition = then;
         }
-        (!masks.is_empty()).then_some((masks, asked))
+        (!masks.is_empty()).then_some((masks, condition))
     }
 
     fn both(&mut self, a: Value, b: Value) -> Value {

@@ -106,7 +106,7 @@ impl InterleaveGroups {
             let mut open: Vec<OpenGroup> = Vec::new();
             let mut done: Vec<OpenGroup> = Vec::new();
             for inst in func.block_insts(block) {
-                let Some(access) = memory_access(func, accesses, inst) else {
+                let Some(access) = plain_access(func, accesses, inst) else {
                     if !is_reorderable(func, inst) {
                         done.append(&mut open);
                     }
@@ -117,7 +117,7 @@ impl InterleaveGroups {
                     open.iter().position(|group| order.may_join(group, candidate, &access))
                 });
                 // A store group's members move down to its last one.
-                let mut here: SmallVec<[MemoryAccess; 4]> = SmallVec::from_iter([access]);
+                let mut here: SmallVec<[PlainAccess; 4]> = SmallVec::from_iter([access]);
                 if let Some(at) = joined {
                     open[at].accesses.push(access);
                     if access.writes {
@@ -240,7 +240,7 @@ fn remark(
 
 /// Plain load or store.
 #[derive(Clone, Copy, Debug)]
-struct MemoryAccess {
+struct PlainAccess {
     inst: Inst,
     address: Value,
     writes: bool,
@@ -258,15 +258,15 @@ struct OpenGroup {
     writes: bool,
     is_total: bool,
     flags: Flags,
-    accesses: SmallVec<[MemoryAccess; 4]>,
+    accesses: SmallVec<[PlainAccess; 4]>,
     /// Accesses since the first member that it may conflict with; for loads, only stores.
-    between: Vec<MemoryAccess>,
+    between: Vec<PlainAccess>,
     conditions: Vec<Condition>,
 }
 
 impl OpenGroup {
     fn close(self) -> InterleaveGroup {
-        let member = |access: &MemoryAccess| GroupMember {
+        let member = |access: &PlainAccess| GroupMember {
             inst: access.inst,
             address: access.address,
             offset: access.group_offset.map_or(0, |(_, offset)| offset),
@@ -278,7 +278,7 @@ impl OpenGroup {
 }
 
 /// Returns a plain load or store; none for other instructions.
-fn memory_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<MemoryAccess> {
+fn plain_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<PlainAccess> {
     let data = func.inst(inst);
     let (address, accessed) = match data.op {
         Op::Load => (data.args[0], func.result(inst)?),
@@ -290,7 +290,7 @@ fn memory_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option
     }
     let bytes = func.value_type(accessed).bytes().into();
     let group_offset = accesses.place(inst).map(|(group, access)| (group, access.offset));
-    Some(MemoryAccess { inst, address, writes: data.op == Op::Store, bytes, group_offset })
+    Some(PlainAccess { inst, address, writes: data.op == Op::Store, bytes, group_offset })
 }
 
 /// True if accesses may move past an instruction that isn't one itself.
@@ -313,7 +313,7 @@ impl AccessOrder<'_> {
     /// Opens a group with this access, if its stride allows one.
     fn candidate(
         &self,
-        access: &MemoryAccess,
+        access: &PlainAccess,
         reps: &ValueReps,
         lanes: u16,
         options: &WidenOptions,
@@ -368,13 +368,13 @@ impl AccessOrder<'_> {
         })
     }
 
-    fn may_join(&self, group: &OpenGroup, candidate: &OpenGroup, access: &MemoryAccess) -> bool {
+    fn may_join(&self, group: &OpenGroup, candidate: &OpenGroup, access: &PlainAccess) -> bool {
         let is_alike = (group.group, group.scalar, group.writes, group.is_total, group.flags)
             == (candidate.group, candidate.scalar, candidate.writes, candidate.is_total, candidate.flags);
         if !is_alike || !group.conditions.is_empty() {
             return false;
         }
-        let offset = |access: &MemoryAccess| access.group_offset.map_or(0, |(_, offset)| offset);
+        let offset = |access: &PlainAccess| access.group_offset.map_or(0, |(_, offset)| offset);
         let all = || group.accesses.iter().chain([access]).map(offset);
         let (Some(lowest), Some(highest)) = (all().min(), all().max()) else { return false };
         let span = highest.checked_sub(lowest).and_then(|span| span.checked_add(access.bytes));
@@ -391,7 +391,7 @@ impl AccessOrder<'_> {
     }
 
     /// True if two accesses may touch the same byte, in any lanes.
-    fn may_alias(&self, a: &MemoryAccess, b: &MemoryAccess) -> bool {
+    fn may_alias(&self, a: &PlainAccess, b: &PlainAccess) -> bool {
         if self.ignores_aliasing {
             return false;
         }

@@ -28,7 +28,7 @@ struct ShuffleStep {
 /// Sequence of permutations over the given vectors and earlier results.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 struct ShuffleSequence {
-    given: usize,
+    inputs: usize,
     steps: Vec<ShuffleStep>,
     results: Vec<Option<usize>>,
 }
@@ -39,7 +39,7 @@ impl ShuffleSequence {
             return None;
         }
         self.steps.push(ShuffleStep { of, lanes });
-        Some(self.given + self.steps.len() - 1)
+        Some(self.inputs + self.steps.len() - 1)
     }
 
     /// Picks one vector out of several concatenated ones.
@@ -127,7 +127,7 @@ impl InterleaveLayout {
     fn deinterleave(&self) -> ShuffleSequence {
         let lanes = self.lanes;
         let mirrored = |lane: usize| if self.is_reversed { lanes - 1 - lane } else { lane };
-        let mut shuffles = ShuffleSequence { given: self.factor, ..ShuffleSequence::default() };
+        let mut shuffles = ShuffleSequence { inputs: self.factor, ..ShuffleSequence::default() };
         let mut at: Vec<Option<usize>> = vec![None; self.factor];
         // Each entry: concatenated vectors that hold the elements at `first`, `first + step`, …
         let mut work = vec![(0, 1, (0..self.factor).map(Some).collect::<Vec<_>>())];
@@ -161,7 +161,7 @@ impl InterleaveLayout {
     /// Interleaves the members' vectors into chunks; the inverse of `deinterleave`.
     fn interleave(&self) -> ShuffleSequence {
         let lanes = self.lanes;
-        let mut shuffles = ShuffleSequence { given: self.positions.len(), ..ShuffleSequence::default() };
+        let mut shuffles = ShuffleSequence { inputs: self.positions.len(), ..ShuffleSequence::default() };
         let mut at: Vec<Option<usize>> = vec![None; self.factor];
         for (number, &position) in self.positions.iter().enumerate() {
             at[position] = Some(number);
@@ -344,14 +344,14 @@ impl Widener<'_> {
 
     fn store_interleaved(&mut self, group: &InterleaveGroup) {
         let access = self.interleaved(group);
-        let given: Vec<Value> = group
+        let inputs: Vec<Value> = group
             .members
             .iter()
             .map(|member| self.old.inst(member.inst).args[0])
             .map(|stored| self.vector(stored))
             .collect();
         let shuffles = access.layout.interleave();
-        let chunks = self.shuffle(&shuffles, &given, access.ty);
+        let chunks = self.shuffle(&shuffles, &inputs, access.ty);
         for (chunk, value) in chunks.into_iter().enumerate() {
             if let Some(lane) = access.sole_lane(chunk) {
                 self.store_element(&access, chunk, lane, value);
@@ -419,8 +419,8 @@ impl Widener<'_> {
         self.shuffle(&layout.deinterleave(), chunks, ty)
     }
 
-    fn shuffle(&mut self, shuffles: &ShuffleSequence, given: &[Value], ty: Type) -> Vec<Value> {
-        let mut all = given.to_vec();
+    fn shuffle(&mut self, shuffles: &ShuffleSequence, inputs: &[Value], ty: Type) -> Vec<Value> {
+        let mut all = inputs.to_vec();
         let poison = self.new.make_poison(ty);
         let of = |all: &[Value], number: Option<usize>| number.map_or(poison, |number| all[number]);
         for step in &shuffles.steps {
@@ -451,9 +451,9 @@ mod tests {
     use super::*;
 
     /// Evaluates permutations on vectors of numbers; none is poison.
-    fn shuffled(shuffles: &ShuffleSequence, given: &[Vec<Option<usize>>]) -> Vec<Vec<Option<usize>>> {
-        let mut all = given.to_vec();
-        let lanes = given[0].len();
+    fn shuffled(shuffles: &ShuffleSequence, inputs: &[Vec<Option<usize>>]) -> Vec<Vec<Option<usize>>> {
+        let mut all = inputs.to_vec();
+        let lanes = inputs[0].len();
         let of = |all: &[Vec<Option<usize>>], number: Option<usize>| {
             number.map_or(vec![None; lanes], |number: usize| all[number].clone())
         };
@@ -488,8 +488,9 @@ mod tests {
                 (0..factor).map(|chunk| (chunk * lanes..(chunk + 1) * lanes).map(Some).collect()).collect();
             let found = shuffled(&layout.deinterleave(), &chunks);
             for (member, &position) in found.iter().zip(&layout.positions) {
-                let place = |lane| if layout.is_reversed { lanes - 1 - lane } else { lane };
-                let expected: Vec<_> = (0..lanes).map(|lane| Some(place(lane) * factor + position)).collect();
+                let lane_at = |lane| if layout.is_reversed { lanes - 1 - lane } else { lane };
+                let expected: Vec<_> =
+                    (0..lanes).map(|lane| Some(lane_at(lane) * factor + position)).collect();
                 assert_eq!(*member, expected, "{layout:?}");
             }
         }

@@ -80,7 +80,7 @@ impl Widener<'_> {
         let body = self.new_block();
         let mut skipping = None;
         let latch = self.new.insert_block_after(body);
-        let behind = self.new.insert_block_after(latch);
+        let after = self.new.insert_block_after(latch);
         match mask {
             Some(mask) => {
                 let is_active = self.emit(InstData::plain(Op::Extract, [mask, lane]), None);
@@ -100,8 +100,8 @@ impl Widener<'_> {
         data.args = args;
         let is_written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
         let written = results.first().map(|&result| self.old.value_type(result)).filter(|_| is_written);
-        let given = match self.plain_update(&data) {
-            Some(given) => given,
+        let scalars = match self.plain_update(&data) {
+            Some(scalars) => scalars,
             None => {
                 let done = self.insert(data, written);
                 self.new.results(done).to_vec()
@@ -109,7 +109,7 @@ impl Widener<'_> {
         };
         let inserted: Vec<Value> = gathered
             .iter()
-            .zip(given)
+            .zip(scalars)
             .map(|(&all, one)| self.emit(InstData::plain(Op::Insert, [all, one, lane]), None))
             .collect();
         self.insert(InstData::jump(latch), None);
@@ -128,7 +128,7 @@ impl Widener<'_> {
         let next = self.emit(InstData::plain(Op::Add, [lane, one]), None);
         let count = self.new.make_int(Scalar::I32, self.lanes.into());
         let goes_on = self.compare(IntPredicate::Ult, next, count);
-        self.insert(InstData::branch(goes_on, head, behind), None);
+        self.insert(InstData::branch(goes_on, head, after), None);
 
         let zero = self.new.make_int(Scalar::I32, 0);
         self.complete_phi(lane, [(before, zero), (latch, next)]);
@@ -136,7 +136,7 @@ impl Widener<'_> {
             let poison = self.new.make_poison(types[at]);
             self.complete_phi(gathered[at], [(before, poison), (latch, joined[at])]);
         }
-        self.continue_in(behind);
+        self.continue_in(after);
         for (&result, all) in results.iter().zip(joined) {
             let value = match self.reps.of(result) {
                 ValueRep::Vector => all,

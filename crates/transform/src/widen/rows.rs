@@ -131,7 +131,7 @@ impl Widener<'_> {
         let length = self.brush[1] as u16;
         let order = self.transposed_order();
         let mut lanes = vec![0; order.len()];
-        order.iter().zip(0..).for_each(|(&place, lane)| lanes[usize::from(place)] = lane);
+        order.iter().zip(0..).for_each(|(&element, lane)| lanes[usize::from(element)] = lane);
         let ty = Type::Vector(self.new.value_type(value).scalar(), length);
         for (column, &start) in lanes.chunks(length.into()).zip(starts) {
             let pick = Detail::Permute(column.into());

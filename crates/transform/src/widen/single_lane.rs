@@ -37,9 +37,9 @@ impl Widener<'_> {
     }
 
     /// Recomputes the value of a lane; none if that takes too many instructions.
-    pub(super) fn lane_value(&mut self, value: Value, place: LanePosition) -> Option<Value> {
-        let order = self.recomputable(value, &[], place.crosses_rows)?;
-        self.emit_for_lane(&order, value, place)
+    pub(super) fn lane_value(&mut self, value: Value, position: LanePosition) -> Option<Value> {
+        let order = self.recomputable(value, &[], position.crosses_rows)?;
+        self.emit_for_lane(&order, value, position)
     }
 
     /// Emits instructions as scalars for a lane; returns the new scalar of a value.

@@ -102,8 +102,8 @@ impl StructureGroups {
         options: &WidenOptions,
     ) -> StructureGroups {
         let mut this = StructureGroups::default();
-        let [lanes, further @ ..] = brush;
-        if lanes < 2 || !lanes.is_power_of_two() || further.iter().any(|&extent| extent != 1) {
+        let [lanes, others @ ..] = brush;
+        if lanes < 2 || !lanes.is_power_of_two() || others.iter().any(|&extent| extent != 1) {
             return this;
         }
         let order = AccessOrder { func, accesses, ignores_aliasing: false };

@@ -377,15 +377,15 @@ impl<'a> Widener<'a> {
         let Some(condition) = condition else { return write(self) };
         let before = self.current_block();
         let inside = self.new.insert_block_after(before);
-        let behind = self.new.insert_block_after(inside);
-        self.insert(InstData::branch(condition, inside, behind), None);
+        let after = self.new.insert_block_after(inside);
+        self.insert(InstData::branch(condition, inside, after), None);
         self.at = InsertPoint::End(inside);
         let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
         let values = write(self);
         self.in_conditional_code = was_conditional;
         let end = self.current_block();
-        self.insert(InstData::jump(behind), None);
-        self.continue_in(behind);
+        self.insert(InstData::jump(after), None);
+        self.continue_in(after);
         let join = |value: Value| {
             let ty = self.new.value_type(value);
             let poison = self.new.make_poison(ty);
@@ -404,19 +404,19 @@ impl<'a> Widener<'a> {
         let before = self.current_block();
         let one = self.new.insert_block_after(before);
         let other = self.new.insert_block_after(one);
-        let behind = self.new.insert_block_after(other);
+        let after = self.new.insert_block_after(other);
         self.insert(InstData::branch(condition, one, other), None);
         let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
         self.at = InsertPoint::End(one);
         let ones = holds(self);
         let end_of_one = self.current_block();
-        self.insert(InstData::jump(behind), None);
+        self.insert(InstData::jump(after), None);
         self.at = InsertPoint::End(other);
         let others = fails(self);
         let end_of_other = self.current_block();
-        self.insert(InstData::jump(behind), None);
+        self.insert(InstData::jump(after), None);
         self.in_conditional_code = was_conditional;
-        self.continue_in(behind);
+        self.continue_in(after);
         let join = |(one, other): (Value, Value)| {
             let ty = self.new.value_type(one);
             self.emit(InstData::phi([(end_of_one, one), (end_of_other, other)], None), Some(ty))
@@ -446,15 +446,15 @@ impl<'a> Widener<'a> {
 
     fn emit_condition(&mut self, condition: &Condition) -> Value {
         let (block, at) = (self.block, self.at);
-        let home = match condition.bound {
+        let preheader = match condition.bound {
             None => self.preheader(condition.value),
             // The lower of the two: both values are available there.
             Some(bound) => {
-                let homes = self.preheader(condition.value).zip(self.preheader(bound.value));
-                homes.map(|(one, other)| if self.dominators.dominates(one, other) { other } else { one })
+                let preheaders = self.preheader(condition.value).zip(self.preheader(bound.value));
+                preheaders.map(|(one, other)| if self.dominators.dominates(one, other) { other } else { one })
             }
         };
-        if let Some(preheader) = home
+        if let Some(preheader) = preheader
             && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
         {
             (self.block, self.at) = (preheader, InsertPoint::Before(terminator));
@@ -662,11 +662,11 @@ impl<'a> Widener<'a> {
 
     /// Preheader of the outermost loop around the current block that doesn't contain the value's definition.
     fn preheader(&self, old: Value) -> Option<Block> {
-        let home = match self.old.value_def(old) {
+        let definition = match self.old.value_def(old) {
             ValueDef::Result(inst, _) => self.old.layout.block_of(inst)?,
             _ => self.old.entry(),
         };
-        let cycle = self.cycles.outermost_without(self.block, home)?;
+        let cycle = self.cycles.outermost_without(self.block, definition)?;
         self.cycles.preheader(&self.cfg, cycle)
     }
 
