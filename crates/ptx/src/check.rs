@@ -1,12 +1,12 @@
-//! What names mean: registers, variables, labels and functions of each body, with the types that the table asks for.
+//! Name resolution and type checks: registers, variables, labels and functions of each body.
 //!
-//! Ensures: every operand of an instruction that is taken is one that its form allows, of a fitting type.
+//! Ensures: every operand of a supported instruction is allowed by its form, and of a compatible type.
 
 use crate::module::{
     NumberValue, PtxFunction, PtxInstruction, PtxItem, PtxModule, PtxOperand, PtxStatement, PtxVariable,
 };
 use crate::names::Symbol;
-use crate::parser::MOST_ERRORS;
+use crate::parser::MAX_ERRORS;
 use crate::table::{self, InstructionSupport, OperandRole, OperandSpec, OperandType};
 use crate::words::Word;
 use heddle_ir::diagnostic::{Code, Diagnostic};
@@ -15,35 +15,35 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 heddle_ir::entity! {
-    /// A register of a body.
+    /// Register of a body.
     pub(crate) Reg, "reg"
 }
 
 heddle_ir::entity! {
-    /// A label of a body.
+    /// Label of a body.
     pub(crate) Label, "label"
 }
 
-/// The deepest that blocks in braces nest.
-const DEEPEST: usize = 256;
+/// Maximum nesting of blocks in braces.
+const MAX_DEPTH: usize = 256;
 
-/// Something at the top of a module, by its place in the list of items.
+/// Top-level item, by its index in the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GlobalRef {
     Variable(usize),
     Function(usize),
 }
 
-/// A variable that an instruction names.
+/// Reference to a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum VarRef {
-    /// One of the module, by its place in the list of items.
+    /// Variable of the module, by its index among the items.
     Module(usize),
-    /// One of the body.
+    /// Variable of the body.
     Local(u32),
 }
 
-/// Registers that tell of the place in the launch and of the machine.
+/// Special register: position in the launch, or state of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SpecialRegister {
     Tid(u8),
@@ -66,91 +66,91 @@ pub(crate) enum SpecialRegister {
     Gridid,
     DynamicSharedSize,
     TotalSharedSize,
-    /// Half of the address of what the blocks of a launch share to wait for each other.
+    /// Half of the address of the workspace of a cooperative launch.
     Workspace {
         is_high: bool,
     },
     WarpSize,
 }
 
-/// An operand, resolved.
+/// Resolved operand.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum ResolvedOperand {
     Reg(Reg),
-    /// The negated predicate.
+    /// Negated predicate.
     Not(Reg),
     /// `_`
     Sink,
     Number(NumberValue),
     Special(SpecialRegister),
     Vector(Vec<ResolvedOperand>),
-    /// Two destinations; none is `_`.
+    /// Two destinations; none for `_`.
     Pair(Option<Reg>, Option<Reg>),
-    /// The address of a variable, and what is added.
+    /// Address of a variable, and an addend.
     Variable(VarRef, i64),
     Address {
         base: Box<ResolvedOperand>,
         offset: i64,
     },
     Label(Label),
-    /// A function, by its place in the list of items.
+    /// Function, by its index among the items.
     Function(usize),
     List(Vec<ResolvedOperand>),
     /// Labels of an indirect branch.
     Targets(Vec<Label>),
-    /// What only a refused instruction has.
+    /// Operand that only refused instructions have.
     Other,
 }
 
-/// An instruction, resolved.
+/// Resolved instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct ResolvedInst {
-    /// Where it starts in the source.
+    /// Offset in the source.
     pub(crate) at: usize,
     pub(crate) form: u16,
     pub(crate) guard: Option<(Reg, bool)>,
     pub(crate) words: SmallVec<[Word; 6]>,
     pub(crate) args: SmallVec<[ResolvedOperand; 4]>,
-    /// The place that `.loc` tells: file, line, column.
+    /// File, line and column from `.loc`.
     pub(crate) loc: Option<[u32; 3]>,
 }
 
-/// What stands in a body.
+/// Resolved statement of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum ResolvedStatement {
     Label(Label),
     Inst(ResolvedInst),
 }
 
-/// Where a parameter or a result is: in a register, or in a variable of its own space.
+/// Location of a parameter or result: a register, or a variable of the parameter space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParamLocation {
     Reg(Reg),
     Var(u32),
 }
 
-/// A body, resolved.
+/// Resolved body.
 #[derive(Clone, Debug)]
 pub(crate) struct ResolvedBody<'a, 's> {
     pub(crate) function: &'a PtxFunction<'s>,
     pub(crate) results: Vec<ParamLocation>,
     pub(crate) params: Vec<ParamLocation>,
-    /// The type of each register.
+    /// Type of each register.
     pub(crate) regs: PrimaryMap<Reg, Word>,
-    /// The variables of the body: first results and parameters, then what is declared within.
+    /// Variables: results and parameters first, then local declarations.
     pub(crate) vars: Vec<&'a PtxVariable<'s>>,
     pub(crate) labels: usize,
     pub(crate) steps: Vec<ResolvedStatement>,
 }
 
-/// What a module's names mean.
+/// Scope of the module's names.
 #[derive(Debug)]
 pub(crate) struct GlobalScope {
     pub(crate) by_name: FxHashMap<Symbol, GlobalRef>,
 }
 
 impl GlobalScope {
-    /// Definitions come before declarations of the same name.
+    /// Collects the names; a definition takes precedence over declarations.
     pub(crate) fn new(module: &PtxModule<'_>) -> GlobalScope {
         let mut by_name: FxHashMap<Symbol, GlobalRef> = FxHashMap::default();
         for (index, item) in module.items.iter().enumerate() {
@@ -178,13 +178,13 @@ pub fn check(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
     for item in &module.items {
         if let PtxItem::Function(function) = item
             && function.body.is_some()
-            && errors.len() < MOST_ERRORS
+            && errors.len() < MAX_ERRORS
             && let Err(more) = resolve(module, &globals, function)
         {
             errors.extend(more);
         }
     }
-    errors.truncate(MOST_ERRORS);
+    errors.truncate(MAX_ERRORS);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -202,23 +202,23 @@ struct BodyResolver<'a, 's> {
     globals: &'a GlobalScope,
     body: ResolvedBody<'a, 's>,
     defs: FxHashMap<Symbol, LocalDef>,
-    /// What names meant outside of the block that is open, block by block.
-    hidden: Vec<(Symbol, Option<LocalDef>)>,
-    /// For each open block the start of its part of `hidden`, and its number.
+    /// Definitions shadowed by the open blocks, innermost last.
+    shadowed: Vec<(Symbol, Option<LocalDef>)>,
+    /// Start in `shadowed` and number of each open block.
     scopes: Vec<(usize, u32)>,
     ranges: Vec<(Word, u64)>,
-    ranged: FxHashMap<(u32, u64), Reg>,
+    range_regs: FxHashMap<(u32, u64), Reg>,
     labels: FxHashMap<(u32, Symbol), Label>,
     errors: Vec<Diagnostic>,
 }
 
-/// The part of the source that an instruction is, to its semicolon.
+/// Returns the range of an instruction in the source, up to its semicolon.
 pub(crate) fn span(source: &str, at: usize) -> std::ops::Range<usize> {
     let length = source.as_bytes()[at..].iter().position(|byte| matches!(byte, b';' | b'\n'));
     at..at + length.unwrap_or(1).max(1)
 }
 
-/// Finds out what the names of a body mean.
+/// Resolves the names of a body.
 pub(crate) fn resolve<'a, 's>(
     module: &'a PtxModule<'s>,
     globals: &'a GlobalScope,
@@ -238,21 +238,21 @@ pub(crate) fn resolve<'a, 's>(
         globals,
         body,
         defs: FxHashMap::default(),
-        hidden: Vec::new(),
+        shadowed: Vec::new(),
         scopes: Vec::new(),
         ranges: Vec::new(),
-        ranged: FxHashMap::default(),
+        range_regs: FxHashMap::default(),
         labels: FxHashMap::default(),
         errors: Vec::new(),
     };
     let statements = function.body.as_deref().unwrap_or_default();
     for variable in &function.returns {
-        let place = resolver.declare(variable);
-        resolver.body.results.extend(place);
+        let location = resolver.declare(variable);
+        resolver.body.results.extend(location);
     }
     for variable in &function.params {
-        let place = resolver.declare(variable);
-        resolver.body.params.extend(place);
+        let location = resolver.declare(variable);
+        resolver.body.params.extend(location);
     }
     resolver.collect_labels(statements);
     resolver.run(statements);
@@ -261,7 +261,7 @@ pub(crate) fn resolve<'a, 's>(
 
 impl<'a, 's> BodyResolver<'a, 's> {
     fn error(&mut self, at: usize, text: impl Into<String>) {
-        if self.errors.len() < MOST_ERRORS {
+        if self.errors.len() < MAX_ERRORS {
             let name = self.module.names.text(self.body.function.name);
             let mut error = Diagnostic::error(Code::Syntax, text)
                 .in_text(self.module.source.as_bytes(), span(self.module.source, at));
@@ -274,7 +274,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
         self.module.names.text(symbol)
     }
 
-    /// The bytes of an element of a variable.
+    /// Returns the size of an element of a variable, in bytes.
     fn element_bytes(&self, var: VarRef) -> i64 {
         let of = |variable: &PtxVariable<'_>| {
             let element = PtxVariable { dims: SmallVec::new(), init: None, ..variable.clone() };
@@ -291,10 +291,10 @@ impl<'a, 's> BodyResolver<'a, 's> {
 
     fn define(&mut self, name: Symbol, def: LocalDef) {
         let before = self.defs.insert(name, def);
-        self.hidden.push((name, before));
+        self.shadowed.push((name, before));
     }
 
-    /// Labels are known in the whole block that they stand in, before them too.
+    /// Declares the labels. A label is visible in its whole block, also before its position.
     fn collect_labels(&mut self, statements: &[PtxStatement<'_>]) {
         let mut open = vec![0u32];
         let mut blocks = 0;
@@ -326,7 +326,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
         inner.chain([0]).find_map(|block| self.labels.get(&(block, name)).copied())
     }
 
-    /// Makes a variable known. A row of registers is in no one place.
+    /// Declares a variable. A range of registers has no single location.
     fn declare(&mut self, variable: &'a PtxVariable<'s>) -> Option<ParamLocation> {
         if variable.space == Word::Reg {
             if variable.vector.is_some() || !variable.dims.is_empty() {
@@ -356,21 +356,21 @@ impl<'a, 's> BodyResolver<'a, 's> {
         let mut blocks = 0;
         let mut loc = None;
         for statement in statements {
-            if self.errors.len() >= MOST_ERRORS {
+            if self.errors.len() >= MAX_ERRORS {
                 return;
             }
             match statement {
                 PtxStatement::Open => {
                     blocks += 1;
-                    if self.scopes.len() >= DEEPEST {
-                        self.error(self.body.function.at, format!("blocks nest deeper than {DEEPEST}"));
+                    if self.scopes.len() >= MAX_DEPTH {
+                        self.error(self.body.function.at, format!("blocks nest deeper than {MAX_DEPTH}"));
                         return;
                     }
-                    self.scopes.push((self.hidden.len(), blocks));
+                    self.scopes.push((self.shadowed.len(), blocks));
                 }
                 PtxStatement::Close => {
                     if let Some((start, _)) = self.scopes.pop() {
-                        for (name, before) in self.hidden.drain(start..).rev() {
+                        for (name, before) in self.shadowed.drain(start..).rev() {
                             match before {
                                 Some(def) => self.defs.insert(name, def),
                                 None => self.defs.remove(&name),
@@ -410,7 +410,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
         let text = self.text(name);
         let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
         let digits = &text[prefix.len()..];
-        // Digits may belong to the name: `%f3<2>` declares `%f30` and `%f31`.
+        // Digits may belong to the prefix: `%f3<2>` declares `%f30` and `%f31`.
         for cut in 0..digits.len().min(20) {
             let number = &digits[cut..];
             if number.len() > 1 && number.starts_with('0') {
@@ -425,7 +425,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
             let (ty, count) = self.ranges[range as usize];
             if number < count {
                 let regs = &mut self.body.regs;
-                return Some(*self.ranged.entry((range, number)).or_insert_with(|| regs.push(ty)));
+                return Some(*self.range_regs.entry((range, number)).or_insert_with(|| regs.push(ty)));
             }
         }
         None
@@ -457,7 +457,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     }
                 }
             }
-            if let Err(text) = self.fit(instruction, &words, &args) {
+            if let Err(text) = self.check_operands(instruction, &words, &args) {
                 self.error(at, text);
             }
         }
@@ -526,7 +526,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 }
                 _ => return Err(format!("`{}` is no variable, so it has no elements", self.text(*name))),
             },
-            // A vector of one is what it has: Triton writes such ones.
+            // A vector of one element is that element: Triton emits such.
             PtxOperand::Vector(parts) if parts.len() == 1 => self.operand(&parts[0])?,
             PtxOperand::Vector(parts) => ResolvedOperand::Vector(
                 parts.iter().map(|part| self.operand(part)).collect::<Result<_, _>>()?,
@@ -606,7 +606,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
 
     // Types.
 
-    fn fit(
+    fn check_operands(
         &self,
         instruction: &PtxInstruction<'_>,
         words: &[Word],
@@ -629,7 +629,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     args.len()
                 ));
             };
-            self.fit_one(spec, arg, words, &types, loose)
+            self.check_operand(spec, arg, words, &types, loose)
                 .map_err(|reason| format!("operand {} does not fit: {reason}", index + 1))?;
         }
         if args.len() > count {
@@ -638,7 +638,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
         Ok(())
     }
 
-    fn fit_one(
+    fn check_operand(
         &self,
         spec: &OperandSpec,
         arg: &ResolvedOperand,
@@ -655,17 +655,17 @@ impl<'a, 's> BodyResolver<'a, 's> {
             OperandType::Any => None,
         };
         match spec.role {
-            OperandRole::Value(of) => self.fit_value(resolve(of), arg, spec.is_dest, loose),
+            OperandRole::Value(of) => self.check_value(resolve(of), arg, spec.is_dest, loose),
             OperandRole::WithPredicate(of) => match arg {
                 ResolvedOperand::Pair(first, second) => {
                     if second.is_some_and(|reg| self.body.regs[reg] != Word::Pred) {
                         return Err("what stands behind `|` is no predicate".into());
                     }
                     first.map_or(Ok(()), |reg| {
-                        self.fit_value(resolve(of), &ResolvedOperand::Reg(reg), true, loose)
+                        self.check_value(resolve(of), &ResolvedOperand::Reg(reg), true, loose)
                     })
                 }
-                _ => self.fit_value(resolve(of), arg, true, loose),
+                _ => self.check_value(resolve(of), arg, true, loose),
             },
             OperandRole::Predicate => match arg {
                 ResolvedOperand::Not(reg) | ResolvedOperand::Reg(reg)
@@ -688,11 +688,13 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     None => None,
                 };
                 match (lanes, arg) {
-                    (Some(lanes), ResolvedOperand::Vector(parts)) if parts.len() == lanes => parts
-                        .iter()
-                        .try_for_each(|part| self.fit_value(types.last().copied(), part, spec.is_dest, true)),
+                    (Some(lanes), ResolvedOperand::Vector(parts)) if parts.len() == lanes => {
+                        parts.iter().try_for_each(|part| {
+                            self.check_value(types.last().copied(), part, spec.is_dest, true)
+                        })
+                    }
                     (Some(lanes), _) => Err(format!("it is no vector of {lanes} registers")),
-                    (None, _) => self.fit_value(types.last().copied(), arg, spec.is_dest, true),
+                    (None, _) => self.check_value(types.last().copied(), arg, spec.is_dest, true),
                 }
             }
             OperandRole::Memory => match arg {
@@ -719,7 +721,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
         }
     }
 
-    fn fit_value(
+    fn check_value(
         &self,
         ty: Option<Word>,
         arg: &ResolvedOperand,
@@ -730,7 +732,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
             ResolvedOperand::Reg(reg) => {
                 let has = self.body.regs[*reg];
                 match ty {
-                    Some(ty) if !fits(has, ty, loose) => {
+                    Some(ty) if !is_compatible(has, ty, loose) => {
                         Err(format!("its register is of type .{has}, the instruction of type .{ty}"))
                     }
                     _ => Ok(()),
@@ -761,7 +763,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
     }
 }
 
-/// The integer type of twice the width.
+/// Returns the integer type of twice the width.
 pub(crate) fn wide(ty: Word) -> Word {
     match ty {
         Word::U16 => Word::U32,
@@ -772,8 +774,8 @@ pub(crate) fn wide(ty: Word) -> Word {
     }
 }
 
-/// Whether a register of one type may stand where an instruction asks for another.
-fn fits(has: Word, ty: Word, loose: bool) -> bool {
+/// True if a register of type `has` is compatible with an operand of type `ty`.
+fn is_compatible(has: Word, ty: Word, loose: bool) -> bool {
     let (Some(has_bits), Some(bits)) = (has.bits(), ty.bits()) else { return false };
     if (has == Word::Pred) != (ty == Word::Pred) {
         return false;

@@ -1,44 +1,44 @@
-//! PTX text, token by token.
+//! Lexer of PTX.
 //!
-//! Invariant: a token is a range of the source, and never empty but at its end.
+//! Invariant: a token is a range of the source, and not empty except at the end.
 
-/// What a token is.
+/// Kind of token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PtxTokenKind {
-    /// A name: an operation, a register, a variable, a label.
+    /// Identifier: an operation, a register, a variable, a label.
     Name,
-    /// A dot and what follows it: a directive, a type or a modifier. The text is without the dot.
+    /// Dot and keyword: a directive, a type or a modifier. The text is without the dot.
     Dotted,
-    /// A number.
+    /// Number.
     Number,
-    /// A text, with its quotes.
+    /// String literal, with its quotes.
     Text,
-    /// One sign.
+    /// Punctuation character.
     Sign(u8),
-    /// Something that begins no token.
+    /// Character that starts no token.
     Unknown,
-    /// The end.
+    /// End of the source.
     End,
 }
 
-/// A token.
+/// Token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PtxToken<'s> {
     pub(crate) kind: PtxTokenKind,
-    /// Where it starts, in bytes.
+    /// Offset in bytes.
     pub(crate) at: usize,
     pub(crate) text: &'s str,
 }
 
 impl PtxToken<'_> {
-    /// The bytes that it is made of.
+    /// Returns its range in the source.
     pub(crate) fn span(&self) -> std::ops::Range<usize> {
         let dot = usize::from(self.kind == PtxTokenKind::Dotted);
         self.at..self.at + self.text.len() + dot
     }
 }
 
-/// Cuts a source into tokens.
+/// Splits a source into tokens.
 pub(crate) struct PtxLexer<'s> {
     source: &'s str,
     at: usize,
@@ -73,7 +73,7 @@ impl<'s> PtxLexer<'s> {
         }
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub(crate) fn next(&mut self) -> PtxToken<'s> {
         self.skip_blanks();
         let bytes = self.source.as_bytes();
@@ -91,7 +91,7 @@ impl<'s> PtxLexer<'s> {
             _ if is_name(first) => (PtxTokenKind::Name, run(start, is_name)),
             b'.' if is_name(next) => {
                 let end = run(start + 1, |byte| is_name(byte) || byte == b':');
-                // `.b8 x: ` has no colon at the end of a word; a single one is a sign.
+                // `.b8 x: ` has no colon in its keyword; a single one is punctuation.
                 let text = self.source[start + 1..end].trim_end_matches(':');
                 self.at = start + 1 + text.len();
                 return PtxToken { kind: PtxTokenKind::Dotted, at: start, text };
@@ -110,7 +110,7 @@ impl<'s> PtxLexer<'s> {
         PtxToken { kind, at: start, text: &self.source[start..end] }
     }
 
-    /// Where a number ends: `12`, `0x1fU`, `0f3F800000`, `1.5e-3`.
+    /// Returns the end of a number: `12`, `0x1fU`, `0f3F800000`, `1.5e-3`.
     fn number_end(&self, start: usize) -> usize {
         let bytes = self.source.as_bytes();
         let mut end = start;

@@ -1,7 +1,7 @@
-//! PTX, the assembly language of NVIDIA's GPUs: read, checked, printed, and lowered to the IR.
+//! PTX, the assembly language of NVIDIA GPUs: parser, checker, printer, lowering to the IR and back.
 //!
-//! [`parse`] gives a [`PtxModule`] that keeps every directive; its `Display` is the way back. The [`table`] says what
-//! instructions there are. docs/ptx.md is the mapping.
+//! [`parse`] builds a [`PtxModule`] that keeps every directive; its `Display` prints it. The [`table`] lists the
+//! instructions. docs/ptx.md describes the mapping.
 #![forbid(unsafe_code)]
 
 pub mod words;

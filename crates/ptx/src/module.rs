@@ -1,15 +1,15 @@
-//! A PTX module as a tree: what the text says, in its order, without comments and blanks.
+//! Syntax tree of a PTX module, in source order, without comments and white space.
 //!
-//! Names and texts are borrowed from the source. Blocks in braces are not nested: a statement opens one, another closes it.
+//! Names and strings borrow from the source. Blocks in braces are not nested: a statement opens one, another closes it.
 
 use crate::names::{PtxNames, Symbol};
 use crate::words::Word;
 use smallvec::SmallVec;
 
-/// A module.
+/// PTX module.
 #[derive(Clone, Debug)]
 pub struct PtxModule<'s> {
-    /// The text that it was read from.
+    /// Source text.
     pub source: &'s str,
     /// All names.
     pub names: PtxNames<'s>,
@@ -17,7 +17,7 @@ pub struct PtxModule<'s> {
     pub items: Vec<PtxItem<'s>>,
 }
 
-/// Something that stands at the top of a module.
+/// Top-level item of a module.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PtxItem<'s> {
     /// `.version 8.8`
@@ -28,37 +28,37 @@ pub enum PtxItem<'s> {
     AddressSize(u64),
     /// `.file 1 "folder" "name"`, with time stamp and size.
     File {
-        /// Its number.
+        /// Number.
         number: u64,
-        /// The folder that it lies in, between the quotes, if told.
+        /// Folder, between the quotes.
         folder: Option<&'s str>,
-        /// Its name, between the quotes.
+        /// Name, between the quotes.
         name: &'s str,
-        /// Time stamp and size, if told.
+        /// Time stamp and size.
         stamp: Option<(u64, u64)>,
     },
-    /// `.section .debug_info { … }`: its name and what stands between the braces, line by line.
+    /// `.section .debug_info { … }`: name, and the lines between the braces.
     Section(&'s str, Vec<DebugLine<'s>>),
     /// `.pragma "…";`
     Pragma(Vec<&'s str>),
     /// `.alias name, aliasee;`
     Alias(Symbol, Symbol),
-    /// A variable.
+    /// Variable.
     Variable(PtxVariable<'s>),
-    /// A function, a kernel, or the declaration of one.
+    /// Function or kernel, defined or declared.
     Function(PtxFunction<'s>),
 }
 
-/// A line of a debug section.
+/// Line of a debug section.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DebugLine<'s> {
     /// `name:`
     Label(&'s str),
-    /// `.b8 1, 2, …`: the type, the values as they are written.
+    /// `.b8 1, 2, …`: type, and values as written.
     Data(Word, Vec<SmallVec<[&'s str; 4]>>),
 }
 
-/// Where a name is seen.
+/// Linkage of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Linkage {
     /// `.extern`
@@ -72,7 +72,7 @@ pub enum Linkage {
 }
 
 impl Linkage {
-    /// The directive, without its dot.
+    /// Returns the directive, without its dot.
     pub const fn text(self) -> &'static str {
         match self {
             Linkage::Extern => "extern",
@@ -82,7 +82,7 @@ impl Linkage {
         }
     }
 
-    /// The linkage of this directive.
+    /// Returns the linkage of a directive.
     pub fn from_text(text: &str) -> Option<Linkage> {
         Some(match text {
             "extern" => Linkage::Extern,
@@ -94,37 +94,37 @@ impl Linkage {
     }
 }
 
-/// A variable, a register or a parameter.
+/// Variable, register or parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PtxVariable<'s> {
-    /// Where it starts in the source.
+    /// Offset in the source.
     pub at: usize,
-    /// Where it is seen.
+    /// Linkage.
     pub linkage: Option<Linkage>,
-    /// Its space: `.global`, `.reg`, `.param`, ….
+    /// Space: `.global`, `.reg`, `.param`, ….
     pub space: Word,
-    /// Attributes such as `.managed`, as they are written.
+    /// Attributes such as `.managed`, as written.
     pub attribute: Option<&'s str>,
     /// `.align N`.
     pub align: Option<u64>,
     /// `.v2` or `.v4`.
     pub vector: Option<Word>,
-    /// The type of an element.
+    /// Type of an element.
     pub ty: Word,
-    /// Of a kernel's parameter that is an address: what it points at, if that is told, and its alignment.
+    /// `.ptr` of a kernel parameter: space of the pointee, and its alignment.
     pub pointer: Option<(Option<Word>, Option<u64>)>,
-    /// Its name; `_` of a parameter without one.
+    /// Name; `_` for a parameter without one.
     pub name: Symbol,
-    /// `%r<10>`: how many registers of names with numbers behind.
+    /// `%r<10>`: number of registers in a numbered range.
     pub range: Option<u64>,
-    /// The number of elements along each dimension; none where it is left open.
+    /// Number of elements along each dimension; none for an open dimension.
     pub dims: SmallVec<[Option<u64>; 1]>,
-    /// Its contents at the start.
+    /// Initial value.
     pub init: Option<Vec<PtxInitializer<'s>>>,
 }
 
 impl PtxVariable<'_> {
-    /// The number of bytes, if all dimensions are known and it is not too large to count.
+    /// Returns the size in bytes; none for open dimensions and on overflow.
     pub fn bytes(&self) -> Option<u64> {
         let lanes = match self.vector {
             Some(Word::V2) => 2,
@@ -136,7 +136,7 @@ impl PtxVariable<'_> {
         self.dims.iter().try_fold(one, |bytes, dim| bytes.checked_mul((*dim)?))
     }
 
-    /// Its alignment in bytes.
+    /// Returns the alignment in bytes.
     pub fn alignment(&self) -> u64 {
         let lanes = match self.vector {
             Some(Word::V2) => 2,
@@ -149,55 +149,55 @@ impl PtxVariable<'_> {
     }
 }
 
-/// A part of an initial value. Braces are parts of their own.
+/// Part of an initial value. Braces are separate parts.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PtxInitializer<'s> {
     /// `{`
     Open,
     /// `}`
     Close,
-    /// A number.
+    /// Number.
     Number(PtxNumber<'s>),
     /// `name+4`, `generic(name)+4`.
     Address {
-        /// The variable or function.
+        /// Variable or function.
         name: Symbol,
-        /// What is added.
+        /// Addend.
         offset: Option<PtxNumber<'s>>,
-        /// Whether it is the generic address.
+        /// True for the generic address.
         generic: bool,
     },
 }
 
-/// Directives of a function: the word of each, and its numbers.
+/// Directives of a function: the keyword of each, and its numbers.
 pub type Directives<'s> = Vec<(&'s str, SmallVec<[u64; 3]>)>;
 
-/// A function or kernel.
+/// Function or kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PtxFunction<'s> {
-    /// Where it starts in the source.
+    /// Offset in the source.
     pub at: usize,
-    /// Where it is seen.
+    /// Linkage.
     pub linkage: Option<Linkage>,
-    /// Attributes such as `.unified`, as they are written.
+    /// Attributes such as `.unified`, as written.
     pub attribute: Option<&'s str>,
-    /// Whether it is a kernel.
+    /// True for kernels.
     pub is_kernel: bool,
-    /// What it returns.
+    /// Results.
     pub returns: Vec<PtxVariable<'s>>,
-    /// Its name.
+    /// Name.
     pub name: Symbol,
-    /// Its parameters.
+    /// Parameters.
     pub params: Vec<PtxVariable<'s>>,
-    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the directive, its numbers.
+    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the keyword of each, and its numbers.
     pub directives: Directives<'s>,
-    /// Pragmas in front of the body.
+    /// Pragmas before the body.
     pub pragmas: Vec<Vec<&'s str>>,
-    /// What it does; none of a declaration.
+    /// Body; none for a declaration.
     pub body: Option<Vec<PtxStatement<'s>>>,
 }
 
-/// A statement of a body.
+/// Statement of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PtxStatement<'s> {
     /// `{`
@@ -206,119 +206,119 @@ pub enum PtxStatement<'s> {
     Close,
     /// `name:`
     Label(Symbol, usize),
-    /// A variable, registers or parameters of calls.
+    /// Variable, registers or parameters of calls.
     Variable(PtxVariable<'s>),
-    /// An instruction.
+    /// Instruction.
     Instruction(Box<PtxInstruction<'s>>),
-    /// `.loc 1 10 3`, and where it was inlined.
+    /// `.loc 1 10 3`, with its call site if inlined.
     Loc {
         /// File, line and column.
         place: [u64; 3],
-        /// The name of the function, the number added to it, and the place that it was inlined at.
+        /// Function name, addend, and location of the call site.
         inlined: Option<(Symbol, Option<u64>, [u64; 3])>,
     },
     /// `.pragma "…";`
     Pragma(Vec<&'s str>),
     /// `name: .branchtargets L1, L2;` (or `.calltargets`).
     Targets {
-        /// Where it starts in the source.
+        /// Offset in the source.
         at: usize,
-        /// Its name.
+        /// Name.
         name: Symbol,
-        /// Whether these are functions.
+        /// True for `.calltargets`.
         calls: bool,
-        /// The labels or functions.
+        /// Labels or functions.
         list: Vec<Symbol>,
     },
     /// `name: .callprototype (ret) _ (params);`
     Prototype {
-        /// Its name.
+        /// Name.
         name: Symbol,
-        /// What functions of this kind return.
+        /// Results of such functions.
         returns: Vec<PtxVariable<'s>>,
-        /// Their parameters.
+        /// Parameters of such functions.
         params: Vec<PtxVariable<'s>>,
         /// `.noreturn` and others.
         directives: Directives<'s>,
     },
 }
 
-/// What an instruction waits for: `@p` or `@!p`.
+/// Predicate guard of an instruction: `@p` or `@!p`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PtxGuard {
-    /// The predicate.
+    /// Predicate register.
     pub register: Symbol,
-    /// Whether it must be false.
+    /// True for `@!p`.
     pub negated: bool,
 }
 
-/// An instruction.
+/// Instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PtxInstruction<'s> {
-    /// Where it starts in the source.
+    /// Offset in the source.
     pub at: usize,
-    /// Its predicate.
+    /// Predicate guard.
     pub guard: Option<PtxGuard>,
-    /// What it is called.
+    /// Mnemonic.
     pub mnemonic: Symbol,
-    /// The words behind the dots.
+    /// Modifiers after the mnemonic.
     pub modifiers: SmallVec<[Symbol; 6]>,
-    /// The operands.
+    /// Operands.
     pub operands: SmallVec<[PtxOperand<'s>; 4]>,
-    /// Its row in the table of instructions.
+    /// Row in the table of instruction forms.
     pub form: u16,
 }
 
-/// A number as it is written, and what it means.
+/// Number: its spelling and value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PtxNumber<'s> {
-    /// How it is written, without its sign.
+    /// Spelling, without the sign.
     pub text: &'s str,
-    /// Whether a minus stands before it.
+    /// True if a minus precedes it.
     pub negative: bool,
-    /// Integers, or the bits of a float.
+    /// Value, sign included.
     pub value: NumberValue,
 }
 
-/// What a number means, its sign taken in.
+/// Value of a number, sign included.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum NumberValue {
-    /// An integer, modulo 2^64.
+    /// Integer, modulo 2^64.
     Int(u64),
-    /// A single, by its bits.
+    /// Bits of an `f32`.
     Single(u32),
-    /// A double, by its bits.
+    /// Bits of an `f64`.
     Double(u64),
 }
 
-/// An operand.
+/// Operand.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PtxOperand<'s> {
-    /// A register, a variable, a label, a function, or `_`.
+    /// Register, variable, label, function, or `_`.
     Name(Symbol),
-    /// `%tid.x`: a component.
+    /// `%tid.x`: component of a register.
     Component(Symbol, Symbol),
     /// `!%p`
     Not(Symbol),
     /// `%p|%q`
     Pair(Symbol, Symbol),
-    /// A number.
+    /// Number.
     Number(PtxNumber<'s>),
     /// `name+4`
     Sum(Symbol, PtxNumber<'s>),
-    /// `name[4]`: the address of an element.
+    /// `name[4]`: address of an element.
     Element(Symbol, PtxNumber<'s>),
     /// `{a, b}`
     Vector(Vec<PtxOperand<'s>>),
-    /// `(a, b)`, of calls.
+    /// `(a, b)` of calls.
     List(Vec<PtxOperand<'s>>),
-    /// `[a+4]`, and of textures `[a, {x, y}]`: base and what follows behind commas.
+    /// `[a+4]`; with coordinates for textures: `[a, {x, y}]`.
     Address {
-        /// A name or a number.
+        /// Name or number.
         base: Box<PtxOperand<'s>>,
-        /// What is added to it.
+        /// Addend.
         offset: Option<PtxNumber<'s>>,
-        /// What follows behind commas.
+        /// Operands after commas.
         more: Vec<PtxOperand<'s>>,
     },
 }

@@ -1,15 +1,15 @@
-//! Names, interned: the words first, then what the text has.
+//! Interned names: keywords first, then the names of the text.
 
 use crate::words::Word;
 use heddle_ir::entity::Entity as _;
 use rustc_hash::FxHashMap;
 
 heddle_ir::entity! {
-    /// A name of a module.
+    /// Interned name of a module.
     pub Symbol, "name"
 }
 
-/// All names of a module.
+/// Interner of the names of a module.
 #[derive(Clone, Debug)]
 pub struct PtxNames<'s> {
     list: Vec<&'s str>,
@@ -27,7 +27,7 @@ impl Default for PtxNames<'_> {
 }
 
 impl<'s> PtxNames<'s> {
-    /// The number of a name.
+    /// Interns a name.
     pub fn intern(&mut self, name: &'s str) -> Symbol {
         let list = &mut self.list;
         *self.numbers.entry(name).or_insert_with(|| {
@@ -36,29 +36,29 @@ impl<'s> PtxNames<'s> {
         })
     }
 
-    /// The number of a name that is known already.
+    /// Returns the symbol of a name that is interned already.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         self.numbers.get(name).copied()
     }
 
-    /// The name of a number.
+    /// Returns the name of a symbol.
     pub fn text(&self, symbol: Symbol) -> &'s str {
         self.list[symbol.index()]
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no names.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 }
 
 impl Symbol {
-    /// The word that this name is, if it is one.
+    /// Returns the keyword that this name is.
     pub fn word(self) -> Option<Word> {
         Word::ALL.get(self.index()).copied()
     }

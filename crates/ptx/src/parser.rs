@@ -1,4 +1,4 @@
-//! Text to module. After an error it goes on behind the next semicolon, and reports up to 20.
+//! Parser of PTX. Recovers after the next semicolon and reports up to 20 errors.
 
 use crate::lexer::{PtxLexer, PtxToken, PtxTokenKind};
 use crate::module::{
@@ -11,18 +11,18 @@ use crate::words::Word;
 use heddle_ir::diagnostic::{Code, Diagnostic};
 use smallvec::SmallVec;
 
-/// The most errors that one text is told of.
-pub(crate) const MOST_ERRORS: usize = 20;
-/// The deepest that operands nest: a list of vectors within an address.
-const DEEPEST: u32 = 4;
+/// Maximum number of errors reported for a text.
+pub(crate) const MAX_ERRORS: usize = 20;
+/// Maximum nesting of operands: a list of vectors within an address.
+const MAX_DEPTH: u32 = 4;
 
-/// Reads a module.
+/// Parses a module.
 pub fn parse(source: &str) -> Result<PtxModule<'_>, Vec<Diagnostic>> {
     let mut lexer = PtxLexer::new(source);
     let token = lexer.next();
     let mut parser = PtxParser { source, lexer, token, names: PtxNames::default(), errors: Vec::new() };
     let mut items = Vec::new();
-    while parser.token.kind != PtxTokenKind::End && parser.errors.len() < MOST_ERRORS {
+    while parser.token.kind != PtxTokenKind::End && parser.errors.len() < MAX_ERRORS {
         let before = parser.token.at;
         if parser.item(&mut items).is_err() {
             parser.skip_item(before);
@@ -35,7 +35,7 @@ pub fn parse(source: &str) -> Result<PtxModule<'_>, Vec<Diagnostic>> {
     }
 }
 
-/// The error has been noted.
+/// Marker: the error has been reported.
 struct ErrorReported;
 
 type ParseResult<T> = Result<T, ErrorReported>;
@@ -69,7 +69,7 @@ impl<'s> PtxParser<'s> {
     }
 
     fn expect(&mut self, sign: u8) -> ParseResult<()> {
-        if self.accept(sign) { Ok(()) } else { self.wanted(&[&format!("`{}`", sign as char)]) }
+        if self.accept(sign) { Ok(()) } else { self.unexpected(&[&format!("`{}`", sign as char)]) }
     }
 
     fn is_dotted(&self, word: &str) -> bool {
@@ -84,7 +84,7 @@ impl<'s> PtxParser<'s> {
         found
     }
 
-    fn wanted<T>(&mut self, expected: &[&str]) -> ParseResult<T> {
+    fn unexpected<T>(&mut self, expected: &[&str]) -> ParseResult<T> {
         let found = match self.token.kind {
             PtxTokenKind::End => "the text ends here".to_string(),
             PtxTokenKind::Dotted => format!("`.{}` does not fit here", self.token.text),
@@ -96,7 +96,7 @@ impl<'s> PtxParser<'s> {
     }
 
     fn error<T>(&mut self, span: std::ops::Range<usize>, text: impl Into<String>) -> ParseResult<T> {
-        if self.errors.len() < MOST_ERRORS {
+        if self.errors.len() < MAX_ERRORS {
             let error = Diagnostic::error(Code::Syntax, text).in_text(self.source.as_bytes(), span);
             self.errors.push(error);
         }
@@ -105,13 +105,13 @@ impl<'s> PtxParser<'s> {
 
     fn name(&mut self) -> ParseResult<Symbol> {
         if self.token.kind != PtxTokenKind::Name {
-            return self.wanted(&["a name"]);
+            return self.unexpected(&["a name"]);
         }
         let token = self.advance();
         Ok(self.names.intern(token.text))
     }
 
-    /// Goes on with what looks like the next item.
+    /// Skips to the start of the next item.
     fn skip_item(&mut self, before: usize) {
         if self.token.at == before {
             self.advance();
@@ -138,7 +138,7 @@ impl<'s> PtxParser<'s> {
         }
     }
 
-    /// Goes on with the next statement of a body.
+    /// Skips to the next statement of a body.
     fn skip_statement(&mut self, before: usize) {
         if self.token.at == before && !matches!(self.token.kind, PtxTokenKind::Sign(b'}' | b'{')) {
             self.advance();
@@ -166,7 +166,7 @@ impl<'s> PtxParser<'s> {
             negative ^= self.advance().kind == PtxTokenKind::Sign(b'-');
         }
         if self.token.kind != PtxTokenKind::Number {
-            return self.wanted(&["a number"]);
+            return self.unexpected(&["a number"]);
         }
         let token = self.advance();
         match number_value(token.text, negative) {
@@ -182,14 +182,14 @@ impl<'s> PtxParser<'s> {
 
     fn item(&mut self, items: &mut Vec<PtxItem<'s>>) -> ParseResult<()> {
         if self.token.kind != PtxTokenKind::Dotted {
-            return self.wanted(&["a directive such as `.version`, `.visible` or `.entry`"]);
+            return self.unexpected(&["a directive such as `.version`, `.visible` or `.entry`"]);
         }
         let token = self.token;
         let item = match token.text {
             "version" => {
                 self.advance();
                 if self.token.kind != PtxTokenKind::Number {
-                    return self.wanted(&["a version such as `8.8`"]);
+                    return self.unexpected(&["a version such as `8.8`"]);
                 }
                 PtxItem::Version(self.advance().text)
             }
@@ -198,7 +198,7 @@ impl<'s> PtxParser<'s> {
                 let mut words = Vec::new();
                 loop {
                     if self.token.kind != PtxTokenKind::Name {
-                        return self.wanted(&["a target such as `sm_75`"]);
+                        return self.unexpected(&["a target such as `sm_75`"]);
                     }
                     words.push(self.advance().text);
                     if !self.accept(b',') {
@@ -244,7 +244,7 @@ impl<'s> PtxParser<'s> {
 
     fn text(&mut self) -> ParseResult<&'s str> {
         if self.token.kind != PtxTokenKind::Text {
-            return self.wanted(&["a text in quotes"]);
+            return self.unexpected(&["a text in quotes"]);
         }
         let text = self.advance().text;
         Ok(&text[1..text.len() - 1])
@@ -280,7 +280,7 @@ impl<'s> PtxParser<'s> {
     fn section(&mut self) -> ParseResult<PtxItem<'s>> {
         self.advance();
         if self.token.kind != PtxTokenKind::Dotted {
-            return self.wanted(&["the name of a section, with its dot"]);
+            return self.unexpected(&["the name of a section, with its dot"]);
         }
         let name = self.advance().text;
         self.expect(b'{')?;
@@ -300,13 +300,13 @@ impl<'s> PtxParser<'s> {
                     }
                     lines.push(DebugLine::Data(ty, values));
                 }
-                _ => return self.wanted(&["data such as `.b8 1, 2`", "`}`"]),
+                _ => return self.unexpected(&["data such as `.b8 1, 2`", "`}`"]),
             }
         }
         Ok(PtxItem::Section(name, lines))
     }
 
-    /// `12`, `name`, `.debug_line+4`, `a-b`.
+    /// Parses `12`, `name`, `.debug_line+4`, `a-b`.
     fn debug_value(&mut self) -> ParseResult<SmallVec<[&'s str; 4]>> {
         let mut parts: SmallVec<[&'s str; 4]> = SmallVec::new();
         while self.is_sign(b'-') {
@@ -318,7 +318,7 @@ impl<'s> PtxParser<'s> {
                     let token = self.advance();
                     parts.push(&self.source[token.span()]);
                 }
-                _ => return self.wanted(&["a value"]),
+                _ => return self.unexpected(&["a value"]),
             }
             if !self.is_sign(b'+') && !self.is_sign(b'-') {
                 return Ok(parts);
@@ -329,10 +329,10 @@ impl<'s> PtxParser<'s> {
         }
     }
 
-    /// A dotted word of the list.
+    /// Parses a known keyword after a dot.
     fn word(&mut self) -> ParseResult<Word> {
         if self.token.kind != PtxTokenKind::Dotted {
-            return self.wanted(&["a type such as `.u32`"]);
+            return self.unexpected(&["a type such as `.u32`"]);
         }
         let word = self.names.find(self.token.text).and_then(Symbol::word);
         match word {
@@ -340,7 +340,7 @@ impl<'s> PtxParser<'s> {
                 self.advance();
                 Ok(word)
             }
-            None => self.wanted(&["a type or a space that PTX has"]),
+            None => self.unexpected(&["a type or a space that PTX has"]),
         }
     }
 
@@ -352,7 +352,7 @@ impl<'s> PtxParser<'s> {
         self.expect(b'(')?;
         while !self.is_sign(b')') {
             if self.token.kind == PtxTokenKind::End {
-                return self.wanted(&["`)`"]);
+                return self.unexpected(&["`)`"]);
             }
             self.advance();
         }
@@ -360,34 +360,34 @@ impl<'s> PtxParser<'s> {
         Ok(Some(&self.source[start..end]))
     }
 
-    /// A variable, without its semicolon.
+    /// Parses a variable, without its semicolon.
     fn variable(&mut self, at: usize, linkage: Option<Linkage>) -> ParseResult<PtxVariable<'s>> {
-        let kind = self.kind_of_variable(at, linkage)?;
+        let kind = self.declaration_prefix(at, linkage)?;
         self.declarator(kind)
     }
 
-    /// A declaration of one or more variables of the same kind, to its semicolon.
+    /// Parses a declaration of one or more variables of one type, to its semicolon.
     fn declaration(
         &mut self,
         at: usize,
         linkage: Option<Linkage>,
         mut put: impl FnMut(PtxVariable<'s>),
     ) -> ParseResult<()> {
-        let kind = self.kind_of_variable(at, linkage)?;
+        let kind = self.declaration_prefix(at, linkage)?;
         let mut at = at;
         loop {
             put(self.declarator(PtxVariable { at, ..kind.clone() })?);
             if !self.accept(b',') {
                 break;
             }
-            // Variables are told apart by where they start.
+            // The offset identifies a variable, so each has its own.
             at = self.token.at;
         }
         self.expect(b';')
     }
 
-    /// What stands in front of a variable's name.
-    fn kind_of_variable(&mut self, at: usize, linkage: Option<Linkage>) -> ParseResult<PtxVariable<'s>> {
+    /// Parses the part of a declaration before the name.
+    fn declaration_prefix(&mut self, at: usize, linkage: Option<Linkage>) -> ParseResult<PtxVariable<'s>> {
         let token = self.token;
         let space = self.word()?;
         if !matches!(space, Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const)
@@ -446,7 +446,7 @@ impl<'s> PtxParser<'s> {
         })
     }
 
-    /// Name, size and initial value of a variable.
+    /// Parses name, dimensions and initial value of a variable.
     fn declarator(&mut self, mut variable: PtxVariable<'s>) -> ParseResult<PtxVariable<'s>> {
         variable.name = self.name()?;
         if self.accept(b'<') {
@@ -536,7 +536,7 @@ impl<'s> PtxParser<'s> {
                 "abi_preserve_control",
             ];
             if !KNOWN.contains(&name) {
-                return self.wanted(&["a directive of functions such as `.maxntid`", "`{`", "`;`"]);
+                return self.unexpected(&["a directive of functions such as `.maxntid`", "`{`", "`;`"]);
             }
             self.advance();
             let mut numbers = SmallVec::new();
@@ -601,10 +601,10 @@ impl<'s> PtxParser<'s> {
                     depth -= 1;
                     body.push(PtxStatement::Close);
                 }
-                PtxTokenKind::End => return self.wanted(&["`}`"]),
+                PtxTokenKind::End => return self.unexpected(&["`}`"]),
                 _ => match self.statement(&mut body) {
                     Ok(()) => {}
-                    Err(ErrorReported) if self.errors.len() >= MOST_ERRORS => return Err(ErrorReported),
+                    Err(ErrorReported) if self.errors.len() >= MAX_ERRORS => return Err(ErrorReported),
                     Err(ErrorReported) => self.skip_statement(before),
                 },
             }
@@ -626,14 +626,14 @@ impl<'s> PtxParser<'s> {
                     if self.accept(b',') {
                         let word = self.name()?;
                         if self.names.text(word) != "function_name" {
-                            return self.wanted(&["`function_name`"]);
+                            return self.unexpected(&["`function_name`"]);
                         }
                         let name = self.name()?;
                         let added = if self.accept(b'+') { Some(self.unsigned()?) } else { None };
                         self.expect(b',')?;
                         let word = self.name()?;
                         if self.names.text(word) != "inlined_at" {
-                            return self.wanted(&["`inlined_at`"]);
+                            return self.unexpected(&["`inlined_at`"]);
                         }
                         inlined = Some((name, added, self.place()?));
                     }
@@ -654,7 +654,7 @@ impl<'s> PtxParser<'s> {
                 self.advance();
                 if self.accept(b':') {
                     let name = self.names.intern(token.text);
-                    body.push(self.behind_label(name, token.at)?);
+                    body.push(self.after_label(name, token.at)?);
                     return Ok(());
                 }
                 self.instruction(token, token.at, None)?
@@ -664,18 +664,18 @@ impl<'s> PtxParser<'s> {
                 let negated = self.accept(b'!');
                 let register = self.name()?;
                 if self.token.kind != PtxTokenKind::Name {
-                    return self.wanted(&["an instruction"]);
+                    return self.unexpected(&["an instruction"]);
                 }
                 let mnemonic = self.advance();
                 self.instruction(mnemonic, token.at, Some(PtxGuard { register, negated }))?
             }
-            _ => return self.wanted(&["an instruction, a directive or a label"]),
+            _ => return self.unexpected(&["an instruction, a directive or a label"]),
         };
         body.push(statement);
         Ok(())
     }
 
-    fn behind_label(&mut self, name: Symbol, at: usize) -> ParseResult<PtxStatement<'s>> {
+    fn after_label(&mut self, name: Symbol, at: usize) -> ParseResult<PtxStatement<'s>> {
         let is_targets = self.is_dotted("branchtargets") || self.is_dotted("calltargets");
         if is_targets {
             let calls = self.advance().text == "calltargets";
@@ -774,7 +774,7 @@ impl<'s> PtxParser<'s> {
 
     fn operand(&mut self, depth: u32) -> ParseResult<PtxOperand<'s>> {
         let token = self.token;
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return self.error(token.span(), "operands do not nest so deep");
         }
         match token.kind {
@@ -827,12 +827,12 @@ impl<'s> PtxParser<'s> {
                 };
                 Ok(PtxOperand::Address { base: Box::new(base), offset, more })
             }
-            _ => self.wanted(&["an operand"]),
+            _ => self.unexpected(&["an operand"]),
         }
     }
 }
 
-/// What a number means; none if it is none, or too large.
+/// Returns the value of a number; none if it is malformed or too large.
 fn number_value(text: &str, negative: bool) -> Option<NumberValue> {
     let signed = |value: u64| NumberValue::Int(if negative { value.wrapping_neg() } else { value });
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! A module as text. What is printed parses to the same module, and that one prints to the same bytes.
+//! Printer of modules. Printed text parses to the same module, and that module prints to the same bytes.
 
 use crate::module::{
     DebugLine, PtxFunction, PtxInitializer, PtxInstruction, PtxItem, PtxModule, PtxNumber, PtxOperand,
@@ -8,7 +8,7 @@ use crate::names::{PtxNames, Symbol};
 use smallvec::SmallVec;
 use std::fmt::{self, Display, Formatter};
 
-/// A part of a module, with the names that it uses.
+/// Syntax node with the interner of its names.
 struct WithNames<'a, 's, T: ?Sized>(&'a PtxNames<'s>, &'a T);
 
 impl Display for PtxModule<'_> {
@@ -21,7 +21,7 @@ impl Display for PtxModule<'_> {
 }
 
 impl PtxModule<'_> {
-    /// An instruction as text, without the semicolon.
+    /// Prints an instruction, without the semicolon.
     pub fn instruction_text(&self, instruction: &PtxInstruction<'_>) -> String {
         WithNames(&self.names, instruction).to_string()
     }
@@ -273,7 +273,7 @@ impl Display for WithNames<'_, '_, PtxInstruction<'_>> {
     }
 }
 
-/// Operands nest at most as deep as the parser lets them.
+// Recursion is bounded: the parser limits the nesting of operands.
 fn operand_text(f: &mut Formatter<'_>, names: &PtxNames<'_>, operand: &PtxOperand<'_>) -> fmt::Result {
     let text = |symbol: &Symbol| names.text(*symbol);
     match operand {

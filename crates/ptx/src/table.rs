@@ -1,17 +1,17 @@
-//! The table of instructions: what each is called, which words may follow, what its operands are, whether it is taken.
+//! Table of instruction forms: mnemonic, pattern of modifiers, operands, support.
 //!
-//! Parser, checker, `./x coverage ptx` and the tests that meet every form are all driven by this one table.
+//! It drives the parser, the checker, `./x coverage ptx` and the tests that cover every form.
 //!
-//! A pattern lists the words behind the mnemonic in their order, `a|b` for a choice, `x?` for what may be left out; a class
-//! stands for its words; `*` takes whatever follows. Operands:
+//! A pattern lists the modifiers in their order: `a|b` is a choice, `x?` is optional, a class name expands to its
+//! words, and `*` matches everything that follows. Operands:
 //!
 //! ```text
 //! T S D       a source of the last type, of the second, of the first (with `=` before: a destination)
-//! W           of the last type, twice as wide
-//! u32 b64 …   of this type, whatever the words say         p     a predicate, perhaps negated
-//! =p|p  =T|p  a destination, perhaps with a predicate too  V     as many of the last type as `.v2` or `.v4` says
-//! m           an address in brackets                       i     a constant
-//! L F A       a label, a function, anything                ?x    may be left out        …  whatever follows
+//! W           of twice the width of the last type
+//! u32 b64 …   of this type, whatever the modifiers        p     a predicate, perhaps negated
+//! =p|p  =T|p  a destination, with an optional predicate   V     a vector of the last type, by `.v2`, `.v4` or `.v8`
+//! m           an address in brackets                      i     a constant
+//! L F A       a label, a function, anything               ?x    optional        …  everything that follows
 //! ```
 
 use crate::words::Word;
@@ -19,10 +19,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::LazyLock;
 
-/// What becomes of an instruction in the IR.
+/// Support of an instruction form by the lowering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InstructionSupport {
-    /// It is taken.
+    /// It is lowered.
     Supported,
     /// It is refused, for this reason.
     Refused(&'static str),
@@ -58,13 +58,13 @@ const WIDE: InstructionSupport =
 /// One form of an instruction.
 #[derive(Debug)]
 pub struct InstructionForm {
-    /// What it is called.
+    /// Mnemonic.
     pub mnemonic: &'static str,
-    /// The words that follow.
+    /// Pattern of modifiers.
     pub pattern: &'static str,
-    /// The operands.
+    /// Operands.
     pub operands: &'static str,
-    /// Whether it is taken.
+    /// Support by the lowering.
     pub support: InstructionSupport,
 }
 
@@ -77,7 +77,7 @@ const fn form(
     InstructionForm { mnemonic, pattern, operands, support }
 }
 
-/// The classes of words.
+/// Classes of modifiers.
 const CLASSES: &[(&str, &str)] = &[
     ("rnd", "rn|rz|rm|rp"),
     ("round", "rn|rz|rm|rp|rni|rzi|rmi|rpi|rna"),
@@ -313,7 +313,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("pmevent", "*", "…", Supported),
     form("setmaxnreg", "*", "…", Supported),
     form("griddepcontrol", "*", "…", Supported),
-    // Lanes that wait for each other and ask each other.
+    // Barriers and warp-wide operations.
     form("bar", "cta? sync", "u32 ?u32", Supported),
     form("bar", "warp sync", "u32", Supported),
     form("bar", "cta? red popc u32", "=T u32 ?A ?A", Supported),
@@ -351,7 +351,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("redux", "sync and|or|xor b32", "=T T u32", Supported),
     form("redux", "sync min|max abs? NaN? f32", "=T T u32", Supported),
     form("elect", "sync", "=b32|p u32", Supported),
-    // Matrices that a warp holds together.
+    // Matrices distributed over a warp.
     form("mma", "sync aligned m16n8k8|m16n8k16 row col f16 f16 f16 f16", "=A A A A", Supported),
     form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 f16 f16 f32", "=A A A A", Supported),
     form("mma", "sync aligned m16n8k8|m16n8k16 row col f32 bf16 bf16 f32", "=A A A A", Supported),
@@ -380,7 +380,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("wmma", "mma sync aligned row|col row|col k16 s32 u8 u8 s32 satfinite?", "=A A A A", Supported),
     form("wmma", "mma sync aligned row|col row|col k16 s32 s8 s8 s32 satfinite?", "=A A A A", Supported),
     form("wmma", "mma sync aligned row|col row|col m8n8k4 rn? f64 f64 f64 f64", "=A A A A", Supported),
-    // What is refused as a whole.
+    // Families that are refused as a whole.
     form("tex", "*", "…", TEXTURE),
     form("tld4", "*", "…", TEXTURE),
     form("txq", "*", "…", TEXTURE),
@@ -430,7 +430,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("vset4", "*", "…", VIDEO),
 ];
 
-/// A set of words.
+/// Set of words.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WordSet([u64; 4]);
 
@@ -441,32 +441,32 @@ impl WordSet {
         self.0[word as usize / 64] |= 1 << (word as usize % 64);
     }
 
-    /// Whether the word is among them.
+    /// True if the set contains the word.
     pub fn has(&self, word: Word) -> bool {
         self.0[word as usize / 64] >> (word as usize % 64) & 1 == 1
     }
 
-    /// The words, in order.
+    /// Iterates over the words, in order.
     pub fn iter(&self) -> impl Iterator<Item = Word> + '_ {
         Word::ALL.iter().copied().filter(|&word| self.has(word))
     }
 }
 
-/// One place of a pattern.
+/// Position of a pattern.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModifierSlot {
-    /// The words that may stand there.
+    /// Words allowed here.
     pub words: WordSet,
-    /// Whether there may be none.
+    /// True if the position may be empty.
     pub optional: bool,
 }
 
-/// A pattern, read.
+/// Parsed pattern of modifiers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModifierPattern {
-    /// Its places, in order.
+    /// Positions, in order.
     pub slots: Vec<ModifierSlot>,
-    /// Whether anything may follow.
+    /// True if anything may follow.
     pub open: bool,
 }
 
@@ -503,7 +503,7 @@ impl InstructionForm {
     }
 }
 
-/// All patterns, and for each mnemonic where its forms stand.
+/// All patterns, and the forms of each mnemonic.
 struct FormIndex {
     patterns: Vec<ModifierPattern>,
     by_mnemonic: FxHashMap<&'static str, SmallVec<[u16; 8]>>,
@@ -517,18 +517,18 @@ static INDEX: LazyLock<FormIndex> = LazyLock::new(|| {
     FormIndex { patterns: FORMS.iter().map(InstructionForm::read).collect(), by_mnemonic }
 });
 
-/// The pattern of a form.
+/// Returns the pattern of a form.
 pub fn pattern(form: u16) -> &'static ModifierPattern {
     &INDEX.patterns[usize::from(form)]
 }
 
-/// The forms of a mnemonic, in order; none if there is no such instruction.
+/// Returns the forms of a mnemonic, in order; none if there is no such instruction.
 pub fn forms_of(mnemonic: &str) -> Option<&'static [u16]> {
     INDEX.by_mnemonic.get(mnemonic).map(|forms| &forms[..])
 }
 
-/// Puts words of what orders memory as the table has them: order, scope and space first. The assembler takes them behind the
-/// operation as well.
+/// Sorts the modifiers of memory-ordering instructions as in the table: order, scope and space first. ptxas accepts them
+/// after the operation as well.
 pub fn put_in_order(mnemonic: &str, words: &mut [Option<Word>]) {
     if matches!(mnemonic, "atom" | "red" | "fence") {
         let classes = ["sem", "scope", "space"].map(class);
@@ -546,7 +546,7 @@ fn class(name: &str) -> WordSet {
     words
 }
 
-/// Whether words fit a pattern. A word that is none of the table's fits only what takes anything.
+/// True if the modifiers match a pattern. An unknown word matches only `*`.
 pub fn fits(pattern: &ModifierPattern, words: &[Option<Word>]) -> bool {
     let mut at = 0;
     for slot in &pattern.slots {
@@ -559,52 +559,52 @@ pub fn fits(pattern: &ModifierPattern, words: &[Option<Word>]) -> bool {
     pattern.open || at == words.len()
 }
 
-/// Where the type of an operand comes from.
+/// Source of an operand's type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandType {
-    /// The last type among the words.
+    /// Last type among the modifiers.
     Last,
-    /// The first.
+    /// First type.
     First,
-    /// The second.
+    /// Second type.
     Second,
-    /// Twice as wide as the last.
+    /// Twice the width of the last type.
     Wide,
-    /// This one.
+    /// This type.
     Fixed(Word),
-    /// Whatever it is.
+    /// Any type.
     Any,
 }
 
-/// What an operand is.
+/// Role of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandRole {
-    /// A value.
+    /// Value.
     Value(OperandType),
-    /// A predicate.
+    /// Predicate.
     Predicate,
-    /// A value, and perhaps a predicate behind `|`: of destinations.
+    /// Destination value, with an optional predicate after `|`.
     WithPredicate(OperandType),
-    /// As many values as the words say.
+    /// Vector of the length in the modifiers.
     Vector,
-    /// An address.
+    /// Address.
     Memory,
-    /// A constant.
+    /// Constant.
     Constant,
-    /// A label.
+    /// Label.
     Label,
-    /// Whatever follows.
+    /// All further operands.
     Rest,
 }
 
-/// An operand of a form.
+/// Specification of an operand of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperandSpec {
-    /// What it is.
+    /// Role.
     pub role: OperandRole,
-    /// Whether it is written.
+    /// True for destinations.
     pub is_dest: bool,
-    /// Whether it may be left out.
+    /// True if it may be omitted.
     pub optional: bool,
 }
 
@@ -641,7 +641,7 @@ fn spec(text: &str) -> OperandSpec {
 static SPECS: LazyLock<Vec<Vec<OperandSpec>>> =
     LazyLock::new(|| FORMS.iter().map(|form| form.operands.split_whitespace().map(spec).collect()).collect());
 
-/// The operands of a form.
+/// Returns the operands of a form.
 pub fn specs(form: u16) -> &'static [OperandSpec] {
     &SPECS[usize::from(form)]
 }

@@ -1,21 +1,21 @@
-//! The words that follow a dot: types, spaces and modifiers of PTX.
+//! Keywords after a dot: types, spaces and modifiers of PTX.
 //!
-//! Names are interned with these first, so a name below [`Word::ALL`]'s length is a word.
+//! They are interned first, so a symbol less than the length of [`Word::ALL`] is a keyword.
 
-/// Declares the words with their spelling.
+/// Declares the keywords with their spelling.
 macro_rules! words {
     ($($variant:ident $text:literal)*) => {
-        /// A word that follows a dot.
+        /// Keyword after a dot.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u16)]
         #[allow(missing_docs)]
         pub enum Word { $($variant,)* }
 
         impl Word {
-            /// All of them, in order.
+            /// All keywords, in order.
             pub const ALL: &'static [Word] = &[$(Word::$variant,)*];
 
-            /// The spelling, without the dot.
+            /// Returns the spelling, without the dot.
             pub const fn text(self) -> &'static str {
                 match self { $(Word::$variant => $text,)* }
             }
@@ -35,7 +35,7 @@ words! {
     // Rounding.
     Rn "rn" Rz "rz" Rm "rm" Rp "rp" Rna "rna" Rs "rs" Rni "rni" Rzi "rzi" Rmi "rmi" Rpi "rpi"
     Ftz "ftz" Sat "sat" Satfinite "satfinite" Relu "relu" Approx "approx" Full "full" Noftz "noftz"
-    // What an operation takes or gives.
+    // Operands and operators.
     Lo "lo" Hi "hi" Wide "wide" Cc "cc" Nan "nan" NanToo "NaN" Xorsign "xorsign" Abs "abs"
     Eq "eq" Ne "ne" Lt "lt" Le "le" Gt "gt" Ge "ge" Ls "ls" Hs "hs"
     Equ "equ" Neu "neu" Ltu "ltu" Leu "leu" Gtu "gtu" Geu "geu" Num "num"
@@ -62,7 +62,7 @@ words! {
 }
 
 impl Word {
-    /// The number of bits of a type's value, none if it is no type.
+    /// Returns the width of a type in bits; none if it is no type.
     pub const fn bits(self) -> Option<u32> {
         use Word::*;
         Some(match self {
@@ -76,33 +76,33 @@ impl Word {
         })
     }
 
-    /// Whether it names a type.
+    /// True for types.
     pub const fn is_type(self) -> bool {
         self.bits().is_some()
     }
 
-    /// Whether it is a signed integer type.
+    /// True for signed integer types.
     pub const fn is_signed(self) -> bool {
         matches!(self, Word::S8 | Word::S16 | Word::S32 | Word::S64 | Word::S16x2)
     }
 
-    /// Whether it is a floating-point type of one number.
+    /// True for scalar floating-point types.
     pub const fn is_float(self) -> bool {
         matches!(self, Word::F16 | Word::Bf16 | Word::F32 | Word::F64)
     }
 
-    /// Whether it is an integer type, with a sign or without.
+    /// True for integer types of either signedness.
     pub const fn is_int(self) -> bool {
         use Word::*;
         matches!(self, U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64)
     }
 
-    /// Whether it says nothing but how many bits there are.
+    /// True for types that specify a width only.
     pub const fn is_untyped(self) -> bool {
         matches!(self, Word::B8 | Word::B16 | Word::B32 | Word::B64 | Word::B128)
     }
 
-    /// The type of the two halves that a packed type consists of.
+    /// Returns the element type of a packed pair.
     pub const fn half(self) -> Option<Word> {
         Some(match self {
             Word::F16x2 => Word::F16,

@@ -1,10 +1,10 @@
-//! Whatever text comes in: a diagnostic, never a panic, and never more work than the text is long.
+//! Any input gives a module or a diagnostic, never a panic, in time linear in its length.
 #![forbid(unsafe_code)]
 
 use heddle_ptx::{LowerOptions, lower, parse};
 use std::path::{Path, PathBuf};
 
-/// Reads, prints and lowers; says whether it was taken.
+/// Parses, prints and lowers. Returns true if the text is accepted.
 fn feed(text: &str) -> bool {
     let Ok(module) = parse(text) else { return false };
     let printed = module.to_string();
@@ -53,7 +53,7 @@ fn files_that_are_cut_or_bent() {
                         bent.remove(at);
                     }
                     _ => {
-                        // A word in another place.
+                        // A word from another position.
                         let from = next(bytes.len());
                         let part: Vec<u8> = bytes[from..].iter().take(next(12)).copied().collect();
                         bent.splice(at..at, part);

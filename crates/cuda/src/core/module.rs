@@ -155,7 +155,7 @@ impl Module {
         let completed = with_library(text);
         let text = completed.as_deref().unwrap_or(text);
         let options =
-            heddle_ptx::LowerOptions { told_by_launches: true, ..heddle_ptx::LowerOptions::default() };
+            heddle_ptx::LowerOptions { launch_objects: true, ..heddle_ptx::LowerOptions::default() };
         let lowered = heddle_ptx::parse(text).and_then(|module| {
             let lowered = heddle_ptx::lower(&module, "module.ptx", options)?;
             let mut externals = externals(&module);
@@ -326,7 +326,7 @@ impl Function {
     /// The most threads that a block of it may have.
     pub fn most_threads(&self) -> u32 {
         let fixed = self.kernel.info().required_local;
-        let most = self.layout().most_threads.unwrap_or(MOST_THREADS.into()).clamp(1, MOST_THREADS.into());
+        let most = self.layout().max_threads.unwrap_or(MOST_THREADS.into()).clamp(1, MOST_THREADS.into());
         fixed.map_or(most as u32, |sizes| sizes.iter().product())
     }
 

@@ -1,4 +1,4 @@
-//! Lists what of PTX is taken: every form of every instruction.
+//! Lists the support of every instruction form of PTX.
 #![forbid(unsafe_code)]
 
 use heddle_ptx::table::{FORMS, InstructionSupport};

@@ -1,10 +1,10 @@
-//! A body: registers become values, block by block, each before those that it dominates.
+//! Lowering of a body: SSA construction over slots, in dominator tree order.
 //!
-//! Invariant: the slots that a block reads before it writes them are those that [`FunctionLowering::effects`] tells, so φs stand wherever
-//! values meet.
+//! Invariant: [`FunctionLowering::effects`] lists all slots that an instruction reads and writes, so φs are placed
+//! wherever values meet.
 
 use super::emit::IrEmitter;
-use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, mnemonic, pieces};
+use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, mnemonic, split_blocks};
 use super::{CLOCK, LAUNCH, LowerResult, LoweringContext, PtxRefusal, WORKSPACE, layout, refuse};
 use crate::check::{
     ParamLocation, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement, SpecialRegister,
@@ -21,7 +21,7 @@ use heddle_ir::words::{AtomicOrdering, Flags, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Block, Function, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// A parameter as slots: the first one, the type of each, how many.
+/// Slots of a parameter: the first one, their type, their number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParamSlots {
     pub(crate) first: usize,
@@ -29,28 +29,28 @@ pub(crate) struct ParamSlots {
     pub(crate) count: usize,
 }
 
-/// A function that is being lowered.
+/// State of the lowering of a function.
 pub(crate) struct FunctionLowering<'c, 'a, 's> {
     pub(crate) cx: &'c LoweringContext<'a, 's>,
     pub(crate) body: &'c ResolvedBody<'a, 's>,
     pub(crate) emit: IrEmitter,
-    /// The type of each slot.
+    /// Type of each slot.
     pub(crate) slots: Vec<Scalar>,
-    /// The parameters by the number of their variable.
+    /// Slots of each parameter, by number of its variable.
     pub(crate) params: FxHashMap<u32, ParamSlots>,
     pub(crate) carry: usize,
     current: Vec<Option<Value>>,
-    /// What slots held before the blocks that are open.
-    before: Vec<(usize, Option<Value>)>,
-    /// The objects of variables in local memory.
+    /// Undo log of `current` for the blocks on the dominator tree path.
+    undo_log: Vec<(usize, Option<Value>)>,
+    /// Objects of variables in local memory.
     pub(crate) objects: FxHashMap<u32, Value>,
-    /// The objects that hold parameters whose addresses are taken.
+    /// Objects of parameters whose address is taken.
     pub(crate) addressed: FxHashMap<u32, Value>,
-    /// The condition of a choice between new values and old ones.
+    /// Condition under which instructions write their slots.
     pub(crate) guard: Option<Value>,
 }
 
-/// Lowers a body; an error has the place in the source.
+/// Lowers a body. An error has the offset in the source.
 pub(crate) fn lower_body<'a, 's>(
     cx: &LoweringContext<'a, 's>,
     body: &ResolvedBody<'a, 's>,
@@ -59,8 +59,8 @@ pub(crate) fn lower_body<'a, 's>(
     let at = body.function.at;
     let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
     func.kind = declaration.kind;
-    let pieces = pieces(body);
-    let blocks: Vec<Block> = (0..pieces.len()).map(|_| func.new_block()).collect();
+    let ptx_blocks = split_blocks(body);
+    let blocks: Vec<Block> = (0..ptx_blocks.len()).map(|_| func.new_block()).collect();
     let emit = IrEmitter { func, block: blocks[0], origin: Origin::NONE, broken: None };
     let mut lower = FunctionLowering {
         cx,
@@ -70,19 +70,19 @@ pub(crate) fn lower_body<'a, 's>(
         params: FxHashMap::default(),
         carry: 0,
         current: Vec::new(),
-        before: Vec::new(),
+        undo_log: Vec::new(),
         objects: FxHashMap::default(),
         addressed: FxHashMap::default(),
         guard: None,
     };
-    lower.make_slots().map_err(|why| (at, why))?;
-    lower.run(&pieces, &blocks)?;
+    lower.make_slots().map_err(|refusal| (at, refusal))?;
+    lower.run(&ptx_blocks, &blocks)?;
     if let Some(reason) = lower.emit.broken {
-        let why = PtxRefusal {
+        let refusal = PtxRefusal {
             reason: format!("the types do not fit ({reason}), which is a mistake in Heddle"),
             help: "report it, with this file".into(),
         };
-        return Err((at, why));
+        return Err((at, refusal));
     }
     Ok(lower.emit.func)
 }
@@ -92,7 +92,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.slots = self.body.regs.values().map(|&ty| layout::scalar(ty)).collect();
         for (index, variable) in self.body.vars.iter().enumerate() {
             if variable.space == Word::Param {
-                let (scalar, count) = layout::words(variable)?;
+                let (scalar, count) = layout::param_words(variable)?;
                 let words = ParamSlots { first: self.slots.len(), scalar, count: count as usize };
                 self.params.insert(index as u32, words);
                 self.slots.extend(std::iter::repeat_n(scalar, words.count));
@@ -113,7 +113,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// Gives a slot a value of its type, or keeps the old one where the guard says so.
+    /// Writes a slot. Under a guard, selects between the new and the old value.
     pub(crate) fn set(&mut self, slot: usize, value: Value) {
         let value = match self.guard {
             Some(guard) => {
@@ -122,11 +122,11 @@ impl FunctionLowering<'_, '_, '_> {
             }
             None => value,
         };
-        self.before.push((slot, self.current[slot]));
+        self.undo_log.push((slot, self.current[slot]));
         self.current[slot] = Some(value);
     }
 
-    /// Which slots an instruction reads, and which it writes.
+    /// Reports the slots that an instruction reads, and those that it writes.
     fn effects(
         &self,
         inst: &ResolvedInst,
@@ -152,8 +152,8 @@ impl FunctionLowering<'_, '_, '_> {
                 let ResolvedOperand::Variable(VarRef::Local(var), more) = **base else { continue };
                 let Some(words) = self.params.get(&var) else { continue };
                 let bytes = access_bytes(inst);
-                let (touched, whole) = touched(*words, offset.wrapping_add(more), bytes);
-                for slot in touched {
+                let (overlapped_slots, whole) = overlapped_slots(*words, offset.wrapping_add(more), bytes);
+                for slot in overlapped_slots {
                     if name == "ld" || !whole || choice.is_some() {
                         read(slot);
                     }
@@ -212,13 +212,13 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// The slots of what the function returns.
+    /// Returns the slots of the results.
     fn returned(&self) -> Vec<usize> {
-        self.body.results.iter().flat_map(|&place| self.slots_of(place)).collect()
+        self.body.results.iter().flat_map(|&location| self.slots_of(location)).collect()
     }
 
-    fn slots_of(&self, place: ParamLocation) -> std::ops::Range<usize> {
-        match place {
+    fn slots_of(&self, location: ParamLocation) -> std::ops::Range<usize> {
+        match location {
             ParamLocation::Reg(reg) => reg.index()..reg.index() + 1,
             ParamLocation::Var(var) => {
                 self.params.get(&var).map_or(0..0, |words| words.first..words.first + words.count)
@@ -226,17 +226,17 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// For each block the slots that it reads before it writes them, and those that it writes.
-    fn block_effects(&self, pieces: &[PtxBlock]) -> Vec<(Vec<usize>, Vec<usize>)> {
+    /// Computes the slots that each block reads before it writes them, and those that it writes.
+    fn block_effects(&self, ptx_blocks: &[PtxBlock]) -> Vec<(Vec<usize>, Vec<usize>)> {
         let mut read_in = vec![usize::MAX; self.slots.len()];
         let mut written_in = vec![usize::MAX; self.slots.len()];
         let returned = self.returned();
-        let mut all = Vec::with_capacity(pieces.len());
-        for (block, piece) in pieces.iter().enumerate() {
+        let mut all = Vec::with_capacity(ptx_blocks.len());
+        for (block, ptx_block) in ptx_blocks.iter().enumerate() {
             let mut reads = Vec::new();
             let mut writes = Vec::new();
             let mut now = Vec::new();
-            for step in &self.body.steps[piece.steps.clone()] {
+            for step in &self.body.steps[ptx_block.steps.clone()] {
                 let ResolvedStatement::Inst(inst) = step else { continue };
                 let mut note = |slot: usize| {
                     if written_in[slot] != block && read_in[slot] != block {
@@ -244,7 +244,7 @@ impl FunctionLowering<'_, '_, '_> {
                         reads.push(slot);
                     }
                 };
-                self.effects(inst, piece.guarded, &mut note, &mut |slot| now.push(slot));
+                self.effects(inst, ptx_block.guarded, &mut note, &mut |slot| now.push(slot));
                 for slot in now.drain(..) {
                     if written_in[slot] != block {
                         written_in[slot] = block;
@@ -258,7 +258,7 @@ impl FunctionLowering<'_, '_, '_> {
                     reads.push(slot);
                 }
             };
-            match &piece.end {
+            match &ptx_block.end {
                 PtxTerminator::Branch { guard, .. } => note(guard.index()),
                 PtxTerminator::Switch { step, .. } => {
                     if let ResolvedStatement::Inst(inst) = &self.body.steps[*step]
@@ -272,7 +272,7 @@ impl FunctionLowering<'_, '_, '_> {
             }
             all.push((reads, writes));
         }
-        // Parameters and the objects of local memory come in at the start.
+        // Parameters and the objects of local memory are defined at the entry.
         let entry = &mut all[0].1;
         entry.extend(self.incoming());
         entry.sort_unstable();
@@ -280,25 +280,25 @@ impl FunctionLowering<'_, '_, '_> {
         all
     }
 
-    /// The slots of the parameters, in order.
+    /// Returns the slots of the parameters, in order.
     fn incoming(&self) -> Vec<usize> {
-        self.body.params.iter().flat_map(|&place| self.slots_of(place)).collect()
+        self.body.params.iter().flat_map(|&location| self.slots_of(location)).collect()
     }
 
     // Blocks.
 
-    fn run(&mut self, pieces: &[PtxBlock], blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
-        let graph = PtxCfg::new(pieces);
-        let effects = self.block_effects(pieces);
+    fn run(&mut self, ptx_blocks: &[PtxBlock], blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
+        let graph = PtxCfg::new(ptx_blocks);
+        let effects = self.block_effects(ptx_blocks);
         let joins = graph.joins(self.slots.len(), &effects);
-        let mut reached = vec![false; pieces.len()];
+        let mut reached = vec![false; ptx_blocks.len()];
         graph.order.iter().for_each(|&block| reached[block] = true);
         for (index, &block) in blocks.iter().enumerate() {
             if reached[index] {
                 self.emit.func.layout.append_block(block);
             }
         }
-        let mut phis: Vec<Vec<heddle_ir::Inst>> = vec![Vec::new(); pieces.len()];
+        let mut phis: Vec<Vec<heddle_ir::Inst>> = vec![Vec::new(); ptx_blocks.len()];
         for &block in &graph.order {
             for &slot in &joins[block] {
                 let data = InstData::phi([], None);
@@ -307,34 +307,34 @@ impl FunctionLowering<'_, '_, '_> {
                 phis[block].push(phi);
             }
         }
-        let mut edges: Vec<Vec<(Block, Vec<Value>)>> = vec![Vec::new(); pieces.len()];
+        let mut edges: Vec<Vec<(Block, Vec<Value>)>> = vec![Vec::new(); ptx_blocks.len()];
         let params = self.emit.func.params().to_vec();
         for (slot, value) in self.incoming().into_iter().zip(params) {
             let value = self.in_slot(value, slot);
             self.current[slot] = Some(value);
         }
         self.emit.block = blocks[0];
-        self.local_objects().map_err(|why| (self.body.function.at, why))?;
+        self.local_objects().map_err(|refusal| (self.body.function.at, refusal))?;
         self.addressed_params();
 
-        // Blocks are entered before those that they dominate, and left behind them.
+        // Walks the dominator tree; the mark restores the slots when a subtree is done.
         let mut stack = vec![(0, None)];
         while let Some((block, mark)) = stack.pop() {
             if let Some(mark) = mark {
-                for (slot, value) in self.before.drain(mark..).rev() {
+                for (slot, value) in self.undo_log.drain(mark..).rev() {
                     self.current[slot] = value;
                 }
                 continue;
             }
-            stack.push((block, Some(self.before.len())));
+            stack.push((block, Some(self.undo_log.len())));
             self.emit.block = blocks[block];
             for (&slot, &phi) in joins[block].iter().zip(&phis[block]) {
                 let value = self.emit.func.result(phi);
-                self.before.push((slot, self.current[slot]));
+                self.undo_log.push((slot, self.current[slot]));
                 self.current[slot] = value;
             }
-            self.block(&pieces[block], blocks)?;
-            for target in pieces[block].end.targets() {
+            self.block(&ptx_blocks[block], blocks)?;
+            for target in ptx_blocks[block].end.targets() {
                 let values = joins[target].iter().map(|&slot| self.get(slot)).collect();
                 edges[target].push((blocks[block], values));
             }
@@ -352,22 +352,22 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    fn block(&mut self, piece: &PtxBlock, blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
+    fn block(&mut self, ptx_block: &PtxBlock, blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
         let body = self.body;
-        for step in &body.steps[piece.steps.clone()] {
+        for step in &body.steps[ptx_block.steps.clone()] {
             let ResolvedStatement::Inst(inst) = step else { continue };
             self.set_origin(inst);
-            self.guard = match inst.guard.filter(|_| !piece.guarded) {
+            self.guard = match inst.guard.filter(|_| !ptx_block.guarded) {
                 Some((guard, negated)) => {
                     let value = self.get(guard.index());
                     Some(if negated { self.emit.not(value) } else { value })
                 }
                 None => None,
             };
-            self.instruction(inst).map_err(|why| (inst.at, why))?;
+            self.instruction(inst).map_err(|refusal| (inst.at, refusal))?;
             self.guard = None;
         }
-        match &piece.end {
+        match &ptx_block.end {
             PtxTerminator::Jump(target) => {
                 self.emit.inst(InstData::jump(blocks[*target]), None);
             }
@@ -378,7 +378,7 @@ impl FunctionLowering<'_, '_, '_> {
             }
             PtxTerminator::Switch { step, targets, default } => {
                 let ResolvedStatement::Inst(inst) = &body.steps[*step] else { return Ok(()) };
-                let index = self.read(&inst.args[0], Word::U32).map_err(|why| (inst.at, why))?;
+                let index = self.read(&inst.args[0], Word::U32).map_err(|refusal| (inst.at, refusal))?;
                 let mut switch = SwitchDetail { cases: Vec::new(), targets: vec![blocks[*default]] };
                 for (number, &target) in targets.iter().enumerate() {
                     switch.cases.push(number as u128);
@@ -395,11 +395,11 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     fn set_origin(&mut self, inst: &ResolvedInst) {
-        let told = inst.loc.and_then(|[file, line, column]| {
+        let loc_of_source = inst.loc.and_then(|[file, line, column]| {
             let file = *self.cx.files.get(&file)?;
             (line > 0).then_some(SourceLoc { file, line, column })
         });
-        let loc = told.unwrap_or_else(|| {
+        let loc = loc_of_source.unwrap_or_else(|| {
             let (line, column) = self.cx.line(inst.at);
             SourceLoc { file: self.cx.own_file, line, column }
         });
@@ -422,7 +422,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Puts parameters whose addresses are taken into objects as well. Nothing writes them, so what is named is still a value.
+    /// Stores parameters whose address is taken to objects as well. They are read-only, so named accesses still use the value.
     fn addressed_params(&mut self) {
         let body = self.body;
         let mut taken = vec![false; body.vars.len()];
@@ -444,8 +444,8 @@ impl FunctionLowering<'_, '_, '_> {
                 }
             }
         }
-        for &place in &body.params {
-            let ParamLocation::Var(index) = place else { continue };
+        for &location in &body.params {
+            let ParamLocation::Var(index) = location else { continue };
             let Some(&words) = self.params.get(&index).filter(|_| taken[index as usize]) else { continue };
             let width = words.scalar.bytes();
             let bytes = u64::from(width) * words.count as u64;
@@ -463,14 +463,14 @@ impl FunctionLowering<'_, '_, '_> {
 
     // Operands.
 
-    /// A value as a slot holds it.
+    /// Converts a value to the type of a slot.
     fn in_slot(&mut self, value: Value, slot: usize) -> Value {
         let to = self.slots[slot];
-        self.shaped(value, to, false)
+        self.converted(value, to, false)
     }
 
-    /// A value in another type: the same bits, or as many of them as there are.
-    pub(crate) fn shaped(&mut self, value: Value, to: Scalar, signed: bool) -> Value {
+    /// Converts a value to another type of the same bits; truncates or extends if the width differs.
+    pub(crate) fn converted(&mut self, value: Value, to: Scalar, signed: bool) -> Value {
         let from = self.emit.scalar(value);
         if from == to {
             return value;
@@ -491,13 +491,13 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// A source operand as a value of this type.
+    /// Returns a source operand as a value of this type.
     pub(crate) fn read(&mut self, arg: &ResolvedOperand, ty: Word) -> LowerResult<Value> {
         let to = layout::scalar(ty);
         Ok(match arg {
             ResolvedOperand::Reg(reg) => {
                 let value = self.get(reg.index());
-                self.shaped(value, to, false)
+                self.converted(value, to, false)
             }
             ResolvedOperand::Not(reg) => {
                 let value = self.get(reg.index());
@@ -536,7 +536,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(self.emit.bits(to, bits))
     }
 
-    /// Writes a destination. A wider register gets zeros above, or the sign.
+    /// Writes a destination. A wider register is zero- or sign-extended.
     pub(crate) fn write(&mut self, arg: &ResolvedOperand, value: Value, signed: bool) {
         if let ResolvedOperand::Reg(reg) | ResolvedOperand::Pair(Some(reg), _) = arg {
             self.write_reg(*reg, value, signed);
@@ -545,11 +545,11 @@ impl FunctionLowering<'_, '_, '_> {
 
     pub(crate) fn write_reg(&mut self, reg: Reg, value: Value, signed: bool) {
         let slot = reg.index();
-        let value = self.shaped(value, self.slots[slot], signed);
+        let value = self.converted(value, self.slots[slot], signed);
         self.set(slot, value);
     }
 
-    /// Writes the predicate behind `|`.
+    /// Writes the predicate after `|`.
     pub(crate) fn write_second(&mut self, arg: &ResolvedOperand, value: impl FnOnce(&mut Self) -> Value) {
         if let ResolvedOperand::Pair(_, Some(reg)) = arg {
             let value = value(self);
@@ -616,7 +616,7 @@ impl FunctionLowering<'_, '_, '_> {
                 self.emit.op(Op::Add, &[own, more])
             }
             SpecialRegister::Workspace { is_high } => {
-                if !self.cx.shared.told_by_launches {
+                if !self.cx.shared.launch_objects {
                     return e.int32(0);
                 }
                 let address = e.global(Space::Global, &WORKSPACE.into());
@@ -629,18 +629,18 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// The index of the thread in its work-group, the first dimension fastest.
+    /// Returns the linear index of the thread in its work-group, first dimension fastest.
     pub(crate) fn linear_id(&mut self) -> Value {
         let e = &mut self.emit;
         let [x, y, z] = [0, 1, 2].map(|dimension| e.query(Op::LocalId, Some(dimension)));
         let [width, height] = [0, 1].map(|dimension| e.query(Op::LocalSize, Some(dimension)));
         let rows = e.op(Op::Mul, &[z, height]);
         let rows = e.op(Op::Add, &[rows, y]);
-        let before = e.op(Op::Mul, &[rows, width]);
-        e.op(Op::Add, &[before, x])
+        let undo_log = e.op(Op::Mul, &[rows, width]);
+        e.op(Op::Add, &[undo_log, x])
     }
 
-    /// The number of threads of the work-group.
+    /// Returns the number of threads of the work-group.
     pub(crate) fn group_size(&mut self) -> Value {
         let e = &mut self.emit;
         let [x, y, z] = [0, 1, 2].map(|dimension| e.query(Op::LocalSize, Some(dimension)));
@@ -648,9 +648,9 @@ impl FunctionLowering<'_, '_, '_> {
         e.op(Op::Mul, &[area, z])
     }
 
-    /// The bytes of dynamic shared memory.
+    /// Returns the size of dynamic shared memory in bytes.
     fn dynamic_shared(&mut self) -> Value {
-        if !self.cx.shared.told_by_launches {
+        if !self.cx.shared.launch_objects {
             return self.emit.int32(self.cx.shared.dynamic.into());
         }
         let address = self.emit.global(Space::Global, &LAUNCH.into());
@@ -658,7 +658,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.value(InstData::new(Op::Load, [address], access), Some(Scalar::I32.into()))
     }
 
-    /// A clock that only ever goes forward: each look at it takes a thousand ticks.
+    /// Returns a monotonic clock: each read advances it by a thousand ticks.
     fn ticks(&mut self) -> Value {
         let address = self.emit.global(Space::Global, &CLOCK.into());
         let step = self.emit.int(Scalar::I64, 1000);
@@ -751,7 +751,7 @@ impl FunctionLowering<'_, '_, '_> {
                 Ok(())
             }
             (_, ResolvedOperand::Reg(reg)) if ty != Word::Pred => {
-                // Whatever the register holds, an address too.
+                // Keeps the register's type, which may be an address.
                 let value = self.get(reg.index());
                 self.write(dest, value, false);
                 Ok(())
@@ -764,14 +764,14 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// A comparison with zero, as PTX's counts and masks need it.
+    /// Compares a value with zero.
     pub(crate) fn is_zero(&mut self, value: Value) -> Value {
         let zero = self.emit.int(self.emit.scalar(value), 0);
         self.emit.icmp(IntPredicate::Eq, value, zero)
     }
 }
 
-/// The type without meaning of so many bits.
+/// Returns the untyped PTX type of this width.
 pub(crate) fn untyped(bits: u32) -> Word {
     match bits {
         8 => Word::B8,
@@ -789,7 +789,7 @@ fn part_of(bits: u32, count: usize) -> LowerResult<Word> {
     }
 }
 
-/// The bytes that a load or store touches.
+/// Returns the number of bytes that a load or store accesses.
 pub(crate) fn access_bytes(inst: &ResolvedInst) -> u64 {
     let lanes = inst.words.iter().fold(1, |lanes, word| match word {
         Word::V2 => 2,
@@ -801,8 +801,8 @@ pub(crate) fn access_bytes(inst: &ResolvedInst) -> u64 {
     u64::from(bits / 8) * lanes
 }
 
-/// The slots of a parameter that an access touches, and whether it is of whole ones.
-pub(crate) fn touched(words: ParamSlots, offset: i64, bytes: u64) -> (std::ops::Range<usize>, bool) {
+/// Returns the slots of a parameter that an access overlaps, and whether it covers them entirely.
+pub(crate) fn overlapped_slots(words: ParamSlots, offset: i64, bytes: u64) -> (std::ops::Range<usize>, bool) {
     let width = u64::from(words.scalar.bytes());
     let end = words.count as u64 * width;
     let start = u64::try_from(offset).unwrap_or(u64::MAX).min(end);

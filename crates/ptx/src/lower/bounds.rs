@@ -1,85 +1,85 @@
-//! Says of sums and products that they do not wrap around, where PTX's bounds of a launch show it.
+//! Range analysis: sets no-wrap flags on integer arithmetic where PTX's launch limits prove them.
 //!
-//! PTX has no word for that, but a thread's place in its block is below 1024, and masks, shifts and conversions bound numbers, too.
-//! An address of shared memory is computed in 32 bits and extended: only what does not wrap around keeps its steps from lane to lane.
+//! PTX has no such flags, but a thread index is below 1024, and masks, shifts and conversions bound values, too. Shared
+//! addresses are computed in 32 bits and then extended: only without wrap-around do they stay strided across lanes.
 //!
-//! Ensures: the same values; flags, and `zext nneg` in the place of `sext`.
-//! Invariant: a bound holds of a value that is not ⊤. What loops carry has none.
+//! Ensures: the same values; adds flags, and replaces `sext` by `zext nneg`.
+//! Invariant: a range holds for values that are not poison. Loop-carried values have none.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Detail;
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Inst, InstData, Op, Value};
 
-/// The most threads of a block along a dimension.
-const MOST_THREADS: i128 = 1024;
-/// The most blocks along the first dimension, and along the others.
-const MOST_BLOCKS: [i128; 2] = [(1 << 31) - 1, 65535];
-/// Wider numbers have no bounds here.
-const MOST_BITS: u32 = 64;
+/// Maximum number of threads of a block along a dimension.
+const MAX_THREADS: i128 = 1024;
+/// Maximum number of blocks along the first dimension, and along the others.
+const MAX_BLOCKS: [i128; 2] = [(1 << 31) - 1, 65535];
+/// Maximum width of values with ranges.
+const MAX_BITS: u32 = 64;
 
-/// The numbers that a value may be, read as signed, both ends included.
+/// Inclusive range of a value, read as signed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SignedRange {
-    least: i128,
-    greatest: i128,
+    min: i128,
+    max: i128,
 }
 
 impl SignedRange {
-    fn new(least: i128, greatest: i128) -> SignedRange {
-        SignedRange { least, greatest }
+    fn new(min: i128, max: i128) -> SignedRange {
+        SignedRange { min, max }
     }
 
-    /// All numbers of so many bits.
+    /// Returns the full range of a width.
     fn all(bits: u32) -> SignedRange {
         SignedRange::new(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     }
 
     fn is_within(self, other: SignedRange) -> bool {
-        other.least <= self.least && self.greatest <= other.greatest
+        other.min <= self.min && self.max <= other.max
     }
 
     fn is_positive(self) -> bool {
-        self.least >= 0
+        self.min >= 0
     }
 
     fn joined(self, other: SignedRange) -> SignedRange {
-        SignedRange::new(self.least.min(other.least), self.greatest.max(other.greatest))
+        SignedRange::new(self.min.min(other.min), self.max.max(other.max))
     }
 
     fn product(self, other: SignedRange) -> SignedRange {
-        let ends = [self.least, self.greatest].map(|a| [a * other.least, a * other.greatest]);
+        let ends = [self.min, self.max].map(|a| [a * other.min, a * other.max]);
         let ends = ends.as_flattened();
         let fold = |pick: fn(i128, i128) -> i128| ends.iter().copied().reduce(pick).unwrap_or(0);
         SignedRange::new(fold(i128::min), fold(i128::max))
     }
 }
 
-/// Sets the flags of a function that was lowered.
-pub(super) fn tell(func: &mut Function) {
-    let mut known: SecondaryMap<Value, Option<SignedRange>> = SecondaryMap::with_len(func.value_count());
+/// Sets the flags of a lowered function.
+pub(super) fn set_flags(func: &mut Function) {
+    let mut ranges: SecondaryMap<Value, Option<SignedRange>> = SecondaryMap::with_len(func.value_count());
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     for inst in insts {
         let Some(result) = func.result(inst).filter(|&result| bits(func, result).is_some()) else { continue };
-        let (bounds, data) = step(func, inst, &known);
-        known[result] = bounds;
+        let (bounds, data) = transfer(func, inst, &ranges);
+        ranges[result] = bounds;
         if let Some(data) = data {
             *func.inst_mut(inst) = data;
         }
     }
 }
 
-/// The width of a value that may have bounds.
+/// Returns the width of a value that may have a range.
 fn bits(func: &Function, value: Value) -> Option<u32> {
     let ty = func.value_type(value);
     let bits = ty.scalar().bits();
-    (ty.scalar().is_int() && !ty.is_vector() && (2..=MOST_BITS).contains(&bits)).then_some(bits)
+    (ty.scalar().is_int() && !ty.is_vector() && (2..=MAX_BITS).contains(&bits)).then_some(bits)
 }
 
-/// The bounds of an operand.
+/// Returns the range of an operand.
 fn of(
     func: &Function,
-    known: &SecondaryMap<Value, Option<SignedRange>>,
+    ranges: &SecondaryMap<Value, Option<SignedRange>>,
     value: Value,
 ) -> Option<SignedRange> {
     let all = SignedRange::all(bits(func, value)?);
@@ -90,27 +90,27 @@ fn of(
             SignedRange::new(number, number)
         }
         Some(_) => all,
-        None => known[value].unwrap_or(all),
+        None => ranges[value].unwrap_or(all),
     })
 }
 
-/// The bounds of a result, if there are any, and the instruction that says what it does not do, if that is another one.
-fn step(
+/// Returns the range of a result, and the instruction with its flags if it changes.
+fn transfer(
     func: &Function,
     inst: Inst,
-    known: &SecondaryMap<Value, Option<SignedRange>>,
+    ranges: &SecondaryMap<Value, Option<SignedRange>>,
 ) -> (Option<SignedRange>, Option<InstData>) {
     let data = func.inst(inst);
-    let width = func.result(inst).and_then(|result| bits(func, result)).unwrap_or(MOST_BITS);
+    let width = func.result(inst).and_then(|result| bits(func, result)).unwrap_or(MAX_BITS);
     let all = SignedRange::all(width);
-    let operand = |at: usize| data.args.get(at).and_then(|&arg| of(func, known, arg));
-    let number = |at: usize| operand(at).filter(|it| it.least == it.greatest).map(|it| it.least);
+    let operand = |at: usize| data.args.get(at).and_then(|&arg| of(func, ranges, arg));
+    let number = |at: usize| operand(at).filter(|it| it.min == it.max).map(|it| it.min);
     let amount = || number(1).filter(|&by| (0..i128::from(width)).contains(&by));
     let plain = |bounds: Option<SignedRange>| (bounds, None);
-    // What is computed, before it is cut to the width.
+    // The exact result, before truncation to the width.
     let exact = match (data.op, operand(0), operand(1)) {
-        (Op::Add, Some(a), Some(b)) => Some(SignedRange::new(a.least + b.least, a.greatest + b.greatest)),
-        (Op::Sub, Some(a), Some(b)) => Some(SignedRange::new(a.least - b.greatest, a.greatest - b.least)),
+        (Op::Add, Some(a), Some(b)) => Some(SignedRange::new(a.min + b.min, a.max + b.max)),
+        (Op::Sub, Some(a), Some(b)) => Some(SignedRange::new(a.min - b.max, a.max - b.min)),
         (Op::Mul, Some(a), Some(b)) => Some(a.product(b)),
         (Op::Shl, Some(a), Some(_)) => amount().map(|by| a.product(SignedRange::new(1 << by, 1 << by))),
         (Op::Trunc, Some(a), _) => Some(a),
@@ -120,65 +120,61 @@ fn step(
         if !exact.is_within(all) {
             return plain(None);
         }
-        let mut told = data.clone();
-        told.flags = told.flags.with(Flag::Nsw);
-        // Read as unsigned, they are the same numbers only where none is negative.
+        let mut flagged = data.clone();
+        flagged.flags = flagged.flags.with(Flag::Nsw);
+        // The unsigned reading agrees only if no operand and no result is negative.
         let mut operands = (0..data.args.len()).filter_map(operand);
         if exact.is_positive() && operands.all(SignedRange::is_positive) {
-            told.flags = told.flags.with(Flag::Nuw);
+            flagged.flags = flagged.flags.with(Flag::Nuw);
         }
-        return (Some(exact), Some(told));
+        return (Some(exact), Some(flagged));
     }
     let along = match data.detail {
         Detail::Dimension(along) => usize::from(along.unwrap_or(0)),
         _ => 0,
     };
-    let blocks = MOST_BLOCKS[along.min(1)];
+    let blocks = MAX_BLOCKS[along.min(1)];
     let within = |bounds: SignedRange| bounds.is_within(all).then_some(bounds);
     plain(match (data.op, operand(0), operand(1)) {
-        (Op::LocalId, ..) => within(SignedRange::new(0, MOST_THREADS - 1)),
-        (Op::LocalSize, ..) => within(SignedRange::new(1, MOST_THREADS)),
+        (Op::LocalId, ..) => within(SignedRange::new(0, MAX_THREADS - 1)),
+        (Op::LocalSize, ..) => within(SignedRange::new(1, MAX_THREADS)),
         (Op::GroupId, ..) => within(SignedRange::new(0, blocks - 1)),
         (Op::NumGroups, ..) => within(SignedRange::new(1, blocks)),
         (Op::Zext | Op::Sext, Some(a), _) if a.is_positive() => {
-            let mut told = data.clone();
-            told.op = Op::Zext;
-            told.flags = told.flags.with(Flag::Nneg);
-            return (Some(a), Some(told));
+            let mut flagged = data.clone();
+            flagged.op = Op::Zext;
+            flagged.flags = flagged.flags.with(Flag::Nneg);
+            return (Some(a), Some(flagged));
         }
         (Op::Sext, Some(a), _) => Some(a),
         (Op::Zext, Some(_), _) => {
-            let from = bits(func, data.args[0]).unwrap_or(MOST_BITS);
+            let from = bits(func, data.args[0]).unwrap_or(MAX_BITS);
             within(SignedRange::new(0, (1 << from) - 1))
         }
-        (Op::And, Some(a), Some(b)) => match [a, b].map(|it| it.is_positive().then_some(it.greatest)) {
+        (Op::And, Some(a), Some(b)) => match [a, b].map(|it| it.is_positive().then_some(it.max)) {
             [Some(a), Some(b)] => Some(SignedRange::new(0, a.min(b))),
             [Some(one), None] | [None, Some(one)] => Some(SignedRange::new(0, one)),
             [None, None] => None,
         },
         (Op::Or | Op::Xor, Some(a), Some(b)) if a.is_positive() && b.is_positive() => {
-            let most = a.greatest.max(b.greatest) as u128;
+            let most = a.max.max(b.max) as u128;
             Some(SignedRange::new(0, (most + 1).next_power_of_two() as i128 - 1))
         }
         (Op::Lshr, Some(a), _) if a.is_positive() => {
-            amount().map(|by| SignedRange::new(a.least >> by, a.greatest >> by))
+            amount().map(|by| SignedRange::new(a.min >> by, a.max >> by))
         }
         (Op::Lshr, ..) => {
             amount().filter(|&by| by > 0).map(|by| SignedRange::new(0, (1 << (i128::from(width) - by)) - 1))
         }
-        (Op::Ashr, Some(a), _) => amount().map(|by| SignedRange::new(a.least >> by, a.greatest >> by)),
+        (Op::Ashr, Some(a), _) => amount().map(|by| SignedRange::new(a.min >> by, a.max >> by)),
         (Op::Urem | Op::Srem, Some(a), _) if a.is_positive() => {
-            number(1).filter(|&by| by > 0).map(|by| SignedRange::new(0, a.greatest.min(by - 1)))
+            number(1).filter(|&by| by > 0).map(|by| SignedRange::new(0, a.max.min(by - 1)))
         }
         (Op::Udiv | Op::Sdiv, Some(a), _) if a.is_positive() => {
-            number(1).filter(|&by| by > 0).map(|by| SignedRange::new(a.least / by, a.greatest / by))
+            number(1).filter(|&by| by > 0).map(|by| SignedRange::new(a.min / by, a.max / by))
         }
-        (Op::Smin, Some(a), Some(b)) => {
-            Some(SignedRange::new(a.least.min(b.least), a.greatest.min(b.greatest)))
-        }
-        (Op::Smax, Some(a), Some(b)) => {
-            Some(SignedRange::new(a.least.max(b.least), a.greatest.max(b.greatest)))
-        }
+        (Op::Smin, Some(a), Some(b)) => Some(SignedRange::new(a.min.min(b.min), a.max.min(b.max))),
+        (Op::Smax, Some(a), Some(b)) => Some(SignedRange::new(a.min.max(b.min), a.max.max(b.max))),
         (Op::Select, ..) => operand(1).zip(operand(2)).map(|(a, b)| a.joined(b)),
         (Op::Phi, first, _) => {
             (1..data.args.len()).fold(first, |all, at| all.zip(operand(at)).map(|(a, b)| a.joined(b)))

@@ -1,4 +1,4 @@
-//! Calls: parameters are passed word by word.
+//! Lowering of calls: parameters are passed word by word.
 
 use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
@@ -44,12 +44,12 @@ impl FunctionLowering<'_, '_, '_> {
         }
         let declaration = match self.cx.declarations.get(index) {
             Some(Ok(declaration)) => Arc::clone(declaration),
-            Some(Err(why)) => return Err(why.clone()),
+            Some(Err(refusal)) => return Err(refusal.clone()),
             None => return refuse(format!("`{name}` is not declared"), "declare it"),
         };
         let mut values = Vec::new();
         for (arg, param) in args.iter().zip(&callee.params) {
-            let (scalar, count) = layout::words(param)?;
+            let (scalar, count) = layout::param_words(param)?;
             match arg {
                 ResolvedOperand::Variable(VarRef::Local(var), 0) if self.params.contains_key(var) => {
                     let words = self.params[var];
@@ -69,17 +69,17 @@ impl FunctionLowering<'_, '_, '_> {
                 }
                 arg => {
                     let value = self.read(arg, param.ty)?;
-                    values.push(self.shaped(value, scalar, false));
+                    values.push(self.converted(value, scalar, false));
                 }
             }
         }
         for (value, param) in values.iter_mut().zip(&declaration.signature.params) {
-            *value = self.shaped(*value, param.ty.scalar(), false);
+            *value = self.converted(*value, param.ty.scalar(), false);
         }
         let given = self.emit.call(&declaration, &values);
         let mut given = given.into_iter();
         for (dest, result) in results.iter().zip(&callee.returns) {
-            let (scalar, count) = layout::words(result)?;
+            let (scalar, count) = layout::param_words(result)?;
             let values: Vec<_> = given.by_ref().take(count as usize).collect();
             match dest {
                 ResolvedOperand::Variable(VarRef::Local(var), 0) if self.params.contains_key(var) => {
@@ -91,7 +91,7 @@ impl FunctionLowering<'_, '_, '_> {
                         );
                     }
                     for (index, value) in values.into_iter().enumerate() {
-                        let value = self.shaped(value, words.scalar, false);
+                        let value = self.converted(value, words.scalar, false);
                         self.set(words.first + index, value);
                     }
                 }
@@ -105,7 +105,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// `trap` ends the program; the function of LLVM's that does is known to what runs or compiles it.
+    /// Lowers `trap`, which ends the program, to a call of `llvm.trap`; runners and back ends know it.
     pub(crate) fn trap(&mut self) {
         let signature = Signature { effects: Effects::ANY, ..Signature::new(&[], &[]) };
         let declaration = Declaration { name: "llvm.trap".into(), kind: FunctionKind::Function, signature };

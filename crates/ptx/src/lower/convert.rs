@@ -1,4 +1,4 @@
-//! `cvt`: between integers and floats of all widths, with all roundings.
+//! Lowering of `cvt`: integers and floats of all widths, with all roundings.
 
 use super::body::FunctionLowering;
 use super::float::rounding;
@@ -47,7 +47,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// An integer, clamped to what another type holds. Its own type stays.
+    /// Clamps an integer to the range of another type. It keeps its type.
     fn clamp(&mut self, value: Value, from: Word, to: Word) -> Value {
         let scalar = self.emit.scalar(value);
         let (from_bits, to_bits) = (scalar.bits(), to.bits().unwrap_or(32));
@@ -62,8 +62,8 @@ impl FunctionLowering<'_, '_, '_> {
             let most = self.emit.bits(scalar, u128::MAX >> (128 - value_bits));
             value = self.emit.op(if from.is_signed() { Op::Smin } else { Op::Umin }, &[value, most]);
             if to.is_signed() && from.is_signed() {
-                let least = self.emit.int(scalar, -(1i128 << value_bits));
-                value = self.emit.op(Op::Smax, &[value, least]);
+                let min = self.emit.int(scalar, -(1i128 << value_bits));
+                value = self.emit.op(Op::Smax, &[value, min]);
             }
         }
         value
@@ -89,7 +89,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Rounded to ten bits of fraction, in the format of a single.
+    /// Rounds an `f32` to ten fraction bits.
     fn rounded_to_tf32(&mut self, value: Value, mode: Word) -> Value {
         let bits = self.emit.bitcast(value, Scalar::I32);
         let added = match mode {
@@ -144,19 +144,19 @@ impl FunctionLowering<'_, '_, '_> {
             return self.emit.to(op, scalar, value);
         }
         let near = self.emit.to(op, Scalar::F64, value);
-        let lack = match from.bits() {
-            Some(64) => self.lack_of_double(value, near, from.is_signed()),
+        let error = match from.bits() {
+            Some(64) => self.error_of_double(value, near, from.is_signed()),
             _ => self.emit.float(Scalar::F64, 0.0),
         };
         match scalar {
-            Scalar::F64 => self.moved(near, lack, mode),
-            _ => self.directed(near, lack, scalar, mode),
+            Scalar::F64 => self.moved(near, error, mode),
+            _ => self.directed(near, error, scalar, mode),
         }
     }
 
-    /// What a long integer has more than the nearest double. Its halves are doubles without loss; the upper one is zero or
-    /// larger than the lower one, so the sum less the upper half is exact.
-    fn lack_of_double(&mut self, value: Value, near: Value, signed: bool) -> Value {
+    /// Computes the difference between a 64-bit integer and the nearest double. Its halves are exact as doubles. The upper
+    /// one is zero or larger than the lower one, so the sum minus the upper half is exact.
+    fn error_of_double(&mut self, value: Value, near: Value, signed: bool) -> Value {
         let by = self.emit.int(Scalar::I64, 32);
         let high = self.emit.op(if signed { Op::Ashr } else { Op::Lshr }, &[value, by]);
         let high = self.emit.op(Op::Shl, &[high, by]);
@@ -221,7 +221,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.directed(wide, zero, to, mode)
     }
 
-    /// Whether a number has none of these bits.
+    /// Tests that a value has none of these bits.
     pub(crate) fn has_none(&mut self, value: Value, bits: Value) -> Value {
         let common = self.emit.op(Op::And, &[value, bits]);
         let zero = self.emit.int(self.emit.scalar(common), 0);

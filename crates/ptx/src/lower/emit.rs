@@ -1,6 +1,6 @@
-//! Instructions of the IR, put one behind the other.
+//! Emitter of IR instructions at the end of a block.
 //!
-//! A mistake in types is noted instead of raised, so that what lowers instructions reads as what it makes.
+//! It records type errors instead of returning them, so that lowering code composes expressions.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::Origin;
@@ -10,12 +10,12 @@ use heddle_ir::words::{Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
 use std::sync::Arc;
 
-/// A function that is being made, and where.
+/// Function under construction, and the insertion point.
 pub(crate) struct IrEmitter {
     pub(crate) func: Function,
     pub(crate) block: Block,
     pub(crate) origin: Origin,
-    /// The first mistake in types.
+    /// First type error.
     pub(crate) broken: Option<String>,
 }
 
@@ -60,7 +60,7 @@ impl IrEmitter {
         self.op(Op::Select, &[condition, then, otherwise])
     }
 
-    /// Whether a float is in one of LLVM's classes.
+    /// Tests whether a float is in one of LLVM's classes.
     pub(crate) fn is_class(&mut self, value: Value, classes: u16) -> Value {
         self.value(InstData::new(Op::FloatClass, [value], Detail::FloatClass(classes)), None)
     }
@@ -91,13 +91,13 @@ impl IrEmitter {
         self.func.make_const(Constant::Scalar(scalar, bits & scalar.bit_mask()))
     }
 
-    /// The float nearest to a number.
+    /// Returns the nearest float constant.
     pub(crate) fn float(&mut self, scalar: Scalar, value: f32) -> Value {
         let bits = match scalar {
             Scalar::F64 => u128::from(f64::from(value).to_bits()),
             Scalar::BF16 => u128::from(value.to_bits() >> 16),
             Scalar::F16 => {
-                // Only numbers with short fractions in the range of a half are asked for.
+                // Callers pass only short fractions in the range of a half.
                 let bits = value.to_bits();
                 let exponent = (bits >> 23 & 0xff) as i32 - 127 + 15;
                 let half = if value == 0.0 { 0 } else { (exponent as u32) << 10 | bits >> 13 & 0x3ff };
@@ -119,9 +119,9 @@ impl IrEmitter {
         }
     }
 
-    // Shapes of values.
+    // Conversions.
 
-    /// The same bits in another type of as many; of integers and floats.
+    /// Casts the bits to an integer or float type of the same width.
     pub(crate) fn bitcast(&mut self, value: Value, to: Scalar) -> Value {
         match self.scalar(value) == to {
             true => value,
@@ -132,14 +132,14 @@ impl IrEmitter {
         }
     }
 
-    /// What a value was of this type: registers without a type hold floats as integers.
+    /// Returns the operand of the bitcast that made a value, if it has this type: untyped registers hold floats as integers.
     fn before_bitcast(&self, value: Value, to: Scalar) -> Option<Value> {
         let data = self.func.inst(self.func.def_inst(value)?);
         let from = *data.args.first()?;
         (data.op == Op::Bitcast && self.scalar(from) == to).then_some(from)
     }
 
-    /// The bits of a value as an integer.
+    /// Returns the bits of a value as an integer.
     pub(crate) fn as_int(&mut self, value: Value) -> Value {
         let scalar = self.scalar(value);
         match scalar.is_float() {
@@ -148,7 +148,7 @@ impl IrEmitter {
         }
     }
 
-    /// An integer with another number of bits.
+    /// Truncates or extends an integer.
     pub(crate) fn resize(&mut self, value: Value, to: Scalar, signed: bool) -> Value {
         let from = self.scalar(value);
         if from == to {
@@ -172,7 +172,7 @@ impl IrEmitter {
         self.op(Op::Xor, &[value, ones])
     }
 
-    /// Both halves of a packed value, the lower one first.
+    /// Splits a packed value into its halves, lower one first.
     pub(crate) fn halves(&mut self, value: Value, half: Scalar) -> [Value; 2] {
         let whole = self.scalar(value);
         let part = super::layout::int(half.bits());
@@ -183,7 +183,7 @@ impl IrEmitter {
         [low, high].map(|value| self.bitcast(value, half))
     }
 
-    /// A packed value of two halves.
+    /// Packs two halves.
     pub(crate) fn packed(&mut self, [low, high]: [Value; 2]) -> Value {
         let [low, high] = [low, high].map(|value| self.as_int(value));
         let bits = self.scalar(low).bits();
@@ -207,7 +207,7 @@ impl IrEmitter {
         self.inst(data, None);
     }
 
-    /// The address this many bytes further.
+    /// Adds a byte offset to an address.
     pub(crate) fn add_bytes(&mut self, address: Value, offset: i64) -> Value {
         if offset == 0 {
             return address;
@@ -222,7 +222,7 @@ impl IrEmitter {
         inst.map_or(Vec::new(), |inst| self.func.results(inst).to_vec())
     }
 
-    /// A function of the C library.
+    /// Calls a function of the C library.
     pub(crate) fn math(&mut self, name: &str, args: &[Value]) -> Value {
         let params: Vec<Type> = args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let result = params[0];

@@ -1,7 +1,7 @@
-//! Floating-point arithmetic with PTX's roundings, flushes and clamps.
+//! Lowering of floating-point arithmetic, with PTX's rounding modes, flushes and clamps.
 //!
-//! A directed rounding is the nearest value, moved by one place where it lies on the wrong side of the exact result: `t + e`
-//! is exact enough to tell, `t` a double and `e` what it lacks.
+//! Directed rounding takes the nearest value and moves it by one ulp if it is on the wrong side of the exact result. The sum
+//! `t + e` decides that, where `t` is a double and `e` its error.
 
 use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
@@ -10,21 +10,21 @@ use crate::words::Word;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
 
-/// LLVM's classes of floats.
+// Masks of LLVM's float classes.
 const NAN: u16 = 3;
 const INFINITE: u16 = 0x204;
 const SUBNORMAL: u16 = 0x90;
 const FINITE: u16 = 0x1f8;
 const NORMAL_OR_ZERO: u16 = 0x168;
 
-/// The way that words ask a result to be rounded; to nearest if they do not.
+/// Returns the rounding mode of an instruction; nearest by default.
 pub(crate) fn rounding(words: &[Word]) -> Word {
     let known = [Word::Rz, Word::Rm, Word::Rp, Word::Rna];
     known.into_iter().find(|word| words.contains(word)).unwrap_or(Word::Rn)
 }
 
 impl FunctionLowering<'_, '_, '_> {
-    /// A subnormal number as zero of its sign.
+    /// Flushes subnormal numbers to zero of the same sign.
     pub(crate) fn flushed(&mut self, value: Value) -> Value {
         let scalar = self.emit.scalar(value);
         let is_small = self.emit.is_class(value, SUBNORMAL);
@@ -33,13 +33,13 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.select(is_small, zero, value)
     }
 
-    /// Not below 0; NaN stays.
+    /// Clamps to at least 0; NaN stays.
     pub(crate) fn relu(&mut self, value: Value) -> Value {
         let zero = self.emit.float(self.emit.scalar(value), 0.0);
         self.emit.op(Op::Fmaximum, &[value, zero])
     }
 
-    /// Clamped to 0 to 1; of NaN 0.
+    /// Clamps to 0 to 1; NaN becomes 0.
     pub(crate) fn clamped(&mut self, value: Value) -> Value {
         let scalar = self.emit.scalar(value);
         let (zero, one) = (self.emit.float(scalar, 0.0), self.emit.float(scalar, 1.0));
@@ -82,7 +82,7 @@ impl FunctionLowering<'_, '_, '_> {
             self.write(&inst.args[0], value, false);
             return Ok(());
         }
-        // The mixed forms take halves and compute in singles.
+        // The mixed forms take halves and compute in `f32`.
         let specs = crate::table::specs(inst.form);
         let scalar = layout::scalar(types[0]);
         let mut args = Vec::new();
@@ -123,11 +123,11 @@ impl FunctionLowering<'_, '_, '_> {
             "abs" => self.emit.op(Op::Fabs, &args),
             "copysign" => self.emit.op(Op::Copysign, &[args[1], args[0]]),
             "min" | "max" => self.least_or_most(inst, name == "min", &args),
-            "sin" => self.by_library("sinf", &args),
-            "cos" => self.by_library("cosf", &args),
-            "lg2" => self.by_library("log2f", &args),
-            "ex2" => self.by_library("exp2f", &args),
-            "tanh" => self.by_library("tanhf", &args),
+            "sin" => self.call_library("sinf", &args),
+            "cos" => self.call_library("cosf", &args),
+            "lg2" => self.call_library("log2f", &args),
+            "ex2" => self.call_library("exp2f", &args),
+            "tanh" => self.call_library("tanhf", &args),
             "rsqrt" if scalar == Scalar::F32 => self.emit.op(Op::Rsqrt, &args),
             "rsqrt" => {
                 let root = self.emit.op(Op::Sqrt, &args);
@@ -162,8 +162,8 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(value)
     }
 
-    /// A function of the C library, in singles.
-    fn by_library(&mut self, name: &str, args: &[Value]) -> Value {
+    /// Calls a function of the C library, in `f32`.
+    fn call_library(&mut self, name: &str, args: &[Value]) -> Value {
         let scalar = self.emit.scalar(args[0]);
         if scalar == Scalar::F32 {
             return self.emit.math(name, &args[..1]);
@@ -173,9 +173,9 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.to(Op::Fptrunc, scalar, single)
     }
 
-    fn least_or_most(&mut self, inst: &ResolvedInst, least: bool, args: &[Value]) -> Value {
+    fn least_or_most(&mut self, inst: &ResolvedInst, min: bool, args: &[Value]) -> Value {
         let with_nan = inst.words.contains(&Word::NanToo);
-        let op = match (least, with_nan) {
+        let op = match (min, with_nan) {
             (true, false) => Op::Fmin,
             (true, true) => Op::Fminimum,
             (false, false) => Op::Fmax,
@@ -204,7 +204,7 @@ impl FunctionLowering<'_, '_, '_> {
         value
     }
 
-    /// `add`, `mul`, `fma`, `div` or `sqrt`, rounded in this way.
+    /// Computes `add`, `mul`, `fma`, `div` or `sqrt` in this rounding mode.
     fn rounded(&mut self, name: &str, scalar: Scalar, args: &[Value], mode: Word) -> LowerResult<Value> {
         let op = match name {
             "add" => Op::Fadd,
@@ -221,7 +221,7 @@ impl FunctionLowering<'_, '_, '_> {
             return self.rounded_double(op, args, mode);
         }
         let wide: Vec<Value> = args.iter().map(|&arg| self.emit.to(Op::Fpext, Scalar::F64, arg)).collect();
-        let (sum, lack) = match op {
+        let (sum, error) = match op {
             Op::Fadd => self.exact_sum(wide[0], wide[1]),
             Op::Fma => {
                 let product = self.emit.op(Op::Fmul, &wide[..2]);
@@ -245,7 +245,7 @@ impl FunctionLowering<'_, '_, '_> {
                 (root, self.emit.op(Op::Fma, &[minus, root, wide[0]]))
             }
         };
-        let result = self.directed(sum, lack, scalar, mode);
+        let result = self.directed(sum, error, scalar, mode);
         if mode == Word::Rm && matches!(op, Op::Fadd | Op::Fma) {
             let first = match op {
                 Op::Fadd => wide[0],
@@ -258,11 +258,11 @@ impl FunctionLowering<'_, '_, '_> {
 
     fn rounded_double(&mut self, op: Op, args: &[Value], mode: Word) -> LowerResult<Value> {
         let result = self.emit.op(op, args);
-        let lack = match op {
+        let error = match op {
             Op::Fadd => self.exact_sum(args[0], args[1]).1,
-            Op::Fmul => self.lack_of_product(args[0], args[1], result),
+            Op::Fmul => self.error_of_product(args[0], args[1], result),
             Op::Sqrt => {
-                // A small number is made larger, by an even power of two, so that its rest can be told.
+                // Scales small numbers up by an even power of two, so that the error is representable.
                 let small = self.emit.float(Scalar::F64, f32::MIN_POSITIVE);
                 let is_small = self.emit.fcmp(FloatPredicate::Olt, args[0], small);
                 let one = self.emit.float(Scalar::F64, 1.0);
@@ -291,8 +291,8 @@ impl FunctionLowering<'_, '_, '_> {
         let one = self.emit.float(Scalar::F64, -1.0);
         let minus = self.emit.op(Op::Fneg, &[result]);
         let back = self.emit.op(Op::Copysign, &[one, minus]);
-        let lack = self.emit.select(overflowed, back, lack);
-        let moved = self.moved(result, lack, mode);
+        let error = self.emit.select(overflowed, back, error);
+        let moved = self.moved(result, error, mode);
         if mode == Word::Rm && op == Op::Fadd {
             return Ok(self.negative_zero(moved, result, args[0], args[1]));
         }
@@ -303,11 +303,11 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.bits(Scalar::F64, ((1023 + exponent) as u128) << 52)
     }
 
-    /// What a product of doubles lacks: its sign is right, down to the smallest ones.
-    fn lack_of_product(&mut self, a: Value, b: Value, product: Value) -> Value {
+    /// Computes the error of a product of doubles. Its sign is correct even for the smallest products.
+    fn error_of_product(&mut self, a: Value, b: Value, product: Value) -> Value {
         let minus = self.emit.op(Op::Fneg, &[product]);
         let plain = self.emit.op(Op::Fma, &[a, b, minus]);
-        // A small product is computed once more, 2^500 times as large.
+        // Recomputes a small product, scaled by 2^500.
         let (size_a, size_b) = (self.emit.op(Op::Fabs, &[a]), self.emit.op(Op::Fabs, &[b]));
         let a_is_less = self.emit.fcmp(FloatPredicate::Olt, size_a, size_b);
         let less = self.emit.select(a_is_less, a, b);
@@ -322,7 +322,7 @@ impl FunctionLowering<'_, '_, '_> {
         let zero = self.emit.float(Scalar::F64, 0.0);
         let differs = self.emit.fcmp(FloatPredicate::One, apart, zero);
         let scaled = self.emit.select(differs, apart, rest);
-        // Nothing is left of it: what is lacking has its sign.
+        // A product that underflows to zero: the error has the sign of the exact product.
         let sign_a = self.emit.bitcast(a, Scalar::I64);
         let sign_b = self.emit.bitcast(b, Scalar::I64);
         let sign = self.emit.op(Op::Xor, &[sign_a, sign_b]);
@@ -334,14 +334,14 @@ impl FunctionLowering<'_, '_, '_> {
         let is_exact = self.emit.op(Op::Or, &[a_is_zero, b_is_zero]);
         let whole = self.emit.select(is_exact, zero, whole);
         let size = self.emit.op(Op::Fabs, &[product]);
-        let least = self.power_of_two(-900);
-        let is_small = self.emit.fcmp(FloatPredicate::Olt, size, least);
+        let min = self.power_of_two(-900);
+        let is_small = self.emit.fcmp(FloatPredicate::Olt, size, min);
         let is_gone = self.emit.fcmp(FloatPredicate::Oeq, product, zero);
         let small = self.emit.select(is_gone, whole, scaled);
         self.emit.select(is_small, small, plain)
     }
 
-    /// A sum and what it lacks. After: Knuth's two-sum.
+    /// Computes a sum and its error. After: Knuth's two-sum.
     fn exact_sum(&mut self, a: Value, b: Value) -> (Value, Value) {
         let e = &mut self.emit;
         let sum = e.op(Op::Fadd, &[a, b]);
@@ -352,7 +352,7 @@ impl FunctionLowering<'_, '_, '_> {
         (sum, e.op(Op::Fadd, &[a_lack, b_lack]))
     }
 
-    /// Towards minus infinity, a sum that is exactly zero is -0 unless both parts are +0.
+    /// Handles exact zero sums in rounding towards minus infinity: -0 unless both operands are +0.
     fn negative_zero(&mut self, result: Value, sum: Value, a: Value, b: Value) -> Value {
         let e = &mut self.emit;
         let zero = e.float(e.scalar(sum), 0.0);
@@ -375,8 +375,8 @@ impl FunctionLowering<'_, '_, '_> {
         e.select(is_zero, zero, result)
     }
 
-    /// `sum + lack`, rounded to a narrower format.
-    pub(crate) fn directed(&mut self, sum: Value, lack: Value, to: Scalar, mode: Word) -> Value {
+    /// Rounds `sum + error` to a narrower format.
+    pub(crate) fn directed(&mut self, sum: Value, error: Value, to: Scalar, mode: Word) -> Value {
         let near = self.emit.to(Op::Fptrunc, to, sum);
         if mode == Word::Rn {
             return near;
@@ -385,11 +385,11 @@ impl FunctionLowering<'_, '_, '_> {
         let apart = self.emit.op(Op::Fsub, &[sum, back]);
         let zero = self.emit.float(Scalar::F64, 0.0);
         let differs = self.emit.fcmp(FloatPredicate::One, apart, zero);
-        let side = self.emit.select(differs, apart, lack);
+        let side = self.emit.select(differs, apart, error);
         self.moved(near, side, mode)
     }
 
-    /// The next value where the exact one lies on the other side: `side` is positive where it is more.
+    /// Moves to the next value if the exact one is on the other side; `side` is positive if the exact value is larger.
     pub(crate) fn moved(&mut self, near: Value, side: Value, mode: Word) -> Value {
         let scalar = self.emit.scalar(near);
         let int = layout::int(scalar.bits());

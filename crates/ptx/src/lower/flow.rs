@@ -1,25 +1,25 @@
-//! Control flow of a body: blocks, their order, dominators, and where values of slots meet.
+//! Control flow graph of a body: blocks, order, dominator tree, φ placement.
 //!
-//! A *slot* is what instructions of PTX write again and again: a register, a word of a parameter, the carry.
-//! Invariant: a guarded instruction that is more than a choice of values stands in a block of its own.
+//! A *slot* is a mutable location of PTX: a register, a word of a parameter, the carry flag.
+//! Invariant: a guarded instruction that cannot become a select is in its own block.
 
 use crate::check::{Label, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement};
 use crate::table;
 use crate::words::Word;
 use std::ops::Range;
 
-/// How a block ends.
+/// Terminator of a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum PtxTerminator {
     Jump(usize),
-    /// To the first if the predicate is not what `negated` says, else to the second.
+    /// Branches to `then` if the guard holds, else to `otherwise`.
     Branch {
         guard: Reg,
         negated: bool,
         then: usize,
         otherwise: usize,
     },
-    /// By the instruction of this step.
+    /// Indirect branch by the instruction of this step.
     Switch {
         step: usize,
         targets: Vec<usize>,
@@ -45,21 +45,21 @@ impl PtxTerminator {
     }
 }
 
-/// A block: steps in order, and how it ends.
+/// Basic block: a range of steps, and a terminator.
 #[derive(Clone, Debug)]
 pub(crate) struct PtxBlock {
     pub(crate) steps: Range<usize>,
-    /// Whether the guard of its one step has been asked by the block before.
+    /// True if the preceding block branches on the guard of its one step.
     pub(crate) guarded: bool,
     pub(crate) end: PtxTerminator,
 }
 
-/// What an instruction is called.
+/// Returns the mnemonic of an instruction.
 pub(crate) fn mnemonic(inst: &ResolvedInst) -> &'static str {
     table::FORMS[usize::from(inst.form)].mnemonic
 }
 
-/// Whether a load or store is one of a parameter by its name, which is no memory here.
+/// True for a load or store of a parameter by name, which accesses slots and no memory.
 pub(crate) fn is_named_param(inst: &ResolvedInst) -> bool {
     let is_param =
         inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry | Word::ParamFunc));
@@ -67,7 +67,7 @@ pub(crate) fn is_named_param(inst: &ResolvedInst) -> bool {
     is_param && inst.args.iter().any(named)
 }
 
-/// Whether a guard of it is a choice between the old value and the new one.
+/// True if a guarded instruction becomes a select between old and new value.
 fn is_choice(inst: &ResolvedInst) -> bool {
     match mnemonic(inst) {
         "ld" | "st" => is_named_param(inst),
@@ -78,16 +78,16 @@ fn is_choice(inst: &ResolvedInst) -> bool {
     }
 }
 
-/// Cuts a body into blocks. The first one is entered; nothing leads back to it.
-pub(crate) fn pieces(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
-    /// A target that is known when all labels are.
+/// Splits a body into basic blocks. The first one is the entry and has no predecessors.
+pub(crate) fn split_blocks(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
+    /// Branch target, to be resolved once all labels are known.
     enum PendingTarget {
         Next,
         At(Label),
         To(usize),
     }
-    let mut places: Vec<usize> = vec![0; body.labels];
-    /// Steps, whether they are guarded, the guard of its end, the targets, and the step that chooses among them.
+    let mut label_blocks: Vec<usize> = vec![0; body.labels];
+    /// Steps, guarded flag, guard of the terminator, targets, and step of an indirect branch.
     type UnresolvedBlock = (Range<usize>, bool, Option<(Reg, bool)>, Vec<PendingTarget>, Option<usize>);
     let mut list: Vec<UnresolvedBlock> = Vec::new();
     let mut start = 0;
@@ -95,10 +95,10 @@ pub(crate) fn pieces(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
     for (index, step) in body.steps.iter().enumerate() {
         let inst = match step {
             ResolvedStatement::Label(label) => {
-                // A label always begins a block, so the entry has no predecessors.
+                // A label always starts a block, so the entry has no predecessors.
                 list.push((start..index, false, None, vec![PendingTarget::Next], None));
                 start = index + 1;
-                places[heddle_ir::entity::Entity::index(*label)] = list.len();
+                label_blocks[heddle_ir::entity::Entity::index(*label)] = list.len();
                 continue;
             }
             ResolvedStatement::Inst(inst) => inst,
@@ -168,13 +168,13 @@ pub(crate) fn pieces(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
     }
     list.push((start..count, false, None, Vec::new(), None));
     let all = list.len();
-    let mut pieces = Vec::with_capacity(all);
+    let mut ptx_blocks = Vec::with_capacity(all);
     for (index, (steps, guarded, guard, open, switch)) in list.into_iter().enumerate() {
         let targets: Vec<usize> = open
             .iter()
             .map(|target| match target {
                 PendingTarget::Next => (index + 1).min(all - 1),
-                PendingTarget::At(label) => places[heddle_ir::entity::Entity::index(*label)],
+                PendingTarget::At(label) => label_blocks[heddle_ir::entity::Entity::index(*label)],
                 PendingTarget::To(block) => (*block).min(all - 1),
             })
             .collect();
@@ -189,26 +189,26 @@ pub(crate) fn pieces(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
             (_, _, &[target, ..]) => PtxTerminator::Jump(target),
             _ => PtxTerminator::Return,
         };
-        pieces.push(PtxBlock { steps, guarded, end });
+        ptx_blocks.push(PtxBlock { steps, guarded, end });
     }
-    pass_by_empty(&mut pieces);
-    pieces
+    thread_jumps(&mut ptx_blocks);
+    ptx_blocks
 }
 
-/// The most jumps in a row that are followed.
-const MOST_JUMPS: usize = 16;
+/// Maximum length of a chain of jumps that is threaded.
+const MAX_JUMPS: usize = 16;
 
-/// Leads branches past blocks that only jump: behind a guarded `bra` stands a `bra.uni` for the other way.
-fn pass_by_empty(pieces: &mut [PtxBlock]) {
-    let next: Vec<Option<usize>> = pieces
+/// Jump threading: redirects edges past blocks that only jump. A guarded `bra` is often followed by a `bra.uni`.
+fn thread_jumps(ptx_blocks: &mut [PtxBlock]) {
+    let next: Vec<Option<usize>> = ptx_blocks
         .iter()
-        .map(|piece| match piece.end {
-            PtxTerminator::Jump(target) if piece.steps.is_empty() => Some(target),
+        .map(|block| match block.end {
+            PtxTerminator::Jump(target) if block.steps.is_empty() => Some(target),
             _ => None,
         })
         .collect();
-    let behind = |mut block: usize| {
-        for _ in 0..MOST_JUMPS {
+    let thread = |mut block: usize| {
+        for _ in 0..MAX_JUMPS {
             match next[block] {
                 Some(target) => block = target,
                 None => break,
@@ -216,14 +216,14 @@ fn pass_by_empty(pieces: &mut [PtxBlock]) {
         }
         block
     };
-    for piece in pieces.iter_mut() {
-        match &mut piece.end {
-            PtxTerminator::Jump(target) => *target = behind(*target),
+    for block in ptx_blocks.iter_mut() {
+        match &mut block.end {
+            PtxTerminator::Jump(target) => *target = thread(*target),
             PtxTerminator::Branch { then, otherwise, .. } => {
-                let led = (behind(*then), behind(*otherwise));
-                // Both ways stay two: φs tell them apart by where they come from.
-                if led.0 != led.1 {
-                    (*then, *otherwise) = led;
+                let threaded = (thread(*then), thread(*otherwise));
+                // The two edges keep different targets: φs distinguish edges by predecessor.
+                if threaded.0 != threaded.1 {
+                    (*then, *otherwise) = threaded;
                 }
             }
             PtxTerminator::Switch { .. } | PtxTerminator::Return => {}
@@ -231,12 +231,12 @@ fn pass_by_empty(pieces: &mut [PtxBlock]) {
     }
 }
 
-/// Blocks that are reached, and how.
+/// Reachable blocks with their predecessors and dominator tree.
 pub(crate) struct PtxCfg {
-    /// The blocks that are reached, each before those that it dominates.
+    /// Reachable blocks in reverse postorder: each before those that it dominates.
     pub(crate) order: Vec<usize>,
     pub(crate) preds: Vec<Vec<usize>>,
-    /// The blocks that each one dominates immediately.
+    /// Children in the dominator tree.
     pub(crate) children: Vec<Vec<usize>>,
     frontier: Vec<Vec<usize>>,
 }
@@ -244,9 +244,9 @@ pub(crate) struct PtxCfg {
 const NONE: usize = usize::MAX;
 
 impl PtxCfg {
-    pub(crate) fn new(pieces: &[PtxBlock]) -> PtxCfg {
-        let count = pieces.len();
-        let successors: Vec<Vec<usize>> = pieces.iter().map(|piece| piece.end.targets()).collect();
+    pub(crate) fn new(ptx_blocks: &[PtxBlock]) -> PtxCfg {
+        let count = ptx_blocks.len();
+        let successors: Vec<Vec<usize>> = ptx_blocks.iter().map(|block| block.end.targets()).collect();
         let mut order = Vec::new();
         let mut seen = vec![false; count];
         let mut stack = vec![(0, 0)];
@@ -324,8 +324,8 @@ impl PtxCfg {
         PtxCfg { order, preds, children, frontier }
     }
 
-    /// For each block the slots that need a φ there. `effects` tells what each block reads before it writes, and what it
-    /// writes.
+    /// Computes the slots that need a φ in each block, by pruned SSA construction. `effects` lists the slots that each block
+    /// reads before it writes them, and those that it writes.
     pub(crate) fn joins(&self, slots: usize, effects: &[(Vec<usize>, Vec<usize>)]) -> Vec<Vec<usize>> {
         let mut reads: Vec<Vec<usize>> = vec![Vec::new(); slots];
         let mut writes: Vec<Vec<usize>> = vec![Vec::new(); slots];

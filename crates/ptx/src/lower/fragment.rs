@@ -1,8 +1,9 @@
-//! `wmma`: matrices that a warp loads, multiplies and stores as a whole.
+//! Lowering of `wmma`: matrices that a warp loads, multiplies and stores as a whole.
 //!
-//! Which lane holds which number is nowhere said, so it is as `mma` has it (`matrix.rs`), in pieces of eight: rows of `A` and `C`,
-//! columns of `B`. Lane `4g + t` holds row or column `g` of each piece, and along the other direction neighbours from `t` times
-//! their number on. Of f16, `A` and `B` always have eight registers; those that are not needed repeat the others.
+//! PTX does not specify which lane holds which element, so the layout is that of `mma` (`matrix.rs`). A piece is eight rows
+//! of `A` and `C`, or eight columns of `B`. Lane `4g + t` holds row or column `g` of each piece. Along the other direction it
+//! holds neighbours from `t` times their number on. `A` and `B` of f16 always have eight registers; unused ones repeat
+//! others.
 
 use super::body::FunctionLowering;
 use super::matrix::{MmaTypes, numbers_of, parts, sum_scalar};
@@ -14,10 +15,10 @@ use heddle_ir::inst::Access;
 use heddle_ir::words::Flags;
 use heddle_ir::{Op, Scalar, Value};
 
-/// The registers that `A` and `B` of f16 have.
+/// Number of registers of `A` and `B` of f16.
 const HALF_REGISTERS: usize = 8;
 
-/// The sizes of a product, `m`, `n` and `k`.
+/// Returns the sizes of a product: `m`, `n` and `k`.
 fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
     words.iter().find_map(|word| {
         Some(match word {
@@ -31,18 +32,18 @@ fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
     })
 }
 
-/// A matrix in memory: how the lanes' pieces lie.
+/// Layout of a matrix fragment in registers and memory.
 struct FragmentLayout {
     ty: Word,
-    /// The pieces of eight rows (of `B`: columns).
+    /// Number of pieces of eight rows (columns for `B`).
     pieces: usize,
-    /// How often a lane's neighbours repeat along the other direction.
+    /// Number of groups of neighbours of a lane along the other direction.
     along: usize,
-    /// The neighbours.
+    /// Number of neighbours in a group.
     each: usize,
-    /// Whether neighbours are neighbours in memory, too.
+    /// True if neighbours are adjacent in memory.
     is_close: bool,
-    /// How far rows (or columns) lie apart, if the instruction does not say.
+    /// Default distance between rows (or columns).
     stride: usize,
 }
 
@@ -68,7 +69,7 @@ impl FragmentLayout {
         })
     }
 
-    /// The registers of a lane.
+    /// Returns the number of registers of a lane.
     fn registers(&self, is_sum: bool) -> usize {
         let numbers = self.pieces * self.along;
         match (is_sum, self.ty) {
@@ -79,7 +80,7 @@ impl FragmentLayout {
         }
     }
 
-    /// What a number is in memory.
+    /// Returns the type of an element in memory.
     fn scalar(&self) -> Scalar {
         match self.ty {
             Word::F64 => Scalar::F64,
@@ -99,7 +100,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// The address of a lane's first number, and of the step between rows of the matrix (or columns) in bytes; both as numbers.
+    /// Returns the address of a lane's first element and the row (or column) stride in bytes, both as integers.
     fn held_from(
         &mut self,
         inst: &ResolvedInst,
@@ -118,7 +119,7 @@ impl FunctionLowering<'_, '_, '_> {
             None => self.emit.int(Scalar::I64, matrix.stride as i128),
         };
         let stride = self.emit.op(Op::Mul, &[stride, size]);
-        let [column, row] = self.place_in_rows();
+        let [column, row] = self.position_in_rows();
         let [column, row] = [column, row].map(|value| self.emit.resize(value, Scalar::I64, false));
         let neighbours = self.emit.int(Scalar::I64, matrix.each as i128);
         let column = self.emit.op(Op::Mul, &[column, neighbours]);
@@ -129,7 +130,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok([self.emit.op(Op::Add, &[number, offset]), stride])
     }
 
-    /// The address of a number: of a piece, how far along, which neighbour.
+    /// Returns the address of an element, by piece, group along the other direction, and neighbour.
     fn number_at(
         &mut self,
         inst: &ResolvedInst,
@@ -181,7 +182,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Numbers in one register, the first one lowest.
+    /// Packs elements into a register, first one lowest.
     fn side_by_side(&mut self, numbers: &[Value]) -> Value {
         let mut whole = self.emit.int32(0);
         for (index, &number) in numbers.iter().enumerate() {
@@ -258,7 +259,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 }
 
-/// The pieces in the order of their registers, and how far along each is.
+/// Iterates over the pieces in the order of their registers, with the group along the other direction.
 fn order(matrix: &FragmentLayout, inst: &ResolvedInst) -> impl Iterator<Item = (usize, usize)> + use<> {
     let (pieces, along) = (matrix.pieces, matrix.along);
     let is_right = inst.words.contains(&Word::B);

@@ -1,15 +1,17 @@
-//! What compilers write in several instructions of PTX and the IR has in one. It says more of it: an index does not wrap around, a
-//! kernel that asks for nothing else sees no groups, and of an address it is known what is added to which pointer.
+//! Idiom recognition: replaces instruction sequences of compilers by single IR instructions.
+//!
+//! The IR form is more precise: a global index does not wrap around, a kernel that reads no group index does not depend on
+//! groups, and `ptradd` names the base pointer of an address.
 //!
 //! ```text
 //!     group_id * local_size + local_id     global_id
 //!     num_groups * local_size              global_size
 //!     inttoptr (ptrtoint p + x)            ptradd p, x
 //!     inttoptr (a + x)                     ptradd (inttoptr a), x       where x is scaled or extended, and a is not
-//!     br (a >= b), p, q                    br (a < b), q, p             so that what is asked twice is the same
+//!     br (a >= b), p, q                    br (a < b), q, p             for equal comparisons to be the same
 //! ```
 //!
-//! Ensures: queries that nothing reads any more are gone.
+//! Ensures: removes queries that become dead.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
@@ -17,22 +19,22 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Function, Inst, Op, Type, Value};
 
-/// The most sums of an address that are taken apart.
-const MOST_SUMS: usize = 8;
+/// Maximum number of sums that are split off an address.
+const MAX_SUMS: usize = 8;
 
-/// Rewrites a function that was lowered.
+/// Rewrites a lowered function.
 pub(super) fn recognize(func: &mut Function) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     for &inst in &insts {
         match func.inst(inst).op {
             Op::Mul => {
                 if let Some(dimension) = product(func, inst, Op::NumGroups) {
-                    ask(func, inst, Op::GlobalSize, dimension);
+                    replace_by_query(func, inst, Op::GlobalSize, dimension);
                 }
             }
             Op::Add => {
                 if let Some(dimension) = index(func, inst) {
-                    ask(func, inst, Op::GlobalId, dimension);
+                    replace_by_query(func, inst, Op::GlobalId, dimension);
                 }
             }
             Op::Inttoptr => address(func, inst),
@@ -40,10 +42,10 @@ pub(super) fn recognize(func: &mut Function) {
         }
     }
     sweep(func, &insts);
-    ask_alike(func);
+    canonicalize_branches(func);
 }
 
-/// The dimension of a query of 32 bits.
+/// Returns the dimension of a 32-bit query.
 fn query(func: &Function, value: Value, op: Op) -> Option<u8> {
     let data = func.inst(func.def_inst(value)?);
     match data.detail {
@@ -52,7 +54,7 @@ fn query(func: &Function, value: Value, op: Op) -> Option<u8> {
     }
 }
 
-/// The dimension of which an instruction multiplies a query and the size of a group.
+/// Returns the dimension in which an instruction multiplies a query by the group size.
 fn product(func: &Function, inst: Inst, op: Op) -> Option<u8> {
     let data = func.inst(inst);
     let [a, b] = data.args[..] else { return None };
@@ -60,7 +62,7 @@ fn product(func: &Function, inst: Inst, op: Op) -> Option<u8> {
     if data.op == Op::Mul { of(a, b).or_else(|| of(b, a)) } else { None }
 }
 
-/// The dimension of which an instruction computes the index of a thread in the launch.
+/// Returns the dimension in which an instruction computes the global index of a thread.
 fn index(func: &Function, inst: Inst) -> Option<u8> {
     let [a, b] = func.inst(inst).args[..] else { return None };
     let of = |a, b| {
@@ -70,8 +72,8 @@ fn index(func: &Function, inst: Inst) -> Option<u8> {
     of(a, b).or_else(|| of(b, a))
 }
 
-/// Makes an instruction a query.
-fn ask(func: &mut Function, inst: Inst, op: Op, dimension: u8) {
+/// Replaces an instruction by a query.
+fn replace_by_query(func: &mut Function, inst: Inst, op: Op, dimension: u8) {
     replace(func, inst, InstData::new(op, [], Detail::Dimension(Some(dimension))));
 }
 
@@ -80,7 +82,7 @@ fn replace(func: &mut Function, inst: Inst, data: InstData) {
     *func.inst_mut(inst) = InstData { origin, ..data };
 }
 
-/// Whether a number is an offset by the way it is made.
+/// True if a value looks like an offset, by its definition.
 fn is_offset(func: &Function, value: Value) -> bool {
     match func.def_inst(value) {
         Some(inst) => matches!(func.inst(inst).op, Op::Mul | Op::Shl | Op::Zext | Op::Sext),
@@ -88,10 +90,10 @@ fn is_offset(func: &Function, value: Value) -> bool {
     }
 }
 
-/// Takes the sum that an address is made of apart, from its last term on.
+/// Reassociates the sum of an address, from its last term on.
 fn address(func: &mut Function, inst: Inst) {
     let mut inst = inst;
-    for _ in 0..MOST_SUMS {
+    for _ in 0..MAX_SUMS {
         let Some(result) = func.result(inst) else { return };
         let ty = func.value_type(result);
         let Some(sum) = func.def_inst(func.inst(inst).args[0]).map(|sum| func.inst(sum)) else { return };
@@ -116,7 +118,7 @@ fn address(func: &mut Function, inst: Inst) {
     }
 }
 
-/// How often each value is read.
+/// Counts the uses of each value.
 fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     let mut uses: SecondaryMap<Value, u32> = SecondaryMap::with_len(func.value_count());
     for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
@@ -125,9 +127,9 @@ fn count_uses(func: &Function) -> SecondaryMap<Value, u32> {
     uses
 }
 
-/// Lets branches on comparisons that nothing else reads ask one of each pair of opposite questions. clang breaks out of a loop by a
-/// block that asks the opposite of what has led there; asked alike, the second question is seen to be answered.
-fn ask_alike(func: &mut Function) {
+/// Canonicalizes branches on single-use comparisons: of two opposite predicates only one remains. clang leaves a loop through
+/// a block that tests the negation of a dominating condition; in canonical form the second test is redundant.
+fn canonicalize_branches(func: &mut Function) {
     let uses = count_uses(func);
     let branches: Vec<Inst> = func.blocks().filter_map(|block| func.terminator(block)).collect();
     for branch in branches {
@@ -152,13 +154,13 @@ fn ask_alike(func: &mut Function) {
     }
 }
 
-/// What is asked in the place of a comparison.
+/// Returns the canonical predicate to use negated; none if the predicate is canonical.
 fn opposite_of_numbers(predicate: IntPredicate) -> Option<IntPredicate> {
     use IntPredicate::{Ne, Sge, Sle, Uge, Ule};
     matches!(predicate, Ne | Sge | Sle | Uge | Ule).then(|| predicate.negated())
 }
 
-/// The same of floats: one that is false where there is no order.
+/// Returns the canonical predicate of floats to use negated: the ordered one.
 fn opposite_of_floats(predicate: FloatPredicate) -> Option<FloatPredicate> {
     Some(match predicate {
         FloatPredicate::Ueq => FloatPredicate::One,
@@ -171,10 +173,10 @@ fn opposite_of_floats(predicate: FloatPredicate) -> Option<FloatPredicate> {
     })
 }
 
-/// Removes queries that nothing reads, and what was computed of them alone.
+/// Removes dead queries, and arithmetic on them that becomes dead.
 fn sweep(func: &mut Function, insts: &[Inst]) {
     let mut uses = count_uses(func);
-    // What is read stands before what reads it, but for loops, where none of these is.
+    // Definitions precede uses, except for φs of loops, which are not removed.
     for &inst in insts.iter().rev() {
         let data = func.inst(inst);
         let is_simple =

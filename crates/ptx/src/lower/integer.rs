@@ -1,4 +1,4 @@
-//! Integer arithmetic, bits, comparisons and choices.
+//! Lowering of integer arithmetic, bit operations, comparisons and selects.
 
 use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
@@ -8,7 +8,7 @@ use crate::words::Word;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
 
-/// The selectors of the special forms of `prmt`, by the two lower bits of its operand, the first one lowest.
+/// Selectors of the special modes of `prmt`, by the two lowest bits of the operand.
 const SELECTORS: [(Word, [u16; 4]); 6] = [
     (Word::F4e, [0x3210, 0x4321, 0x5432, 0x6543]),
     (Word::B4e, [0x5670, 0x6701, 0x7012, 0x0123]),
@@ -144,8 +144,8 @@ impl FunctionLowering<'_, '_, '_> {
             }
             "sad" => {
                 let most = e.op(by_sign(Op::Smax, Op::Umax), &args[..2]);
-                let least = e.op(by_sign(Op::Smin, Op::Umin), &args[..2]);
-                let apart = e.op(Op::Sub, &[most, least]);
+                let min = e.op(by_sign(Op::Smin, Op::Umin), &args[..2]);
+                let apart = e.op(Op::Sub, &[most, min]);
                 e.op(Op::Add, &[apart, args[2]])
             }
             "div" | "rem" => return Ok(self.divide(args[0], args[1], signed, name == "rem")),
@@ -279,7 +279,7 @@ impl FunctionLowering<'_, '_, '_> {
         result
     }
 
-    /// A division that is defined for all operands: by zero the quotient is all ones, the remainder the dividend.
+    /// Divides with results for all operands: by zero, the quotient is all ones and the remainder the dividend.
     fn divide(&mut self, a: Value, b: Value, signed: bool, remainder: bool) -> Value {
         let e = &mut self.emit;
         let scalar = e.scalar(a);
@@ -287,9 +287,9 @@ impl FunctionLowering<'_, '_, '_> {
         let by_zero = e.icmp(IntPredicate::Eq, b, zero);
         let mut is_bad = by_zero;
         if signed {
-            // The least number by -1 is the least number; by 1, too.
-            let least = e.int(scalar, i128::MIN >> (128 - scalar.bits()));
-            let from_least = e.icmp(IntPredicate::Eq, a, least);
+            // The minimum by -1 gives the minimum, as by 1.
+            let min = e.int(scalar, i128::MIN >> (128 - scalar.bits()));
+            let from_least = e.icmp(IntPredicate::Eq, a, min);
             let by_ones = e.icmp(IntPredicate::Eq, b, ones);
             let overflows = e.op(Op::And, &[from_least, by_ones]);
             is_bad = e.op(Op::Or, &[by_zero, overflows]);
@@ -305,7 +305,7 @@ impl FunctionLowering<'_, '_, '_> {
         e.select(by_zero, if remainder { a } else { ones }, result)
     }
 
-    /// A shift by a number of bits that may be larger than the width.
+    /// Shifts by an amount that may exceed the width.
     pub(crate) fn shift(&mut self, op: Op, value: Value, by: Value) -> Value {
         let e = &mut self.emit;
         let scalar = e.scalar(value);
@@ -331,7 +331,7 @@ impl FunctionLowering<'_, '_, '_> {
         e.select(is_over, zero, shifted)
     }
 
-    /// A number whose lowest `count` bits are ones.
+    /// Returns a mask of the lowest `count` bits.
     fn low_ones(&mut self, scalar: Scalar, count: Value) -> Value {
         let ones = self.emit.int(scalar, -1);
         let up = self.shift(Op::Shl, ones, count);
@@ -356,14 +356,14 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.select(none, ones, place)
     }
 
-    /// The place of the `count`th bit that is set, from `base` upwards, or downwards if it is negative.
+    /// Finds the position of the `count`th set bit from `base` upwards, or downwards if `count` is negative.
     fn find_nth(&mut self, mask: Value, base: Value, count: Value) -> Value {
         let e = &mut self.emit;
         let zero = e.int32(0);
         let down = e.icmp(IntPredicate::Slt, count, zero);
         let one = e.int32(1);
-        let wanted = e.op(Op::Abs, &[count]);
-        let wanted = e.op(Op::Umax, &[wanted, one]);
+        let unexpected = e.op(Op::Abs, &[count]);
+        let unexpected = e.op(Op::Umax, &[unexpected, one]);
         let here = e.icmp(IntPredicate::Eq, count, zero);
         let mut result = e.int32(-1);
         for place in 0..32 {
@@ -373,7 +373,7 @@ impl FunctionLowering<'_, '_, '_> {
             let own = e.op(Op::And, &[mask, bit]);
             let up_to = e.int32(i128::from(u32::MAX >> (31 - place)));
             let from_here = e.int32(i128::from(u32::MAX << place));
-            // Those between the base and this place, both included.
+            // Set bits between the base and this position, inclusive.
             let span = e.select(down, from_here, up_to);
             let among = e.op(Op::And, &[mask, span]);
             let from_base = self.low_ones(Scalar::I32, base);
@@ -386,7 +386,7 @@ impl FunctionLowering<'_, '_, '_> {
             let side = e.select(down, up_to_base, above);
             let among = e.op(Op::And, &[among, side]);
             let rank = e.op(Op::Ctpop, &[among]);
-            let fits = e.icmp(IntPredicate::Eq, rank, wanted);
+            let fits = e.icmp(IntPredicate::Eq, rank, unexpected);
             let zero = e.int32(0);
             let is_set = e.icmp(IntPredicate::Ne, own, zero);
             let own_side = e.op(Op::And, &[bit, side]);
@@ -453,7 +453,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.select(none, zero, down)
     }
 
-    /// Any function of three bits, by its table: bit `4 a + 2 b + c` of it is the result.
+    /// Computes any function of three bits from its truth table: the result is bit `4 a + 2 b + c`.
     fn by_table(&mut self, table: u8, a: Value, b: Value, c: Value) -> Value {
         let upper = self.by_two(table >> 4, b, c);
         let lower = self.by_two(table & 15, b, c);
@@ -471,7 +471,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.mixed(b, upper, lower)
     }
 
-    /// The bits of one value where those of `by` are set, of the other where they are not.
+    /// Selects bitwise: bits of `then` where `by` is set, else of `otherwise`.
     fn mixed(&mut self, by: Value, then: Value, otherwise: Value) -> Value {
         if then == otherwise {
             return then;
@@ -490,7 +490,7 @@ impl FunctionLowering<'_, '_, '_> {
         e.op(Op::Xor, &[chosen, otherwise])
     }
 
-    /// Four bytes of eight, each by four bits of the selector: its number, and whether its sign is wanted.
+    /// Selects four of eight bytes, each by four bits of the selector: its index, and whether its sign is replicated.
     fn permute(&mut self, a: Value, b: Value, selector: Value) -> Value {
         let e = &mut self.emit;
         let both = e.packed([a, b]);
@@ -520,7 +520,7 @@ impl FunctionLowering<'_, '_, '_> {
         result
     }
 
-    /// `dp4a` and `dp2a`: a sum of products of bytes, or of halves and bytes.
+    /// Lowers `dp4a` and `dp2a`: a sum of products of bytes, or of halves and bytes.
     fn dot(&mut self, inst: &ResolvedInst, of_bytes: bool) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [first, second] = [types[0].is_signed(), types[1].is_signed()];
@@ -546,7 +546,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    // Comparisons and choices.
+    // Comparisons and selects.
 
     pub(crate) fn compare(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
@@ -622,7 +622,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// What `set` gives for a truth value: all bits, or 1.0.
+    /// Converts a predicate to the result of `set`: all ones, or 1.0.
     fn truth(&mut self, value: Value, ty: Word) -> Value {
         let scalar = layout::scalar(ty);
         let (yes, no) = match scalar.is_float() {
@@ -686,7 +686,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// A constant operand.
+    /// Returns the value of a constant operand.
     pub(crate) fn constant(arg: Option<&ResolvedOperand>) -> Option<u64> {
         match arg {
             Some(ResolvedOperand::Number(NumberValue::Int(value))) => Some(*value),

@@ -1,4 +1,4 @@
-//! Where variables lie: words of parameters, the window of shared memory.
+//! Layout of variables: words of parameters, the window of shared memory.
 
 use super::{KernelWord, LowerOptions, LowerResult, PtxKernel, PtxParam, refuse};
 use crate::check::VarRef;
@@ -8,10 +8,10 @@ use heddle_ir::module::{Param, ReturnValue, Signature};
 use heddle_ir::{Scalar, Space, Type};
 use rustc_hash::FxHashMap;
 
-/// The most words that a parameter may have.
-const MOST_WORDS: u64 = 8192;
+/// Maximum number of words of a parameter.
+const MAX_WORDS: u64 = 8192;
 
-/// The scalar that holds a value of a type.
+/// Returns the IR type of a PTX type.
 pub(crate) fn scalar(ty: Word) -> Scalar {
     match ty {
         Word::Pred => Scalar::I1,
@@ -23,13 +23,13 @@ pub(crate) fn scalar(ty: Word) -> Scalar {
     }
 }
 
-/// The integer of this many bits.
+/// Returns the integer type of this width.
 pub(crate) fn int(bits: u32) -> Scalar {
     Scalar::int(bits).unwrap_or(Scalar::I32)
 }
 
-/// The words of a parameter: their type, and how many.
-pub(crate) fn words(variable: &PtxVariable<'_>) -> LowerResult<(Scalar, u64)> {
+/// Returns the type and the number of the words of a parameter.
+pub(crate) fn param_words(variable: &PtxVariable<'_>) -> LowerResult<(Scalar, u64)> {
     if variable.dims.is_empty() && variable.vector.is_none() {
         return Ok((scalar(variable.ty), 1));
     }
@@ -41,14 +41,14 @@ pub(crate) fn words(variable: &PtxVariable<'_>) -> LowerResult<(Scalar, u64)> {
         width /= 2;
     }
     let count = bytes / width;
-    if count > MOST_WORDS {
-        return refuse(format!("a parameter has more than {MOST_WORDS} words"), "pass its address");
+    if count > MAX_WORDS {
+        return refuse(format!("a parameter has more than {MAX_WORDS} words"), "pass its address");
     }
     Ok((int(width as u32 * 8), count))
 }
 
-/// The type that a kernel's parameter is passed as.
-fn passed(variable: &PtxVariable<'_>, scalar: Scalar, is_kernel: bool) -> Param {
+/// Returns the IR parameter for a word of a parameter.
+fn ir_param(variable: &PtxVariable<'_>, scalar: Scalar, is_kernel: bool) -> Param {
     let mut param = Param::new(Type::Scalar(scalar));
     if let (true, Some((to, align)), Scalar::I64) = (is_kernel, &variable.pointer, scalar) {
         let space = match to {
@@ -65,81 +65,80 @@ fn passed(variable: &PtxVariable<'_>, scalar: Scalar, is_kernel: bool) -> Param 
     param
 }
 
-/// What callers know of a function.
+/// Builds the signature of a function.
 pub(crate) fn signature(function: &PtxFunction<'_>) -> LowerResult<Signature> {
     let mut signature = Signature::new(&[], &[]);
     for variable in &function.params {
-        let (scalar, count) = words(variable)?;
-        let param = passed(variable, scalar, function.is_kernel);
+        let (scalar, count) = param_words(variable)?;
+        let param = ir_param(variable, scalar, function.is_kernel);
         signature.params.extend(std::iter::repeat_n(param, count as usize));
     }
     for variable in &function.returns {
-        let (scalar, count) = words(variable)?;
+        let (scalar, count) = param_words(variable)?;
         let result = ReturnValue { ty: Type::Scalar(scalar), shape: None };
         signature.results.extend(std::iter::repeat_n(result, count as usize));
     }
     Ok(signature)
 }
 
-/// How a kernel's parameters lie in a buffer.
-pub(crate) fn buffer(function: &PtxFunction<'_>, name: &str, shared_bytes: u64) -> PtxKernel {
+/// Computes the parameter layout and resources of a kernel.
+pub(crate) fn kernel_layout(function: &PtxFunction<'_>, name: &str, shared_bytes: u64) -> PtxKernel {
     let (mut list, mut params) = (Vec::new(), Vec::new());
     let mut at = 0u64;
     for variable in &function.params {
-        let Ok((scalar, count)) = words(variable) else { continue };
+        let Ok((scalar, count)) = param_words(variable) else { continue };
         at = at.next_multiple_of(variable.alignment());
         let offset = at;
         for _ in 0..count {
-            list.push(KernelWord { offset: at, scalar: passed(variable, scalar, true).ty.scalar() });
+            list.push(KernelWord { offset: at, scalar: ir_param(variable, scalar, true).ty.scalar() });
             at += u64::from(scalar.bytes());
         }
         params.push(PtxParam { offset, bytes: at - offset });
     }
     let numbers = function.directives.iter().find(|(name, _)| *name == "maxntid").map(|(_, numbers)| numbers);
-    let most_threads =
-        numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
+    let max_threads = numbers.map(|numbers| numbers.iter().fold(1u64, |all, &size| all.saturating_mul(size)));
     let locals = function.body.iter().flatten().filter_map(|statement| match statement {
         PtxStatement::Variable(variable) if variable.space == Word::Local => variable.bytes(),
         _ => None,
     });
     let local_bytes = locals.fold(0, u64::saturating_add);
-    PtxKernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, most_threads }
+    PtxKernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, max_threads }
 }
 
-/// The window of shared memory: one object of the work-group.
+/// Window of shared memory: one object of the work-group.
 pub(crate) struct SharedWindow {
-    /// What it is called.
+    /// Name of the object.
     pub(crate) name: String,
     pub(crate) bytes: u64,
     pub(crate) align: u32,
-    /// Bytes that launches ask for.
+    /// Bytes of dynamic shared memory.
     pub(crate) dynamic: u64,
-    /// Whether launches tell how many those are.
-    pub(crate) told_by_launches: bool,
-    /// By the place in the source of its declaration, where a variable lies.
-    places: FxHashMap<usize, u64>,
+    /// Reads the dynamic size from the object [`super::LAUNCH`].
+    pub(crate) launch_objects: bool,
+    /// Offset of each variable, by the source offset of its declaration.
+    offsets: FxHashMap<usize, u64>,
 }
 
 impl SharedWindow {
-    /// Variables of the module and of functions lie one behind the other, those of different kernels in the same place.
+    /// Lays out the shared variables. Those of the module and of functions are adjacent; those of different kernels overlap.
     pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> SharedWindow {
         let mut shared = SharedWindow {
             name: "ptx.shared".into(),
             bytes: 0,
             align: 1,
             dynamic: options.dynamic_shared,
-            told_by_launches: options.told_by_launches,
-            places: FxHashMap::default(),
+            launch_objects: options.launch_objects,
+            offsets: FxHashMap::default(),
         };
         let mut open: Vec<&PtxVariable<'_>> = Vec::new();
         let mut end = 0;
         let mut single = None;
         let mut count = 0;
-        let mut put = |variable: &PtxVariable<'_>, end: &mut u64, shared: &mut SharedWindow| {
+        let mut place_variable = |variable: &PtxVariable<'_>, end: &mut u64, shared: &mut SharedWindow| {
             let align = variable.alignment();
             shared.align = shared.align.max(align as u32);
             let at = end.next_multiple_of(align);
-            shared.places.insert(variable.at, at);
+            shared.offsets.insert(variable.at, at);
             *end = at.saturating_add(variable.bytes().unwrap_or(0)).min(1 << 40);
             count += 1;
             single = Some(variable.name);
@@ -148,7 +147,7 @@ impl SharedWindow {
         for item in &module.items {
             match item {
                 PtxItem::Variable(variable) if is_shared(&variable) => match variable.bytes() {
-                    Some(_) => put(variable, &mut end, &mut shared),
+                    Some(_) => place_variable(variable, &mut end, &mut shared),
                     None => open.push(variable),
                 },
                 _ => {}
@@ -168,14 +167,14 @@ impl SharedWindow {
             })
         };
         for variable in bodies(false).flat_map(within) {
-            put(variable, &mut end, &mut shared);
+            place_variable(variable, &mut end, &mut shared);
         }
         let base = end;
         for body in bodies(true) {
             let mut kernel_end = base;
             for variable in within(body) {
                 match variable.bytes() {
-                    Some(_) => put(variable, &mut kernel_end, &mut shared),
+                    Some(_) => place_variable(variable, &mut kernel_end, &mut shared),
                     None => open.push(variable),
                 }
             }
@@ -186,7 +185,7 @@ impl SharedWindow {
             end = end.next_multiple_of(align);
             for variable in open {
                 let mut here = end;
-                put(variable, &mut here, &mut shared);
+                place_variable(variable, &mut here, &mut shared);
             }
             end = end.saturating_add(options.dynamic_shared);
         }
@@ -197,13 +196,13 @@ impl SharedWindow {
         shared
     }
 
-    /// Where a variable lies in the window.
+    /// Returns the offset of a variable in the window.
     pub(crate) fn offset(&self, variable: &PtxVariable<'_>) -> u64 {
-        self.places.get(&variable.at).copied().unwrap_or(0)
+        self.offsets.get(&variable.at).copied().unwrap_or(0)
     }
 }
 
-/// The variable that is meant.
+/// Returns the variable of a reference.
 pub(crate) fn variable<'a, 's>(
     module: &'a PtxModule<'s>,
     vars: &[&'a PtxVariable<'s>],

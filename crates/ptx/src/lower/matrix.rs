@@ -1,9 +1,9 @@
-//! Products of small matrices that a warp holds together, and what loads, stores and transposes such matrices.
+//! Lowering of `mma` and of loads, stores and transposes of matrices distributed over a warp.
 //!
-//! Lane `4g + t` holds of each eight rows of `A` row `g`, of each eight columns of `B` column `g`, and of each eight rows of `C` row
-//! `g`, columns `2t` and `2t + 1`. A register of `A` or `B` holds `e` neighbours along `k`, from `e·t` on; the next register
-//! along `k` goes on `4e` further. So a row of `A` lies in the four lanes beside a lane, and columns `2t` and `2t + 1` of `B` in
-//! those of lanes `8t` and `8t + 4`: all are fetched, and summed up in order of `k`, each sum rounded to nearest.
+//! Lane `4g + t` holds row `g` of each eight rows of `A`, and column `g` of each eight columns of `B`. Of each eight rows of `C`
+//! it holds row `g`, columns `2t` and `2t + 1`. A register of `A` or `B` holds `e` neighbours along `k`, from `e·t` on; the next
+//! register along `k` continues `4e` further. So a row of `A` is in four adjacent lanes, and columns `2t` and `2t + 1` of `B` are
+//! in those of lanes `8t` and `8t + 4`. All are fetched and summed in order of `k`, each sum rounded to nearest.
 
 use super::body::FunctionLowering;
 use super::memory::space_of;
@@ -14,7 +14,7 @@ use heddle_ir::inst::Access;
 use heddle_ir::words::Flags;
 use heddle_ir::{Op, Scalar, Value};
 
-/// The sizes of a product, `m`, `n` and `k`.
+/// Returns the sizes of a product: `m`, `n` and `k`.
 fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
     words.iter().find_map(|word| {
         Some(match word {
@@ -29,7 +29,7 @@ fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
     })
 }
 
-/// How many matrices an instruction moves.
+/// Returns the number of matrices that an instruction moves.
 fn count_of(words: &[Word]) -> usize {
     words.iter().fold(1, |count, word| match word {
         Word::X2 => 2,
@@ -38,7 +38,7 @@ fn count_of(words: &[Word]) -> usize {
     })
 }
 
-/// The type that sums are added up in.
+/// Returns the type of the accumulator.
 pub(super) fn sum_scalar(to: Word, words: &[Word]) -> Scalar {
     match to {
         Word::F64 => Scalar::F64,
@@ -48,7 +48,7 @@ pub(super) fn sum_scalar(to: Word, words: &[Word]) -> Scalar {
     }
 }
 
-/// How many numbers of `A` or `B` a register holds.
+/// Returns the number of elements of `A` or `B` in a register.
 pub(super) fn numbers_of(ty: Word) -> usize {
     match ty {
         Word::F16 | Word::Bf16 => 2,
@@ -64,12 +64,12 @@ pub(super) fn parts(arg: &ResolvedOperand) -> &[ResolvedOperand] {
     }
 }
 
-/// What lanes add up in.
+/// Types of a matrix product.
 #[derive(Clone, Copy)]
 pub(super) struct MmaTypes {
-    /// The type of the sum.
+    /// Type of the accumulator.
     pub(super) scalar: Scalar,
-    /// The type of a number of `A` or of `B`, as its word says.
+    /// Element types of `A` and `B`.
     pub(super) numbers: [Word; 2],
 }
 
@@ -83,8 +83,8 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// A lane's number in its row of four, and the number of its row.
-    pub(super) fn place_in_rows(&mut self) -> [Value; 2] {
+    /// Returns a lane's index in its group of four, and the index of the group.
+    pub(super) fn position_in_rows(&mut self) -> [Value; 2] {
         let lane = self.emit.query(Op::Lane, None);
         let (three, two) = (self.emit.int32(3), self.emit.int32(2));
         [self.emit.op(Op::And, &[lane, three]), self.emit.op(Op::Lshr, &[lane, two])]
@@ -101,12 +101,12 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.op(Op::Add, &[value, more])
     }
 
-    /// The numbers that a register holds, as the sum needs them.
+    /// Unpacks the elements of a register, converted to the accumulator's type.
     fn numbers(&mut self, register: Value, ty: Word, sum: Scalar) -> Vec<Value> {
         match ty {
             Word::F64 => vec![register],
             Word::Tf32 => {
-                // The lower bits are none of the number.
+                // The lower bits are not part of the number.
                 let mask = self.emit.int32(!0x1fff);
                 let bits = self.emit.op(Op::And, &[register, mask]);
                 vec![self.emit.bitcast(bits, Scalar::F32)]
@@ -156,7 +156,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// What registers of `C` hold, as sums.
+    /// Reads the registers of `C` as accumulators.
     pub(super) fn read_sums(
         &mut self,
         registers: &[ResolvedOperand],
@@ -180,7 +180,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(sums)
     }
 
-    /// Sums as the registers of `D`. Those of 64 bits are clamped to 32.
+    /// Writes accumulators to the registers of `D`. Clamps 64-bit ones to 32 bits.
     pub(super) fn write_sums(&mut self, registers: &[ResolvedOperand], ty: Word, sums: &[Value]) {
         if ty == Word::F16 {
             let halves: Vec<Value> =
@@ -196,16 +196,16 @@ impl FunctionLowering<'_, '_, '_> {
             let mut sum = sum;
             if scalar == Scalar::I64 {
                 let most = self.emit.int(scalar, i32::MAX.into());
-                let least = self.emit.int(scalar, i32::MIN.into());
+                let min = self.emit.int(scalar, i32::MIN.into());
                 sum = self.emit.op(Op::Smin, &[sum, most]);
-                sum = self.emit.op(Op::Smax, &[sum, least]);
+                sum = self.emit.op(Op::Smax, &[sum, min]);
                 sum = self.emit.resize(sum, Scalar::I32, true);
             }
             self.write(arg, sum, false);
         }
     }
 
-    /// Adds to the sums of a lane, two of each row of eight, what the registers hold.
+    /// Adds the products of a lane's registers to its accumulators, two for each of eight rows.
     pub(super) fn sum_up(
         &mut self,
         left: &[Value],
@@ -214,14 +214,14 @@ impl FunctionLowering<'_, '_, '_> {
         sum: MmaTypes,
         sums: &mut [Value],
     ) {
-        let [column, row] = self.place_in_rows();
+        let [column, row] = self.position_in_rows();
         for (along, &right) in right.iter().enumerate() {
             for other in 0..4 {
-                // The lane beside this one that holds the next numbers of its row.
-                let beside = self.times(row, 4, other);
+                // The lane with the next elements of the same row.
+                let adjacent = self.times(row, 4, other);
                 let of_rows: Vec<Vec<Value>> = (0..rows)
                     .map(|part| {
-                        let register = self.fetched(left[part + rows * along], beside);
+                        let register = self.fetched(left[part + rows * along], adjacent);
                         self.numbers(register, sum.numbers[0], sum.scalar)
                     })
                     .collect();
@@ -248,10 +248,10 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// The addresses of what a lane holds of a matrix: of both its halves at once, or of each where they come from two rows.
-    /// Row `r` lies where lane `8 * matrix + r` says.
+    /// Returns the addresses of a lane's part of a matrix: one for both halves, or one for each if they are in two rows. Lane
+    /// `8 * matrix + r` has the address of row `r`.
     fn held(&mut self, number: Value, matrix: usize, inst: &ResolvedInst) -> Vec<Value> {
-        let [column, row] = self.place_in_rows();
+        let [column, row] = self.position_in_rows();
         let rows = match inst.words.contains(&Word::Trans) {
             true => [0, 1].map(|half| (self.times(column, 2, half), self.times(row, 2, 0))).to_vec(),
             false => vec![(row, self.times(column, 4, 0))],
@@ -267,7 +267,7 @@ impl FunctionLowering<'_, '_, '_> {
         places
     }
 
-    /// The registers of an instruction that moves matrices, and the number that its address is.
+    /// Returns the registers of an instruction that moves matrices, and its address as an integer.
     fn registers_and_address<'i>(
         &mut self,
         inst: &'i ResolvedInst,
@@ -320,10 +320,10 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// A matrix turned over: a lane's halves are those of its number in two rows.
+    /// Transposes a matrix: a lane's halves come from its position in two rows.
     fn transpose(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let value = self.read(&inst.args[1], Word::B32)?;
-        let [column, row] = self.place_in_rows();
+        let [column, row] = self.position_in_rows();
         let (one, sixteen) = (self.emit.int32(1), self.emit.int32(16));
         let within = self.emit.op(Op::Lshr, &[row, one]);
         let odd = self.emit.op(Op::And, &[row, one]);

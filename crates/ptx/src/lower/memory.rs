@@ -1,6 +1,6 @@
-//! Loads, stores, atomics, addresses and their spaces.
+//! Lowering of loads, stores, atomics, addresses and address spaces.
 
-use super::body::{FunctionLowering, access_bytes, touched, untyped};
+use super::body::{FunctionLowering, access_bytes, overlapped_slots, untyped};
 use super::flow::is_named_param;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
@@ -11,7 +11,7 @@ use heddle_ir::words::{AtomicOrdering, Flag, Flags, IntPredicate, Rmw, SyncScope
 use heddle_ir::{Op, Scalar, Space, Value};
 use rustc_hash::FxHashMap;
 
-/// The space that the words of an instruction name; generic if none.
+/// Returns the space in the modifiers; generic if none.
 pub(crate) fn space_of(words: &[Word]) -> Space {
     words
         .iter()
@@ -55,14 +55,14 @@ fn ordering_of(words: &[Word]) -> Option<AtomicOrdering> {
 }
 
 impl FunctionLowering<'_, '_, '_> {
-    // Addresses. A shared address is an offset in the window of the work-group; any other is what the pointer is.
+    // Addresses. A shared address is an offset in the window of the work-group; any other equals its pointer.
 
     fn window(&mut self) -> Value {
         let name = self.cx.shared.name.as_str().into();
         self.emit.global(Space::Local, &name)
     }
 
-    /// The number that a pointer is to PTX.
+    /// Converts a pointer to its PTX address.
     pub(crate) fn number_of(&mut self, pointer: Value) -> Value {
         let number = self.emit.to(Op::Ptrtoint, Scalar::I64, pointer);
         if self.emit.scalar(pointer) != Scalar::Ptr(Space::Local) {
@@ -73,7 +73,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.op(Op::Sub, &[number, base])
     }
 
-    /// The pointer that a number is in a space.
+    /// Converts a PTX address in a space to a pointer.
     pub(crate) fn pointer_of(&mut self, number: Value, space: Space) -> Value {
         if space == Space::Local {
             let window = self.window();
@@ -92,7 +92,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// The pointer to a variable, in its space.
+    /// Returns the pointer to a variable, in its space.
     fn variable_pointer(&mut self, var: VarRef, offset: i64) -> LowerResult<Value> {
         let Some(variable) = layout::variable(self.cx.module, &self.body.vars, var) else {
             return refuse("a variable is not known", "declare it");
@@ -139,7 +139,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(self.emit.add_bytes(pointer, offset))
     }
 
-    /// The address of a variable as a number.
+    /// Returns the address of a variable as an integer.
     pub(crate) fn variable_number(&mut self, var: VarRef, offset: i64) -> LowerResult<Value> {
         let variable = layout::variable(self.cx.module, &self.body.vars, var);
         if let Some(variable) = variable.filter(|variable| variable.space == Word::Shared) {
@@ -150,7 +150,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(self.number_of(pointer))
     }
 
-    /// The pointer that an address operand is, in the space that the instruction names.
+    /// Returns the pointer of an address operand, in the instruction's space.
     pub(crate) fn address(&mut self, arg: &ResolvedOperand, space: Space) -> LowerResult<Value> {
         let ResolvedOperand::Address { base, offset } = arg else {
             return refuse("it is no address", "write it in brackets");
@@ -171,8 +171,8 @@ impl FunctionLowering<'_, '_, '_> {
                         self.cast(value, space)
                     }
                     _ => {
-                        // Addresses of 32 bits wrap around: before the offset is added, one may lie in front of the window.
-                        let number = self.shaped(value, Scalar::I64, space == Space::Local);
+                        // 32-bit addresses wrap around: before the offset is added, one may be below the window.
+                        let number = self.converted(value, Scalar::I64, space == Space::Local);
                         self.pointer_of(number, space)
                     }
                 }
@@ -198,7 +198,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// `cvta.space` makes a generic address, `cvta.to.space` one of the space.
+    /// Lowers `cvta.space` to a cast to generic, and `cvta.to.space` to a cast from generic.
     fn convert_address(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let space = space_of(&inst.words);
         let (from, to) = match inst.words.contains(&Word::To) {
@@ -212,7 +212,7 @@ impl FunctionLowering<'_, '_, '_> {
                 match self.emit.scalar(value) {
                     Scalar::Ptr(has) if has == from => value,
                     _ => {
-                        let number = self.shaped(value, Scalar::I64, false);
+                        let number = self.converted(value, Scalar::I64, false);
                         self.pointer_of(number, from)
                     }
                 }
@@ -228,8 +228,8 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether a generic address is one of a space: whether it is among the addresses of an object of that space, where there
-    /// is one, and whether it is of no other where there is none.
+    /// Lowers `isspacep`. An address is in a space if it is within an object of that space. Where the space has no object, it
+    /// is if no other space contains it.
     fn is_in_space(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let address = self.read(&inst.args[1], Word::B64)?;
         let window = self.window();
@@ -255,7 +255,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Whether a number is an address of one of these objects, which are variables of the body.
+    /// Tests whether an address is within one of these objects of the body's variables.
     fn is_in_objects(&mut self, address: Value, of: fn(&Self) -> &FxHashMap<u32, Value>) -> Value {
         let mut objects: Vec<(u32, Value)> =
             of(self).iter().map(|(&index, &object)| (index, object)).collect();
@@ -301,7 +301,7 @@ impl FunctionLowering<'_, '_, '_> {
         for (index, part) in parts.iter().enumerate() {
             let at = bytes * index as u64;
             let here = self.emit.add_bytes(pointer, at as i64);
-            // An access of several parts is aligned as a whole.
+            // A vector access is aligned as a whole.
             let align = if at == 0 { whole } else { 1 << at.trailing_zeros().min(whole.trailing_zeros()) };
             let access = Access { atomic, ..Access::aligned(align as u32) };
             if is_store {
@@ -317,7 +317,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// An access to a parameter by its name: to slots, and no memory.
+    /// Lowers an access to a parameter by name: it accesses slots and no memory.
     fn parameter(
         &mut self,
         inst: &ResolvedInst,
@@ -359,26 +359,26 @@ impl FunctionLowering<'_, '_, '_> {
         self.word_at(words, at, layout::scalar(ty))
     }
 
-    /// What lies at some place of a parameter.
+    /// Reads a scalar at an offset of a parameter.
     pub(crate) fn word_at(&mut self, words: super::body::ParamSlots, at: u64, scalar: Scalar) -> Value {
         let width = u64::from(words.scalar.bytes());
-        let (range, _) = touched(words, at as i64, u64::from(scalar.bytes()));
+        let (range, _) = overlapped_slots(words, at as i64, u64::from(scalar.bytes()));
         let first = range.start;
         let single = range.len() == 1 && at.is_multiple_of(width) && u64::from(scalar.bytes()) == width;
         if single {
             let value = self.get(first);
             return match self.emit.scalar(value) {
                 Scalar::Ptr(_) => value,
-                _ => self.shaped(value, scalar, false),
+                _ => self.converted(value, scalar, false),
             };
         }
-        // The words side by side, in an integer that holds them all.
+        // Concatenates the words in an integer that holds all of them.
         let bits = (range.len() as u32 * words.scalar.bits()).next_power_of_two().max(8);
         let whole = layout::int(bits);
         let mut value = self.emit.int(whole, 0);
         for (index, slot) in range.enumerate() {
             let word = self.get(slot);
-            let word = self.shaped(word, layout::int(words.scalar.bits()), false);
+            let word = self.converted(word, layout::int(words.scalar.bits()), false);
             let word = self.emit.resize(word, whole, false);
             let by = self.emit.int(whole, i128::from(words.scalar.bits()) * index as i128);
             let word = self.emit.op(Op::Shl, &[word, by]);
@@ -398,10 +398,10 @@ impl FunctionLowering<'_, '_, '_> {
         let bits = self.emit.scalar(value).bits();
         let word_bits = words.scalar.bits();
         let width = u64::from(words.scalar.bytes());
-        let (range, _) = touched(words, at as i64, u64::from(bits / 8));
+        let (range, _) = overlapped_slots(words, at as i64, u64::from(bits / 8));
         let word_int = layout::int(word_bits);
         for (index, slot) in range.enumerate() {
-            // Where the word lies in the value, or the value in the word.
+            // Position of the word in the value, or of the value in the word.
             let shift = index as i64 * i64::from(word_bits) - (at % width * 8) as i64;
             let word = if bits >= word_bits && shift >= 0 {
                 let by = self.emit.int(self.emit.scalar(value), shift.into());
@@ -414,12 +414,12 @@ impl FunctionLowering<'_, '_, '_> {
                 let part = self.emit.op(Op::Shl, &[part, by]);
                 let keep = self.emit.bits(word_int, !mask);
                 let old = self.get(slot);
-                let old = self.shaped(old, word_int, false);
+                let old = self.converted(old, word_int, false);
                 let old = self.frozen(old);
                 let old = self.emit.op(Op::And, &[old, keep]);
                 self.emit.op(Op::Or, &[old, part])
             };
-            let word = self.shaped(word, words.scalar, false);
+            let word = self.converted(word, words.scalar, false);
             self.set(slot, word);
         }
     }
@@ -477,7 +477,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// `cp.async`: done at once, so there is nothing to wait for.
+    /// Lowers `cp.async` to a synchronous copy, so there is nothing to wait for.
     fn copy(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.args.len() < 3 {
             return Ok(());
@@ -512,7 +512,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// ⊤ as some value.
+    /// Freezes a value: replaces poison by an arbitrary value.
     pub(crate) fn frozen(&mut self, value: Value) -> Value {
         self.emit.value(InstData::plain(Op::Freeze, [value]), None)
     }

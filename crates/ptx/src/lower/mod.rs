@@ -1,8 +1,8 @@
-//! PTX in: a module becomes a module of the IR at stage Source.
+//! Lowering of a PTX module to a module of the IR at stage Source.
 //!
-//! Registers become values (`flow.rs`, `body.rs`), parameter spaces become words that are passed as values (`layout.rs`),
-//! shared variables lie side by side in one local object, so that a shared address is an offset in it, whatever its width
-//! (`layout.rs`). A warp is a brush of 32 lanes. What is not taken is named, and the function left out.
+//! Registers become SSA values (`flow.rs`, `body.rs`). Parameters become words that are passed by value (`layout.rs`).
+//! Shared variables become parts of one local object, so a shared address is an offset in it, whatever its width
+//! (`layout.rs`). A warp is a brush of 32 lanes. A function with an unsupported construct is left out with a diagnostic.
 
 mod layout;
 mod flow;
@@ -31,64 +31,65 @@ use layout::{SharedWindow, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// How a module is lowered.
+/// Options of the lowering.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LowerOptions {
-    /// Bytes of dynamic shared memory that launches will ask for.
+    /// Size of dynamic shared memory in bytes.
     pub dynamic_shared: u64,
-    /// Whether launches tell that in the object [`LAUNCH`], and have one for blocks that wait for each other.
-    pub told_by_launches: bool,
+    /// Reads the size of dynamic shared memory from the object [`LAUNCH`] and the workspace of cooperative launches from an
+    /// object, both filled in by launches.
+    pub launch_objects: bool,
 }
 
-/// A parameter of a kernel as launches pass it: one value of the IR's kernel.
+/// Parameter of the IR's kernel: one word of a PTX parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelWord {
-    /// Where it lies in the buffer of parameters.
+    /// Offset in the parameter buffer.
     pub offset: u64,
-    /// Its type.
+    /// Type.
     pub scalar: Scalar,
 }
 
-/// A parameter of a kernel as PTX has it.
+/// Parameter of a PTX kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PtxParam {
-    /// Where it lies in the buffer of parameters.
+    /// Offset in the parameter buffer.
     pub offset: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// How a kernel takes its parameters from a buffer.
+/// Parameter layout and resources of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PtxKernel {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Where each parameter of the IR's kernel lies in the buffer.
+    /// Parameters of the IR's kernel, by offset in the buffer.
     pub words: Vec<KernelWord>,
-    /// The parameters that those words are of.
+    /// PTX parameters that consist of those words.
     pub params: Vec<PtxParam>,
-    /// The size of the buffer.
+    /// Size of the buffer in bytes.
     pub bytes: u64,
-    /// The bytes of shared memory that its variables take.
+    /// Bytes of shared memory of its variables.
     pub shared_bytes: u64,
-    /// The bytes of local memory that its own variables take.
+    /// Bytes of local memory of its variables.
     pub local_bytes: u64,
-    /// The most threads that a block of it may have, if it says that.
-    pub most_threads: Option<u64>,
+    /// Maximum number of threads of a block, from `.maxntid`.
+    pub max_threads: Option<u64>,
 }
 
-/// What lowering gives.
+/// Result of the lowering.
 #[derive(Clone, Debug)]
 pub struct LoweredModule {
-    /// The module, at stage Source.
+    /// Module at stage Source.
     pub module: heddle_ir::Module,
-    /// The kernels that were taken.
+    /// Lowered kernels.
     pub kernels: Vec<PtxKernel>,
-    /// What was not taken, in the order of the module.
+    /// Refused functions and variables, in module order.
     pub refused: Vec<Diagnostic>,
 }
 
-/// Why something is not taken, and what to do about it.
+/// Reason of a refusal, with help.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PtxRefusal {
     pub(crate) reason: String,
@@ -101,23 +102,23 @@ pub(crate) fn refuse<T>(reason: impl Into<String>, help: impl Into<String>) -> L
     Err(PtxRefusal { reason: reason.into(), help: help.into() })
 }
 
-/// What holds for all functions.
+/// Context shared by all functions of a module.
 pub(crate) struct LoweringContext<'a, 's> {
     pub(crate) module: &'a PtxModule<'s>,
     pub(crate) shared: SharedWindow,
-    /// The IR's name and space of each variable that is an object of its own, by its place in the list of items.
+    /// Name and space of each variable that is a global of the IR, by index of the item.
     pub(crate) objects: FxHashMap<usize, (Arc<str>, Space)>,
-    /// What callers know of each function.
+    /// Declaration of each function, by index of the item.
     pub(crate) declarations: FxHashMap<usize, LowerResult<Arc<Declaration>>>,
     pub(crate) files: FxHashMap<u32, heddle_ir::module::File>,
-    /// The file that lines of the PTX text itself are told in, where `.loc` tells none.
+    /// The PTX file itself, for locations without `.loc`.
     pub(crate) own_file: heddle_ir::module::File,
-    /// Where each line of the source starts.
+    /// Start of each line of the source.
     pub(crate) lines: Vec<usize>,
 }
 
 impl LoweringContext<'_, '_> {
-    /// Line and column of a place of the source.
+    /// Returns line and column of an offset in the source.
     pub(crate) fn line(&self, at: usize) -> (u32, u32) {
         let line = self.lines.partition_point(|&start| start <= at);
         let start = self.lines.get(line.wrapping_sub(1)).copied().unwrap_or(0);
@@ -125,18 +126,18 @@ impl LoweringContext<'_, '_> {
     }
 }
 
-/// The name of the object that counts how often clocks were read.
+/// Global that counts reads of the clock.
 pub(crate) const CLOCK: &str = "ptx.clock";
-/// The name of the object that tells the bytes of dynamic shared memory, as 32 bits.
+/// Global with the size of dynamic shared memory in bytes, 32 bits wide.
 pub const LAUNCH: &str = "ptx.launch";
-/// The name of the object by which the blocks of a cooperative launch wait for each other: its size and a counter.
+/// Global with the workspace of a cooperative launch: its size and a counter at which blocks wait.
 pub(crate) const WORKSPACE: &str = "ptx.workspace";
-/// The name of the object in which `bar.red` counts.
+/// Global in which `bar.red` counts.
 pub(crate) const VOTES: &str = "ptx.votes";
-/// The function that prints values, which lie in an object of the thread's.
+/// Function that prints values from a private object of the thread.
 const OUTPUT: &str = "vprintf";
 
-/// Lowers a module; `path` is what its lines are told in.
+/// Lowers a module. `path` names it in locations.
 pub fn lower(
     source: &PtxModule<'_>,
     path: &str,
@@ -183,13 +184,14 @@ pub fn lower(
         }
         let name = source.names.text(function.name);
         let Some(declaration) = context.declarations.get(&index).cloned() else { continue };
-        let done =
-            declaration.map_err(|why| refusal(source, function, function.at, why)).and_then(|declaration| {
+        let done = declaration
+            .map_err(|refusal| refusal_diagnostic(source, function, function.at, refusal))
+            .and_then(|declaration| {
                 let body = resolve(source, &globals, function).map_err(|errors| first(errors, name))?;
                 let mut func = lower_body(&context, &body, &declaration)
-                    .map_err(|(at, why)| refusal(source, function, at, why))?;
+                    .map_err(|(at, refusal)| refusal_diagnostic(source, function, at, refusal))?;
                 idioms::recognize(&mut func);
-                bounds::tell(&mut func);
+                bounds::set_flags(&mut func);
                 verify(&func, Stage::Source).map_err(|violations| {
                     Diagnostic::error(
                         Code::Internal,
@@ -203,7 +205,7 @@ pub fn lower(
             Ok(func) => {
                 if function.is_kernel {
                     let shared_bytes = context.shared.bytes;
-                    kernels.push(layout::buffer(function, name, shared_bytes));
+                    kernels.push(layout::kernel_layout(function, name, shared_bytes));
                 }
                 taken.insert(name);
                 module.functions.push(func);
@@ -230,12 +232,17 @@ fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
         .unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
 }
 
-fn refusal(source: &PtxModule<'_>, function: &PtxFunction<'_>, at: usize, why: PtxRefusal) -> Diagnostic {
+fn refusal_diagnostic(
+    source: &PtxModule<'_>,
+    function: &PtxFunction<'_>,
+    at: usize,
+    refusal: PtxRefusal,
+) -> Diagnostic {
     let name = source.names.text(function.name);
     let span = crate::check::span(source.source, at);
-    let mut diagnostic = Diagnostic::error(Code::NotImported, why.reason)
+    let mut diagnostic = Diagnostic::error(Code::NotImported, refusal.reason)
         .in_text(source.source.as_bytes(), span)
-        .help(why.help);
+        .help(refusal.help);
     diagnostic.place.func = Some(name.into());
     diagnostic
 }
@@ -251,13 +258,13 @@ fn declaration(source: &PtxModule<'_>, function: &PtxFunction<'_>) -> LowerResul
     if let (None, OUTPUT, [_, values]) =
         (&function.body, source.names.text(function.name), &mut signature.params[..])
     {
-        // An address that is passed as a number might be kept anywhere.
+        // A pointer passed as an integer would escape.
         values.ty = Type::ptr(Space::Private);
     }
     Ok(Arc::new(Declaration { name: source.names.text(function.name).into(), kind, signature }))
 }
 
-/// Makes objects of the module's variables in global and constant memory.
+/// Creates globals for the module's variables in global and constant memory.
 fn objects(
     context: &mut LoweringContext<'_, '_>,
     globals: &GlobalScope,
@@ -277,29 +284,29 @@ fn objects(
             _ => continue,
         };
         let name: Arc<str> = source.names.text(variable.name).into();
-        match contents(source, globals, variable) {
+        match initial_value(source, globals, variable) {
             Ok(init) => {
                 let align = variable.alignment() as u32;
                 context.objects.insert(index, (Arc::clone(&name), space));
                 module.globals.push(Global { name, space, align, init });
             }
-            Err(why) => {
+            Err(refusal) => {
                 let span = crate::check::span(source.source, variable.at);
-                let text = format!("@{name}: {}", why.reason);
+                let text = format!("@{name}: {}", refusal.reason);
                 refused.push(
                     Diagnostic::error(Code::NotImported, text)
                         .in_text(source.source.as_bytes(), span)
-                        .help(why.help),
+                        .help(refusal.help),
                 );
             }
         }
     }
 }
 
-/// The most bytes that a variable may have.
-const MOST_BYTES: u64 = 1 << 40;
+/// Maximum size of a variable in bytes.
+const MAX_BYTES: u64 = 1 << 40;
 
-fn contents(
+fn initial_value(
     source: &PtxModule<'_>,
     globals: &GlobalScope,
     variable: &PtxVariable<'_>,
@@ -358,7 +365,7 @@ fn contents(
         None if variable.dims.first() == Some(&None) && variable.init.is_some() => used,
         None => return refuse("its size is left open", "define it in this module"),
     };
-    if bytes > MOST_BYTES || used > bytes {
+    if bytes > MAX_BYTES || used > bytes {
         return refuse("it is too large, or its initial value is", "make it smaller");
     }
     if bytes > used {
@@ -367,7 +374,7 @@ fn contents(
     Ok(parts)
 }
 
-/// Objects that lowered code uses: the window of shared memory, the clock, where `bar.red` counts.
+/// Creates the globals that lowered code uses: shared memory window, clock, vote counter, launch objects.
 fn runtime_objects(context: &LoweringContext<'_, '_>, module: &mut heddle_ir::Module) {
     let mut uses = FxHashSet::default();
     for func in &module.functions {
@@ -387,7 +394,7 @@ fn runtime_objects(context: &LoweringContext<'_, '_>, module: &mut heddle_ir::Mo
         }
     };
     add(VOTES, Space::Local, 4, GlobalInit::Poison(4));
-    // The last one: what a launch adds to shared memory lies behind it.
+    // The last local object: a launch places dynamic shared memory after it.
     add(
         &context.shared.name,
         Space::Local,

@@ -1,7 +1,7 @@
-//! Lanes that wait for each other and ask each other: barriers, votes, shuffles, matches, reductions.
+//! Lowering of barriers and warp-wide operations: votes, shuffles, matches, reductions.
 //!
-//! A warp is a brush. A mask of members that is all ones means the lanes that are there; any other one is asked bit by bit,
-//! since lanes with different masks may come together.
+//! A warp is a brush. An all-ones member mask means all active lanes. Any other mask is tested bit by bit, since lanes with
+//! different masks may execute together.
 
 use super::body::FunctionLowering;
 use super::{LowerResult, VOTES, refuse};
@@ -80,7 +80,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.counted(inst)
     }
 
-    /// `bar.red`: the first thread clears a counter, all add to it, all read it.
+    /// Lowers `bar.red`: the threads clear a counter, all add to it, all read it.
     fn counted(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some(last) = inst.args.last() else { return refuse("a predicate is missing", "write one") };
         let condition = match last {
@@ -94,7 +94,7 @@ impl FunctionLowering<'_, '_, '_> {
             Access { atomic: Some((AtomicOrdering::Relaxed, SyncScope::Group)), ..Access::aligned(4) };
         let zero = self.emit.int32(0);
         self.group_barrier();
-        // All write the same, so it does not matter which is last.
+        // All threads store the same value, so their order does not matter.
         self.emit.store(zero, address, access, heddle_ir::words::Flags::NONE);
         self.group_barrier();
         let one = self.emit.resize(condition, Scalar::I32, false);
@@ -118,7 +118,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.value(InstData::plain(Op::Ballot, [condition]), Some(Type::I32))
     }
 
-    /// The members that an instruction names, unless these are all lanes.
+    /// Returns the member mask of an instruction; none if it is all ones.
     fn members(&mut self, arg: Option<&ResolvedOperand>) -> LowerResult<Option<Value>> {
         let Some(arg) = arg else { return Ok(None) };
         let mask = self.read(arg, Word::B32)?;
@@ -191,7 +191,7 @@ impl FunctionLowering<'_, '_, '_> {
         };
         let from = e.select(is_there, from, lane);
         let moved = e.op(Op::Shuffle, &[value, from]);
-        // Of a lane that is not there the value is not told: it is some value, but no ⊤.
+        // The value of an inactive lane is unspecified but not poison.
         let moved = self.frozen(moved);
         self.write(&inst.args[0], moved, false);
         self.write_second(&inst.args[0], |_| is_there);
@@ -267,7 +267,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// A reduction of the members one by one. Each lane is one of its own members, so it begins with itself.
+    /// Reduces over the members one by one. Each lane is its own member, so it starts with itself.
     fn reduce_members(&mut self, value: Value, members: Value, op: Op) -> Value {
         let yes = self.emit.bool(true);
         let active = self.ballot(yes);

@@ -1,8 +1,8 @@
-//! A body: registers, φs as copies, and what instructions become, one behind the other.
+//! Emission of a body: registers, φs as copies, instructions in order.
 
 use super::{
-    FunctionRaising, KINDS, RaiseResult, approximation, head, kind_of, name_of, param_type, scope_word,
-    space_word,
+    FunctionRaising, REGISTER_CLASSES, RaiseResult, approximation, name_of, param_type, prototype,
+    register_class, scope_word, space_word,
 };
 use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::{Detail, InstData};
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::fmt::Write as _;
 
-/// The registers of a value: one, or two of 128 bits.
+/// Register of a value; two for 128 bits.
 type RegisterNames = SmallVec<[String; 2]>;
 
 impl FunctionRaising<'_> {
@@ -28,8 +28,8 @@ impl FunctionRaising<'_> {
             self.parameter(&name, index, param, is_kernel).map_err(|reason| (None, reason))?;
         }
         let blocks: Vec<Block> = func.blocks().collect();
-        // What each predecessor hands to φs.
-        let mut handed: FxHashMap<Block, Vec<(RegisterNames, Value)>> = FxHashMap::default();
+        // Values that each predecessor copies to φs.
+        let mut phi_copies: FxHashMap<Block, Vec<(RegisterNames, Value)>> = FxHashMap::default();
         let mut taken: FxHashMap<Value, RegisterNames> = FxHashMap::default();
         for &block in &blocks {
             for phi in func.phis(block) {
@@ -46,7 +46,7 @@ impl FunctionRaising<'_> {
                     .collect::<RaiseResult<_>>()
                     .map_err(|reason| (Some(phi), reason))?;
                 for (from, value) in data.incoming() {
-                    handed.entry(from).or_default().push((registers.clone(), value));
+                    phi_copies.entry(from).or_default().push((registers.clone(), value));
                 }
                 taken.insert(result, registers);
             }
@@ -57,9 +57,9 @@ impl FunctionRaising<'_> {
             }
             let _ = writeln!(self.text, "$L_{}:", block.as_u32());
             for inst in func.block_insts(block) {
-                self.place(inst);
+                self.emit_loc(inst);
                 if func.inst(inst).op.is_terminator() {
-                    for (registers, value) in handed.remove(&block).unwrap_or_default() {
+                    for (registers, value) in phi_copies.remove(&block).unwrap_or_default() {
                         self.copy_to(&registers, value).map_err(|reason| (Some(inst), reason))?;
                     }
                 }
@@ -84,12 +84,12 @@ impl FunctionRaising<'_> {
                 done.map_err(|reason| (Some(inst), reason))?;
             }
         }
-        let mut text = head(&func.name, &func.signature, is_kernel);
+        let mut text = prototype(&func.name, &func.signature, is_kernel);
         if let FunctionKind::Kernel(Some([x, y, z])) = func.kind {
             let _ = write!(text, "\n.reqntid {x}, {y}, {z}");
         }
         text.push_str("\n{\n");
-        for (&count, (prefix, ty)) in self.counts.iter().zip(KINDS) {
+        for (&count, (prefix, ty)) in self.counts.iter().zip(REGISTER_CLASSES) {
             if count > 0 {
                 let _ = writeln!(text, "\t.reg .{ty} {prefix}<{count}>;");
             }
@@ -100,7 +100,7 @@ impl FunctionRaising<'_> {
         Ok(text)
     }
 
-    /// Writes a value to what it is taken from later: one register, or two of 128 bits.
+    /// Copies a value to one register, or to two for 128 bits.
     fn copy_to(&mut self, registers: &[String], value: Value) -> RaiseResult<()> {
         if let [low, high] = registers {
             let pair = self.pair(value)?;
@@ -114,25 +114,25 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// Refuses what only later GPUs have.
-    pub(super) fn needs(&self, least: u32, what: &str) -> RaiseResult<()> {
+    /// Refuses instructions that the target architecture lacks.
+    pub(super) fn require_target(&self, min: u32, what: &str) -> RaiseResult<()> {
         let digits =
             self.options.target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit());
         match digits.parse::<u32>() {
-            Ok(number) if number < least => {
-                Err(format!("{what} is there from sm_{least} on, and the target is {}", self.options.target))
+            Ok(number) if number < min => {
+                Err(format!("{what} is there from sm_{min} on, and the target is {}", self.options.target))
             }
             _ => Ok(()),
         }
     }
 
-    /// The label of a loop that is none of the function's.
+    /// Returns a fresh label for an emitted loop.
     pub(super) fn loop_label(&mut self) -> String {
         self.loops += 1;
         format!("$R_{}", self.loops)
     }
 
-    pub(super) fn place(&mut self, inst: Inst) {
+    pub(super) fn emit_loc(&mut self, inst: Inst) {
         let Some(loc) = self.func.loc(inst) else { return };
         let here = (loc.file.as_u32() + 1, loc.line, loc.column);
         if self.loc != Some(here) {
@@ -144,10 +144,10 @@ impl FunctionRaising<'_> {
     // Registers.
 
     pub(super) fn fresh(&mut self, scalar: Scalar) -> RaiseResult<String> {
-        let kind = kind_of(scalar).ok_or("integers of 128 bits have no registers")?;
+        let kind = register_class(scalar).ok_or("integers of 128 bits have no registers")?;
         let number = self.counts[kind];
         self.counts[kind] += 1;
-        Ok(format!("{}{number}", KINDS[kind].0))
+        Ok(format!("{}{number}", REGISTER_CLASSES[kind].0))
     }
 
     pub(super) fn register(&mut self, value: Value) -> RaiseResult<String> {
@@ -167,7 +167,7 @@ impl FunctionRaising<'_> {
         self.func.value_type(value).scalar()
     }
 
-    /// A value as an operand that is read: a register, where constants need one, too.
+    /// Returns the register of a read operand; materializes constants.
     pub(super) fn read(&mut self, value: Value) -> RaiseResult<String> {
         let Some(constant) = self.func.constant(value).cloned() else { return self.register(value) };
         let scalar = self.scalar(value);
@@ -222,7 +222,7 @@ impl FunctionRaising<'_> {
             (Scalar::I8, true) => put!(self, "ld.param.u8 {register}, [{name}_param_{index}]"),
             (Scalar::Ptr(space), true) => {
                 put!(self, "ld.param.u64 {register}, [{name}_param_{index}]");
-                // What a launch passes is a generic address.
+                // A launch passes generic addresses.
                 if let Some(word) = space_word(space).filter(|_| space != Space::Local) {
                     put!(self, "cvta.to.{word}.u64 {register}, {register}");
                 }
@@ -233,7 +233,7 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// What a function is passed, in 32 bits at least.
+    /// Loads a parameter or result, which is at least 32 bits wide.
     pub(super) fn load_param(
         &mut self,
         scalar: Scalar,
@@ -392,22 +392,22 @@ impl FunctionRaising<'_> {
             list.push(format!("$arg{number}_{index}"));
         }
         let list = list.join(", ");
-        let given = format!("$result{number}");
+        let result_name = format!("$result{number}");
         match &callee.signature.results[..] {
             [] => put!(self, "call {name}, ({list})"),
             [one] => {
-                put!(self, ".param .{} {given}", param_type(one.ty.scalar(), false));
-                put!(self, "call ({given}), {name}, ({list})");
+                put!(self, ".param .{} {result_name}", param_type(one.ty.scalar(), false));
+                put!(self, "call ({result_name}), {name}, ({list})");
             }
             many => {
-                put!(self, ".param .align 16 .b8 {given}[{}]", many.len() * 16);
-                put!(self, "call ({given}), {name}, ({list})");
+                put!(self, ".param .align 16 .b8 {result_name}[{}]", many.len() * 16);
+                put!(self, "call ({result_name}), {name}, ({list})");
             }
         }
         for (index, &result) in results.iter().enumerate() {
             let scalar = self.scalar(result);
             let register = self.register(result)?;
-            self.load_param(scalar, &register, &given, index * 16)?;
+            self.load_param(scalar, &register, &result_name, index * 16)?;
         }
         self.text.push_str("\t}\n");
         Ok(())

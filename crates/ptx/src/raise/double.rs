@@ -1,4 +1,4 @@
-//! Integers of 128 bits, as products of long integers need them: two registers each.
+//! Emission of 128-bit integers, as needed for products of 64-bit integers: two registers each.
 
 use super::{FunctionRaising, RaiseResult};
 use heddle_ir::inst::{Access, InstData};
@@ -25,13 +25,13 @@ impl FunctionRaising<'_> {
                 self.constant(&pair[0], Scalar::I64, 0);
                 self.constant(&pair[1], Scalar::I64, 0);
             }
-            // A constant is made where it is read; anything else has one pair.
+            // A constant is materialized at each use; any other value has one pair.
             None => drop(self.pairs.insert(value, pair.clone())),
         }
         Ok(pair)
     }
 
-    /// The words of an access to one half.
+    /// Returns the modifiers of an access to one half.
     fn halves_of(&self, data: &InstData, access: &Access, pointer: Scalar) -> RaiseResult<String> {
         if access.atomic.is_some() || access.align < 8 {
             return Err("128 bits are accessed in halves, which are aligned and not atomic".into());
@@ -111,7 +111,7 @@ impl FunctionRaising<'_> {
                 };
                 let by = u32::try_from(by).map_or(127, |by| by.min(127));
                 let (a, to) = (self.pair(data.args[0])?, self.pair(result)?);
-                // The half that bits come from, and the one that they go to.
+                // Index of the half that supplies bits, and of the half that receives them.
                 let (source, sink, word, back) = match data.op {
                     Op::Lshr => (1, 0, "shr.u64", "shl.b64"),
                     _ => (0, 1, "shl.b64", "shr.u64"),

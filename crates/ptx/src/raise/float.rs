@@ -1,13 +1,13 @@
-//! Floats: arithmetic, comparisons, conversions. What PTX has for singles only is done in singles, where that rounds the same.
+//! Emission of floats: arithmetic, comparisons, conversions. Formats without PTX support use `f32` where it rounds the same.
 
-use super::{FunctionRaising, RaiseResult, kind_of};
+use super::{FunctionRaising, RaiseResult, register_class};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::FloatPredicate;
 use heddle_ir::{Op, Scalar};
 use std::fmt::Write as _;
 
 impl FunctionRaising<'_> {
-    /// A float as a single, where PTX computes with no narrower one.
+    /// Extends a float to `f32` if PTX cannot compute in its format.
     pub(super) fn single(&mut self, scalar: Scalar, register: &str) -> RaiseResult<String> {
         let wide = self.fresh(Scalar::F32)?;
         match scalar {
@@ -61,7 +61,7 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// Whether a float is in classes: by its bits, so nothing is flushed.
+    /// Tests the classes of a float by its bits, so nothing is flushed.
     pub(super) fn class(&mut self, data: &InstData, from: Scalar, to: &str, arg: &str) -> RaiseResult<()> {
         let Detail::FloatClass(classes) = data.detail else { return Ok(()) };
         let (bits, fraction, int) = match from {
@@ -79,7 +79,7 @@ impl FunctionRaising<'_> {
         put!(self, "setp.lt.s{bits} {negative}, {whole}, 0");
         put!(self, "not.pred {positive}, {negative}");
         put!(self, "mov.pred {to}, 0");
-        // From, to (without it), LLVM's bits of the negative and of the positive class.
+        // Start, end (exclusive), and LLVM's bits of the negative and of the positive class.
         let ranges = [
             (0, 1, 0x20, 0x40),
             (1, normal, 0x10, 0x80),
@@ -136,17 +136,17 @@ impl FunctionRaising<'_> {
             _ => {}
         }
         if scalar.bits() == 16 {
-            // In singles, rounded once more: right for these operations, since a single has more than twice the digits.
+            // Double rounding through `f32` is exact for these operations: `f32` has more than twice the digits.
             if matches!(op, Op::Fma | Op::Fmuladd) && scalar == Scalar::F16 {
                 put!(self, "fma.rn.f16 {to}, {}, {}, {}", args[0], args[1], args[2]);
                 return Ok(());
             }
             if matches!(op, Op::Fma | Op::Fmuladd) {
-                self.needs(80, "the sum of a product of `bf16`")?;
+                self.require_target(80, "the sum of a product of `bf16`")?;
                 put!(self, "fma.rn.bf16 {to}, {}, {}, {}", args[0], args[1], args[2]);
                 return Ok(());
             }
-            // What changes the sign only keeps all other bits, of NaN too.
+            // Sign operations keep all other bits, of NaNs too.
             match op {
                 Op::Fneg => {
                     put!(self, "xor.b16 {to}, {}, 0x8000", args[0]);
@@ -230,8 +230,8 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// A double as a single that is cut off, with the last bit set where something was lost: rounded further to many digits
-    /// less, it gives what the double would.
+    /// Rounds a double to `f32` to odd: truncates, and sets the last bit if inexact. A further rounding to far fewer digits then
+    /// equals direct rounding.
     fn odd_single(&mut self, arg: &str) -> RaiseResult<String> {
         let (cut, back) = (self.fresh(Scalar::F32)?, self.fresh(Scalar::F64)?);
         let (lost, bits, odd) = (self.fresh(Scalar::I1)?, self.fresh(Scalar::I32)?, self.fresh(Scalar::I32)?);
@@ -245,7 +245,7 @@ impl FunctionRaising<'_> {
         Ok(cut)
     }
 
-    /// The same of an integer as a double, which all but long ones are without loss.
+    /// Converts an integer to a double, rounded to odd. Only 64-bit integers can be inexact.
     fn odd_double(&mut self, op: Op, from: Scalar, arg: &str) -> RaiseResult<String> {
         let cut = self.fresh(Scalar::F64)?;
         let sign = if op == Op::Sitofp { "s" } else { "u" };
@@ -273,7 +273,10 @@ impl FunctionRaising<'_> {
         to: &str,
         arg: &str,
     ) -> RaiseResult<()> {
-        if kind_of(from).is_none() || kind_of(scalar).is_none() || from == Scalar::I1 || scalar == Scalar::I1
+        if register_class(from).is_none()
+            || register_class(scalar).is_none()
+            || from == Scalar::I1
+            || scalar == Scalar::I1
         {
             return Err(format!("`{op}` from {from} to {scalar} has no instruction of PTX"));
         }
@@ -299,7 +302,7 @@ impl FunctionRaising<'_> {
                 self.convert(op, Scalar::F32, scalar, to, &single)?;
             }
             Op::Fptrunc if scalar == Scalar::BF16 => {
-                // To nearest even by the bits: the instruction is there from sm_80 on.
+                // Rounds to nearest even by bit operations: the instruction requires sm_80.
                 let (bits, low, nan) =
                     (self.fresh(Scalar::I32)?, self.fresh(Scalar::I32)?, self.fresh(Scalar::I1)?);
                 put!(self, "mov.b32 {bits}, {arg}");

@@ -1,14 +1,14 @@
-//! Integers: arithmetic, comparisons, other widths.
-//! Invariant: an `i8` lies in a register of 16 bits with zeros above.
+//! Emission of integers: arithmetic, comparisons, width changes.
+//! Invariant: an `i8` is zero-extended in a 16-bit register.
 
-use super::{FunctionRaising, RaiseResult, kind_of};
+use super::{FunctionRaising, RaiseResult, register_class};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Op, Scalar, Value};
 use std::fmt::Write as _;
 
 impl FunctionRaising<'_> {
-    /// An `i8` with its sign above, for signed operations.
+    /// Sign-extends an `i8` for signed operations.
     pub(super) fn signed(&mut self, scalar: Scalar, register: &str) -> RaiseResult<String> {
         if scalar != Scalar::I8 {
             return Ok(register.into());
@@ -63,7 +63,7 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// An integer as one of 64 bits, with its sign.
+    /// Sign-extends an integer to 64 bits.
     pub(super) fn long(&mut self, value: Value, register: &str) -> RaiseResult<String> {
         let scalar = self.scalar(value);
         if scalar == Scalar::I64 {
@@ -83,7 +83,7 @@ impl FunctionRaising<'_> {
         arg: &str,
     ) -> RaiseResult<()> {
         let bits = scalar.bits();
-        if kind_of(from).is_none() || kind_of(scalar).is_none() {
+        if register_class(from).is_none() || register_class(scalar).is_none() {
             return Err("integers of 128 bits have no registers".into());
         }
         if from == Scalar::I1 {
@@ -118,7 +118,7 @@ impl FunctionRaising<'_> {
     }
 
     pub(super) fn integer(&mut self, op: Op, scalar: Scalar, to: &str, args: &[String]) -> RaiseResult<()> {
-        if kind_of(scalar).is_none() {
+        if register_class(scalar).is_none() {
             return Err("integers of 128 bits have no registers".into());
         }
         let bits = scalar.bits().max(16);
@@ -183,16 +183,16 @@ impl FunctionRaising<'_> {
                 put!(self, "{word}.sat.s32 {to}, {}, {}", args[0], args[1]);
             }
             Op::UsubSat => {
-                let least = self.fresh(scalar)?;
-                put!(self, "min.u{bits} {least}, {}, {}", args[0], args[1]);
-                put!(self, "sub.u{bits} {to}, {}, {least}", args[0]);
+                let min = self.fresh(scalar)?;
+                put!(self, "min.u{bits} {min}, {}, {}", args[0], args[1]);
+                put!(self, "sub.u{bits} {to}, {}, {min}", args[0]);
             }
             Op::UaddSat => {
-                let (room, least, ones) = (self.fresh(scalar)?, self.fresh(scalar)?, scalar.bit_mask());
+                let (room, min, ones) = (self.fresh(scalar)?, self.fresh(scalar)?, scalar.bit_mask());
                 put!(self, "mov.b{bits} {room}, {ones:#x}");
                 put!(self, "sub.u{bits} {room}, {room}, {}", args[0]);
-                put!(self, "min.u{bits} {least}, {room}, {}", args[1]);
-                put!(self, "add.u{bits} {to}, {}, {least}", args[0]);
+                put!(self, "min.u{bits} {min}, {room}, {}", args[1]);
+                put!(self, "add.u{bits} {to}, {}, {min}", args[0]);
             }
             Op::Ctpop | Op::Ctlz | Op::Cttz | Op::Bitreverse => {
                 let width = bits.max(32);

@@ -1,4 +1,4 @@
-//! Addresses, loads, stores, atomics, copies.
+//! Emission of addresses, loads, stores, atomics, copies.
 
 use super::{FunctionRaising, RaiseResult, scope_word, space_word};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -25,7 +25,7 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// The words of an access: how it orders, its space.
+    /// Returns the modifiers of an access: its ordering and space.
     pub(super) fn access(&self, data: &InstData, access: &Access, pointer: Scalar) -> RaiseResult<String> {
         let mut text = String::new();
         match access.atomic {
@@ -58,7 +58,7 @@ impl FunctionRaising<'_> {
         let scalar = self.scalar(result);
         let pointer = self.scalar(data.args[0]);
         if access.align < scalar.bytes() {
-            return self.load_in_pieces(data, &access, scalar, to, address);
+            return self.load_unaligned(data, &access, scalar, to, address);
         }
         let mut words = self.access(data, &access, pointer)?;
         let is_constant = data.flags.has(Flag::Invariant) || self.facts.invariant.contains(&inst);
@@ -82,16 +82,16 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// The integer that a value of more than a byte is put together in, and the register type of a piece of it.
-    pub(super) fn in_pieces(access: &Access, scalar: Scalar) -> RaiseResult<(Scalar, u32)> {
+    /// Returns the integer type that assembles a value from smaller pieces, and the size of a piece.
+    pub(super) fn assembled_type(access: &Access, scalar: Scalar) -> RaiseResult<(Scalar, u32)> {
         if access.atomic.is_some() || scalar.bits() > 64 {
             return Err("its address is not aligned to its size".into());
         }
         Ok((if scalar.bits() == 64 { Scalar::I64 } else { Scalar::I32 }, access.align.max(1)))
     }
 
-    /// A load whose address is aligned to less than its size, as PTX has none.
-    pub(super) fn load_in_pieces(
+    /// Loads a value whose alignment is less than its size, which PTX does not allow in one access.
+    pub(super) fn load_unaligned(
         &mut self,
         data: &InstData,
         access: &Access,
@@ -99,7 +99,7 @@ impl FunctionRaising<'_> {
         to: &str,
         address: &str,
     ) -> RaiseResult<()> {
-        let (whole, size) = Self::in_pieces(access, scalar)?;
+        let (whole, size) = Self::assembled_type(access, scalar)?;
         let words = self.access(data, access, self.scalar(data.args[0]))?;
         let (all, piece, bits) = (self.fresh(whole)?, self.fresh(whole)?, whole.bits());
         put!(self, "mov.b{bits} {all}, 0");
@@ -121,7 +121,7 @@ impl FunctionRaising<'_> {
         access: &Access,
         scalar: Scalar,
     ) -> RaiseResult<()> {
-        let (whole, size) = Self::in_pieces(access, scalar)?;
+        let (whole, size) = Self::assembled_type(access, scalar)?;
         let words = self.access(data, access, self.scalar(data.args[1]))?;
         let (value, address) = (self.read(data.args[0])?, self.read(data.args[1])?);
         let (all, bits) = (self.fresh(whole)?, whole.bits());
@@ -203,13 +203,13 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// Copies and fills of few bytes, piece by piece.
+    /// Emits small copies and fills, piece by piece.
     pub(super) fn bulk(&mut self, data: &InstData) -> RaiseResult<()> {
         let known = match self.func.constant(data.args[2]) {
             Some(&Constant::Scalar(_, bytes)) => Some(bytes),
             _ => None,
         };
-        let Some(bytes) = known.filter(|&bytes| bytes <= MOST_PIECES) else {
+        let Some(bytes) = known.filter(|&bytes| bytes <= MAX_INLINE_BYTES) else {
             return self.byte_by_byte(data);
         };
         let (into, outof) = match &data.detail {
@@ -254,14 +254,14 @@ impl FunctionRaising<'_> {
             pieces.push((at, size, register));
             at += size;
         }
-        // All is read before anything is written: what overlaps is moved rightly.
+        // All loads precede the stores, so overlapping copies are correct.
         for (at, size, register) in pieces {
             put!(self, "st{to_space}.b{} [{to}+{at}], {register}", size * 8);
         }
         Ok(())
     }
 
-    /// A loop over bytes, for copies and fills of many, or of an unknown number.
+    /// Emits a byte loop, for copies and fills of large or unknown size.
     fn byte_by_byte(&mut self, data: &InstData) -> RaiseResult<()> {
         if data.op == Op::Memmove {
             return Err("what it moves may overlap, and has no few bytes; write a loop".into());
@@ -274,7 +274,7 @@ impl FunctionRaising<'_> {
         let (to, source) = (self.read(data.args[0])?, self.read(data.args[1])?);
         let count = self.read(data.args[2])?;
         let count = self.long(data.args[2], &count)?;
-        let (at, place, byte) =
+        let (at, emit_loc, byte) =
             (self.fresh(Scalar::I64)?, self.fresh(Scalar::I64)?, self.fresh(Scalar::I16)?);
         let (ends, start) = (self.fresh(Scalar::I1)?, self.loop_label());
         put!(self, "mov.b64 {at}, 0");
@@ -284,18 +284,18 @@ impl FunctionRaising<'_> {
         if data.op == Op::Memset {
             put!(self, "mov.b16 {byte}, {source}");
         } else {
-            put!(self, "add.s64 {place}, {source}, {at}");
-            put!(self, "ld{from}.u8 {byte}, [{place}]");
+            put!(self, "add.s64 {emit_loc}, {source}, {at}");
+            put!(self, "ld{from}.u8 {byte}, [{emit_loc}]");
         }
-        put!(self, "add.s64 {place}, {to}, {at}");
-        put!(self, "st{into}.u8 [{place}], {byte}");
+        put!(self, "add.s64 {emit_loc}, {to}, {at}");
+        put!(self, "st{into}.u8 [{emit_loc}], {byte}");
         put!(self, "add.s64 {at}, {at}, 1");
         put!(self, "bra {start}");
         let _ = writeln!(self.text, "{start}_end:");
         Ok(())
     }
 
-    /// A sum of a number of 16 bits that PTX has no instruction for: tried again until no other update came between.
+    /// Emits a 16-bit atomic sum without a PTX instruction, as a compare-and-swap loop.
     fn add_by_exchange(&mut self, words: &str, value: Scalar, to: &str, args: &[String]) -> RaiseResult<()> {
         let (old, next, done) = (self.fresh(value)?, self.fresh(value)?, self.fresh(Scalar::I1)?);
         let sum = self.fresh(Scalar::F32)?;
@@ -314,5 +314,5 @@ impl FunctionRaising<'_> {
     }
 }
 
-/// Copies and fills of at most so many bytes are pieces one behind the other.
-const MOST_PIECES: u128 = 256;
+/// Maximum number of bytes for copies and fills without a loop.
+const MAX_INLINE_BYTES: u128 = 256;

@@ -1,11 +1,11 @@
-//! PTX out: functions of the IR at stages Source and Canonical, as text that ptxas takes.
+//! PTX emission: functions of the IR at stages Source and Canonical, as text for ptxas.
 //!
-//! Each value is a register of its type; a φ is a register that predecessors write and its block reads first, so copies
-//! never meet. A pointer to a space holds the address in that space, a generic pointer a generic one. What analyses know comes
-//! as plain data ([`ModuleFacts`]): branches that all lanes take together become `bra.uni`, loads of memory that nothing writes
+//! Each value is a virtual register. A φ is a register that predecessors write and its block reads first, so copies do not
+//! interfere. A pointer to a space holds the address in that space; a generic pointer holds a generic address. Analysis
+//! results are plain data ([`ModuleFacts`]): uniform branches become `bra.uni`, and loads of read-only memory
 //! `ld.global.nc`.
 
-/// A line of PTX.
+/// Writes a line of PTX.
 macro_rules! put {
     ($raise:expr, $($text:tt)*) => {{
         let _ = writeln!($raise.text, "\t{};", format_args!($($text)*));
@@ -26,27 +26,27 @@ use heddle_ir::{Block, Function, Inst, Module, Scalar, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
-/// What is known of a function beside its text.
+/// Analysis results for a function.
 #[derive(Clone, Default, Debug)]
 pub struct FunctionFacts {
-    /// Blocks whose branch all lanes of a warp take together.
+    /// Blocks whose branch is uniform across a warp.
     pub uniform: FxHashSet<Block>,
-    /// Loads of memory that nothing writes while the kernel runs.
+    /// Loads of memory that is not written while the kernel runs.
     pub invariant: FxHashSet<Inst>,
 }
 
-/// What is known of functions, by their names.
+/// Analysis results by function name.
 pub type ModuleFacts = FxHashMap<String, FunctionFacts>;
 
-/// What text is wanted.
+/// Options of the emission.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RaiseOptions {
-    /// The version of PTX.
+    /// Version of PTX.
     pub version: String,
-    /// The least GPU that is to run it.
+    /// Minimum target architecture.
     pub target: String,
-    /// Whether functions of the C library that PTX approximates (`exp2f`, `log2f`, `sinf`, `cosf`, `tanhf`) become these
-    /// approximations: so they do in what came from PTX, where they are nothing else.
+    /// Emits PTX's approximations for C library functions that have one (`exp2f`, `log2f`, `sinf`, `cosf`, `tanhf`). This
+    /// inverts the lowering of modules that came from PTX.
     pub approximate: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for RaiseOptions {
     }
 }
 
-/// The module as PTX.
+/// Emits a module as PTX.
 pub fn raise(
     module: &Module,
     facts: &ModuleFacts,
@@ -68,15 +68,15 @@ pub fn raise(
         match global_text(global) {
             Ok(line) => text.push_str(&line),
             Err(reason) => {
-                let told = format!("@{} has no form in PTX: {reason}", global.name);
-                errors.push(Diagnostic::error(Code::NotEmitted, told));
+                let message = format!("@{} has no form in PTX: {reason}", global.name);
+                errors.push(Diagnostic::error(Code::NotEmitted, message));
             }
         }
     }
     let defined: FxHashSet<&str> = module.functions.iter().map(|func| func.name.as_str()).collect();
     for func in &module.functions {
         if func.kind == FunctionKind::Function {
-            text.push_str(&head(func.name.as_str(), &func.signature, false));
+            text.push_str(&prototype(func.name.as_str(), &func.signature, false));
             text.push_str(";\n");
         }
     }
@@ -84,7 +84,7 @@ pub fn raise(
         let is_builtin = approximation(&declaration.name).is_some() || declaration.name == "llvm.trap";
         if !is_builtin && !defined.contains(declaration.name.as_str()) {
             text.push_str(".extern ");
-            text.push_str(&head(&declaration.name, &declaration.signature, false));
+            text.push_str(&prototype(&declaration.name, &declaration.signature, false));
             text.push_str(";\n");
         }
     }
@@ -97,7 +97,7 @@ pub fn raise(
             facts,
             options,
             text: String::new(),
-            counts: [0; KINDS.len()],
+            counts: [0; REGISTER_CLASSES.len()],
             registers: FxHashMap::default(),
             pairs: FxHashMap::default(),
             objects: String::new(),
@@ -108,13 +108,13 @@ pub fn raise(
         match raise.function() {
             Ok(text) => bodies.push_str(&text),
             Err((inst, reason)) => {
-                let mut told =
+                let mut diagnostic =
                     Diagnostic::error(Code::NotEmitted, format!("it has no form in PTX: {reason}"));
-                told = match inst {
-                    Some(inst) => told.of_inst(func, inst).in_module(module),
-                    None => told.of_func(&func.name),
+                diagnostic = match inst {
+                    Some(inst) => diagnostic.of_inst(func, inst).in_module(module),
+                    None => diagnostic.of_func(&func.name),
                 };
-                errors.push(told);
+                errors.push(diagnostic);
             }
         }
     }
@@ -129,7 +129,7 @@ pub fn raise(
     Ok(text)
 }
 
-/// A name as PTX takes it.
+/// Replaces the characters of a name that PTX does not allow.
 fn name_of(name: &str) -> String {
     let mut text: String = name
         .chars()
@@ -202,7 +202,7 @@ fn global_text(global: &Global) -> Result<String, String> {
     Ok(format!("{space} .align {} .b64 {name}[{}] = {{{}}};\n", align.max(8), bytes / 8, list.join(", ")))
 }
 
-/// The type of a parameter: a float's own, else its bits, at least 32 of them for functions.
+/// Returns the type of a parameter: the float type, else an untyped width, at least 32 bits for functions.
 fn param_type(scalar: Scalar, is_kernel: bool) -> String {
     match scalar {
         Scalar::Ptr(_) => "u64".into(),
@@ -213,7 +213,7 @@ fn param_type(scalar: Scalar, is_kernel: bool) -> String {
     }
 }
 
-fn head(name: &str, signature: &Signature, is_kernel: bool) -> String {
+fn prototype(name: &str, signature: &Signature, is_kernel: bool) -> String {
     let name = name_of(name);
     let mut text = String::from(if is_kernel { ".visible .entry " } else { ".func " });
     match &signature.results[..] {
@@ -246,7 +246,7 @@ fn head(name: &str, signature: &Signature, is_kernel: bool) -> String {
     text
 }
 
-/// The instruction of PTX that approximates a function of the C library.
+/// Returns the PTX instruction that approximates a function of the C library.
 fn approximation(name: &str) -> Option<&'static str> {
     Some(match name {
         "exp2f" => "ex2.approx.f32",
@@ -258,11 +258,11 @@ fn approximation(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The kinds of registers: prefix and type.
-const KINDS: [(&str, &str); 6] =
+/// Register classes: prefix and type.
+const REGISTER_CLASSES: [(&str, &str); 6] =
     [("%p", "pred"), ("%h", "b16"), ("%r", "b32"), ("%d", "b64"), ("%f", "f32"), ("%g", "f64")];
 
-fn kind_of(scalar: Scalar) -> Option<usize> {
+fn register_class(scalar: Scalar) -> Option<usize> {
     Some(match scalar {
         Scalar::I1 => 0,
         Scalar::I8 | Scalar::I16 | Scalar::F16 | Scalar::BF16 => 1,
@@ -281,14 +281,14 @@ struct FunctionRaising<'a> {
     facts: &'a FunctionFacts,
     options: &'a RaiseOptions,
     text: String,
-    counts: [u32; KINDS.len()],
+    counts: [u32; REGISTER_CLASSES.len()],
     registers: FxHashMap<Value, String>,
-    /// The lower and the upper half of each integer of 128 bits.
+    /// Lower and upper half of each 128-bit integer.
     pairs: FxHashMap<Value, [String; 2]>,
     /// Declarations of objects in local memory.
     objects: String,
     calls: u32,
-    /// How many loops were written that are none of the function's.
+    /// Number of emitted loops that are not in the function.
     loops: u32,
     loc: Option<(u32, u32, u32)>,
 }

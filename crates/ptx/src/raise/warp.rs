@@ -1,4 +1,4 @@
-//! What lanes of a warp ask each other. Members are those that are active.
+//! Emission of warp-wide operations. The members are the active lanes.
 
 use super::{FunctionRaising, RaiseResult};
 use heddle_ir::inst::{Detail, InstData};
@@ -94,7 +94,7 @@ impl FunctionRaising<'_> {
         Ok(())
     }
 
-    /// A reduction that PTX has no instruction for: in ascending order of the lanes that are active.
+    /// Emits a reduction without a PTX instruction: over the active lanes in ascending order.
     fn reduce_one_by_one(
         &mut self,
         by: Reduction,
