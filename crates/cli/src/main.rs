@@ -70,6 +70,10 @@ fn print_include_dir() -> Outcome {
 }
 
 fn main() -> ExitCode {
+    if let Some(error) = heddle_llvm::Cpu::host_error() {
+        report::error(&error.to_string());
+        return ExitCode::from(2);
+    }
     let done = match Command::parse_from(clc::build_options_first(std::env::args_os())).verb {
         Some(Verb::Opt(opt)) => opt.run(),
         Some(Verb::Exec(exec)) => exec.run(),

@@ -119,17 +119,65 @@ const NARROW: &[&str] = &[
     "x86-64-v2",
 ];
 
+/// Environment variable that lowers the host CPU: see [`Cpu::host`].
+pub const HOST_VARIABLE: &str = "HEDDLE_CPU";
+
+/// Reason why [`HOST_VARIABLE`] has no effect.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum HostCpuError {
+    /// Its value names no CPU.
+    #[error("{HOST_VARIABLE}: {0}")]
+    Unknown(UnknownCpu),
+    /// Its value names a CPU of another architecture.
+    #[error("{HOST_VARIABLE}: this machine does not execute code for `{0}`")]
+    Foreign(String),
+}
+
+/// CPU that code is generated for on this machine, and why the environment did not change it.
+static HOST: LazyLock<(Cpu, Option<HostCpuError>)> = LazyLock::new(|| {
+    let machine = Cpu::machine();
+    let Ok(name) = std::env::var(HOST_VARIABLE) else { return (machine, None) };
+    if matches!(name.trim(), "" | "native" | "host") {
+        return (machine, None);
+    }
+    match Cpu::named(name.trim()) {
+        Ok(cpu) if cpu.triple.is_some() => (machine, Some(HostCpuError::Foreign(name))),
+        Ok(cpu) => (machine.lowered_to(&cpu), None),
+        Err(error) => (machine, Some(HostCpuError::Unknown(error))),
+    }
+});
+
 impl Cpu {
-    /// The machine that runs this.
-    pub fn host() -> Cpu {
-        // LLVM asks the machine, which takes long where that is a virtual one.
-        static HOST: LazyLock<Cpu> = LazyLock::new(|| {
-            // SAFETY: LLVM's texts, taken over and freed.
+    /// CPU of this machine, as LLVM detects it.
+    pub fn machine() -> Cpu {
+        // Detection executes `cpuid`, which a hypervisor traps.
+        static MACHINE: LazyLock<Cpu> = LazyLock::new(|| {
+            // SAFETY: both functions return texts that the caller owns; `take_message` frees them.
             let [name, features] =
                 unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
             Cpu { name, features, triple: None }
         });
-        HOST.clone()
+        MACHINE.clone()
+    }
+
+    /// CPU that code is generated for when it runs in this process.
+    ///
+    /// This is the machine's own CPU. With `HEDDLE_CPU` set to a CPU or an instruction set, it is that CPU, without the features that
+    /// the machine lacks: code never uses an instruction that the machine cannot execute. [`Cpu::host_error`] tells why a value
+    /// of the variable was ignored.
+    pub fn host() -> Cpu {
+        HOST.0.clone()
+    }
+
+    /// Error in the value of `HEDDLE_CPU`; [`Cpu::host`] is then the machine's own CPU.
+    pub fn host_error() -> Option<&'static HostCpuError> {
+        HOST.1.as_ref()
+    }
+
+    /// The CPU `named`, without the features that this machine lacks.
+    fn lowered_to(&self, named: &Cpu) -> Cpu {
+        let missing: Vec<&str> = self.features.split(',').filter(|it| it.starts_with('-')).collect();
+        Cpu { name: named.name.clone(), features: missing.join(","), triple: self.triple.clone() }
     }
 
     /// A machine by name: `native`, an instruction set, or a CPU of x86-64.
@@ -163,15 +211,25 @@ impl Cpu {
         self.triple.as_ref().map_or(cfg!(target_arch = "x86_64"), |triple| triple.starts_with("x86_64"))
     }
 
-    /// The bits of its vector registers.
+    /// Bits of its vector registers.
     pub fn vector_bits(&self) -> u32 {
-        let has = |feature: &str| self.features.split(',').any(|it| it == feature);
-        let is = |names: &[&str]| names.contains(&&*self.name);
         match () {
-            () if has("+avx512f") || is(WIDE) && !has("-avx512f") => 512,
-            () if has("+avx2") || (is(HALF) || is(WIDE)) && !has("-avx2") => 256,
+            () if self.has("avx512f", &[WIDE]) => 512,
+            () if self.has("avx2", &[HALF, WIDE]) => 256,
             () => 128,
         }
+    }
+
+    /// True if it multiplies and adds with one rounding.
+    pub fn has_fma(&self) -> bool {
+        !self.is_x86() || self.has("fma", &[HALF, WIDE, &["bdver2", "bdver3"]])
+    }
+
+    /// True if `feature` is on, by name or since the CPU is one of `families`.
+    fn has(&self, feature: &str, families: &[&[&str]]) -> bool {
+        let sign = self.features.split(',').rev().find(|it| it.get(1..) == Some(feature)).map(|it| &it[..1]);
+        let implied = || families.iter().any(|names| names.contains(&&*self.name));
+        sign.map_or_else(implied, |sign| sign == "+")
     }
 }
 
@@ -223,6 +281,17 @@ mod tests {
         assert_eq!(error.near, Some("skylake"));
         assert!(error.to_string().contains("there is no CPU `skylak`"), "{error}");
         assert_eq!(Cpu::named("i386").unwrap_err().near, None);
+    }
+
+    #[test]
+    fn a_lowered_cpu_has_no_feature_that_the_machine_lacks() {
+        let machine =
+            Cpu { name: "znver3".into(), features: "+avx2,+fma,-avx512f,-avx512vl".into(), triple: None };
+        let lowered = |name: &str| machine.lowered_to(&Cpu::named(name).expect("a known name"));
+        assert_eq!(lowered("avx512").features, "-avx512f,-avx512vl");
+        assert_eq!(["sse4.2", "avx2", "avx512"].map(|name| lowered(name).vector_bits()), [128, 256, 256]);
+        assert_eq!(["sse4.2", "avx2"].map(|name| lowered(name).has_fma()), [false, true]);
+        assert!(machine.has_fma());
     }
 
     #[test]

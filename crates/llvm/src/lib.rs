@@ -43,7 +43,7 @@ pub use borrowed::BorrowedModule;
 pub use cache_folder::include_folder;
 pub use clean::cleaned;
 pub use coverage::{ImportSupport, LlvmCoverage, coverage};
-pub use cpu::{Cpu, UnknownCpu};
+pub use cpu::{Cpu, HOST_VARIABLE, HostCpuError, UnknownCpu};
 pub use emit::{EmitOptions, emit, emit_together, entry_name, slot_bytes};
 pub use fatal::withstanding;
 pub use front_end::{Language, compile, language_of, read_source, refused_by_clang};

@@ -41,6 +41,9 @@ pub fn watch() -> Option<Watch> {
 /// number runs fastest; with what `HEDDLE_OPTIONS` forces.
 pub fn options() -> BuildOptions {
     static OPTIONS: LazyLock<BuildOptions> = LazyLock::new(|| {
+        if let Some(error) = Cpu::host_error() {
+            eprintln!("heddle: {error}");
+        }
         let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
             "registers" => Some(BuildOptions::default().lanes_on(&Cpu::host())),
             number => number.parse().ok(),

@@ -45,6 +45,62 @@ pub(super) fn store_plain(asm: &Assembler, ty: Type, value: ValueHandle, address
     asm.store(value, address, align);
 }
 
+/// Maximum number of lanes of one masked access.
+///
+/// Where the target has no such instruction, LLVM makes a branch for each lane and carries the whole vector from one block to the next. Its
+/// fastest register allocator spills that vector in each block: `lanes²` elements of stack, 3 MB for 512 lanes. Accesses of more
+/// lanes are therefore split, which keeps the stack linear in the lanes.
+const MAX_MASKED_LANES: u32 = 64;
+
+fn vector_lanes(ty: Type) -> u32 {
+    ty.lanes().unwrap_or(1).into()
+}
+
+/// First lane and number of lanes of each part of a masked access, in lane order.
+fn access_parts(ty: Type) -> impl Iterator<Item = (u32, u32)> {
+    let lanes = vector_lanes(ty);
+    (0..lanes)
+        .step_by(MAX_MASKED_LANES as usize)
+        .map(move |first| (first, MAX_MASKED_LANES.min(lanes - first)))
+}
+
+/// The `count` lanes of a vector from `first` on; `whole` has as many lanes as the vector.
+fn lanes_of(asm: &Assembler, vector: ValueHandle, whole: Type, first: u32, count: u32) -> ValueHandle {
+    if count == vector_lanes(whole) {
+        return vector;
+    }
+    asm.shuffle(vector, vector, &(first..first + count).collect::<Vec<_>>())
+}
+
+/// Address of an element of a contiguous access.
+fn element_address(asm: &Assembler, address: ValueHandle, ty: Type, index: u32) -> ValueHandle {
+    if index == 0 {
+        return address;
+    }
+    let bytes = index * in_memory(ty).scalar().bytes();
+    asm.further(address, asm.int(64, bytes.into()), 0)
+}
+
+/// Alignment of the part of an access that begins at lane `first`.
+fn part_align(op: Op, access: &Access, ty: Type, first: u32) -> u32 {
+    match op {
+        Op::MaskedLoad | Op::MaskedStore if first > 0 => {
+            let bytes = first * in_memory(ty).scalar().bytes();
+            access.align.min(1 << bytes.trailing_zeros())
+        }
+        _ => access.align,
+    }
+}
+
+/// Vector of the lanes of `low` and then those of `high`, which has at most as many.
+fn concatenated(asm: &Assembler, low: ValueHandle, low_lanes: u32, high: ValueHandle, high_lanes: u32) -> ValueHandle {
+    let high = match high_lanes == low_lanes {
+        true => high,
+        false => asm.shuffle(high, high, &(0..low_lanes).map(|lane| lane % high_lanes).collect::<Vec<_>>()),
+    };
+    asm.shuffle(low, high, &(0..low_lanes + high_lanes).collect::<Vec<_>>())
+}
+
 pub(super) fn ordering(ordering: AtomicOrdering) -> LLVMAtomicOrdering {
     use LLVMAtomicOrdering::*;
     match ordering {
@@ -138,23 +194,45 @@ impl BodyEmitter<'_, '_> {
             Op::AtomicRmw => one(self.rmw(data, &args, types[1], &access)),
             Op::CompareExchange => Ok(self.compare_exchange(data, &args, types[1], &access)),
             Op::MaskedLoad | Op::Gather => {
-                let name = if data.op == Op::Gather { "llvm.masked.gather" } else { "llvm.masked.load" };
-                let memory_ty = asm.ty(in_memory(ty));
                 let otherwise = to_memory(asm, ty, args[2]);
-                let open = [memory_ty, asm.type_of(args[0])];
-                let call = asm.intrinsic(name, &open, &[args[0], args[1], otherwise]);
-                asm.align_argument(call, 1, access.align);
-                self.mark(call, data, &Access { atomic: None, ..access });
-                // Lanes that are not loaded are bits already, so that the cut breaks no promise.
-                one(from_memory(asm, ty, call))
+                let mut loaded: Option<(ValueHandle, u32)> = None;
+                for (first, count) in access_parts(ty) {
+                    let [mask, otherwise] =
+                        [args[1], otherwise].map(|it| lanes_of(asm, it, ty, first, count));
+                    let memory_ty = asm.ty(Type::Vector(in_memory(ty).scalar(), count as u16));
+                    let (name, address) = match data.op {
+                        Op::Gather => ("llvm.masked.gather", lanes_of(asm, args[0], ty, first, count)),
+                        _ => ("llvm.masked.load", element_address(asm, args[0], ty, first)),
+                    };
+                    let open = [memory_ty, asm.type_of(address)];
+                    let call = asm.intrinsic(name, &open, &[address, mask, otherwise]);
+                    asm.align_argument(call, 1, part_align(data.op, &access, ty, first));
+                    self.mark(call, data, &Access { atomic: None, ..access });
+                    loaded = Some(match loaded {
+                        Some((before, lanes)) => {
+                            (concatenated(asm, before, lanes, call, count), lanes + count)
+                        }
+                        None => (call, count),
+                    });
+                }
+                // Inactive lanes are defined already, so the truncation keeps its flag.
+                Ok(loaded.map(|(loaded, _)| from_memory(asm, ty, loaded)).into_iter().collect())
             }
             Op::MaskedStore | Op::Scatter => {
-                let name = if data.op == Op::Scatter { "llvm.masked.scatter" } else { "llvm.masked.store" };
                 let value = to_memory(asm, types[0], args[0]);
-                let open = [asm.type_of(value), asm.type_of(args[1])];
-                let call = asm.intrinsic(name, &open, &[value, args[1], args[2]]);
-                asm.align_argument(call, 2, access.align);
-                self.mark(call, data, &Access { atomic: None, ..access });
+                for (first, count) in access_parts(types[0]) {
+                    let [value, mask] = [value, args[2]].map(|it| lanes_of(asm, it, types[0], first, count));
+                    let (name, address) = match data.op {
+                        Op::Scatter => {
+                            ("llvm.masked.scatter", lanes_of(asm, args[1], types[0], first, count))
+                        }
+                        _ => ("llvm.masked.store", element_address(asm, args[1], types[0], first)),
+                    };
+                    let open = [asm.type_of(value), asm.type_of(address)];
+                    let call = asm.intrinsic(name, &open, &[value, address, mask]);
+                    asm.align_argument(call, 2, part_align(data.op, &access, types[0], first));
+                    self.mark(call, data, &Access { atomic: None, ..access });
+                }
                 Ok(Vec::new())
             }
             _ => Err(self.broken(inst, "it touches no memory")),

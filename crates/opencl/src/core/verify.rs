@@ -170,7 +170,7 @@ impl Before {
         let options = RunOptions {
             geometry: Some(geometry),
             limits: RunLimits { steps: u64::MAX, memory: 4 << 30, ..RunLimits::default() },
-            fused: !Cpu::host().is_x86() || Cpu::host().features.contains("+fma,"),
+            fused: Cpu::host().has_fma(),
             detect_races,
             ..RunOptions::lanes(code.lanes())
         };

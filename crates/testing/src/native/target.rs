@@ -1,6 +1,6 @@
 //! The instruction sets that native code is tried on.
 
-use heddle_llvm::Cpu;
+use heddle_llvm::{Cpu, HOST_VARIABLE};
 use std::path::Path;
 use std::process::Command;
 
@@ -72,10 +72,13 @@ impl Target {
                 };
             }
         };
-        let host = Cpu::host();
-        let has = |feature: &&&str| host.features.split(',').any(|it| it == **feature);
-        let lacks = needed.iter().find(|feature| !has(feature))?;
-        Some(format!("this machine has no {}", &lacks[1..]))
+        let (machine, host) = (Cpu::machine(), Cpu::host());
+        let has = |feature: &&&str| machine.features.split(',').any(|it| it == **feature);
+        if let Some(lacks) = needed.iter().find(|feature| !has(feature)) {
+            return Some(format!("this machine has no {}", &lacks[1..]));
+        }
+        (host.vector_bits() < self.cpu().vector_bits())
+            .then(|| format!("{HOST_VARIABLE} lowers this machine to {}", host.name))
     }
 
     /// What clang is told to compile and link for it.

@@ -232,7 +232,20 @@ static double bandwidth(size_t bytes) {
   return count * 12 / least * 1e-9;
 }
 
-typedef float vector __attribute__((vector_size(64)));
+// A vector register of the machine that this is compiled for; larger vectors fit no register constraint.
+#ifdef __AVX512F__
+enum { VECTOR_BYTES = 64 };
+#elif defined __AVX__
+enum { VECTOR_BYTES = 32 };
+#else
+enum { VECTOR_BYTES = 16 };
+#endif
+#ifdef __x86_64__
+#define VECTOR_REGISTER "+v"
+#else
+#define VECTOR_REGISTER "+w"
+#endif
+typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 
 // Gflop/s of fused multiplications and additions that wait for nothing.
 static double arithmetic(void) {
@@ -244,12 +257,12 @@ static double arithmetic(void) {
 #pragma clang loop unroll(full)
       for (int k = 0; k < 12; k++) {
         sums[k] = sums[k] * factor + factor;
-        __asm__ volatile("" : "+v"(sums[k]));
+        __asm__ volatile("" : VECTOR_REGISTER(sums[k]));
       }
     }
     least = fmin(least, processor() - start);
   }
-  return 200000.0 * 12 * 16 * 2 / least * 1e-9;
+  return 200000.0 * 12 * (VECTOR_BYTES / sizeof(float)) * 2 / least * 1e-9;
 }
 
 int main(int count, char **arguments) {
