@@ -93,7 +93,13 @@ fn part_align(op: Op, access: &Access, ty: Type, first: u32) -> u32 {
 }
 
 /// Vector of the lanes of `low` and then those of `high`, which has at most as many.
-fn concatenated(asm: &Assembler, low: ValueHandle, low_lanes: u32, high: ValueHandle, high_lanes: u32) -> ValueHandle {
+fn concatenated(
+    asm: &Assembler,
+    low: ValueHandle,
+    low_lanes: u32,
+    high: ValueHandle,
+    high_lanes: u32,
+) -> ValueHandle {
     let high = match high_lanes == low_lanes {
         true => high,
         false => asm.shuffle(high, high, &(0..low_lanes).map(|lane| lane % high_lanes).collect::<Vec<_>>()),
