@@ -1,11 +1,11 @@
-//! Compiles the library to bitcode, a module for each file of `cl/`.
+//! Compiles the builtin library to bitcode, one module per file and define.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The modules, each a file with what is defined in it, in the order in which they are linked: each may call those behind
-/// it. They are many so that few are read for a program.
+/// Modules in link order, each a file and its define: each may call later ones. Small modules keep the bitcode read
+/// per program small.
 const PARTS: [(&str, &str); 20] = [
     ("integer.cl", ""),
     ("relational.cl", ""),
@@ -46,7 +46,7 @@ fn main() {
     }
     let mut list = String::from("[\n");
     for (number, (part, define)) in PARTS.into_iter().enumerate() {
-        // Nothing is optimized here: that is done where a function is called, with what is known there.
+        // Unoptimized: optimization runs after linking, at the call sites.
         let compile = |action: &str, made: &Path| {
             let mut command = Command::new(clang);
             command.args([

@@ -1,4 +1,4 @@
-//! Builds the shim that calls clang, and links it with the same LLVM as `llvm-sys`.
+//! Builds the clang shim, and links it with the same LLVM as `llvm-sys`.
 
 use std::env;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ fn main() {
         PathBuf::from(&include).join("clang/Frontend/CompilerInstance.h").exists(),
         "{include} has no headers of clang: `./x setup` installs them (Debian: libclang-22-dev)"
     );
-    // The folder of clang's own headers has the number of the version.
+    // clang's resource folder is named after the major version.
     let version = ask("--version");
     let major = version.split('.').next().unwrap_or_default();
     let header = PathBuf::from(&library).join(format!("clang/{major}/include/opencl-c-base.h"));
@@ -32,7 +32,7 @@ fn main() {
     if let Err(reason) = std::fs::copy(&header, copy) {
         panic!("{}: {reason}; `./x setup` installs it (Debian: libclang-common-22-dev)", header.display());
     }
-    // Most of the time it reads headers, which clang does faster than other compilers; nobody steps through what is made.
+    // Compiling the shim is mostly header parsing, at which clang is fastest; debug info is not needed.
     cc::Build::new()
         .compiler("clang++-22")
         .cpp(true)

@@ -1,22 +1,22 @@
-//! What of OpenCL C is there: every overload of every builtin that clang's header declares, done, refused or missing.
+//! Coverage of OpenCL C builtins: every overload in clang's header, done, refused or missing.
 
 use crate::LIBRARIES;
 use heddle_llvm::{DeclaredFunction, ImportSupport, OpenClOptions, declared_functions, is_imported_builtin};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// clang's header with all builtins.
+/// clang's header of all builtins.
 pub const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c.h"));
 const STANDARDS: [&str; 3] = ["-cl-std=CL1.2", "-cl-std=CL2.0", "-cl-std=CL3.0"];
 
-/// The verdicts on all overloads, by name.
+/// Support status of all overloads.
 #[derive(Clone, Debug)]
 pub struct BuiltinCoverage {
-    /// Of each name the verdicts on its overloads, by mangled name.
+    /// Status by builtin name and mangled name.
     pub builtins: BTreeMap<String, BTreeMap<String, ImportSupport>>,
 }
 
-/// Why a builtin that is not offered is not.
+/// Returns the reason for refusing a builtin.
 fn reason(builtin: &DeclaredFunction) -> &'static str {
     let name = &*builtin.name;
     let is_of = |words: &[&str]| words.iter().any(|word| builtin.mangled.contains(word));
@@ -37,7 +37,7 @@ fn reason(builtin: &DeclaredFunction) -> &'static str {
     }
 }
 
-/// Asks clang for all that there is.
+/// Lists clang's builtins with their support status.
 pub fn coverage() -> Result<BuiltinCoverage, String> {
     let list = |standard: &str, all: bool| {
         let options = OpenClOptions { words: vec![standard.into()], ..OpenClOptions::default() };
@@ -45,7 +45,7 @@ pub fn coverage() -> Result<BuiltinCoverage, String> {
     };
     let mut offered = BTreeSet::new();
     let mut builtins: BTreeMap<String, BTreeMap<String, ImportSupport>> = BTreeMap::new();
-    // Of images the header of version 3 declares some whether there are any or not.
+    // The version 3 header declares some image builtins even without image support.
     for standard in &STANDARDS[..2] {
         offered.extend(list(standard, false)?.into_iter().map(|builtin| builtin.mangled));
     }
@@ -66,13 +66,13 @@ pub fn coverage() -> Result<BuiltinCoverage, String> {
 }
 
 impl BuiltinCoverage {
-    /// Overloads that are missing.
+    /// Returns the mangled names of missing overloads.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let all = self.builtins.values().flatten();
         all.filter(|(_, verdict)| **verdict == ImportSupport::Missing).map(|(mangled, _)| &**mangled)
     }
 
-    /// How many overloads are done, refused and missing.
+    /// Returns the numbers of done, refused and missing overloads.
     pub fn counts(&self) -> [usize; 3] {
         let mut counts = [0; 3];
         for verdict in self.builtins.values().flat_map(BTreeMap::values) {

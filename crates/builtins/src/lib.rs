@@ -1,9 +1,9 @@
-//! OpenCL C: its builtin functions, and programs in it.
+//! OpenCL C builtin library, and compilation of OpenCL C programs.
 //!
-//! `cl/` has the functions in OpenCL C, as patterns over types; the build makes bitcode of them. A program is compiled by
-//! clang inside of this process, which links those that it calls, by mangled names of the same target and the same clang,
-//! so by their types. What they are made of themselves is Heddle's: mathematical functions (`heddle.sinf`, from the crate
-//! `math`), horizontals (`heddle.any`), work-item functions and barriers.
+//! `cl/` holds the builtins in OpenCL C, as patterns over types; the build compiles them to bitcode. The in-process
+//! clang compiles a program and links the builtins that it calls by mangled name; target and clang are the same. The
+//! builtins use Heddle's mathematical functions (`heddle.sinf`, from crate `math`), horizontals (`heddle.any`),
+//! work-item functions and barriers.
 #![forbid(unsafe_code)]
 
 mod coverage;
@@ -15,24 +15,24 @@ pub use option_words::option_words;
 use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions};
 
-/// The library, a module for each part.
+/// Bitcode of the library, one module per part.
 pub const LIBRARIES: &[OpenClLibrary] = &include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
 
-/// A program in OpenCL C.
+/// Compiled and imported OpenCL C program.
 #[derive(Debug)]
 pub struct OpenClModule {
-    /// Its functions and what they call, at stage Source.
+    /// Functions and their callees, at stage Source.
     pub module: Module,
-    /// What of it is not taken.
+    /// Diagnostics of refused functions and globals.
     pub refused: Vec<Diagnostic>,
-    /// What clang warns of.
+    /// clang's warnings.
     pub warnings: String,
-    /// The module that it was imported from.
+    /// Source LLVM module.
     pub llvm: LlvmModule,
 }
 
-/// Compiles a program with the options of `clBuildProgram`, a word each; `name` is its name in messages. Err is the build
-/// log.
+/// Compiles a program with the options of `clBuildProgram`, split into words; `name` appears in diagnostics. Err
+/// holds the build log.
 pub fn compile(source: &str, name: &str, options: &[String]) -> Result<OpenClModule, String> {
     let options = OpenClOptions {
         words: options.to_vec(),

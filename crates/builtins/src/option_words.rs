@@ -1,6 +1,6 @@
-//! Build options as `clBuildProgram` takes them: one line.
+//! Splitting of `clBuildProgram` option strings.
 
-/// The words of build options: spaces part them, quotes keep them together.
+/// Splits build options at spaces outside quotes.
 pub fn option_words(options: &str) -> Vec<String> {
     let (mut words, mut word, mut quote, mut is_word) = (Vec::new(), String::new(), None, false);
     let mut characters = options.chars();
@@ -9,7 +9,7 @@ pub fn option_words(options: &str) -> Vec<String> {
             ('\\', _) => {
                 is_word = true;
                 match characters.next() {
-                    // Only quotes, spaces and the backslash itself need it; a path of another system keeps its own.
+                    // Backslash escapes quotes, spaces and itself only; other backslashes stay, as in Windows paths.
                     Some(next @ ('"' | '\'' | '\\' | ' ')) => word.push(next),
                     Some(next) => word.extend(['\\', next]),
                     None => word.push('\\'),

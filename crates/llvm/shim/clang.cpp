@@ -1,7 +1,7 @@
-// clang inside of the process: source text in memory to a module of LLVM, for `opencl.rs`.
+// In-process clang for `opencl.rs`: compiles source text in memory to an LLVM module.
 //
-// Nothing here throws or keeps state: each call has its own compiler, its own file system in memory above the real one, and
-// a context of LLVM of its own, so several threads may be here at once.
+// No exceptions, no global state: each call has its own compiler, its own in-memory file system over the real one,
+// and its own LLVM context, so concurrent calls are safe.
 
 #include <clang/AST/ASTConsumer.h>
 #include <clang/AST/ASTContext.h>
@@ -45,11 +45,11 @@ struct File {
 
 llvm::StringRef ref(Text text) { return {text.start, text.size}; }
 
-// A file system with these files above the real one.
+// Returns the given in-memory files overlaid on the real file system.
 llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const File *files, size_t count) {
   auto memory = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
   for (size_t index = 0; index < count; ++index) {
-    // What clang reads ends in a zero byte, which only a copy is sure to have.
+    // clang requires NUL-terminated buffers, which only a copy guarantees.
     auto contents = llvm::MemoryBuffer::getMemBufferCopy(ref(files[index].contents), ref(files[index].path));
     memory->addFile(ref(files[index].path), 0, std::move(contents));
   }
@@ -58,7 +58,7 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system(const File *files, s
   return both;
 }
 
-// Has clang run an action on files above the real ones; what it says is added to the log.
+// Runs a clang action on files over the real ones; appends diagnostics to the log.
 bool execute(clang::FrontendAction &action, llvm::ArrayRef<const char *> arguments, const File *files,
              size_t file_count, std::string &log) {
   llvm::raw_string_ostream stream(log);
@@ -78,7 +78,7 @@ bool execute(clang::FrontendAction &action, llvm::ArrayRef<const char *> argumen
   return compiler.ExecuteAction(action);
 }
 
-// Writes a line for each function that a source declares: its name, its mangled name, its type.
+// Writes a line per declared function: name, mangled name, type.
 class ListFunctions : public clang::ASTConsumer {
 public:
   explicit ListFunctions(std::string &list) : list(list) {}
@@ -120,8 +120,8 @@ private:
 
 } // namespace
 
-// Compiles as `clang -cc1` does with these arguments, each of which ends in a zero byte. Messages are written in any case,
-// module and context only where there is a module; all three are the caller's.
+// Compiles as `clang -cc1` with these NUL-terminated arguments. Always sets `messages`; sets `module` and `context`
+// only on success. The caller owns all three.
 extern "C" bool heddle_clang_compile(const char *const *arguments, size_t argument_count, const File *files,
                                      size_t file_count, LLVMContextRef *context, LLVMModuleRef *module,
                                      char **messages) {
@@ -143,7 +143,7 @@ extern "C" bool heddle_clang_compile(const char *const *arguments, size_t argume
   return true;
 }
 
-// The functions that a source declares, a line each, or else messages. The text is the caller's.
+// Returns the declared functions, one per line, or the diagnostics. The caller owns the text.
 extern "C" bool heddle_clang_declared(const char *const *arguments, size_t argument_count, const File *files,
                                       size_t file_count, char **text) {
   std::string list, log;
@@ -153,8 +153,8 @@ extern "C" bool heddle_clang_declared(const char *const *arguments, size_t argum
   return done;
 }
 
-// Links of a module in bitcode what another one calls and does not have, for itself alone. Messages are the caller's, null
-// where all went well.
+// Links the definitions that a module needs from bitcode, and internalizes them. Returns null, or an error that the
+// caller owns.
 extern "C" char *heddle_link_needed(LLVMModuleRef into, const char *bitcode, size_t size) {
   auto *module = reinterpret_cast<llvm::Module *>(into);
   llvm::MemoryBufferRef buffer({bitcode, size}, "library");

@@ -1,25 +1,25 @@
-//! Compiled code run in a process of its own: it can neither hang nor harm this one. What it reads and writes lies in
-//! memory that both processes share.
+//! Runs compiled code in a child process, which can neither hang nor corrupt this one. Its inputs and outputs are in
+//! shared memory.
 
 use crate::jit::JitEntry;
 use std::io;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Memory that a child process shares, zeros at first, aligned as a page is.
+/// Zero-initialized, page-aligned memory shared with a child process.
 #[derive(Debug)]
 pub struct SharedMapping {
     base: *mut u8,
     len: usize,
 }
 
-/// Why compiled code did not come to its end.
+/// Failure of compiled code in a child process.
 #[derive(Debug, Error)]
 pub enum ChildFailure {
-    /// It ran for too long.
+    /// The time limit expired.
     #[error("native code ran for longer than {} s, and was ended; `--timeout` gives it more", .0.as_secs_f64())]
     Late(Duration),
-    /// A signal ended it.
+    /// A signal ended the process.
     #[error(
         "native code was ended by signal {signal}{}; the oracle says what is wrong with the program (without `--native`)",
         signal_text(*.signal)
@@ -28,10 +28,10 @@ pub enum ChildFailure {
         /// The signal.
         signal: i32,
     },
-    /// It ended its process itself.
+    /// The code exited with this status.
     #[error("native code ended its process, with code {0}")]
     Exit(i32),
-    /// No process could be made.
+    /// `fork` or `waitpid` failed.
     #[error("there is no process for native code: {0}")]
     Process(#[from] io::Error),
 }
@@ -47,7 +47,7 @@ fn signal_text(signal: i32) -> &'static str {
 }
 
 impl SharedMapping {
-    /// So many bytes.
+    /// Maps `len` bytes.
     pub fn new(len: usize) -> io::Result<SharedMapping> {
         let len = len.max(1);
         // SAFETY: new memory, at no address that is asked for.
@@ -61,18 +61,18 @@ impl SharedMapping {
         Ok(SharedMapping { base: base.cast(), len })
     }
 
-    /// The address of the first byte, in both processes.
+    /// Returns the address, which is the same in both processes.
     pub fn address(&self) -> u64 {
         self.base as u64
     }
 
-    /// The bytes. No child is there to change them: `call_apart` returns when it has ended.
+    /// Returns the bytes. No child runs: `call_apart` returns after it has ended.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: mapped for as long as this lives, initialized by the system.
         unsafe { std::slice::from_raw_parts(self.base, self.len) }
     }
 
-    /// The bytes, to change them.
+    /// Returns the bytes for writing.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: mapped for as long as this lives, initialized by the system, and borrowed by nothing else.
         unsafe { std::slice::from_raw_parts_mut(self.base, self.len) }
@@ -87,8 +87,8 @@ impl Drop for SharedMapping {
 }
 
 impl JitEntry<'_> {
-    /// Calls the function in a child process, with its arguments and results at these places of the memory. Whatever it
-    /// does, only the memory changes here.
+    /// Calls the function in a child process; arguments and results are at these offsets of the memory. Only that
+    /// memory changes here.
     pub fn call_apart(
         &self,
         memory: &mut SharedMapping,
@@ -127,7 +127,7 @@ impl JitEntry<'_> {
     }
 }
 
-/// Signals end the child and do nothing else, one of them when its time is over.
+/// Resets signal handling so that signals end the child, and sets the time limit.
 ///
 /// # Safety
 /// Called in a child process before it does anything else.
@@ -143,7 +143,7 @@ unsafe fn prepare_child(limit: Option<Duration>) {
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
         libc::setrlimit(libc::RLIMIT_CORE, &libc::rlimit { rlim_cur: 0, rlim_max: 0 });
         if let Some(limit) = limit {
-            // A time of nothing would be no limit.
+            // A zero timer would mean no limit.
             let limit = limit.max(Duration::from_millis(1));
             let value = libc::timeval {
                 tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),

@@ -1,4 +1,4 @@
-//! Modules that somebody else owns: those of a compiler that called us.
+//! Modules owned by another compiler.
 
 use crate::view::LlvmModule;
 use llvm_sys::core::LLVMGetModuleContext;
@@ -6,15 +6,16 @@ use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
-/// A module of another owner, in a context of another owner; both stay when this goes.
+/// Borrowed module; dropping it frees neither module nor context.
 #[derive(Debug)]
 pub struct BorrowedModule(ManuallyDrop<LlvmModule>);
 
 impl BorrowedModule {
-    /// The module at this address.
+    /// Borrows the module at this address.
     ///
     /// # Safety
-    /// An `llvm::Module` of the same LLVM that lives longer than this, and that nothing else touches meanwhile.
+    /// The address must be that of an `llvm::Module` of the same LLVM that outlives the result, and that nothing else
+    /// uses meanwhile.
     pub unsafe fn new(module: *mut c_void) -> BorrowedModule {
         let raw = module.cast();
         // SAFETY: the caller's promise; what is made of both is never dropped.

@@ -1,7 +1,7 @@
-//! What compiled code calls and the machine's own libraries may lack: conversions to bf16 and f16, which libgcc has only
-//! since GCC 13 and 12, and which programs do not always show to those that they load.
+//! Runtime functions that compiled code may need and the system libraries may lack: conversions to and from f16 and
+//! bf16, which libgcc has only since GCC 12 and 13, and which executables do not always export to loaded libraries.
 
-/// The symbols with the addresses of their functions.
+/// Returns the symbols and their addresses.
 pub(crate) fn builtins() -> [(&'static str, usize); 5] {
     let double: extern "C" fn(f64) -> f32 = bf16_of_f64;
     let single: extern "C" fn(f32) -> f32 = bf16_of_f32;
@@ -17,12 +17,12 @@ pub(crate) fn builtins() -> [(&'static str, usize); 5] {
     ]
 }
 
-/// A bf16 or f16 is passed and returned in the lower bits of the register in which an f32 is.
+/// Returns 16 bits in the lower half of an f32 register, as bf16 and f16 are passed.
 fn returned(bits: u16) -> f32 {
     f32::from_bits(bits.into())
 }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 fn round(value: f32) -> u16 {
     let bits = value.to_bits();
     if value.is_nan() {
@@ -40,12 +40,12 @@ extern "C" fn bf16_of_f64(value: f64) -> f32 {
     if near.is_nan() || f64::from(near) == value {
         return returned(round(near));
     }
-    // Cut instead of rounded, and the last bit set because something was cut: so the second rounding sees it.
+    // Truncate and set the last bit (round to odd), so that the second rounding is correct.
     let bits = near.to_bits() - u32::from(f64::from(near).abs() > value.abs());
     returned(round(f32::from_bits(bits | 1)))
 }
 
-/// To nearest, ties to even.
+/// Rounds to nearest, ties to even.
 fn half(value: f64) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 48) as u16 & 0x8000;
@@ -55,10 +55,10 @@ fn half(value: f64) -> u16 {
     if value.abs() >= 65520.0 {
         return sign | 0x7c00;
     }
-    // What is below 2^-14 has the steps of what is there.
+    // Subnormals have the spacing of the smallest normal numbers.
     let exponent = ((bits >> 52 & 0x7ff) as i32 - 1023).max(-14);
     let steps = (value.abs() * 2f64.powi(10 - exponent)).round_ties_even() as u16;
-    // The first bit of a number is not written; a carry goes on to the exponent.
+    // The leading bit is implicit; a carry increments the exponent.
     sign | (((exponent + 14) as u16) << 10).wrapping_add(steps)
 }
 

@@ -1,4 +1,4 @@
-//! The folder in which Heddle keeps what it can make again: `heddle.h` for compilers, and objects.
+//! Cache folder, with `heddle.h` for compilers and compiled objects.
 
 use rustc_hash::FxHasher;
 use std::hash::Hasher as _;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const HEADER: &str = include_str!("../../../include/heddle.h");
 
-/// `HEDDLE_CACHE_DIR`, or else `heddle` in the user's folder for such things.
+/// Returns `HEDDLE_CACHE_DIR`, or else `heddle` in the user's cache folder.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("HEDDLE_CACHE_DIR")
@@ -16,14 +16,14 @@ pub(crate) fn cache_folder() -> Option<PathBuf> {
         .or_else(|| folder("HOME").map(|it| it.join(".cache/heddle")))
 }
 
-/// A number for these bytes, the same each time.
+/// Returns a stable hash of the bytes.
 pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(bytes);
     hasher.finish()
 }
 
-/// Writes a file that others see whole or not at all, and the folders above it.
+/// Writes a file atomically, creating its parent folders.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().unwrap_or(Path::new("."));
@@ -35,7 +35,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         .inspect_err(|_| _ = std::fs::remove_file(&beside))
 }
 
-/// The folder with `heddle.h`, which is written there if it is not there yet.
+/// Returns the folder with `heddle.h`; writes the header if it is absent or outdated.
 pub fn include_folder() -> Result<PathBuf> {
     let Some(root) = cache_folder() else {
         let reason = "there is no folder for heddle.h: set HEDDLE_CACHE_DIR or HOME";

@@ -1,4 +1,4 @@
-//! LLVM IR that no optimizer has seen, as clang would hand it over: variables in registers, and no loops that do nothing.
+//! Cleanup of unoptimized LLVM IR: promotes variables to registers, deletes dead loops.
 
 use crate::jit::not_compiled;
 use crate::read::read_ir;
@@ -8,11 +8,11 @@ use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::transforms::pass_builder::*;
 use std::ffi::CStr;
 
-/// What is run. None of it moves or copies calls: which lanes are together at a call is for the source to say.
+/// Pass pipeline. None of the passes moves or duplicates calls: the source decides which lanes meet at a call.
 const PASSES: &CStr = c"function(sroa,early-cse,loop(indvars,loop-deletion),adce)";
 
-/// A copy of a module that these passes have been through; functions and globals keep their names. The module itself
-/// stays as it is, since it is what vector code is put beside.
+/// Returns a cleaned copy of a module; functions and globals keep their names. The original stays unchanged, since
+/// vector code is linked into it.
 pub fn cleaned(module: &LlvmModule) -> Result<LlvmModule, Diagnostic> {
     let copy = read_ir("a copy", &module.bitcode())?;
     // SAFETY: module and options are live; an error is taken over once.

@@ -1,22 +1,22 @@
-//! What of LLVM is taken: every opcode and every intrinsic, done, refused or missing.
+//! Import coverage of LLVM: every opcode and intrinsic, done, refused or missing.
 
 use crate::import::instruction_table;
 use crate::import::intrinsic::{IntrinsicLowering, how};
 use crate::view::intrinsic_names;
 use std::fmt;
 
-/// What becomes of a part of LLVM.
+/// Import status of an LLVM opcode or intrinsic, or of a builtin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ImportSupport {
-    /// It is taken.
+    /// Supported.
     Done,
-    /// It is refused, for this reason.
+    /// Refused, for this reason.
     Refused(String),
-    /// It was not thought of.
+    /// Unknown to the importer.
     Missing,
 }
 
-/// The verdicts on every opcode and intrinsic.
+/// Import status of every opcode and intrinsic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LlvmCoverage {
     /// Opcodes, in LLVM's order.
@@ -25,7 +25,7 @@ pub struct LlvmCoverage {
     pub intrinsics: Vec<(String, ImportSupport)>,
 }
 
-/// Asks LLVM for all that there is, and the importer what becomes of it.
+/// Lists the opcodes and intrinsics of LLVM with their import status.
 pub fn coverage() -> LlvmCoverage {
     let intrinsics = intrinsic_names().into_iter().map(|name| {
         let verdict = match how(&name) {
@@ -39,7 +39,7 @@ pub fn coverage() -> LlvmCoverage {
 }
 
 impl LlvmCoverage {
-    /// What is missing.
+    /// Returns the names that the importer does not know.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let all = self.instructions.iter().chain(&self.intrinsics);
         all.filter(|(_, verdict)| *verdict == ImportSupport::Missing).map(|(name, _)| &**name)

@@ -1,22 +1,22 @@
-//! The machines that code is generated for, by name.
+//! Target CPUs by name.
 
 use crate::view::take_message;
 use llvm_sys::target_machine::{LLVMGetHostCPUFeatures, LLVMGetHostCPUName};
 use std::sync::LazyLock;
 use thiserror::Error;
 
-/// The machine that code is for.
+/// Target CPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cpu {
-    /// LLVM's name of it.
+    /// LLVM's CPU name.
     pub name: String,
-    /// What it can do beyond its name, in LLVM's words: `+avx2,-avx512f`.
+    /// Additional features in LLVM's notation: `+avx2,-avx512f`.
     pub features: String,
-    /// The triple of LLVM for it; none is that of the machine that runs this.
+    /// Target triple; none for the host's.
     pub triple: Option<String>,
 }
 
-/// LLVM ends the process when it is asked for code of a CPU that it does not know, so names are looked up before.
+/// Unknown CPU name. LLVM ends the process for an unknown CPU, so names are checked before.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "there is no CPU `{name}`: write `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or LLVM's name of \
@@ -24,16 +24,16 @@ pub struct Cpu {
     .near.map_or(String::new(), |near| format!("; `{near}` is one"))
 )]
 pub struct UnknownCpu {
-    /// What was asked for.
+    /// The given name.
     pub name: String,
-    /// A CPU whose name begins alike.
+    /// A known CPU with a similar name.
     pub near: Option<&'static str>,
 }
 
-/// Instruction sets, and the least of the CPUs that have them.
+/// Instruction sets, and the minimum CPU level of each.
 const SETS: [(&str, &str); 3] = [("sse4.2", "x86-64-v2"), ("avx2", "x86-64-v3"), ("avx512", "x86-64-v4")];
 
-/// x86-64 CPUs with registers of 512 bits.
+/// x86-64 CPUs with 512-bit vector registers.
 const WIDE: &[&str] = &[
     "cannonlake",
     "cascadelake",
@@ -57,7 +57,7 @@ const WIDE: &[&str] = &[
     "znver5",
 ];
 
-/// With registers of 256 bits, for integers as well.
+/// x86-64 CPUs with 256-bit registers, for integers too.
 const HALF: &[&str] = &[
     "alderlake",
     "arrowlake",
@@ -82,7 +82,7 @@ const HALF: &[&str] = &[
     "znver3",
 ];
 
-/// With registers of 128 bits.
+/// x86-64 CPUs with 128-bit registers.
 const NARROW: &[&str] = &[
     "amdfam10",
     "athlon-fx",
@@ -180,7 +180,7 @@ impl Cpu {
         Cpu { name: named.name.clone(), features: missing.join(","), triple: self.triple.clone() }
     }
 
-    /// A machine by name: `native`, an instruction set, or a CPU of x86-64.
+    /// Returns a CPU by name: `native`, an instruction set, or an x86-64 CPU.
     pub fn named(name: &str) -> Result<Cpu, UnknownCpu> {
         let cpu = |name: &str, triple: Option<&str>| Cpu {
             name: name.into(),
@@ -206,7 +206,7 @@ impl Cpu {
         Ok(cpu(name, (!cfg!(target_arch = "x86_64")).then_some("x86_64-unknown-linux-gnu")))
     }
 
-    /// Whether it is an x86-64 CPU.
+    /// True for x86-64 CPUs.
     pub fn is_x86(&self) -> bool {
         self.triple.as_ref().map_or(cfg!(target_arch = "x86_64"), |triple| triple.starts_with("x86_64"))
     }
@@ -233,7 +233,7 @@ impl Cpu {
     }
 }
 
-/// With how many bytes two names begin alike.
+/// Returns the length of the common prefix.
 fn alike(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
 }
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What clang says of each CPU that it lists.
+    /// Compares names and register widths with clang's.
     #[test]
     fn names_and_registers_are_those_of_clang() {
         let clang = |args: &[&str]| {

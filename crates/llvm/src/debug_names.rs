@@ -1,16 +1,16 @@
-//! What the source calls values: from the debug records that clang and rustc leave between instructions.
+//! Source names of values, from debug records of clang and rustc.
 
 use crate::view::{LlvmModule, Val, copy_text, take_message};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMDbgRecordKind, LLVMValueKind};
 
-/// Where a variable's node has its name.
+/// Operand index of a variable node's name.
 const NAME: usize = 1;
 
-/// The values that hold variables of the source from this instruction on, each with the variable's name. A parameter that
-/// is a part of one of the source has its name. Other records that speak of a part of a variable, or of what is computed from
-/// the value, are left out.
+/// Returns the values that hold source variables from this instruction on, with the variables' names. A parameter
+/// that is a fragment of a source parameter has its name. Other records of fragments or of computed expressions are
+/// ignored.
 pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Val<'m>, String)> {
     let mut named = Vec::new();
     // SAFETY: instruction, records and what they refer to live as long as the module; each record is asked for what its kind
@@ -31,7 +31,7 @@ pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Va
     named
 }
 
-/// Whether an expression leaves a value as it is, or says of a parameter which part of a variable it is.
+/// True if the expression is the value itself, or a parameter's fragment of a variable.
 ///
 /// # Safety
 /// The expression is live in the context of the module.
@@ -43,7 +43,7 @@ unsafe fn names_value(module: &LlvmModule, expression: LLVMMetadataRef, value: V
     text.ends_with("!DIExpression()") || is_part && value.kind() == LLVMValueKind::LLVMArgumentValueKind
 }
 
-/// The name of a variable, if it has one.
+/// Returns the name of a variable.
 ///
 /// # Safety
 /// The variable is null, or live in the context of the module.

@@ -1,8 +1,8 @@
-//! Work that goes on where LLVM gives up.
+//! Recovery from LLVM's fatal errors.
 //!
-//! LLVM has errors that no return value tells: it calls a function, and ends the process when that comes back. What
-//! compiles inside of other people's programs cannot have that. So the work is done by a thread of its own, which stays in
-//! that function for ever, and the reason goes to the thread that waits. What the thread had is lost: memory, no locks.
+//! On a fatal error LLVM calls a handler, and ends the process when that returns. A library in somebody else's
+//! process must not do that. So the work runs on its own thread, which parks in the handler forever after sending the
+//! reason to the waiting thread. The parked thread leaks its memory; it holds no locks.
 
 use crate::jit::not_compiled;
 use heddle_ir::Diagnostic;
@@ -16,7 +16,7 @@ use std::thread;
 type FatalErrorHandler = Box<dyn FnOnce(String)>;
 
 thread_local! {
-    /// Whom an error of this thread is told.
+    /// Receiver of this thread's fatal error.
     static TELL: RefCell<Option<FatalErrorHandler>> = const { RefCell::new(None) };
 }
 
@@ -30,12 +30,12 @@ extern "C" fn give_up(reason: *const c_char) {
                 thread::park();
             }
         }
-        // Of somebody else's thread: LLVM ends the process.
+        // A thread of another library: LLVM ends the process.
         None => eprintln!("LLVM ERROR: {reason}"),
     }
 }
 
-/// Does work with LLVM on a thread of its own with so much stack, and gives what it gives. The error says why LLVM gave up.
+/// Runs work on a thread with a stack of so many bytes, and returns its result. The error holds LLVM's reason.
 pub fn withstanding<T: Send + 'static>(
     stack: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -53,7 +53,7 @@ pub fn withstanding<T: Send + 'static>(
     let own = Arc::clone(&work);
     let body = move || {
         let tell: FatalErrorHandler = Box::new(move |reason| {
-            // Nothing waits where this fails.
+            // Sending fails only if nobody waits.
             let _ = failure.send(Err(not_compiled(reason)));
         });
         TELL.set(Some(tell));
@@ -66,7 +66,7 @@ pub fn withstanding<T: Send + 'static>(
     if started.is_err()
         && let Some(work) = take(&work)
     {
-        // Where the system has no more threads, the thread that asks does it.
+        // Without another thread, run the work here.
         return Ok(work());
     }
     done.recv().unwrap_or_else(|_| Err(not_compiled("its thread came to an end".into())))

@@ -1,4 +1,4 @@
-//! clang as a front end: C, C++ and OpenCL C to LLVM IR.
+//! Front end: runs clang on C, C++ and OpenCL C.
 
 use crate::cache_folder::include_folder;
 use crate::import::{asks_lanes, is_question};
@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use std::path::Path;
 use std::process::Command;
 
-/// What a file is written in, by the end of its name.
+/// Source language, by file extension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Language {
     /// LLVM IR as text or bitcode.
@@ -24,7 +24,7 @@ pub enum Language {
     OpenCl,
 }
 
-/// The language of a file; none if the end of its name says nothing.
+/// Returns the language of a file; none for an unknown extension.
 pub fn language_of(path: &Path) -> Option<Language> {
     Some(match path.extension()?.to_str()? {
         "ll" | "bc" => Language::Ir,
@@ -35,7 +35,7 @@ pub fn language_of(path: &Path) -> Option<Language> {
     })
 }
 
-/// There is no clang.
+/// Reports that no clang was found.
 fn no_clang(file: &str, reason: &str) -> Diagnostic {
     let text = format!("it takes `clang-22` (or a `clang` of that version) to read it: {reason}");
     Diagnostic::error(Code::FrontEnd, text)
@@ -43,12 +43,12 @@ fn no_clang(file: &str, reason: &str) -> Diagnostic {
         .help("`./x setup` installs it")
 }
 
-/// The file cannot be read.
+/// Reports an unreadable file.
 fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
     Diagnostic::error(Code::Unreadable, reason.to_string()).at(DiagnosticLocation::of_line(Some(file), 0, 0))
 }
 
-/// clang refuses the file: its first error is the text, and all that it says stands below.
+/// Reports clang's diagnostics: the first error as text, the full log as notes.
 pub fn refused_by_clang(file: &str, messages: &str) -> Diagnostic {
     let place = DiagnosticLocation::of_line(Some(file), 0, 0);
     messages
@@ -59,7 +59,7 @@ pub fn refused_by_clang(file: &str, messages: &str) -> Diagnostic {
 
 const CLANGS: [&str; 2] = ["clang-22", "clang"];
 
-/// Reads LLVM IR, or has clang compile a source at this level of optimization with nothing vectorized; `extra` goes to clang.
+/// Reads LLVM IR, or compiles a source at this optimization level without vectorizers; `extra` is passed to clang.
 pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Diagnostic> {
     let file = path.display().to_string();
     let mut arguments: Vec<String> =
@@ -70,13 +70,13 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Dia
             let bytes = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
             return read_ir(&file, &bytes);
         }
-        // What is vectorized looks at no `errno`. Position-independent code has tables of differences of addresses.
+        // Vectorized code does not read `errno`. Position-independent code would contain relative address tables.
         Some(Language::C | Language::Cpp) => {
             arguments.extend(
                 ["-fno-math-errno", "-fno-exceptions", "-fno-pic", "-fopenmp-simd", "-D__HEDDLE__=1"]
                     .map(Into::into),
             );
-            // Where there is no folder for it, clang says that it does not find the header.
+            // Without the folder, clang reports the missing header.
             if let Ok(folder) = include_folder() {
                 arguments.extend(["-isystem".into(), folder.display().to_string()]);
             }
@@ -94,7 +94,8 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Dia
     if !asks_lanes(&module) {
         return Ok(module);
     }
-    // What asks other lanes, and what calls that, must stay where it is. For anybody else that would be in the way.
+    // Calls that communicate between lanes, and their callers, must not be moved; elsewhere convergence would only
+    // block optimization.
     arguments.push("-fconvergent-functions".into());
     let staying = run_clang(&file, &arguments)?;
     let convergent = |module: &LlvmModule| -> FxHashSet<String> {
@@ -115,7 +116,7 @@ fn is_convergent(func: Val<'_>) -> bool {
     func.attribute(llvm_sys::LLVMAttributeFunctionIndex, attribute_kind("convergent")).is_some()
 }
 
-/// Takes back of a function that is only declared what the option said of all of them.
+/// Removes the `convergent` attribute that the option gave a declaration.
 fn forget_convergent(func: Val<'_>) {
     let kind = attribute_kind("convergent");
     // SAFETY: a live function.
@@ -124,13 +125,13 @@ fn forget_convergent(func: Val<'_>) {
     }
 }
 
-/// The text of a source file.
+/// Returns the text of a source file.
 pub fn read_source(path: &Path) -> Result<String, Diagnostic> {
     let bytes = std::fs::read(path).map_err(|reason| unreadable(&path.display().to_string(), &reason))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Has clang compile a file to LLVM IR.
+/// Runs clang on a file.
 fn run_clang(file: &str, arguments: &[String]) -> Result<LlvmModule, Diagnostic> {
     let mut missing = None;
     for clang in CLANGS {

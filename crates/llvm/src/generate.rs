@@ -1,4 +1,4 @@
-//! Machine code for a machine: modules made better by LLVM's own passes, and written as text, bitcode, assembly, objects.
+//! Optimization and code generation: LLVM's passes, then text, bitcode, assembly or an object.
 
 use crate::cpu::Cpu;
 use crate::jit::{CodegenLevel, TargetMachine, machine, no_machine, not_compiled};
@@ -17,7 +17,7 @@ use llvm_sys::transforms::pass_builder::*;
 use std::ffi::CStr;
 use std::rc::Rc;
 
-/// What a module is written as.
+/// Output format of code generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeFormat {
     /// LLVM IR as text.
@@ -30,7 +30,7 @@ pub enum CodeFormat {
     Object,
 }
 
-/// Says in a module what machine it is for.
+/// Sets a module's target triple and data layout.
 pub(crate) fn aim(module: &LlvmModule, machine: &TargetMachine) {
     // SAFETY: module and machine are live; the texts are LLVM's, taken over and freed.
     unsafe {
@@ -43,12 +43,12 @@ pub(crate) fn aim(module: &LlvmModule, machine: &TargetMachine) {
     }
 }
 
-/// LLVM's passes for a machine, ready to run on modules.
+/// LLVM pass pipeline for a target machine.
 #[derive(Debug)]
 pub struct LlvmPasses {
     machine: Rc<TargetMachine>,
     names: &'static CStr,
-    /// Whether loops and straight-line code become vectors.
+    /// True if the loop and SLP vectorizers run.
     vectorizes: bool,
 }
 
@@ -58,22 +58,22 @@ impl LlvmPasses {
         Ok(LlvmPasses { machine, names, vectorizes })
     }
 
-    /// Those for modules that are vector code already.
+    /// Returns the pipeline for vector code, without vectorizers.
     fn of_vector_code(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"default<O2>", false)
     }
 
-    /// What has to be inlined is, and what is not called any more goes.
+    /// Returns the pipeline that inlines `alwaysinline` functions and deletes unused ones.
     pub(crate) fn of_inlining(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"always-inline,globaldce", false)
     }
 
-    /// What `clang -O3` does to scalar code, its vectorizers included.
+    /// Returns the pipeline of `clang -O3`, vectorizers included.
     pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"default<O3>", true)
     }
 
-    /// Lets them work on a module.
+    /// Runs the pipeline on a module.
     pub fn run(&self, module: &LlvmModule) -> Result<(), Diagnostic> {
         aim(module, &self.machine);
         // SAFETY: module, machine and options are live; an error is taken over once.
@@ -94,18 +94,18 @@ impl LlvmPasses {
     }
 }
 
-/// Folds what is known, in a module that none of LLVM's passes has seen: with AVX-512, LLVM's code generator 22.1 does not end on
-/// all shifts by an amount that only the bits of its operands show to be zero.
+/// Simplifies a module that no LLVM pass has seen: with AVX-512, LLVM 22.1's code generator does not terminate on
+/// some shifts whose amount is zero by known bits only.
 pub fn simplify(module: &LlvmModule) {
     run_pass(module, c"instsimplify");
 }
 
-/// Runs a pass that LLVM has and that asks nothing of the machine.
+/// Runs a target-independent LLVM pass.
 pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
     // SAFETY: module and options are live.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
-        // It knows the pass.
+        // LLVM has the pass, so there is no error.
         llvm_sys::error::LLVMConsumeError(LLVMRunPasses(
             module.raw(),
             pass.as_ptr(),
@@ -116,14 +116,13 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
     }
 }
 
-/// Lets LLVM's passes work on a module, but those that would vectorize it once more. Inverse roots become estimates where the
-/// machine has them, masks come out in the machine's form, and what is accessed under them is announced to machines that do not
-/// foresee it.
+/// Optimizes a module with LLVM's passes, vectorizers excluded. Also replaces inverse square roots by estimates,
+/// gives masks the machine's representation, and prefetches masked accesses, each where the CPU profits.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     optimize_with_masks(module, cpu, MaskRepresentation::of(cpu))
 }
 
-/// The same, with masks in this form.
+/// Optimizes a module with the given mask representation.
 pub fn optimize_with_masks(
     module: &LlvmModule,
     cpu: &Cpu,
@@ -139,12 +138,12 @@ pub fn optimize_with_masks(
     Ok(())
 }
 
-/// Writes a module.
+/// Writes a module at the default code generation level.
 pub fn generate(module: &LlvmModule, cpu: &Cpu, output: CodeFormat) -> Result<Vec<u8>, Diagnostic> {
     generate_at(CodegenLevel::Default, module, cpu, output)
 }
 
-/// Writes a module, with as much done to its machine code.
+/// Writes a module at a code generation level.
 pub fn generate_at(
     level: CodegenLevel,
     module: &LlvmModule,
@@ -157,7 +156,8 @@ pub fn generate_at(
         CodeFormat::Assembly => LLVMCodeGenFileType::LLVMAssemblyFile,
         CodeFormat::Object => LLVMCodeGenFileType::LLVMObjectFile,
     };
-    // What comes here to be compiled with care has been through LLVM's passes; another one would undo the form of masks.
+    // Modules at the default level have been through LLVM's passes; running one again would undo the mask
+    // representation.
     match level {
         CodegenLevel::Minimal => make_ready(module, level),
         CodegenLevel::Default => {
@@ -170,7 +170,7 @@ pub fn generate_at(
     emit_file(module, &machine, file)
 }
 
-/// Compiles a module.
+/// Compiles a module to an object.
 pub(crate) fn emit_object(
     module: &LlvmModule,
     machine: &TargetMachine,
@@ -202,8 +202,7 @@ fn emit_file(
     }
 }
 
-/// Says in each function what it is compiled for, and that its vectors are to be as wide as registers are: LLVM would
-/// rather halve the widest.
+/// Sets the target attributes of each function, and prefers full-width vectors: LLVM would halve the widest.
 fn tell_cpu(module: &LlvmModule, cpu: &Cpu) {
     let bits = cpu.vector_bits().to_string();
     let attributes = [

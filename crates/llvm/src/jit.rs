@@ -1,4 +1,4 @@
-//! The JIT: modules compiled in memory by ORC's LLJIT, for the machine that runs.
+//! JIT: compiles modules in memory for the host, on ORC's LLJIT.
 
 use crate::builtins::builtins;
 use crate::cpu::Cpu;
@@ -17,33 +17,33 @@ use std::ffi::{CStr, c_void};
 use std::rc::Rc;
 use std::sync::Once;
 
-/// How much the code generator does.
+/// Optimization level of the code generator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodegenLevel {
-    /// As little as it may: quick to compile, and for what has not been through LLVM's passes.
+    /// Fastest compilation; also for modules that no LLVM pass has seen.
     Minimal,
-    /// What it does by default.
+    /// LLVM's default level.
     Default,
 }
 
-/// LLVM cannot generate code for this machine.
+/// Reports that LLVM cannot generate code for the machine.
 pub(crate) fn no_machine(reason: String) -> Diagnostic {
     Diagnostic::error(Code::CodeGeneration, format!("LLVM generates no code for this machine: {reason}"))
 }
 
-/// LLVM does not compile the module.
+/// Reports that LLVM failed to compile the module.
 pub(crate) fn not_compiled(reason: String) -> Diagnostic {
     Diagnostic::error(Code::CodeGeneration, format!("LLVM does not compile the module: {reason}"))
 }
 
-/// Compiled modules.
+/// Compiled and linked modules.
 #[derive(Debug)]
 pub struct Jit {
     raw: LLVMOrcLLJITRef,
     is_from_cache: bool,
 }
 
-/// A compiled function that reads its arguments from memory and writes its results there, each in a slot of
+/// Compiled function that loads its arguments from memory and stores its results there, each in a slot of
 /// [`slot_bytes`](crate::slot_bytes).
 #[derive(Clone, Copy, Debug)]
 pub struct JitEntry<'j> {
@@ -52,7 +52,7 @@ pub struct JitEntry<'j> {
 }
 
 impl JitEntry<'_> {
-    /// The function, which must not outlive the JIT.
+    /// Returns the function pointer, which must not outlive the JIT.
     pub(crate) fn function(&self) -> extern "C" fn(*const u8, *mut u8) {
         // SAFETY: the address is that of an entry, compiled with this type.
         unsafe { std::mem::transmute(self.address as usize) }
@@ -61,15 +61,15 @@ impl JitEntry<'_> {
     /// Calls the function.
     ///
     /// # Safety
-    /// The function has no undefined behaviour for these arguments: what the oracle says of the program that was
-    /// emitted, with its objects where the arguments point to. Both slices hold as many bytes as the slots take.
+    /// The function must have no undefined behaviour for these arguments, as judged by the oracle on the emitted
+    /// program, with the objects that pointers refer to in place. Both slices hold the bytes of all slots.
     pub unsafe fn call(&self, arguments: &[u8], results: &mut [u8]) {
-        // What the code needs to be safe is for the caller.
+        // The caller guarantees the safety of the code.
         self.function()(arguments.as_ptr(), results.as_mut_ptr());
     }
 }
 
-/// The message of an error of LLVM, which it takes over.
+/// Converts an LLVM error, and frees it.
 fn check(error: LLVMErrorRef) -> Result<(), String> {
     if error.is_null() {
         return Ok(());
@@ -84,18 +84,18 @@ fn check(error: LLVMErrorRef) -> Result<(), String> {
 }
 
 thread_local! {
-    /// What a JIT has told of while this thread looked something up.
+    /// Errors that JITs reported during symbol look-ups on this thread.
     static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps what LLVM would print: it is for the caller, not for the terminal.
+/// Error reporter: collects messages that LLVM would print to the terminal.
 extern "C" fn keep_message(_: *mut c_void, error: LLVMErrorRef) {
     if let Err(message) = check(error) {
         TOLD.with_borrow_mut(|told| told.push(message));
     }
 }
 
-/// The symbols that the last look-up of this thread did not find, in quotes.
+/// Returns the symbols that this thread's last look-up did not find, quoted.
 fn missing_symbols() -> Option<String> {
     let told = TOLD.take();
     let list = told.iter().find_map(|text| text.strip_prefix("Symbols not found: [")?.strip_suffix(']'))?;
@@ -103,7 +103,7 @@ fn missing_symbols() -> Option<String> {
     Some(symbols.join(", "))
 }
 
-/// Makes the targets known for which code is generated here.
+/// Registers the targets that code is generated for.
 fn initialize() {
     static DONE: Once = Once::new();
     // SAFETY: done once, before any target is asked for.
@@ -120,10 +120,10 @@ fn initialize() {
     });
 }
 
-/// x86's instructions that convert to bf16 take subnormal numbers for zeros, which LLVM does not mind.
+/// Disabled features: x86's bf16 conversions treat subnormals as zero, which LLVM ignores.
 const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
 
-/// A machine of LLVM.
+/// LLVM target machine.
 #[derive(Debug)]
 pub(crate) struct TargetMachine(LLVMTargetMachineRef);
 
@@ -140,16 +140,16 @@ impl Drop for TargetMachine {
     }
 }
 
-/// The most machines that a thread keeps.
+/// Maximum number of target machines cached per thread.
 const MOST_KEPT: usize = 4;
 
 thread_local! {
-    /// The machines that this thread asked for, the last one at the end.
+    /// This thread's target machines, most recently used last.
     static KEPT: RefCell<Vec<(Cpu, CodegenLevel, Rc<TargetMachine>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The machine of LLVM that generates code for a CPU. It stays with the thread: reading the features of a CPU, once for the
-/// machine and once for what functions say, takes as long as a few of LLVM's passes.
+/// Returns the target machine of a CPU, cached per thread: parsing a CPU's features, once for the machine and once
+/// for function attributes, takes as long as several LLVM passes.
 pub(crate) fn machine(cpu: &Cpu, level: CodegenLevel) -> Result<Rc<TargetMachine>, String> {
     KEPT.with_borrow_mut(|kept| {
         let found = kept.iter().position(|(other, its_level, _)| (other, *its_level) == (cpu, level));
@@ -201,7 +201,7 @@ fn new_machine(cpu: &Cpu, level: CodegenLevel) -> Result<TargetMachine, String> 
     }
 }
 
-/// Compiles a module to an object for [`Jit::of_object`], in this process or another on the same machine.
+/// Compiles a module to an object for [`Jit::of_object`] in any process on the same machine.
 pub fn object_here(module: &LlvmModule, level: CodegenLevel) -> Result<Vec<u8>, Diagnostic> {
     let machine = machine(&Cpu::host(), level).map_err(no_machine)?;
     aim(module, &machine);
@@ -209,8 +209,7 @@ pub fn object_here(module: &LlvmModule, level: CodegenLevel) -> Result<Vec<u8>, 
 }
 
 impl Jit {
-    /// Compiles a module for this machine. Symbols that it only declares come from `symbols`, or else from the
-    /// process.
+    /// Compiles a module for the host. External symbols come from `symbols`, or else from the process.
     pub fn new(
         module: LlvmModule,
         level: CodegenLevel,
@@ -219,16 +218,14 @@ impl Jit {
         Jit::of_object(&object_here(&module, level)?, symbols)
     }
 
-    /// An object that was compiled for this machine by [`object_here`], with what it only declares from `symbols`, or
-    /// else from the process.
+    /// Links an object that [`object_here`] compiled. External symbols come from `symbols`, or else from the process.
     pub fn of_object(object: &[u8], symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
         let jit = Jit::empty(symbols)?;
         jit.add_object(object)?;
         Ok(jit)
     }
 
-    /// The same, with an object that was compiled before of the same module, for the same machine, in the same way, if
-    /// the cache has it. If not, it gets it.
+    /// Links a module's cached object; on a miss, compiles the module and adds its object to the cache.
     pub fn cached(
         module: LlvmModule,
         level: CodegenLevel,
@@ -260,13 +257,13 @@ impl Jit {
         Ok(jit)
     }
 
-    /// Whether the code was compiled before, by this process or another.
+    /// True if the object came from the cache.
     pub fn is_from_cache(&self) -> bool {
         self.is_from_cache
     }
 
     fn empty(symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
-        // It only links, so any machine of the kind does, and one without features is made at once.
+        // The JIT only links, so any x86 or AArch64 machine does; one without features is cheap to create.
         let plain = Cpu { name: String::new(), features: String::new(), triple: None };
         let machine =
             std::mem::ManuallyDrop::new(new_machine(&plain, CodegenLevel::Default).map_err(no_machine)?);
@@ -343,7 +340,7 @@ impl Jit {
         Ok(())
     }
 
-    /// The address of a symbol, which compiles what it needs.
+    /// Returns the address of a symbol, linking what it needs.
     pub fn address(&self, name: &str) -> Result<u64, Diagnostic> {
         let mut address = 0;
         let symbol = c_text(name);
@@ -359,7 +356,7 @@ impl Jit {
         Ok(address)
     }
 
-    /// The function of this name, emitted with an entry.
+    /// Returns the entry of a function.
     pub fn entry(&self, name: &str) -> Result<JitEntry<'_>, Diagnostic> {
         let address = self.address(&entry_name(name))?;
         Ok(JitEntry { address, jit: std::marker::PhantomData })

@@ -1,4 +1,4 @@
-//! Modules of separately compiled sources become one.
+//! Linking of separately compiled modules into one.
 
 use crate::view::LlvmModule;
 use llvm_sys::LLVMDiagnosticSeverity;
@@ -18,12 +18,12 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
     }
 }
 
-/// The name that LLVM's linker has found twice, if that is what it says.
+/// Returns the multiply defined symbol in an error of LLVM's linker.
 fn defined_twice(reason: &str) -> Option<&str> {
     reason.strip_prefix("Linking globals named '")?.strip_suffix("': symbol multiply defined!")
 }
 
-/// Links modules, which are bitcode that LLVM wrote, into one. The error is what LLVM's linker says.
+/// Links bitcode modules into the first one. The error is LLVM's linker message.
 pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
     let mut messages: Vec<String> = Vec::new();
     for bitcode in others {

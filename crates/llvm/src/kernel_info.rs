@@ -1,20 +1,20 @@
-//! What clang says of kernels beside their code: the parameters as the source has them.
+//! Kernel metadata from clang: parameters and attributes as declared in the source.
 
 use crate::import::{Leaf, TypeTable};
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::{Scalar, Space};
 use llvm_sys::LLVMTypeKind;
 
-/// A piece of an argument that is passed by value: one parameter of the imported kernel.
+/// Scalar of an argument passed by value: one parameter of the imported kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArgumentPiece {
-    /// Its type.
+    /// Scalar type.
     pub scalar: Scalar,
-    /// Where it lies in the argument's bytes.
+    /// Byte offset in the argument.
     pub offset: usize,
 }
 
-/// What is handed over for a parameter.
+/// Passing mode of a kernel parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParamPassing {
     /// A pointer into this space.
@@ -33,26 +33,26 @@ pub enum ParamPassing {
         /// Its alignment in bytes.
         align: usize,
     },
-    /// Something that is no memory and no number: an image, a sampler, a pipe, an event, a queue.
+    /// Neither memory nor number: an image, a sampler, a pipe, an event, a queue.
     Opaque,
 }
 
-/// A parameter of a kernel, as the source has it.
+/// Kernel parameter as declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelParam {
-    /// What is handed over.
+    /// Passing mode.
     pub passing: ParamPassing,
-    /// Its name, if clang was asked to keep it.
+    /// Name, if clang kept it.
     pub name: Option<String>,
-    /// Its type as the source writes it.
+    /// Type as written in the source.
     pub type_name: String,
-    /// `const`, `restrict`, `volatile`, `pipe`, as far as they are said.
+    /// Qualifiers among `const`, `restrict`, `volatile`, `pipe`.
     pub qualifiers: String,
     /// `read_only`, `write_only`, `read_write` or `none`.
     pub access: String,
 }
 
-/// A kernel, as the source has it.
+/// Kernel as declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelInfo {
     /// Its name.
@@ -61,9 +61,9 @@ pub struct KernelInfo {
     pub params: Vec<KernelParam>,
     /// `reqd_work_group_size`.
     pub required_size: Option<[u32; 3]>,
-    /// What the source could write in `__attribute__((…))`, one space between.
+    /// Attributes as in `__attribute__((…))`, separated by spaces.
     pub attributes: String,
-    /// Bytes of local memory that it declares itself.
+    /// Bytes of statically declared local memory.
     pub local_bytes: usize,
 }
 
@@ -73,7 +73,7 @@ fn numbers(func: Val<'_>, kind: u32) -> Option<[u32; 3]> {
     Some([number(0)? as u32, number(1)? as u32, number(2)? as u32])
 }
 
-/// The type that a kernel is said to compute with, as the source has it.
+/// Returns the type of `vec_type_hint`, as the source writes it.
 fn hinted_type(func: Val<'_>, kind: u32) -> Option<String> {
     let parts = func.function_metadata(kind)?.metadata_parts();
     let ty = parts.first().copied().flatten()?.ty();
@@ -97,7 +97,7 @@ fn hinted_type(func: Val<'_>, kind: u32) -> Option<String> {
     Some(format!("{sign}{name}{lanes}"))
 }
 
-/// The kernels of a module, in its order, without those that cannot be imported.
+/// Returns the kernels of a module in order.
 pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
     const SPIR_KERNEL: u32 = 76;
     let types = TypeTable::new(module);

@@ -1,8 +1,9 @@
-//! LLVM IR in and out.
+//! Import, optimization and emission of LLVM IR.
 //!
-//! [`read_ir`] reads a module of LLVM, [`compile`] has clang write one, [`import()`] makes a module at
-//! stage Source of it; [`emit()`] makes a module of LLVM of one of ours, and [`Jit`] compiles that. docs/llvm.md is the mapping. This is the one place with unsafe code: `view` and its like
-//! call LLVM's C interface; everything above them is safe.
+//! [`read_ir`] reads an LLVM module, [`compile`] runs clang on a source, and [`import()`] translates an LLVM module
+//! to Heddle IR at stage Source. [`emit()`] translates Heddle IR to LLVM IR, and [`Jit`] compiles it. docs/llvm.md
+//! documents the mapping. Only this crate calls LLVM's C interface; the unsafe code sits in `view` and in the files
+//! that rewrite LLVM modules.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod view;

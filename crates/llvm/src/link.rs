@@ -1,4 +1,4 @@
-//! Vector code beside what it was made of: linked into its module, or cut out of it as an object of its own.
+//! Linking of vector code with its source module: into that module, or into a separate object.
 
 use crate::view::{LlvmModule, Val, attribute_kind, c_text};
 use heddle_ir::{Code, Diagnostic};
@@ -12,35 +12,35 @@ use llvm_sys::transforms::pass_builder::*;
 use rustc_hash::FxHashSet;
 use std::ffi::CStr;
 
-/// Code and its source do not come together, because of this symbol.
+/// Reports a symbol that prevents linking code with its source.
 fn refuse(name: &str, text: &str, help: &str) -> Diagnostic {
     Diagnostic::error(Code::NotLinked, text).of_func(name).help(help)
 }
 
-/// There is such a function already.
+/// Reports a name that the source defines already.
 fn taken(name: &str) -> Diagnostic {
     refuse(name, "the module has it already", "write an object (`.o`), or take it out of the source")
 }
 
-/// A function that is called lane by lane is called in a way that only its own module knows.
+/// Reports a function called lane by lane whose calling convention only its own module knows.
 fn other_convention(name: &str) -> Diagnostic {
     let text = "it is called lane by lane, and takes its arguments in a way that vector code does not";
     refuse(name, text, "pass structs by address")
 }
 
-/// A variable that only the source's own module sees.
+/// Reports a static variable that a separate object cannot access.
 fn is_static(name: &str) -> Diagnostic {
     let text = "an object by itself cannot see this static variable";
     refuse(name, text, "write the whole module (`.ll` or `.bc`), or take `static` away from the variable")
 }
 
-/// LLVM does not do it.
+/// Reports a failure of LLVM's linker.
 fn broken(reason: &str) -> Diagnostic {
     let text = format!("LLVM does not link vector code and its source: {}", reason.trim_end());
     Diagnostic::error(Code::Internal, text).help("report it, with the input")
 }
 
-/// What linking replaces by what the source has: nothing there has such a name.
+/// Name prefix of stand-ins, which linking replaces by the source's symbols.
 const STANDS_FOR: &str = "heddle.stands.for.";
 
 fn set_name(value: LLVMValueRef, name: &str) {
@@ -53,7 +53,7 @@ fn set_linkage(value: Val<'_>, linkage: LLVMLinkage) {
     unsafe { LLVMSetLinkage(value.0, linkage) }
 }
 
-/// Leaves of a module's functions only these to be seen from outside.
+/// Internalizes all functions of a module but these.
 pub fn keep_private_but(code: &LlvmModule, seen: &[&str]) {
     for func in code.functions().filter(|func| !func.is_declaration()) {
         if !seen.contains(&&*func.name()) {
@@ -62,8 +62,7 @@ pub fn keep_private_but(code: &LlvmModule, seen: &[&str]) {
     }
 }
 
-/// Says of the globals of vector code that they are those of its source: variables are only declared, constants stay to
-/// be looked into.
+/// Makes the globals of vector code refer to the source's: variables become declarations, constants stay readable.
 pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
     let known: FxHashSet<String> = source.globals().map(|global| global.name()).collect();
     for global in code.globals().filter(|global| !global.is_declaration()) {
@@ -83,7 +82,7 @@ pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
     }
 }
 
-/// Links vector code into the module that it was made of, which otherwise stays as it is. What both name is the source's.
+/// Links vector code into its source module, which otherwise stays unchanged. Symbols of both names are the source's.
 pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     let bitcode = code.bitcode();
     let name = c_text("heddle");
@@ -99,8 +98,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     if failed || raw.is_null() {
         return Err(broken("it cannot be read again"));
     }
-    // Both are of one machine, which may have several names.
-    // SAFETY: both modules are live.
+    // The triples may be different spellings of one machine.
     unsafe {
         LLVMSetTarget(raw, LLVMGetTarget(source.raw()));
         LLVMSetDataLayout(raw, LLVMGetDataLayoutStr(source.raw()));
@@ -123,7 +121,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
             LLVMIsDeclaration(ours) == 0
                 && LLVMGetLinkage(ours) != LLVMLinkage::LLVMAvailableExternallyLinkage
         };
-        // What the source calls and does not have it gets.
+        // Code defines functions that the source only declares.
         if is_defined && theirs.is_declaration() {
             continue;
         }
@@ -167,8 +165,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     source.verify().map_err(|reason| broken(&reason))
 }
 
-/// Lets calls of a stand-in follow the convention of the function that it stands for: its definition may have chosen
-/// one, and counts on how small integers are extended.
+/// Gives calls of a stand-in the calling convention of its function, including the extension of small integers.
 ///
 /// # Safety
 /// The stand-in is a live function of the same module.
@@ -184,7 +181,7 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
         let mut at = LLVMGetFirstUse(stand_in);
         while !at.is_null() {
             let user = LLVMGetUser(at);
-            // Whose address is all that is used may be of any type.
+            // Uses other than calls work with any type.
             if !LLVMIsACallInst(user).is_null() && LLVMGetCalledValue(user) == stand_in {
                 if !fits {
                     return Err(other_convention(&theirs.name()));
@@ -202,9 +199,9 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
     Ok(())
 }
 
-/// Leaves of a linked module what these functions need, for an object that is linked with that of the source.
+/// Reduces a linked module to these functions and their dependencies, for an object linked with the source's.
 pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
-    // What the source's own module shows the outside its own object shows.
+    // Symbols exported by the source's own object.
     let mut outside = FxHashSet::default();
     let defined: Vec<Val<'_>> = module.functions().filter(|func| !func.is_declaration()).collect();
     for func in defined {
@@ -226,8 +223,7 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
         // SAFETY: a live global.
         let linkage = unsafe { LLVMGetLinkage(global.0) };
         match linkage {
-            // Lists that the linker puts together: those of the source are its own.
-            // SAFETY: nothing uses such a list.
+            // Lists that the linker concatenates: the source's object has its own.
             LLVMLinkage::LLVMAppendingLinkage => unsafe { LLVMDeleteGlobal(global.0) },
             LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage => {}
             _ => {
@@ -265,7 +261,7 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
     module.verify().map_err(|reason| broken(&reason))
 }
 
-/// Lets all uses of a function use that of the source's own object: addresses of functions are compared.
+/// Makes all uses refer to the function in the source's object, since function addresses are compared.
 fn stay_outside(module: &LlvmModule, func: Val<'_>) {
     let name = func.name();
     set_name(func.0, &format!("{STANDS_FOR}{name}"));

@@ -1,60 +1,60 @@
-//! Functions that are called as they are: through a pointer, with any number of arguments, or with vectors.
+//! Calls with LLVM's own signature: indirect, variadic, or with vectors.
 //!
-//! The IR takes values apart and calls by name, so such a call is one of a function that is only declared, takes the
-//! parts, and says by its name what they are. Emission gives it a body: it puts the parts together and calls. Vector code
-//! calls it lane by lane, like all that is defined elsewhere.
+//! The IR decomposes values and calls by name. Such a call becomes one of a declared wrapper, which takes the scalars
+//! and encodes their grouping in its name. Emission defines the wrapper: it packs the scalars and calls. Vector code
+//! calls it lane by lane, like any external function.
 //!
 //! ```text
 //!     heddle.outside.i32(ptr,...,i32).printf        int printf(const char*, …) with an int behind the format
 //!     heddle.outside.4xf32(4xf32,i32).              through the pointer that comes first
 //! ```
 //!
-//! The address of a function is that of a global of no bytes that is defined elsewhere, `heddle.address.NAME`.
+//! The address of a function is that of an external, empty global `heddle.address.NAME`.
 
 use heddle_ir::Scalar;
 use std::fmt::Write as _;
 
-/// What the names of such functions begin with.
+/// Prefix of wrapper names.
 const CALLS: &str = "heddle.outside.";
-/// What the names of functions' addresses begin with.
+/// Prefix of function address globals.
 const ADDRESS: &str = "heddle.address.";
-/// What stands before arguments that the function's type does not name.
+/// Marker before variadic arguments in a name.
 const OPEN: &str = "...";
 
-/// A value that a function takes or gives: a scalar, or a vector of so many.
+/// Native parameter or result: a scalar or a vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NativeType {
-    /// The type of the scalars; emission has it from the declaration.
+    /// Scalar type; emission takes it from the declaration.
     pub(crate) scalar: Option<Scalar>,
-    /// How many; none if it is no vector.
+    /// Number of lanes; none for a scalar.
     pub(crate) lanes: Option<u16>,
 }
 
-/// A function as it is called.
+/// Native signature and callee of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NativeSignature {
-    /// What it gives.
+    /// Results.
     pub(crate) results: Vec<NativeType>,
-    /// What it takes.
+    /// Parameters.
     pub(crate) params: Vec<NativeType>,
-    /// How many of those its type names, if it takes any number.
+    /// Number of fixed parameters of a variadic function.
     pub(crate) fixed: Option<usize>,
-    /// Its name; none if it is called through a pointer.
+    /// Callee name; none for an indirect call.
     pub(crate) callee: Option<String>,
 }
 
-/// The name of a function's address.
+/// Returns the name of a function's address global.
 pub(crate) fn address_name(func: &str) -> String {
     format!("{ADDRESS}{func}")
 }
 
-/// The function whose address a global is, if it is one.
+/// Returns the function whose address a global stands for.
 pub(crate) fn function_of_address(global: &str) -> Option<&str> {
     global.strip_prefix(ADDRESS)
 }
 
 impl NativeSignature {
-    /// The name of the function that is called in its place.
+    /// Returns the wrapper's name.
     pub(crate) fn name(&self) -> String {
         let mut name = CALLS.to_string();
         for (index, &part) in self.results.iter().enumerate() {
@@ -76,7 +76,7 @@ impl NativeSignature {
         name
     }
 
-    /// What a name says, if it is one of these.
+    /// Parses a wrapper's name.
     pub(crate) fn parse(name: &str) -> Option<NativeSignature> {
         let (results, rest) = name.strip_prefix(CALLS)?.split_once('(')?;
         let (params, callee) = rest.split_once(").")?;
@@ -101,7 +101,7 @@ fn write_part(name: &mut String, part: NativeType) {
     if let Some(lanes) = part.lanes {
         _ = write!(name, "{lanes}x");
     }
-    // Parentheses are taken.
+    // Parentheses delimit the parameters.
     if let Some(scalar) = part.scalar {
         name.push_str(&scalar.to_string().replace(['(', ')'], "_"));
     }

@@ -1,9 +1,9 @@
-//! What was compiled, kept in a folder.
+//! On-disk cache of compiled objects.
 //!
-//! An entry holds all that its object was made from (the module as text, the machine, the options, the versions) beside
-//! the object, so two modules never share one. A process that reads an entry that is cut off, changed or another's finds nothing.
-//! Entries are written whole or not at all, so several processes may share a folder; what cannot be written is compiled
-//! again next time. Of more bytes than the folder may hold, what was not used for longest goes.
+//! An entry holds its full key (module text, machine, options, versions) next to the object, so modules never share
+//! an entry. A truncated, changed or foreign entry is a miss. Entries are written atomically, so processes may share
+//! a folder; a failed write is compiled again next time. Beyond the size limit the least recently used entries are
+//! deleted.
 
 use crate::cache_folder::{cache_folder, hash_of, write_whole};
 use std::fs::File;
@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 const MAGIC: &[u8; 16] = b"heddle object 1\n";
-/// The most bytes, if no number is given; of more, the older half goes.
+/// Default size limit in bytes; beyond the limit, half the cache is deleted.
 const MOST: u64 = 512 << 20;
-/// The folder is looked through when the first of so many entries is written.
+/// Number of writes between size checks.
 const WRITES: u32 = 32;
-/// An entry that is found counts as new again; its time is set only if it is as old as this.
+/// A hit refreshes an entry's time if it is older than this.
 const REST: Duration = Duration::from_secs(3600);
 
-/// A folder with compiled objects.
+/// Cache folder and its size limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectCache {
     folder: PathBuf,
@@ -33,19 +33,19 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 impl ObjectCache {
-    /// In a folder, which need not be there.
+    /// Returns the cache in a folder, which may not exist yet.
     pub fn at(folder: impl Into<PathBuf>) -> ObjectCache {
         ObjectCache { folder: folder.into(), most: MOST }
     }
 
-    /// The same, with at most so many bytes, as far as that is looked after.
+    /// Limits the size in bytes; checked every [`WRITES`] writes.
     #[must_use]
     pub fn with_limit(self, most: u64) -> ObjectCache {
         ObjectCache { most, ..self }
     }
 
-    /// The user's: below `HEDDLE_CACHE_DIR`, or else in the folder that the system has for such things, with at most
-    /// `HEDDLE_CACHE_SIZE` MiB. None if there is none, or `HEDDLE_CACHE` is 0.
+    /// Returns the user's cache, in `HEDDLE_CACHE_DIR` or the system's cache folder, limited to `HEDDLE_CACHE_SIZE`
+    /// MiB. None without such a folder, or if `HEDDLE_CACHE` is 0.
     pub fn of_user() -> Option<ObjectCache> {
         let variable = |name| std::env::var(name).ok();
         if variable("HEDDLE_CACHE").is_some_and(|value| value.trim() == "0") {
@@ -60,7 +60,7 @@ impl ObjectCache {
         self.folder.join(format!("{:016x}.o", hash_of(key)))
     }
 
-    /// The object that was made from this.
+    /// Returns the object for a key.
     pub fn find(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut file = File::open(self.path(key)).ok()?;
         let mut bytes = Vec::new();
@@ -78,13 +78,13 @@ impl ObjectCache {
         let now = SystemTime::now();
         let written = file.metadata().and_then(|about| about.modified()).unwrap_or(now);
         if now.duration_since(written).is_ok_and(|age| age > REST) {
-            // Where it cannot be set, the entry goes sooner.
+            // If this fails, the entry is deleted sooner.
             let _ = file.set_modified(now);
         }
         Some(object.to_vec())
     }
 
-    /// Keeps the object that was made from this.
+    /// Stores the object for a key.
     pub fn keep(&self, key: &[u8], object: &[u8]) {
         let mut rest = (key.len() as u64).to_le_bytes().to_vec();
         rest.extend_from_slice(key);
@@ -146,7 +146,7 @@ mod tests {
             std::fs::write(&path, &whole[..at]).expect("it can be written");
             assert_eq!(cache.find(b"key"), None, "cut at {at}");
         }
-        // An entry of another module that happens to have this name is not taken.
+        // An entry with another key under this file name is a miss.
         std::fs::copy(cache.path(b"key"), cache.path(b"another")).expect("it can be copied");
         std::fs::write(cache.path(b"another"), &whole).expect("it can be written");
         assert_eq!(cache.find(b"another"), None);

@@ -1,4 +1,4 @@
-//! OpenCL C to LLVM IR by clang inside of this process: no files, no other process, from any thread.
+//! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
 use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::core::{LLVMGetLinkage, LLVMSetLinkage};
@@ -9,29 +9,29 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage};
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
-/// What OpenCL C is compiled with besides its source.
+/// Compiler options of an OpenCL C source.
 #[derive(Clone, Debug, Default)]
 pub struct OpenClOptions {
-    /// The options of `clBuildProgram`, each word by itself.
+    /// Options of `clBuildProgram`, split into words.
     pub words: Vec<String>,
-    /// Further headers, by the names that `#include` asks for.
+    /// Additional headers: name in `#include`, contents.
     pub headers: Vec<(String, String)>,
-    /// Modules with functions that are linked where they are called, in this order.
+    /// Libraries whose called functions are linked, in this order.
     pub libraries: &'static [OpenClLibrary],
-    /// Line tables: messages and reports show lines with them.
+    /// Emits line tables for diagnostics and reports.
     pub lines: bool,
 }
 
-/// Functions in bitcode.
+/// Library of functions in bitcode.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenClLibrary {
-    /// The module.
+    /// Bitcode of the module.
     pub bitcode: &'static [u8],
-    /// The names of the functions that it shows, mangled and in order.
+    /// Mangled names of its exported functions, sorted.
     pub names: &'static [&'static str],
 }
 
-/// Extensions and features that programs may ask for; clang knows more for its target.
+/// Offered extensions and features, a subset of clang's for the target.
 const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_global_int32_base_atomics,\
     +cl_khr_global_int32_extended_atomics,+cl_khr_local_int32_base_atomics,\
     +cl_khr_local_int32_extended_atomics,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,\
@@ -42,16 +42,16 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
     +__opencl_c_program_scope_global_variables,+__opencl_c_work_group_collective_functions,\
     +__opencl_c_subgroups,+__opencl_c_int64,+__opencl_c_fp64,+cl_clang_storage_class_specifiers";
 
-/// What clang took for a warning when many programs were written, and takes for an error today.
+/// Warnings of older clang versions, which many programs trigger, and which are errors in today's clang.
 const ONCE_WARNED: [&str; 3] = ["incompatible-pointer-types", "int-conversion", "implicit-int"];
 
-/// Where the headers stand that are in memory only.
+/// Virtual folder of the in-memory headers.
 const FOLDER: &str = "/heddle-opencl";
 
-/// What the names of the twins of kernels begin with.
+/// Prefix of the stubs that clang emits for kernels called from other kernels.
 const KERNEL_TWIN: &str = "__clang_ocl_kern_imp_";
 
-/// The header with the types of OpenCL C, as the clang that Heddle is built with has it.
+/// OpenCL C base header of the clang that Heddle is built with.
 const BASE_HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c-base.h"));
 
 #[repr(C)]
@@ -93,7 +93,7 @@ unsafe extern "C" {
     fn heddle_link_needed(into: LLVMModuleRef, bitcode: *const c_char, size: usize) -> *mut c_char;
 }
 
-/// Options that mean the same to `clang -cc1`.
+/// Options passed on to `clang -cc1` unchanged.
 const PLAIN: [&str; 13] = [
     "-cl-single-precision-constant",
     "-cl-fp32-correctly-rounded-divide-sqrt",
@@ -110,7 +110,7 @@ const PLAIN: [&str; 13] = [
     "-Wextra",
 ];
 
-/// The arguments that build options become; the error names the first that is none.
+/// Translates build options to clang arguments; the error names the first invalid one.
 fn arguments(options: &[String]) -> Result<Vec<String>, String> {
     let mut list = Vec::new();
     let mut standard = None;
@@ -119,7 +119,7 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
     while let Some(word) = words.next() {
         match &**word {
             "-cl-opt-disable" | "-O0" => level = "-O0",
-            // Subnormal numbers may be flushed to zero then, but need not.
+            // These options permit flushing subnormals or other optimizations, but do not require them.
             "-cl-denorms-are-zero"
             | "-cl-strict-aliasing"
             | "-cl-no-subgroup-ifp"
@@ -148,30 +148,30 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
             }
         }
     }
-    // Without one, a program is of OpenCL C 1.2, whatever the device knows.
+    // The default is OpenCL C 1.2, whatever the device supports.
     list.push(standard.unwrap_or_else(|| "-cl-std=CL1.2".into()));
     list.push(level.into());
-    // Else each loop says that it is not to be unrolled, long after clang's own passes.
+    // Otherwise clang marks each loop as not to be unrolled.
     list.push("-funroll-loops".into());
-    // By the rules of C99 the body of an `inline` function is for calls that are inlined, and another file has the function.
-    // Programs in OpenCL C have no other file.
+    // In C99 an `inline` definition is not external: another file must provide it. OpenCL C programs have no other
+    // file.
     list.push("-fgnu89-inline".into());
     Ok(list)
 }
 
-/// Compiles OpenCL C of the name that messages show. Ok is the module with clang's warnings, Err the build log.
+/// Compiles OpenCL C; `name` appears in diagnostics. Ok holds the module and clang's warnings, Err the build log.
 pub fn compile_opencl(source: &str, name: &str, options: &[String]) -> Result<(LlvmModule, String), String> {
     let options = OpenClOptions { words: options.to_vec(), lines: true, ..OpenClOptions::default() };
     compile_opencl_with(source, name, &options)
 }
 
-/// The same with a library of functions and more headers.
+/// Compiles OpenCL C with libraries and additional headers.
 pub fn compile_opencl_with(
     source: &str,
     name: &str,
     options: &OpenClOptions,
 ) -> Result<(LlvmModule, String), String> {
-    // Deep programs need room, and the thread that asks may have little.
+    // Deeply nested programs need a large stack, which the calling thread may lack.
     const STACK: usize = 64 << 20;
     std::thread::scope(|scope| {
         let run = || compile_here(source, name, options);
@@ -230,7 +230,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
         }
     }
     share_inline_functions(&module);
-    // clang gives each kernel a twin for calls from other kernels, which is of no use where there are none.
+    // clang emits a stub of each kernel for calls from other kernels; internal linkage lets LLVM delete unused ones.
     for func in
         module.functions().filter(|func| !func.is_declaration() && func.name().starts_with(KERNEL_TWIN))
     {
@@ -243,7 +243,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     Ok((module, log))
 }
 
-/// Lets programs that are linked have the same `inline` functions.
+/// Gives `inline` functions ODR linkage, so that linked programs may share them.
 fn share_inline_functions(module: &LlvmModule) {
     let hint = attribute_kind("inlinehint");
     for func in module.functions().filter(|func| !func.is_declaration()) {
@@ -257,7 +257,7 @@ fn share_inline_functions(module: &LlvmModule) {
     }
 }
 
-/// Runs LLVM's passes of a level, without those that make vectors.
+/// Runs LLVM's pipeline of an optimization level, without vectorizers and unrolling.
 fn simplify(module: &LlvmModule, level: u8) -> Result<(), String> {
     let passes = CString::new(format!("default<O{level}>")).unwrap_or_default();
     // SAFETY: module and options are live; an error is taken over once.
@@ -278,18 +278,18 @@ fn simplify(module: &LlvmModule, level: u8) -> Result<(), String> {
     }
 }
 
-/// A function that a source in OpenCL C declares.
+/// Function declared in an OpenCL C source.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct DeclaredFunction {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its name in modules of LLVM.
+    /// Mangled name.
     pub mangled: String,
-    /// Its type, as clang writes it.
+    /// Type as clang prints it.
     pub ty: String,
 }
 
-/// The functions that a source declares, in its order. With `all_extensions` it may ask for all that clang knows.
+/// Returns the functions that a source declares, in order. `all_extensions` enables all of clang's extensions.
 pub fn declared_functions(
     source: &str,
     options: &OpenClOptions,
@@ -314,10 +314,10 @@ pub fn declared_functions(
     Ok(parts.collect())
 }
 
-/// Takes over a text of the shim.
+/// Takes ownership of a shim string.
 ///
 /// # Safety
-/// It is null, or allocated with the C library, ended by a zero byte, and nothing else's.
+/// The string is null, or allocated by the C library, NUL-terminated, and owned by nobody else.
 unsafe fn take_text(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();
@@ -330,7 +330,7 @@ unsafe fn take_text(text: *mut c_char) -> String {
     }
 }
 
-/// What clang is called with: arguments, and files in memory.
+/// Arguments and in-memory files of a clang invocation.
 struct ClangInvocation<'a> {
     words: Vec<CString>,
     files: Vec<(String, Cow<'a, [u8]>)>,
@@ -350,11 +350,11 @@ impl<'a> ClangInvocation<'a> {
         let mut words: Vec<String> = fixed.iter().chain(action).map(ToString::to_string).collect();
         words.extend(["-finclude-default-header", "-fdeclare-opencl-builtins"].map(Into::into));
         words.extend(["-internal-isystem".into(), FOLDER.into()]);
-        // clang says that there are images, whatever the features are.
+        // clang defines it whatever the features are.
         words.push("-U__IMAGE_SUPPORT__".into());
-        // The version of the device, which clang leaves to the driver.
+        // Device version, which clang leaves to the driver.
         words.push("-D__OPENCL_VERSION__=300".into());
-        // Programs that older compilers only warn of are no errors, unless all warnings are.
+        // Downgrade these errors to warnings, unless all warnings are errors.
         if !options.words.iter().any(|word| word == "-Werror") {
             words.extend(ONCE_WARNED.map(|warning| format!("-Wno-error={warning}")));
         }
@@ -370,7 +370,7 @@ impl<'a> ClangInvocation<'a> {
                 .iter()
                 .map(|(name, contents)| (format!("{FOLDER}/{name}"), Cow::Borrowed(contents.as_bytes()))),
         );
-        // Messages and line tables show the name, whatever it is.
+        // Makes diagnostics and line tables show the given name.
         let quoted = shown.replace('\\', "\\\\").replace('"', "\\\"");
         let text = format!("#line 1 \"{quoted}\"\n{source}");
         files.push((main.clone(), Cow::Owned(text.into_bytes())));

@@ -1,9 +1,9 @@
-//! Memory that is accessed under masks is announced.
+//! Prefetches for masked memory accesses.
 //!
-//! Zen 4 loads ahead where it sees addresses that go on, but loads and stores under a mask are none that it looks at. A stencil
-//! whose rows come from memory took 8.0 ms with masks for its border, 5.0 without, and 4.7 with a prefetch of each address in
-//! front of its masked load; within the caches all three are alike. So each contiguous access under a mask has one. A prefetch of
-//! an address that is none does nothing.
+//! Zen 4's hardware prefetcher follows address streams, but ignores masked loads and stores. A stencil whose rows
+//! come from memory took 8.0 ms with masks for its border, 5.0 ms without masks, and 4.7 ms with a prefetch before
+//! each masked load; within the caches all three are equal. So each contiguous masked access gets a prefetch. A
+//! prefetch of an invalid address has no effect.
 
 use crate::cpu::Cpu;
 use crate::single_lanes::MASKED_STORE;
@@ -14,18 +14,18 @@ use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMStoreSizeOfType};
 
 const MASKED_LOAD: &str = "llvm.masked.load.";
-/// The bytes that a processor loads at once.
+/// Bytes of a cache line.
 const LINE: u64 = 64;
-/// To be kept in the nearest cache.
+/// Locality operand: keep in all cache levels.
 const NEAREST: u64 = 3;
 
-/// Whether a machine does not foresee what is accessed under masks.
+/// True for CPUs whose prefetcher ignores masked accesses.
 fn overlooks_masked(cpu: &Cpu) -> bool {
     matches!(&*cpu.name, "znver4" | "znver5")
 }
 
-/// Announces what is accessed under masks, if the machine does not foresee it. Comes behind LLVM's passes, which have moved
-/// accesses out of loops where that is possible: [`optimize`](crate::optimize) does it.
+/// Inserts prefetches for masked accesses, if the CPU needs them. Runs after LLVM's passes, which have hoisted
+/// accesses out of loops, from [`optimize`](crate::optimize).
 pub(crate) fn announce_masked(module: &LlvmModule, cpu: &Cpu) {
     if !overlooks_masked(cpu) {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn announce_masked(module: &LlvmModule, cpu: &Cpu) {
     }
 }
 
-/// Puts prefetches in front of an access of this type; `write` is 1 for a store.
+/// Inserts prefetches before an access of this type; `write` is 1 for a store.
 ///
 /// # Safety
 /// A live call in this module, with an address and a mask as these operands.
@@ -72,7 +72,7 @@ unsafe fn announce(
     }
 }
 
-/// Whether an address is one of the function's own memory, which is in the cache.
+/// True for addresses of the function's own stack objects, which are in the cache.
 ///
 /// # Safety
 /// A live address.

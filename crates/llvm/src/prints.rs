@@ -1,8 +1,7 @@
-//! Bodies for what OpenCL C's `printf` became.
+//! Bodies of OpenCL C's imported `printf` functions.
 //!
-//! The importer makes a call of `heddle.printf` and the types of its arguments, so there are as many such functions as
-//! there are lists of types. Each gets a body that lays its arguments into words and calls one function, which is handed
-//! over to the JIT as [`PRINT`]:
+//! The importer calls `heddle.printf` with a suffix of argument types, so each type list has its own function. Each
+//! body stores its arguments into an array of words and calls [`PRINT`], which the JIT defines:
 //!
 //! ```text
 //! i32 heddle.print(ptr format, ptr types, ptr words)
@@ -12,12 +11,12 @@ use crate::view::{LlvmModule, c_text};
 use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;
 
-/// What the names of those functions begin with.
+/// Name prefix of those functions.
 pub const PRINTF: &str = "heddle.printf";
-/// The function that their bodies call.
+/// Function that their bodies call.
 pub const PRINT: &str = "heddle.print";
 
-/// Gives all functions of a module that are OpenCL C's `printf` their bodies.
+/// Defines the bodies of a module's `printf` functions.
 pub fn define_prints(module: &LlvmModule) {
     let printfs = module.functions().filter(|func| func.is_declaration() && func.name().starts_with(PRINTF));
     for func in printfs.collect::<Vec<_>>() {

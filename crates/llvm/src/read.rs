@@ -1,4 +1,4 @@
-//! Reading LLVM IR, text or bitcode, into a verified module.
+//! Parser of LLVM IR, text or bitcode, into a verified module.
 
 use crate::view::{LlvmModule, c_text, take_message, version};
 use heddle_ir::diagnostic::DiagnosticLocation;
@@ -9,7 +9,7 @@ use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::prelude::*;
 use std::ffi::c_void;
 
-/// A file is no module of LLVM IR.
+/// Reports that a file is no LLVM module.
 fn unreadable(file: &str, text: String, help: String) -> Diagnostic {
     Diagnostic::error(Code::Unreadable, text).at(DiagnosticLocation::of_line(Some(file), 0, 0)).help(help)
 }
@@ -25,7 +25,7 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
     }
 }
 
-/// Reads text or bitcode; `file` is its name in messages.
+/// Reads text or bitcode; `file` is the name in diagnostics.
 pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     let mut messages: Vec<String> = Vec::new();
     let name = c_text(file);

@@ -1,7 +1,7 @@
-//! Inverse square roots by an estimate.
+//! Replaces inverse square roots by hardware estimates.
 //!
-//! `rsqrt` may be off by two units in the last place. AVX-512 estimates it to 14 bits in one instruction of any width, from which
-//! one step of Newton's comes within 1.5 units:
+//! `rsqrt` may err by two units in the last place. AVX-512 estimates it to 14 bits in one instruction of any width;
+//! one Newton step brings that within 1.5 units:
 //!
 //! ```text
 //!   %root = call @llvm.sqrt(%x)                     %guess = rsqrt14 %x
@@ -10,9 +10,9 @@
 //!                                                   %inverse = %error is a number ? %step : %guess
 //! ```
 //!
-//! The error is no number where `x` is 0 or infinite, and there the estimate is what is asked for, infinity or 0. All widths, one
-//! lane among them, give the same results; machines without the instruction others. It comes before LLVM's passes, which would
-//! put several roots or quotients into one vector, and take them apart.
+//! `%error` is NaN where `x` is 0 or infinite; there the estimate itself is exact, infinity or 0. All vector widths
+//! and scalars give the same results; CPUs without the instruction give others. The rewrite runs before LLVM's
+//! passes, which would merge several roots or quotients into one vector and split them again.
 
 use crate::cpu::Cpu;
 use crate::view::{LlvmModule, Val, call_intrinsic, intrinsic_id, shuffle};
@@ -21,14 +21,14 @@ use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode as Code, LLVMRealPredicate};
 
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
-/// What is attached to the quotient that stands for an inverse root.
+/// Metadata kind on a quotient that stands for an inverse square root.
 pub(crate) const INVERSE_ROOT: &str = "heddle.rsqrt";
-/// Lanes of an estimate: its widest form, and its narrowest.
+/// Lane counts of the widest and narrowest estimate instruction.
 const WIDEST: u32 = 16;
 const NARROWEST: u32 = 4;
 
-/// Puts estimates in the place of inverse roots, if the machine has them. Comes before LLVM's passes:
-/// [`optimize`](crate::optimize) does it.
+/// Replaces inverse square roots by estimates, if the CPU has them. Runs before LLVM's passes, from
+/// [`optimize`](crate::optimize).
 pub(crate) fn estimate_roots(module: &LlvmModule, cpu: &Cpu) {
     if !(cpu.is_x86() && cpu.vector_bits() >= 512) {
         return;
@@ -41,7 +41,7 @@ pub(crate) fn estimate_roots(module: &LlvmModule, cpu: &Cpu) {
     }
 }
 
-/// Whether this is 1 by a square root, and said to stand for the inverse root.
+/// True for `1 / sqrt(x)` marked as an inverse square root.
 fn is_inverse_root(inst: Val<'_>, kind: u32) -> bool {
     if inst.opcode() != Code::LLVMFDiv || inst.metadata(kind).is_none() {
         return false;
@@ -52,7 +52,7 @@ fn is_inverse_root(inst: Val<'_>, kind: u32) -> bool {
     is_call && root.called().intrinsic_id() == intrinsic_id("llvm.sqrt")
 }
 
-/// Writes the estimate of an inverse root.
+/// Replaces an inverse square root by its estimate.
 fn estimate(module: &LlvmModule, inverse: Val<'_>) {
     let root = inverse.operand(1);
     let x = root.operand(0);
@@ -85,7 +85,7 @@ fn estimate(module: &LlvmModule, inverse: Val<'_>) {
     }
 }
 
-/// The estimate of `1 / sqrt(x)`, in pieces that the machine has registers for.
+/// Emits the estimate of `1 / sqrt(x)`, one instruction per vector register.
 ///
 /// # Safety
 /// A live value of one or several floats, and a builder that stands behind it.
@@ -122,7 +122,7 @@ unsafe fn guess(module: &LlvmModule, builder: LLVMBuilderRef, x: Val<'_>) -> LLV
     }
 }
 
-/// The estimate of a vector that fits into a register.
+/// Emits the estimate of a vector that fits into a register.
 ///
 /// # Safety
 /// A live vector of so many floats.

@@ -1,8 +1,8 @@
-//! Conversions of vectors of floats to integers, where what does not fit becomes the nearest integer that does.
+//! Lowers saturating float-to-integer conversions of vectors on x86.
 //!
-//! LLVM 22.1 converts one lane after the other on x86: 118 instructions for 16 floats to `i32`. OpenCL's `convert_…_sat`, casts of
-//! Rust and CUDA's `cvt` are such conversions. The bounds are numbers of the float's format, or the upper one is not and the
-//! least number beyond it is:
+//! LLVM 22.1 converts lane by lane on x86: 118 instructions for 16 floats to `i32`. OpenCL's `convert_…_sat`, Rust's
+//! casts and CUDA's `cvt` use these conversions. If the float format holds both bounds, clamping precedes the
+//! conversion; otherwise the smallest float beyond the upper bound selects the result:
 //!
 //! ```text
 //!   %r = call <16 x i8> @llvm.fptoui.sat(<16 x float> %x)      %r = call <16 x i32> @llvm.fptosi.sat(<16 x float> %x)
@@ -21,8 +21,8 @@ use llvm_sys::{LLVMRealPredicate, LLVMTypeKind};
 
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
-/// Writes such conversions of vectors as what x86 has instructions for. Comes before LLVM's passes:
-/// [`optimize`](crate::optimize) does it.
+/// Lowers saturating vector conversions to x86 instructions. Runs before LLVM's passes, from
+/// [`optimize`](crate::optimize).
 pub(crate) fn saturate_vectors(module: &LlvmModule, cpu: &Cpu) {
     if !cpu.is_x86() {
         return;
@@ -46,7 +46,7 @@ unsafe fn saturate(module: &LlvmModule, call: LLVMValueRef, is_signed: bool) {
         if LLVMGetTypeKind(to) != LLVMTypeKind::LLVMVectorTypeKind {
             return;
         }
-        // The binary digits of a number of the format.
+        // Precision of the float format in bits.
         let digits = match LLVMGetTypeKind(LLVMGetElementType(from)) {
             LLVMTypeKind::LLVMFloatTypeKind => 24,
             LLVMTypeKind::LLVMDoubleTypeKind => 53,

@@ -1,7 +1,7 @@
-//! Functions that are called at one place are part of their callers before LLVM's passes begin.
+//! Inlines functions with a single call before LLVM's passes.
 //!
-//! LLVM would put them there in any case, but works on each of them before, and on all of it again behind: for a group function,
-//! its regions and its entry that is the same work three times.
+//! LLVM would inline them anyway, but optimizes each before and the whole again afterwards: for a group function, its
+//! regions and its entry that triples the work.
 
 use crate::cpu::Cpu;
 use crate::generate::LlvmPasses;
@@ -11,7 +11,7 @@ use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode};
 
-/// Whether nothing but one call uses a function.
+/// True if a function's only use is one non-recursive call.
 fn is_called_once(func: Val<'_>) -> bool {
     // SAFETY: a live function; what uses it is live, too.
     unsafe {
@@ -28,7 +28,7 @@ fn is_called_once(func: Val<'_>) -> bool {
     }
 }
 
-/// Puts functions that are called at one place, and that no other module sees, into their callers.
+/// Inlines internal functions with a single call.
 pub fn inline_single_calls(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     let never = attribute_kind("noinline");
     for func in module.functions().filter(|func| !func.is_declaration()) {

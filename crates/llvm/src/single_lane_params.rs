@@ -1,7 +1,7 @@
-//! Vectors of one lane go from function to function as their lane.
+//! Replaces single-lane vector parameters by scalars.
 //!
-//! LLVM has no code for some functions that take `<1 x i1>`: it gives up where it copies registers. What has one lane is a scalar
-//! in all else, so a function that no other module sees gets that.
+//! LLVM fails to copy registers in some functions with `<1 x i1>` parameters. A single lane is a scalar everywhere
+//! else, so internal functions take the scalar:
 //!
 //! ```text
 //!     define internal @f(<1 x i1> %m)        define internal @f(i1 %lane)
@@ -17,12 +17,12 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeIndex, LLVMLinkage};
 
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
-/// Whether a parameter is a vector of one lane.
+/// True for single-lane vector parameters.
 fn has_one_lane(param: Val<'_>) -> bool {
     param.ty().is_vector() && param.ty().count() == 1
 }
 
-/// Has single lanes passed in the place of vectors to functions that are only called, and only from this module.
+/// Replaces single-lane vector parameters of internal functions that are only called.
 pub(crate) fn pass_single_lanes(module: &LlvmModule) {
     let functions: Vec<Val<'_>> = module.functions().filter(|func| !func.is_declaration()).collect();
     for func in functions {
@@ -39,7 +39,7 @@ pub(crate) fn pass_single_lanes(module: &LlvmModule) {
     }
 }
 
-/// So many attributes, as they are listed.
+/// Collects a list of attributes.
 fn listed(count: u32, list: impl Fn(*mut LLVMAttributeRef)) -> Vec<LLVMAttributeRef> {
     let mut all = vec![std::ptr::null_mut(); count as usize];
     list(all.as_mut_ptr());
@@ -47,7 +47,7 @@ fn listed(count: u32, list: impl Fn(*mut LLVMAttributeRef)) -> Vec<LLVMAttribute
 }
 
 /// # Safety
-/// A live function of this module that is called and nothing else, and which nothing keeps.
+/// The function is live, of this module and only called; the caller keeps no reference to it.
 unsafe fn replace(module: &LlvmModule, old: Val<'_>) {
     let params = old.params();
     // SAFETY: all are live; types and attributes are of one context. Blocks go over as they are, and what named a parameter
@@ -63,7 +63,7 @@ unsafe fn replace(module: &LlvmModule, old: Val<'_>) {
         LLVMSetLinkage(new, LLVMLinkage::LLVMInternalLinkage);
         LLVMSetFunctionCallConv(new, LLVMGetFunctionCallConv(old.0));
         LLVMSetUnnamedAddress(new, LLVMGetUnnamedAddress(old.0));
-        // What is said of a vector may be nothing that can be said of its lane.
+        // Attributes of a vector may be invalid on its lane.
         let is_of_vector = |index: &LLVMAttributeIndex| {
             let param = (*index as usize).checked_sub(1).and_then(|at| params.get(at));
             param.is_some_and(|&param| has_one_lane(param))

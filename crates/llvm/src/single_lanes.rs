@@ -1,9 +1,9 @@
-//! Stores of one lane, without a mask.
+//! Replaces masked stores of a single lane by scalar stores.
 //!
-//! On AVX-512, LLVM 22.1 makes a truncating store of a masked store of truncated lanes, and where it knows that the mask is
-//! of one lane, it stores that lane as wide as it was before: `masked_store (trunc <4 x i32>, <4 x i64>), p, <1,0,0,0>`
-//! writes eight bytes. So no such store is left to it. It knows what masks are by `instcombine` as well as by what it
-//! does when it selects instructions, so that goes before.
+//! On AVX-512, LLVM 22.1 turns a masked store of truncated lanes into a truncating store. If the mask is a known
+//! single lane, it then stores that lane untruncated: `masked_store (trunc <4 x i32>, <4 x i64>), p, <1,0,0,0>`
+//! writes eight bytes. So no such store reaches the code generator. Instruction selection simplifies masks as
+//! `instcombine` does, so that pass runs first.
 
 use crate::generate::{run_pass, simplify};
 use crate::jit::CodegenLevel;
@@ -13,11 +13,11 @@ use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-/// How the names of stores under masks begin, whatever their types.
+/// Name prefix of the masked store intrinsics.
 pub(crate) const MASKED_STORE: &str = "llvm.masked.store.";
 
-/// Before machine code is made of a module: finds out what masks of truncated lanes are, and takes out single lanes, those that
-/// functions pass to each other included. What is compiled with the least effort has been through none of LLVM's passes.
+/// Prepares a module for code generation: simplifies masks of truncated lanes, and replaces single-lane stores and
+/// single-lane vector parameters. Modules compiled at the minimal level have been through none of LLVM's passes.
 pub(crate) fn make_ready(module: &LlvmModule, level: CodegenLevel) {
     // SAFETY: each is a live call of a masked store.
     unsafe {
@@ -26,7 +26,7 @@ pub(crate) fn make_ready(module: &LlvmModule, level: CodegenLevel) {
                 && LLVMIsConstant(LLVMGetOperand(call, 2)) == 0
         };
         if module.calls_of(MASKED_STORE).iter().any(is_open) {
-            // One round is enough; whether another would find more is nothing to end the process for.
+            // One round suffices; a further change must not be a fatal error.
             run_pass(module, c"instcombine<no-verify-fixpoint>");
         } else if level == CodegenLevel::Minimal {
             simplify(module);
@@ -36,7 +36,7 @@ pub(crate) fn make_ready(module: &LlvmModule, level: CodegenLevel) {
     pass_single_lanes(module);
 }
 
-/// Replaces masked stores whose masks are known to be of one lane by stores of that lane.
+/// Replaces masked stores with a known single-lane mask by scalar stores.
 pub(crate) fn store_single_lanes(module: &LlvmModule) {
     // SAFETY: each is a live call of a masked store, and goes once.
     module.calls_of(MASKED_STORE).into_iter().for_each(|call| unsafe { store_single_lane(module, call) });
@@ -61,7 +61,7 @@ unsafe fn store_single_lane(module: &LlvmModule, call: LLVMValueRef) {
         let index = LLVMConstInt(i64_ty, lane.into(), 0);
         let stored = LLVMBuildExtractElement(builder, value, index, c"".as_ptr());
         let address = LLVMBuildGEP2(builder, element, address, [index].as_mut_ptr(), 1, c"".as_ptr());
-        // Each has the location of the call.
+        // The builder uses the call's debug location.
         let store = LLVMBuildStore(builder, stored, address);
         LLVMSetAlignment(store, align as u32);
         LLVMDisposeBuilder(builder);
@@ -69,7 +69,7 @@ unsafe fn store_single_lane(module: &LlvmModule, call: LLVMValueRef) {
     }
 }
 
-/// The lane that a mask is known to have, if it is one.
+/// Returns the only set lane of a constant mask.
 ///
 /// # Safety
 /// A live vector of bits.
@@ -94,7 +94,7 @@ unsafe fn only_lane(mask: LLVMValueRef) -> Option<u32> {
     }
 }
 
-/// The bytes between the elements of a vector of this type, if they are whole.
+/// Returns the size of an element type if it is a whole number of bytes.
 ///
 /// # Safety
 /// A live type.

@@ -1,10 +1,10 @@
-//! How much of the stack a module's functions ask for.
+//! Stack usage of a module's functions.
 
 use crate::view::LlvmModule;
 use llvm_sys::LLVMOpcode;
 
-/// Bytes of all variables that functions of a module lay on the stack, each once: where nothing recurses, no chain of calls
-/// has more, but for what does not fit into registers. None if some are of a size that only running them tells.
+/// Returns the total bytes of all allocas of a module: without recursion no call chain uses more, except for register
+/// spills. None if an alloca has a run-time size.
 pub fn stack_bytes(module: &LlvmModule) -> Option<u64> {
     let layout = module.layout();
     let blocks = module.functions().flat_map(|func| func.blocks());

@@ -1,11 +1,11 @@
-//! Vector forms that a module says to be elsewhere: `declare simd`, and libraries of vector functions.
+//! Vector variants that a module declares: `declare simd`, and vector math libraries.
 
 use crate::view::LlvmModule;
 use llvm_sys::LLVMOpcode;
 use std::collections::BTreeSet;
 
-/// The names of vector forms of functions that a module only declares, in the vector ABI: attributes of theirs, as `declare
-/// simd` makes them, and those of calls (`vector-function-abi-variant`), as LLVM writes them for libraries.
+/// Returns the vector ABI names of declared functions' vector variants: from function attributes, which `declare
+/// simd` makes, and from call attributes (`vector-function-abi-variant`), which LLVM writes for vector libraries.
 pub fn vector_form_names(module: &LlvmModule) -> Vec<String> {
     let mut names = BTreeSet::new();
     for func in module.functions() {
@@ -16,7 +16,7 @@ pub fn vector_form_names(module: &LlvmModule) -> Vec<String> {
             if inst.opcode() != LLVMOpcode::LLVMCall {
                 continue;
             }
-            // Each as `_ZGV_LLVM_N4v_f(_ZGVbN4v_f)`.
+            // Entry format: `_ZGV_LLVM_N4v_f(_ZGVbN4v_f)`.
             let list = inst.call_text_attribute("vector-function-abi-variant").unwrap_or_default();
             let inner = list.split(',').filter_map(|one| one.trim().split_once('(')?.1.strip_suffix(')'));
             names.extend(inner.filter(|name| name.starts_with("_ZGV")).map(String::from));

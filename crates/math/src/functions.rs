@@ -1,19 +1,19 @@
-//! The table of functions, by name.
+//! Table of library functions, by name.
 
 use heddle_ir::Type;
 
-/// A function of the library.
+/// Library function.
 #[derive(Clone, Copy, Debug)]
 pub struct MathFunction {
-    /// Its name in C.
+    /// C name.
     pub name: &'static str,
-    /// The type of its parameters and its result.
+    /// Type of parameters and result.
     pub ty: Type,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub params: usize,
-    /// Its text, at most one unit in the last place off.
+    /// IR text, within one unit in the last place.
     pub exact: &'static str,
-    /// Its text, at most four units off, if that is another one.
+    /// IR text within four units, if it differs.
     pub fast: Option<&'static str>,
 }
 
@@ -28,7 +28,7 @@ macro_rules! text {
 
 macro_rules! functions {
     ($($name:ident $ty:ident $params:literal $quickest:ident)*) => {
-        /// All functions, in the order of their names.
+        /// All functions, sorted by name.
         pub const FUNCTIONS: &[MathFunction] = &[$(MathFunction {
             name: stringify!($name),
             ty: Type::$ty,

@@ -1,8 +1,8 @@
-//! The mathematical functions of C, each as the text of a function for one lane.
+//! Mathematical functions of C as IR of one lane.
 //!
-//! `c/` has them in C, and `hed/` what Heddle's importer makes of that: a test compares, and `HEDDLE_BLESS=1` rewrites it, so
-//! nothing else needs a C compiler for them. `derive/` makes the coefficients. [`provide`] gives a module the bodies
-//! of those that it calls; from then on they are functions like any other. docs/math.md has errors and speed.
+//! `c/` holds the C sources, `hed/` their import as IR text. A test compares both, and `HEDDLE_BLESS=1` rewrites the
+//! text, so only that test needs a C compiler. `derive/` computes the coefficients. [`provide`] adds the bodies of
+//! called functions to a module; passes then treat them like any other function. docs/math.md lists errors and speed.
 #![forbid(unsafe_code)]
 
 mod functions;
@@ -16,20 +16,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Whose mathematical functions a program calls.
+/// Accuracy of mathematical functions, and their provider.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Accuracy {
-    /// Heddle's own, at most one unit in the last place off: the same bits in each lane of any vector, on any machine.
+    /// Heddle's own, within one unit in the last place; bit-identical in each lane, vector width and machine.
     #[default]
     Exact,
-    /// Heddle's own, at most four units off.
+    /// Heddle's own, within four units in the last place.
     Fast,
-    /// Those of the C library, lane by lane.
+    /// The C library's, called lane by lane.
     Library,
 }
 
 impl Accuracy {
-    /// The one of this name.
+    /// Parses an option value.
     pub fn named(word: &str) -> Option<Accuracy> {
         match word {
             "exact" => Some(Accuracy::Exact),
@@ -39,7 +39,7 @@ impl Accuracy {
         }
     }
 
-    /// Its name.
+    /// Returns the option value.
     pub fn name(self) -> &'static str {
         match self {
             Accuracy::Exact => "exact",
@@ -49,24 +49,24 @@ impl Accuracy {
     }
 }
 
-/// What names begin with in modules that are the library's own: no name of a C program does.
+/// Prefix of the library's functions in modules; no C identifier has it.
 pub const PREFIX: &str = "heddle.";
 
-/// What stands behind that for those that are at most four units off.
+/// Second prefix of the functions within four units.
 const FAST: &str = "fast.";
 
-/// The text of a function is broken, which is a mistake in Heddle.
+/// Malformed IR text of a library function, an internal error.
 #[derive(Debug, Error)]
 #[error("the text of the mathematical function `{name}` is broken, which is a mistake in Heddle: {reason}")]
 pub struct MathTextError {
-    /// The function.
+    /// Function name.
     pub name: &'static str,
-    /// What is wrong with it.
+    /// Parse error or other reason.
     pub reason: String,
 }
 
-/// Gives bodies to the mathematical functions that a module calls and does not define. Those of which there is none stay
-/// what they were.
+/// Adds the bodies of the mathematical functions that a module calls and does not define. Functions without a body
+/// here stay external.
 pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), MathTextError> {
     if accuracy == Accuracy::Library {
         return Ok(());
@@ -105,8 +105,8 @@ pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), MathTextEr
     Ok(())
 }
 
-/// Gives bodies to the functions of the library that a module calls by the library's own names, `heddle.sinf`, or
-/// `heddle.fast.sinf` for four units of error. No program has such names, so whatever it defines itself is not meant.
+/// Adds the bodies of functions called by library name: `heddle.sinf`, or `heddle.fast.sinf` for four units of error.
+/// Programs cannot define these names.
 pub fn provide_own(module: &mut Module) -> Result<(), MathTextError> {
     let mut wanted: BTreeMap<String, (&'static MathFunction, &'static str)> = BTreeMap::new();
     for func in &mut module.functions {
@@ -134,7 +134,7 @@ pub fn provide_own(module: &mut Module) -> Result<(), MathTextError> {
     Ok(())
 }
 
-/// Adds a function of the library to a module that does not have it.
+/// Adds a library function to a module unless present.
 fn define(module: &mut Module, name: String, own: &MathFunction, text: &str) -> Result<(), MathTextError> {
     if module.function(&name).is_some() {
         return Ok(());
@@ -151,12 +151,12 @@ fn define(module: &mut Module, name: String, own: &MathFunction, text: &str) -> 
     Ok(())
 }
 
-/// The function of this name.
+/// Returns the library function of this name.
 fn own(name: &str) -> Option<&'static MathFunction> {
     FUNCTIONS.binary_search_by(|own| own.name.cmp(name)).ok().map(|at| &FUNCTIONS[at])
 }
 
-/// Whether what is declared is the function of C, and no other one of its name.
+/// True if the declaration has the types of the C function.
 fn is_of_types(signature: &Signature, own: &MathFunction) -> bool {
     signature.params.len() == own.params
         && signature.results.len() == 1
@@ -168,14 +168,14 @@ fn is_of_types(signature: &Signature, own: &MathFunction) -> bool {
             .all(|ty| ty == own.ty)
 }
 
-/// The function that a text defines, and what it reads.
+/// Parses a function's IR text; returns it with the globals that it reads.
 fn body(name: &'static str, text: &str) -> Result<(Function, Vec<heddle_ir::module::Global>), MathTextError> {
     let broken = |reason: String| MathTextError { name, reason };
     let module = parse_module(text).map_err(|messages| {
         broken(messages.first().map_or_else(String::new, |message| message.to_string()))
     })?;
     let Module { globals, functions, facts, .. } = module;
-    // They would mean others in the module that the function goes to.
+    // Fact numbers would refer to the destination module's facts.
     if !facts.is_empty() {
         return Err(broken("it has facts".into()));
     }

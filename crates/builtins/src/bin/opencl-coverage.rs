@@ -1,4 +1,4 @@
-//! Lists what of OpenCL C is there; fails if something is missing.
+//! Prints OpenCL C builtin coverage; fails if something is missing.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Lists what of LLVM is taken; fails if something is missing.
+//! Prints LLVM import coverage; fails if something is missing.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

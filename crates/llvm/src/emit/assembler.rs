@@ -1,8 +1,8 @@
-//! Building LLVM IR through its C interface.
+//! Wrapper of LLVM's IR builder.
 //!
-//! Types and nodes are handles into the module under construction, which lives as long as the assembler and frees
-//! nothing before. That is what the SAFETY lines below call "live". That operands are of the right types is for the
-//! callers, and for LLVM's verifier, which has the last word on each module.
+//! Handles point into the module under construction, which lives as long as the assembler and frees nothing before.
+//! The SAFETY comments below call this "live". Callers ensure matching operand types; LLVM's verifier checks each
+//! module.
 
 use crate::view::{LlvmModule, attribute_kind, c_text, intrinsic_id};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
@@ -15,23 +15,23 @@ use llvm_sys::{
     LLVMOpcode, LLVMRealPredicate,
 };
 
-/// A type of LLVM.
+/// LLVM type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct TypeHandle(LLVMTypeRef);
 
-/// A value of LLVM.
+/// LLVM value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ValueHandle(LLVMValueRef);
 
-/// A piece of metadata.
+/// LLVM metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct MetadataHandle(LLVMMetadataRef);
 
-/// A block of LLVM.
+/// LLVM basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BlockHandle(LLVMBasicBlockRef);
 
-/// A module under construction, and the place where the next instruction goes.
+/// Module under construction, with the insertion point of the builder.
 #[derive(Debug)]
 pub(super) struct Assembler {
     module: LlvmModule,
@@ -69,7 +69,7 @@ impl Assembler {
         }
     }
 
-    /// The module, finished.
+    /// Returns the finished module.
     pub(super) fn finish(self) -> LlvmModule {
         let this = std::mem::ManuallyDrop::new(self);
         // SAFETY: the builder is freed here instead of by `drop`, and the module is moved out of what is not dropped.
@@ -152,14 +152,14 @@ impl Assembler {
         TypeHandle(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0) })
     }
 
-    /// The type of functions that take any number of arguments behind these.
+    /// Returns a variadic function type with these fixed parameters.
     pub(super) fn variadic_ty(&self, result: TypeHandle, params: &[TypeHandle]) -> TypeHandle {
         let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
         // SAFETY: live; as many parameters as said.
         TypeHandle(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 1) })
     }
 
-    /// The number of the space of a pointer's type.
+    /// Returns the address space of a pointer type.
     pub(super) fn space_of(&self, pointer: TypeHandle) -> u32 {
         // SAFETY: live, and the type of a pointer.
         unsafe { LLVMGetPointerAddressSpace(pointer.0) }
@@ -228,7 +228,7 @@ impl Assembler {
         ValueHandle(unsafe { LLVMConstArray2(element.0, values.as_mut_ptr(), values.len() as u64) })
     }
 
-    /// The constant address so many bytes behind another.
+    /// Returns a constant address plus a byte offset.
     pub(super) fn address_behind(&self, address: ValueHandle, bytes: i64) -> ValueHandle {
         let (i8, mut index) = (self.int_ty(8), self.int(64, bytes as u64 as u128).0);
         // SAFETY: live; one index.
@@ -254,7 +254,7 @@ impl Assembler {
         }
     }
 
-    /// Keeps a global or a defined function out of what other modules see.
+    /// Gives a global or defined function internal linkage.
     pub(super) fn set_internal(&self, node: ValueHandle) {
         // SAFETY: live, and a global value.
         unsafe { LLVMSetLinkage(node.0, LLVMLinkage::LLVMInternalLinkage) }
@@ -275,7 +275,7 @@ impl Assembler {
         }
     }
 
-    /// The function of this name, declared with this type if there is none.
+    /// Returns the function of this name; declares it with this type if absent.
     pub(super) fn function_named(&self, name: &str, ty: TypeHandle) -> ValueHandle {
         let c_name = c_text(name);
         // SAFETY: the module is live.
@@ -283,7 +283,7 @@ impl Assembler {
         if known.is_null() { self.add_function(name, ty) } else { ValueHandle(known) }
     }
 
-    /// Whether a function has no body yet.
+    /// True if a function has no body yet.
     pub(super) fn is_declared(&self, func: ValueHandle) -> bool {
         // SAFETY: live, and a function.
         unsafe { LLVMIsDeclaration(func.0) != 0 }
@@ -294,7 +294,7 @@ impl Assembler {
         ValueHandle(unsafe { LLVMGetParam(func.0, index) })
     }
 
-    /// An attribute of a parameter (from 1), the result (0) or the function (`!0`).
+    /// Adds an attribute to a parameter (from 1), the result (0) or the function (`!0`).
     pub(super) fn add_attribute(&self, func: ValueHandle, index: u32, name: &str, value: u64) {
         // SAFETY: live; the attribute is one that LLVM knows by name.
         unsafe {
@@ -312,7 +312,7 @@ impl Assembler {
         BlockHandle(unsafe { LLVMAppendBasicBlockInContext(self.context(), func.0, NO_NAME) })
     }
 
-    /// The block that is being written.
+    /// Returns the block of the insertion point.
     pub(super) fn here(&self) -> BlockHandle {
         // SAFETY: live.
         BlockHandle(unsafe { LLVMGetInsertBlock(self.builder) })
@@ -325,7 +325,7 @@ impl Assembler {
 
     // Instructions.
 
-    /// Sets the flags that an instruction may carry; constants carry none.
+    /// Sets an instruction's flags; constants have none.
     pub(super) fn with_flags(&self, node: ValueHandle, flags: Flags) -> ValueHandle {
         const FAST: [(Flag, u32); 7] = [
             (Flag::Reassoc, 1),
@@ -482,7 +482,7 @@ impl Assembler {
         }
     }
 
-    /// The address so many bytes further; 1: inbounds, 4: nuw.
+    /// Emits an address plus offset; no-wrap flags: 1 inbounds, 4 nuw.
     pub(super) fn further(&self, address: ValueHandle, offset: ValueHandle, promises: u32) -> ValueHandle {
         let mut index = offset.0;
         let i8 = self.int_ty(8);
@@ -586,7 +586,7 @@ impl Assembler {
         MetadataHandle(unsafe { LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len()) })
     }
 
-    /// A node like no other: its first part is itself, what comes behind are those of this one.
+    /// Creates a distinct node: its first operand is itself, the others are those of `like`.
     pub(super) fn distinct_node_of(&self, like: MetadataHandle) -> MetadataHandle {
         // SAFETY: live; a node, whose parts are nodes, as many as it says; what stands in for the new one is replaced by it,
         // which frees it.
@@ -615,7 +615,7 @@ impl Assembler {
         }
     }
 
-    /// Attaches an empty node of metadata, or one with numbers.
+    /// Attaches a metadata node with an optional name and numbers.
     pub(super) fn attach(&self, inst: ValueHandle, kind: &str, name: Option<&str>, numbers: &[u32]) {
         let name = name.map(|name| self.text_of(name));
         let numbers = numbers.iter().map(|&number| self.number_of(self.int(32, number.into())));
@@ -631,7 +631,7 @@ impl Assembler {
         })
     }
 
-    /// A call of an intrinsic, with the types that its name leaves open.
+    /// Emits an intrinsic call; `open` holds the overloaded types.
     pub(super) fn intrinsic(&self, name: &str, open: &[TypeHandle], args: &[ValueHandle]) -> ValueHandle {
         let id = intrinsic_id(name);
         assert!(id != 0, "LLVM knows {name}");
@@ -644,7 +644,7 @@ impl Assembler {
         self.call(ty, callee, args)
     }
 
-    /// Says how an argument of a call (from 1) is aligned.
+    /// Sets the alignment of a call's argument (from 1).
     pub(super) fn align_argument(&self, call: ValueHandle, index: u32, align: u32) {
         // SAFETY: live; a call.
         unsafe {

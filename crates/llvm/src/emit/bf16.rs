@@ -1,12 +1,13 @@
-//! What is rounded to bf16, once.
+//! Conversions and arithmetic that round to bf16 once.
 //!
-//! Machines round to it themselves only if they are new. LLVM 22.1 calls a function for each lane on x86, and on AArch64, in
-//! vectors of eight lanes, it takes the bit that ties go by from an operand. So floats are rounded by integers here, and
-//! arithmetic is done in f32, which has more than twice the bits, so that rounding twice is rounding once.
+//! Only recent CPUs round to bf16 in hardware. LLVM 22.1 calls a function per lane on x86; on AArch64, in vectors of
+//! eight lanes, it takes the tie-breaking bit from a wrong operand. So floats are rounded by integer arithmetic here.
+//! bf16 arithmetic runs in f32, whose precision is more than twice that of bf16, which makes double rounding
+//! harmless.
 //!
-//! Of integers LLVM 22.1 goes by way of f32 on x86, where an integer of more than 24 bits is rounded a first time, and cannot compile
-//! i128 on AArch64. By way of f64 nothing is lost of 48 bits. Of more, only the upper ones are converted and scaled; the
-//! last of them is set where something below was not zero, so that the only rounding sees it.
+//! LLVM 22.1 converts integers through f32 on x86, which rounds integers of more than 24 bits twice, and cannot
+//! compile i128 on AArch64. f64 holds 48 bits exactly. For wider integers only the upper bits are converted and
+//! scaled; their last bit is set if any lower bit was set (rounding to odd), so the final rounding is the only one.
 
 use super::assembler::ValueHandle;
 use super::function::BodyEmitter;
@@ -16,16 +17,16 @@ use heddle_ir::words::{AtomicOrdering, Flag, FloatPredicate, IntPredicate, Rmw, 
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
-/// The bits that f64 holds and that are enough.
+/// Integer bits converted exactly through f64.
 const KEPT: u32 = 48;
 
-/// Whether a conversion has to take this way.
+/// True for conversions that LLVM would round twice.
 pub(super) fn is_rounded_twice(op: Op, from: Type, to: Type) -> bool {
     matches!(op, Op::Sitofp | Op::Uitofp) && to.scalar() == Scalar::BF16 && from.scalar().bits() > 16
 }
 
 impl BodyEmitter<'_, '_> {
-    /// Converts integers of more than 16 bits, or vectors of them.
+    /// Converts integers of more than 16 bits, or vectors of them, to bf16.
     pub(super) fn to_bf16(&self, op: Op, number: ValueHandle, from: Type, to: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let (shift_right, convert) = match op {
@@ -40,7 +41,7 @@ impl BodyEmitter<'_, '_> {
         let power = |exponent: u32| all(double, u128::from(1023 + exponent) << 52);
         let bits = from.scalar().bits();
         let shifted = |by: u32| asm.binary(shift_right, number, all(from, by.into()));
-        // The last bit stands for all that was cut off.
+        // The last bit is sticky: it represents all bits cut off.
         let cut = |by: u32| {
             let low = asm.binary(Code::LLVMAnd, number, all(from, (1 << by) - 1));
             let is_some = asm.icmp(IntPredicate::Ne, low, all(from, 0));
@@ -51,8 +52,8 @@ impl BodyEmitter<'_, '_> {
             let back = asm.binary(shift_right, asm.binary(Code::LLVMShl, value, around), around);
             asm.icmp(IntPredicate::Eq, back, value)
         };
-        // How much is cut off, each as soon as less does not do. Enough is left: what does not fit after one step has at
-        // least 15 bits after the next.
+        // Shift amounts, smallest sufficient one first. A value that needs the next step keeps at least 15 bits after
+        // it.
         let steps: &[u32] = match bits {
             ..=32 => &[],
             33..=64 => &[0, 16],
@@ -80,7 +81,7 @@ impl BodyEmitter<'_, '_> {
         self.round_to_bf16(exact, double, to)
     }
 
-    /// Does arithmetic of bf16 in f32.
+    /// Emits bf16 arithmetic in f32.
     pub(super) fn in_f32(
         &self,
         args: &[ValueHandle],
@@ -100,7 +101,7 @@ impl BodyEmitter<'_, '_> {
         asm.cast(Code::LLVMBitCast, self.bits_of_bf16(value, from), asm.ty(to))
     }
 
-    /// The bits of f32 or f64 rounded to bf16.
+    /// Returns the bits of f32 or f64 rounded to bf16.
     fn bits_of_bf16(&self, value: ValueHandle, from: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let (single, word) = (from.with_scalar(Scalar::F32), from.with_scalar(Scalar::I32));
@@ -110,7 +111,7 @@ impl BodyEmitter<'_, '_> {
         };
         let bits_of = |value: ValueHandle| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
         let bits = match from.scalar() {
-            // To odd: the last bit stands for all that is cut off, so that the rounding behind sees it.
+            // Round to odd: the last bit is sticky, so the second rounding is correct.
             Scalar::F64 => {
                 let near = asm.cast(Code::LLVMFPTrunc, value, asm.ty(single));
                 let back = asm.cast(Code::LLVMFPExt, near, asm.ty(from));
@@ -132,9 +133,8 @@ impl BodyEmitter<'_, '_> {
         asm.cast(Code::LLVMTrunc, rounded, asm.ty(from.with_scalar(Scalar::I16)))
     }
 
-    /// Arithmetic on bf16 in memory that nothing else comes between, by a function that compares and exchanges bits; none if it
-    /// is none. LLVM 22.1 rounds what it expects to find in memory once more, which on x86 may make a zero of one of the smallest
-    /// numbers: then its loop does not end.
+    /// Emits a bf16 atomic as a call of a compare-exchange loop on its bits; none for other types. LLVM 22.1's own
+    /// loop rounds the expected value again, which on x86 may flush a subnormal to zero, and then never terminates.
     ///
     /// ```text
     ///     i16 @heddle.rmw.….bf16(ptr, i16):  old = load; again: old = φ; cmpxchg old, round(f32(old) op f32(operand))

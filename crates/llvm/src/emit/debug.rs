@@ -1,7 +1,7 @@
-//! Where code came from: lines of the source, as debuggers and profilers look them up.
+//! Debug info: source lines for debuggers and profilers.
 //!
-//! A function has a place if one of its instructions has one; it begins where the first of them stands. What has no
-//! place of its own has line 0 there: LLVM wants a place wherever a call may be inlined.
+//! A function with located instructions gets a subprogram at the first location. Instructions without location get
+//! line 0, since LLVM requires a location on calls that may be inlined.
 
 use super::assembler::{Assembler, ValueHandle};
 use heddle_ir::entity::Entity;
@@ -15,16 +15,16 @@ use llvm_sys::prelude::*;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// The places of a module under construction.
+/// Debug info of a module under construction.
 #[derive(Debug)]
 pub(super) struct DebugInfo {
     builder: LLVMDIBuilderRef,
     files: Vec<LLVMMetadataRef>,
-    /// Of each function and file, the scope of what came into the function from there.
+    /// Lexical scope of each (function, file) pair, for code inlined from another file.
     scopes: RefCell<FxHashMap<(usize, File), LLVMMetadataRef>>,
 }
 
-/// The places of a function.
+/// Debug scope of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DebugScope {
     function: LLVMMetadataRef,
@@ -46,7 +46,7 @@ impl Drop for DebugInfo {
 }
 
 impl DebugInfo {
-    /// Of a module with places in its source; none if it has none.
+    /// Returns the debug info of a module; none if it has no source locations.
     pub(super) fn new(asm: &Assembler, module: &Module) -> Option<DebugInfo> {
         let first = module.functions.iter().find_map(first_place)?;
         let first = first.file.index();
@@ -89,7 +89,7 @@ impl DebugInfo {
         }
     }
 
-    /// Says where a function came from; none if that is not known.
+    /// Attaches a subprogram to a function; none without source location.
     pub(super) fn enter(&self, asm: &Assembler, node: ValueHandle, func: &Function) -> Option<DebugScope> {
         let place = first_place(func).filter(|place| place.file.index() < self.files.len())?;
         let file = self.files[place.file.index()];
@@ -121,7 +121,7 @@ impl DebugInfo {
         Some(scope)
     }
 
-    /// Says where the instructions to come are from.
+    /// Sets the location of the following instructions.
     pub(super) fn go(&self, asm: &Assembler, scope: Option<DebugScope>, place: Option<SourceLoc>) {
         let Some(scope) = scope else {
             // SAFETY: the builder is live.

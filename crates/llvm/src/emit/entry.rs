@@ -1,26 +1,25 @@
-//! Functions that the JIT calls: arguments come from memory, one in each slot, and results go there.
+//! JIT entries: wrappers that load arguments from memory slots and store results there.
 
 use super::ModuleEmitter;
 use super::assembler::ValueHandle;
 use super::memory::{load_plain, store_plain};
 use heddle_ir::{Function, Type};
 
-/// The bytes of the slot that a value of this type gets among arguments or results: as it lies in memory, rounded up
-/// to sixteen.
+/// Returns the bytes of a value's slot among arguments or results: its size in memory, rounded up to 16.
 pub fn slot_bytes(ty: Type) -> usize {
     (ty.bytes() as usize).next_multiple_of(16)
 }
 
-/// What the names of entries begin with.
+/// Prefix of entry names.
 pub(crate) const ENTRY: &str = "heddle.entry.";
 
-/// The name of the function that is called for this one with arguments in memory: `void entry(arguments, results)`.
+/// Returns the name of a function's entry, `void entry(arguments, results)`.
 pub fn entry_name(name: &str) -> String {
     format!("{ENTRY}{name}")
 }
 
 impl ModuleEmitter<'_> {
-    /// `void entry(arguments, results)`, both of them addresses.
+    /// Emits a function's entry, `void entry(ptr arguments, ptr results)`.
     pub(super) fn emit_entry(&self, func: &Function) {
         let asm = &self.asm;
         let pointer = asm.scalar_ty(heddle_ir::Scalar::Ptr(heddle_ir::Space::Generic));

@@ -1,4 +1,4 @@
-//! Facts that came in as metadata go out as such.
+//! Emission of facts as LLVM metadata.
 
 use super::assembler::{Assembler, MetadataHandle, ValueHandle};
 use heddle_ir::Module;
@@ -7,10 +7,10 @@ use heddle_ir::function::{MetadataKind, OriginData};
 use heddle_ir::module::{MetadataNode, MetadataOperand};
 use heddle_ir::ops::Op;
 
-/// Facts in facts that go out: LLVM goes down into them without looking how deep it is.
+/// Maximum nesting depth of emitted facts; LLVM recurses into metadata without a limit.
 const MAX_DEPTH: u32 = 256;
 
-/// What the facts of a module became, and how deep they are; nothing of those that LLVM has no numbers for.
+/// Metadata node and nesting depth of each fact; none for facts with pointers.
 #[derive(Default, Debug)]
 pub(super) struct FactMetadata(PrimaryMap<MetadataNode, Option<(MetadataHandle, u32)>>);
 
@@ -38,17 +38,17 @@ impl FactMetadata {
         }
     }
 
-    /// Says of what an op became what is said of its origin.
+    /// Attaches the facts of an op's origin to an LLVM instruction.
     pub(super) fn attach(&self, asm: &Assembler, node: ValueHandle, op: Op, origin: &OriginData) {
         for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.is_said_of(op)) {
             let Some(&Some((fact, _))) = self.0.get(fact) else { continue };
             match tag {
                 MetadataKind::Tbaa => asm.attach_node(node, "tbaa", fact),
                 MetadataKind::Fpmath => asm.attach_node(node, "fpmath", fact),
-                // Two loops are two nodes, whatever is said of them.
+                // Each loop needs a distinct node.
                 MetadataKind::Loop => asm.attach_node(node, "llvm.loop", asm.distinct_node_of(fact)),
                 MetadataKind::Range => asm.attach_node(node, "range", fact),
-                // Passes have used these promises; code that has become another keeps none of them.
+                // Heddle's passes have used these facts, and transformed code does not keep them.
                 MetadataKind::AliasScope
                 | MetadataKind::NoAlias
                 | MetadataKind::AccessGroup

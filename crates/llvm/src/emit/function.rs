@@ -1,4 +1,4 @@
-//! A function's body: blocks in an order in which definitions come before uses, φs filled at the end.
+//! Emission of function bodies: blocks in reverse postorder, φ operands last.
 
 use super::ModuleEmitter;
 use super::assembler::{BlockHandle, ValueHandle};
@@ -8,13 +8,13 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// A function being emitted.
+/// Emitter of one function body.
 pub(super) struct BodyEmitter<'e, 'a> {
     pub(super) module: &'e ModuleEmitter<'a>,
     pub(super) func: &'e Function,
     values: FxHashMap<Value, ValueHandle>,
     labels: FxHashMap<Block, BlockHandle>,
-    /// Where blocks stand in the order in which they are emitted.
+    /// Position of each block in emission order.
     places: FxHashMap<Block, usize>,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
     Ok(())
 }
 
-/// The blocks that the entry leads to, each before those that it dominates.
+/// Returns the reachable blocks in reverse postorder.
 fn reverse_postorder(func: &Function) -> Vec<Block> {
     let mut order = Vec::new();
     let entry = func.entry();
@@ -106,7 +106,7 @@ impl BodyEmitter<'_, '_> {
         Ok(())
     }
 
-    /// Says of what an instruction became what is said of where it came from.
+    /// Attaches an instruction's metadata facts to its LLVM instruction.
     pub(super) fn attach_facts(&self, node: ValueHandle, data: &InstData) {
         self.module.facts.attach(&self.module.asm, node, data.op, self.func.origin(data.origin));
     }
@@ -115,7 +115,7 @@ impl BodyEmitter<'_, '_> {
         self.refuse_as(Code::NotEmitted, inst, text, help)
     }
 
-    /// What the verifier keeps out.
+    /// Returns an internal error; the verifier rejects such instructions.
     pub(super) fn broken(&self, inst: Inst, text: &str) -> Diagnostic {
         self.refuse_as(Code::Internal, inst, text, "report it, with the input")
     }
@@ -124,7 +124,7 @@ impl BodyEmitter<'_, '_> {
         Diagnostic::error(code, text).of_inst(self.func, inst).help(help)
     }
 
-    /// What a value became.
+    /// Returns the LLVM value of a value.
     pub(super) fn node(&mut self, value: Value) -> ValueHandle {
         if let Some(&known) = self.values.get(&value) {
             return known;
@@ -140,7 +140,7 @@ impl BodyEmitter<'_, '_> {
                 let unknown = || asm.scalar(Scalar::Ptr(Space::Generic), 0);
                 self.module.globals.get(&**name).copied().unwrap_or_else(unknown)
             }
-            // What is defined in blocks that nothing leads to has no value.
+            // Values defined in unreachable blocks are poison.
             Some(Constant::Poison(_)) | None => asm.poison(asm.ty(self.func.value_type(value))),
         };
         self.values.insert(value, node);
@@ -207,7 +207,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// LLVM wants a φ to have one value for each edge, ours have one for each block that leads here.
+    /// Fills in φ operands: LLVM needs one per edge, Heddle has one per predecessor block.
     fn fill_phis(&mut self, block: Block) {
         let phis: Vec<Inst> = self.func.phis(block).collect();
         for phi in phis {
@@ -224,7 +224,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// The flags that LLVM knows.
+    /// Sets the flags that LLVM has too.
     pub(super) fn flagged(&self, node: ValueHandle, flags: Flags) -> ValueHandle {
         self.module.asm.with_flags(node, flags)
     }

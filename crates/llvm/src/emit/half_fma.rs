@@ -1,10 +1,9 @@
 //! `fma` of f16 and bf16, rounded once.
 //!
-//! LLVM 22.1 does it in f32 and rounds the result again, which is off by a place where the first rounding ends half-way between two
-//! halves. The product is exact in a wider format: f32 holds that of two f16, f64 that of two bf16. What the sum lacks is known
-//! exactly, and decides the last bit of the sum (rounding to odd), so that the only other rounding sees it.
-//! After: Knuth's two-sum; Boldo & Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
-//! odd", 2008.
+//! LLVM 22.1 computes it in f32 and rounds again, which errs by one unit where the first rounding lands halfway
+//! between two halves. The product is exact in a wider format: f32 for f16, f64 for bf16. Two-sum gives the exact
+//! error of the sum, which sets the last bit of the sum (rounding to odd), so that the final rounding is the only
+//! one.
 
 use super::assembler::ValueHandle;
 use super::function::BodyEmitter;
@@ -13,7 +12,7 @@ use heddle_ir::{Scalar, Type};
 use llvm_sys::LLVMOpcode as Code;
 
 impl BodyEmitter<'_, '_> {
-    /// `a * b + c` of halves, or of vectors of them.
+    /// Emits `a * b + c` of halves, or of vectors of halves.
     pub(super) fn fma_of_halves(&self, args: &[ValueHandle], ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let is_brain = ty.scalar() == Scalar::BF16;
@@ -35,12 +34,12 @@ impl BodyEmitter<'_, '_> {
             ty.lanes().map_or(one, |lanes| asm.vector(&vec![one; usize::from(lanes)]))
         };
         let bits_of = |value: ValueHandle| asm.cast(Code::LLVMBitCast, value, asm.ty(word));
-        // The sum is further from zero than the exact one where what it lacks has the other sign.
+        // The sum exceeds the exact one in magnitude if its error has the other sign.
         let signs = asm.binary(Code::LLVMXor, bits_of(sum), bits_of(lack));
         let is_further = asm.icmp(IntPredicate::Slt, signs, all(int, 0));
         let cut = asm.binary(Code::LLVMSub, bits_of(sum), asm.cast(Code::LLVMZExt, is_further, asm.ty(word)));
         let odd = asm.binary(Code::LLVMOr, cut, all(int, 1));
-        // Of infinities and NaN nothing is lacking: the difference is NaN.
+        // Infinities and NaN are exact: their error is NaN.
         let is_inexact = asm.fcmp(FloatPredicate::One, lack, all(float, 0));
         let bits = asm.select(is_inexact, odd, bits_of(sum));
         let sum = asm.cast(Code::LLVMBitCast, bits, asm.ty(wide));

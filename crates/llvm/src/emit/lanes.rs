@@ -1,4 +1,4 @@
-//! What ranges over lanes: over the elements of a vector, or over the one lane that a scalar function has.
+//! Emission of horizontal operations: over the elements of a vector, or the single lane of a scalar function.
 
 use super::assembler::ValueHandle;
 use super::function::BodyEmitter;
@@ -17,7 +17,7 @@ impl BodyEmitter<'_, '_> {
         asm.insert(vector, value, asm.int(64, lane.into()))
     }
 
-    /// A vector made of what each lane of another gives.
+    /// Applies a function to each lane of a vector.
     pub(super) fn lane_by_lane(
         &self,
         vector: ValueHandle,
@@ -31,7 +31,7 @@ impl BodyEmitter<'_, '_> {
         result
     }
 
-    /// Whether the condition holds in some lane (`Op::Any`) or in all.
+    /// Emits a vote: true in some lane (`Op::Any`), or in all.
     pub(super) fn vote(&self, op: Op, condition: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         match ty.lanes() {
@@ -43,7 +43,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// A bit for each lane, or their number.
+    /// Emits a ballot (one bit per lane) or the number of true lanes.
     pub(super) fn count(&self, op: Op, condition: ValueHandle, ty: Type, to: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let lanes = u32::from(ty.lanes().unwrap_or(1));
@@ -66,7 +66,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// Two lanes combined.
+    /// Combines two lanes.
     fn combine(
         &self,
         by: Reduction,
@@ -78,7 +78,7 @@ impl BodyEmitter<'_, '_> {
         self.combine_as(by, a, b, scalar.into(), flags)
     }
 
-    /// Two values of this type combined, lane by lane.
+    /// Combines two values lane by lane.
     fn combine_as(
         &self,
         by: Reduction,
@@ -105,7 +105,7 @@ impl BodyEmitter<'_, '_> {
         self.by_table(op, &[a, b], ty, flags)
     }
 
-    /// All lanes combined in ascending order.
+    /// Reduces all lanes in ascending order.
     pub(super) fn reduce(&self, by: Reduction, vector: ValueHandle, ty: Type, flags: Flags) -> ValueHandle {
         let asm = &self.module.asm;
         let Some(lanes) = ty.lanes() else { return vector };
@@ -119,7 +119,7 @@ impl BodyEmitter<'_, '_> {
             Reduction::Umax => "llvm.vector.reduce.umax",
             Reduction::Smin => "llvm.vector.reduce.smin",
             Reduction::Smax => "llvm.vector.reduce.smax",
-            // Halves with each other, where the order is free; each step as the op has it.
+            // Tree reduction where the order is free; each step uses the op's own lowering.
             Reduction::Fmin | Reduction::Fmax if lanes.is_power_of_two() => {
                 return self.reduce_halves(by, vector, ty.scalar(), lanes, flags);
             }
@@ -159,7 +159,7 @@ impl BodyEmitter<'_, '_> {
         self.lane(all, 0)
     }
 
-    /// The lanes up to each one combined, with it or without.
+    /// Emits a prefix scan, inclusive or exclusive.
     pub(super) fn scan(
         &self,
         by: Reduction,
@@ -189,7 +189,7 @@ impl BodyEmitter<'_, '_> {
         result
     }
 
-    /// The same of integers, which may be combined in any order: each lane takes in what twice as many lanes before it have.
+    /// Emits an integer prefix scan in logarithmic steps (Hillis-Steele).
     fn scan_by_halves(
         &self,
         by: Reduction,
@@ -213,7 +213,7 @@ impl BodyEmitter<'_, '_> {
         all
     }
 
-    /// Each lane's choice among the lanes; poison where there is none.
+    /// Emits a shuffle: each lane selects a lane; poison if out of range.
     pub(super) fn pick(&self, vector: ValueHandle, index: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let Some(lanes) = ty.lanes() else {
@@ -229,16 +229,16 @@ impl BodyEmitter<'_, '_> {
         result
     }
 
-    /// One element; the index is unsigned.
+    /// Extracts an element; the index is unsigned.
     pub(super) fn element(&self, vector: ValueHandle, index: ValueHandle) -> ValueHandle {
         self.module.asm.extract(vector, index)
     }
 
-    /// The lanes that the mask picks moved to the front (`Op::Compress`), or the front ones to where it picks.
+    /// Emits compress (`Op::Compress`: moves selected lanes to the front) or expand.
     pub(super) fn squeeze(&self, op: Op, vector: ValueHandle, mask: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
-        // LLVM 22.1 goes wrong where it has to split the vector, and with bits; what fits the least register is never
-        // split.
+        // LLVM 22.1 miscompiles this intrinsic for vectors that it splits, and for `i1` elements; vectors up to 128
+        // bits are never split.
         let bits = ty.scalar().bits() * u32::from(ty.lanes().unwrap_or(1));
         if op == Op::Compress && bits <= 128 && ty.scalar() != Scalar::I1 {
             let poison = asm.poison(asm.ty(ty));
@@ -266,7 +266,7 @@ impl BodyEmitter<'_, '_> {
         result
     }
 
-    /// One value in every lane.
+    /// Broadcasts a value to all lanes.
     pub(super) fn splat(&self, value: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let first = asm.insert(asm.poison(asm.ty(ty)), value, asm.int(64, 0));
@@ -274,7 +274,7 @@ impl BodyEmitter<'_, '_> {
         asm.shuffle(first, asm.poison(asm.ty(ty)), &lanes)
     }
 
-    /// The canonical NaN instead of any other.
+    /// Replaces any NaN by the canonical one.
     pub(super) fn canonical(&self, node: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let bits: u128 = match ty.scalar() {
@@ -286,7 +286,7 @@ impl BodyEmitter<'_, '_> {
         asm.select(asm.fcmp(FloatPredicate::Uno, node, node), self.constant(bits, ty), node)
     }
 
-    /// One number by its bits in every lane.
+    /// Returns a constant with the same bits in every lane.
     fn constant(&self, bits: u128, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let number = asm.scalar(ty.scalar(), bits);
@@ -296,13 +296,13 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// 1 in every lane.
+    /// Returns 1 in every lane.
     pub(super) fn one(&self, ty: Type) -> ValueHandle {
         self.constant(neutral(Reduction::Fmul, ty.scalar()), ty)
     }
 }
 
-/// What changes nothing when combined.
+/// Returns the neutral element of a reduction.
 fn neutral(by: Reduction, scalar: Scalar) -> u128 {
     let all = scalar.bit_mask();
     let (one, infinity, sign) = match scalar {

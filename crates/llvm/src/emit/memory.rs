@@ -1,4 +1,4 @@
-//! Memory: bits lie as bytes, vectors lane by lane, all spaces in one.
+//! Emission of memory operations: `i1` occupies a byte, vectors are stored lane by lane, all spaces are one.
 
 use super::assembler::{Assembler, ValueHandle};
 use super::function::BodyEmitter;
@@ -7,7 +7,7 @@ use heddle_ir::words::{AtomicOrdering, Flag, Flags, Rmw, SyncScope};
 use heddle_ir::{Block, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMOpcode};
 
-/// The type as which a value lies in memory.
+/// Returns the in-memory type of a value.
 fn in_memory(ty: Type) -> Type {
     match ty.scalar() {
         Scalar::I1 => ty.with_scalar(Scalar::I8),
@@ -15,7 +15,7 @@ fn in_memory(ty: Type) -> Type {
     }
 }
 
-/// A value that was loaded as it lies; a byte that is neither 0 nor 1 is poison.
+/// Converts a loaded value to its type; a byte other than 0 or 1 gives poison.
 fn from_memory(asm: &Assembler, ty: Type, loaded: ValueHandle) -> ValueHandle {
     match ty.scalar() {
         Scalar::I1 => {
@@ -33,13 +33,13 @@ fn to_memory(asm: &Assembler, ty: Type, value: ValueHandle) -> ValueHandle {
     }
 }
 
-/// A plain load.
+/// Emits a plain load.
 pub(super) fn load_plain(asm: &Assembler, ty: Type, address: ValueHandle, align: u32) -> ValueHandle {
     let loaded = asm.load(asm.ty(in_memory(ty)), address, align);
     from_memory(asm, ty, loaded)
 }
 
-/// A plain store.
+/// Emits a plain store.
 pub(super) fn store_plain(asm: &Assembler, ty: Type, value: ValueHandle, address: ValueHandle, align: u32) {
     let value = to_memory(asm, ty, value);
     asm.store(value, address, align);
@@ -119,11 +119,11 @@ pub(super) fn ordering(ordering: AtomicOrdering) -> LLVMAtomicOrdering {
     }
 }
 
-/// What the largest vectors want.
+/// Alignment of the widest vectors, in bytes.
 const STACK_ALIGN: u32 = 64;
 
 impl BodyEmitter<'_, '_> {
-    /// What touches memory.
+    /// Emits an instruction that accesses memory.
     pub(super) fn memory(
         &mut self,
         block: Block,
@@ -140,8 +140,8 @@ impl BodyEmitter<'_, '_> {
         let one = |node| Ok(vec![node]);
         match data.op {
             Op::Alloca => match data.detail {
-                // LLVM 22 moves the stack pointer for what is made behind the entry, and then stores vectors that a call
-                // passes on the stack as if it were still aligned for them.
+                // For an alloca outside the entry block, LLVM 22 moves the stack pointer and then stores vectors
+                // passed on the stack as if it were still aligned for them.
                 Detail::Alloca { bytes, align } if block != self.func.entry() => {
                     one(asm.alloca(bytes.next_multiple_of(STACK_ALIGN.into()), align.max(STACK_ALIGN)))
                 }
@@ -151,7 +151,7 @@ impl BodyEmitter<'_, '_> {
             Op::PtrAdd => {
                 let promises =
                     u32::from(data.flags.has(Flag::Inbounds)) * 3 + u32::from(data.flags.has(Flag::Nuw)) * 4;
-                // The offset is signed, and LLVM cuts or extends it as such.
+                // GEP offsets are signed; LLVM truncates or sign-extends them.
                 let offset = match types[1].scalar() {
                     Scalar::I1 => {
                         asm.cast(LLVMOpcode::LLVMSExt, args[1], asm.ty(types[1].with_scalar(Scalar::I8)))
@@ -245,7 +245,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// A number of bytes as an i64.
+    /// Converts a byte count to i64.
     fn size(&self, size: ValueHandle, scalar: Scalar) -> ValueHandle {
         let asm = &self.module.asm;
         match scalar.bits() {
@@ -264,8 +264,8 @@ impl BodyEmitter<'_, '_> {
         if data.flags.has(Flag::Volatile) && matches!(data.op, Op::Load | Op::Store) {
             asm.make_volatile(node);
         }
-        // A hint may be left out. x86 has none for small stores, and loads of ordinary memory do not heed theirs; LLVM 22.1
-        // makes loads of scalars of vectors' loads, and cannot always select what it makes.
+        // Nontemporal hints are optional. x86 has none for small stores, and its loads of ordinary memory ignore
+        // them; LLVM 22.1 scalarizes nontemporal vector loads and cannot always select the result.
         let stored = match data.op {
             Op::Store | Op::MaskedStore | Op::Scatter => {
                 data.args.first().map(|&value| self.func.value_type(value))
@@ -316,7 +316,7 @@ impl BodyEmitter<'_, '_> {
         rmw
     }
 
-    /// LLVM exchanges integers and pointers; floats go as their bits.
+    /// Emits a compare-exchange; LLVM has it for integers and pointers, so floats are bitcast.
     fn compare_exchange(
         &self,
         data: &InstData,

@@ -1,7 +1,7 @@
-//! LLVM IR out: a module of ours, of scalar functions or at stage Wide, becomes a module of LLVM.
+//! Emission: translates a module of scalar functions, or at stage Wide, to an LLVM module.
 //!
-//! Mechanical: each op is what `table.rs` says, masks are vectors of `i1`, results of several values are structs,
-//! all spaces are one memory. Nothing is decided here. docs/llvm.md is the mapping.
+//! The translation is mechanical and makes no decisions: `table.rs` maps ops, masks become vectors of `i1`, multiple
+//! results become structs, and all spaces become one address space. docs/llvm.md documents the mapping.
 
 mod assembler;
 mod function;
@@ -28,48 +28,47 @@ use heddle_ir::module::{Declaration, Effects, GlobalInit, Signature};
 use heddle_ir::{Code, Diagnostic, Module, Scalar, Space};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What emission may choose.
+/// Options of emission.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct EmitOptions {
-    /// Makes every NaN that is computed the canonical one, as the oracle does.
+    /// Canonicalizes computed NaNs, as the oracle does.
     pub canonical_nans: bool,
-    /// Rounds `fmuladd` once (`true`) or twice (`false`); none leaves it to the target.
+    /// Rounds `fmuladd` once (`true`) or twice (`false`); none leaves the choice to the target.
     pub fused: Option<bool>,
-    /// Computes `rsqrt` as the oracle does, where machines may estimate it.
+    /// Computes `rsqrt` exactly as the oracle does; otherwise targets may estimate it.
     pub exact_roots: bool,
-    /// Adds for each function one that reads its arguments from memory and writes its results there: what the JIT
-    /// calls.
+    /// Adds to each function an entry for the JIT, which loads arguments from memory and stores results there.
     pub entries: bool,
 }
 
-/// What the names of Heddle's own functions and globals begin with: each module has its own copies.
+/// Prefix of Heddle's internal functions and globals, of which each module has its own copies.
 const OWN: &str = "heddle.";
 
-/// A module being emitted.
+/// Emitter of one LLVM module.
 struct ModuleEmitter<'a> {
-    /// Goes before the module that it describes.
+    /// Dropped before the module that it describes.
     debug: Option<DebugInfo>,
     asm: Assembler,
     options: EmitOptions,
     facts: FactMetadata,
-    /// What comes before the names of functions and globals.
+    /// Prefix of the names of functions and globals.
     prefix: &'a str,
     globals: FxHashMap<&'a str, ValueHandle>,
     functions: FxHashMap<&'a str, (TypeHandle, ValueHandle)>,
-    /// What all parts only declare.
+    /// Declarations shared by all parts.
     declared: FxHashMap<&'a str, (TypeHandle, ValueHandle)>,
 }
 
-/// Emits a module. It must verify at its stage.
+/// Emits a module, which must verify at its stage.
 pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
     emit_together(&[("", module)], options)
 }
 
-/// Emits several modules as one, with a prefix of its own before the names that each of them defines. Where they are
-/// several, the lines of their sources do not go out.
+/// Emits several modules as one LLVM module; each has a prefix for the names that it defines. Several modules are
+/// emitted without debug lines.
 pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
     let asm = Assembler::new("heddle");
-    // One module has one table of lines.
+    // An LLVM module has one table of debug lines.
     let debug = match parts {
         [(_, module)] => DebugInfo::new(&asm, module),
         _ => None,
@@ -94,7 +93,7 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
     Ok(llvm)
 }
 
-/// LLVM's verifier refuses what came out: because of what the module says of its facts, or by a mistake of ours.
+/// LLVM's verifier rejects the emitted module: the module's facts are invalid, or emission has a bug.
 fn refused_by_llvm(reason: &str, has_facts: bool) -> Diagnostic {
     let text = format!("LLVM's verifier refuses what came out: {}", reason.trim_end());
     match has_facts {
@@ -119,7 +118,7 @@ impl<'a> ModuleEmitter<'a> {
         let called: FxHashSet<&str> =
             module.functions.iter().flat_map(|func| func.callees.values()).map(|it| &*it.name).collect();
         for declaration in &module.declarations {
-            // What calls another module's function declares that; unless it is called, its name stays free.
+            // The wrapper of a native call declares its callee; an unused wrapper would occupy the name.
             let is_idle =
                 NativeSignature::parse(&declaration.name).is_some() && !called.contains(&*declaration.name);
             if is_idle {
@@ -160,7 +159,7 @@ impl<'a> ModuleEmitter<'a> {
     fn declare_outside(&self, declaration: &Declaration) -> (TypeHandle, ValueHandle) {
         let func = self.declare(&declaration.name, &declaration.signature);
         if declaration.signature.effects == Effects::PURE && !is_intrinsic(declaration) {
-            // No kind of memory is touched.
+            // No memory effects.
             self.asm.add_function_attribute(func.1, "memory", 0);
             self.asm.add_function_attribute(func.1, "willreturn", 0);
         }
@@ -201,7 +200,7 @@ impl<'a> ModuleEmitter<'a> {
         }
     }
 
-    /// What a run of a global's contents is.
+    /// Returns the constant for a run of an initializer.
     fn piece(&self, init: &GlobalInit, address: &dyn Fn(&str, i64) -> ValueHandle) -> ValueHandle {
         let asm = &self.asm;
         match init {
@@ -218,7 +217,7 @@ impl<'a> ModuleEmitter<'a> {
         }
     }
 
-    /// The type of a global follows from its contents, which may name others: addresses come in behind.
+    /// Declares globals with null addresses: types follow from contents, and addresses may be those of later globals.
     fn declare_globals(&mut self, module: &'a Module) {
         let asm = &self.asm;
         let null = asm.scalar(Scalar::Ptr(Space::Generic), 0);

@@ -1,4 +1,4 @@
-//! Bodies of the functions that put parts together and call ([`crate::outside`]), and addresses of functions.
+//! Emission of native call wrappers ([`crate::native_call`]), and of function addresses.
 
 use super::ModuleEmitter;
 use super::assembler::{TypeHandle, ValueHandle};
@@ -7,7 +7,7 @@ use heddle_ir::Type;
 use heddle_ir::module::Declaration;
 
 impl ModuleEmitter<'_> {
-    /// The function that takes the parts of arguments, calls, and gives the parts of what comes back.
+    /// Emits the wrapper of a native call: packs scalars into arguments, calls, and unpacks the results.
     pub(super) fn emit_outside(
         &self,
         declaration: &Declaration,
@@ -87,8 +87,8 @@ impl ModuleEmitter<'_> {
         (ty, func)
     }
 
-    /// The function whose address a global is, if it is one: the module's own, or another's. Code that runs by itself has
-    /// functions in the place of those that are not here: what they are compared with has the same.
+    /// Returns the function whose address a global stands for, from this module or an external one. Standalone code
+    /// (`entries`) defines empty stubs for external functions, so that address comparisons still work.
     pub(super) fn function_symbol(&self, global: &str) -> Option<ValueHandle> {
         let name = function_of_address(global)?;
         if let Some(&(_, known)) = self.functions.get(name) {

@@ -10,19 +10,19 @@ use heddle_ir::words::{Flag, Flags, SyncScope};
 use heddle_ir::{Block, Code, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Opcode;
 
-/// What an op of one or more operands of one type is.
+/// Lowering of an elementwise op.
 enum OpLowering {
-    /// An instruction of two operands.
+    /// A binary instruction.
     Binary(Opcode),
-    /// An intrinsic that its operands' type names.
+    /// An intrinsic overloaded on the operand type.
     Intrinsic(&'static str),
-    /// The same, with the flag `strict` as one more operand.
+    /// An intrinsic with the flag `strict` as last operand.
     Strict(&'static str),
     /// A cast.
     Cast(Opcode),
-    /// An intrinsic that the types of result and operand name.
+    /// An intrinsic overloaded on result and operand type.
     Convert(&'static str),
-    /// Something of its own.
+    /// A lowering of its own.
     Special,
 }
 
@@ -91,7 +91,7 @@ fn row(op: Op) -> OpLowering {
     }
 }
 
-/// Whether a NaN that comes out was computed: not only moved, or its sign changed.
+/// True if the op computes its NaNs, rather than moving them or changing their sign.
 fn computes_floats(op: Op) -> bool {
     !matches!(
         op,
@@ -115,8 +115,8 @@ fn is_mask(ty: Type) -> bool {
     ty.is_vector() && ty.scalar() == Scalar::I1
 }
 
-/// Whether this converts between floats and numbers of 128 bits, which functions of the runtime do one by one; LLVM
-/// 22.1 cannot split all vectors of them.
+/// True for vector conversions between floats and 128-bit integers, which runtime functions do lane by lane; LLVM
+/// 22.1 cannot split all such vectors.
 fn is_far(op: Op, from: Type, to: Type) -> bool {
     let converts =
         matches!(op, Op::Uitofp | Op::Sitofp | Op::Fptoui | Op::Fptosi | Op::FptouiSat | Op::FptosiSat);
@@ -124,7 +124,7 @@ fn is_far(op: Op, from: Type, to: Type) -> bool {
 }
 
 impl BodyEmitter<'_, '_> {
-    /// An op whose result has the type of its operands.
+    /// Emits an op whose result type is its operand type.
     pub(super) fn by_table(&self, op: Op, args: &[ValueHandle], ty: Type, flags: Flags) -> ValueHandle {
         let asm = &self.module.asm;
         let open = [asm.ty(ty)];
@@ -137,7 +137,7 @@ impl BodyEmitter<'_, '_> {
             }
             OpLowering::Intrinsic(_) if op == Op::Fma && is_half(ty) => self.fma_of_halves(args, ty),
             OpLowering::Binary(code) => asm.binary(code, args[0], args[1]),
-            // One byte has no order.
+            // Byte swap of one byte is the identity.
             OpLowering::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
             OpLowering::Intrinsic(name) => asm.intrinsic(name, &open, args),
             OpLowering::Strict(name) => {
@@ -146,7 +146,7 @@ impl BodyEmitter<'_, '_> {
             }
             _ => match op {
                 Op::Fneg => asm.negate(args[0]),
-                // Zeros are ordered, unless nothing looks: LLVM's `minnum` does not order them in all its back ends.
+                // Without `nsz` zeros are ordered, which LLVM's `minnum` does not do in all back ends.
                 Op::Fmin | Op::Fmax => {
                     let name = match (op, flags.has(Flag::Nsz)) {
                         (Op::Fmin, true) => "llvm.minnum",
@@ -184,7 +184,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// A float that was computed.
+    /// Finishes a computed float: sets flags, canonicalizes NaN if asked.
     fn computed(&self, node: ValueHandle, ty: Type, flags: Flags) -> ValueHandle {
         let node = self.flagged(node, flags);
         match self.module.options.canonical_nans && ty.scalar().is_float() {
@@ -193,7 +193,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// An instruction that neither ends its block nor joins values nor calls.
+    /// Emits an instruction other than terminators, φs and calls.
     pub(super) fn operation(
         &mut self,
         block: Block,
@@ -248,7 +248,7 @@ impl BodyEmitter<'_, '_> {
                 let cast = asm.cast(code, args[0], asm.ty(to));
                 self.computed(cast, to, flags)
             }
-            // LLVM 22.1 forgets that NaN gives 0 where x86 converts f16 itself; f32 holds all of them.
+            // LLVM 22.1 does not return 0 for NaN where x86 converts f16 in hardware; f32 holds every f16.
             (OpLowering::Convert(name), _) if from.scalar() == Scalar::F16 => {
                 let wide = from.with_scalar(Scalar::F32);
                 let value = asm.cast(Opcode::LLVMFPExt, args[0], asm.ty(wide));
@@ -271,8 +271,8 @@ impl BodyEmitter<'_, '_> {
             },
             (OpLowering::Special, Op::Ldexp) => {
                 let exponent = self.exponent(args[1], types[1], from.scalar());
-                // LLVM 22.1 scales vectors of f16 wrongly on AVX-512, and cannot select code for all of bf16 on AArch64.
-                // What exponents are clamped to is exact in f32.
+                // LLVM 22.1 miscompiles f16 vectors on AVX-512, and cannot select some bf16 code on AArch64. f32 is
+                // exact for the clamped exponents.
                 let is_half = is_half(from);
                 let scaled = asm.ty(if is_half { from.with_scalar(Scalar::F32) } else { from });
                 let number = if is_half { asm.cast(Opcode::LLVMFPExt, args[0], scaled) } else { args[0] };
@@ -337,7 +337,7 @@ impl BodyEmitter<'_, '_> {
                 let text = "it asks for a place in a launch, and nothing launches this function";
                 return Err(self.refuse_as(Code::NeedsLaunch, inst, text, "pass it as a parameter"));
             }
-            // Lanes of a brush are together in one thread, whose memory is in order.
+            // A brush runs in one thread, which sees its own memory operations in order.
             (OpLowering::Special, Op::Barrier)
                 if matches!(data.detail, Detail::Barrier(SyncScope::Brush | SyncScope::Lane)) =>
             {
@@ -354,8 +354,8 @@ impl BodyEmitter<'_, '_> {
         }])
     }
 
-    /// The exponent of `ldexp` as an i32, which is what code generators know; beyond its range nothing changes. LLVM
-    /// 22.1 makes an f16 of that of an f16 on x86, where great ones are infinite and 0 times that is NaN.
+    /// Clamps the exponent of `ldexp` to i32; larger exponents give the same result. On x86 LLVM 22.1 converts the
+    /// exponent for an f16 to f16, where large ones become infinite, and 0 times infinity is NaN.
     fn exponent(&self, exponent: ValueHandle, ty: Type, float: Scalar) -> ValueHandle {
         let asm = &self.module.asm;
         let to = ty.with_scalar(Scalar::I32);

@@ -1,4 +1,4 @@
-//! A function's body: its blocks in an order in which definitions come before uses, its values taken apart.
+//! Import of function bodies: blocks in reverse postorder, values decomposed into scalars.
 
 use super::ModuleImporter;
 use super::refusal::{ImportRefusal, ImportResult};
@@ -15,34 +15,34 @@ use llvm_sys::{LLVMOpcode, LLVMValueKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-/// The scalars that an LLVM value is taken apart into.
+/// Scalars of a decomposed LLVM value.
 pub(super) type Leaves = SmallVec<[Value; 2]>;
 
-/// A function being imported.
+/// Importer of one function body.
 pub(super) struct BodyImporter<'i, 'm> {
     pub(super) module: &'i ModuleImporter<'m>,
     pub(super) func: Function,
-    /// What became of each LLVM value that was met.
+    /// Scalars of each imported LLVM value.
     pub(super) values: FxHashMap<Val<'m>, Leaves>,
     pub(super) blocks: FxHashMap<Bb<'m>, Block>,
-    /// The blocks that LLVM blocks end in, where those are others.
+    /// Last Heddle block of each LLVM block that was split.
     ends: FxHashMap<Bb<'m>, Block>,
     source_block: Option<Bb<'m>>,
-    /// Whether what is put goes to the start of the function, where what constants need is computed once.
+    /// True while instructions go to the prologue, which computes constants once.
     pub(super) in_prologue: bool,
-    /// For each type the value that undefined values of it are.
+    /// Shared frozen poison value of each type, for `undef`.
     pub(super) undefined: FxHashMap<Scalar, Value>,
     /// Casts of globals' addresses, by address and space.
     casts: FxHashMap<(Value, Scalar), Value>,
     prologue_end: Option<Inst>,
     block: Block,
-    /// Where what is put comes from.
+    /// Source location of new instructions.
     loc: Option<SourceLoc>,
-    /// What is said of the instruction that is taken.
+    /// Metadata facts of the current instruction.
     tags: SmallVec<[(MetadataKind, MetadataNode); 2]>,
 }
 
-/// Imports the body of a function that is defined.
+/// Imports the body of a defined function.
 pub(super) fn import_body<'m>(
     module: &ModuleImporter<'m>,
     source: Val<'m>,
@@ -101,7 +101,7 @@ impl<'m> BodyImporter<'_, 'm> {
         why.of_inst(&func.name(), inst.text(), at)
     }
 
-    /// Notes what the source calls values; the first name of a value is the one that messages use.
+    /// Names values after source variables; the first name found wins.
     fn name_values(&mut self, source: Val<'m>) {
         for inst in source.blocks().into_iter().flat_map(Bb::insts) {
             for (value, name) in named_values(self.module.llvm, inst) {
@@ -115,7 +115,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// An instruction that is no φ.
+    /// Imports an instruction other than a φ.
     fn take(&mut self, inst: Val<'m>) -> ImportResult<()> {
         self.loc = inst.debug_loc().map(|loc| {
             let file = self.module.file(loc.file);
@@ -135,7 +135,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(())
     }
 
-    /// What an LLVM value became.
+    /// Returns the scalars of an LLVM value.
     pub(super) fn leaves(&mut self, value: Val<'m>) -> ImportResult<Leaves> {
         if let Some(known) = self.values.get(&value) {
             return Ok(known.clone());
@@ -155,7 +155,7 @@ impl<'m> BodyImporter<'_, 'm> {
         ))
     }
 
-    /// What an LLVM value that is one scalar became.
+    /// Returns the scalar of a single-scalar LLVM value.
     pub(super) fn leaf(&mut self, value: Val<'m>) -> ImportResult<Value> {
         match self.leaves(value)?[..] {
             [one] => Ok(one),
@@ -166,12 +166,12 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// An operand that is one scalar.
+    /// Returns a single-scalar operand.
     pub(super) fn operand(&mut self, inst: Val<'m>, index: u32) -> ImportResult<Value> {
         self.leaf(inst.operand(index))
     }
 
-    /// All operands.
+    /// Returns the scalars of all operands.
     pub(super) fn operands(&mut self, inst: Val<'m>) -> ImportResult<Vec<Leaves>> {
         let mut all = Vec::new();
         for operand in inst.operands() {
@@ -180,9 +180,9 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(all)
     }
 
-    // Instructions of the IR.
+    // Instruction insertion.
 
-    /// Puts an instruction at the end of the block, or of the prologue.
+    /// Appends an instruction to the current block or the prologue.
     pub(super) fn put_inst(&mut self, mut data: InstData, written: Option<Type>) -> ImportResult<Inst> {
         let at = match (self.in_prologue, self.prologue_end) {
             (false, _) => InsertPoint::End(self.block),
@@ -205,22 +205,22 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(inst)
     }
 
-    /// A new block behind the one that is written.
+    /// Creates a block after the current one in layout.
     pub(super) fn new_block(&mut self) -> Block {
         self.func.insert_block_after(self.block)
     }
 
-    /// The block that is written.
+    /// Returns the current block.
     pub(super) fn here(&self) -> Block {
         self.block
     }
 
-    /// Goes on in another block.
+    /// Continues in another block.
     pub(super) fn go_on(&mut self, block: Block) {
         self.block = block;
     }
 
-    /// Lets the LLVM block go on, and end, in another block.
+    /// Continues in another block, which becomes the end of the current LLVM block.
     pub(super) fn end_in(&mut self, block: Block) {
         self.block = block;
         if let Some(source) = self.source_block {
@@ -228,7 +228,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// The origin of what is put.
+    /// Returns the origin of a new instruction.
     fn origin(&mut self, op: Op) -> Origin {
         let tags: SmallVec<_> = self.tags.iter().copied().filter(|(tag, _)| tag.is_said_of(op)).collect();
         match (self.loc, tags) {
@@ -237,7 +237,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// Puts an instruction with one result.
+    /// Appends an instruction and returns its only result.
     pub(super) fn put(&mut self, data: InstData, written: Option<Type>) -> ImportResult<Value> {
         let inst = self.put_inst(data, written)?;
         self.func
@@ -261,17 +261,17 @@ impl<'m> BodyImporter<'_, 'm> {
         self.func.make_int(scalar, value)
     }
 
-    /// The constant of this type with these bits.
+    /// Returns the constant of a type with the given bits.
     pub(super) fn bits(&mut self, scalar: Scalar, bits: u128) -> Value {
         self.func.make_const(Constant::Scalar(scalar, bits & scalar.bit_mask()))
     }
 
-    /// The type of a value, which is a scalar at this stage.
+    /// Returns the type of a value, a scalar at this stage.
     pub(super) fn scalar(&self, value: Value) -> Scalar {
         self.func.value_type(value).scalar()
     }
 
-    /// An integer as an i64: with its sign, or cut.
+    /// Sign-extends or truncates an integer to i64.
     pub(super) fn i64_of(&mut self, value: Value) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         if let Some(bits) = self.constant_int(value) {
@@ -284,7 +284,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// A constant integer, with its sign and cut to 64 bits.
+    /// Returns a constant integer, sign-extended or truncated to 64 bits.
     pub(super) fn constant_int(&self, value: Value) -> Option<i64> {
         match self.func.constant(value) {
             Some(Constant::Scalar(scalar, bits)) if scalar.is_int() => {
@@ -295,7 +295,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// The same address as this type.
+    /// Casts an address to a pointer type; caches casts of constants in the prologue.
     pub(super) fn in_space(&mut self, address: Value, to: Scalar) -> ImportResult<Value> {
         if self.scalar(address) == to {
             return Ok(address);
@@ -314,7 +314,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(cast)
     }
 
-    /// The block that an LLVM block became.
+    /// Returns the Heddle block of an LLVM block.
     pub(super) fn target(&self, block: Bb<'m>) -> ImportResult<Block> {
         self.blocks
             .get(&block)
@@ -338,7 +338,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(opened)
     }
 
-    /// Gives a φ its incoming values: one for each predecessor that is reachable, however many edges lead from it.
+    /// Fills in the φ operands: one for each reachable predecessor, even with several edges.
     fn close_phi(&mut self, inst: Val<'m>, opened: &[Inst]) -> ImportResult<()> {
         let mut seen = FxHashSet::default();
         let mut incoming: Vec<(Block, Leaves)> = Vec::new();

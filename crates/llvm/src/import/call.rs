@@ -1,4 +1,4 @@
-//! Calls: of intrinsics, of work-item functions, of functions.
+//! Import of calls: intrinsics, work-item functions, other functions.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const FUNCTION: u32 = u32::MAX;
 
-/// What OpenCL C and CUDA have that is declared `convergent`, touches memory, and is about one lane.
+/// `convergent` functions of OpenCL C and CUDA that touch memory but do not communicate between lanes.
 const HARMLESS: &[&str] = &[
     "__assert_fail",
     "__assertfail",
@@ -39,10 +39,10 @@ const HARMLESS: &[&str] = &[
     "write_mem_fence",
 ];
 
-/// What to do about a function of a kernel's program that nothing defines.
+/// Help for an undefined function that a kernel calls.
 const DEFINE: &str = "define it in the program, or link one that does";
 
-/// The name in a name that C++ has mangled.
+/// Returns the unqualified name in an Itanium-mangled name.
 fn plain_name(name: &str) -> &str {
     let Some(rest) = name.strip_prefix("_Z") else { return name };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -50,13 +50,13 @@ fn plain_name(name: &str) -> &str {
     rest.get(digits..digits.saturating_add(length)).unwrap_or(name)
 }
 
-/// Whether a function that is said to be `convergent` is known to be about one lane.
+/// True for a `convergent` function that does not communicate between lanes.
 fn is_harmless(name: &str, spaces: AddressSpaceMap) -> bool {
     let name = plain_name(name);
     spaces != AddressSpaceMap::Host && HARMLESS.iter().any(|known| name.starts_with(known))
 }
 
-/// Whether the name is that of one of OpenCL C's functions of work-groups and sub-groups.
+/// True for names of OpenCL C work-group and sub-group functions.
 fn asks_lanes(name: &str) -> bool {
     let name = plain_name(name);
     name.contains("work_group") || name.contains("sub_group")
@@ -146,14 +146,14 @@ impl<'m> BodyImporter<'_, 'm> {
         self.call_declared(&declaration, &args)
     }
 
-    /// Refuses what asks other lanes in a way that is not known: lane by lane, each would hear itself alone.
+    /// Refuses unknown convergent functions: called lane by lane, each lane would see only itself.
     fn check_convergent(&self, callee: Val<'m>) -> ImportResult<()> {
         let (name, spaces) = (callee.name(), self.module.types.spaces);
         let is_convergent = callee.attribute(FUNCTION, self.module.kinds.convergent).is_some();
         if !is_convergent || !callee.is_declaration() || is_harmless(&name, spaces) {
             return Ok(());
         }
-        // Front ends for GPUs say it of all that they do not know; what touches no memory computes.
+        // GPU front ends mark all unknown functions `convergent`; one without memory access is pure arithmetic.
         if spaces != AddressSpaceMap::Host && touches_no_memory(callee) && !asks_lanes(&name) {
             return Ok(());
         }
@@ -166,7 +166,7 @@ impl<'m> BodyImporter<'_, 'm> {
         })
     }
 
-    /// The address of a copy of an object.
+    /// Copies an object to the stack and returns its address.
     fn copy_of(&mut self, address: Value, bytes: u64, align: u32) -> ImportResult<Value> {
         let align = if align.is_power_of_two() { align } else { 1 };
         let copy = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
@@ -177,7 +177,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.in_space(copy, scalar)
     }
 
-    /// A call of a function that is known.
+    /// Emits a call of a declared function.
     pub(super) fn call_declared(
         &mut self,
         declaration: &Arc<Declaration>,
@@ -189,7 +189,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(self.func.results(call).iter().copied().collect())
     }
 
-    /// A call of a function of the C library that does nothing but give its value.
+    /// Emits a call of a pure C library function.
     pub(super) fn call_math(&mut self, name: &str, args: &[Value]) -> ImportResult<Value> {
         let scalar = self.scalar(args[0]);
         match scalar {

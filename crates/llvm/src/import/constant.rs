@@ -1,4 +1,4 @@
-//! Constants: interned where they are known, computed at the start of the function where the loader knows them.
+//! Import of constants: interned if known at compile time, computed in the prologue if only the loader knows them.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
@@ -11,7 +11,7 @@ use llvm_sys::{LLVMOpcode as Code, LLVMValueKind as Kind};
 const DEEPEST: u32 = 64;
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// A constant, taken apart.
+    /// Returns the scalars of a constant.
     pub(super) fn constant(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
         if depth > DEEPEST {
             return Err(ImportRefusal::new("a constant nests too deeply", "compute it step by step"));
@@ -113,7 +113,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.cut(any, leaf.bits)
     }
 
-    /// Some value that stays the same: what undefined values become.
+    /// Returns the frozen poison value that stands for `undef`.
     pub(super) fn undefined(&mut self, scalar: Scalar) -> ImportResult<heddle_ir::Value> {
         if let Some(&known) = self.undefined.get(&scalar) {
             return Ok(known);

@@ -1,11 +1,10 @@
-//! Facts: what instructions are said to be in metadata, as facts of the module.
+//! Import of instruction metadata as facts of the module.
 //!
-//! Types of accesses, bounds of what is loaded and the error that a result may have hold for each lane. Alias scopes,
-//! access groups and what is said of iterations are promises about what one lane does by itself: they come in as such
-//! ([`MetadataKind::is_of_one_lane`]), for what looks at the loops of one lane, and go where lanes act together.
+//! TBAA types, value ranges and float accuracy hold for each lane. Alias scopes, access groups and loop properties
+//! hold within one lane only ([`MetadataKind::is_of_one_lane`]): passes over a lane's loops use them, and widening
+//! drops them.
 //!
-//! A node that LLVM tells from others by its identity (a scope, a domain, an access group) becomes a fact with a number of
-//! its own.
+//! A distinct node (scope, domain, access group) becomes a fact with a unique number.
 
 use super::ModuleImporter;
 use super::types::TypeTable;
@@ -18,28 +17,27 @@ use llvm_sys::{LLVMOpcode, LLVMValueKind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Facts in facts that are followed.
+/// Maximum nesting depth of imported facts.
 const MAX_DEPTH: u32 = 64;
 
-/// What the names of hints about loops begin with that code generators get: others speak of vectors, and of iterations
-/// side by side.
+/// Prefix of loop metadata kept for code generation; other hints concern vectorization and interleaving.
 const LOOP_HINT: &str = "llvm.loop.unroll.";
-/// What names the access groups that are independent between iterations.
+/// Loop property that lists access groups independent across iterations.
 const PARALLEL: &str = "llvm.loop.parallel_accesses";
 
-/// The facts of a module.
+/// Hash-consed facts of a module.
 #[derive(Default)]
 pub(super) struct FactInterner<'m> {
     pub(super) list: PrimaryMap<MetadataNode, Vec<MetadataOperand>>,
     known: FxHashMap<Vec<MetadataOperand>, MetadataNode>,
-    /// What became of each node, if something did.
+    /// Fact of each visited metadata node, if it has one.
     nodes: FxHashMap<Val<'m>, Option<MetadataNode>>,
-    /// What became of nodes that are told from others by their identity.
+    /// Facts of distinct nodes.
     identities: FxHashMap<Val<'m>, MetadataNode>,
 }
 
 impl<'m> ModuleImporter<'m> {
-    /// What is said of an instruction, sorted.
+    /// Returns the facts of an instruction, sorted.
     pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(MetadataKind, MetadataNode); 2]> {
         let (facts, kinds, types) = (&mut *self.facts.borrow_mut(), &self.kinds, &self.types);
         let mut said = SmallVec::new();
@@ -91,7 +89,7 @@ impl<'m> ModuleImporter<'m> {
     }
 }
 
-/// The access groups that a node is, or lists.
+/// Returns the access groups that a node is or lists.
 fn groups(node: Val<'_>) -> Vec<Val<'_>> {
     match node.metadata_parts() {
         none if none.is_empty() => vec![node],
@@ -111,7 +109,7 @@ impl<'m> FactInterner<'m> {
         if let Some(&known) = self.nodes.get(&node) {
             return known;
         }
-        // What is found within itself is no fact.
+        // A node that contains itself is no fact.
         self.nodes.insert(node, None);
         let parts: Option<Vec<MetadataOperand>> =
             node.metadata_parts().into_iter().map(|part| self.part(types, part?, depth)).collect();
@@ -138,7 +136,7 @@ impl<'m> FactInterner<'m> {
         }
     }
 
-    /// A node that is told from others by its identity.
+    /// Returns the fact of a distinct node.
     fn of_identity(&mut self, kind: &str, node: Val<'m>, within: Option<MetadataNode>) -> MetadataNode {
         if let Some(&known) = self.identities.get(&node) {
             return known;
@@ -151,14 +149,14 @@ impl<'m> FactInterner<'m> {
         fact
     }
 
-    /// An alias scope: itself or its name, its domain, which is again itself or its name.
+    /// Returns the fact of an alias scope, which refers to that of its domain.
     fn of_scope(&mut self, scope: Val<'m>) -> Option<MetadataNode> {
         let domain = scope.metadata_parts().get(1).copied().flatten().filter(Val::is_metadata)?;
         let domain = self.of_identity("alias domain", domain, None);
         Some(self.of_identity("alias scope", scope, Some(domain)))
     }
 
-    /// A list of alias scopes; none if one of them is not known.
+    /// Returns the fact of a list of alias scopes; none if one is malformed.
     fn of_scopes(&mut self, list: Val<'m>) -> Option<MetadataNode> {
         let scopes = list.metadata_parts().into_iter();
         let scopes: Option<Vec<MetadataOperand>> =
@@ -166,7 +164,7 @@ impl<'m> FactInterner<'m> {
         scopes.filter(|scopes| !scopes.is_empty()).map(|scopes| self.fact(scopes))
     }
 
-    /// The hints for code generators in the node of a loop, whose first part is the node itself, and all else that it says.
+    /// Splits loop metadata into code generation hints and other properties. The node's first operand is itself.
     fn of_loop(
         &mut self,
         types: &TypeTable<'m>,

@@ -1,4 +1,4 @@
-//! Globals: their contents taken apart into runs of values.
+//! Import of globals, with initializers as runs of values.
 
 use super::refusal::{ImportRefusal, ImportResult};
 use super::types::{AddressSpaceMap, TypeTable};
@@ -10,14 +10,14 @@ use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind as Kind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// The most bytes of an initializer that is no run of zeros.
+/// Maximum size in bytes of a nonzero initializer.
 const MOST_BYTES: u64 = 1 << 24;
 const DEEPEST: u32 = 64;
 
-/// Of each global its name and space, or why it is not taken.
+/// Name and space of each global, or the reason for its refusal.
 pub(super) type GlobalNames<'m> = FxHashMap<Val<'m>, ImportResult<(Space, Arc<str>)>>;
 
-/// Imports all globals. One that holds the address of a refused one is refused too.
+/// Imports all globals. Refuses globals that hold the address of a refused one.
 pub(super) fn import_globals<'m>(
     llvm: &'m LlvmModule,
     types: &TypeTable<'m>,
@@ -99,7 +99,7 @@ fn space_of<'m>(global: Val<'m>, types: &TypeTable<'m>) -> ImportResult<Space> {
     })
 }
 
-/// Writes an initializer as runs of values.
+/// Writer of an initializer as runs of values.
 struct InitializerWriter<'t, 'm> {
     types: &'t TypeTable<'m>,
     names: &'t GlobalNames<'m>,
@@ -111,7 +111,7 @@ struct InitializerWriter<'t, 'm> {
 impl<'m> InitializerWriter<'_, 'm> {
     fn global(&mut self, global: Val<'m>) -> ImportResult<()> {
         let ty = global.value_type();
-        // A structure of which nothing is known has no size here.
+        // An opaque struct has no size.
         let size = if ty.is_sized() { self.types.size(ty)? } else { 0 };
         match global.initializer() {
             None if self.is_elsewhere(global) => {
@@ -132,12 +132,12 @@ impl<'m> InitializerWriter<'_, 'm> {
         Ok(())
     }
 
-    /// Whether another module defines it: what work-items share has no contents, and is defined here.
+    /// True for globals that another module defines. Local memory has no initializer and is defined here.
     fn is_elsewhere(&self, global: Val<'m>) -> bool {
         !matches!(self.types.space(global.ty().address_space()), Ok(Space::Local))
     }
 
-    /// Zeros up to this place.
+    /// Pads with zeros up to an offset.
     fn pad(&mut self, to: u64) {
         if to > self.at {
             match self.runs.last_mut() {
@@ -163,7 +163,7 @@ impl<'m> InitializerWriter<'_, 'm> {
         }
         let ty = value.ty();
         match value.kind() {
-            // Undefined bytes may be any.
+            // Undefined bytes become zeros.
             Kind::LLVMConstantAggregateZeroValueKind
             | Kind::LLVMUndefValueValueKind
             | Kind::LLVMPoisonValueKind
@@ -222,7 +222,7 @@ impl<'m> InitializerWriter<'_, 'm> {
         Ok(())
     }
 
-    /// The global that a constant address lies in, and how far.
+    /// Returns the base global and offset of a constant address.
     fn address(&self, value: Val<'m>, addend: i64, depth: u32) -> ImportResult<(Val<'m>, i64)> {
         if depth > DEEPEST {
             return Err(ImportRefusal::new("an address in it nests too deeply", ""));
@@ -254,7 +254,7 @@ impl<'m> InitializerWriter<'_, 'm> {
     }
 }
 
-/// The bytes that a `getelementptr` with constant indices adds.
+/// Returns the byte offset of a `getelementptr` with constant indices.
 fn constant_offset<'m>(gep: Val<'m>, types: &TypeTable<'m>) -> ImportResult<i64> {
     let mut ty = gep.gep_type();
     let mut offset = 0i64;

@@ -1,4 +1,4 @@
-//! What `heddle.h` declares: questions to other lanes, by name.
+//! Import of `heddle.h` functions as horizontal operations.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
@@ -10,12 +10,12 @@ use heddle_ir::{Op, Scalar, Type};
 
 const FUNCTION: u32 = u32::MAX;
 
-/// What its names begin with.
+/// Prefix of `heddle.h` names.
 pub(super) const PREFIX: &str = "heddle_";
-/// What the same names begin with in Heddle's own library for OpenCL C, where a program may use the other ones.
+/// Prefix of the same functions in Heddle's OpenCL C library, where programs may use `heddle_` themselves.
 const OWN_PREFIX: &str = "heddle.";
 
-/// What a name means: an operation, what it takes and what it gives.
+/// Operation, parameter and result types of a horizontal function.
 #[derive(PartialEq, Debug)]
 struct HorizontalIntrinsic {
     op: Op,
@@ -24,7 +24,7 @@ struct HorizontalIntrinsic {
     result: Scalar,
 }
 
-/// The types of values: whether floats, and signed.
+/// Type suffixes: scalar, and whether it is signed.
 const TYPES: [(&str, Scalar, bool); 6] = [
     ("i32", Scalar::I32, true),
     ("u32", Scalar::I32, false),
@@ -54,7 +54,7 @@ fn reduction(word: &str, is_float: bool, is_signed: bool) -> Option<Reduction> {
     })
 }
 
-/// The meaning of a name without its prefix.
+/// Parses a name without its prefix.
 fn meaning(name: &str) -> Option<HorizontalIntrinsic> {
     use Scalar::{I1, I32, I64};
     let plain = |op, detail, params: &[Scalar], result| HorizontalIntrinsic {
@@ -100,7 +100,7 @@ fn list(types: &[Scalar]) -> String {
 }
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// A call of what `heddle.h` declares, if it is one.
+    /// Imports a call of a `heddle.h` function; none for other callees.
     pub(super) fn horizontal(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Option<Leaves>> {
         let name = callee.name();
         let spaces = self.module.types.spaces;
@@ -160,7 +160,7 @@ impl<'m> BodyImporter<'_, 'm> {
 mod tests {
     use super::*;
 
-    /// Each function of the header has a meaning, of the types that the header says.
+    /// Checks that each header function parses with the declared types.
     #[test]
     fn the_header_and_the_table_agree() {
         let by = ["add", "mul", "min", "max", "and", "or", "xor"];

@@ -1,4 +1,4 @@
-//! Instructions, by opcode: the table that `./x coverage llvm` prints, and what each becomes.
+//! Import of instructions by opcode, with the table that `./x coverage llvm` prints.
 
 use super::body::{BodyImporter, Leaves};
 use super::odd::is_signed;
@@ -10,7 +10,7 @@ use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Type, Value};
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode as Code};
 
-/// Every opcode of LLVM 22: its number, its word, and why it is refused, if it is.
+/// Every opcode of LLVM 22: its number, mnemonic, and reason for refusal, if any.
 pub(crate) const OPCODES: &[(Code, &str, Option<&str>)] = {
     use Code::*;
     const EXCEPTIONS: Option<&str> = Some("exceptions: compile with -fno-exceptions, or -C panic=abort");
@@ -86,11 +86,11 @@ pub(crate) const OPCODES: &[(Code, &str, Option<&str>)] = {
     ]
 };
 
-/// How far an index is followed to an address, and to how many users of a value.
+/// Maximum length of a use chain from an index to an address.
 const MOST_STEPS_TO_ADDRESS: usize = 4;
 const MOST_USERS: usize = 8;
 
-/// LLVM's fast-math flags as ours.
+/// Translates LLVM's fast-math flags.
 pub(super) fn fast_math(bits: u32) -> Flags {
     const BITS: [Flag; 7] =
         [Flag::Reassoc, Flag::Nnan, Flag::Ninf, Flag::Nsz, Flag::Arcp, Flag::Contract, Flag::Afn];
@@ -115,7 +115,7 @@ fn int_predicate(predicate: LLVMIntPredicate) -> IntPredicate {
 }
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// An instruction that is no φ: what its value is taken apart into.
+    /// Imports an instruction other than a φ; returns the scalars of its result.
     pub(super) fn instruction(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let code = inst.opcode();
         if let Some((_, word, Some(reason))) = OPCODES.iter().find(|(known, ..)| *known == code) {
@@ -202,7 +202,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// An op of as many operands as the instruction has, lane by lane.
+    /// Imports an elementwise operation.
     fn arithmetic(&mut self, op: Op, inst: Val<'m>, flags: Flags) -> ImportResult<Leaves> {
         if let Some(bits) = self.module.types.odd_bits(inst.ty()) {
             return self.odd_arithmetic(op, inst, bits);
@@ -211,7 +211,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.lanewise_with(op, &operands, flags)
     }
 
-    /// `or disjoint`, as a sum where an address is computed from it: steps from lane to lane are seen through sums.
+    /// Imports `or disjoint` as an addition where it feeds an address: shape analysis tracks strides through sums.
     fn sum_without_carry(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let leaves = self.module.types.leaves(inst.ty())?;
         let is_number = leaves.iter().all(|leaf| !leaf.is_odd() && leaf.scalar != Scalar::I1);
@@ -221,12 +221,12 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// An op, lane by lane.
+    /// Emits an op lane by lane.
     pub(super) fn lanewise(&mut self, op: Op, operands: &[Leaves]) -> ImportResult<Leaves> {
         self.lanewise_with(op, operands, Flags::NONE)
     }
 
-    /// The same, with flags.
+    /// Emits an op with flags lane by lane.
     pub(super) fn lanewise_with(
         &mut self,
         op: Op,
@@ -257,17 +257,17 @@ impl<'m> BodyImporter<'_, 'm> {
             .collect()
     }
 
-    /// A comparison of integers.
+    /// Emits an integer comparison.
     pub(super) fn icmp(&mut self, predicate: IntPredicate, a: Value, b: Value) -> ImportResult<Value> {
         self.put(InstData::new(Op::Icmp, [a, b], Detail::IntCompare(predicate)), None)
     }
 
-    /// A comparison of floats.
+    /// Emits a float comparison.
     pub(super) fn fcmp(&mut self, predicate: FloatPredicate, a: Value, b: Value) -> ImportResult<Value> {
         self.put(InstData::new(Op::Fcmp, [a, b], Detail::FloatCompare(predicate)), None)
     }
 
-    /// A cast, instruction or constant expression, whose flags are those of the instruction.
+    /// Imports a cast, instruction or constant expression; flags come from the instruction.
     pub(super) fn cast(&mut self, code: Code, value: Val<'m>, operand: &Leaves) -> ImportResult<Leaves> {
         let leaves = self.module.types.leaves(value.ty())?;
         let from_bits = self.module.types.odd_bits(value.operand(0).ty());
@@ -322,7 +322,7 @@ impl<'m> BodyImporter<'_, 'm> {
             .collect()
     }
 
-    /// A choice.
+    /// Emits a select.
     pub(super) fn choose(&mut self, condition: Value, then: Value, otherwise: Value) -> ImportResult<Value> {
         self.op(Op::Select, &[condition, then, otherwise])
     }
@@ -363,7 +363,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(Leaves::new())
     }
 
-    /// The same bits in scalars of another size, the first ones lowest.
+    /// Bitcasts scalars to scalars of another size, low bits first.
     fn regroup(&mut self, parts: &[Value], to: &[Scalar]) -> ImportResult<Leaves> {
         let (Some(&first), Some(&wanted)) = (parts.first(), to.first()) else { return Ok(Leaves::new()) };
         let from = self.scalar(first);
@@ -417,7 +417,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(result)
     }
 
-    /// The same bits as a type of as many.
+    /// Bitcasts a value to a type of the same size.
     pub(super) fn same_bits(&mut self, value: Value, to: Scalar) -> ImportResult<Value> {
         match (self.scalar(value), to) {
             (from, to) if from == to => Ok(value),
@@ -435,7 +435,7 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 }
 
-/// Whether a few sums and multiples of a value become an address.
+/// True if the value reaches an address through a short chain of integer arithmetic.
 fn leads_to_address(inst: Val<'_>) -> bool {
     let mut found = vec![inst];
     for _ in 0..MOST_STEPS_TO_ADDRESS {
@@ -468,7 +468,7 @@ fn exact(inst: Val<'_>) -> Flags {
     if inst.is_exact() { Flags::NONE.with(Flag::Exact) } else { Flags::NONE }
 }
 
-/// Weights of two targets, the last two numbers of the node, made small enough.
+/// Returns the two branch weights of a `prof` node, scaled to 32 bits.
 fn branch_weights(numbers: Option<Vec<Option<u64>>>) -> Option<[u32; 2]> {
     let numbers: Vec<u64> = numbers?.into_iter().flatten().collect();
     let &[a, b] = &numbers[..] else { return None };

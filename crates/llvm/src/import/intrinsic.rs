@@ -1,4 +1,4 @@
-//! Intrinsics, by name: the table that `./x coverage llvm` prints, and what each becomes.
+//! Import of intrinsics by name, with the table that `./x coverage llvm` prints.
 
 use super::body::{BodyImporter, Leaves};
 use super::instruction::fast_math;
@@ -11,30 +11,30 @@ use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Type, Value};
 use std::sync::Arc;
 
-/// What becomes of an intrinsic.
+/// Lowering of an intrinsic.
 #[derive(Clone, Copy)]
 pub(crate) enum IntrinsicLowering {
-    /// An op of the first so many arguments, lane by lane, with the call's fast-math flags where it takes any.
+    /// An elementwise op on the first N arguments, with the call's fast-math flags.
     LaneWise(Op, usize),
-    /// An op of two arguments like that, which C lets give either of two zeros: so does LLVM's code.
+    /// An elementwise op on two arguments that may return either zero, as C and LLVM allow.
     ZeroSignAgnostic(Op),
-    /// A call of a function of the C library, lane by lane.
+    /// An elementwise call of a C library function.
     Math(&'static str, usize),
-    /// Its first argument.
+    /// The first argument.
     FirstArgument,
-    /// Nothing: it says what the IR does not hold, or what may be forgotten.
+    /// Dropped: it states what the IR cannot hold, or may be ignored.
     Dropped,
-    /// The lanes of its argument, combined.
+    /// A reduction of its argument's lanes.
     Reduced(Op),
-    /// A number about the place in a launch.
+    /// A launch query and its dimension.
     Query(Op, u8),
-    /// Something of its own.
+    /// A lowering of its own.
     Special(SpecialIntrinsic),
-    /// Not taken: why, and after a colon what to do.
+    /// Refused: the reason, and help after a colon.
     Refused(&'static str),
 }
 
-/// Intrinsics that are no one op.
+/// Intrinsics that need more than one op.
 #[derive(Clone, Copy)]
 pub(crate) enum SpecialIntrinsic {
     Abs,
@@ -95,7 +95,7 @@ const ELEMENTWISE: &str = "an atomic copy, element by element: write the loop";
 const TRAMPOLINE: &str = "a function made at run time: pass a pointer to its data";
 const BPF: &str = "it is rewritten for BPF later: compile for another target";
 
-/// Every intrinsic of LLVM 22 that belongs to no one machine, by its name without what its types add.
+/// Every target-independent intrinsic of LLVM 22, by name without type suffixes.
 pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.abs", Special(SpecialIntrinsic::Abs)),
     ("llvm.acos", Math("acos", 1)),
@@ -412,7 +412,7 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
 
 const MACHINE: &str = "it belongs to one machine: write it in plain C";
 
-/// Families of intrinsics that are refused, by how their names start.
+/// Refused intrinsic families, by name prefix.
 pub(crate) const FAMILIES: &[(&str, &str)] = &[
     ("llvm.aarch64.", MACHINE),
     ("llvm.amdgcn.", MACHINE),
@@ -444,7 +444,7 @@ pub(crate) const FAMILIES: &[(&str, &str)] = &[
     ("llvm.experimental.gc.", "garbage collection: do without"),
 ];
 
-/// What becomes of the intrinsic of this name; none if no table knows it.
+/// Returns the lowering of an intrinsic; none for unknown names.
 pub(crate) fn how(name: &str) -> Option<IntrinsicLowering> {
     if let Some((_, how)) = INTRINSICS.iter().find(|(known, _)| *known == name) {
         return Some(*how);
@@ -453,14 +453,14 @@ pub(crate) fn how(name: &str) -> Option<IntrinsicLowering> {
 }
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// A call of an intrinsic.
+    /// Imports an intrinsic call.
     pub(super) fn intrinsic(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Leaves> {
         let name = intrinsic_name_of(callee);
         let flags = fast_math(inst.fast_math());
         let arguments = inst.arguments();
         let types = arguments.iter().map(|argument| argument.ty()).chain([inst.ty()]);
         let is_odd = types.into_iter().any(|ty| self.module.types.odd_bits(ty).is_some());
-        // Of these nothing depends on where an integer ends.
+        // These lowerings do not depend on the integer width.
         let is_indifferent = matches!(
             how(&name),
             None | Some(FirstArgument | Dropped | Refused(_) | LaneWise(Op::Umin | Op::Umax | Op::Ctpop, _))
@@ -787,14 +787,14 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// How a copy touches the memory of one of its arguments.
+    /// Returns the access of a memory intrinsic through one of its pointers.
     fn argument_access(&self, inst: Val<'m>, index: u32) -> Access {
         let align = inst.call_attribute(index, self.module.kinds.align);
         let align = align.and_then(|align| u32::try_from(align).ok()).filter(|align| align.is_power_of_two());
         Access::aligned(align.unwrap_or(1))
     }
 
-    /// A sum, difference or product, and whether it wrapped. The kind is told by an op that knows the sign.
+    /// Emits an arithmetic op and its overflow flag. `kind` encodes operation and sign.
     fn with_overflow(&mut self, kind: Op, a: Value, b: Value) -> ImportResult<(Value, Value)> {
         let scalar = self.scalar(a);
         let zero = self.int(scalar, 0);

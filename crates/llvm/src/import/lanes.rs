@@ -1,4 +1,4 @@
-//! Short vectors and aggregates: taking out, putting in, moving about.
+//! Import of vector and aggregate operations: extract, insert, shuffle.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::ImportResult;
@@ -35,12 +35,12 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(Leaves::from_slice(&[one]))
     }
 
-    /// The bits of a constant.
+    /// Returns the bits of a constant.
     fn known_bits(&self, value: Value) -> Option<u128> {
         self.func.constant(value).and_then(Constant::splat_bits)
     }
 
-    /// The lane of an index that is not known: poison where there is none.
+    /// Selects a lane by a run-time index; poison if out of range.
     fn pick(&mut self, lanes: &[Value], index: Value) -> ImportResult<Value> {
         let ty = self.func.value_type(lanes[0]);
         let mut picked = self.func.make_poison(ty);
@@ -89,7 +89,7 @@ impl<'m> BodyImporter<'_, 'm> {
             .collect())
     }
 
-    /// All lanes combined from the first to the last.
+    /// Combines all lanes, first to last.
     pub(super) fn combine(
         &mut self,
         op: Op,

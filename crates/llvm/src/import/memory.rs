@@ -1,4 +1,4 @@
-//! Memory: objects, addresses, accesses piece by piece, atomics.
+//! Import of memory operations: allocas, addresses, loads and stores per scalar, atomics.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
@@ -10,7 +10,7 @@ use heddle_ir::words::{AtomicOrdering, Flag, Flags, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Space, Type, Value};
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp};
 
-/// How far apart in memory, and how aligned, the pieces of a value are.
+/// Returns the alignment at an offset from an aligned address.
 fn align_at(align: u32, offset: u64) -> u32 {
     match offset.trailing_zeros() {
         zeros if zeros < 31 => align.min(1 << zeros),
@@ -35,7 +35,7 @@ impl<'m> BodyImporter<'_, 'm> {
         };
         let align = inst.alignment().max(1);
         let object = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
-        // What was never written is undefined, bit by bit, and not poison: some value that stays the same.
+        // Uninitialized memory is undef, not poison: store one frozen value.
         match self.module.types.leaves(ty).as_deref() {
             Ok(&[leaf @ Leaf { scalar, .. }])
                 if !leaf.is_odd() && u64::from(scalar.bytes()) == bytes && scalar != Scalar::I1 =>
@@ -58,7 +58,7 @@ impl<'m> BodyImporter<'_, 'm> {
 
     // Addresses.
 
-    /// A `getelementptr`, instruction or constant, lane by lane where it is one of vectors.
+    /// Imports a `getelementptr`, instruction or constant; lane by lane for vectors.
     pub(super) fn gep(&mut self, gep: Val<'m>, operands: &[Leaves]) -> ImportResult<Leaves> {
         let lanes = self.module.types.leaves(gep.ty())?.len();
         let lane_of = |operand: &Leaves, lane: usize| operand[if operand.len() == 1 { 0 } else { lane }];
@@ -94,7 +94,7 @@ impl<'m> BodyImporter<'_, 'm> {
             if number == 1 {
                 stride = self.module.types.size(ty)?;
             } else {
-                // A vector lies without gaps.
+                // Vectors are packed.
                 let element = ty.element();
                 self.module.types.size(element)?;
                 stride = match ty.is_vector() {
@@ -122,8 +122,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 }
             });
         }
-        // Sums in another order than the indices' may wrap on the way, but not where there is only one and the end is
-        // known not to.
+        // Reassociated sums may wrap in between; a single term keeps its flags.
         let sum_flags = if terms.len() == 1 { wrap } else { Flags::NONE };
         let mut offset = None;
         for term in terms {
@@ -151,7 +150,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.op_with(Op::PtrAdd, &[args[0], offset], flags)
     }
 
-    /// An index as an i64, with its sign.
+    /// Sign-extends an index to i64.
     fn index_of(&mut self, index: Value, ty: Ty<'m>) -> ImportResult<Value> {
         let index = match self.module.types.odd_bits(ty) {
             Some(bits) => self.with_sign(index, bits)?,
@@ -160,7 +159,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.i64_of(index)
     }
 
-    /// The address so many bytes further, inside the same object.
+    /// Returns an address plus a byte offset within the same object.
     pub(super) fn further(&mut self, address: Value, bytes: u64) -> ImportResult<Value> {
         if bytes == 0 {
             return Ok(address);
@@ -195,7 +194,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.load_value(inst.ty(), address, access, flags)
     }
 
-    /// A value of any type from memory, piece by piece.
+    /// Loads a value of any type, scalar by scalar.
     pub(super) fn load_value(
         &mut self,
         ty: Ty<'m>,
@@ -237,7 +236,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(Leaves::new())
     }
 
-    /// A value of any type into memory, piece by piece.
+    /// Stores a value of any type, scalar by scalar.
     pub(super) fn store_value(
         &mut self,
         ty: Ty<'m>,
@@ -273,7 +272,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(())
     }
 
-    /// An integer of an odd width: byte by byte, as far as it reaches.
+    /// Loads an integer of odd width byte by byte.
     fn load_bytes(
         &mut self,
         leaf: &Leaf,
@@ -320,7 +319,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(())
     }
 
-    /// Refuses to write where nothing is ever written.
+    /// Refuses writes to constant memory.
     pub(super) fn check_written(&self, address: Value) -> ImportResult<()> {
         match self.scalar(address) {
             Scalar::Ptr(Space::Constant) => {
@@ -331,7 +330,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
     }
 
-    /// The scalars of a type that is accessed.
+    /// Returns the scalars of an accessed type, after checking that the access is supported.
     fn pieces(&self, ty: Ty<'m>, access: &Access) -> ImportResult<std::rc::Rc<[Leaf]>> {
         let leaves = self.module.types.leaves(ty)?;
         if access.atomic.is_some() {
@@ -349,7 +348,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
             self.check_atomic(leaf.scalar, access.align)?;
         }
-        // Vectors lie without gaps, also between the bits of their elements.
+        // Vectors are bit-packed: elements of odd width have no padding.
         if ty.is_vector() && leaves.iter().any(Leaf::is_odd) {
             return Err(ImportRefusal::new(
                 "a vector of integers of odd widths in memory",
@@ -466,12 +465,12 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 }
 
-/// The flag of an access that happens as it is written.
+/// Returns the volatile flag if set.
 pub(super) fn volatile(is_volatile: bool) -> Flags {
     if is_volatile { Flags::NONE.with(Flag::Volatile) } else { Flags::NONE }
 }
 
-/// The integer that a vector of bits lies in, if the type is one; bits inside of something larger are refused.
+/// Returns the integer type that stores a vector of bits; refuses bits inside other aggregates.
 fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> ImportResult<Option<Scalar>> {
     let bits = leaves.iter().filter(|leaf| leaf.scalar == Scalar::I1).count();
     let is_vector = ty.is_vector();

@@ -1,9 +1,9 @@
-//! LLVM IR in: a module of LLVM becomes a module at stage Source.
+//! Import: translates an LLVM module to a module at stage Source.
 //!
-//! Types are taken apart into scalars (`types.rs`), constants into values (`constant.rs`), functions block by block
-//! (`body.rs`), instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd.rs`, `call.rs`, `intrinsic.rs`). What is
-//! not taken becomes a [`Diagnostic`]; the function is then only declared, so that its callers still are what they
-//! were. docs/llvm.md is the mapping.
+//! Decomposes types into scalars (`types.rs`), constants into values (`constant.rs`) and functions block by block
+//! (`body.rs`); translates instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd_width.rs`,
+//! `call.rs`, `intrinsic.rs`). An unsupported function is reported as a [`Diagnostic`] and stays a declaration, so
+//! its callers still import. docs/llvm.md documents the mapping.
 
 mod refusal;
 mod types;
@@ -41,32 +41,32 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 pub(crate) use types::{Leaf, TypeTable};
 
-/// What an import gives.
+/// Result of an import.
 #[derive(Clone, Debug)]
 pub struct ImportedModule {
     /// The module, at stage Source.
     pub module: Module,
-    /// What was not taken, in the order of the module.
+    /// Diagnostics of refused functions and globals, in module order.
     pub refused: Vec<Diagnostic>,
 }
 
-/// What holds for all functions of a module.
+/// Import state shared by all functions of a module.
 struct ModuleImporter<'m> {
     llvm: &'m LlvmModule,
     types: TypeTable<'m>,
     globals: GlobalNames<'m>,
-    /// Of each function, what callers know, or why they know nothing.
+    /// Declaration of each function, or the reason for its refusal.
     declarations: FxHashMap<Val<'m>, ImportResult<Arc<Declaration>>>,
     files: RefCell<(Vec<String>, FxHashMap<String, File>)>,
     facts: RefCell<FactInterner<'m>>,
-    /// The functions whose addresses are used, by the names of those.
+    /// Address globals of functions whose addresses are used.
     addresses: RefCell<BTreeSet<Arc<str>>>,
-    /// Of each type of functions those that a pointer may lead to.
+    /// Possible targets of indirect calls, by function type.
     targets: OnceCell<FxHashMap<Ty<'m>, Vec<Val<'m>>>>,
     kinds: KindIds,
 }
 
-/// Numbers of attributes and metadata by name.
+/// LLVM's kind ids of attributes and metadata.
 struct KindIds {
     byval: u32,
     returns_twice: u32,
@@ -85,7 +85,7 @@ struct KindIds {
 }
 
 impl<'m> ModuleImporter<'m> {
-    /// The functions of a type that a pointer may lead to, in the order of the module.
+    /// Returns the address-taken functions of a type, in module order.
     fn targets(&self, ty: Ty<'m>) -> Vec<Val<'m>> {
         let all = self.targets.get_or_init(|| {
             let mut all: FxHashMap<Ty<'m>, Vec<Val<'m>>> = FxHashMap::default();
@@ -110,17 +110,17 @@ impl<'m> ModuleImporter<'m> {
     }
 }
 
-/// Whether a module asks for what `heddle.h` declares.
+/// True if a module declares a function of `heddle.h`.
 pub(crate) fn asks_lanes(llvm: &LlvmModule) -> bool {
     llvm.functions().any(|func| func.is_declaration() && is_question(&func.name()))
 }
 
-/// Whether a name belongs to `heddle.h`.
+/// True for names of `heddle.h` functions.
 pub(crate) fn is_question(name: &str) -> bool {
     name.starts_with(horizontals::PREFIX)
 }
 
-/// Imports a module. Functions and globals that cannot be taken are named, and left out.
+/// Imports a module; leaves out unsupported functions and globals and reports each.
 pub fn import(llvm: &LlvmModule) -> ImportedModule {
     use crate::view::attribute_kind;
     let types = TypeTable::new(llvm);
@@ -184,7 +184,7 @@ pub fn import(llvm: &LlvmModule) -> ImportedModule {
     ImportedModule { module, refused }
 }
 
-/// The verdict on each opcode that LLVM 22 has: their numbers are dense.
+/// Returns the import status of each LLVM 22 opcode. Opcode numbers are dense.
 pub(crate) fn instruction_table() -> Vec<(String, ImportSupport)> {
     let row = |number: u32| {
         let known = instruction::OPCODES.iter().find(|(code, ..)| *code as u32 == number);
@@ -194,11 +194,11 @@ pub(crate) fn instruction_table() -> Vec<(String, ImportSupport)> {
             Some((_, word, Some(reason))) => ((*word).into(), ImportSupport::Refused((*reason).into())),
         }
     };
-    // 6 was `unwind`, which is gone; 69 is the last.
+    // 6 was `unwind`, which LLVM removed; 69 is the highest.
     (1..=69).filter(|&number| number != 6).map(row).collect()
 }
 
-/// Adds the addresses of functions that bodies use, and those that globals hold.
+/// Adds the address globals that function bodies and initializers use.
 fn add_addresses(module: &mut Module, mut used: BTreeSet<Arc<str>>) {
     for init in module.globals.iter().flat_map(|global| &global.init) {
         if let GlobalInit::Address(name, _) = init
@@ -211,7 +211,7 @@ fn add_addresses(module: &mut Module, mut used: BTreeSet<Arc<str>>) {
     module.globals.extend(used.into_iter().map(address));
 }
 
-/// Declares what functions call and the module does not define.
+/// Declares called functions that the module does not define.
 fn declare_callees(module: &mut Module) {
     let mut known: FxHashMap<String, ()> =
         module.functions.iter().map(|func| (func.name.clone(), ())).collect();

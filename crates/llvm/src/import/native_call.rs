@@ -1,7 +1,7 @@
-//! Calls through pointers, with any number of arguments, and of functions elsewhere that take vectors.
+//! Import of indirect calls, variadic calls, and calls of external functions with vector parameters.
 //!
-//! Through a pointer: whether it is one function after the other of those that it can be, and each is called for the
-//! lanes that want it. What it is beyond those is called as it is, lane by lane.
+//! An indirect call is devirtualized: a chain of comparisons with the possible targets, each followed by a direct
+//! call for the lanes that match. Other targets are called natively, lane by lane.
 //!
 //! ```text
 //!     block1:  v3 = icmp eq v2, @heddle.address.f;  br v3, block4, block5
@@ -21,11 +21,11 @@ use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Op, Scalar, Space, Type, Value};
 use std::sync::Arc;
 
-/// The most functions that a pointer is compared with.
+/// Maximum number of targets compared with a pointer.
 const MOST_TARGETS: usize = 32;
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// The address of a function.
+    /// Returns the address of a function.
     pub(super) fn function_address(&mut self, func: Val<'m>, to: Scalar) -> ImportResult<Value> {
         let name = func.name();
         if self.module.types.spaces != AddressSpaceMap::Host || name.is_empty() {
@@ -38,7 +38,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.in_space(address, to)
     }
 
-    /// A call through a pointer.
+    /// Imports an indirect call.
     pub(super) fn call_through_pointer(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         if self.module.types.spaces != AddressSpaceMap::Host {
             return Err(ImportRefusal::new(
@@ -55,7 +55,7 @@ impl<'m> BodyImporter<'_, 'm> {
         for argument in inst.arguments() {
             args.extend(self.leaves(argument)?);
         }
-        // What can't be called as it is, is not called at all: then no way in the middle is begun.
+        // Check the native call first, so that a refusal leaves no partial chain.
         let (outside, given) = self.outside(inst, Some(target), None)?;
         let ty = inst.called_type();
         let targets: Vec<(Val<'m>, Arc<Declaration>)> = match ty.is_var_arg() {
@@ -98,13 +98,13 @@ impl<'m> BodyImporter<'_, 'm> {
             .collect()
     }
 
-    /// A call of a function elsewhere that is called as it is.
+    /// Imports a call of an external function with its native signature.
     pub(super) fn call_outside(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Leaves> {
         let (outside, args) = self.outside(inst, None, Some(callee.name()))?;
         self.call_declared(&outside, &args)
     }
 
-    /// The function that puts parts together and calls, and its arguments.
+    /// Declares the wrapper of a native call, and collects its arguments.
     fn outside(
         &mut self,
         inst: Val<'m>,
@@ -130,12 +130,12 @@ impl<'m> BodyImporter<'_, 'm> {
                 ));
             }
             let mut parts = self.parts(argument.ty())?;
-            // A struct is passed as if each of its parts were an argument, of which only the first may be counted.
+            // A struct is passed as one argument per field, of which only the first would count as fixed.
             if parts.len() != 1 && outside.fixed.is_some() {
                 return Err(ImportRefusal::new("a struct among any number of arguments", "pass its address"));
             }
             let mut leaves = self.leaves(argument)?;
-            // How a small integer fills its register is the caller's part.
+            // The caller extends small integers to the register width.
             if let ([part], [value]) = (&mut parts[..], &mut leaves[..])
                 && part.lanes.is_none()
                 && part.scalar.is_some_and(|scalar| scalar.is_int() && scalar.bits() < 32)
@@ -159,7 +159,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok((Arc::new(Declaration { name: outside.name(), kind: FunctionKind::Function, signature }), args))
     }
 
-    /// The scalars and vectors that a type is made of.
+    /// Returns the scalars and vectors of a type.
     fn parts(&self, ty: Ty<'m>) -> ImportResult<Vec<NativeType>> {
         let leaves = self.module.types.leaves(ty)?;
         if leaves.iter().any(|leaf| leaf.is_odd()) {

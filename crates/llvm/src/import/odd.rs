@@ -1,4 +1,4 @@
-//! Integers of odd widths: held in the next wider type, the bits above zero.
+//! Integers of odd widths, zero-extended in the next wider type.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
@@ -9,13 +9,13 @@ use heddle_ir::{Op, Scalar, Value};
 use llvm_sys::LLVMOpcode as Code;
 use std::cmp::Ordering;
 
-/// Whether the comparison asks for signs.
+/// True for signed comparisons.
 pub(super) fn is_signed(predicate: IntPredicate) -> bool {
     matches!(predicate, IntPredicate::Slt | IntPredicate::Sle | IntPredicate::Sgt | IntPredicate::Sge)
 }
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// The value with the bits above these cleared.
+    /// Clears the bits above a width.
     pub(super) fn cut(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         if bits >= scalar.bits() {
@@ -25,7 +25,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.op(Op::And, &[value, mask])
     }
 
-    /// The value with the sign that it has in this many bits, all through its type.
+    /// Sign-extends a value from a width to its container.
     pub(super) fn with_sign(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         let gap = self.int(scalar, i128::from(scalar.bits().saturating_sub(bits)));
@@ -33,13 +33,13 @@ impl<'m> BodyImporter<'_, 'm> {
         self.op(Op::Ashr, &[up, gap])
     }
 
-    /// An op in the wider type. What would be poison is some value: its promises are about other bits.
+    /// Computes an op in the wider type. Drops poison-generating flags, which describe the narrow width.
     pub(super) fn odd_arithmetic(&mut self, op: Op, inst: Val<'m>, bits: u32) -> ImportResult<Leaves> {
         let operands = self.operands(inst)?;
         (0..operands[0].len())
             .map(|lane| {
                 let mut args: Vec<Value> = operands.iter().map(|operand| operand[lane]).collect();
-                // The amount of a shift has no sign.
+                // Shift amounts are unsigned.
                 let signed = match op {
                     Op::Sdiv | Op::Srem => 2,
                     Op::Ashr => 1,
@@ -54,7 +54,7 @@ impl<'m> BodyImporter<'_, 'm> {
             .collect()
     }
 
-    /// A cast from or to an odd width.
+    /// Imports a cast from or to an odd width.
     pub(super) fn odd_cast(
         &mut self,
         code: Code,
@@ -93,7 +93,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(results)
     }
 
-    /// An integer in another type.
+    /// Truncates or extends an integer.
     fn resized(&mut self, value: Value, to: Scalar, signs: bool) -> ImportResult<Value> {
         match self.scalar(value).bits().cmp(&to.bits()) {
             Ordering::Equal => Ok(value),

@@ -1,8 +1,8 @@
-//! What cannot be taken, named.
+//! Reasons for refusing unsupported input.
 
 use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 
-/// Why something is not taken, before it is known where it stands.
+/// Reason for a refusal, without its source location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct ImportRefusal {
     pub(crate) code: Code,
@@ -10,7 +10,7 @@ pub(crate) struct ImportRefusal {
     pub(crate) help: String,
 }
 
-/// What an import gives, or why not.
+/// Result of an import step.
 pub(crate) type ImportResult<T> = Result<T, ImportRefusal>;
 
 impl ImportRefusal {
@@ -18,19 +18,19 @@ impl ImportRefusal {
         ImportRefusal { code: Code::NotImported, reason: reason.into(), help: help.into() }
     }
 
-    /// A function is called that nothing defines.
+    /// Refuses a call of an undefined function.
     pub(crate) fn undefined(reason: impl Into<String>, help: impl Into<String>) -> ImportRefusal {
         ImportRefusal { code: Code::UnknownFunction, ..ImportRefusal::new(reason, help) }
     }
 }
 
 impl ImportRefusal {
-    /// As what is told of a function or global.
+    /// Returns the diagnostic for a function or global.
     pub(crate) fn of(self, name: &str) -> Diagnostic {
         Diagnostic::warning(self.code, self.reason).of_func(name).help(self.help)
     }
 
-    /// As what is told of an instruction of a function, which is LLVM's text where the source has no line for it.
+    /// Returns the diagnostic for an instruction; without debug location it shows LLVM's text.
     pub(crate) fn of_inst(
         self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What callers know of a function: its parameters and results taken apart, its attributes.
+//! Import of function declarations: signature, attributes, effects.
 
 use super::refusal::{ImportRefusal, ImportResult};
 use super::types::{AddressSpaceMap, TypeTable};
@@ -7,10 +7,10 @@ use heddle_ir::Type;
 use heddle_ir::module::{Declaration, Effects, FunctionKind, Param, ReturnValue, Signature};
 
 const FUNCTION: u32 = u32::MAX;
-/// The calling conventions of kernels: PTX, SPIR, AMDGPU.
+/// Calling conventions of kernels: PTX, SPIR, AMDGPU.
 const KERNELS: [u32; 3] = [71, 76, 91];
 
-/// The C library's mathematical functions: they may set `errno`, which no taken program looks at.
+/// Mathematical functions of the C library. They may set `errno`, which imported programs do not read.
 const PURE: &[&str] = &[
     "acos",
     "acosh",
@@ -43,12 +43,12 @@ const PURE: &[&str] = &[
     "tanh",
 ];
 
-/// Whether this is the name of a mathematical function that does nothing but give its value.
+/// True for names of mathematical functions without side effects.
 pub(super) fn is_pure_math(name: &str) -> bool {
     PURE.contains(&name) || name.strip_suffix('f').is_some_and(|name| PURE.contains(&name))
 }
 
-/// The declaration of a function.
+/// Returns the declaration of a function.
 pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportResult<Declaration> {
     let ty = func.value_type();
     let name = func.name();
@@ -112,7 +112,7 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
     Ok(Declaration { name, kind, signature: Signature { params, results, effects } })
 }
 
-/// Into how many values each parameter of a function is taken apart, in the order of its declaration.
+/// Returns the number of scalars of each parameter of a function, in declaration order.
 pub fn param_parts(llvm: &LlvmModule, name: &str) -> Option<Vec<usize>> {
     let types = TypeTable::new(llvm);
     let func = llvm.functions().find(|func| func.name() == name)?;
@@ -121,17 +121,17 @@ pub fn param_parts(llvm: &LlvmModule, name: &str) -> Option<Vec<usize>> {
     parts.collect()
 }
 
-/// What a function does to memory, two bits for each kind of it: 1 reads, 2 writes.
+/// Returns LLVM's `memory` attribute: two bits per location kind, 1 reads, 2 writes.
 fn memory_of(func: Val<'_>) -> u64 {
     func.attribute(FUNCTION, attribute_kind("memory")).unwrap_or(u64::MAX)
 }
 
-/// Whether a function neither reads nor writes.
+/// True for a function that neither reads nor writes memory.
 pub(super) fn touches_no_memory(func: Val<'_>) -> bool {
     memory_of(func) == 0
 }
 
-/// What a call of a function defined elsewhere may do.
+/// Returns the effects of calling an external function.
 fn effects(func: Val<'_>, name: &str, spaces: AddressSpaceMap) -> Effects {
     let has = |name| func.attribute(FUNCTION, attribute_kind(name)).is_some();
     if is_pure_math(name) && spaces == AddressSpaceMap::Host {

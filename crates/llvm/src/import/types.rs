@@ -1,4 +1,4 @@
-//! Types of LLVM, taken apart into scalars.
+//! Decomposition of LLVM types into scalars.
 
 use super::refusal::{ImportRefusal, ImportResult};
 use crate::view::{DataLayout, LlvmModule, Ty};
@@ -8,36 +8,36 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The most scalars that one value may be taken apart into.
+/// Maximum number of scalars in a value.
 const MOST_LEAVES: u64 = 4096;
-/// The deepest that types may nest.
+/// Maximum nesting depth of types.
 const DEEPEST: u32 = 64;
 
-/// One scalar of a type that is taken apart.
+/// Scalar leaf of a decomposed type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Leaf {
     pub(crate) scalar: Scalar,
-    /// Where it lies in memory, from the start of the whole.
+    /// Byte offset from the start of the aggregate.
     pub(crate) offset: u64,
-    /// How many of its bits count: fewer than it has where LLVM's integer has another width. The others are zero.
+    /// Width of LLVM's integer; bits of the container above it are zero.
     pub(crate) bits: u32,
 }
 
 impl Leaf {
-    /// Whether only some of the bits count.
+    /// True for an integer narrower than its container.
     pub(crate) fn is_odd(&self) -> bool {
         self.bits != self.scalar.bits()
     }
 }
 
-/// What the numbers of address spaces mean to a target.
+/// Address space numbering of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AddressSpaceMap {
-    /// One memory.
+    /// A single address space.
     Host,
-    /// As nvptx and amdgcn number them.
+    /// nvptx and amdgcn numbering.
     Gpu,
-    /// As SPIR-V numbers them.
+    /// SPIR-V numbering.
     Spir,
 }
 
@@ -68,7 +68,7 @@ impl AddressSpaceMap {
     }
 }
 
-/// The types of a module, each taken apart once.
+/// Decomposed types of a module, cached.
 pub(crate) struct TypeTable<'m> {
     pub(crate) layout: DataLayout<'m>,
     pub(crate) spaces: AddressSpaceMap,
@@ -86,7 +86,7 @@ impl<'m> TypeTable<'m> {
         }
     }
 
-    /// What the number of an address space means.
+    /// Maps an address space number to a memory space.
     pub(crate) fn space(&self, number: u32) -> ImportResult<Space> {
         self.spaces.space(number).map_err(|why| match self.has_triple {
             true => why,
@@ -97,7 +97,7 @@ impl<'m> TypeTable<'m> {
         })
     }
 
-    /// The scalars of a type, in order; none of `void`.
+    /// Returns the scalars of a type, in order; empty for `void`.
     pub(crate) fn leaves(&self, ty: Ty<'m>) -> ImportResult<Rc<[Leaf]>> {
         if let Some(known) = self.known.borrow().get(&ty) {
             return known.clone();
@@ -108,17 +108,17 @@ impl<'m> TypeTable<'m> {
         taken
     }
 
-    /// How many bits count of the integers that a type, or its elements, are, if those are not all of a type of ours.
+    /// Returns the width of the type's integers if it differs from their containers'.
     pub(crate) fn odd_bits(&self, ty: Ty<'m>) -> Option<u32> {
         self.leaves(ty).ok()?.iter().find(|leaf| leaf.is_odd()).map(|leaf| leaf.bits)
     }
 
-    /// Whether a type is an integer that is held as it is.
+    /// True for an integer of a native width of at least 8 bits.
     pub(crate) fn is_whole_int(&self, ty: Ty<'m>) -> bool {
         matches!(self.leaves(ty).as_deref(), Ok([leaf]) if leaf.scalar.is_int() && leaf.scalar.bits() >= 8 && !leaf.is_odd())
     }
 
-    /// The scalar that a type is.
+    /// Returns the scalar of a scalar type.
     pub(crate) fn scalar(&self, ty: Ty<'m>) -> ImportResult<Scalar> {
         let text = || ty.text();
         Ok(match ty.kind() {
@@ -213,7 +213,7 @@ impl<'m> TypeTable<'m> {
                 if count.saturating_mul(one.len() as u64) + leaves.len() as u64 > MOST_LEAVES {
                     return Err(many());
                 }
-                // Vectors lie without gaps, arrays with those that alignment asks for.
+                // Vectors are packed, arrays pad elements to their alignment.
                 let step =
                     if ty.is_vector() { self.layout.store_size(element) } else { self.layout.size(element) };
                 for index in 0..count {
@@ -230,7 +230,7 @@ impl<'m> TypeTable<'m> {
         if leaves.len() as u64 > MOST_LEAVES { Err(many()) } else { Ok(()) }
     }
 
-    /// Where in the parts of a whole the parts of an element lie that a path of indices names, and its type.
+    /// Returns the index of the first scalar that a path selects in an aggregate, and the selected type.
     pub(crate) fn part(&self, ty: Ty<'m>, path: &[u32]) -> ImportResult<(usize, Ty<'m>)> {
         let (mut first, mut ty) = (0, ty);
         for &index in path {
@@ -247,7 +247,7 @@ impl<'m> TypeTable<'m> {
         Ok((first, ty))
     }
 
-    /// The bytes that a value takes in memory, with the gap behind it.
+    /// Returns the allocation size of a type, including tail padding.
     pub(crate) fn size(&self, ty: Ty<'m>) -> ImportResult<u64> {
         match ty.kind() {
             Kind::LLVMScalableVectorTypeKind | Kind::LLVMVoidTypeKind => Err(no_size(ty)),
@@ -257,7 +257,7 @@ impl<'m> TypeTable<'m> {
     }
 }
 
-/// The least type of ours that holds an integer of so many bits.
+/// Returns the narrowest integer type with at least this many bits.
 fn container(bits: u32) -> Option<Scalar> {
     [Scalar::I1, Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::I128]
         .into_iter()

@@ -1,4 +1,4 @@
-//! What asks for the place in a launch, and barriers: OpenCL C's functions by their mangled names.
+//! Import of OpenCL C work-item functions, barriers and printf, by mangled name.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
@@ -10,7 +10,7 @@ use heddle_ir::words::{IntPredicate, SyncScope};
 use heddle_ir::{Op, Scalar, Type, Value};
 use std::sync::Arc;
 
-/// OpenCL C's functions, by their names as clang mangles them.
+/// OpenCL C work-item functions, by mangled name.
 const QUERIES: [(&str, Op); 9] = [
     ("_Z13get_global_idj", Op::GlobalId),
     ("_Z12get_local_idj", Op::LocalId),
@@ -23,12 +23,12 @@ const QUERIES: [(&str, Op); 9] = [
     ("_Z12get_work_dimv", Op::WorkDim),
 ];
 
-/// Whether this is the mangled name of a builtin of OpenCL C that the importer knows.
+/// True for mangled names of OpenCL C builtins that the importer translates.
 pub fn is_imported_builtin(name: &str) -> bool {
     is_barrier(name) || name == PRINTF || QUERIES.iter().any(|(known, _)| *known == name)
 }
 
-/// OpenCL C's function that takes any number of arguments, which is not mangled.
+/// The variadic builtin, which is not mangled.
 const PRINTF: &str = "printf";
 
 fn is_barrier(name: &str) -> bool {
@@ -36,7 +36,7 @@ fn is_barrier(name: &str) -> bool {
 }
 
 impl<'m> BodyImporter<'_, 'm> {
-    /// A call of one of OpenCL C's work-item functions or barriers, if it is one.
+    /// Imports a call of a work-item function, barrier or printf; none for other callees.
     pub(super) fn work_item_function(
         &mut self,
         inst: Val<'m>,
@@ -62,7 +62,7 @@ impl<'m> BodyImporter<'_, 'm> {
         if let Some(dimension @ 0..=2) = self.constant_int(argument) {
             return Ok(Some(Leaves::from_slice(&[self.query(inst, op, Some(dimension as u8))?])));
         }
-        // What there is no dimension for has size 1 and place 0.
+        // Out-of-range dimensions have size 1 and id 0.
         let is_size = matches!(op, Op::NumGroups | Op::LocalSize | Op::EnqueuedSize | Op::GlobalSize);
         let scalar = self.module.types.scalar(inst.ty())?;
         let mut value = self.int(scalar, is_size.into());
@@ -75,7 +75,7 @@ impl<'m> BodyImporter<'_, 'm> {
         Ok(Some(Leaves::from_slice(&[value])))
     }
 
-    /// Refuses a declaration that is not OpenCL C's: the last letter of the name says what it takes.
+    /// Refuses declarations with another type than OpenCL C's. A trailing `j` in the name is the `uint` parameter.
     fn check_query(&self, inst: Val<'m>, name: &str) -> ImportResult<()> {
         let types = &self.module.types;
         let wanted = usize::from(name.ends_with('j'));
@@ -93,8 +93,8 @@ impl<'m> BodyImporter<'_, 'm> {
         Err(ImportRefusal::new(reason, "declare it as OpenCL C does"))
     }
 
-    /// A call of printf: of a function of the types that are there, `heddle.printf` and those, of vectors with how many
-    /// elements they have: `heddle.printf.i32.4xf32`.
+    /// Imports printf as a call of `heddle.printf` with the argument types in its name, vectors with their element
+    /// count: `heddle.printf.i32.4xf32`.
     fn printf(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let mut args = Leaves::new();
         let mut name = String::from("heddle.printf");
@@ -118,13 +118,13 @@ impl<'m> BodyImporter<'_, 'm> {
         self.call_declared(&declaration, &args)
     }
 
-    /// A question about the place in the launch, as wide as the instruction's result.
+    /// Emits a launch query of the instruction's result type.
     pub(super) fn query(&mut self, inst: Val<'m>, op: Op, dimension: Option<u8>) -> ImportResult<Value> {
         let scalar = self.module.types.scalar(inst.ty())?;
         self.put(InstData::new(op, [], Detail::Dimension(dimension)), Some(Type::Scalar(scalar)))
     }
 
-    /// A barrier of the work-group.
+    /// Emits a work-group barrier.
     pub(super) fn barrier(&mut self) -> ImportResult<()> {
         self.put_inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None)?;
         Ok(())

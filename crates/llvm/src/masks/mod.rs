@@ -1,7 +1,7 @@
-//! Masks in the form that a machine keeps them in.
+//! Rewrites masks into the target's mask representation.
 //!
-//! A mask is a vector of `i1`. Left to itself LLVM cuts it as it likes best, which is not how it cuts what the mask guards.
-//! Masks that cross blocks, and what they are computed from and with, get the form of the machine here:
+//! A mask is a vector of `i1`. LLVM legalizes it independently of the vectors that it guards. This pass rewrites
+//! masks that cross blocks, and the masks that they are computed from and with:
 //!
 //! * Without registers for masks, SSE, AVX2 and NEON compare into lanes that are all ones or zero, as wide as what was
 //!   compared, and blend by such lanes. LLVM makes the least vector of such a mask, eight lanes of 16 bits, with a pack
@@ -18,8 +18,9 @@
 //!                                          %bits = bitcast (icmp slt %stay, 0) to i8     movmskps
 //! ```
 //!
-//! So lanes for several registers are several brushes with a live mask each. This comes behind LLVM's passes, which would
-//! take half of it back, and before its code generator, which makes nothing of `sext` and `icmp slt … 0`.
+//! A function with more lanes than a register holds thus has one live mask per register. The rewrite runs after
+//! LLVM's passes, which would partly undo it, and before its code generator, for which `sext` and `icmp slt … 0` are
+//! free.
 
 mod plan;
 mod rewrite;
@@ -27,17 +28,17 @@ mod rewrite;
 use crate::cpu::Cpu;
 use crate::view::LlvmModule;
 
-/// How a machine keeps masks.
+/// Representation of masks on a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MaskRepresentation {
-    /// As LLVM likes.
+    /// LLVM's choice.
     Any,
-    /// In registers of their own, a bit for each lane of a vector register.
+    /// In mask registers, one bit for each lane of a vector register.
     Bits {
         /// Bits of a vector register.
         register: u32,
     },
-    /// In vector registers: lanes that are all ones, or zero.
+    /// In vector registers: lanes of all ones or zero.
     Elements {
         /// Bits of a vector register.
         register: u32,
@@ -45,7 +46,7 @@ pub enum MaskRepresentation {
 }
 
 impl MaskRepresentation {
-    /// That of a machine.
+    /// Returns the representation of a CPU.
     pub fn of(cpu: &Cpu) -> MaskRepresentation {
         let is_arm = match &cpu.triple {
             Some(triple) => triple.starts_with("aarch64"),
@@ -59,7 +60,7 @@ impl MaskRepresentation {
     }
 }
 
-/// Gives masks that cross blocks their form. Comes behind LLVM's passes: [`optimize`](crate::optimize) does it.
+/// Rewrites masks that cross blocks. Runs after LLVM's passes, from [`optimize`](crate::optimize).
 pub fn rewrite_masks(module: &LlvmModule, form: MaskRepresentation) {
     for func in module.functions().filter(|func| !func.is_declaration()) {
         if let Some(plan) = plan::MaskPlan::new(func, form) {

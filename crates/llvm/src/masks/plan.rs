@@ -1,26 +1,26 @@
-//! Which masks get another form, and how wide the elements are that they guard.
+//! Plan of the mask rewrite: masks to rewrite, and the element width that they guard.
 //!
-//! Masks that are made of each other are one *web*, which has one width: that of most of the elements that its masks are
-//! compared from, blend, load and store. A web is worth it if one of its masks lives in several blocks.
+//! Masks computed from each other form a *web*, which has one width: the most frequent element width that its masks
+//! are compared from, blend, load and store. A web is rewritten if one of its masks is live across blocks.
 
 use super::MaskRepresentation;
 use crate::view::{Bb, Val};
 use llvm_sys::{LLVMOpcode as Code, LLVMTypeKind as Kind};
 use rustc_hash::FxHashMap;
 
-/// The least vector of integers that a mask becomes.
+/// Minimum size in bits of a rewritten mask.
 const LEAST_BITS: u32 = 64;
 
-/// What becomes of the masks of a function.
+/// Rewrite plan for the masks of a function.
 #[derive(Debug)]
 pub(super) struct MaskPlan<'m> {
-    /// The blocks that can be reached, each before those that it dominates.
+    /// Reachable blocks in reverse postorder.
     pub(super) order: Vec<Bb<'m>>,
-    /// Of each mask that gets another form, the width of what it guards.
+    /// Guarded element width of each rewritten mask.
     widths: FxHashMap<Val<'m>, u32>,
 }
 
-/// Whether a value is a mask of several lanes.
+/// True for a mask of several lanes.
 pub(super) fn is_mask(value: Val<'_>) -> bool {
     let ty = value.ty();
     ty.is_vector()
@@ -29,7 +29,7 @@ pub(super) fn is_mask(value: Val<'_>) -> bool {
         && ty.element().int_bits() == 1
 }
 
-/// Whether an instruction makes a mask of masks, or of the same bits.
+/// True for instructions that compute masks from masks.
 pub(super) fn is_inside(inst: Val<'_>) -> bool {
     let is_known = matches!(
         inst.opcode(),
@@ -46,7 +46,7 @@ pub(super) fn is_inside(inst: Val<'_>) -> bool {
 }
 
 impl<'m> MaskPlan<'m> {
-    /// Decides for a function; none if there is nothing to do.
+    /// Plans a function; none if there is nothing to rewrite.
     pub(super) fn new(func: Val<'m>, form: MaskRepresentation) -> Option<MaskPlan<'m>> {
         let least_bits = match form {
             MaskRepresentation::Any => return None,
@@ -89,22 +89,22 @@ impl<'m> MaskPlan<'m> {
         (!widths.is_empty()).then_some(MaskPlan { order, widths })
     }
 
-    /// The bits of the elements that a mask guards, if it gets another form.
+    /// Returns the guarded element width of a rewritten mask.
     pub(super) fn width(&self, mask: Val<'m>) -> Option<u32> {
         self.widths.get(&mask).copied()
     }
 }
 
-/// Masks that are made of each other.
+/// Web of masks computed from each other.
 #[derive(Clone, Copy, Default, Debug)]
 struct MaskWeb {
     crosses: bool,
-    /// How many elements of 8, 16, 32 and 64 bits it is made of or guards.
+    /// Number of uses with elements of 8, 16, 32 and 64 bits.
     votes: [u32; 4],
 }
 
 impl MaskWeb {
-    /// The width that most elements have; of several the greatest.
+    /// Returns the most frequent width; ties go to the larger.
     fn width(&self) -> Option<u32> {
         let most = self.votes.iter().copied().max().filter(|&most| most > 0)?;
         let log = self.votes.iter().rposition(|&count| count == most)?;
@@ -115,7 +115,7 @@ impl MaskWeb {
 #[derive(Default, Debug)]
 struct MaskWebs<'m> {
     numbers: FxHashMap<Val<'m>, usize>,
-    /// Union-find over the masks, by number.
+    /// Union-find over mask numbers.
     parents: Vec<usize>,
     all: Vec<MaskWeb>,
 }
@@ -145,7 +145,7 @@ impl<'m> MaskWebs<'m> {
         }
     }
 
-    /// Counts the elements that an instruction compares or guards.
+    /// Counts the element width that an instruction compares or guards.
     fn vote(&mut self, inst: Val<'m>) {
         if is_inside(inst) {
             return;
@@ -170,7 +170,7 @@ impl<'m> MaskWebs<'m> {
     }
 }
 
-/// 0 for elements of 8 bits, to 3 for elements of 64.
+/// Returns 0 for 8-bit elements, up to 3 for 64-bit ones.
 fn width_class(vector: Val<'_>) -> Option<usize> {
     let element = vector.ty().element();
     match element.kind() {

@@ -1,7 +1,7 @@
-//! Writes masks in the machine's form, as planned.
+//! Rewrites planned masks into the target representation.
 //!
-//! Everything is made beside what is there, in an order in which definitions come before uses; at the end nothing uses
-//! the old masks any more, but those that comparisons and the like give.
+//! New instructions are inserted next to the old ones in reverse postorder. At the end only comparisons and other
+//! mask producers outside the webs remain in use.
 
 use super::MaskRepresentation;
 use super::plan::{MaskPlan, is_inside, is_mask};
@@ -14,14 +14,14 @@ use smallvec::SmallVec;
 
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
-/// A builder, and what has been made.
+/// State of the mask rewrite.
 struct MaskRewriter<'p, 'm> {
     builder: LLVMBuilderRef,
     plan: &'p MaskPlan<'m>,
     form: MaskRepresentation,
-    /// What masks have become.
+    /// New vectors of each rewritten mask.
     parts: FxHashMap<Val<'m>, MaskVectors>,
-    /// What nothing uses any more, beside masks.
+    /// Dead instructions other than masks.
     dead: Vec<Val<'m>>,
 }
 
@@ -32,8 +32,8 @@ impl Drop for MaskRewriter<'_, '_> {
     }
 }
 
-/// Writes the masks of a function that a plan names. In all that is called here, values, types and blocks are of the
-/// module, and none is freed before the end.
+/// Rewrites the planned masks of a function. In everything called from here, values, types and blocks are the
+/// module's, and none is freed before the end.
 pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &MaskPlan<'_>, form: MaskRepresentation) {
     debug_assert!(!func.is_declaration());
     // SAFETY: the context is live.
@@ -81,7 +81,7 @@ fn is_inside_mask(mask: Val<'_>, home: &FxHashMap<Val<'_>, Bb<'_>>) -> bool {
     home.contains_key(&mask) && is_inside(mask)
 }
 
-/// How the lanes of a mask lie in vectors.
+/// Layout of a mask's lanes in vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct MaskLayout {
     /// Bits of each lane.
@@ -91,11 +91,11 @@ struct MaskLayout {
     vectors: u32,
 }
 
-/// The vectors that a mask became.
+/// Vectors of a rewritten mask.
 type MaskVectors = SmallVec<[LLVMValueRef; 1]>;
 
 impl<'m> MaskRewriter<'_, 'm> {
-    /// What a mask becomes whose elements have so many bits.
+    /// Returns the layout of a mask for an element width.
     fn layout(&self, mask: Val<'m>, bits: u32) -> MaskLayout {
         let all = mask.ty().count() as u32;
         let whole = MaskLayout { bits, lanes: all, vectors: 1 };
@@ -122,7 +122,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         unsafe { LLVMVectorType(mask.ty().element().same_bits_int(layout.bits).0, layout.lanes) }
     }
 
-    /// What a mask became; of one that did not, or a constant, it is made here.
+    /// Returns the vectors of a mask; builds them here for a constant or a mask outside the plan.
     fn parts(&self, mask: Val<'m>, width: u32) -> MaskVectors {
         match self.parts.get(&mask) {
             Some(parts) => parts.clone(),
@@ -146,12 +146,12 @@ impl<'m> MaskRewriter<'_, 'm> {
         }
     }
 
-    /// Some lanes of a vector.
+    /// Extracts consecutive lanes of a vector.
     fn lanes_of(&self, whole: LLVMValueRef, from: u32, count: u32) -> LLVMValueRef {
         self.shuffle(whole, whole, &(from..from + count).map(Some).collect::<Vec<_>>())
     }
 
-    /// All vectors one behind the other.
+    /// Concatenates the vectors.
     fn joined(&self, mut parts: MaskVectors, layout: MaskLayout) -> LLVMValueRef {
         let mut lanes = layout.lanes;
         while parts.len() > 1 {
@@ -162,7 +162,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         parts[0]
     }
 
-    /// The lanes that are set, as a mask again.
+    /// Converts lanes back to `i1`.
     fn bits_of(&self, wide: LLVMValueRef, layout: MaskLayout) -> LLVMValueRef {
         if layout.bits == 1 {
             return wide;
@@ -201,7 +201,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         }
     }
 
-    /// The vectors of what a comparison, a load or the like gives, behind it.
+    /// Builds the vectors of a mask producer (a comparison, a load), right after it.
     fn extend(&mut self, inst: Val<'m>) {
         // SAFETY: live; what gives a mask does not end its block, since no calls are made that do.
         unsafe {
@@ -215,7 +215,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         self.parts.insert(inst, parts);
     }
 
-    /// What makes a mask of masks.
+    /// Rewrites an instruction that computes a mask from masks.
     fn write(&mut self, inst: Val<'m>) {
         self.go_before(inst);
         let width = self.width(inst);
@@ -233,7 +233,7 @@ impl<'m> MaskRewriter<'_, 'm> {
             // SAFETY: live; both of one type, since those of the old instruction were.
             a.iter().zip(&b).map(|(&a, &b)| unsafe { build(builder, a, b, NO_NAME) }).collect()
         };
-        // Poison of a lane that the condition rules out must not come through.
+        // A select blocks poison of lanes that the condition excludes; `and` and `or` would not.
         let frozen = |index| -> MaskVectors {
             // SAFETY: live.
             parts(index).iter().map(|&part| unsafe { LLVMBuildFreeze(builder, part, NO_NAME) }).collect()
@@ -281,7 +281,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         self.parts.insert(inst, new);
     }
 
-    /// A lane put into a mask.
+    /// Inserts a lane into a mask.
     fn insert(&self, inst: Val<'m>, width: u32, layout: MaskLayout) -> MaskVectors {
         let mut parts = self.parts(inst.operand(0), width);
         let (lane, index) = (inst.operand(1), inst.operand(2));
@@ -312,7 +312,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         unsafe { shuffle(self.builder, a, b, lanes) }
     }
 
-    /// Gives an instruction that wants a mask its bits.
+    /// Gives a mask's user its `i1` vector.
     fn hand_out(&mut self, user: Val<'m>, index: u32, mask: Val<'m>) {
         self.go_before(user);
         let width = self.width(mask);
@@ -333,7 +333,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         unsafe { LLVMSetOperand(user.0, index, set) }
     }
 
-    /// Values chosen by a mask of several vectors, vector by vector: LLVM would join the masks first.
+    /// Selects vector by vector: LLVM would join the masks first.
     fn blend(&self, select: Val<'m>, parts: MaskVectors, layout: MaskLayout) {
         let arms = [1, 2].map(|index| self.split(select.operand(index).0, layout));
         let chosen: MaskVectors = (parts.iter().zip(arms[0].iter().zip(&arms[1])))
@@ -347,7 +347,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         unsafe { LLVMReplaceAllUsesWith(select.0, all) };
     }
 
-    /// Whether any lane is set, or all are: registers are joined before their lanes are looked at.
+    /// Rewrites an any/all test: combines the registers before extracting bits.
     fn ask(&self, bits_of_all: Val<'m>, vote: MaskVote, parts: MaskVectors, layout: MaskLayout) {
         // SAFETY: live; both of one type.
         let join = |a, b| unsafe {
@@ -378,14 +378,14 @@ impl<'m> MaskRewriter<'_, 'm> {
     }
 }
 
-/// What is asked of a mask's bits.
+/// Test of a mask's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MaskVote {
     Any,
     All,
 }
 
-/// What all uses of a mask's bits ask, if it is the same vote.
+/// Returns the test that all uses of a mask's bits perform, if they agree.
 fn vote(bits: Val<'_>) -> Option<MaskVote> {
     // SAFETY: live; uses follow each other until null, and are of live users.
     unsafe {

@@ -1,4 +1,4 @@
-//! What is said of functions, parameters and calls by attributes.
+//! Attributes of functions, parameters and calls.
 
 use super::{Ty, Val, copy_text};
 use llvm_sys::core::*;
@@ -7,8 +7,8 @@ use std::ffi::c_uint;
 use std::marker::PhantomData;
 
 impl<'m> Val<'m> {
-    /// The number in an attribute of a function (`index` as LLVM counts: 0 the result, then the parameters, `!0` the
-    /// function), if it has it.
+    /// Returns the value of a function attribute (`index` as in LLVM: 0 the result, then the parameters, `!0` the
+    /// function).
     pub(crate) fn attribute(self, index: u32, kind: u32) -> Option<u64> {
         // SAFETY: live; a function.
         let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, index, kind) };
@@ -16,7 +16,7 @@ impl<'m> Val<'m> {
         (!attribute.is_null()).then(|| unsafe { LLVMGetEnumAttributeValue(attribute) })
     }
 
-    /// The names of a function's attributes that are texts.
+    /// Returns the names of a function's string attributes.
     pub(crate) fn text_attributes(self) -> Vec<String> {
         let index = llvm_sys::LLVMAttributeFunctionIndex;
         // SAFETY: live; a function, and as much room as it has attributes.
@@ -35,7 +35,7 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// What an attribute of a call says that is a text.
+    /// Returns the value of a call's string attribute.
     pub(crate) fn call_text_attribute(self, name: &str) -> Option<String> {
         // SAFETY: live; a call, and the name is as long as said.
         unsafe {
@@ -53,14 +53,14 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// The attribute itself.
+    /// Returns the attribute handle.
     pub(crate) fn attribute_ref(self, index: u32, kind: u32) -> Option<LLVMAttributeRef> {
         // SAFETY: live; a function.
         let attribute = unsafe { LLVMGetEnumAttributeAtIndex(self.0, index, kind) };
         (!attribute.is_null()).then_some(attribute)
     }
 
-    /// The same of a call.
+    /// Returns the value of a call's attribute.
     pub(crate) fn call_attribute(self, index: u32, kind: u32) -> Option<u64> {
         // SAFETY: live; a call.
         let attribute = unsafe { LLVMGetCallSiteEnumAttribute(self.0, index, kind) };
@@ -70,7 +70,7 @@ impl<'m> Val<'m> {
         })
     }
 
-    /// Whether a call carries a type attribute (`byval` and its kin), and the type.
+    /// Returns the type of a call's type attribute (such as `byval`).
     pub(crate) fn call_type_attribute(self, index: u32, kind: u32) -> Option<Ty<'m>> {
         // SAFETY: live; a call.
         let attribute = unsafe { LLVMGetCallSiteEnumAttribute(self.0, index, kind) };
@@ -83,7 +83,7 @@ impl<'m> Val<'m> {
 
     // Instructions.
 
-    /// The type in an attribute of a function, if it has it.
+    /// Returns the type of a function's type attribute.
     pub(crate) fn type_attribute(self, index: u32, kind: u32) -> Option<Ty<'m>> {
         let attribute = self.attribute_ref(index, kind)?;
         // SAFETY: live; an attribute with a type, as all of those kinds are.

@@ -1,10 +1,10 @@
-//! Instructions that are built in more than one place.
+//! Builder functions used in several files.
 
 use super::{LlvmModule, intrinsic_id};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
-/// Lanes of two vectors, one behind the other; any value where none is named.
+/// Emits a shuffle of two vectors; none is a poison lane.
 ///
 /// # Safety
 /// A builder that stands somewhere, and live vectors of one type, which have these lanes.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn shuffle(
     }
 }
 
-/// Calls an intrinsic for types.
+/// Emits an intrinsic call; `types` holds the overloaded types.
 ///
 /// # Safety
 /// A builder that stands somewhere in the module, and live values, as the intrinsic of these types wants them.

@@ -1,4 +1,4 @@
-//! Globals and functions: what they contain, their parameters and blocks.
+//! Globals and functions: initializers, parameters, blocks.
 
 use super::{Bb, Ty, Val};
 use llvm_sys::core::*;
@@ -48,7 +48,7 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// The blocks of a function that its entry leads to, each before those that it dominates.
+    /// Returns the reachable blocks in reverse postorder.
     pub(crate) fn reverse_postorder(self) -> Vec<Bb<'m>> {
         let successors =
             |block: Bb<'m>| block.terminator().map_or(Vec::new(), |inst| inst.successors()).into_iter();
@@ -92,7 +92,7 @@ impl<'m> Val<'m> {
         unsafe { LLVMGetIntrinsicID(self.0) }
     }
 
-    /// Whether something else is done with a function than to call it.
+    /// True if a function has uses other than direct calls.
     pub(crate) fn has_address_taken(self) -> bool {
         // SAFETY: live; uses of a function, each by a live user.
         unsafe {

@@ -1,11 +1,11 @@
-//! Instructions and the blocks that they stand in: flags, memory, control flow, calls.
+//! Instructions and blocks: flags, memory, control flow, calls.
 
 use super::{Bb, Ty, Val, chain, copy_text};
 use llvm_sys::core::*;
 use llvm_sys::{LLVMAtomicOrdering, LLVMAtomicRMWBinOp, LLVMIntPredicate, LLVMRealPredicate};
 use std::marker::PhantomData;
 
-/// Where in a source an instruction came from.
+/// Source location of an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct DebugLoc {
     pub(crate) file: String,
@@ -66,7 +66,7 @@ impl<'m> Val<'m> {
         unsafe { LLVMGetNNeg(self.0) != 0 }
     }
 
-    /// Fast-math flags, none where there can be none.
+    /// Returns the fast-math flags; none on instructions without them.
     pub(crate) fn fast_math(self) -> u32 {
         // SAFETY: live; an instruction.
         unsafe { if LLVMCanValueUseFastMathFlags(self.0) != 0 { LLVMGetFastMathFlags(self.0) } else { 0 } }
@@ -121,7 +121,7 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// The lanes that a `shufflevector` picks; none for poison.
+    /// Returns the lanes of a `shufflevector`; none for poison.
     pub(crate) fn shuffle_mask(self) -> Vec<Option<u32>> {
         // SAFETY: live; a `shufflevector`, and the index is below the count.
         unsafe {
@@ -152,13 +152,13 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// The condition of a branch that has one.
+    /// Returns the condition of a conditional branch.
     pub(crate) fn condition(self) -> Option<Val<'m>> {
         // SAFETY: live; a `br`.
         unsafe { if LLVMIsConditional(self.0) != 0 { Val::of(LLVMGetCondition(self.0)) } else { None } }
     }
 
-    /// The value of the case that goes to the successor of this index, which is not the default (index 0).
+    /// Returns the case value of a successor other than the default (index 0).
     pub(crate) fn case_value(self, successor: u32) -> Val<'m> {
         // SAFETY: live; a `switch`, and the index is above 0 and below the number of successors.
         Val(unsafe { LLVMGetSwitchCaseValue(self.0, successor) }, PhantomData)

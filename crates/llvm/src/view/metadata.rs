@@ -1,17 +1,17 @@
-//! What is attached to instructions and functions: nodes of texts, numbers and nodes.
+//! Metadata of instructions and functions: nodes of strings, numbers and nodes.
 
 use super::{Val, copy_text};
 use llvm_sys::LLVMValueKind;
 use llvm_sys::core::*;
 
 impl<'m> Val<'m> {
-    /// The node of metadata of this kind that an instruction has.
+    /// Returns an instruction's metadata node of this kind.
     pub(crate) fn metadata(self, kind: u32) -> Option<Val<'m>> {
         // SAFETY: live; an instruction.
         unsafe { Val::of(LLVMGetMetadata(self.0, kind)) }
     }
 
-    /// The node of metadata of this kind that a function has.
+    /// Returns a function's metadata node of this kind.
     pub(crate) fn function_metadata(self, kind: u32) -> Option<Val<'m>> {
         // SAFETY: live; a function of a module, whose context the node is of. The list is freed behind its last use.
         unsafe {
@@ -25,12 +25,12 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// Whether this is metadata as a value.
+    /// True for metadata as a value.
     pub(crate) fn is_metadata(&self) -> bool {
         self.kind() == LLVMValueKind::LLVMMetadataAsValueValueKind
     }
 
-    /// The text that a piece of metadata is.
+    /// Returns the text of a metadata string.
     pub(crate) fn metadata_text(self) -> Option<String> {
         // SAFETY: live; metadata that is a text, as long as it says.
         unsafe {
@@ -43,7 +43,7 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// What a node of metadata is made of: texts, nodes, constants; nothing of what is no node.
+    /// Returns the operands of a metadata node; empty for other values.
     pub(crate) fn metadata_parts(self) -> Vec<Option<Val<'m>>> {
         // SAFETY: live; a node of metadata as a value, with as many operands as it says.
         unsafe {
@@ -57,7 +57,7 @@ impl<'m> Val<'m> {
         }
     }
 
-    /// The numbers in a node of metadata attached to an instruction, if it has one of this kind.
+    /// Returns the numbers in an instruction's metadata node of this kind.
     pub(crate) fn metadata_numbers(self, kind: u32) -> Option<Vec<Option<u64>>> {
         let number = |value: Val<'m>| {
             let is_int = value.kind() == LLVMValueKind::LLVMConstantIntValueKind;

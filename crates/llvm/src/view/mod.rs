@@ -1,7 +1,7 @@
-//! LLVM's modules, seen through its C interface: handles that cannot outlive what they point into.
+//! Typed view of LLVM's C interface: handles that cannot outlive their module.
 //!
-//! Every handle is borrowed from the [`LlvmModule`] that it was reached through, and nothing here changes or frees
-//! what a handle points to while the module is borrowed. That is what the SAFETY lines below call "live".
+//! Each handle borrows from the [`LlvmModule`] that it was reached through; nothing here changes or frees its target
+//! while the module is borrowed. The SAFETY comments below call this "live".
 
 mod module;
 mod types;
@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 
 pub(crate) use build::{call_intrinsic, shuffle};
 
-/// A module of LLVM IR in a context of its own.
+/// LLVM module in its own context.
 #[derive(Debug)]
 pub struct LlvmModule {
     context: LLVMContextRef,
@@ -30,23 +30,23 @@ pub struct LlvmModule {
 // SAFETY: the module lives in a context that is its own, and LLVM binds neither to a thread.
 unsafe impl Send for LlvmModule {}
 
-/// A type.
+/// LLVM type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ty<'m>(pub(crate) LLVMTypeRef, PhantomData<&'m LlvmModule>);
 
-/// A value: an instruction, argument, constant, global or function.
+/// LLVM value: an instruction, argument, constant, global or function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Val<'m>(pub(crate) LLVMValueRef, PhantomData<&'m LlvmModule>);
 
-/// A basic block.
+/// LLVM basic block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Bb<'m>(pub(crate) LLVMBasicBlockRef, PhantomData<&'m LlvmModule>);
 
-/// Sizes and alignments of a module's target.
+/// LLVM data layout of a module's target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataLayout<'m>(LLVMTargetDataRef, PhantomData<&'m LlvmModule>);
 
-/// Takes over a message that LLVM allocated.
+/// Takes ownership of a message that LLVM allocated.
 ///
 /// # Safety
 /// `text` is null or a message that LLVM allocated and that nothing else frees.
@@ -62,7 +62,7 @@ pub(crate) unsafe fn take_message(text: *mut c_char) -> String {
     }
 }
 
-/// A copy of text that LLVM keeps.
+/// Copies text that LLVM owns.
 ///
 /// # Safety
 /// `text` is null or points to `len` bytes that live during the call.
@@ -74,33 +74,33 @@ pub(crate) unsafe fn copy_text(text: *const c_char, len: usize) -> String {
     String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) }).into_owned()
 }
 
-/// Values that follow each other in a module.
+/// Iterates over a linked list of values.
 fn chain<'m>(first: Val<'m>, next: impl Fn(Val<'m>) -> LLVMValueRef) -> impl Iterator<Item = Val<'m>> {
     std::iter::successors(Some(first), move |&value| Val::of(next(value)))
 }
 
-/// The number of an attribute that LLVM knows by name.
+/// Returns the kind id of an attribute.
 pub(crate) fn attribute_kind(name: &str) -> u32 {
     // SAFETY: the text is `len` bytes.
     unsafe { LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()) }
 }
 
-/// The number of the intrinsic of this name, 0 if there is none.
+/// Returns the id of an intrinsic, 0 for unknown names.
 pub(crate) fn intrinsic_id(name: &str) -> u32 {
     // SAFETY: the text is `len` bytes.
     unsafe { LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len()) }
 }
 
-/// The name of an intrinsic, without what its types add.
+/// Returns the name of an intrinsic without type suffixes.
 ///
-/// `id` must be the number of an intrinsic: at most that of a known name, at least 1.
+/// `id` must be valid: from 1 to the id of a known name.
 fn intrinsic_name(id: u32) -> String {
     let mut len = 0;
     // SAFETY: the number is that of an intrinsic, whose name is static text.
     unsafe { copy_text(LLVMIntrinsicGetName(id, &mut len), len) }
 }
 
-/// The name of the intrinsic that a function is, without what its types add. It must be one.
+/// Returns the name of an intrinsic function without type suffixes.
 pub(crate) fn intrinsic_name_of(func: Val<'_>) -> String {
     match func.intrinsic_id() {
         0 => func.name(),
@@ -108,14 +108,14 @@ pub(crate) fn intrinsic_name_of(func: Val<'_>) -> String {
     }
 }
 
-/// The names of all intrinsics, in the order of their numbers.
+/// Returns the names of all intrinsics, by id.
 pub fn intrinsic_names() -> Vec<String> {
-    // The numbers are dense and in the order of targets, so that those of the last target end them.
+    // Ids are dense and grouped by target; xcore is the last target.
     let last = intrinsic_id("llvm.xcore.zext");
     (1..=last).map(intrinsic_name).collect()
 }
 
-/// The version of the LLVM that is linked.
+/// Returns the version of the linked LLVM.
 pub fn version() -> (u32, u32, u32) {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: three places to write to.
@@ -123,7 +123,7 @@ pub fn version() -> (u32, u32, u32) {
     (major, minor, patch)
 }
 
-/// Text for LLVM, cut at a zero byte.
+/// Converts text to a C string, cut at a zero byte.
 pub(crate) fn c_text(text: &str) -> CString {
     let text = text.split('\0').next().unwrap_or_default();
     CString::new(text).unwrap_or_default()

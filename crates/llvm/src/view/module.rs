@@ -1,4 +1,4 @@
-//! Modules as a whole: what stands in them, and their forms as text and bitcode.
+//! Modules: contents, text and bitcode.
 
 use super::{DataLayout, LlvmModule, Val, chain, take_message};
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
@@ -20,7 +20,7 @@ impl Drop for LlvmModule {
 }
 
 impl LlvmModule {
-    /// Takes over a module and the context that it alone lives in.
+    /// Takes ownership of a module and its context.
     ///
     /// # Safety
     /// Nothing else uses or frees either.
@@ -36,7 +36,7 @@ impl LlvmModule {
         self.context
     }
 
-    /// What LLVM's verifier finds wrong, if anything.
+    /// Runs LLVM's verifier; the error is its message.
     pub fn verify(&self) -> Result<(), String> {
         let mut message = std::ptr::null_mut();
         // SAFETY: the module is live; the message is taken over.
@@ -48,19 +48,19 @@ impl LlvmModule {
         if broken == 0 { Ok(()) } else { Err(message.trim().to_string()) }
     }
 
-    /// Forgets where in the source its code came from.
+    /// Strips debug info.
     pub fn strip_debug_info(&self) {
         // SAFETY: the module is live.
         unsafe { llvm_sys::debuginfo::LLVMStripModuleDebugInfo(self.raw) };
     }
 
-    /// The module as text.
+    /// Returns the module as text.
     pub fn text(&self) -> String {
         // SAFETY: the module is live; the text is taken over and freed.
         unsafe { take_message(LLVMPrintModuleToString(self.raw())) }
     }
 
-    /// The module as bitcode.
+    /// Returns the module as bitcode.
     pub fn bitcode(&self) -> Vec<u8> {
         // SAFETY: the module is live; the buffer is copied and freed here.
         unsafe {
@@ -72,7 +72,7 @@ impl LlvmModule {
         }
     }
 
-    /// The target triple.
+    /// Returns the target triple.
     pub fn triple(&self) -> String {
         // SAFETY: the module is live and keeps the text.
         unsafe { CStr::from_ptr(LLVMGetTarget(self.raw)).to_string_lossy().into_owned() }
@@ -93,7 +93,7 @@ impl LlvmModule {
             .flatten()
     }
 
-    /// All calls of intrinsics whose names begin like this.
+    /// Returns all calls of intrinsics with this name prefix.
     pub(crate) fn calls_of(&self, prefix: &str) -> Vec<LLVMValueRef> {
         let mut calls = Vec::new();
         for func in self.functions().filter(|func| func.is_declaration() && func.name().starts_with(prefix)) {
@@ -132,19 +132,19 @@ impl LlvmModule {
             .flatten()
     }
 
-    /// Whether it is for the processors that code is generated for here, and not for a GPU.
+    /// True for CPU targets, false for GPUs.
     pub fn is_for_host(&self) -> bool {
         let triple = self.triple();
         !["spir", "nvptx", "amdgcn"].iter().any(|gpu| triple.starts_with(gpu))
     }
 
-    /// Whether it is for processors of x86-64. No triple at all is that of the machine that runs this.
+    /// True for x86-64; a module without triple counts as one for the host.
     pub fn is_x86(&self) -> bool {
         let triple = self.triple();
         triple.starts_with("x86_64") || triple.is_empty() && cfg!(target_arch = "x86_64")
     }
 
-    /// The number of a synchronization scope.
+    /// Returns the id of a synchronization scope.
     pub(crate) fn sync_scope(&self, name: &str) -> u32 {
         // SAFETY: the context is live; the text is `len` bytes.
         unsafe { LLVMGetSyncScopeID(self.context, name.as_ptr().cast(), name.len()) }

@@ -1,4 +1,4 @@
-//! Types, and how they lie in memory.
+//! Types and their data layout.
 
 use super::{DataLayout, Ty, take_message};
 use llvm_sys::LLVMTypeKind;
@@ -56,7 +56,7 @@ impl<'m> Ty<'m> {
         unsafe { LLVMGetPointerAddressSpace(self.0) }
     }
 
-    /// Elements of an array or a vector, fields of a struct.
+    /// Returns the number of elements of an array or vector, or of fields of a struct.
     pub(crate) fn count(self) -> u64 {
         // SAFETY: live; each function is asked of its own kind of type.
         unsafe {
@@ -69,13 +69,13 @@ impl<'m> Ty<'m> {
         }
     }
 
-    /// The type of an element of an array or a vector.
+    /// Returns the element type of an array or vector.
     pub(crate) fn element(self) -> Ty<'m> {
         // SAFETY: live; callers ask arrays and vectors only.
         Ty(unsafe { LLVMGetElementType(self.0) }, PhantomData)
     }
 
-    /// The type of a field of a struct.
+    /// Returns a field type of a struct.
     pub(crate) fn field(self, index: u32) -> Ty<'m> {
         // SAFETY: live; the struct has a field of this index.
         Ty(unsafe { LLVMStructGetTypeAtIndex(self.0, index) }, PhantomData)
@@ -94,7 +94,7 @@ impl<'m> Ty<'m> {
         Ty(unsafe { LLVMGetReturnType(self.0) }, PhantomData)
     }
 
-    /// How many parameters a type of functions names.
+    /// Returns the number of fixed parameters of a function type.
     pub(crate) fn param_count(self) -> usize {
         // SAFETY: live; a function type.
         unsafe { LLVMCountParamTypes(self.0) as usize }
@@ -110,7 +110,7 @@ impl<'m> Ty<'m> {
         unsafe { take_message(LLVMPrintTypeToString(self.0)) }
     }
 
-    /// The integer type of this many bits, of the same context.
+    /// Returns the integer type of this many bits in the same context.
     pub(crate) fn same_bits_int(self, bits: u32) -> Ty<'m> {
         // SAFETY: live.
         Ty(unsafe { LLVMIntTypeInContext(LLVMGetTypeContext(self.0), bits) }, PhantomData)

@@ -1,4 +1,4 @@
-//! Values of any kind: what they are called, their types and operands, and what constants hold.
+//! Values: names, types, operands, constants.
 
 use super::{Ty, Val, copy_text, take_message};
 use llvm_sys::core::*;
@@ -27,7 +27,7 @@ impl<'m> Val<'m> {
         unsafe { copy_text(LLVMGetValueName2(self.0, &mut len), len) }
     }
 
-    /// The value as LLVM prints it, on one line, without what is attached to it.
+    /// Returns the value's text on one line, without metadata.
     pub(crate) fn text(self) -> String {
         // SAFETY: live; the text is taken over.
         let text = unsafe { take_message(LLVMPrintValueToString(self.0)) };
@@ -36,7 +36,7 @@ impl<'m> Val<'m> {
         line.split(" #").next().unwrap_or(line).chars().take(200).collect()
     }
 
-    /// The value as LLVM prints it.
+    /// Returns the value's full text.
     pub(crate) fn full_text(self) -> String {
         // SAFETY: live; the text is taken over.
         unsafe { take_message(LLVMPrintValueToString(self.0)) }
@@ -47,7 +47,7 @@ impl<'m> Val<'m> {
         unsafe { LLVMGetInstructionOpcode(self.0) }
     }
 
-    /// What uses the value, no more than so many.
+    /// Returns up to `most` users of the value.
     pub(crate) fn users(self, most: usize) -> Vec<Val<'m>> {
         let mut found = Vec::new();
         // SAFETY: live; so are its uses, which nothing changes meanwhile.
@@ -71,7 +71,7 @@ impl<'m> Val<'m> {
         unsafe { LLVMGetNumOperands(self.0).max(0) as u32 }
     }
 
-    /// An operand. There must be one of this index.
+    /// Returns an operand; panics if the index is out of range.
     pub(crate) fn operand(self, index: u32) -> Val<'m> {
         assert!(index < self.operand_count(), "operand {index} of `{}`", self.text());
         // SAFETY: live, and the index is below the count.
@@ -89,7 +89,7 @@ impl<'m> Val<'m> {
         unsafe { LLVMIsConstant(self.0) != 0 }
     }
 
-    /// The bits of an integer or float constant of at most 128 bits.
+    /// Returns the bits of an integer or float constant of at most 128 bits.
     pub(crate) fn bits(self) -> Option<u128> {
         let int = match self.kind() {
             LLVMValueKind::LLVMConstantIntValueKind => self,
@@ -114,14 +114,14 @@ impl<'m> Val<'m> {
             // SAFETY: live; an integer constant that fits.
             return Some(unsafe { LLVMConstIntGetZExtValue(int.0) }.into());
         }
-        // The C interface gives 64 bits; the text gives all.
+        // The C interface returns 64 bits; parse wider constants from the text.
         let text = int.full_text();
         let value: i128 = text.rsplit(' ').next()?.parse().ok()?;
         let mask = if bits >= 128 { u128::MAX } else { (1 << bits) - 1 };
         (bits <= 128).then_some(value as u128 & mask)
     }
 
-    /// An element of a constant aggregate or vector, if LLVM can tell it.
+    /// Returns an element of a constant aggregate or vector.
     pub(crate) fn aggregate_element(self, index: u32) -> Option<Val<'m>> {
         // SAFETY: live; a constant.
         Val::of(unsafe { LLVMGetAggregateElement(self.0, index) })
