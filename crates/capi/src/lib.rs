@@ -9,7 +9,9 @@ pub mod program;
 
 use heddle::options::ParamShape;
 use heddle::session::diagnostics_json;
-use heddle::{Artifact, Brush, Failure, Options, Request, Session, Source};
+use heddle::{
+    Artifact, BrushExtents, DiagnosticError, Session, SourceModule, VectorizeOptions, VectorizeRequest,
+};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Code, Diagnostic};
 use heddle_llvm::{CodeFormat, Cpu, Jit};
@@ -88,7 +90,7 @@ fn open(cpu: Option<&str>, options: Option<&str>) -> Result<Session, Diagnostic>
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         if !session.options.set(key, value)? {
             let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
-            return Err(told.help(format!("the options are {}", Options::WORDS)));
+            return Err(told.help(format!("the options are {}", VectorizeOptions::WORDS)));
         }
     }
     Ok(session)
@@ -174,7 +176,7 @@ unsafe fn read_request<'a>(request: *const HeddleRequest) -> Result<Asked<'a>, D
 }
 
 impl Asked<'_> {
-    fn source(&self, session: &Session) -> Result<Source, Failure> {
+    fn source(&self, session: &Session) -> Result<SourceModule, DiagnosticError> {
         let path = Path::new(self.file);
         let Some(text) = self.text else { return session.read(path, Stage::Source, &self.flags) };
         match path.extension().and_then(|extension| extension.to_str()) {
@@ -187,19 +189,23 @@ impl Asked<'_> {
         }
     }
 
-    fn vectorize(&self, session: &Session) -> Result<(Artifact, Vec<Diagnostic>), Failure> {
+    fn vectorize(&self, session: &Session) -> Result<(Artifact, Vec<Diagnostic>), DiagnosticError> {
         let source = self.source(session)?;
         let refused = source.refused.clone();
         let params = self.params.split(',').filter(|word| !word.is_empty());
         let shapes: Result<Vec<ParamShape>, Diagnostic> = params.map(str::parse).collect();
-        let brush: Brush = self.lanes.parse()?;
-        let request = Request { shapes: shapes?, is_masked: self.masked, ..Request::new(self.func, brush) };
+        let brush: BrushExtents = self.lanes.parse()?;
+        let request = VectorizeRequest {
+            shapes: shapes?,
+            is_masked: self.masked,
+            ..VectorizeRequest::new(self.func, brush)
+        };
         Ok((session.vectorize(source, &request)?, refused))
     }
 }
 
 impl HeddleCode {
-    fn new(made: Result<(Artifact, Vec<Diagnostic>), Failure>) -> HeddleCode {
+    fn new(made: Result<(Artifact, Vec<Diagnostic>), DiagnosticError>) -> HeddleCode {
         let (artifact, diagnostics) = match made {
             Ok((mut artifact, refused)) => {
                 // Where the ABI has no form, the wide form has Heddle's name.

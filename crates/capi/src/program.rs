@@ -1,7 +1,7 @@
 //! Programs in OpenCL C: include/heddle/program.h.
 
 use crate::{c_text, guarded, messages_of, text_of};
-use heddle::Failure;
+use heddle::DiagnosticError;
 use heddle_ir::{Code, Diagnostic};
 use heddle_library::{Kernel, KernelArgument, NdRange, Program};
 use std::ffi::{CString, c_char, c_uint, c_void};
@@ -23,7 +23,7 @@ pub struct HeddleKernel {
     report: CString,
 }
 
-fn wrong(text: &str) -> Failure {
+fn wrong(text: &str) -> DiagnosticError {
     Diagnostic::error(Code::Launch, text).into()
 }
 
@@ -150,7 +150,7 @@ impl HeddleKernel {
     /// Does something with the kernel that may fail, and keeps what there is to say. Of a kernel that is none, that stays said.
     fn told(
         &mut self,
-        call: impl FnOnce(&Kernel, &mut [Option<KernelArgument<'static>>]) -> Result<(), Failure>,
+        call: impl FnOnce(&Kernel, &mut [Option<KernelArgument<'static>>]) -> Result<(), DiagnosticError>,
     ) -> bool {
         let HeddleKernel { kernel: Some(kernel), arguments, messages, .. } = self else { return false };
         let done = guarded(Err(wrong("a mistake in Heddle")), || call(kernel, arguments));

@@ -3,7 +3,7 @@
 use crate::report::{fail, note, say_times, tell};
 use crate::{Failure, Outcome};
 use clap::Args;
-use heddle::context::Context;
+use heddle::context::PassContext;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
 use heddle::llvm::{CodeFormat, Cpu};
@@ -118,7 +118,7 @@ impl Clc {
         let undefined = undefined_functions(&source.module);
         if !undefined.is_empty() {
             let diagnostics = undefined.into_iter().map(|told| told.in_file(&name)).collect();
-            return Err(fail(heddle::Failure { diagnostics }));
+            return Err(fail(heddle::DiagnosticError { diagnostics }));
         }
         let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
         let program = KernelModule::new(source.module, &options)
@@ -200,7 +200,7 @@ impl Clc {
     fn report_of(&self, program: &KernelModule, kernel: &KernelFacts) -> Result<KernelReport, BuildError> {
         let source = program.module();
         let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(kernel))?;
-        let mut context = Context::new();
+        let mut context = PassContext::new();
         let mut code = groups.vectorize(source, &self.target, program.options(), &mut context)?;
         if self.time_passes {
             note(&kernel.name);
@@ -226,7 +226,7 @@ impl Clc {
             say!("{}", groups.module);
         }
         let (mut stage, mut text) = (Stage::Source, String::new());
-        let mut context = Context::new().watched(|pass, module| {
+        let mut context = PassContext::new().watched(|pass, module| {
             stage = pass.ensures.unwrap_or(stage);
             if stage != Stage::Source && self.dump == Some(Dump::At(stage)) {
                 text = module.to_string();

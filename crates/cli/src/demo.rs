@@ -6,7 +6,7 @@ use crate::report::title;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Module, Value, parse_module};
-use heddle::{Brush, Request, Session};
+use heddle::{BrushExtents, Session, VectorizeRequest};
 use heddle_interp::{PassiveSemantics, RunOptions};
 use heddle_llvm::CodeFormat;
 use heddle_runs::line::RunLine;
@@ -156,7 +156,8 @@ fn show_c_function() -> Result<(), String> {
     let shapes = [DeclaredShape::Varying, DeclaredShape::Uniform, DeclaredShape::Uniform];
     let shapes = shapes.into_iter().map(Into::into).collect();
     let lanes = session.cpu.vector_bits() / 32;
-    let request = Request { shapes, ..Request::new("mandelbrot", Brush::new(&[lanes])?) };
+    let request =
+        VectorizeRequest { shapes, ..VectorizeRequest::new("mandelbrot", BrushExtents::new(&[lanes])?) };
     let artifact = source.and_then(|source| session.vectorize(source, &request));
     let artifact = artifact.map_err(|failure| failure.to_string())?;
     let report = &artifact.report;

@@ -5,7 +5,7 @@ use crate::report::{error, fail, note, parse_stage, read, read_profile, say_time
 use crate::{Failure, Outcome};
 use clap::Args;
 use heddle::Session;
-use heddle::context::Context;
+use heddle::context::PassContext;
 use heddle::ir::Module;
 use heddle::ir::verify::{Stage, verify_module};
 use heddle::passes::{PASSES, Pass};
@@ -97,7 +97,7 @@ impl Opt {
             }
         }
         let mut stage = self.stage;
-        let mut context = Context::verifying(self.verify);
+        let mut context = PassContext::verifying(self.verify);
         if let Some(path) = &self.profile {
             context = context.profiled(read_profile(path)?, &mut module).map_err(fail)?;
         }

@@ -6,7 +6,7 @@ use heddle::context::PassTime;
 use heddle::ir::diagnostic::{DiagnosticLocation, Excerpt, Severity};
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
-use heddle::{Profile, Session, Source};
+use heddle::{Profile, Session, SourceModule};
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -97,7 +97,7 @@ pub(crate) fn tell(told: &Diagnostic) {
 }
 
 /// Says why there is no result.
-pub(crate) fn fail(reason: impl Into<heddle::Failure>) -> Failure {
+pub(crate) fn fail(reason: impl Into<heddle::DiagnosticError>) -> Failure {
     let reason = reason.into();
     reason.diagnostics.iter().for_each(tell);
     let is_usage = reason.diagnostics.iter().any(|told| {
@@ -135,7 +135,7 @@ pub(crate) fn read(
     path: &Path,
     stage: Stage,
     clang: &[String],
-) -> Result<Source, Failure> {
+) -> Result<SourceModule, Failure> {
     let clang: Vec<&str> = clang.iter().map(String::as_str).collect();
     let source = session.read(path, stage, &clang).map_err(fail)?;
     source.refused.iter().for_each(tell);

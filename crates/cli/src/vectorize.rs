@@ -9,7 +9,7 @@ use heddle::ir::{Code, Diagnostic};
 use heddle::llvm::{CodeFormat, Cpu};
 use heddle::math::Accuracy;
 use heddle::options::{ParamShape, parse_accuracy};
-use heddle::{Brush, Brushes, Options, Request, Session};
+use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use std::path::PathBuf;
 
 /// Make vector code of a function, for lanes that each run it
@@ -30,7 +30,7 @@ pub(crate) struct Vectorize {
     /// How many brushes of so many lanes one call runs side by side, each with live masks of its own: a number, or `auto`, as
     /// many as a loop pays that waits for itself (`--report` says the figures). The form is for all their lanes
     #[arg(long, value_name = "K|auto", default_value = "1")]
-    brushes: Brushes,
+    brushes: BrushCount,
     /// What lanes share of each parameter: `uniform`, `varying`, or `linear:S`, S more (bytes, of pointers) from lane to lane;
     /// in order, or by name (`cx=varying`)
     #[arg(long, value_delimiter = ',', value_name = "[NAME=]SHAPE")]
@@ -69,21 +69,22 @@ pub(crate) struct Vectorize {
 impl Vectorize {
     pub(crate) fn run(self) -> Outcome {
         let mut session = Session::new(self.target.clone());
-        session.options = Options { math: Some(self.math), brushes: self.brushes, ..session.options };
+        session.options =
+            VectorizeOptions { math: Some(self.math), brushes: self.brushes, ..session.options };
         for word in &self.options {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let place = |told: Diagnostic| fail(told.at(DiagnosticLocation::of_option(word)));
             if !session.options.set(key, value).map_err(place)? {
                 let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
-                let told = told.help(format!("the options are {}", Options::WORDS));
+                let told = told.help(format!("the options are {}", VectorizeOptions::WORDS));
                 return Err(fail(told));
             }
         }
         let profile = self.profile.as_deref().map(read_profile).transpose()?;
         let clang: Vec<&str> = self.clang.iter().map(String::as_str).collect();
         let source = session.read(&self.file, Stage::Source, &clang).map_err(fail)?;
-        let brush = Brush::new(&[self.lanes]).map_err(fail)?;
-        let request = Request {
+        let brush = BrushExtents::new(&[self.lanes]).map_err(fail)?;
+        let request = VectorizeRequest {
             func: self.func.clone(),
             brush,
             shapes: self.params.clone(),

@@ -17,14 +17,14 @@ use std::time::Duration;
 /// Facts about functions, by name. A pass that leaves a function as they describe it keeps them for the next pass; of
 /// what it does not keep, they are found anew.
 #[derive(Default, Debug)]
-pub struct Facts {
+pub struct AnalysisCache {
     /// Whether branches that may be folded count as divergent.
     pub folds_all: bool,
     known: FxHashMap<String, EntitySet<Block>>,
     kept: FxHashMap<String, EntitySet<Block>>,
 }
 
-impl Facts {
+impl AnalysisCache {
     /// The blocks whose branches may diverge. No loop may.
     pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
         match self.known.remove(&func.name) {
@@ -59,15 +59,15 @@ pub struct PassTime {
 }
 
 /// Sees the module behind a pass.
-type Watch<'a> = Box<dyn FnMut(&PassInfo, &Module) + 'a>;
+type PassObserver<'a> = Box<dyn FnMut(&PassInfo, &Module) + 'a>;
 
 /// What passes share.
 #[derive(Default)]
-pub struct Context<'a> {
+pub struct PassContext<'a> {
     /// Whether what passes need and ensure is checked before and behind each of them.
     pub verify: bool,
     /// What is known of functions.
-    pub facts: Facts,
+    pub facts: AnalysisCache,
     /// What passes have chosen, and why.
     pub remarks: Vec<Remark>,
     /// How long passes took, in their order.
@@ -78,11 +78,11 @@ pub struct Context<'a> {
     pub(crate) rearranged: BTreeSet<String>,
     /// How many brushes run side by side, once that is decided.
     pub(crate) side_by_side: Option<u32>,
-    watch: Option<Watch<'a>>,
+    watch: Option<PassObserver<'a>>,
     cancelled: Option<&'a AtomicBool>,
 }
 
-impl fmt::Debug for Context<'_> {
+impl fmt::Debug for PassContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("verify", &self.verify)
@@ -91,19 +91,23 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-impl<'a> Context<'a> {
+impl<'a> PassContext<'a> {
     /// Nothing is checked, and nothing watches.
-    pub fn new() -> Context<'a> {
-        Context::default()
+    pub fn new() -> PassContext<'a> {
+        PassContext::default()
     }
 
     /// Everything is checked.
-    pub fn verifying(verify: bool) -> Context<'a> {
-        Context { verify, ..Context::default() }
+    pub fn verifying(verify: bool) -> PassContext<'a> {
+        PassContext { verify, ..PassContext::default() }
     }
 
     /// With what a run has told of the module, whose branches get the weights that were seen.
-    pub fn profiled(mut self, profile: Arc<Profile>, module: &mut Module) -> Result<Context<'a>, Diagnostic> {
+    pub fn profiled(
+        mut self,
+        profile: Arc<Profile>,
+        module: &mut Module,
+    ) -> Result<PassContext<'a>, Diagnostic> {
         profile.annotate(module)?;
         self.profile = Some(profile);
         Ok(self)
@@ -111,14 +115,14 @@ impl<'a> Context<'a> {
 
     /// With a function that sees the module behind each pass.
     #[must_use]
-    pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> Context<'a> {
+    pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> PassContext<'a> {
         self.watch = Some(Box::new(watch));
         self
     }
 
     /// With a flag that ends the run between two passes.
     #[must_use]
-    pub fn cancelled_by(mut self, flag: &'a AtomicBool) -> Context<'a> {
+    pub fn cancelled_by(mut self, flag: &'a AtomicBool) -> PassContext<'a> {
         self.cancelled = Some(flag);
         self
     }

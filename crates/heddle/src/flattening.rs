@@ -1,14 +1,16 @@
 //! The pass `flatten`: its options in words, and what it says.
 
-use crate::context::Context;
+use crate::context::PassContext;
 use crate::options::not_understood;
 use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_transform::RaceSemantics;
-use heddle_transform::flatten::{FlattenOptions, Policy, Trips, Verdict, flatten, has_nests};
-use heddle_transform::fuse::Machine;
+use heddle_transform::flatten::{
+    FlattenOptions, FlattenPolicy, FlattenVerdict, TripCounts, flatten, has_nests,
+};
+use heddle_transform::fuse::MachineModel;
 use heddle_transform::widen::{Remark, RemarkKind};
 use std::collections::BTreeSet;
 
@@ -20,9 +22,9 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let block = |name: &str| name.strip_prefix("block")?.parse().ok().map(Block::from_u32);
         match (word, word.split_once('=')) {
-            ("force", _) => options.policy = Policy::Force,
-            ("none", _) => options.policy = Policy::None,
-            ("model", _) => options.policy = Policy::Model,
+            ("force", _) => options.policy = FlattenPolicy::Force,
+            ("none", _) => options.policy = FlattenPolicy::None,
+            ("model", _) => options.policy = FlattenPolicy::Model,
             ("races=excluded", _) => options.races = RaceSemantics::Excluded,
             ("races=ordered", _) => options.races = RaceSemantics::Ordered,
             (_, Some(("lanes", count))) => {
@@ -31,7 +33,7 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
                 options.lanes = count.ok_or_else(|| not_understood(word, &help))?;
             }
             (_, Some((name, counts))) if let Some(header) = block(name) => {
-                let trips = Trips::parse(counts)
+                let trips = TripCounts::parse(counts)
                     .ok_or_else(|| not_understood(counts, "write iterations and how often, `1x31/64x1`"))?;
                 options.trips.insert(header, trips);
             }
@@ -50,7 +52,7 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
 pub(crate) fn flatten_module(
     module: &mut Module,
     options: &FlattenOptions,
-    context: &mut Context<'_>,
+    context: &mut PassContext<'_>,
 ) -> Result<Vec<Remark>, Diagnostic> {
     let mut remarks = Vec::new();
     let mut met: BTreeSet<Block> = BTreeSet::new();
@@ -63,7 +65,7 @@ pub(crate) fn flatten_module(
             options.trips.extend(said);
         }
         for decision in flatten(func, verdicts, &options) {
-            if decision.verdict == Verdict::Flattened {
+            if decision.verdict == FlattenVerdict::Flattened {
                 context.rearranged.insert(source.name.clone());
             }
             let place = match source.terminator(decision.outer) {
@@ -71,14 +73,14 @@ pub(crate) fn flatten_module(
                 None => DiagnosticLocation::of_func(&source.name),
             };
             if options.asked.contains(decision.outer) {
-                if let Verdict::Refused(_) = decision.verdict {
+                if let FlattenVerdict::Refused(_) = decision.verdict {
                     return Err(Diagnostic::error(Code::Nest, decision.to_string()).at(place));
                 }
                 met.insert(decision.outer);
             }
             // Why nests are left is told on request.
-            let is_asked = options.machine == Machine::Warps || context.profile.is_some();
-            if decision.verdict != Verdict::Flattened && !is_asked {
+            let is_asked = options.machine == MachineModel::Warps || context.profile.is_some();
+            if decision.verdict != FlattenVerdict::Flattened && !is_asked {
                 continue;
             }
             let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);

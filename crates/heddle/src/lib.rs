@@ -1,6 +1,6 @@
 //! Heddle as a library: the compiler behind every door.
 //!
-//! A [`Session`] reads sources (`.hed`, LLVM IR, C, C++, OpenCL C), takes a [`Request`] for a function in lanes, and makes an
+//! A [`Session`] reads sources (`.hed`, LLVM IR, C, C++, OpenCL C), takes a [`VectorizeRequest`] for a function in lanes, and makes an
 //! [`Artifact`] of it: IR, LLVM's IR, an object, or code that can be called. What it can't do comes back as diagnostics.
 #![forbid(unsafe_code)]
 
@@ -22,10 +22,12 @@ pub mod vector_abi;
 
 pub use divergence_statistics::DivergenceStatistics;
 pub use marked_loop::{LoopCode, LoopLanes, LoopRequest, VectorLoop};
-pub use options::{Branches, Brush, Brushes, Options, Roots, Stores, Wanted};
+pub use options::{
+    BrushCount, BrushExtents, IfConversion, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions,
+};
 pub use profile::Profile;
-pub use report::{KernelReport, Report};
-pub use session::{Artifact, Failure, Request, Session, Source};
+pub use report::{KernelReport, VectorReport};
+pub use session::{Artifact, DiagnosticError, Session, SourceModule, VectorizeRequest};
 
 pub use heddle_analysis as analysis;
 pub use heddle_ir as ir;

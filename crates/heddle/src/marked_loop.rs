@@ -1,13 +1,13 @@
 //! Vector code of marked loops: a function that holds one loop becomes one that runs its iterations in lanes, with the same
 //! parameters.
 
-use crate::context::Context;
+use crate::context::PassContext;
 use crate::divergence_statistics::DivergenceStatistics;
-use crate::options::{Brush, Options};
+use crate::options::{BrushExtents, VectorizeOptions};
 use crate::passes::Pass;
 use crate::pipeline::{run, vectorization};
-use crate::session::{Failure, Session, Source, retain_reachable};
-use crate::vector_abi::{Isa, declare_forms};
+use crate::session::{DiagnosticError, Session, SourceModule, retain_reachable};
+use crate::vector_abi::{VectorIsa, declare_forms};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
@@ -87,7 +87,11 @@ fn failed(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
 
 impl Session {
     /// Makes vector code of the one loop of a function, all of whose arguments are the same for all iterations.
-    pub fn vectorize_loop(&self, source: &Source, request: &LoopRequest) -> Result<VectorLoop, Failure> {
+    pub fn vectorize_loop(
+        &self,
+        source: &SourceModule,
+        request: &LoopRequest,
+    ) -> Result<VectorLoop, DiagnosticError> {
         let LoopRequest { func: name, lanes, interleaved: wanted, promises } = request;
         let refusal = source.refused.iter().find(|told| told.place.func.as_ref() == Some(name));
         if let Some(refusal) = refusal {
@@ -97,7 +101,7 @@ impl Session {
         retain_reachable(&mut module, name);
         if let Some(llvm) = source.llvm.as_ref().filter(|_| self.cpu.is_x86()) {
             let names = vector_form_names(llvm);
-            let isa = Isa::of_bits(self.cpu.vector_bits());
+            let isa = VectorIsa::of_bits(self.cpu.vector_bits());
             declare_forms(&mut module, names.iter().map(String::as_str), isa);
         }
         let Some(at) = module.functions.iter().position(|func| func.name == *name) else {
@@ -108,7 +112,7 @@ impl Session {
         alone.functions.push(module.functions.remove(at));
         let is_asked_by_callees = asks_lanes(&module.functions, &module);
         let asks_lanes = is_asked_by_callees || asks_lanes(&alone.functions, &module);
-        let mut context = Context::verifying(self.verify);
+        let mut context = PassContext::verifying(self.verify);
         run(&mut alone, &[Pass::Simplify, Pass::Canonicalize], &mut context)?;
         let canonical = alone.functions.clone();
         let own_blocks: EntitySet<Block> = alone.functions.iter().flat_map(Function::blocks).collect();
@@ -168,12 +172,12 @@ impl Session {
     /// The form of a loop whose lanes take new iterations, if some may wait; the loop stands in a function, beside its callees.
     fn refilled(
         &self,
-        source: &Source,
+        source: &SourceModule,
         callees: &Module,
         func: &Function,
         promises: Promises,
         one: u32,
-    ) -> Result<Option<LoopCode>, Failure> {
+    ) -> Result<Option<LoopCode>, DiagnosticError> {
         let mut func = func.clone();
         for param in &mut func.signature.params {
             param.shape = Some(DeclaredShape::Uniform);
@@ -196,7 +200,12 @@ impl Session {
     }
 
     /// Machine-independent code of a wide function, as fast as LLVM's passes make it.
-    fn loop_code(&self, source: &Source, module: &Module, wide: String) -> Result<LoopCode, Failure> {
+    fn loop_code(
+        &self,
+        source: &SourceModule,
+        module: &Module,
+        wide: String,
+    ) -> Result<LoopCode, DiagnosticError> {
         let code = emit(module, EmitOptions::default())?;
         code.strip_debug_info();
         keep_private_but(&code, &[&wide]);
@@ -216,9 +225,9 @@ impl Session {
         lanes: u32,
     ) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
         let mut wide = module.clone();
-        let options = Options { params: Some(DeclaredShape::Varying), ..self.options.clone() };
-        let mut context = Context::verifying(self.verify);
-        run(&mut wide, &vectorization(&Brush::new(&[lanes])?, &options), &mut context)?;
+        let options = VectorizeOptions { params: Some(DeclaredShape::Varying), ..self.options.clone() };
+        let mut context = PassContext::verifying(self.verify);
+        run(&mut wide, &vectorization(&BrushExtents::new(&[lanes])?, &options), &mut context)?;
         let told = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&wide));
         let is_of_access =
             |told: &Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);

@@ -6,7 +6,7 @@ use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
 use heddle_transform::boscc::GuardPolicy;
-use heddle_transform::scalar_replacement::Variant;
+use heddle_transform::scalar_replacement::ReplacementVariant;
 use heddle_transform::{Fold, RaceSemantics, TargetInfo, VersioningPolicy};
 use smallvec::SmallVec;
 use std::fmt;
@@ -14,7 +14,7 @@ use std::str::FromStr;
 
 /// The lanes that run in lock-step, along one to four dimensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Brush {
+pub struct BrushExtents {
     extents: SmallVec<[u32; 3]>,
 }
 
@@ -23,13 +23,13 @@ pub(crate) fn not_understood(text: impl fmt::Display, help: impl Into<String>) -
     Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).help(help)
 }
 
-impl Brush {
+impl BrushExtents {
     /// So many lanes along each dimension.
-    pub fn new(extents: &[u32]) -> Result<Brush, Diagnostic> {
-        let brush = Brush { extents: extents.into() };
+    pub fn new(extents: &[u32]) -> Result<BrushExtents, Diagnostic> {
+        let brush = BrushExtents { extents: extents.into() };
         let is_brush =
             (1..=MAX_DIMENSIONS).contains(&extents.len()) && (1..=MAX_LANES).contains(&brush.lanes());
-        if is_brush { Ok(brush) } else { Err(Brush::refusal(&brush.to_string())) }
+        if is_brush { Ok(brush) } else { Err(BrushExtents::refusal(&brush.to_string())) }
     }
 
     fn refusal(text: &str) -> Diagnostic {
@@ -49,77 +49,79 @@ impl Brush {
     }
 
     /// So many of them, side by side along the last dimension.
-    pub fn times(&self, count: u32) -> Result<Brush, Diagnostic> {
+    pub fn times(&self, count: u32) -> Result<BrushExtents, Diagnostic> {
         let mut extents = self.extents.clone();
         if let Some(last) = extents.last_mut() {
             *last = last.saturating_mul(count);
         }
-        Brush::new(&extents)
+        BrushExtents::new(&extents)
     }
 }
 
-impl fmt::Display for Brush {
+impl fmt::Display for BrushExtents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extents: Vec<String> = self.extents.iter().map(u32::to_string).collect();
         f.write_str(&extents.join("x"))
     }
 }
 
-impl FromStr for Brush {
+impl FromStr for BrushExtents {
     type Err = Diagnostic;
-    fn from_str(text: &str) -> Result<Brush, Diagnostic> {
+    fn from_str(text: &str) -> Result<BrushExtents, Diagnostic> {
         let extents: Option<Vec<u32>> = text.split('x').map(|extent| extent.parse().ok()).collect();
-        extents.and_then(|extents| Brush::new(&extents).ok()).ok_or_else(|| Brush::refusal(text))
+        extents
+            .and_then(|extents| BrushExtents::new(&extents).ok())
+            .ok_or_else(|| BrushExtents::refusal(text))
     }
 }
 
 /// How many brushes run side by side in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Brushes {
+pub enum BrushCount {
     /// So many.
     Count(u32),
     /// As many as pay.
     Auto,
 }
 
-impl FromStr for Brushes {
+impl FromStr for BrushCount {
     type Err = Diagnostic;
-    fn from_str(text: &str) -> Result<Brushes, Diagnostic> {
+    fn from_str(text: &str) -> Result<BrushCount, Diagnostic> {
         match (text, text.parse()) {
-            ("auto", _) => Ok(Brushes::Auto),
-            (_, Ok(count)) if count > 0 => Ok(Brushes::Count(count)),
+            ("auto", _) => Ok(BrushCount::Auto),
+            (_, Ok(count)) if count > 0 => Ok(BrushCount::Count(count)),
             _ => Err(not_understood(text, "write how many brushes run side by side, as in `2`, or `auto`")),
         }
     }
 }
 
-impl fmt::Display for Brushes {
+impl fmt::Display for BrushCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Brushes::Count(count) => count.fmt(f),
-            Brushes::Auto => f.write_str("auto"),
+            BrushCount::Count(count) => count.fmt(f),
+            BrushCount::Auto => f.write_str("auto"),
         }
     }
 }
 
 /// Where a pass is applied that gains at one place and costs at another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wanted {
+pub enum PassPolicy {
     /// Nowhere.
     Never,
     /// Where its model says that it pays.
-    WherePaying,
+    IfProfitable,
     /// Wherever it can be.
-    WherePossible,
+    Always,
 }
 
-impl FromStr for Wanted {
+impl FromStr for PassPolicy {
     type Err = Diagnostic;
-    fn from_str(word: &str) -> Result<Wanted, Diagnostic> {
+    fn from_str(word: &str) -> Result<PassPolicy, Diagnostic> {
         match word {
-            "no" => Ok(Wanted::Never),
-            "yes" => Ok(Wanted::WherePaying),
-            "force" => Ok(Wanted::WherePossible),
+            "no" => Ok(PassPolicy::Never),
+            "yes" => Ok(PassPolicy::IfProfitable),
+            "force" => Ok(PassPolicy::Always),
             _ => Err(not_understood(word, "write `yes`, `no` or `force`")),
         }
     }
@@ -127,7 +129,7 @@ impl FromStr for Wanted {
 
 /// How vector code is made. The text form is a list of words with commas in between: `math=fast,brushes=auto`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Options {
+pub struct VectorizeOptions {
     /// The machine whose costs decide.
     pub target: TargetInfo,
     /// Whose mathematical functions are called; none leaves calls as they are.
@@ -135,35 +137,35 @@ pub struct Options {
     /// What is said of parameters of entered functions of which nothing is said.
     pub params: Option<DeclaredShape>,
     /// How many brushes run side by side.
-    pub brushes: Brushes,
+    pub brushes: BrushCount,
     /// Where accesses get versions.
     pub versions: VersioningPolicy,
     /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
     pub kernels: Option<Fold>,
     /// Whether values that lanes have are kept, and where they may be inserted.
-    pub scalars: Option<Variant>,
+    pub scalars: Option<ReplacementVariant>,
     /// Which branches are fused.
-    pub fuse: Wanted,
+    pub fuse: PassPolicy,
     /// Which nests of loops are flattened.
-    pub flatten: Wanted,
+    pub flatten: PassPolicy,
     /// Where lanes take new work-items of a kernel when they are done with theirs. Where it pays is found out by running it: the
     /// pipeline does it where that is possible, if that is asked for, or nowhere.
-    pub refill: Wanted,
+    pub refill: PassPolicy,
     /// Whether lanes may race.
     pub races: RaceSemantics,
     /// Where regions are skipped that no lane is in.
     pub guards: GuardPolicy,
     /// Which branches are folded.
-    pub branches: Branches,
+    pub branches: IfConversion,
     /// How quotients by square roots are computed.
-    pub roots: Roots,
+    pub roots: RootPrecision,
     /// Whether stores go through the caches.
-    pub stores: Stores,
+    pub stores: StorePolicy,
 }
 
 /// Whether stores of whole vectors to global memory go through the caches.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Stores {
+pub enum StorePolicy {
     /// They do.
     #[default]
     Cached,
@@ -173,7 +175,7 @@ pub enum Stores {
 
 /// How quotients by square roots are computed that the source allows to be off by some units in the last place.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Roots {
+pub enum RootPrecision {
     /// By an estimate that is made better, where the machine has one that is good enough.
     #[default]
     Estimated,
@@ -183,38 +185,38 @@ pub enum Roots {
 
 /// Which branches are folded.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Branches {
+pub enum IfConversion {
     /// Those at which lanes part.
     #[default]
-    Keep,
+    DivergentOnly,
     /// All that can be.
-    Fold,
+    AllPossible,
 }
 
-impl Default for Options {
-    fn default() -> Options {
+impl Default for VectorizeOptions {
+    fn default() -> VectorizeOptions {
         let versions = VersioningPolicy::default();
-        Options {
+        VectorizeOptions {
             target: TargetInfo::default(),
             math: None,
             params: None,
-            brushes: Brushes::Count(1),
+            brushes: BrushCount::Count(1),
             versions,
             kernels: None,
-            scalars: Some(Variant::Cost),
-            fuse: Wanted::WherePaying,
-            flatten: Wanted::WherePaying,
-            refill: Wanted::WherePaying,
+            scalars: Some(ReplacementVariant::Cost),
+            fuse: PassPolicy::IfProfitable,
+            flatten: PassPolicy::IfProfitable,
+            refill: PassPolicy::IfProfitable,
             races: RaceSemantics::default(),
             guards: GuardPolicy::default(),
-            branches: Branches::default(),
-            roots: Roots::default(),
-            stores: Stores::default(),
+            branches: IfConversion::default(),
+            roots: RootPrecision::default(),
+            stores: StorePolicy::default(),
         }
     }
 }
 
-impl Options {
+impl VectorizeOptions {
     /// The words of the text form.
     pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `refill=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact`, `stores=cached|streamed` and `brushes=2` (or `auto`)";
 
@@ -243,14 +245,14 @@ impl Options {
     }
 }
 
-impl FromStr for Options {
+impl FromStr for VectorizeOptions {
     type Err = Diagnostic;
-    fn from_str(text: &str) -> Result<Options, Diagnostic> {
-        let mut options = Options::default();
+    fn from_str(text: &str) -> Result<VectorizeOptions, Diagnostic> {
+        let mut options = VectorizeOptions::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             if !options.set(key, value)? {
-                return Err(not_understood(word, format!("the options are {}", Options::WORDS)));
+                return Err(not_understood(word, format!("the options are {}", VectorizeOptions::WORDS)));
             }
         }
         Ok(options)
@@ -272,9 +274,9 @@ pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
 }
 
 /// Where scalar replacement inserts values.
-pub(crate) fn parse_variant(word: &str) -> Result<Variant, Diagnostic> {
-    Variant::ALL.into_iter().find(|variant| variant.name() == word).ok_or_else(|| {
-        let names = Variant::ALL.map(|variant| format!("`{}`", variant.name()));
+pub(crate) fn parse_variant(word: &str) -> Result<ReplacementVariant, Diagnostic> {
+    ReplacementVariant::ALL.into_iter().find(|variant| variant.name() == word).ok_or_else(|| {
+        let names = ReplacementVariant::ALL.map(|variant| format!("`{}`", variant.name()));
         not_understood(word, format!("write {}", names.join(", ")))
     })
 }
@@ -298,28 +300,28 @@ fn parse_policy(word: &str) -> Result<GuardPolicy, Diagnostic> {
 }
 
 /// `keep` or `fold`.
-pub(crate) fn parse_branches(word: &str) -> Result<Branches, Diagnostic> {
+pub(crate) fn parse_branches(word: &str) -> Result<IfConversion, Diagnostic> {
     match word {
-        "keep" => Ok(Branches::Keep),
-        "fold" => Ok(Branches::Fold),
+        "keep" => Ok(IfConversion::DivergentOnly),
+        "fold" => Ok(IfConversion::AllPossible),
         _ => Err(not_understood(word, "write `branches=keep` or `branches=fold`")),
     }
 }
 
 /// `cached` or `streamed`.
-fn parse_stores(word: &str) -> Result<Stores, Diagnostic> {
+fn parse_stores(word: &str) -> Result<StorePolicy, Diagnostic> {
     match word {
-        "cached" => Ok(Stores::Cached),
-        "streamed" => Ok(Stores::Streamed),
+        "cached" => Ok(StorePolicy::Cached),
+        "streamed" => Ok(StorePolicy::Streamed),
         _ => Err(not_understood(word, "write `stores=cached` or `stores=streamed`")),
     }
 }
 
 /// `estimated` or `exact`.
-fn parse_roots(word: &str) -> Result<Roots, Diagnostic> {
+fn parse_roots(word: &str) -> Result<RootPrecision, Diagnostic> {
     match word {
-        "estimated" => Ok(Roots::Estimated),
-        "exact" => Ok(Roots::Exact),
+        "estimated" => Ok(RootPrecision::Estimated),
+        "exact" => Ok(RootPrecision::Exact),
         _ => Err(not_understood(word, "write `roots=estimated` or `roots=exact`")),
     }
 }

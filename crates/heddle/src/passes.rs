@@ -1,10 +1,10 @@
 //! The passes: what each is called, takes, needs and ensures, and how it is run on a module.
 
-use crate::context::Context;
+use crate::context::PassContext;
 use crate::flattening::{flatten_module, parse_nests};
 use crate::options::{
-    Branches, Brush, Brushes, not_understood, parse_accuracy, parse_branches, parse_fold, parse_open_params,
-    parse_races, parse_target, parse_versions,
+    BrushCount, BrushExtents, IfConversion, not_understood, parse_accuracy, parse_branches, parse_fold,
+    parse_open_params, parse_races, parse_target, parse_versions,
 };
 use crate::scalar_replacement::{parse_scalars, replace_scalars_of};
 use crate::vector_abi::{define_outgoing, known_forms};
@@ -17,11 +17,11 @@ use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
-use heddle_transform::fuse::Machine;
+use heddle_transform::fuse::MachineModel;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    Fold, FuseOptions, Fusion, KernelOptions, Promises, Remark, Running, TargetInfo, VersioningPolicy,
+    BranchFusion, Fold, FuseOptions, KernelOptions, Promises, Remark, Running, TargetInfo, VersioningPolicy,
     WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten, fuse_profiled,
     geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize, lock_step_functions,
     lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify, specialize, spread_loop,
@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub enum Pass {
     /// Nothing but a look whether several brushes may run side by side.
-    Brushes(Brushes),
+    Brushes(BrushCount),
     /// Bodies for mathematical functions.
     Math(Accuracy),
     /// What is not said of parameters.
@@ -59,7 +59,7 @@ pub enum Pass {
     /// See [`refill_lanes`]; of functions in which no lane would wait, as `Spread`.
     Refill,
     /// A form of each function for each way in which lanes enter it.
-    Specialize(Brush),
+    Specialize(BrushExtents),
     /// Values kept that lanes have loaded or computed before.
     Scalars(scalar_replacement::ReplacementOptions),
     /// What both sides of divergent branches do, done once.
@@ -67,7 +67,7 @@ pub enum Pass {
     /// Nests of divergent loops as one loop.
     Flatten(flatten::FlattenOptions),
     /// Divergent loops made uniform; which branches are folded behind.
-    Loops(Branches),
+    Loops(IfConversion),
     /// Regions skipped where no lane is.
     Boscc(boscc::GuardOptions),
     /// Divergent branches folded; of these blocks and no others, if any are named.
@@ -75,7 +75,7 @@ pub enum Pass {
     /// Simpler masks and blends.
     Tidy,
     /// Vector code.
-    Widen(Brush, WidenOptions),
+    Widen(BrushExtents, WidenOptions),
 }
 
 /// What is known of a pass without its options.
@@ -221,7 +221,7 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
         read: |word| {
-            Ok(Pass::Loops(if word.is_empty() { Branches::default() } else { parse_branches(word)? }))
+            Ok(Pass::Loops(if word.is_empty() { IfConversion::default() } else { parse_branches(word)? }))
         },
     },
     PassInfo {
@@ -308,7 +308,7 @@ impl Pass {
     }
 
     /// Runs it on a module that is at the stage which it needs.
-    pub(crate) fn run(&self, module: &mut Module, context: &mut Context<'_>) -> Result<(), Diagnostic> {
+    pub(crate) fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), Diagnostic> {
         match self {
             Pass::Brushes(count) => return check_brushes(module, *count),
             Pass::Math(accuracy) => {
@@ -368,7 +368,7 @@ impl Pass {
                     let parted = context.parted(func);
                     let told = fuse_profiled(func, options, &parted).branches;
                     // Why branches are left is told on request.
-                    let is_told = |told: &Fusion| told.refused.is_none() || options.explain;
+                    let is_told = |told: &BranchFusion| told.refused.is_none() || options.explain;
                     for told in told.into_iter().filter(is_told) {
                         let form =
                             if told.refused.is_some() { RemarkKind::KeptBranch } else { RemarkKind::Fused };
@@ -383,7 +383,7 @@ impl Pass {
                 context.remarks.extend(remarks);
             }
             Pass::Loops(branches) => {
-                context.facts.folds_all = *branches == Branches::Fold;
+                context.facts.folds_all = *branches == IfConversion::AllPossible;
                 for func in &mut module.functions {
                     let found = uniform_loops_and_branches(func)?;
                     if let Some(branches) = found.filter(|_| !context.facts.folds_all) {
@@ -420,7 +420,7 @@ impl Pass {
     }
 }
 
-impl Context<'_> {
+impl PassContext<'_> {
     /// At which share of their executions lanes part at branches, as far as a run has told.
     fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
         self.profile.as_ref().map(|profile| profile.parted(func)).unwrap_or_default()
@@ -436,7 +436,7 @@ impl Context<'_> {
     }
 
     /// The lanes of all brushes that run side by side.
-    fn all_lanes(&self, brush: &Brush) -> Result<Brush, Diagnostic> {
+    fn all_lanes(&self, brush: &BrushExtents) -> Result<BrushExtents, Diagnostic> {
         brush.times(self.side_by_side.unwrap_or(1))
     }
 }
@@ -457,8 +457,10 @@ fn declare_params(module: &mut Module, shape: &DeclaredShape) {
 }
 
 /// Refuses what would see several brushes as one.
-fn check_brushes(module: &Module, count: Brushes) -> Result<(), Diagnostic> {
-    let Some((func, inst)) = seen_brush(module).filter(|_| count != Brushes::Count(1)) else { return Ok(()) };
+fn check_brushes(module: &Module, count: BrushCount) -> Result<(), Diagnostic> {
+    let Some((func, inst)) = seen_brush(module).filter(|_| count != BrushCount::Count(1)) else {
+        return Ok(());
+    };
     let text = format!("it depends on which lanes are in its brush, and would see {count} brushes as one");
     Err(Diagnostic::error(Code::SeesBrush, text)
         .at(DiagnosticLocation::of_inst(func, inst))
@@ -532,7 +534,7 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
         match word.split_once('=') {
             None if word == "force" => options.force = true,
             None if word == "explain" => options.explain = true,
-            None => lanes = word.parse::<Brush>()?.lanes(),
+            None => lanes = word.parse::<BrushExtents>()?.lanes(),
             Some(("races", races)) => options.races = parse_races(races)?,
             Some(("target", "warps")) => target = None,
             Some(("target", name)) => target = Some(parse_target(name)?),
@@ -543,14 +545,14 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
             }
         }
     }
-    options.machine = target.map_or(Machine::Warps, |target| Machine::Vectors(target, lanes));
+    options.machine = target.map_or(MachineModel::Warps, |target| MachineModel::Vectors(target, lanes));
     Ok(options)
 }
 
 /// How group functions are made: lanes, and what is said behind them, with + in between.
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
-    let brush = brush.parse::<Brush>()?.extents().into();
+    let brush = brush.parse::<BrushExtents>()?.extents().into();
     let (fold, versions) = (Fold::Rows, VersioningPolicy::Model);
     let running = Running::Brushes;
     let mut options = KernelOptions { brush, fold, is_small: false, versions, running, single: false };

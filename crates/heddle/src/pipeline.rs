@@ -1,13 +1,13 @@
 //! The pipeline: the only place that knows the order of passes.
 
-use crate::context::Context;
-use crate::options::{Brush, Brushes, Options, Roots, Stores, Wanted};
+use crate::context::PassContext;
+use crate::options::{BrushCount, BrushExtents, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions};
 use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
-use heddle_transform::fuse::Machine;
+use heddle_transform::fuse::MachineModel;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{RemarkKind, wide_name};
 use heddle_transform::{
@@ -17,8 +17,8 @@ use heddle_transform::{
 use std::time::Instant;
 
 /// All that makes vector code of lock-step code for a brush.
-pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options {
+pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
+    let &VectorizeOptions {
         target,
         math,
         ref params,
@@ -33,16 +33,16 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
         ..
     } = options;
     let mut passes = Vec::new();
-    passes.extend((brushes != Brushes::Count(1)).then_some(Pass::Brushes(brushes)));
+    passes.extend((brushes != BrushCount::Count(1)).then_some(Pass::Brushes(brushes)));
     passes.extend(math.map(Pass::Math));
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
         let brush = brush.extents().into();
-        let running = if refill == Wanted::WherePossible { Running::Refilling } else { Running::Brushes };
+        let running = if refill == PassPolicy::Always { Running::Refilling } else { Running::Brushes };
         Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running, single: false })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);
-    let is_estimated = roots == Roots::Estimated && target.estimates_roots();
+    let is_estimated = roots == RootPrecision::Estimated && target.estimates_roots();
     passes.extend(is_estimated.then_some(Pass::Roots));
     passes.extend([Pass::Thread, Pass::Progress, Pass::Canonicalize]);
     let divergence = less_divergence(brush, options);
@@ -58,28 +58,31 @@ pub(crate) fn vectorization(brush: &Brush, options: &Options) -> Vec<Pass> {
         Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),
         Pass::Simplify,
     ]);
-    passes.extend((stores == Stores::Streamed).then_some(Pass::Stream));
+    passes.extend((stores == StorePolicy::Streamed).then_some(Pass::Stream));
     passes
 }
 
 /// What makes lanes do less, and part less often, at stage Canonical.
-fn less_divergence(brush: &Brush, options: &Options) -> Vec<Pass> {
-    let &Options { target, scalars, fuse, flatten, races, .. } = options;
-    let machine = Machine::Vectors(target, brush.lanes());
+fn less_divergence(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
+    let &VectorizeOptions { target, scalars, fuse, flatten, races, .. } = options;
+    let machine = MachineModel::Vectors(target, brush.lanes());
     let mut passes = Vec::new();
     passes
         .extend(scalars.map(|variant| {
             Pass::Scalars(scalar_replacement::ReplacementOptions { variant, races, machine })
         }));
-    if flatten != Wanted::Never {
-        let policy =
-            if flatten == Wanted::WherePossible { flatten::Policy::Force } else { flatten::Policy::Model };
+    if flatten != PassPolicy::Never {
+        let policy = if flatten == PassPolicy::Always {
+            flatten::FlattenPolicy::Force
+        } else {
+            flatten::FlattenPolicy::Model
+        };
         let options =
             flatten::FlattenOptions { policy, races, machine, lanes: brush.lanes(), ..Default::default() };
         passes.push(Pass::Flatten(options));
     }
-    if fuse != Wanted::Never {
-        let force = fuse == Wanted::WherePossible;
+    if fuse != PassPolicy::Never {
+        let force = fuse == PassPolicy::Always;
         passes.push(Pass::Fuse(FuseOptions { machine, races, force, ..FuseOptions::default() }));
     }
     passes
@@ -99,7 +102,7 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
             passes.push(pass.map_err(|told| told.at(DiagnosticLocation::of_option(word)))?);
             continue;
         }
-        let (mut brush, mut options) = (None, Options::default());
+        let (mut brush, mut options) = (None, VectorizeOptions::default());
         while let Some((word, (key, value))) =
             rest.peek().and_then(|&word| Some((word, word.split_once('=')?)))
         {
@@ -109,7 +112,7 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
             };
             if !known.map_err(|told| told.at(DiagnosticLocation::of_option(word)))? {
                 let text = format!("`{word}` is no option of `vectorize`");
-                let help = format!("its options are `W=8` (or `W=8x2`), {}", Options::WORDS);
+                let help = format!("its options are `W=8` (or `W=8x2`), {}", VectorizeOptions::WORDS);
                 return Err(Diagnostic::error(Code::PassOption, text).help(help));
             }
             rest.next();
@@ -128,7 +131,11 @@ fn unknown_pass(name: &str) -> Diagnostic {
 }
 
 /// Runs passes, each after the other. What a pass needs is checked unless a pass before has ensured it.
-pub(crate) fn run(module: &mut Module, passes: &[Pass], context: &mut Context<'_>) -> Result<(), Diagnostic> {
+pub(crate) fn run(
+    module: &mut Module,
+    passes: &[Pass],
+    context: &mut PassContext<'_>,
+) -> Result<(), Diagnostic> {
     let mut stage = Stage::Source;
     for (number, pass) in passes.iter().enumerate() {
         let info = pass.info();
@@ -141,9 +148,9 @@ pub(crate) fn run(module: &mut Module, passes: &[Pass], context: &mut Context<'_
         context.begin();
         let begin = Instant::now();
         let done = match pass {
-            Pass::Brushes(Brushes::Auto) => brushes_that_pay(module, &passes[number + 1..], context)
+            Pass::Brushes(BrushCount::Auto) => brushes_that_pay(module, &passes[number + 1..], context)
                 .map(|count| context.side_by_side = Some(count)),
-            Pass::Brushes(Brushes::Count(count)) => {
+            Pass::Brushes(BrushCount::Count(count)) => {
                 context.side_by_side = Some(*count);
                 pass.run(module, context)
             }
@@ -168,7 +175,11 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
 }
 
 /// How many brushes pay, by what these passes make of one; with the figures in a remark.
-fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>) -> Result<u32, Diagnostic> {
+fn brushes_that_pay(
+    module: &Module,
+    passes: &[Pass],
+    context: &mut PassContext<'_>,
+) -> Result<u32, Diagnostic> {
     let mut tell = |place: DiagnosticLocation, text: String| {
         let told = Diagnostic::remark(Code::BrushCount, text).at(place).in_module(module);
         context.remarks.push(Remark { kind: RemarkKind::Brushes, accesses: 0, diagnostic: told });
@@ -186,7 +197,7 @@ fn brushes_that_pay(module: &Module, passes: &[Pass], context: &mut Context<'_>)
     });
     let Some((brush, options)) = widening else { return Ok(1) };
     let mut trial = module.clone();
-    run(&mut trial, passes, &mut Context::new())?;
+    run(&mut trial, passes, &mut PassContext::new())?;
     let mut least = None;
     for name in entered_functions(module) {
         let Some(wide) = trial.function(&wide_name(&name, brush.extents())) else { continue };

@@ -6,27 +6,27 @@
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::inst::BranchWeights;
 use heddle_ir::{Block, Code, Detail, Diagnostic, Function, Module};
-use heddle_transform::flatten::{Together, Trips};
+use heddle_transform::flatten::{JointIterations, TripCounts};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
 /// What a run has told of functions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Profile {
-    functions: BTreeMap<String, Seen>,
+    functions: BTreeMap<String, FunctionCounts>,
 }
 
 /// What it has told of one.
 #[derive(Clone, PartialEq, Debug, Default)]
-struct Seen {
-    branches: BTreeMap<Block, Went>,
+struct FunctionCounts {
+    branches: BTreeMap<Block, BranchCounts>,
     /// By headers.
-    loops: BTreeMap<Block, Trips>,
+    loops: BTreeMap<Block, TripCounts>,
 }
 
 /// How lanes went at a branch with two targets.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Went {
+pub struct BranchCounts {
     /// How often lanes came there.
     pub executed: u64,
     /// How often they parted.
@@ -39,7 +39,7 @@ pub struct Went {
     pub taken: [u64; 2],
 }
 
-impl Went {
+impl BranchCounts {
     fn weights(&self) -> BranchWeights {
         let most = self.lanes[0].max(self.lanes[1]);
         let shift = (u64::BITS - most.leading_zeros()).saturating_sub(u32::BITS);
@@ -59,9 +59,9 @@ fn numbers(json: &Json) -> Option<Vec<u64>> {
     json.as_array()?.iter().map(Json::as_u64).collect()
 }
 
-impl Seen {
-    fn from_json(json: &Json) -> Option<Seen> {
-        let mut seen = Seen::default();
+impl FunctionCounts {
+    fn from_json(json: &Json) -> Option<FunctionCounts> {
+        let mut seen = FunctionCounts::default();
         for branch in json.get("branches")?.as_array()? {
             let targets = branch.get("targets")?.as_array()?;
             let ways: Vec<(Block, u64)> = (targets.iter())
@@ -69,7 +69,7 @@ impl Seen {
                 .collect::<Option<_>>()?;
             let taken = numbers(branch.get("taken")?)?;
             let (&[(left, a), (right, b)], &[x, y]) = (&ways[..], &taken[..]) else { continue };
-            let went = Went {
+            let went = BranchCounts {
                 executed: branch.get("executed")?.as_u64()?,
                 diverged: branch.get("diverged")?.as_u64()?,
                 to: [left, right],
@@ -87,10 +87,10 @@ impl Seen {
             }
             counts.sort_unstable();
             let together = it.get("lanes").zip(it.get("iterations")).map(|(lanes, iterations)| {
-                Some(Together { lanes: lanes.as_u64()?, iterations: iterations.as_u64()? })
+                Some(JointIterations { lanes: lanes.as_u64()?, iterations: iterations.as_u64()? })
             });
             let together = together.map_or(Some(None), |seen| seen.map(Some))?;
-            seen.loops.insert(block_of(it.get("header")?)?, Trips { counts, together });
+            seen.loops.insert(block_of(it.get("header")?)?, TripCounts { counts, together });
         }
         Some(seen)
     }
@@ -98,12 +98,12 @@ impl Seen {
 
 impl Profile {
     /// Notes how lanes went at the branch of a block.
-    pub fn note_branch(&mut self, func: &str, block: Block, went: Went) {
+    pub fn note_branch(&mut self, func: &str, block: Block, went: BranchCounts) {
         self.functions.entry(func.into()).or_default().branches.insert(block, went);
     }
 
     /// Notes how often a loop went round.
-    pub fn note_loop(&mut self, func: &str, header: Block, trips: Trips) {
+    pub fn note_loop(&mut self, func: &str, header: Block, trips: TripCounts) {
         self.functions.entry(func.into()).or_default().loops.insert(header, trips);
     }
 
@@ -120,7 +120,7 @@ impl Profile {
         let mut profile = Profile::default();
         for func in functions.ok_or_else(|| refuse("it is no profile: it tells of no functions".into()))? {
             let name = func.get("name").and_then(Json::as_str);
-            let (name, seen) = name.zip(Seen::from_json(func)).ok_or_else(|| {
+            let (name, seen) = name.zip(FunctionCounts::from_json(func)).ok_or_else(|| {
                 refuse(format!("what it tells of @{} is not understood", name.unwrap_or("?")))
             })?;
             profile.functions.insert(name.into(), seen);
@@ -163,12 +163,12 @@ impl Profile {
     }
 
     /// What is told of a function, or of the one that a form is made of.
-    fn of(&self, name: &str) -> Option<&Seen> {
+    fn of(&self, name: &str) -> Option<&FunctionCounts> {
         let forms = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(of, _)| of));
         forms.filter_map(|name| self.functions.get(name)).next()
     }
 
-    fn branches<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = (Block, &'a Went)> {
+    fn branches<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = (Block, &'a BranchCounts)> {
         let seen = self.of(&func.name).into_iter().flat_map(|seen| &seen.branches);
         seen.filter_map(|(&block, went)| {
             let is_there = (block.as_u32() as usize) < func.block_count() && func.layout.is_placed(block);
@@ -181,7 +181,7 @@ impl Profile {
 
     /// For branches at which share of their executions no lane took each way.
     pub(crate) fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
-        let untaken = |went: &Went| went.taken.map(|times| 1.0 - went.share(times));
+        let untaken = |went: &BranchCounts| went.taken.map(|times| 1.0 - went.share(times));
         self.branches(func).map(|(block, went)| (block, untaken(went))).collect()
     }
 
@@ -191,7 +191,7 @@ impl Profile {
     }
 
     /// How often loops went round, by their headers.
-    pub(crate) fn trips(&self, func: &Function) -> BTreeMap<Block, Trips> {
+    pub(crate) fn trips(&self, func: &Function) -> BTreeMap<Block, TripCounts> {
         self.of(&func.name).map(|seen| seen.loops.clone()).unwrap_or_default()
     }
 }
@@ -220,8 +220,13 @@ mod tests {
 
     #[test]
     fn weights_keep_their_ratio_whatever_the_counts() {
-        let went =
-            |lanes| Went { executed: 1, diverged: 0, to: [Block::from_u32(1); 2], lanes, taken: [1, 0] };
+        let went = |lanes| BranchCounts {
+            executed: 1,
+            diverged: 0,
+            to: [Block::from_u32(1); 2],
+            lanes,
+            taken: [1, 0],
+        };
         assert_eq!(*went([3, 5]).weights(), [3, 5]);
         assert_eq!(*went([1 << 40, 1 << 39]).weights(), [1 << 31, 1 << 30]);
         assert_eq!(*went([u64::MAX, 0]).weights(), [u32::MAX, 0]);

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// What memory operations became.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Accesses {
+pub struct AccessCounts {
     /// One for all lanes.
     pub scalar: usize,
     /// Contiguous.
@@ -22,7 +22,7 @@ pub struct Accesses {
 
 /// What became of a function.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Report {
+pub struct VectorReport {
     /// How many lanes the vector code is for, of all brushes.
     pub lanes: u32,
     /// How many brushes run side by side.
@@ -30,7 +30,7 @@ pub struct Report {
     /// Branches of the source, and those that are left.
     pub branches: [usize; 2],
     /// Loads and stores.
-    pub accesses: Accesses,
+    pub accesses: AccessCounts,
     /// Instructions on scalars and on vectors.
     pub instructions: [usize; 2],
     /// What is done lane by lane, by name.
@@ -76,10 +76,10 @@ fn users_of(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item =
     module.functions.iter().filter(move |func| reached.contains(&func.name) && !is_own(func))
 }
 
-impl Report {
+impl VectorReport {
     /// All that there is to tell, as remarks: what became of the function as a whole, then of its parts.
     pub fn diagnostics(&self, func: &str) -> Vec<Diagnostic> {
-        let Report { lanes, brushes, branches, accesses, instructions, .. } = self;
+        let VectorReport { lanes, brushes, branches, accesses, instructions, .. } = self;
         let text = match brushes {
             0 | 1 => format!("it is vector code for {lanes} lanes"),
             count => format!("it is vector code for {lanes} lanes, {count} brushes of {}", lanes / count),
@@ -153,7 +153,7 @@ pub struct KernelReport {
     /// Bytes of local memory that the kernel declares.
     pub local_bytes: u64,
     /// What became of its code.
-    pub code: Report,
+    pub code: VectorReport,
     /// Where branches are left: lines of the source.
     pub branch_lines: Vec<String>,
     /// Where memory is gathered or scattered.
@@ -206,8 +206,11 @@ impl KernelReport {
         remarks: &[Diagnostic],
     ) -> KernelReport {
         let kernel = &group.name;
-        let mut code =
-            Report { lanes: made.lanes(), branches: [branches(source, kernel), 0], ..Report::default() };
+        let mut code = VectorReport {
+            lanes: made.lanes(),
+            branches: [branches(source, kernel), 0],
+            ..VectorReport::default()
+        };
         let (mut branch_lines, mut scattered_lines, mut lane_by_lane_lines) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let counted = wide_functions(wide, kernel);
@@ -272,9 +275,9 @@ impl KernelReport {
 }
 
 /// `(line 5)`, `(lines 5, 9)`, or nothing.
-struct Lines<'a>(&'a [String]);
+struct LineList<'a>(&'a [String]);
 
-impl fmt::Display for Lines<'_> {
+impl fmt::Display for LineList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             [] => Ok(()),
@@ -286,7 +289,7 @@ impl fmt::Display for Lines<'_> {
 
 impl fmt::Display for KernelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { lanes, branches, accesses, instructions, lane_by_lane, remarks, .. } = &self.code;
+        let VectorReport { lanes, branches, accesses, instructions, lane_by_lane, remarks, .. } = &self.code;
         let fold = match (self.fold, &self.brush[..]) {
             (Fold::Rows, [] | [_]) => "work-items side by side along dimension 0".to_string(),
             (Fold::Rows, extents) => {
@@ -307,7 +310,7 @@ impl fmt::Display for KernelReport {
         writeln!(
             f,
             "  branches: {of_source} of the source, {left} of the vector code{}",
-            Lines(&self.branch_lines)
+            LineList(&self.branch_lines)
         )?;
         writeln!(
             f,
@@ -315,14 +318,14 @@ impl fmt::Display for KernelReport {
             accesses.contiguous,
             accesses.masked,
             accesses.scattered,
-            Lines(&self.scattered_lines),
+            LineList(&self.scattered_lines),
             accesses.scalar
         )?;
         writeln!(f, "  instructions: {} on vectors, {} scalar", instructions[1], instructions[0])?;
         if !lane_by_lane.is_empty() {
             let what: BTreeSet<&str> = lane_by_lane.iter().map(String::as_str).collect();
             let what: Vec<&str> = what.into_iter().collect();
-            writeln!(f, "  lane by lane: {}{}", what.join(", "), Lines(&self.lane_by_lane_lines))?;
+            writeln!(f, "  lane by lane: {}{}", what.join(", "), LineList(&self.lane_by_lane_lines))?;
         }
         // What runs lane by lane is summed up above.
         let mut remarks = remarks.iter().filter(|remark| remark.code != Code::LaneByLane);

@@ -1,10 +1,10 @@
 //! The pass `ssrqp`: its options in words, and what it says.
 
-use crate::options::{Brush, not_understood, parse_races, parse_target, parse_variant};
+use crate::options::{BrushExtents, not_understood, parse_races, parse_target, parse_variant};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic, Module};
-use heddle_transform::fuse::Machine;
-use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions};
+use heddle_transform::fuse::MachineModel;
+use heddle_transform::scalar_replacement::{ReplacementOptions, ReplacementStatistics};
 use heddle_transform::widen::{Remark, RemarkKind};
 use heddle_transform::{TargetInfo, replace_scalars};
 
@@ -18,7 +18,7 @@ pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnosti
             Some(("target", "warps")) => target = None,
             Some(("target", name)) => target = Some(parse_target(name)?),
             None if word.starts_with(|first: char| first.is_ascii_digit()) => {
-                lanes = word.parse::<Brush>()?.lanes();
+                lanes = word.parse::<BrushExtents>()?.lanes();
             }
             None => options.variant = parse_variant(word)?,
             Some(_) => {
@@ -27,7 +27,7 @@ pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnosti
             }
         }
     }
-    options.machine = target.map_or(Machine::Warps, |target| Machine::Vectors(target, lanes));
+    options.machine = target.map_or(MachineModel::Warps, |target| MachineModel::Vectors(target, lanes));
     Ok(options)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn replace_scalars_of(module: &mut Module, options: &ReplacementOptio
     let mut remarks = Vec::new();
     for func in &mut module.functions {
         let replaced = replace_scalars(func, options);
-        if replaced != Replaced::default() {
+        if replaced != ReplacementStatistics::default() {
             let told = Diagnostic::remark(Code::Scalars, replaced.to_string())
                 .at(DiagnosticLocation::of_func(&func.name));
             remarks.push(Remark { kind: RemarkKind::ScalarReplacement, accesses: 0, diagnostic: told });

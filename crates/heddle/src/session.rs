@@ -1,26 +1,26 @@
-//! The compiler behind every door: a [`Session`] reads sources, takes a [`Request`] and makes one [`Artifact`] of it, or
+//! The compiler behind every door: a [`Session`] reads sources, takes a [`VectorizeRequest`] and makes one [`Artifact`] of it, or
 //! says why not.
 //!
 //! ```
-//! use heddle::{Request, Session};
-//! # fn main() -> Result<(), heddle::Failure> {
+//! use heddle::{Session, VectorizeRequest};
+//! # fn main() -> Result<(), heddle::DiagnosticError> {
 //! let session = Session::default();
 //! let source = session.parse_hed("func @twice(v0: i32) -> i32 {\nblock0:\n  v1 = shl v0, 1\n  ret v1\n}\n")?;
-//! let artifact = session.vectorize(source, &Request::new("twice", "8".parse()?))?;
+//! let artifact = session.vectorize(source, &VectorizeRequest::new("twice", "8".parse()?))?;
 //! assert_eq!(artifact.wide, "twice.w8");
 //! assert!(artifact.module.to_string().contains("<8 x i32>"));
 //! # Ok(())
 //! # }
 //! ```
 
-use crate::context::{Context, PassTime};
-use crate::options::{Brush, Options, ParamShape};
+use crate::context::{PassContext, PassTime};
+use crate::options::{BrushExtents, ParamShape, VectorizeOptions};
 use crate::passes::{Pass, PassInfo};
 use crate::pipeline::{parse_passes, run, vectorization};
 use crate::profile::Profile;
-use crate::report::{Report, branches, reachable_from};
+use crate::report::{VectorReport, branches, reachable_from};
 use crate::scalar_wins::scalar_wins;
-use crate::vector_abi::{AbiForm, Isa, add_abi_form, declare_forms};
+use crate::vector_abi::{AbiVariant, VectorIsa, add_abi_form, declare_forms};
 use heddle_ir::diagnostic::{DiagnosticLocation, Severity};
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -44,25 +44,25 @@ use std::time::Instant;
 
 /// Why there is no result: at least one error.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failure {
+pub struct DiagnosticError {
     /// All that there is to say, errors and what may help to understand them, in order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Failure {
-        Failure { diagnostics: vec![diagnostic] }
+impl From<Diagnostic> for DiagnosticError {
+    fn from(diagnostic: Diagnostic) -> DiagnosticError {
+        DiagnosticError { diagnostics: vec![diagnostic] }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for DiagnosticError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts: Vec<String> = self.diagnostics.iter().map(Diagnostic::to_string).collect();
         f.write_str(&texts.join("\n"))
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for DiagnosticError {}
 
 /// Diagnostics as JSON, an array of objects: `severity`, `code`, `file`, `line`, `column`, `function`, `instruction` (as far
 /// as known), `text`, `way_out`, `notes`.
@@ -98,7 +98,7 @@ pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
 
 /// A module that was read.
 #[derive(Debug)]
-pub struct Source {
+pub struct SourceModule {
     /// As lock-step code.
     pub module: Module,
     /// The module of LLVM that it was imported from, if it was.
@@ -107,19 +107,19 @@ pub struct Source {
     pub refused: Vec<Diagnostic>,
 }
 
-impl From<Module> for Source {
-    fn from(module: Module) -> Source {
-        Source { module, llvm: None, refused: Vec::new() }
+impl From<Module> for SourceModule {
+    fn from(module: Module) -> SourceModule {
+        SourceModule { module, llvm: None, refused: Vec::new() }
     }
 }
 
 /// A function to make vector code of.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct VectorizeRequest {
     /// The function.
     pub func: String,
     /// Its lanes, of one brush.
-    pub brush: Brush,
+    pub brush: BrushExtents,
     /// What lanes share of its parameters, of the first in order or of those named; nothing said is `varying`.
     pub shapes: Vec<ParamShape>,
     /// Whether one more parameter is wanted, a mask of the lanes that are there.
@@ -128,10 +128,10 @@ pub struct Request {
     pub profile: Option<Arc<Profile>>,
 }
 
-impl Request {
+impl VectorizeRequest {
     /// All parameters vary, and all lanes are there.
-    pub fn new(func: &str, brush: Brush) -> Request {
-        Request { func: func.into(), brush, shapes: Vec::new(), is_masked: false, profile: None }
+    pub fn new(func: &str, brush: BrushExtents) -> VectorizeRequest {
+        VectorizeRequest { func: func.into(), brush, shapes: Vec::new(), is_masked: false, profile: None }
     }
 }
 
@@ -145,7 +145,7 @@ pub struct Artifact {
     /// The name of the wide form in it.
     pub wide: String,
     /// What became of the function.
-    pub report: Report,
+    pub report: VectorReport,
     /// How long each pass took.
     pub times: Vec<PassTime>,
     shapes: Vec<DeclaredShape>,
@@ -164,7 +164,7 @@ pub struct Session {
     /// The machine that code is for.
     pub cpu: Cpu,
     /// How vector code is made.
-    pub options: Options,
+    pub options: VectorizeOptions,
     /// Whether what passes need and ensure is checked around each of them.
     pub verify: bool,
     /// Where compiled code is kept; none compiles it each time.
@@ -188,7 +188,7 @@ impl Session {
     pub fn new(cpu: Cpu) -> Session {
         let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
         let math = Some(heddle_math::Accuracy::Exact);
-        let options = Options { target, math, ..Options::default() };
+        let options = VectorizeOptions { target, math, ..VectorizeOptions::default() };
         Session { cpu, options, verify: false, cache: None, cancelled: Arc::default() }
     }
 
@@ -198,19 +198,23 @@ impl Session {
     }
 
     /// Reads a program in Heddle's own text form.
-    pub fn parse_hed(&self, text: impl AsRef<[u8]>) -> Result<Source, Failure> {
+    pub fn parse_hed(&self, text: impl AsRef<[u8]>) -> Result<SourceModule, DiagnosticError> {
         self.parse_hed_at(text, Stage::Source)
     }
 
     /// The same, at another stage.
-    pub fn parse_hed_at(&self, text: impl AsRef<[u8]>, stage: Stage) -> Result<Source, Failure> {
-        let module = parse_bytes(text.as_ref()).map_err(|diagnostics| Failure { diagnostics })?;
+    pub fn parse_hed_at(
+        &self,
+        text: impl AsRef<[u8]>,
+        stage: Stage,
+    ) -> Result<SourceModule, DiagnosticError> {
+        let module = parse_bytes(text.as_ref()).map_err(|diagnostics| DiagnosticError { diagnostics })?;
         verify_module(&module, stage).map_err(|violations| error(Code::InvalidIr, &violations))?;
         Ok(module.into())
     }
 
     /// Reads a file: `.hed`, LLVM IR, or what clang compiles to it. `clang` goes to clang.
-    pub fn read(&self, path: &Path, stage: Stage, clang: &[&str]) -> Result<Source, Failure> {
+    pub fn read(&self, path: &Path, stage: Stage, clang: &[&str]) -> Result<SourceModule, DiagnosticError> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|extension| extension == "ptx") {
             return self.read_ptx_file(path, 0);
@@ -250,14 +254,14 @@ impl Session {
     }
 
     /// Reads LLVM IR, text or bitcode, which need not have been optimized; `file` is its name in messages.
-    pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<Source, Failure> {
+    pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<SourceModule, DiagnosticError> {
         let llvm = read_ir(file, bytes)?;
         let ImportedModule { module, refused } = import(&cleaned(&llvm)?);
         imported(module, refused, llvm, file)
     }
 
     /// Reads a file of PTX, for launches with this much dynamic shared memory.
-    pub fn read_ptx_file(&self, path: &Path, dynamic_shared: u64) -> Result<Source, Failure> {
+    pub fn read_ptx_file(&self, path: &Path, dynamic_shared: u64) -> Result<SourceModule, DiagnosticError> {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
         self.read_ptx(
@@ -274,39 +278,44 @@ impl Session {
         text: &str,
         file: &str,
         options: heddle_ptx::LowerOptions,
-    ) -> Result<Source, Failure> {
-        let wrong = |diagnostics| Failure { diagnostics }.in_file(file);
+    ) -> Result<SourceModule, DiagnosticError> {
+        let wrong = |diagnostics| DiagnosticError { diagnostics }.in_file(file);
         let lowered = heddle_ptx::parse(text)
             .and_then(|module| heddle_ptx::lower(&module, file, options))
             .map_err(wrong)?;
         let refused: Vec<Diagnostic> = lowered.refused.into_iter().map(|told| told.in_file(file)).collect();
         if lowered.module.functions.is_empty() {
             let none = error(Code::NotImported, &"there is no function that can be taken").in_file(file);
-            return Err(Failure { diagnostics: refused.into_iter().chain([none]).collect() });
+            return Err(DiagnosticError { diagnostics: refused.into_iter().chain([none]).collect() });
         }
         let refused =
             refused.into_iter().map(|told| Diagnostic { severity: Severity::Warning, ..told }).collect();
-        Ok(Source { module: lowered.module, llvm: None, refused })
+        Ok(SourceModule { module: lowered.module, llvm: None, refused })
     }
 
     /// Writes PTX of a module before it is made linear: branches that all lanes take together as `bra.uni`. `approximate` says
     /// that functions of the C library may become PTX's approximations, as they do in what came from PTX.
-    pub fn ptx(&self, module: &Module, approximate: bool) -> Result<String, Failure> {
+    pub fn ptx(&self, module: &Module, approximate: bool) -> Result<String, DiagnosticError> {
         let facts = crate::ptx::facts(module);
         let options = heddle_ptx::RaiseOptions { approximate, ..heddle_ptx::RaiseOptions::default() };
-        heddle_ptx::raise(module, &facts, &options).map_err(|diagnostics| Failure { diagnostics })
+        heddle_ptx::raise(module, &facts, &options).map_err(|diagnostics| DiagnosticError { diagnostics })
     }
 
     /// Takes a module of LLVM; `file` is its name in messages. What is not taken is told in the source; it is an error only
     /// if nothing is left.
-    pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<Source, Failure> {
+    pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<SourceModule, DiagnosticError> {
         let ImportedModule { module, refused } = import(&llvm);
         imported(module, refused, llvm, file)
     }
 
     /// Compiles OpenCL C with the options of `clBuildProgram`, together with the builtins that it calls; `name` is its
     /// name in messages.
-    pub fn compile_opencl(&self, source: &str, name: &str, options: &[String]) -> Result<Source, Failure> {
+    pub fn compile_opencl(
+        &self,
+        source: &str,
+        name: &str,
+        options: &[String],
+    ) -> Result<SourceModule, DiagnosticError> {
         let program = heddle_builtins::compile(source, name, options)
             .map_err(|log| heddle_llvm::refused_by_clang(name, &log))?;
         let warnings = program.warnings.trim_end();
@@ -321,8 +330,12 @@ impl Session {
     }
 
     /// Makes vector code of a function and of what it calls. Other functions go.
-    pub fn vectorize(&self, source: impl Into<Source>, request: &Request) -> Result<Artifact, Failure> {
-        let Source { mut module, llvm, refused } = source.into();
+    pub fn vectorize(
+        &self,
+        source: impl Into<SourceModule>,
+        request: &VectorizeRequest,
+    ) -> Result<Artifact, DiagnosticError> {
+        let SourceModule { mut module, llvm, refused } = source.into();
         let llvm = llvm.filter(LlvmModule::is_for_host);
         self.check_machine(llvm.as_ref())?;
         if let Some(llvm) = llvm.as_ref().filter(|_| self.cpu.is_x86()) {
@@ -330,10 +343,10 @@ impl Session {
             declare_forms(
                 &mut module,
                 names.iter().map(String::as_str),
-                Isa::of_bits(self.cpu.vector_bits()),
+                VectorIsa::of_bits(self.cpu.vector_bits()),
             );
         }
-        let Request { func: asked, brush, shapes, is_masked, profile } = request;
+        let VectorizeRequest { func: asked, brush, shapes, is_masked, profile } = request;
         if module.function(asked).is_none() {
             return Err(missing(asked, &module, &refused));
         }
@@ -361,11 +374,11 @@ impl Session {
             module.functions.push(func);
             retain_reachable(&mut module, &masked);
         }
-        let options = Options {
+        let options = VectorizeOptions {
             params: self.options.params.clone().or(Some(DeclaredShape::Varying)),
             ..self.options.clone()
         };
-        let mut context = Context::verifying(self.verify).cancelled_by(&self.cancelled);
+        let mut context = PassContext::verifying(self.verify).cancelled_by(&self.cancelled);
         if let Some(profile) = profile {
             context = context.profiled(profile.clone(), &mut module)?;
         }
@@ -373,11 +386,11 @@ impl Session {
         let lanes = context.side_by_side.unwrap_or(1).saturating_mul(brush.lanes());
         let all = brush.times(context.side_by_side.unwrap_or(1))?;
         let wide = wide_name(entered, all.extents());
-        let mut report = Report {
+        let mut report = VectorReport {
             lanes,
             brushes: context.side_by_side.unwrap_or(1),
             branches: [before, branches(&module, &wide)],
-            ..Report::default()
+            ..VectorReport::default()
         };
         report.count(&module, &wide);
         let told = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&module));
@@ -404,8 +417,8 @@ impl Session {
     pub fn widen_module(
         &self,
         module: &mut Module,
-        brush: &Brush,
-        context: &mut Context<'_>,
+        brush: &BrushExtents,
+        context: &mut PassContext<'_>,
     ) -> Result<(), Diagnostic> {
         run(module, &vectorization(brush, &self.options), context)
     }
@@ -420,7 +433,7 @@ impl Session {
         &self,
         module: &mut Module,
         passes: &[Pass],
-        context: &mut Context<'_>,
+        context: &mut PassContext<'_>,
     ) -> Result<(), Diagnostic> {
         run(module, passes, context)
     }
@@ -433,7 +446,7 @@ impl Session {
         verify: bool,
         watch: impl FnMut(&PassInfo, &Module),
     ) -> Result<Vec<Remark>, Diagnostic> {
-        let mut context = Context::verifying(verify).watched(watch).cancelled_by(&self.cancelled);
+        let mut context = PassContext::verifying(verify).watched(watch).cancelled_by(&self.cancelled);
         run(module, &parse_passes(words)?, &mut context)?;
         Ok(context.remarks)
     }
@@ -468,11 +481,11 @@ impl Session {
     }
 }
 
-impl Failure {
+impl DiagnosticError {
     /// With a file where none is named.
     #[must_use]
-    pub fn in_file(self, file: &str) -> Failure {
-        Failure { diagnostics: self.diagnostics.into_iter().map(|told| told.in_file(file)).collect() }
+    pub fn in_file(self, file: &str) -> DiagnosticError {
+        DiagnosticError { diagnostics: self.diagnostics.into_iter().map(|told| told.in_file(file)).collect() }
     }
 }
 
@@ -482,17 +495,17 @@ fn imported(
     mut told: Vec<Diagnostic>,
     llvm: LlvmModule,
     file: &str,
-) -> Result<Source, Failure> {
+) -> Result<SourceModule, DiagnosticError> {
     if module.functions.is_empty() {
         if told.is_empty() {
             let none = error(Code::NotImported, &"there is no function in it");
             told.push(none.at(DiagnosticLocation::of_line(Some(file), 0, 0)));
         }
-        return Err(Failure { diagnostics: told.into_iter().map(as_error).collect() });
+        return Err(DiagnosticError { diagnostics: told.into_iter().map(as_error).collect() });
     }
     verify_module(&module, Stage::Source)
         .map_err(|violations| error(Code::Internal, &format!("{file}: {violations}")))?;
-    Ok(Source { module, llvm: Some(llvm), refused: told })
+    Ok(SourceModule { module, llvm: Some(llvm), refused: told })
 }
 
 fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
@@ -542,11 +555,11 @@ fn place_asked(func: &Function) -> Option<DiagnosticLocation> {
 }
 
 /// There is no such function: because it was refused, because it is only declared, or because its name is another.
-fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> Failure {
+fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> DiagnosticError {
     let own: Vec<Diagnostic> =
         refused.iter().filter(|told| told.place.func.as_deref() == Some(name)).cloned().collect();
     if !own.is_empty() {
-        return Failure { diagnostics: own.into_iter().map(as_error).collect() };
+        return DiagnosticError { diagnostics: own.into_iter().map(as_error).collect() };
     }
     if module.declarations.iter().any(|declaration| declaration.name == name) {
         let told = Diagnostic::error(Code::UnknownFunction, "it is only declared here").of_func(name);
@@ -665,9 +678,10 @@ impl Artifact {
                 "pass it by address, or write LLVM IR (`.ll`), which keeps the form that Heddle makes",
             ));
         }
-        let isa = Isa::of_bits(self.cpu.vector_bits());
+        let isa = VectorIsa::of_bits(self.cpu.vector_bits());
         let lanes = self.report.lanes;
-        let form = AbiForm { name: &self.func, lanes, shapes: &self.shapes, isa, is_masked: self.is_masked };
+        let form =
+            AbiVariant { name: &self.func, lanes, shapes: &self.shapes, isa, is_masked: self.is_masked };
         add_abi_form(&mut self.module, &self.wide, &form)
     }
 

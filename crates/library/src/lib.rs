@@ -8,7 +8,7 @@
 //! ```
 //! # extern crate heddle_library as heddle;
 //! use heddle::Program;
-//! # fn main() -> Result<(), heddle::Failure> {
+//! # fn main() -> Result<(), heddle::DiagnosticError> {
 //! let program = Program::from_opencl_c(
 //!     "kernel void saxpy(float a, global const float *x, global float *y) {
 //!          size_t i = get_global_id(0);
@@ -34,7 +34,7 @@ mod buffer;
 
 pub use argument::{Arguments, Element, IntoArgument, KernelArgument, Local, local};
 pub use buffer::Buffer;
-pub use compiler::{Failure, KernelReport};
+pub use compiler::{DiagnosticError, KernelReport};
 pub use heddle_ir::Diagnostic;
 pub use heddle_runtime::{NdRange, RangeError};
 pub use program::{IntoRange, Kernel, Program};

@@ -1,7 +1,7 @@
 //! Programs, kernels, launches.
 
 use crate::argument::{Arguments, KernelArgument};
-use compiler::{Failure, KernelReport, Session};
+use compiler::{DiagnosticError, KernelReport, Session};
 use heddle_builtins::option_words;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::KernelInfo;
@@ -22,12 +22,12 @@ const NAME: &str = "program.cl";
 
 impl Program {
     /// A program of its source.
-    pub fn from_opencl_c(source: &str) -> Result<Program, Failure> {
+    pub fn from_opencl_c(source: &str) -> Result<Program, DiagnosticError> {
         Program::from_opencl_c_with(source, "")
     }
 
     /// The same with the options of `clBuildProgram`: `-DN=4 -cl-std=CL3.0 -cl-fast-relaxed-math`.
-    pub fn from_opencl_c_with(source: &str, options: &str) -> Result<Program, Failure> {
+    pub fn from_opencl_c_with(source: &str, options: &str) -> Result<Program, DiagnosticError> {
         let mut words = option_words(options);
         // The types of parameters are written down only then.
         words.push("-cl-kernel-arg-info".into());
@@ -36,7 +36,7 @@ impl Program {
         let undefined = runtime::undefined_functions(&read.module);
         if !undefined.is_empty() {
             let diagnostics = undefined.into_iter().map(|told| told.in_file(NAME)).collect();
-            return Err(Failure { diagnostics });
+            return Err(DiagnosticError { diagnostics });
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
         let kept = read.llvm.as_ref().and_then(|llvm| Kept::of_user(llvm.bitcode()));
@@ -57,7 +57,7 @@ impl Program {
     }
 
     /// The kernel of this name.
-    pub fn kernel(&self, name: &str) -> Result<Kernel, Failure> {
+    pub fn kernel(&self, name: &str) -> Result<Kernel, DiagnosticError> {
         let info = self.kernels.iter().find(|kernel| kernel.name == name);
         if let (Some(kernel), Some(info)) = (self.program.kernel(name), info) {
             return Ok(Kernel { kernel, info: info.clone() });
@@ -65,7 +65,7 @@ impl Program {
         let own = self.told.iter().filter(|told| told.place.func.as_deref() == Some(name));
         let own: Vec<Diagnostic> = own.cloned().collect();
         if !own.is_empty() {
-            return Err(Failure { diagnostics: own });
+            return Err(DiagnosticError { diagnostics: own });
         }
         let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
         let known: Vec<&str> = self.kernel_names().collect();
@@ -125,7 +125,7 @@ impl Kernel {
     }
 
     /// Says whether an argument fits the parameter of this number.
-    pub fn check(&self, index: usize, argument: &KernelArgument<'_>) -> Result<(), Failure> {
+    pub fn check(&self, index: usize, argument: &KernelArgument<'_>) -> Result<(), DiagnosticError> {
         self.given(index, argument).map(drop)
     }
 
@@ -133,7 +133,7 @@ impl Kernel {
         &self,
         index: usize,
         argument: &'g KernelArgument<'_>,
-    ) -> Result<runtime::LaunchArgument<'g>, Failure> {
+    ) -> Result<runtime::LaunchArgument<'g>, DiagnosticError> {
         let Some(parameter) = self.info.params.get(index) else {
             let text = format!("it has {} parameters, and no number {index}", self.parameter_count());
             return Err(self.refuse(&text));
@@ -160,7 +160,7 @@ impl Kernel {
         &self,
         range: impl IntoRange,
         arguments: impl Arguments<'a>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), DiagnosticError> {
         let range = range.into_range().map_err(|reason| self.refuse(&reason))?;
         let arguments = arguments.into_arguments();
         let expected = self.parameter_count();
@@ -180,7 +180,7 @@ impl Kernel {
         })
     }
 
-    fn refuse(&self, reason: &dyn std::fmt::Display) -> Failure {
+    fn refuse(&self, reason: &dyn std::fmt::Display) -> DiagnosticError {
         Diagnostic::error(Code::Launch, reason.to_string()).of_func(self.name()).into()
     }
 }

@@ -2,9 +2,9 @@
 
 use heddle::ir::Diagnostic;
 use heddle::llvm::{Cpu, LlvmModule, read_ir};
-use heddle::options::Options;
+use heddle::options::VectorizeOptions;
 use heddle::transform::Promises;
-use heddle::{Failure, LoopLanes, LoopRequest, Session, VectorLoop};
+use heddle::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
 
 /// What is asked for: an outlined loop, the machine of its function, what its pragma says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Request {
 }
 
 /// What the plugin's option says, for all loops: `W=16` and `interleave=2` for those whose pragma does not say, and the
-/// words of [`Options`].
+/// words of [`VectorizeOptions`].
 #[derive(Clone, Default, Debug)]
 struct Settings {
     width: Option<u32>,
@@ -31,7 +31,7 @@ struct Settings {
 impl Settings {
     fn read(text: &str) -> Result<Settings, Diagnostic> {
         let mut settings = Settings::default();
-        let mut tried = Options::default();
+        let mut tried = VectorizeOptions::default();
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             let number = value.parse().ok().filter(|&number: &u32| number > 0);
@@ -43,7 +43,7 @@ impl Settings {
                 }
                 _ => {
                     let text = format!("`{word}` means nothing in `-heddle-loops`");
-                    let help = format!("there are `W=16`, `interleave=2`, {}", Options::WORDS);
+                    let help = format!("there are `W=16`, `interleave=2`, {}", VectorizeOptions::WORDS);
                     return Err(Diagnostic::error(heddle::ir::Code::PassOption, text).help(help));
                 }
             }
@@ -51,7 +51,7 @@ impl Settings {
         Ok(settings)
     }
 
-    fn apply(&self, options: &mut Options) {
+    fn apply(&self, options: &mut VectorizeOptions) {
         for (key, value) in &self.words {
             // Each was understood before.
             _ = options.set(key, value);
@@ -139,7 +139,7 @@ fn of_line(told: &Diagnostic) -> String {
 }
 
 /// What a failure says, without the names of functions that are not in the source.
-fn in_words(failure: &Failure) -> String {
+fn in_words(failure: &DiagnosticError) -> String {
     let one = |told: &Diagnostic| {
         let mut text = of_line(told);
         if !told.help.is_empty() {

@@ -8,9 +8,9 @@
 use crate::line::{LineError, Ran, RunLine};
 use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
-use heddle::context::Context;
+use heddle::context::PassContext;
 use heddle::session::retain_reachable;
-use heddle::{Brush, Options, Session};
+use heddle::{BrushExtents, Session, VectorizeOptions};
 use heddle_interp::{Argument, Datum, Memory, RunCounters, RunOutcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::{Function, Module, Type};
@@ -98,7 +98,8 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
     }
 
     let mut session = Session::default();
-    session.options = Options { params: Some(DeclaredShape::Varying), ..Options::default() };
+    session.options =
+        VectorizeOptions { params: Some(DeclaredShape::Varying), ..VectorizeOptions::default() };
     session.cache = native.cache.clone();
     let code = match whole {
         Some(_) => module.clone(),
@@ -156,7 +157,7 @@ fn vector_code(
             });
         }
     }
-    session.widen_module(&mut code, &Brush::new(brush)?, &mut Context::new())?;
+    session.widen_module(&mut code, &BrushExtents::new(brush)?, &mut PassContext::new())?;
     Ok(code)
 }
 

@@ -6,7 +6,7 @@ use crate::launch::Outlook;
 use crate::program::{BuildOptions, Making};
 use crate::vector_code::{Form, GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
-use heddle::context::Context;
+use heddle::context::PassContext;
 use heddle::ir::diagnostic::DiagnosticLocation;
 use heddle::ir::module::Global;
 use heddle::ir::words::Flag;
@@ -279,7 +279,7 @@ fn vector_code(
     let options = &BuildOptions { forced, ..*options };
     let groups = GroupFunctions::forced(program, &[kernel], variant, &forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =
-        groups.vectorize(program, cpu, options, &mut Context::new())?;
+        groups.vectorize(program, cpu, options, &mut PassContext::new())?;
     if variant.form == Form::Streaming && !module.functions.iter().any(has_streamed_stores) {
         let text = "no whole vectors are stored";
         return Err(Diagnostic::error(Code::KernelForm, text).into());

@@ -1,10 +1,10 @@
 //! Choices that are made by hand in the place of models: to compare mechanisms, and to test each by itself.
 
-use heddle::{Branches, Roots, Stores, Wanted};
+use heddle::{IfConversion, PassPolicy, RootPrecision, StorePolicy};
 use heddle_ir::Diagnostic;
 use heddle_transform::VersioningPolicy;
 use heddle_transform::boscc::GuardPolicy;
-use heddle_transform::scalar_replacement::Variant;
+use heddle_transform::scalar_replacement::ReplacementVariant;
 use std::str::FromStr;
 
 /// How kernels are compiled where models would choose. The text form is that of the pipeline's options:
@@ -13,26 +13,35 @@ use std::str::FromStr;
 pub struct Forced {
     guards: GuardPolicy,
     versions: VersioningPolicy,
-    branches: Branches,
-    fuse: Wanted,
-    flatten: Wanted,
-    refill: Wanted,
-    scalars: Option<Variant>,
-    roots: Roots,
-    stores: Stores,
+    branches: IfConversion,
+    fuse: PassPolicy,
+    flatten: PassPolicy,
+    refill: PassPolicy,
+    scalars: Option<ReplacementVariant>,
+    roots: RootPrecision,
+    stores: StorePolicy,
 }
 
 impl FromStr for Forced {
     type Err = Diagnostic;
     fn from_str(text: &str) -> Result<Forced, Diagnostic> {
-        Ok(text.parse::<heddle::Options>()?.into())
+        Ok(text.parse::<heddle::VectorizeOptions>()?.into())
     }
 }
 
-impl From<heddle::Options> for Forced {
-    fn from(options: heddle::Options) -> Forced {
-        let heddle::Options {
-            guards, versions, branches, fuse, flatten, refill, scalars, roots, stores, ..
+impl From<heddle::VectorizeOptions> for Forced {
+    fn from(options: heddle::VectorizeOptions) -> Forced {
+        let heddle::VectorizeOptions {
+            guards,
+            versions,
+            branches,
+            fuse,
+            flatten,
+            refill,
+            scalars,
+            roots,
+            stores,
+            ..
         } = options;
         Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores }
     }
@@ -41,7 +50,7 @@ impl From<heddle::Options> for Forced {
 /// Nothing is forced.
 impl Default for Forced {
     fn default() -> Forced {
-        heddle::Options::default().into()
+        heddle::VectorizeOptions::default().into()
     }
 }
 
@@ -53,21 +62,21 @@ impl Forced {
 
     /// The same with roots and quotients that are exact.
     pub fn with_exact_roots(self) -> Forced {
-        Forced { roots: Roots::Exact, ..self }
+        Forced { roots: RootPrecision::Exact, ..self }
     }
 
     /// Whether nothing is said of stores.
     pub(crate) fn leaves_stores_open(&self) -> bool {
-        self.stores == Stores::Cached
+        self.stores == StorePolicy::Cached
     }
 
     /// The same with stores that go past the caches.
     pub(crate) fn with_streamed_stores(self) -> Forced {
-        Forced { stores: Stores::Streamed, ..self }
+        Forced { stores: StorePolicy::Streamed, ..self }
     }
 
     /// Where lanes take new work-items.
-    pub(crate) fn refill(&self) -> Wanted {
+    pub(crate) fn refill(&self) -> PassPolicy {
         self.refill
     }
 
@@ -82,9 +91,9 @@ impl Forced {
     }
 
     /// Options of the pipeline with what is forced.
-    pub(crate) fn over(&self, options: heddle::Options) -> heddle::Options {
+    pub(crate) fn over(&self, options: heddle::VectorizeOptions) -> heddle::VectorizeOptions {
         let &Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores } = self;
-        heddle::Options {
+        heddle::VectorizeOptions {
             guards,
             versions,
             branches,

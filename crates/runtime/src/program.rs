@@ -7,7 +7,7 @@ use crate::kept::Kept;
 use crate::memory::cache_bytes;
 use crate::range::{Groups, TILE_ROWS};
 use crate::vector_code::{Form, Variant};
-use heddle::{KernelReport, Wanted};
+use heddle::{KernelReport, PassPolicy};
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, FunctionKind};
@@ -52,11 +52,16 @@ impl BuildOptions {
     }
 
     /// How vector code is made.
-    pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::Options {
+    pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::VectorizeOptions {
         let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
         // OpenCL and CUDA make races undefined.
         let races = RaceSemantics::Excluded;
-        let options = heddle::Options { math: Some(self.math), target, races, ..heddle::Options::default() };
+        let options = heddle::VectorizeOptions {
+            math: Some(self.math),
+            target,
+            races,
+            ..heddle::VectorizeOptions::default()
+        };
         self.forced.over(options)
     }
 }
@@ -450,7 +455,7 @@ impl PreparedKernel {
             others.extend([lanes, 2 * lanes].map(|lanes| Variant { form: Form::Streaming, ..of(lanes) }));
         }
         // Work-items that go round a loop more often than others keep only their own lanes.
-        if self.options().forced.refill() == Wanted::WherePaying {
+        if self.options().forced.refill() == PassPolicy::IfProfitable {
             others.extend([2 * lanes, lanes].into_iter().filter_map(|lanes| of(lanes).refilling(local)));
         }
         [likely, others]

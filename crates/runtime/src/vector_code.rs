@@ -4,12 +4,12 @@ use crate::code::BuildError;
 use crate::forced::Forced;
 use crate::program::{BuildOptions, KernelFacts};
 use crate::range::choose_fold;
-use heddle::context::Context;
+use heddle::context::PassContext;
 use heddle::ir::module::FunctionKind;
 use heddle::ir::{Code, Diagnostic, Module};
 use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
-use heddle::{Brush, KernelReport, Session, Wanted};
+use heddle::{BrushExtents, KernelReport, PassPolicy, Session};
 use heddle_llvm::{
     CodeFormat, Cpu, EmitOptions, LlvmModule, define_prints, emit, generate, keep_private_but, optimize,
 };
@@ -167,7 +167,7 @@ impl GroupFunctions {
             };
         }
         let mut options = KernelOptions { versions: forced.versions(), ..variant.options() };
-        if forced.refill() == Wanted::WherePossible && options.running == Running::Brushes {
+        if forced.refill() == PassPolicy::Always && options.running == Running::Brushes {
             options.running = Running::Refilling;
         }
         let groups = lower_kernels(&mut module, &options)?;
@@ -189,7 +189,7 @@ impl GroupFunctions {
         program: &Module,
         cpu: &Cpu,
         options: &BuildOptions,
-        context: &mut Context<'_>,
+        context: &mut PassContext<'_>,
     ) -> Result<VectorCode, BuildError> {
         let GroupFunctions { mut module, groups, options: made } = self;
         let refused = |reason: heddle::ir::Diagnostic| {
@@ -201,7 +201,7 @@ impl GroupFunctions {
         };
         let mut session = Session::new(cpu.clone());
         session.options = options.of_passes(cpu);
-        let brush = Brush::new(&made.brush).map_err(refused)?;
+        let brush = BrushExtents::new(&made.brush).map_err(refused)?;
         session.widen_module(&mut module, &brush, context).map_err(refused)?;
         // What became of branches, loops and values is no user's choice.
         let is_of_access =

@@ -11,7 +11,7 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Module};
 use heddle_transform::RaceSemantics;
-use heddle_transform::flatten::{self, Decision, Policy, Verdict};
+use heddle_transform::flatten::{self, FlattenDecision, FlattenPolicy, FlattenVerdict};
 
 /// Nests of loops, mostly of lanes that share what they read.
 pub fn profile() -> Profile {
@@ -57,10 +57,10 @@ impl Flattened {
 }
 
 /// A pass that flattens.
-pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::FlattenOptions) -> Vec<Decision>;
+pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::FlattenOptions) -> Vec<FlattenDecision>;
 
 /// The pass, with the facts of the pipeline.
-pub fn flatten_function(func: &mut Function, options: &flatten::FlattenOptions) -> Vec<Decision> {
+pub fn flatten_function(func: &mut Function, options: &flatten::FlattenOptions) -> Vec<FlattenDecision> {
     flatten::flatten(func, verdicts, options)
 }
 
@@ -74,21 +74,26 @@ pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> 
     let mut found = Flattened::default();
     let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
     for &races in excluded.iter().chain(&[RaceSemantics::Ordered]) {
-        let options =
-            flatten::FlattenOptions { policy: Policy::Force, races, ..flatten::FlattenOptions::default() };
+        let options = flatten::FlattenOptions {
+            policy: FlattenPolicy::Force,
+            races,
+            ..flatten::FlattenOptions::default()
+        };
         let mut module = canonical(case);
         let mut decisions = Vec::new();
         for func in &mut module.functions {
             let blocks = func.block_count();
             let decided = pass(func, &options);
-            for decision in decided.iter().filter(|decision| decision.verdict == Verdict::Flattened) {
+            for decision in decided.iter().filter(|decision| decision.verdict == FlattenVerdict::Flattened) {
                 found.nests += 1;
                 found.several += usize::from(decision.inner.len() > 1);
                 found.deep +=
                     usize::from(decision.inner.iter().any(|inner| inner.as_u32() as usize >= blocks));
             }
-            found.refused +=
-                decided.iter().filter(|decision| matches!(decision.verdict, Verdict::Refused(_))).count();
+            found.refused += decided
+                .iter()
+                .filter(|decision| matches!(decision.verdict, FlattenVerdict::Refused(_)))
+                .count();
             decisions.push(decided);
         }
         check(case, &module, &decisions).map_err(|reason| format!("races {races:?}: {reason}"))?;
@@ -96,9 +101,9 @@ pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> 
     Ok(found)
 }
 
-fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<(), String> {
+fn check(case: &Case, module: &Module, decisions: &[Vec<FlattenDecision>]) -> Result<(), String> {
     verify_module(module, Stage::Canonical).map_err(|violations| violations.to_string())?;
-    let is_flattened = |decision: &&Decision| decision.verdict == Verdict::Flattened;
+    let is_flattened = |decision: &&FlattenDecision| decision.verdict == FlattenVerdict::Flattened;
     let mut is_changed = false;
     for (func, decisions) in module.functions.iter().zip(decisions) {
         let forest = CycleForest::new(&Cfg::new(func));
@@ -141,10 +146,10 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<Decision>]) -> Result<()
 pub fn widens(case: &Case) -> Result<(), String> {
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let options =
-        flatten::FlattenOptions { policy: Policy::Force, races, ..flatten::FlattenOptions::default() };
+        flatten::FlattenOptions { policy: FlattenPolicy::Force, races, ..flatten::FlattenOptions::default() };
     let mut module = canonical(case);
     let decided = module.functions.iter_mut().flat_map(|func| flatten_function(func, &options));
-    match decided.filter(|decision| decision.verdict == Verdict::Flattened).count() {
+    match decided.filter(|decision| decision.verdict == FlattenVerdict::Flattened).count() {
         0 => Ok(()),
         _ => crate::wide::widens(&Case { module, ..case.clone() }),
     }
@@ -152,11 +157,15 @@ pub fn widens(case: &Case) -> Result<(), String> {
 
 /// Schedules of the result tell nothing of nests that were flattened in a module: lanes are in iterations there in which they
 /// never are together in the source.
-pub(crate) fn without_nests(module: Module, entry: &str, decisions: &[Vec<Decision>]) -> Project<'static> {
+pub(crate) fn without_nests(
+    module: Module,
+    entry: &str,
+    decisions: &[Vec<FlattenDecision>],
+) -> Project<'static> {
     let mut inside: Vec<EntitySet<Block>> = Vec::new();
     for (func, decisions) in module.functions.iter().zip(decisions) {
         let forest = CycleForest::new(&Cfg::new(func));
-        let flattened = decisions.iter().filter(|decision| decision.verdict == Verdict::Flattened);
+        let flattened = decisions.iter().filter(|decision| decision.verdict == FlattenVerdict::Flattened);
         let loops = flattened.filter_map(|decision| {
             forest
                 .headed_by(decision.outer)

@@ -6,11 +6,11 @@ use crate::uniform_loops::canonical;
 use heddle_interp::{PassiveSemantics, Schedule};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
-use heddle_transform::fuse::Machine;
-use heddle_transform::{FuseOptions, Fusions, RaceSemantics, TargetInfo, fuse};
+use heddle_transform::fuse::MachineModel;
+use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, TargetInfo, fuse};
 
 /// Fuses the branches of a function, in one way or another.
-pub type Fuse = fn(&mut Function, &FuseOptions) -> Fusions;
+pub type Fuse = fn(&mut Function, &FuseOptions) -> FusionResult;
 
 /// What was fused.
 #[derive(Clone, Copy, Default, Debug)]
@@ -51,11 +51,11 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
     }
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
     let races = if case.traits.order_dependent { RaceSemantics::Ordered } else { RaceSemantics::Excluded };
-    let cpu = Machine::Vectors(TargetInfo::AVX512, lanes);
+    let cpu = MachineModel::Vectors(TargetInfo::AVX512, lanes);
     for (machine, races, force) in [
         (cpu, races, true),
-        (Machine::Warps, RaceSemantics::Ordered, true),
-        (Machine::Warps, races, false),
+        (MachineModel::Warps, RaceSemantics::Ordered, true),
+        (MachineModel::Warps, races, false),
         (cpu, races, false),
     ] {
         let options = FuseOptions { machine, races, force, explain: false };

@@ -3,7 +3,7 @@
 //! A warp is a brush of 32 lanes, in linear order. Objects are compared byte by byte; what the source leaves ⊤ may be anything.
 
 use crate::kernels::Machine;
-use heddle::profile::Went;
+use heddle::profile::BranchCounts;
 use heddle::{Profile, Session};
 use heddle_interp::{
     Argument, CycleCosts, Datum, FunctionProfile, LaunchGeometry, Memory, RunLimits, RunOptions, Scheduler,
@@ -13,7 +13,7 @@ use heddle_ir::{Block, Module, Space};
 use heddle_llvm::{CodegenLevel, EmitOptions, Jit, SharedMapping, emit, slot_bytes};
 use heddle_runs::line::RunLine;
 use heddle_runs::spec::{parse_arguments, parse_object};
-use heddle_transform::flatten::{Together, Trips};
+use heddle_transform::flatten::{JointIterations, TripCounts};
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
@@ -216,14 +216,14 @@ fn profiled(module: &Module, launch: &Launch) -> Result<(Vec<FunctionProfile>, V
 }
 
 /// How often a run went round the loop with this header; none if it did not.
-pub fn trips_of(profile: &FunctionProfile, header: Block) -> Option<Trips> {
+pub fn trips_of(profile: &FunctionProfile, header: Block) -> Option<TripCounts> {
     let trips = &profile.loops[header].trips;
     let counts = trips.iter().map(|(&trips, &lanes)| (trips, lanes)).collect();
-    let together = Together {
+    let together = JointIterations {
         lanes: profile.blocks[header].lanes_each(),
         iterations: profile.blocks[header].executions(),
     };
-    (!trips.is_empty()).then_some(Trips { counts, together: Some(together) })
+    (!trips.is_empty()).then_some(TripCounts { counts, together: Some(together) })
 }
 
 /// What a run of a kernel tells passes; none if it has neither branches nor loops.
@@ -237,7 +237,8 @@ pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String>
                 (func.successors(block), &branch.lanes[..], &branch.taken[..])
             {
                 let (executed, diverged) = (branch.executed, branch.diverged);
-                let went = Went { executed, diverged, to: [then, otherwise], lanes: [a, b], taken: [c, d] };
+                let went =
+                    BranchCounts { executed, diverged, to: [then, otherwise], lanes: [a, b], taken: [c, d] };
                 seen.note_branch(&func.name, block, went);
             }
             if let Some(trips) = trips_of(profile, block) {

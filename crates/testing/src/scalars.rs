@@ -9,12 +9,12 @@ use heddle_interp::{PassiveSemantics, RunOptions, Schedule, run};
 use heddle_ir::ops::Effect;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Function, Inst, Module, Op};
-use heddle_transform::fuse::Machine;
-use heddle_transform::scalar_replacement::{Replaced, ReplacementOptions, Variant};
+use heddle_transform::fuse::MachineModel;
+use heddle_transform::scalar_replacement::{ReplacementOptions, ReplacementStatistics, ReplacementVariant};
 use heddle_transform::{FuseOptions, RaceSemantics, TargetInfo, flatten, fuse, replace_scalars};
 
 /// Replaces the scalars of a function, in one way or another.
-pub type Replace<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> Replaced;
+pub type Replace<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> ReplacementStatistics;
 
 /// Programs that go through memory again and again.
 pub fn profile() -> Profile {
@@ -47,7 +47,7 @@ pub struct Counted {
     /// Those in which something was.
     pub changed: usize,
     /// All of it, by all variants.
-    pub all: Replaced,
+    pub all: ReplacementStatistics,
 }
 
 impl Counted {
@@ -70,13 +70,13 @@ pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
     let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
     let before = canonical(case);
     for &races in excluded.iter().chain(&[RaceSemantics::Ordered]) {
-        for variant in Variant::ALL {
+        for variant in ReplacementVariant::ALL {
             let mut module = before.clone();
-            let mut replaced = Replaced::default();
+            let mut replaced = ReplacementStatistics::default();
             for func in &mut module.functions {
                 replaced.add(&by(func, &ReplacementOptions { variant, races, machine: machine(case) }));
             }
-            if replaced != Replaced::default() {
+            if replaced != ReplacementStatistics::default() {
                 counted.all.add(&replaced);
                 counted.changed = 1;
                 check(case, &before, &module, variant)
@@ -88,20 +88,24 @@ pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
 }
 
 /// What the code is for: warps or vectors.
-fn machine(case: &Case) -> Machine {
+fn machine(case: &Case) -> MachineModel {
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
-    if case.seed.is_multiple_of(2) { Machine::Warps } else { Machine::Vectors(TargetInfo::AVX512, lanes) }
+    if case.seed.is_multiple_of(2) {
+        MachineModel::Warps
+    } else {
+        MachineModel::Vectors(TargetInfo::AVX512, lanes)
+    }
 }
 
 /// Checks that what comes out is widened as any program is.
 pub fn widens(case: &Case) -> Result<(), String> {
     let mut module = canonical(case);
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
-    let variant = Variant::ALL[(case.seed % Variant::ALL.len() as u64) as usize];
+    let variant = ReplacementVariant::ALL[(case.seed % ReplacementVariant::ALL.len() as u64) as usize];
     let options = ReplacementOptions { variant, races, machine: machine(case) };
-    let mut replaced = Replaced::default();
+    let mut replaced = ReplacementStatistics::default();
     module.functions.iter_mut().for_each(|func| replaced.add(&replace_scalars(func, &options)));
-    if replaced == Replaced::default() {
+    if replaced == ReplacementStatistics::default() {
         return Ok(());
     }
     crate::wide::widens(&Case { module, ..case.clone() })
@@ -116,7 +120,7 @@ pub fn orders(case: &Case) -> Result<(), String> {
     let (mut told, mut projects): (_, Vec<Project<'_>>) = (Vec::new(), Vec::new());
     for _ in 0..random.between(3, 5) {
         let pass = random.below(3);
-        let variant = random.pick(Variant::ALL.as_slice());
+        let variant = random.pick(ReplacementVariant::ALL.as_slice());
         let before = module.clone();
         let machine = machine(case);
         match pass {
@@ -136,7 +140,7 @@ pub fn orders(case: &Case) -> Result<(), String> {
             }
             _ => {
                 told.push("flatten");
-                let policy = flatten::Policy::Force;
+                let policy = flatten::FlattenPolicy::Force;
                 let options = flatten::FlattenOptions { policy, races, ..flatten::FlattenOptions::default() };
                 let decisions: Vec<_> = (module.functions.iter_mut())
                     .map(|func| crate::flattening::flatten_function(func, &options))
@@ -160,14 +164,14 @@ pub fn orders(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-fn check(case: &Case, before: &Module, module: &Module, variant: Variant) -> Result<(), String> {
+fn check(case: &Case, before: &Module, module: &Module, variant: ReplacementVariant) -> Result<(), String> {
     verify_module(module, Stage::Canonical).map_err(|violations| violations.to_string())?;
     for (index, input) in case.inputs.iter().enumerate() {
         let fails = |reason: String| format!("input {index}: {reason}");
         Reference::new(case, &case.module, input)
             .and_then(|reference| reference.check(module, &[PassiveSemantics::Freezing]))
             .map_err(fails)?;
-        if is_deterministic(case) && matches!(variant, Variant::Srqp | Variant::Esrqp) {
+        if is_deterministic(case) && matches!(variant, ReplacementVariant::Srqp | ReplacementVariant::Esrqp) {
             let [expected, found] = [before, module].map(|module| work(case, module, input));
             for (lane, (expected, found)) in expected?.into_iter().zip(found?).enumerate() {
                 if found > expected {

@@ -31,7 +31,7 @@ pub use boscc::guard_regions;
 pub use brushes::{choose_brushes, compare_with_scalars, find_brush_observer};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
-pub use fuse::{FuseOptions, Fusion, Fusions, fuse, fuse_profiled};
+pub use fuse::{BranchFusion, FuseOptions, FusionResult, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};
 pub use inverse_roots::invert_roots;
 pub use jump_threading::thread_jumps;

@@ -22,7 +22,7 @@ kernel void largest(global const float *numbers, uint count, local uint *best, g
 const GROUPS: usize = 16;
 const GROUP_SIZE: usize = 256;
 
-fn largest(numbers: &[f32]) -> Result<usize, heddle::Failure> {
+fn largest(numbers: &[f32]) -> Result<usize, heddle::DiagnosticError> {
     let program = Program::from_opencl_c(SOURCE)?;
     let kernel = program.kernel("largest")?;
     let mut found = [0u32; GROUPS];

@@ -1,6 +1,6 @@
 //! Forms that other compilers call: parts come in and are put together for the wide function.
 
-use super::{AbiForm, Layout, Mask, is_set, permute};
+use super::{AbiLayout, AbiMask, AbiVariant, is_set, permute};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::{Detail, InstData};
@@ -9,7 +9,7 @@ use heddle_ir::{Diagnostic, Function, Module, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// Adds the form to a module that has the wide function, and gives its name.
-pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiForm<'_>) -> Result<String, Diagnostic> {
+pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiVariant<'_>) -> Result<String, Diagnostic> {
     let Some(wide) = module.function(wide) else { return form.refuse(format!("there is no @{wide}")) };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
     let wide = wide.declaration();
@@ -24,11 +24,11 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiForm<'_>) -> Resu
     let target = if layout.in_memory { incoming.next() } else { None };
     let mut args = arguments(&mut builder, form, &layout, &wide.signature, &mut incoming);
     match layout.mask {
-        Some(Mask::Lanes(_)) => {
+        Some(AbiMask::Lanes(_)) => {
             let whole = join(&mut builder, incoming.collect());
             args.push(is_set(&mut builder, whole));
         }
-        Some(Mask::Bits(_, parts)) => {
+        Some(AbiMask::Bits(_, parts)) => {
             let bits: Vec<Value> = incoming.collect();
             let masks = bits.into_iter().map(|bits| mask_of_bits(&mut builder, bits, parts.lanes)).collect();
             args.push(join(&mut builder, masks));
@@ -55,8 +55,8 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiForm<'_>) -> Resu
 /// What the wide function takes but the mask.
 fn arguments(
     builder: &mut Builder<'_>,
-    form: &AbiForm<'_>,
-    layout: &Layout,
+    form: &AbiVariant<'_>,
+    layout: &AbiLayout,
     signature: &Signature,
     incoming: &mut impl Iterator<Item = Value>,
 ) -> Vec<Value> {

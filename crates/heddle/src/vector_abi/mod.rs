@@ -28,7 +28,7 @@ use std::fmt;
 
 /// The vector registers that a form is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Isa {
+pub enum VectorIsa {
     /// Of 128 bits: SSE.
     Sse,
     /// Of 256 bits: AVX2.
@@ -37,40 +37,40 @@ pub enum Isa {
     Avx512,
 }
 
-impl Isa {
+impl VectorIsa {
     /// By the bits of the registers.
-    pub fn of_bits(bits: u32) -> Isa {
+    pub fn of_bits(bits: u32) -> VectorIsa {
         match bits {
-            512.. => Isa::Avx512,
-            256..512 => Isa::Avx2,
-            _ => Isa::Sse,
+            512.. => VectorIsa::Avx512,
+            256..512 => VectorIsa::Avx2,
+            _ => VectorIsa::Sse,
         }
     }
 
     fn bits(self) -> u32 {
         match self {
-            Isa::Sse => 128,
-            Isa::Avx2 => 256,
-            Isa::Avx512 => 512,
+            VectorIsa::Sse => 128,
+            VectorIsa::Avx2 => 256,
+            VectorIsa::Avx512 => 512,
         }
     }
 
-    fn of_letter(letter: char) -> Option<Isa> {
-        [Isa::Sse, Isa::Avx2, Isa::Avx512].into_iter().find(|isa| isa.letter() == letter)
+    fn of_letter(letter: char) -> Option<VectorIsa> {
+        [VectorIsa::Sse, VectorIsa::Avx2, VectorIsa::Avx512].into_iter().find(|isa| isa.letter() == letter)
     }
 
     fn letter(self) -> char {
         match self {
-            Isa::Sse => 'b',
-            Isa::Avx2 => 'd',
-            Isa::Avx512 => 'e',
+            VectorIsa::Sse => 'b',
+            VectorIsa::Avx2 => 'd',
+            VectorIsa::Avx512 => 'e',
         }
     }
 }
 
 /// A vector form that is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AbiForm<'a> {
+pub struct AbiVariant<'a> {
     /// The function.
     pub name: &'a str,
     /// How many lanes.
@@ -78,12 +78,12 @@ pub struct AbiForm<'a> {
     /// What lanes share of each parameter.
     pub shapes: &'a [DeclaredShape],
     /// The registers.
-    pub isa: Isa,
+    pub isa: VectorIsa,
     /// Whether a mask says which lanes are there.
     pub is_masked: bool,
 }
 
-impl AbiForm<'_> {
+impl AbiVariant<'_> {
     /// Its name: `_ZGVeN16uv_f` is `f` for sixteen lanes, its first parameter the same for all, the second different,
     /// on AVX-512; with `M` instead of `N` it takes a mask.
     pub fn abi_name(&self) -> String {
@@ -104,7 +104,7 @@ impl AbiForm<'_> {
 
 /// How the elements of a vector are handed over.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct VectorParts {
     /// The type as which an element lies in a register.
     element: Scalar,
     /// Lanes of each part.
@@ -112,13 +112,13 @@ struct Parts {
     count: u16,
 }
 
-impl Parts {
+impl VectorParts {
     fn ty(self) -> Type {
         Type::Vector(self.element, self.lanes)
     }
 }
 
-impl AbiForm<'_> {
+impl AbiVariant<'_> {
     /// There is no such form.
     fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
         let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
@@ -126,7 +126,7 @@ impl AbiForm<'_> {
         Err(told.help("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
     }
 
-    fn parts(&self, scalar: Scalar) -> Result<Parts, Diagnostic> {
+    fn parts(&self, scalar: Scalar) -> Result<VectorParts, Diagnostic> {
         let element = if scalar == Scalar::I1 { Scalar::I8 } else { scalar };
         if matches!(element, Scalar::F16 | Scalar::BF16 | Scalar::I128) {
             return self.refuse(format!("it has no vectors of {element}"));
@@ -139,7 +139,7 @@ impl AbiForm<'_> {
             ));
         }
         let count = (all / self.isa.bits()).max(1);
-        Ok(Parts { element, lanes: (self.lanes / count) as u16, count: count as u16 })
+        Ok(VectorParts { element, lanes: (self.lanes / count) as u16, count: count as u16 })
     }
 
     /// The type whose size masks have: that of the result, or of the first parameter that varies.
@@ -151,41 +151,41 @@ impl AbiForm<'_> {
     }
 
     /// What a mask comes as: for each register that the characteristic type fills, an integer of bits, or a vector.
-    fn mask(&self, signature: &Signature) -> Result<Mask, Diagnostic> {
+    fn mask(&self, signature: &Signature) -> Result<AbiMask, Diagnostic> {
         let scalar = self.characteristic(signature);
         let parts = self.parts(scalar)?;
-        if self.isa != Isa::Avx512 {
+        if self.isa != VectorIsa::Avx512 {
             let element = Scalar::int(parts.element.bits()).unwrap_or(Scalar::I32);
-            return Ok(Mask::Lanes(Parts { element, ..parts }));
+            return Ok(AbiMask::Lanes(VectorParts { element, ..parts }));
         }
         let scalar = if parts.element.bits() == 8 { Scalar::I64 } else { Scalar::I32 };
-        Ok(Mask::Bits(scalar, parts))
+        Ok(AbiMask::Bits(scalar, parts))
     }
 }
 
 /// How the values of a form are handed over.
-struct Layout {
+struct AbiLayout {
     /// The types of the parameters.
     params: Vec<Type>,
     /// The types of the results.
     given: Vec<Type>,
     /// Of each parameter of the wide function but the mask, its parts, if it is a vector.
-    taken: Vec<Option<Parts>>,
-    mask: Option<Mask>,
+    taken: Vec<Option<VectorParts>>,
+    mask: Option<AbiMask>,
     /// The parts of the result, if it is a vector.
-    result: Option<Parts>,
+    result: Option<VectorParts>,
     /// Whether the result goes to memory.
     in_memory: bool,
 }
 
-impl AbiForm<'_> {
+impl AbiVariant<'_> {
     /// The parameters of a wide function but the mask.
     fn plain<'s>(&self, signature: &'s Signature) -> &'s [Param] {
         &signature.params[..signature.params.len().saturating_sub(usize::from(self.is_masked))]
     }
 
     /// How the values of a wide function with this signature are handed over.
-    fn layout(&self, signature: &Signature) -> Result<Layout, Diagnostic> {
+    fn layout(&self, signature: &Signature) -> Result<AbiLayout, Diagnostic> {
         if !self.lanes.is_power_of_two() || self.lanes < 2 {
             return self.refuse("the number of lanes is no power of two");
         }
@@ -210,10 +210,10 @@ impl AbiForm<'_> {
         }
         let mask = if self.is_masked { Some(self.mask(signature)?) } else { None };
         match mask {
-            Some(Mask::Bits(scalar, parts)) => {
+            Some(AbiMask::Bits(scalar, parts)) => {
                 params.extend(std::iter::repeat_n(Type::Scalar(scalar), parts.count.into()));
             }
-            Some(Mask::Lanes(parts)) => params.extend(std::iter::repeat_n(parts.ty(), parts.count.into())),
+            Some(AbiMask::Lanes(parts)) => params.extend(std::iter::repeat_n(parts.ty(), parts.count.into())),
             None => {}
         }
         let given = match (result, signature.results.first()) {
@@ -222,17 +222,17 @@ impl AbiForm<'_> {
             (None, Some(one)) => vec![one.ty],
             (None, None) => Vec::new(),
         };
-        Ok(Layout { params, given, taken, mask, result, in_memory })
+        Ok(AbiLayout { params, given, taken, mask, result, in_memory })
     }
 }
 
 /// What a mask comes as.
 #[derive(Clone, Copy, Debug)]
-enum Mask {
+enum AbiMask {
     /// A bit for each lane, in an integer for each part.
-    Bits(Scalar, Parts),
+    Bits(Scalar, VectorParts),
     /// Lanes that are all ones, or zero.
-    Lanes(Parts),
+    Lanes(VectorParts),
 }
 
 /// Some lanes of two vectors side by side.

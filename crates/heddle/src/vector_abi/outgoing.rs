@@ -3,7 +3,7 @@
 //!
 //! `widen` calls `NAME.whole`, which takes whole vectors; that is made here, and calls `NAME` part by part.
 
-use super::{AbiForm, Isa, Layout, Mask, is_set, permute};
+use super::{AbiLayout, AbiMask, AbiVariant, VectorIsa, is_set, permute};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind, Param, ReturnValue, Signature};
@@ -17,18 +17,18 @@ use std::sync::Arc;
 const WHOLE: &str = ".whole";
 
 /// What a name of the ABI says.
-struct Named<'a> {
+struct AbiName<'a> {
     name: &'a str,
     lanes: u32,
     shapes: Vec<DeclaredShape>,
-    isa: Isa,
+    isa: VectorIsa,
     is_masked: bool,
 }
 
-impl Named<'_> {
-    fn form(&self) -> AbiForm<'_> {
-        let Named { name, lanes, ref shapes, isa, is_masked } = *self;
-        AbiForm { name, lanes, shapes, isa, is_masked }
+impl AbiName<'_> {
+    fn form(&self) -> AbiVariant<'_> {
+        let AbiName { name, lanes, ref shapes, isa, is_masked } = *self;
+        AbiVariant { name, lanes, shapes, isa, is_masked }
     }
 }
 
@@ -39,9 +39,9 @@ fn number(text: &str) -> (Option<i64>, &str) {
 }
 
 /// Reads a name of the ABI; none if it is no such name, or says what has no counterpart here.
-fn read_name(text: &str) -> Option<Named<'_>> {
+fn read_name(text: &str) -> Option<AbiName<'_>> {
     let mut letters = text.strip_prefix("_ZGV")?.chars();
-    let isa = Isa::of_letter(letters.next()?)?;
+    let isa = VectorIsa::of_letter(letters.next()?)?;
     let is_masked = match letters.next()? {
         'M' => true,
         'N' => false,
@@ -70,11 +70,11 @@ fn read_name(text: &str) -> Option<Named<'_>> {
         }
     }
     let name = rest.strip_prefix('_').filter(|name| !name.is_empty())?;
-    Some(Named { name, lanes, shapes, isa, is_masked })
+    Some(AbiName { name, lanes, shapes, isa, is_masked })
 }
 
 /// The signature of the form that takes whole vectors.
-fn whole_signature(signature: &Signature, named: &Named<'_>) -> Signature {
+fn whole_signature(signature: &Signature, named: &AbiName<'_>) -> Signature {
     let vector = |ty: Type| Type::Vector(ty.scalar(), named.lanes as u16);
     let params = signature.params.iter().zip(&named.shapes).map(|(param, shape)| match shape {
         DeclaredShape::Varying => Param::new(vector(param.ty)),
@@ -86,7 +86,7 @@ fn whole_signature(signature: &Signature, named: &Named<'_>) -> Signature {
 }
 
 /// Declares those vector forms of functions of a module that these registers can call, by their names.
-pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'n str>, isa: Isa) {
+pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'n str>, isa: VectorIsa) {
     let mut known: FxHashSet<String> =
         module.declarations.iter().map(|declaration| declaration.name.clone()).collect();
     let scalar: FxHashMap<String, Arc<Declaration>> =
@@ -130,7 +130,7 @@ pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, V
 }
 
 /// Whether a form of a function is declared as the ABI has it.
-fn has_types(declaration: &Declaration, callee: &Declaration, named: &Named<'_>) -> bool {
+fn has_types(declaration: &Declaration, callee: &Declaration, named: &AbiName<'_>) -> bool {
     let signature = &declaration.signature;
     let layout = named.form().layout(&whole_signature(&callee.signature, named));
     callee.signature.params.len() == named.shapes.len()
@@ -158,7 +158,12 @@ pub(crate) fn define_outgoing(module: &mut Module) {
 }
 
 /// The function that takes whole vectors, and calls the form part by part.
-fn outgoing(whole: &Declaration, target: &Arc<Declaration>, form: &AbiForm<'_>, layout: &Layout) -> Function {
+fn outgoing(
+    whole: &Declaration,
+    target: &Arc<Declaration>,
+    form: &AbiVariant<'_>,
+    layout: &AbiLayout,
+) -> Function {
     let lanes = form.lanes as u16;
     let mut func = Function::new(whole.name.clone(), whole.signature.clone());
     let block = func.append_block();
@@ -185,11 +190,11 @@ fn outgoing(whole: &Declaration, target: &Arc<Declaration>, form: &AbiForm<'_>, 
         args.extend(split(&mut builder, value, parts.lanes, parts.count));
     }
     match (layout.mask, incoming.next()) {
-        (Some(Mask::Lanes(parts)), Some(mask)) => {
+        (Some(AbiMask::Lanes(parts)), Some(mask)) => {
             let whole = builder.op_to(Op::Sext, Type::Vector(parts.element, lanes), &[mask]);
             args.extend(split(&mut builder, whole, parts.lanes, parts.count));
         }
-        (Some(Mask::Bits(scalar, parts)), Some(mask)) => {
+        (Some(AbiMask::Bits(scalar, parts)), Some(mask)) => {
             for part in split(&mut builder, mask, parts.lanes, parts.count) {
                 args.push(bits_of_mask(&mut builder, part, scalar));
             }

@@ -8,7 +8,7 @@ use crate::native::Target;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
-use heddle::{Brush, Brushes, Options, Request, Session};
+use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_llvm::{
     CodeFormat, Cpu, EmitOptions, MaskRepresentation, compile, emit, generate, import, keep_private_but,
     optimize_with_masks,
@@ -23,8 +23,12 @@ const SOURCE: &str = include_str!("native/waiting.c");
 const DRIVER: &str = include_str!("native/waiting_driver.c");
 
 /// Whether masks have the machine's form, and the brushes.
-const FORMS: [(bool, Brushes); 4] =
-    [(false, Brushes::Count(1)), (true, Brushes::Count(1)), (true, Brushes::Count(2)), (true, Brushes::Auto)];
+const FORMS: [(bool, BrushCount); 4] = [
+    (false, BrushCount::Count(1)),
+    (true, BrushCount::Count(1)),
+    (true, BrushCount::Count(2)),
+    (true, BrushCount::Auto),
+];
 
 pub(super) fn run(report: &mut Report) {
     for target in [Target::Avx2, Target::Avx512] {
@@ -146,7 +150,7 @@ fn compiled(
     module: Module,
     name: &str,
     symbol: &str,
-    (is_formed, brushes): (bool, Brushes),
+    (is_formed, brushes): (bool, BrushCount),
     cpu: &Cpu,
 ) -> Result<(Vec<u8>, u32), String> {
     let shapes: Vec<ParamShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
@@ -155,8 +159,10 @@ fn compiled(
         .collect();
     let bits = cpu.vector_bits();
     let mut session = Session::new(cpu.clone());
-    session.options = Options { target: Machine::of_registers(bits, true), brushes, ..session.options };
-    let request = Request { shapes, ..Request::new(name, Brush::new(&[bits / 32])?) };
+    session.options =
+        VectorizeOptions { target: Machine::of_registers(bits, true), brushes, ..session.options };
+    let request =
+        VectorizeRequest { shapes, ..VectorizeRequest::new(name, BrushExtents::new(&[bits / 32])?) };
     let mut artifact = session.vectorize(module, &request).map_err(|error| error.to_string())?;
     artifact.rename(symbol);
     let llvm = emit(&artifact.module, EmitOptions::default()).map_err(|error| error.to_string())?;

@@ -11,16 +11,19 @@ mod sweep;
 
 use super::kit::Report;
 use crate::launches::trips_of;
-use heddle::profile::Went;
+use heddle::profile::BranchCounts;
 use heddle_ir::{Block, Function};
-use heddle_transform::flatten::Trips;
+use heddle_transform::flatten::TripCounts;
 use measure::Measured;
 use std::collections::BTreeMap;
 
 const LANES: u32 = 32;
 
 /// What a run tells of branches with two targets, and of loops by their headers.
-fn profile_of(func: &Function, measured: &Measured) -> (Vec<(Block, Went)>, BTreeMap<Block, Trips>) {
+fn profile_of(
+    func: &Function,
+    measured: &Measured,
+) -> (Vec<(Block, BranchCounts)>, BTreeMap<Block, TripCounts>) {
     let (mut branches, mut loops) = (Vec::new(), BTreeMap::new());
     for block in func.blocks() {
         let branch = &measured.profile.branches[block];
@@ -28,7 +31,7 @@ fn profile_of(func: &Function, measured: &Measured) -> (Vec<(Block, Went)>, BTre
             (func.successors(block), &branch.lanes[..], &branch.taken[..])
         {
             let (executed, diverged) = (branch.executed, branch.diverged);
-            let went = Went { executed, diverged, to: [left, right], lanes: [a, b], taken: [x, y] };
+            let went = BranchCounts { executed, diverged, to: [left, right], lanes: [a, b], taken: [x, y] };
             branches.push((block, went));
         }
         loops.extend(trips_of(&measured.profile, block).map(|trips| (block, trips)));

@@ -1,7 +1,7 @@
 //! How long one function takes from LLVM IR to code that can be called, in this process, by a session; clang is not counted.
 
 use super::kit::{Report, Sample, Table, Target, timed};
-use heddle::{Request, Session};
+use heddle::{Session, VectorizeRequest};
 use heddle_llvm::compile;
 use std::path::Path;
 
@@ -72,8 +72,10 @@ pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> 
     let mut by_pass: Vec<(&str, Vec<f64>)> = Vec::new();
     let mut worst: f64 = 0.0;
     for (name, shapes, text) in FUNCTIONS {
-        let mut request =
-            Request::new(name, LANES.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?);
+        let mut request = VectorizeRequest::new(
+            name,
+            LANES.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?,
+        );
         for shape in shapes.split(',') {
             request.shapes.push(shape.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?);
         }

@@ -6,7 +6,7 @@
 
 use super::kit::{Report, Table, Target, geomean};
 use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
-use heddle::{Brush, Options, Request, Session};
+use heddle::{BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_ir::Type;
 use heddle_llvm::{CodeFormat, Cpu};
 use std::fmt::Write as _;
@@ -124,10 +124,10 @@ fn object(
         args = args.join(", ")
     );
     let mut session = Session::new(cpu.clone());
-    session.options = Options { math: Some(accuracy), ..session.options };
+    session.options = VectorizeOptions { math: Some(accuracy), ..session.options };
     let lanes = bits / if own.ty == Type::F32 { 32 } else { 64 };
     let source = session.parse_hed(&text).map_err(|error| error.to_string())?;
-    let request = Request::new("f", Brush::new(&[lanes])?);
+    let request = VectorizeRequest::new("f", BrushExtents::new(&[lanes])?);
     let mut artifact = session.vectorize(source, &request).map_err(|error| error.to_string())?;
     artifact.rename(name);
     Ok(artifact.code(CodeFormat::Object)?)

@@ -8,7 +8,7 @@ use super::kit::{Report, Table, Target, geomean};
 use heddle::ir::Code;
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
-use heddle::{Brush, Brushes, Options, Request, Session};
+use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_llvm::{CodeFormat, Cpu, compile, import};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -159,7 +159,7 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
 
     let cpu = Cpu::host();
     let mut session = Session::new(cpu.clone());
-    session.options = Options { brushes: Brushes::Auto, ..session.options };
+    session.options = VectorizeOptions { brushes: BrushCount::Auto, ..session.options };
     let llvm = compile(&source, 1, &[]).map_err(|error| error.to_string())?;
     let imported = import(&llvm).module;
     let shapes: Vec<ParamShape> = std::iter::once(DeclaredShape::Linear([1].into_iter().collect()))
@@ -170,7 +170,10 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     let mut list = String::new();
     let mut foretold = Vec::new();
     for name in all() {
-        let request = Request { shapes: shapes.clone(), ..Request::new(name, Brush::new(&[lanes(&cpu)])?) };
+        let request = VectorizeRequest {
+            shapes: shapes.clone(),
+            ..VectorizeRequest::new(name, BrushExtents::new(&[lanes(&cpu)])?)
+        };
         let mut artifact =
             session.vectorize(imported.clone(), &request).map_err(|error| error.to_string())?;
         if artifact.report.remarks.iter().any(|remark| remark.code == Code::ScalarWins) {

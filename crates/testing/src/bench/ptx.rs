@@ -7,7 +7,7 @@
 use super::kit::{Report, Table, Target as Aim, copies, geomean, growth_exponent, timed};
 use crate::cuda_kernels::{cuda_sources, ptx_by_clang};
 use crate::launches::{Cost, Held, Launch, difference, measured, seen};
-use heddle::context::Context;
+use heddle::context::PassContext;
 use heddle::session::retain_reachable;
 use heddle::{Profile, Session};
 use heddle_ir::Module;
@@ -45,7 +45,7 @@ fn read(text: &str) -> Result<Module, String> {
 fn behind(module: &Module, passes: &[&str], seen: Option<&Arc<Profile>>) -> Result<Module, String> {
     let mut module = module.clone();
     let passes = Session::parse_passes(passes).map_err(|error| error.to_string())?;
-    let mut context = Context::verifying(true);
+    let mut context = PassContext::verifying(true);
     if let Some(seen) = seen {
         context = context.profiled(Arc::clone(seen), &mut module).map_err(|error| error.to_string())?;
     }

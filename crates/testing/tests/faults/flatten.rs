@@ -8,7 +8,9 @@ use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Valu
 use heddle_testing::flattening::{Flattened, flatten_function, flattens, flattens_by, profile};
 use heddle_testing::generate::{Random, generate};
 use heddle_transform::canonicalize;
-use heddle_transform::flatten::{Decision, FlattenOptions, Policy, Rule, Verdict, flatten_without};
+use heddle_transform::flatten::{
+    FlattenDecision, FlattenOptions, FlattenPolicy, FlattenRule, FlattenVerdict, flatten_without,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -164,7 +166,7 @@ const FAULTS: &[(&str, Plant)] = &[
 ];
 
 /// Whether the harness says something; what panics is caught, too.
-fn is_caught(seed: u64, pass: &dyn Fn(&mut Function, &FlattenOptions) -> Vec<Decision>) -> bool {
+fn is_caught(seed: u64, pass: &dyn Fn(&mut Function, &FlattenOptions) -> Vec<FlattenDecision>) -> bool {
     let case = generate(seed, &profile());
     !matches!(catch_unwind(AssertUnwindSafe(|| flattens_by(&case, pass))), Ok(Ok(_)))
 }
@@ -203,17 +205,17 @@ fn every_planted_fault_is_caught() {
 
 /// What may not be flattened, in a nest of three iterations of the outer loop: declarations, and what stands in the payload, with
 /// its result `v20`. Lanes 0 and 1 run it, lane 0 with fewer iterations of the inner loop.
-const TELLING: &[(Rule, &str, &str)] = &[
-    (Rule::AsksLanes, "", "v19 = icmp eq v0, v0\n v20 = popcount i32, v19"),
-    (Rule::Waits, "", "barrier brush\n v20 = add v3, 0"),
-    (Rule::Ordered, "", "v20 = atomic_rmw add v1, i32 1 relaxed device"),
+const TELLING: &[(FlattenRule, &str, &str)] = &[
+    (FlattenRule::AsksLanes, "", "v19 = icmp eq v0, v0\n v20 = popcount i32, v19"),
+    (FlattenRule::Waits, "", "barrier brush\n v20 = add v3, 0"),
+    (FlattenRule::Ordered, "", "v20 = atomic_rmw add v1, i32 1 relaxed device"),
     (
-        Rule::Calls,
+        FlattenRule::Calls,
         "func @count(v0: ptr(global)) -> i32 {\nblock0:\n v1 = atomic_rmw add v0, i32 1 relaxed device\n ret v1\n}\n",
         "v20 = call @count(v1)",
     ),
-    (Rule::SharedWrite, "", "v20 = load i32, v1 align 4\n v30 = add v20, 1\n store v30, v1 align 4"),
-    (Rule::SharedRead, "", "v20 = load i32, v1 align 4"),
+    (FlattenRule::SharedWrite, "", "v20 = load i32, v1 align 4\n v30 = add v20, 1\n store v30, v1 align 4"),
+    (FlattenRule::SharedRead, "", "v20 = load i32, v1 align 4"),
 ];
 
 fn telling(declarations: &str, payload: &str) -> Module {
@@ -260,20 +262,20 @@ fn every_rule_that_refuses_is_needed() {
     for &(rule, declarations, payload) in TELLING {
         let before = telling(declarations, payload);
         // Lanes 2 and 3 run beside the nest.
-        let lanes = if rule == Rule::SharedRead { 4 } else { 2 };
+        let lanes = if rule == FlattenRule::SharedRead { 4 } else { 2 };
         let expected = outcomes(&before, lanes, 400);
-        let flattened = |without: Option<Rule>| {
+        let flattened = |without: Option<FlattenRule>| {
             let mut module = before.clone();
             let main = module.functions.last_mut().expect("a function");
-            let options = FlattenOptions { policy: Policy::Force, ..FlattenOptions::default() };
+            let options = FlattenOptions { policy: FlattenPolicy::Force, ..FlattenOptions::default() };
             let verdict = flatten_without(main, verdicts, &options, without).pop().expect("a nest").verdict;
             (module, verdict)
         };
         let (_, verdict) = flattened(None);
-        let Verdict::Refused(reason) = verdict else { panic!("{rule:?}: not refused") };
+        let FlattenVerdict::Refused(reason) = verdict else { panic!("{rule:?}: not refused") };
         assert!(reason.to_string().contains(&rule.to_string()), "{rule:?}: {reason}");
         let (module, verdict) = flattened(Some(rule));
-        assert_eq!(verdict, Verdict::Flattened, "{rule:?}");
+        assert_eq!(verdict, FlattenVerdict::Flattened, "{rule:?}");
         let found = outcomes(&module, lanes, 100);
         assert!(found.difference(&expected).next().is_some(), "{rule:?} refuses in vain: {found:?}");
     }

@@ -7,7 +7,7 @@ use heddle_ir::{Block, Constant, Function, Inst, Module, Op};
 use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::fused::{Fuse, Fused, fuses, fuses_by};
 use heddle_testing::generate::{Profile, generate};
-use heddle_transform::{FuseOptions, Fusions, RaceSemantics, canonicalize, fuse};
+use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, canonicalize, fuse};
 use std::path::Path;
 
 /// As many programs are tried until a fault shows: how soon depends on what is generated.
@@ -192,7 +192,11 @@ fn every_rare_fault_is_caught() {
 }
 
 /// Fuses, and changes what is new.
-fn change(func: &mut Function, options: &FuseOptions, change: fn(&Function, &mut Function, Inst)) -> Fusions {
+fn change(
+    func: &mut Function,
+    options: &FuseOptions,
+    change: fn(&Function, &mut Function, Inst),
+) -> FusionResult {
     let before = func.clone();
     let fusions = fuse(func, options);
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
@@ -203,7 +207,11 @@ fn change(func: &mut Function, options: &FuseOptions, change: fn(&Function, &mut
 }
 
 /// Fuses, and changes what was there before and is another one now.
-fn kept(func: &mut Function, options: &FuseOptions, change: fn(&Function, &mut Function, Inst)) -> Fusions {
+fn kept(
+    func: &mut Function,
+    options: &FuseOptions,
+    change: fn(&Function, &mut Function, Inst),
+) -> FusionResult {
     let before = func.clone();
     let fusions = fuse(func, options);
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();

@@ -5,7 +5,9 @@ use heddle_ir::{Function, Module, Op, parse_bytes};
 use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::generate::generate;
 use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
-use heddle_transform::scalar_replacement::{ReplacementOptions, Rule, Variant, replace_scalars_without};
+use heddle_transform::scalar_replacement::{
+    ReplacementOptions, ReplacementRule, ReplacementVariant, replace_scalars_without,
+};
 use heddle_transform::{RaceSemantics, canonicalize, replace_scalars};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -14,13 +16,13 @@ use std::path::{Path, PathBuf};
 const MOST_PROGRAMS: u64 = 20_000;
 
 /// Rules that generated programs rarely need: each with the file whose runs do.
-const RARE: &[(Rule, &str, RunPasses)] = &[
-    (Rule::Fences, "ssrqp-fences.hed", |module, _| without(module, Rule::Fences)),
-    (Rule::Races, "ssrqp-races.hed", |module, _| without(module, Rule::Races)),
-    (Rule::Types, "ssrqp-types.hed", |module, _| without(module, Rule::Types)),
+const RARE: &[(ReplacementRule, &str, RunPasses)] = &[
+    (ReplacementRule::Fences, "ssrqp-fences.hed", |module, _| without(module, ReplacementRule::Fences)),
+    (ReplacementRule::Races, "ssrqp-races.hed", |module, _| without(module, ReplacementRule::Races)),
+    (ReplacementRule::Types, "ssrqp-types.hed", |module, _| without(module, ReplacementRule::Types)),
 ];
 
-fn without(module: &mut Module, rule: Rule) -> Result<(), String> {
+fn without(module: &mut Module, rule: ReplacementRule) -> Result<(), String> {
     for func in &mut module.functions {
         canonicalize(func);
         replace_scalars_without(func, &ReplacementOptions::default(), Some(rule));
@@ -34,8 +36,13 @@ fn every_rule_is_needed() {
         let failures = failures_behind(&path(file), *fault).expect("the file is there");
         assert!(!failures.is_empty(), "{file} does not catch {rule:?}");
     }
-    let is_rare = |rule: Rule| rule == Rule::Promises || RARE.iter().any(|&(rare, ..)| rare == rule);
-    let rules = Rule::ALL.into_iter().filter(|&rule| !is_rare(rule)).map(|rule| (format!("{rule:?}"), rule));
+    let is_rare = |rule: ReplacementRule| {
+        rule == ReplacementRule::Promises || RARE.iter().any(|&(rare, ..)| rare == rule)
+    };
+    let rules = ReplacementRule::ALL
+        .into_iter()
+        .filter(|&rule| !is_rare(rule))
+        .map(|rule| (format!("{rule:?}"), rule));
     all_are_caught(rules, &[("Aliases", 334)], MOST_PROGRAMS, |seed, rule| {
         let pass = |func: &mut Function, options: &ReplacementOptions| {
             replace_scalars_without(func, options, Some(rule))
@@ -50,7 +57,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// The function of a file, with its scalars replaced without a rule.
-fn replaced(name: &str, variant: Variant, without: Option<Rule>) -> Function {
+fn replaced(name: &str, variant: ReplacementVariant, without: Option<ReplacementRule>) -> Function {
     let text = std::fs::read(path(name)).expect("the file is there");
     let mut func = parse_bytes(&text).expect("the file is right").functions.remove(0);
     canonicalize(&mut func);
@@ -70,8 +77,8 @@ fn promises_are_those_of_both() {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
         insts.any(|inst| func.inst(inst).op == Op::Mul && !func.inst(inst).flags.is_empty())
     };
-    let [right, wrong] =
-        [None, Some(Rule::Promises)].map(|rule| replaced("ssrqp-promises.hed", Variant::Srqp, rule));
+    let [right, wrong] = [None, Some(ReplacementRule::Promises)]
+        .map(|rule| replaced("ssrqp-promises.hed", ReplacementVariant::Srqp, rule));
     assert!(!promises(&right));
     assert!(promises(&wrong), "the rule is not needed");
 }

@@ -1,12 +1,12 @@
 //! What a session does for its callers beside compiling: it ends when it is told to, and says which pass took how long.
 
-use heddle::{Request, Session};
+use heddle::{Session, VectorizeRequest};
 use heddle_ir::Code;
 
 const TEXT: &str = "func @twice(v0: i32) -> i32 {\nblock0:\n  v1 = shl v0, 1\n  ret v1\n}\n";
 
-fn request() -> Request {
-    Request::new("twice", "8".parse().expect("it is a brush"))
+fn request() -> VectorizeRequest {
+    VectorizeRequest::new("twice", "8".parse().expect("it is a brush"))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Functions as native vector code.
 
 use heddle::math::{Accuracy, MathFunction};
-use heddle::{Artifact, Brush, Request, Session};
+use heddle::{Artifact, BrushExtents, Session, VectorizeRequest};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize, slot_bytes};
@@ -35,7 +35,7 @@ impl Wide {
         let ty = module.function(name).expect("it is there").signature.results[0].ty;
         let mut session = Session::default();
         (session.options.math, session.options.target) = (Some(accuracy), TargetInfo::default());
-        let request = Request::new(name, Brush::new(&[lanes as u32]).expect("it is a brush"));
+        let request = VectorizeRequest::new(name, BrushExtents::new(&[lanes as u32]).expect("it is a brush"));
         let made = session.vectorize(module, &request).unwrap_or_else(|error| panic!("{error}"));
         let Artifact { module, wide, report, .. } = made;
         let serialized = report.remarks.iter().find(|told| told.code == Code::LaneByLane);

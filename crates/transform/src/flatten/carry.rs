@@ -8,7 +8,7 @@ use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, Op, Value, ValueDef};
 use std::collections::BTreeMap;
 
-use super::rewrite::{Flattened, Nest, Next};
+use super::rewrite::{FlattenedNest, LoopNest, NextState};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::ssa_repair::{Read, SsaRepair};
 
@@ -17,8 +17,8 @@ pub(super) fn carry(
     func: &mut Function,
     flow: &CfgAnalyses,
     liveness: &Liveness<'_>,
-    nest: &Nest,
-    made: &Flattened,
+    nest: &LoopNest,
+    made: &FlattenedNest,
 ) {
     let (cfg, dominators): (&Cfg, &Dominators) = (&flow.cfg, flow.dominators());
     let is_inside: EntitySet<Block> = nest.blocks.iter().copied().collect();
@@ -58,7 +58,7 @@ pub(super) fn carry(
         let is_live: Vec<bool> =
             nest.inner.iter().map(|inner| liveness.is_live_in(value, inner.header)).collect();
         for way in &made.ways {
-            if !matches!(way.next, Next::Round(state) if state > 0 && is_live[state - 1]) {
+            if !matches!(way.next, NextState::Round(state) if state > 0 && is_live[state - 1]) {
                 definitions.push((way.edge, none));
             }
         }

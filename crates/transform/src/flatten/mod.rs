@@ -39,7 +39,7 @@ mod model;
 mod refusal;
 mod rewrite;
 
-use crate::fuse::Machine;
+use crate::fuse::MachineModel;
 use crate::races::RaceSemantics;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,13 +51,13 @@ use heddle_ir::{Block, Function};
 
 use crate::canonicalize::lcssa;
 use crate::cfg_analyses::CfgAnalyses;
-pub use model::{Estimate, Together, Trips};
-pub use refusal::{Reason, Rule};
-use rewrite::Nest;
+pub use model::{FlattenEstimate, JointIterations, TripCounts};
+pub use refusal::{FlattenRefusal, FlattenRule};
+use rewrite::LoopNest;
 
 /// Which nests are flattened, of those that may be.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Policy {
+pub enum FlattenPolicy {
     /// Those of divergent loops where it is likely to pay; on a CPU only where it is known how often inner loops go round.
     #[default]
     Model,
@@ -71,15 +71,15 @@ pub enum Policy {
 #[derive(Clone, Debug)]
 pub struct FlattenOptions {
     /// Which ones.
-    pub policy: Policy,
+    pub policy: FlattenPolicy,
     /// What is known of races.
     pub races: RaceSemantics,
     /// The lanes that run together, for the model.
     pub lanes: u32,
     /// What the code is for, for the model.
-    pub machine: Machine,
+    pub machine: MachineModel,
     /// How often inner loops go round, by their headers, where it is known.
-    pub trips: BTreeMap<Block, Trips>,
+    pub trips: BTreeMap<Block, TripCounts>,
     /// The headers of outer loops that are flattened whatever the policy says.
     pub asked: EntitySet<Block>,
 }
@@ -87,10 +87,10 @@ pub struct FlattenOptions {
 impl Default for FlattenOptions {
     fn default() -> FlattenOptions {
         FlattenOptions {
-            policy: Policy::Model,
+            policy: FlattenPolicy::Model,
             races: RaceSemantics::Ordered,
             lanes: 32,
-            machine: Machine::Warps,
+            machine: MachineModel::Warps,
             trips: BTreeMap::new(),
             asked: EntitySet::new(),
         }
@@ -99,18 +99,18 @@ impl Default for FlattenOptions {
 
 /// What became of a nest.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Verdict {
+pub enum FlattenVerdict {
     /// It is one loop.
     Flattened,
     /// It would not pay, by the estimate, or nothing was to be flattened.
     Left,
     /// It may not be flattened.
-    Refused(Reason),
+    Refused(FlattenRefusal),
 }
 
 /// What was decided of a nest.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Decision {
+pub struct FlattenDecision {
     /// The function.
     pub func: String,
     /// The header of the outer loop.
@@ -118,20 +118,20 @@ pub struct Decision {
     /// The headers of the inner loops that it is about.
     pub inner: Vec<Block>,
     /// What became of it.
-    pub verdict: Verdict,
+    pub verdict: FlattenVerdict,
     /// What the model makes of it, unless it was refused before.
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<FlattenEstimate>,
 }
 
-impl fmt::Display for Decision {
+impl fmt::Display for FlattenDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the loop at {}", self.outer)?;
         let inner: Vec<String> = self.inner.iter().map(Block::to_string).collect();
         write!(f, " with the one inside at {}", inner.join(" and "))?;
         match &self.verdict {
-            Verdict::Flattened => write!(f, " is flattened")?,
-            Verdict::Left => write!(f, " is left as it is")?,
-            Verdict::Refused(reason) => write!(f, " cannot be flattened: {reason}")?,
+            FlattenVerdict::Flattened => write!(f, " is flattened")?,
+            FlattenVerdict::Left => write!(f, " is left as it is")?,
+            FlattenVerdict::Refused(reason) => write!(f, " cannot be flattened: {reason}")?,
         }
         match &self.estimate {
             Some(estimate) => write!(f, ": {estimate}"),
@@ -141,31 +141,31 @@ impl fmt::Display for Decision {
 }
 
 /// The facts that flattening asks for: none for code that one thread executes.
-pub type Facts = Option<(ControlTables, Divergence)>;
+pub type FlattenAnalyses = Option<(ControlTables, Divergence)>;
 
 /// Flattens the nests of a function. `facts` tells of the function as it is then; it is asked once for each level of
 /// nests.
 pub fn flatten(
     func: &mut Function,
-    facts: impl FnMut(&Function) -> Facts,
+    facts: impl FnMut(&Function) -> FlattenAnalyses,
     options: &FlattenOptions,
-) -> Vec<Decision> {
+) -> Vec<FlattenDecision> {
     flatten_without(func, facts, options, None)
 }
 
 /// The same, where one rule of those that refuse is not applied: what comes out may be wrong, which tests are to notice.
 pub fn flatten_without(
     func: &mut Function,
-    mut facts: impl FnMut(&Function) -> Facts,
+    mut facts: impl FnMut(&Function) -> FlattenAnalyses,
     options: &FlattenOptions,
-    without: Option<Rule>,
-) -> Vec<Decision> {
+    without: Option<FlattenRule>,
+) -> Vec<FlattenDecision> {
     let mut decisions = Vec::new();
     let mut options = options.clone();
     // The outer loops that nothing is left to decide of, by their headers.
     let mut settled: EntitySet<Block> = EntitySet::new();
     while let Some((control, divergence)) = facts(func) {
-        let memory = refusal::SharedMemory::new(func, &control, &divergence, without);
+        let memory = refusal::SharedMemoryEffects::new(func, &control, &divergence, without);
         let nests = choose(func, &control, &memory, &options, &mut settled, &mut decisions);
         if nests.is_empty() {
             break;
@@ -201,18 +201,18 @@ fn holds_nests(forest: &CycleForest) -> bool {
 fn choose(
     func: &Function,
     control: &ControlTables,
-    memory: &refusal::SharedMemory<'_>,
+    memory: &refusal::SharedMemoryEffects<'_>,
     options: &FlattenOptions,
     settled: &mut EntitySet<Block>,
-    decisions: &mut Vec<Decision>,
-) -> Vec<(Nest, Option<Trips>)> {
+    decisions: &mut Vec<FlattenDecision>,
+) -> Vec<(LoopNest, Option<TripCounts>)> {
     let forest = &control.cycles;
     let mut nests = Vec::new();
     let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
     if !holds_nests(forest) {
         return nests;
     }
-    let costs = model::Costs::new(func, control, options);
+    let costs = model::FlattenCosts::new(func, control, options);
     for outer in forest.cycles().rev() {
         if holds_chosen.contains(outer) {
             if let Some(around) = forest.parent(outer) {
@@ -222,34 +222,34 @@ fn choose(
         }
         let header = forest.header(outer);
         let is_asked = options.asked.contains(header);
-        if options.policy == Policy::None && !is_asked {
+        if options.policy == FlattenPolicy::None && !is_asked {
             continue;
         }
-        let is_forced = options.policy == Policy::Force || is_asked;
+        let is_forced = options.policy == FlattenPolicy::Force || is_asked;
         let is_known = |inner: &Cycle| options.trips.contains_key(&forest.header(*inner));
         let is_candidate = |&inner: &Cycle| is_forced || memory.divergence.is_divergent_loop(inner);
         let inner: Vec<Cycle> = forest.children(outer).iter().copied().filter(is_candidate).collect();
         if inner.is_empty() || !settled.insert(header) {
             continue;
         }
-        let mut decision = Decision {
+        let mut decision = FlattenDecision {
             func: func.name.clone(),
             outer: header,
             inner: inner.iter().map(|&inner| forest.header(inner)).collect(),
-            verdict: Verdict::Left,
+            verdict: FlattenVerdict::Left,
             estimate: None,
         };
         match memory.check(outer, options.races) {
-            Err(reason) => decision.verdict = Verdict::Refused(reason),
+            Err(reason) => decision.verdict = FlattenVerdict::Refused(reason),
             Ok(()) => {
                 let (estimate, trips) = costs.estimate(outer, &inner, options);
                 // On a CPU a guess costs more than it brings: lanes that go round as often are then apart for nothing. And what a
                 // run has not shown is not worth one.
-                let may_guess = matches!(options.machine, Machine::Warps) && options.trips.is_empty();
+                let may_guess = matches!(options.machine, MachineModel::Warps) && options.trips.is_empty();
                 let is_told = may_guess || inner.iter().any(is_known);
                 if is_forced || is_told && estimate.pays() {
-                    decision.verdict = Verdict::Flattened;
-                    nests.push((Nest::new(control, outer, &inner), trips));
+                    decision.verdict = FlattenVerdict::Flattened;
+                    nests.push((LoopNest::new(control, outer, &inner), trips));
                     if let Some(around) = forest.parent(outer) {
                         holds_chosen.insert(around);
                     }

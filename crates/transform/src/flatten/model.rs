@@ -28,8 +28,8 @@ use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use std::fmt;
 
 use super::FlattenOptions;
-use crate::fuse::Machine;
-use crate::fuse::cost::{Reach, reach};
+use crate::fuse::MachineModel;
+use crate::fuse::cost::{AccessPattern, reach};
 
 /// How often loops go round of which nothing is known, on average.
 const UNKNOWN_TRIPS: f64 = 8.0;
@@ -51,32 +51,32 @@ const NOT_HIDDEN: f64 = 0.6;
 
 /// How often a loop goes round once it is entered: counts of lanes, by number of iterations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Trips {
+pub struct TripCounts {
     /// Pairs of a number of iterations and how often it came, in ascending order.
     pub counts: Vec<(u64, u64)>,
     /// How lanes went round it together, where that was seen.
-    pub together: Option<Together>,
+    pub together: Option<JointIterations>,
 }
 
 /// How lanes that run together went round a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Together {
+pub struct JointIterations {
     /// How many there are.
     pub lanes: u64,
     /// Iterations that any of them executed, each counted once.
     pub iterations: u64,
 }
 
-impl Trips {
+impl TripCounts {
     /// From words: `1x31/64x1` is one iteration 31 times, 64 iterations once.
-    pub fn parse(words: &str) -> Option<Trips> {
+    pub fn parse(words: &str) -> Option<TripCounts> {
         let pair = |word: &str| {
             let (trips, count) = word.split_once('x')?;
             Some((trips.parse().ok()?, count.parse().ok().filter(|&count: &u64| count > 0)?))
         };
         let mut counts = words.split('/').map(pair).collect::<Option<Vec<(u64, u64)>>>()?;
         counts.sort_unstable();
-        Some(Trips { counts, together: None })
+        Some(TripCounts { counts, together: None })
     }
 
     /// How many lanes left it.
@@ -91,21 +91,21 @@ impl Trips {
     }
 
     /// The same, of a loop that iterations of another one may pass by.
-    fn within(&self, outer: Option<&Trips>) -> Trips {
+    fn within(&self, outer: Option<&TripCounts>) -> TripCounts {
         let passed = outer.map_or(0, |outer| outer.all().saturating_sub(self.lanes()));
         let mut counts = self.counts.clone();
         if passed > 0 && !counts.is_empty() {
             counts.push((0, passed));
             counts.sort_unstable();
         }
-        Trips { counts, together: self.together }
+        TripCounts { counts, together: self.together }
     }
 
     /// The number of iterations below which this share of the lanes stays; of a loop that nothing is known of as if after
     /// each iteration a lane left with the same probability.
-    fn quantile(known: Option<&Trips>, share: f64) -> u64 {
+    fn quantile(known: Option<&TripCounts>, share: f64) -> u64 {
         let counts = known.map_or(&[][..], |trips| &trips.counts);
-        let total = known.map_or(0, Trips::lanes);
+        let total = known.map_or(0, TripCounts::lanes);
         let Some(&(most, _)) = counts.last().filter(|_| total > 0) else {
             return ((1.0 - share).ln() / (1.0 - 1.0 / UNKNOWN_TRIPS).ln()).ceil().max(1.0) as u64;
         };
@@ -120,8 +120,8 @@ impl Trips {
     }
 
     /// How often lanes go round a loop together in an iteration of the one around. What a run did not come to is not gone round.
-    fn rounds_in(inner: Option<&Trips>, outer: Option<&Trips>) -> f64 {
-        let together = |trips: Option<&Trips>| trips.and_then(|trips| trips.together);
+    fn rounds_in(inner: Option<&TripCounts>, outer: Option<&TripCounts>) -> f64 {
+        let together = |trips: Option<&TripCounts>| trips.and_then(|trips| trips.together);
         match (inner, together(inner).zip(together(outer))) {
             (_, Some((inner, outer))) => inner.iterations as f64 / outer.iterations.max(1) as f64,
             (Some(inner), None) => inner.all() as f64 / inner.lanes().max(1) as f64,
@@ -131,7 +131,7 @@ impl Trips {
     }
 
     /// How often an inner loop was gone round in an iteration of the outer one: by lanes together, and by each of so many.
-    fn seen(inner: Option<&Trips>, outer: Option<&Trips>, lanes: usize) -> Option<(f64, f64)> {
+    fn seen(inner: Option<&TripCounts>, outer: Option<&TripCounts>, lanes: usize) -> Option<(f64, f64)> {
         let (inner, outer) = inner.zip(outer)?;
         let (within, around) = inner.together.zip(outer.together)?;
         // Of more lanes, one that goes round often is more likely among them.
@@ -142,9 +142,9 @@ impl Trips {
 }
 
 /// Numbers for draws, always the same ones (SplitMix64).
-struct Draws(u64);
+struct SplitMix64(u64);
 
-impl Draws {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -162,17 +162,17 @@ impl Draws {
     }
 
     /// A fair sample for so many lanes: each of as many equal parts of the distribution comes once, to any lane.
-    fn sample(&mut self, known: Option<&Trips>, lanes: usize) -> Vec<u64> {
+    fn sample(&mut self, known: Option<&TripCounts>, lanes: usize) -> Vec<u64> {
         let mut parts: Vec<usize> = (0..lanes).collect();
         for index in (1..lanes).rev() {
             parts.swap(index, self.below(index + 1));
         }
         let offset = self.share();
-        parts.iter().map(|&part| Trips::quantile(known, (part as f64 + offset) / lanes as f64)).collect()
+        parts.iter().map(|&part| TripCounts::quantile(known, (part as f64 + offset) / lanes as f64)).collect()
     }
 
     /// The same, where it is those lanes that a run had together which are a fair sample, in any order.
-    fn sample_as_seen(&mut self, known: Option<&Trips>, lanes: usize) -> Vec<u64> {
+    fn sample_as_seen(&mut self, known: Option<&TripCounts>, lanes: usize) -> Vec<u64> {
         let together = known
             .and_then(|trips| trips.together)
             .map_or(lanes, |together| usize::try_from(together.lanes).unwrap_or(lanes).clamp(1, MOST_LANES));
@@ -198,7 +198,7 @@ fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
 
 /// What the model makes of a nest; costs are in instructions of lanes together.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Estimate {
+pub struct FlattenEstimate {
     /// An iteration of the outer loop as it is.
     pub before: f64,
     /// The same, flattened.
@@ -209,7 +209,7 @@ pub struct Estimate {
     pub payload: f64,
 }
 
-impl Estimate {
+impl FlattenEstimate {
     /// Whether it pays.
     pub fn pays(&self) -> bool {
         self.before > LEAST_GAIN * self.after
@@ -221,7 +221,7 @@ impl Estimate {
     }
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for FlattenEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.pays_by_formula() { "pays" } else { "does not pay" };
         write!(
@@ -233,10 +233,10 @@ impl fmt::Display for Estimate {
 }
 
 /// What the parts of a function cost, in simple instructions.
-pub(super) struct Costs<'a> {
+pub(super) struct FlattenCosts<'a> {
     func: &'a Function,
     control: &'a ControlTables,
-    machine: Machine,
+    machine: MachineModel,
     /// How often loops go round in an iteration of the loop around.
     rounds: SecondaryMap<Cycle, f64>,
     /// Blocks as they are.
@@ -262,7 +262,7 @@ fn cost(data: &InstData) -> f64 {
 
 /// What one costs on a machine, where lanes are in one iteration or in several.
 fn cost_on(
-    machine: Machine,
+    machine: MachineModel,
     func: &Function,
     control: &ControlTables,
     facts: &Divergence,
@@ -270,7 +270,7 @@ fn cost_on(
     is_apart: bool,
 ) -> f64 {
     let data = func.inst(inst);
-    let is_vectors = matches!(machine, Machine::Vectors(..));
+    let is_vectors = matches!(machine, MachineModel::Vectors(..));
     if !is_vectors {
         return cost(data);
     }
@@ -284,7 +284,7 @@ fn cost_on(
         _ => None,
     };
     let lies = accessed.zip(data.address()).map(|(value, address)| match is_apart && changes(address) {
-        true => Reach::Scattered,
+        true => AccessPattern::Scattered,
         false => reach(facts, address, func.value_type(value).scalar()),
     });
     let result = func.result(inst).filter(|&value| is_apart && changes(value));
@@ -296,8 +296,12 @@ fn cost_on(
     tenths as f64 / 10.0
 }
 
-impl<'a> Costs<'a> {
-    pub(super) fn new(func: &'a Function, control: &'a ControlTables, options: &FlattenOptions) -> Costs<'a> {
+impl<'a> FlattenCosts<'a> {
+    pub(super) fn new(
+        func: &'a Function,
+        control: &'a ControlTables,
+        options: &FlattenOptions,
+    ) -> FlattenCosts<'a> {
         let machine = options.machine;
         let facts = &divergence(func, control, &InitialShapes::declared(func, machine.geometry()));
         let mut now = SecondaryMap::with_len(func.block_count());
@@ -315,9 +319,9 @@ impl<'a> Costs<'a> {
         for cycle in forest.cycles() {
             let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));
             let around = forest.parent(cycle).and_then(trips);
-            rounds[cycle] = Trips::rounds_in(trips(cycle), around);
+            rounds[cycle] = TripCounts::rounds_in(trips(cycle), around);
         }
-        Costs { func, control, machine, rounds, now, apart }
+        FlattenCosts { func, control, machine, rounds, now, apart }
     }
 
     /// An iteration of a loop, those inside of it gone round as often as is known or guessed.
@@ -343,10 +347,10 @@ impl<'a> Costs<'a> {
         let header = |&cycle: &Cycle| self.func.phis(self.control.cycles.header(cycle));
         let values = cycles.iter().flat_map(header).filter_map(|phi| self.func.result(phi));
         let tenths: i64 = match self.machine {
-            Machine::Vectors(..) => {
+            MachineModel::Vectors(..) => {
                 values.map(|value| self.machine.select(self.func.value_type(value))).sum()
             }
-            Machine::Warps => 0,
+            MachineModel::Warps => 0,
         };
         tenths as f64 / 10.0
     }
@@ -357,15 +361,15 @@ impl<'a> Costs<'a> {
         outer: Cycle,
         inner: &[Cycle],
         options: &FlattenOptions,
-    ) -> (Estimate, Option<Trips>) {
+    ) -> (FlattenEstimate, Option<TripCounts>) {
         let forest = &self.control.cycles;
         let lanes = options.lanes.max(1) as usize;
         let trips = |cycle: Cycle| options.trips.get(&forest.header(cycle));
         let (payload, bodies) = self.parts(outer, inner, &self.now);
-        let mut draws = Draws(0);
+        let mut draws = SplitMix64(0);
         let rounds_of = rounds_of(trips(outer), lanes, &mut draws);
         let rounds = rounds_of.iter().copied().max().unwrap_or(1);
-        let within: Vec<Option<Trips>> =
+        let within: Vec<Option<TripCounts>> =
             inner.iter().map(|&cycle| trips(cycle).map(|known| known.within(trips(outer)))).collect();
         let mut now = vec![0u64; lanes];
         let mut inside: Vec<Vec<(u64, u64)>> = vec![Vec::new(); inner.len()];
@@ -394,7 +398,7 @@ impl<'a> Costs<'a> {
         // how often a lane does.
         let (mut waited, mut worked, mut waiting) = (0.0, 0.0, 0.0);
         for (number, &cycle) in inner.iter().enumerate() {
-            let (most, done) = Trips::seen(trips(cycle), trips(outer), lanes)
+            let (most, done) = TripCounts::seen(trips(cycle), trips(outer), lanes)
                 .unwrap_or((most[number] as f64 / rounds as f64, done[number] / rounds as f64));
             waited += most * bodies[number];
             worked += done * bodies[number];
@@ -409,17 +413,17 @@ impl<'a> Costs<'a> {
         // Asking for the state, and whether the lane leaves; choosing what goes round. Of two states it is a truth value.
         let around: Vec<Cycle> = inner.iter().copied().chain([outer]).collect();
         let states = if inner.len() == 1 { 1.0 } else { 2.0 * inner.len() as f64 };
-        let left = if self.machine == Machine::Warps { 1.0 } else { NOT_HIDDEN };
+        let left = if self.machine == MachineModel::Warps { 1.0 } else { NOT_HIDDEN };
         let asked = left * all * (states + 1.0 + self.chosen(&around));
         let payload_apart = payload + left * (payload_apart - payload);
         let ends = ends as f64 / inner.len() as f64;
         let at_ends = match self.machine {
-            Machine::Warps => ends * payload_apart,
-            Machine::Vectors(..) => (all * payload_apart).min(left * all * GUARD + ends * payload_apart),
+            MachineModel::Warps => ends * payload_apart,
+            MachineModel::Vectors(..) => (all * payload_apart).min(left * all * GUARD + ends * payload_apart),
         };
         let rounds = rounds as f64;
         let each: f64 = bodies.iter().sum();
-        let estimate = Estimate {
+        let estimate = FlattenEstimate {
             before: payload + waited + waiting,
             after: (in_loops + asked + at_ends) / rounds,
             idle: if waited > 0.0 { 1.0 - worked / waited } else { 0.0 },
@@ -428,14 +432,14 @@ impl<'a> Costs<'a> {
         let are_known = inner.iter().chain([&outer]).all(|&cycle| trips(cycle).is_some());
         let flattened = are_known.then(|| {
             now.sort_unstable();
-            Trips { counts: now.into_iter().map(|trips| (trips, 1)).collect(), together: None }
+            TripCounts { counts: now.into_iter().map(|trips| (trips, 1)).collect(), together: None }
         });
         (estimate, flattened)
     }
 }
 
 /// How many iterations of the outer loop each lane is thought to do.
-fn rounds_of(known: Option<&Trips>, lanes: usize, draws: &mut Draws) -> Vec<u64> {
+fn rounds_of(known: Option<&TripCounts>, lanes: usize, draws: &mut SplitMix64) -> Vec<u64> {
     let Some(known) = known.filter(|trips| trips.lanes() > 0) else { return vec![UNKNOWN_ROUNDS; lanes] };
     let rounds = draws.sample(Some(known), lanes);
     let most = rounds.iter().copied().max().unwrap_or(1).max(1);
@@ -458,8 +462,8 @@ mod tests {
 
     #[test]
     fn draws_follow_the_distribution() {
-        let trips = Trips::parse("1x31/64x1").expect("words");
-        let mut draws = Draws(7);
+        let trips = TripCounts::parse("1x31/64x1").expect("words");
+        let mut draws = SplitMix64(7);
         for _ in 0..100 {
             let drawn = draws.sample(Some(&trips), 32);
             assert_eq!(drawn.iter().filter(|&&trips| trips == 64).count(), 1);
@@ -473,9 +477,9 @@ mod tests {
     /// Of 32 lanes two are late, each time: of 16 of them none to two.
     #[test]
     fn fewer_lanes_than_were_seen_are_some_of_them() {
-        let together = Some(Together { lanes: 32, iterations: 64 });
-        let trips = Trips { together, ..Trips::parse("1x30/64x2").expect("words") };
-        let mut draws = Draws(7);
+        let together = Some(JointIterations { lanes: 32, iterations: 64 });
+        let trips = TripCounts { together, ..TripCounts::parse("1x30/64x2").expect("words") };
+        let mut draws = SplitMix64(7);
         let mut late = [0; 3];
         for _ in 0..400 {
             let drawn = draws.sample_as_seen(Some(&trips), 16);
@@ -488,9 +492,12 @@ mod tests {
 
     #[test]
     fn words_say_a_distribution() {
-        assert_eq!(Trips::parse("64x1/1x31"), Some(Trips { counts: vec![(1, 31), (64, 1)], together: None }));
+        assert_eq!(
+            TripCounts::parse("64x1/1x31"),
+            Some(TripCounts { counts: vec![(1, 31), (64, 1)], together: None })
+        );
         for wrong in ["", "1", "1x", "x1", "1x0", "1x1/", "-1x1", "1x99999999999999999999"] {
-            assert_eq!(Trips::parse(wrong), None, "{wrong}");
+            assert_eq!(TripCounts::parse(wrong), None, "{wrong}");
         }
     }
 
@@ -498,19 +505,19 @@ mod tests {
     #[test]
     fn what_lanes_did_together_is_known() {
         let counts: Vec<(u64, u64)> = (1..=16).map(|trips| (trips, 32)).collect();
-        let went = |iterations| Some(Together { lanes: 32, iterations });
-        let outer = Trips { counts: vec![(16, 32)], together: went(16) };
-        let inner = |iterations| Trips { counts: counts.clone(), together: went(iterations) };
-        let seen = |inner: Trips| Trips::seen(Some(&inner), Some(&outer), 32);
+        let went = |iterations| Some(JointIterations { lanes: 32, iterations });
+        let outer = TripCounts { counts: vec![(16, 32)], together: went(16) };
+        let inner = |iterations| TripCounts { counts: counts.clone(), together: went(iterations) };
+        let seen = |inner: TripCounts| TripCounts::seen(Some(&inner), Some(&outer), 32);
         assert_eq!(seen(inner((1..=16).sum())), Some((8.5, 8.5)));
         assert_eq!(seen(inner(16 * 16)), Some((16.0, 8.5)));
-        assert_eq!(seen(Trips { together: None, ..inner(1) }), None);
-        assert_eq!(Trips::seen(Some(&inner(256)), Some(&outer), 16), None, "of other lanes");
+        assert_eq!(seen(TripCounts { together: None, ..inner(1) }), None);
+        assert_eq!(TripCounts::seen(Some(&inner(256)), Some(&outer), 16), None, "of other lanes");
     }
 
     #[test]
     fn iterations_may_pass_by_a_loop() {
-        let [outer, inner] = ["10x32", "4x80"].map(|words| Trips::parse(words).expect("words"));
+        let [outer, inner] = ["10x32", "4x80"].map(|words| TripCounts::parse(words).expect("words"));
         assert_eq!(inner.within(Some(&outer)).counts, [(0, 240), (4, 80)]);
         assert_eq!(inner.within(None), inner);
     }

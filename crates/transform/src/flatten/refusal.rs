@@ -22,16 +22,16 @@ use crate::linearize::iteration_graph;
 /// Why a nest is not flattened.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{what} in {block}{}: {why}", line.map_or(String::new(), |line| format!(" (line {line})")))]
-pub struct Reason {
+pub struct FlattenRefusal {
     what: String,
     block: Block,
     line: Option<u32>,
-    why: Rule,
+    why: FlattenRule,
 }
 
 /// What a nest holds that may tell, and the way out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum Rule {
+pub enum FlattenRule {
     /// Horizontals, `total` instructions, shadows.
     #[error("it asks the lanes that are together with it, which would be others: move it out of the nest")]
     AsksLanes,
@@ -69,7 +69,7 @@ pub enum Rule {
 }
 
 /// What a function does with memory that lanes may share.
-pub(super) struct SharedMemory<'a> {
+pub(super) struct SharedMemoryEffects<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     pub(super) divergence: &'a Divergence,
@@ -78,19 +78,19 @@ pub(super) struct SharedMemory<'a> {
     /// The blocks that may write shared memory, in the order of the block index.
     writing: Vec<Block>,
     /// The rule that is not applied, to see what it is for.
-    without: Option<Rule>,
+    without: Option<FlattenRule>,
 }
 
-impl<'a> SharedMemory<'a> {
+impl<'a> SharedMemoryEffects<'a> {
     pub(super) fn new(
         func: &'a Function,
         control: &'a ControlTables,
         divergence: &'a Divergence,
-        without: Option<Rule>,
-    ) -> SharedMemory<'a> {
+        without: Option<FlattenRule>,
+    ) -> SharedMemoryEffects<'a> {
         let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
         let mut memory =
-            SharedMemory { func, control, divergence, post_dominators, writing: Vec::new(), without };
+            SharedMemoryEffects { func, control, divergence, post_dominators, writing: Vec::new(), without };
         let order = control.index.order().iter().copied();
         memory.writing =
             order.filter(|&block| func.block_insts(block).any(|inst| memory.touches(inst).1)).collect();
@@ -143,10 +143,10 @@ impl<'a> SharedMemory<'a> {
     }
 
     /// Refuses a nest that holds something that would tell.
-    pub(super) fn check(&self, outer: Cycle, races: RaceSemantics) -> Result<(), Reason> {
+    pub(super) fn check(&self, outer: Cycle, races: RaceSemantics) -> Result<(), FlattenRefusal> {
         let ControlTables { cfg, cycles, .. } = self.control;
         let func = self.func;
-        let refuse = |block: Block, inst: Option<Inst>, why: Rule| Reason {
+        let refuse = |block: Block, inst: Option<Inst>, why: FlattenRule| FlattenRefusal {
             what: inst.map_or("the loop".into(), |inst| format!("`{}`", func.inst(inst).op)),
             block,
             line: inst.and_then(|inst| func.loc(inst)).map(|loc| loc.line),
@@ -154,7 +154,7 @@ impl<'a> SharedMemory<'a> {
         };
         let header = cycles.header(outer);
         if cycles.exiting_edges(cfg, outer).next().is_none() {
-            return Err(refuse(header, None, Rule::Endless));
+            return Err(refuse(header, None, FlattenRule::Endless));
         }
         let is_inside: EntitySet<Block> = cycles.blocks(outer).iter().copied().collect();
         let beside =
@@ -166,8 +166,10 @@ impl<'a> SharedMemory<'a> {
                 let found = match self.tells(inst) {
                     Some(rule) => Some(rule),
                     None if races == RaceSemantics::Excluded => None,
-                    None if writes => Some(Rule::SharedWrite),
-                    None if reads && *has_writers_beside.get_or_insert_with(beside) => Some(Rule::SharedRead),
+                    None if writes => Some(FlattenRule::SharedWrite),
+                    None if reads && *has_writers_beside.get_or_insert_with(beside) => {
+                        Some(FlattenRule::SharedRead)
+                    }
                     None => None,
                 };
                 if let Some(rule) = found.filter(|&rule| self.without != Some(rule)) {
@@ -179,23 +181,23 @@ impl<'a> SharedMemory<'a> {
     }
 
     /// What an instruction tells, whatever is known of races.
-    fn tells(&self, inst: Inst) -> Option<Rule> {
+    fn tells(&self, inst: Inst) -> Option<FlattenRule> {
         let data = self.func.inst(inst);
         if data.is_total() || data.shadow().is_some() {
-            return Some(Rule::AsksLanes);
+            return Some(FlattenRule::AsksLanes);
         }
         let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
         match data.op.info().effect {
-            Effect::Horizontal => Some(Rule::AsksLanes),
-            Effect::Synchronizes => Some(Rule::Waits),
-            Effect::Allocates => Some(Rule::NewObject),
+            Effect::Horizontal => Some(FlattenRule::AsksLanes),
+            Effect::Synchronizes => Some(FlattenRule::Waits),
+            Effect::Allocates => Some(FlattenRule::NewObject),
             Effect::Callee => {
                 let effects = self.func.callee_of(data).map(|callee| callee.signature.effects);
                 let is_harmless =
                     effects.is_some_and(|effects| !effects.convergent && !effects.reads && !effects.writes);
-                (!is_harmless).then_some(Rule::Calls)
+                (!is_harmless).then_some(FlattenRule::Calls)
             }
-            _ if is_atomic || data.flags.has(Flag::Volatile) => Some(Rule::Ordered),
+            _ if is_atomic || data.flags.has(Flag::Volatile) => Some(FlattenRule::Ordered),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use crate::edges::{append_jump, phis, retarget, set_incoming};
 
 /// An inner loop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Inner {
+pub(super) struct InnerLoop {
     pub(super) header: Block,
     preheader: Block,
     latch: Block,
@@ -17,12 +17,12 @@ pub(super) struct Inner {
 
 /// A loop with the loops in it that become states of one loop.
 #[derive(Clone, Debug)]
-pub(super) struct Nest {
+pub(super) struct LoopNest {
     pub(super) preheader: Block,
     header: Block,
     latch: Block,
     /// The state of the first one is 1, and so on.
-    pub(super) inner: Vec<Inner>,
+    pub(super) inner: Vec<InnerLoop>,
     /// The edges that leave the nest.
     exits: Vec<(Block, Block)>,
     /// Its blocks.
@@ -33,7 +33,7 @@ pub(super) struct Nest {
 
 /// Where a lane goes from L.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Next {
+pub(super) enum NextState {
     /// Round, in this state: 0 is the payload of the outer loop.
     Round(usize),
     /// Out, to the exit of this number.
@@ -42,35 +42,35 @@ pub(super) enum Next {
 
 /// A way to L, through a block of its own.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct FlattenEdge {
     pub(super) source: Block,
     pub(super) edge: Block,
-    pub(super) next: Next,
+    pub(super) next: NextState,
 }
 
 /// The new parts of a nest.
 #[derive(Clone, Debug)]
-pub(super) struct Flattened {
+pub(super) struct FlattenedNest {
     pub(super) header: Block,
     pub(super) latch: Block,
-    pub(super) ways: Vec<Way>,
+    pub(super) ways: Vec<FlattenEdge>,
 }
 
-impl Nest {
-    pub(super) fn new(control: &ControlTables, outer: Cycle, inner: &[Cycle]) -> Nest {
+impl LoopNest {
+    pub(super) fn new(control: &ControlTables, outer: Cycle, inner: &[Cycle]) -> LoopNest {
         let ControlTables { cfg, cycles: forest, .. } = control;
         let parts = |cycle: Cycle| {
             let preheader = forest.preheader(cfg, cycle);
             let latch = forest.unique_latch(cfg, cycle);
             let form = "a loop at stage Canonical has one preheader and one latch";
-            Inner {
+            InnerLoop {
                 header: forest.header(cycle),
                 preheader: preheader.expect(form),
                 latch: latch.expect(form),
             }
         };
-        let Inner { header, preheader, latch } = parts(outer);
-        let inner: Vec<Inner> = inner.iter().map(|&cycle| parts(cycle)).collect();
+        let InnerLoop { header, preheader, latch } = parts(outer);
+        let inner: Vec<InnerLoop> = inner.iter().map(|&cycle| parts(cycle)).collect();
         let mut exits: Vec<(Block, Block)> =
             forest.exiting_edges(cfg, outer).map(|edge| (edge.from, edge.to)).collect();
         exits.dedup();
@@ -84,7 +84,7 @@ impl Nest {
             }));
         }
         let passes_by = seen.contains(latch);
-        Nest { preheader, header, latch, inner, exits, blocks: forest.blocks(outer).to_vec(), passes_by }
+        LoopNest { preheader, header, latch, inner, exits, blocks: forest.blocks(outer).to_vec(), passes_by }
     }
 
     /// The blocks to which the nest is left, each once.
@@ -101,7 +101,7 @@ impl Nest {
 
 /// Leads control through N and L, and gives φs what comes from there. What is defined in the nest may not dominate its
 /// reads behind this.
-pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
+pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
     let header = func.insert_block_after(nest.preheader);
     // Inner loops are asked for first: lanes are in them most of the time.
     let mut tests = vec![header];
@@ -110,17 +110,17 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
         tests.push(func.insert_block_after(last));
     }
     let targets = nest.targets();
-    let mut sources: Vec<(Block, Block, Next)> = Vec::new();
+    let mut sources: Vec<(Block, Block, NextState)> = Vec::new();
     for (state, inner) in (1..).zip(&nest.inner) {
-        sources.push((inner.preheader, inner.header, Next::Round(state)));
-        sources.push((inner.latch, inner.header, Next::Round(state)));
+        sources.push((inner.preheader, inner.header, NextState::Round(state)));
+        sources.push((inner.latch, inner.header, NextState::Round(state)));
     }
     if nest.passes_by {
-        sources.push((nest.latch, nest.header, Next::Round(0)));
+        sources.push((nest.latch, nest.header, NextState::Round(0)));
     }
     for &(from, to) in &nest.exits {
         let number = targets.iter().position(|&target| target == to).unwrap_or(0);
-        sources.push((from, to, Next::Out(number)));
+        sources.push((from, to, NextState::Out(number)));
     }
     let last = nest.latch;
     let latch = func.insert_block_after(last);
@@ -129,18 +129,18 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
         let edge = func.insert_block_after(source);
         retarget(func, source, to, edge);
         append_jump(func, edge, latch);
-        ways.push(Way { source, edge, next });
+        ways.push(FlattenEdge { source, edge, next });
     }
     retarget(func, nest.preheader, nest.header, header);
-    let seams = Seams { nest, header, latch, ways: &ways };
+    let seams = MergePoints { nest, header, latch, ways: &ways };
 
     let count = nest.inner.len();
     let zero = if count == 1 { func.make_bool(false) } else { func.make_int(Scalar::I32, 0) };
     let ty = func.value_type(zero);
-    let next = |func: &mut Function, way: &Way| match way.next {
-        Next::Round(state) if count == 1 => Some(func.make_bool(state == 1)),
-        Next::Round(state) => Some(func.make_int(Scalar::I32, state as i128)),
-        Next::Out(_) => None,
+    let next = |func: &mut Function, way: &FlattenEdge| match way.next {
+        NextState::Round(state) if count == 1 => Some(func.make_bool(state == 1)),
+        NextState::Round(state) => Some(func.make_int(Scalar::I32, state as i128)),
+        NextState::Out(_) => None,
     };
     let state = seams.carried(func, ty, zero, next);
     let last_test = tests[count - 1];
@@ -150,8 +150,8 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
             let ty = func.value_type(func.results(phi)[0]);
             let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
             let none = func.make_poison(ty);
-            let next = |_: &mut Function, way: &Way| {
-                (way.next == Next::Round(index + 1)).then(|| value_from(&incoming, way.source)).flatten()
+            let next = |_: &mut Function, way: &FlattenEdge| {
+                (way.next == NextState::Round(index + 1)).then(|| value_from(&incoming, way.source)).flatten()
             };
             let carried = seams.carried(func, ty, none, next);
             set_incoming(func, phi, [(tests[index], carried)]);
@@ -163,7 +163,8 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
         let (Some(initial), Some(update)) = (from(nest.preheader), from(nest.latch)) else { continue };
         if nest.passes_by {
             let ty = func.value_type(initial);
-            let next = |_: &mut Function, way: &Way| (way.next == Next::Round(0)).then_some(update);
+            let next =
+                |_: &mut Function, way: &FlattenEdge| (way.next == NextState::Round(0)).then_some(update);
             let carried = seams.carried(func, ty, initial, next);
             set_incoming(func, phi, [(last_test, carried)]);
         } else {
@@ -177,7 +178,7 @@ pub(super) fn rewrite(func: &mut Function, nest: &Nest) -> Flattened {
         append_branch(func, test, is_this, [nest.inner[index].header, otherwise]);
     }
     seams.leave(func, &targets);
-    Flattened { header, latch, ways }
+    FlattenedNest { header, latch, ways }
 }
 
 fn value_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
@@ -185,20 +186,20 @@ fn value_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
 }
 
 /// Where lanes come together.
-struct Seams<'a> {
-    nest: &'a Nest,
+struct MergePoints<'a> {
+    nest: &'a LoopNest,
     header: Block,
     latch: Block,
-    ways: &'a [Way],
+    ways: &'a [FlattenEdge],
 }
 
-impl Seams<'_> {
+impl MergePoints<'_> {
     /// What comes to L: along each way this value, or nothing that is read. One value for all needs no φ.
     fn joined(
         &self,
         func: &mut Function,
         ty: Type,
-        mut value: impl FnMut(&mut Function, &Way) -> Option<Value>,
+        mut value: impl FnMut(&mut Function, &FlattenEdge) -> Option<Value>,
     ) -> Value {
         let none = func.make_poison(ty);
         let incoming: Vec<(Block, Value)> =
@@ -219,7 +220,7 @@ impl Seams<'_> {
         func: &mut Function,
         ty: Type,
         initial: Value,
-        value: impl FnMut(&mut Function, &Way) -> Option<Value>,
+        value: impl FnMut(&mut Function, &FlattenEdge) -> Option<Value>,
     ) -> Value {
         let update = self.joined(func, ty, value);
         append_phi(func, self.header, ty, &[(self.nest.preheader, initial), (self.latch, update)])
@@ -229,7 +230,7 @@ impl Seams<'_> {
     fn leave(&self, func: &mut Function, targets: &[Block]) {
         let [no, yes] = [false, true].map(|value| func.make_bool(value));
         let is_done: Vec<(Block, Value)> = (self.ways.iter())
-            .map(|way| (way.edge, if matches!(way.next, Next::Out(_)) { yes } else { no }))
+            .map(|way| (way.edge, if matches!(way.next, NextState::Out(_)) { yes } else { no }))
             .collect();
         let done = append_phi(func, self.latch, Type::I1, &is_done);
         let mut live_outs: Vec<(usize, Inst, Value)> = Vec::new();
@@ -238,7 +239,7 @@ impl Seams<'_> {
                 let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
                 let ty = func.value_type(func.results(phi)[0]);
                 let value = self.joined(func, ty, |_, way| {
-                    (way.next == Next::Out(number)).then(|| value_from(&incoming, way.source)).flatten()
+                    (way.next == NextState::Out(number)).then(|| value_from(&incoming, way.source)).flatten()
                 });
                 live_outs.push((number, phi, value));
             }
@@ -247,8 +248,8 @@ impl Seams<'_> {
         let mut dispatch = vec![self.latch; targets.len()];
         if targets.len() > 1 {
             let taken = self.joined(func, Type::Scalar(Scalar::I32), |func, way| match way.next {
-                Next::Out(number) => Some(func.make_int(Scalar::I32, number as i128)),
-                Next::Round(_) => None,
+                NextState::Out(number) => Some(func.make_int(Scalar::I32, number as i128)),
+                NextState::Round(_) => None,
             });
             let blocks: Vec<Block> = (1..targets.len())
                 .map(|_| {

@@ -8,7 +8,7 @@
 
 /// One step of an alignment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Step {
+pub enum AlignmentStep {
     /// An item of each sequence, merged.
     Both(usize, usize),
     /// An item of the left sequence only.
@@ -19,7 +19,7 @@ pub enum Step {
 
 /// The profitability matrix of two sequences.
 #[derive(Clone, Debug)]
-pub struct Matrix {
+pub struct AlignmentMatrix {
     left: usize,
     right: usize,
     gap: i64,
@@ -32,7 +32,7 @@ pub struct Matrix {
 /// Less than any sum of gains.
 const NEVER: i64 = i64::MIN / 4;
 
-impl Matrix {
+impl AlignmentMatrix {
     /// The matrix of sequences of these lengths. `gain` is what merging two items saves, less what it costs; none means that
     /// they cannot be merged. Each gap costs `gap`.
     pub fn new(
@@ -40,9 +40,10 @@ impl Matrix {
         right: usize,
         gap: i64,
         mut gain: impl FnMut(usize, usize) -> Option<i64>,
-    ) -> Matrix {
+    ) -> AlignmentMatrix {
         let cells = (left + 1) * (right + 1);
-        let mut matrix = Matrix { left, right, gap, paired: vec![NEVER; cells], open: vec![NEVER; cells] };
+        let mut matrix =
+            AlignmentMatrix { left, right, gap, paired: vec![NEVER; cells], open: vec![NEVER; cells] };
         matrix.paired[0] = 0;
         for i in 0..=left {
             for j in 0..=right {
@@ -98,14 +99,14 @@ impl Matrix {
     }
 
     /// The most profitable alignment: within a gap the left items come first.
-    pub fn alignment(&self) -> Vec<Step> {
+    pub fn alignment(&self) -> Vec<AlignmentStep> {
         let (mut i, mut j) = (self.left, self.right);
         let mut steps = Vec::with_capacity(i + j);
         let mut in_pair = self.ends_with_pair(i, j);
         while i + j > 0 {
             if in_pair {
                 (i, j) = (i - 1, j - 1);
-                steps.push(Step::Both(i, j));
+                steps.push(AlignmentStep::Both(i, j));
                 in_pair = self.ends_with_pair(i, j);
                 continue;
             }
@@ -117,10 +118,10 @@ impl Matrix {
             let goes_left = left.is_some_and(|before| opens(&before) || !right.as_ref().is_some_and(opens));
             if goes_left {
                 i -= 1;
-                steps.push(Step::Left(i));
+                steps.push(AlignmentStep::Left(i));
             } else {
                 j -= 1;
-                steps.push(Step::Right(j));
+                steps.push(AlignmentStep::Right(j));
             }
             in_pair = self.opens_gap(i, j);
         }
@@ -131,7 +132,7 @@ impl Matrix {
 }
 
 /// Puts the left items of each gap in front of its right ones.
-fn sort_gaps(steps: &mut [Step]) {
+fn sort_gaps(steps: &mut [AlignmentStep]) {
     for gap in steps.chunk_by_mut(|a, b| is_pair(a) == is_pair(b)) {
         if !is_pair(&gap[0]) {
             gap.sort_unstable();
@@ -139,8 +140,8 @@ fn sort_gaps(steps: &mut [Step]) {
     }
 }
 
-fn is_pair(step: &Step) -> bool {
-    matches!(step, Step::Both(..))
+fn is_pair(step: &AlignmentStep) -> bool {
+    matches!(step, AlignmentStep::Both(..))
 }
 
 #[cfg(test)]
@@ -171,21 +172,21 @@ mod tests {
     }
 
     /// What an alignment is worth by the definition; it must go through both sequences in order.
-    fn worth(steps: &[Step], left: &[u8], right: &[u8], gap: i64, gain: &Gain) -> i64 {
+    fn worth(steps: &[AlignmentStep], left: &[u8], right: &[u8], gap: i64, gain: &Gain) -> i64 {
         let (mut i, mut j, mut sum, mut in_gap) = (0, 0, 0, false);
         for &step in steps {
             match step {
-                Step::Both(x, y) => {
+                AlignmentStep::Both(x, y) => {
                     assert_eq!((x, y), (i, j));
                     sum += gain(left[x], right[y]).expect("only what can be merged is paired");
                     (i, j, in_gap) = (i + 1, j + 1, false);
                     continue;
                 }
-                Step::Left(x) => {
+                AlignmentStep::Left(x) => {
                     assert_eq!(x, i);
                     i += 1;
                 }
-                Step::Right(y) => {
+                AlignmentStep::Right(y) => {
                     assert_eq!(y, j);
                     j += 1;
                 }
@@ -231,7 +232,7 @@ mod tests {
                     sum.map(|sum| sum - gap * gaps)
                 };
                 let best = alignments.iter().filter_map(worth_of).max();
-                let matrix = Matrix::new(n, m, gap, |i, j| gain(left[i], right[j]));
+                let matrix = AlignmentMatrix::new(n, m, gap, |i, j| gain(left[i], right[j]));
                 assert_eq!(Some(matrix.profit()), best, "{left:?} beside {right:?}");
                 let steps = matrix.alignment();
                 assert_eq!(Some(worth(&steps, left, right, gap, gain)), best, "{left:?} beside {right:?}");
@@ -275,12 +276,12 @@ mod tests {
                 _ => None,
             }
         };
-        let matrix = Matrix::new(left.len(), right.len(), 2, score);
+        let matrix = AlignmentMatrix::new(left.len(), right.len(), 2, score);
         let pairs: Vec<(usize, usize)> = matrix
             .alignment()
             .into_iter()
             .filter_map(|step| match step {
-                Step::Both(i, j) => Some((i + 1, j + 1)),
+                AlignmentStep::Both(i, j) => Some((i + 1, j + 1)),
                 _ => None,
             })
             .collect();

@@ -21,11 +21,11 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 
-use super::align::Step;
-use super::cost::Machine;
-use super::identity::{Operand, merge};
-use super::plan::{PairedRegions, Plan, is_harmless, orient};
-use super::sides::{Element, Region, Side, Unifiable};
+use super::align::AlignmentStep;
+use super::cost::MachineModel;
+use super::identity::{MergeOperand, merge};
+use super::plan::{FusionPlan, PairedRegions, is_harmless, orient};
+use super::sides::{BranchSide, SideElement, SideRegion, UnifiableBranch};
 use crate::edges::{append_jump, phis, prepend_phi, retarget, set_incoming};
 
 /// Where merged code runs straight on, but for gaps: that of the chains, or that of a pair of blocks.
@@ -33,16 +33,16 @@ type Strand = u32;
 
 /// A place in a strand: so many gaps lie before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct EmitPosition {
     strand: Strand,
     gaps: u32,
 }
 
 /// A gap with blocks of its own.
 #[derive(Clone, Copy, Debug)]
-struct Gap {
+struct FusionGap {
     /// The place before it.
-    place: Place,
+    place: EmitPosition,
     /// The block behind it.
     join: Block,
     /// Where the lanes of the left and of the right side come from there.
@@ -51,51 +51,51 @@ struct Gap {
 
 /// What stands for a value of a side.
 #[derive(Clone, Copy, Debug)]
-enum Now {
+enum CurrentValue {
     /// This value.
     Is(Value),
     /// This value, inside of a gap, on this side of it.
-    Behind(usize, Hand, Value),
+    Behind(usize, GapSide, Value),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hand {
+enum GapSide {
     Left,
     Right,
 }
 
 /// A φ whose operands are known at the end only.
-struct Pending {
+struct PendingPhi {
     phi: Inst,
     left: Option<InstData>,
     right: Option<InstData>,
 }
 
-struct Emitter<'a> {
+struct FusionEmitter<'a> {
     func: &'a mut Function,
-    branch: &'a Unifiable,
-    machine: Machine,
-    now: FxHashMap<Value, Now>,
+    branch: &'a UnifiableBranch,
+    machine: MachineModel,
+    now: FxHashMap<Value, CurrentValue>,
     /// Where values were made that are not older than the branch.
-    made: FxHashMap<Value, Place>,
-    gaps: Vec<Gap>,
+    made: FxHashMap<Value, EmitPosition>,
+    gaps: Vec<FusionGap>,
     blends: FxHashMap<(Strand, Value, Value), Value>,
     here: Block,
     /// Instructions go before this one; at the end of the block if there is none.
     before: Option<Inst>,
-    place: Place,
+    place: EmitPosition,
     strands: Strand,
     /// Where a block of the sides ends now, and at which place.
-    end_of: SecondaryMap<Block, Option<(Block, Place)>>,
+    end_of: SecondaryMap<Block, Option<(Block, EmitPosition)>>,
     /// The φs and the terminators of the blocks that were taken apart.
     phis: FxHashMap<Block, Vec<Inst>>,
     terminators: FxHashMap<Block, Inst>,
-    done: Emitted,
+    done: EmittedFusion,
 }
 
 /// What a fused branch became.
 #[derive(Default)]
-pub(super) struct Emitted {
+pub(super) struct EmittedFusion {
     /// The branches around gaps.
     pub(super) branches: Vec<Inst>,
     /// Which blocks of the source lanes pass in a block, in order, if it is others than itself.
@@ -103,11 +103,16 @@ pub(super) struct Emitted {
 }
 
 /// Fuses the sides of a branch.
-pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine: Machine) -> Emitted {
+pub(super) fn emit(
+    func: &mut Function,
+    branch: &UnifiableBranch,
+    plan: &FusionPlan,
+    machine: MachineModel,
+) -> EmittedFusion {
     let lasts = [&branch.left, &branch.right]
         .map(|side| side.last(branch.join).expect("a region that led to the join has got a block behind it"));
-    let place = Place { strand: 0, gaps: 0 };
-    let mut emitter = Emitter {
+    let place = EmitPosition { strand: 0, gaps: 0 };
+    let mut emitter = FusionEmitter {
         here: branch.block,
         branch,
         machine,
@@ -121,7 +126,7 @@ pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine
         end_of: SecondaryMap::with_len(func.block_count()),
         phis: FxHashMap::default(),
         terminators: FxHashMap::default(),
-        done: Emitted::default(),
+        done: EmittedFusion::default(),
         func,
     };
     let taken = emitter.take_apart(plan);
@@ -144,16 +149,16 @@ pub(super) fn emit(func: &mut Function, branch: &Unifiable, plan: &Plan, machine
 }
 
 /// What the sides were made of.
-struct Taken {
+struct DetachedCode {
     insts: Vec<Inst>,
     /// Those that are not used again.
     blocks: Vec<Block>,
 }
 
-impl Emitter<'_> {
+impl FusionEmitter<'_> {
     /// Takes the instructions of all blocks that are rewritten out of their places.
-    fn take_apart(&mut self, plan: &Plan) -> Taken {
-        let mut taken = Taken { insts: Vec::new(), blocks: Vec::new() };
+    fn take_apart(&mut self, plan: &FusionPlan) -> DetachedCode {
+        let mut taken = DetachedCode { insts: Vec::new(), blocks: Vec::new() };
         let branch = self.branch;
         taken.blocks.extend(branch.left.chain.iter().chain(&branch.right.chain));
         let mut emptied = taken.blocks.clone();
@@ -181,19 +186,19 @@ impl Emitter<'_> {
     /// Writes aligned elements. Gives the blocks from which the join is entered if a gap ends the chains.
     fn steps(
         &mut self,
-        steps: &[Step],
-        elements: [&[Element]; 2],
-        plan: Option<&Plan>,
+        steps: &[AlignmentStep],
+        elements: [&[SideElement]; 2],
+        plan: Option<&FusionPlan>,
     ) -> Option<[Block; 2]> {
         let [left, right] = elements;
         let branch = self.branch;
-        let is_pair = |step: &Step| matches!(step, Step::Both(..));
+        let is_pair = |step: &AlignmentStep| matches!(step, AlignmentStep::Both(..));
         let mut rest = steps;
         while let Some((&first, behind)) = rest.split_first() {
-            if let Step::Both(i, j) = first {
+            if let AlignmentStep::Both(i, j) = first {
                 match (left[i], right[j]) {
-                    (Element::Inst(a), Element::Inst(b)) => self.merged(a, b),
-                    (Element::Region(a), Element::Region(b)) => {
+                    (SideElement::Inst(a), SideElement::Inst(b)) => self.merged(a, b),
+                    (SideElement::NestedRegion(a), SideElement::NestedRegion(b)) => {
                         let paired = plan.and_then(|plan| plan.regions.get(&(a, b)));
                         let paired = paired.expect("regions that are aligned are planned");
                         self.regions(&branch.left.regions[a], &branch.right.regions[b], paired);
@@ -206,11 +211,11 @@ impl Emitter<'_> {
             let length = rest.iter().position(is_pair).unwrap_or(rest.len());
             let (gap, behind) = rest.split_at(length);
             let lefts = gap.iter().filter_map(|step| match step {
-                Step::Left(i) => Some(left[*i]),
+                AlignmentStep::Left(i) => Some(left[*i]),
                 _ => None,
             });
             let rights = gap.iter().filter_map(|step| match step {
-                Step::Right(j) => Some(right[*j]),
+                AlignmentStep::Right(j) => Some(right[*j]),
                 _ => None,
             });
             let is_last = behind.is_empty() && plan.is_some();
@@ -234,7 +239,7 @@ impl Emitter<'_> {
             let mut incoming: Vec<(Block, Value)> =
                 data.incoming().filter(|(from, _)| !lasts.contains(from)).collect();
             if are_together {
-                let value = self.blend(&Operand::Value(left), &Operand::Value(right));
+                let value = self.blend(&MergeOperand::Value(left), &MergeOperand::Value(right));
                 incoming.push((ends[0], value));
             } else {
                 incoming.extend([(ends[0], self.read(left)), (ends[1], self.read(right))]);
@@ -258,19 +263,19 @@ impl Emitter<'_> {
     }
 
     fn is(&mut self, value: Value, now: Value) {
-        self.now.insert(value, Now::Is(now));
+        self.now.insert(value, CurrentValue::Is(now));
     }
 
     /// What stands for a value here.
     fn read(&mut self, value: Value) -> Value {
         match self.now.get(&value) {
             None => value,
-            Some(&Now::Is(now)) => now,
-            Some(&Now::Behind(gap, hand, inside)) => {
+            Some(&CurrentValue::Is(now)) => now,
+            Some(&CurrentValue::Behind(gap, hand, inside)) => {
                 let nothing = self.func.make_poison(self.func.value_type(inside));
                 let sides = match hand {
-                    Hand::Left => [inside, nothing],
-                    Hand::Right => [nothing, inside],
+                    GapSide::Left => [inside, nothing],
+                    GapSide::Right => [nothing, inside],
                 };
                 let joined = self.join_of_gap(gap, sides);
                 self.is(value, joined);
@@ -281,7 +286,7 @@ impl Emitter<'_> {
 
     /// A φ behind a gap.
     fn join_of_gap(&mut self, gap: usize, sides: [Value; 2]) -> Value {
-        let Gap { place, join, ends } = self.gaps[gap];
+        let FusionGap { place, join, ends } = self.gaps[gap];
         let key = (place.strand, sides[0], sides[1]);
         if let Some(&known) = self.blends.get(&key) {
             return known;
@@ -289,7 +294,7 @@ impl Emitter<'_> {
         let ty = self.func.value_type(sides[0]);
         let incoming = [(ends[0], sides[0]), (ends[1], sides[1])];
         let value = prepend_phi(self.func, join, InstData::phi(incoming, None), ty);
-        self.made.insert(value, Place { gaps: place.gaps + 1, ..place });
+        self.made.insert(value, EmitPosition { gaps: place.gaps + 1, ..place });
         self.blends.insert(key, value);
         value
     }
@@ -298,28 +303,30 @@ impl Emitter<'_> {
     fn before_gap(&self, value: Value, gap: usize) -> Option<Value> {
         let now = match self.now.get(&value) {
             None => value,
-            Some(&Now::Is(now)) => now,
-            Some(Now::Behind(..)) => return None,
+            Some(&CurrentValue::Is(now)) => now,
+            Some(CurrentValue::Behind(..)) => return None,
         };
         let place = self.gaps[gap].place;
-        let is_there = |made: &Place| made.strand == place.strand && made.gaps <= place.gaps;
+        let is_there = |made: &EmitPosition| made.strand == place.strand && made.gaps <= place.gaps;
         self.made.get(&now).is_none_or(is_there).then_some(now)
     }
 
     /// The value that lanes of the left side have from the one operand, the others from the other.
-    fn blend(&mut self, left: &Operand, right: &Operand) -> Value {
-        if let (&Operand::Value(x), &Operand::Value(y)) = (left, right) {
-            let [a, b] = [x, y].map(|value| self.now.get(&value).copied().unwrap_or(Now::Is(value)));
+    fn blend(&mut self, left: &MergeOperand, right: &MergeOperand) -> Value {
+        if let (&MergeOperand::Value(x), &MergeOperand::Value(y)) = (left, right) {
+            let [a, b] = [x, y].map(|value| self.now.get(&value).copied().unwrap_or(CurrentValue::Is(value)));
             let joined = match (a, b) {
-                (Now::Behind(gap, _, a), Now::Behind(other, _, b)) if gap == other => Some((gap, [a, b])),
-                (Now::Behind(gap, _, a), _) => self.before_gap(y, gap).map(|b| (gap, [a, b])),
-                (_, Now::Behind(gap, _, b)) => self.before_gap(x, gap).map(|a| (gap, [a, b])),
+                (CurrentValue::Behind(gap, _, a), CurrentValue::Behind(other, _, b)) if gap == other => {
+                    Some((gap, [a, b]))
+                }
+                (CurrentValue::Behind(gap, _, a), _) => self.before_gap(y, gap).map(|b| (gap, [a, b])),
+                (_, CurrentValue::Behind(gap, _, b)) => self.before_gap(x, gap).map(|a| (gap, [a, b])),
                 _ => None,
             };
             if let Some((gap, sides)) = joined {
                 let value = self.join_of_gap(gap, sides);
                 for (name, now) in [(x, a), (y, b)] {
-                    if matches!(now, Now::Behind(..)) {
+                    if matches!(now, CurrentValue::Behind(..)) {
                         self.is(name, value);
                     }
                 }
@@ -327,8 +334,8 @@ impl Emitter<'_> {
             }
         }
         let [a, b] = [left, right].map(|operand| match operand {
-            Operand::Value(value) => self.read(*value),
-            Operand::Constant(constant) => self.func.make_const(constant.clone()),
+            MergeOperand::Value(value) => self.read(*value),
+            MergeOperand::Constant(constant) => self.func.make_const(constant.clone()),
         });
         let is_poison = |value| matches!(self.func.constant(value), Some(Constant::Poison(_)));
         if a == b || is_poison(b) {
@@ -383,13 +390,13 @@ impl Emitter<'_> {
     }
 
     /// Whether one value stands for both operands already.
-    fn agree(&self, left: &Operand, right: &Operand) -> bool {
+    fn agree(&self, left: &MergeOperand, right: &MergeOperand) -> bool {
         let now = |value: &Value| match self.now.get(value) {
-            Some(&Now::Is(now)) => now,
+            Some(&CurrentValue::Is(now)) => now,
             _ => *value,
         };
         match (left, right) {
-            (Operand::Value(a), Operand::Value(b)) => now(a) == now(b),
+            (MergeOperand::Value(a), MergeOperand::Value(b)) => now(a) == now(b),
             _ => left.constant(self.func).is_some() && left.constant(self.func) == right.constant(self.func),
         }
     }
@@ -417,17 +424,17 @@ impl Emitter<'_> {
     fn base(&self, base: Option<Value>) -> Option<Value> {
         base.filter(|base| match self.now.get(base) {
             None => true,
-            Some(Now::Is(now)) => now == base,
-            Some(Now::Behind(..)) => false,
+            Some(CurrentValue::Is(now)) => now == base,
+            Some(CurrentValue::Behind(..)) => false,
         })
     }
 
     /// Writes what the sides do each by itself. Gives the ends of both if nothing comes behind.
-    fn gap(&mut self, elements: [Vec<Element>; 2], is_last: bool) -> Option<[Block; 2]> {
-        let all: Vec<Element> = elements.iter().flatten().copied().collect();
+    fn gap(&mut self, elements: [Vec<SideElement>; 2], is_last: bool) -> Option<[Block; 2]> {
+        let all: Vec<SideElement> = elements.iter().flatten().copied().collect();
         if is_harmless(self.func, self.machine, &all) {
             for element in all {
-                let Element::Inst(inst) = element else { continue };
+                let SideElement::Inst(inst) = element else { continue };
                 self.rename(inst);
                 // Where a lane does not need the result, promises about it may be broken.
                 let data = self.func.inst_mut(inst);
@@ -445,8 +452,8 @@ impl Emitter<'_> {
         let mut starts = [None; 2];
         let mut ends = [from; 2];
         let mut behind = from;
-        let sides = [(&self.branch.left, Hand::Left), (&self.branch.right, Hand::Right)];
-        let mut defined: Vec<(Hand, Value)> = Vec::new();
+        let sides = [(&self.branch.left, GapSide::Left), (&self.branch.right, GapSide::Right)];
+        let mut defined: Vec<(GapSide, Value)> = Vec::new();
         for (at, (side, hand)) in sides.into_iter().enumerate() {
             if elements[at].is_empty() {
                 continue;
@@ -470,10 +477,10 @@ impl Emitter<'_> {
         if is_last {
             return Some(ends);
         }
-        self.gaps.push(Gap { place, join, ends });
+        self.gaps.push(FusionGap { place, join, ends });
         let gap = self.gaps.len() - 1;
         for (hand, value) in defined {
-            self.now.insert(value, Now::Behind(gap, hand, value));
+            self.now.insert(value, CurrentValue::Behind(gap, hand, value));
         }
         self.place.gaps += 1;
         self.here = join;
@@ -481,23 +488,23 @@ impl Emitter<'_> {
     }
 
     /// Writes elements of one side as they are. Gives what they define.
-    fn alone(&mut self, side: &Side, elements: &[Element]) -> Vec<Value> {
+    fn alone(&mut self, side: &BranchSide, elements: &[SideElement]) -> Vec<Value> {
         let mut defined = Vec::new();
         for &element in elements {
             match element {
-                Element::Inst(inst) => {
+                SideElement::Inst(inst) => {
                     self.rename(inst);
                     self.put(inst);
                     defined.extend_from_slice(self.func.results(inst));
                 }
-                Element::Region(number) => self.region(side, &side.regions[number], &mut defined),
+                SideElement::NestedRegion(number) => self.region(side, &side.regions[number], &mut defined),
             }
         }
         defined
     }
 
     /// Leads through a region of one side, which stays.
-    fn region(&mut self, side: &Side, region: &Region, defined: &mut Vec<Value>) {
+    fn region(&mut self, side: &BranchSide, region: &SideRegion, defined: &mut Vec<Value>) {
         let (from, here) = (region.from, self.here);
         let exit = self.func.insert_block_after(here);
         let inner: Vec<Inst> = region.blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
@@ -527,7 +534,7 @@ impl Emitter<'_> {
     }
 
     /// Writes one region for two of one shape.
-    fn regions(&mut self, left: &Region, right: &Region, paired: &PairedRegions) {
+    fn regions(&mut self, left: &SideRegion, right: &SideRegion, paired: &PairedRegions) {
         let (from, outer) = (self.here, self.place);
         let last = paired.blocks.last().map_or(from, |pair| pair.left);
         let exit = self.func.insert_block_after(last);
@@ -541,7 +548,7 @@ impl Emitter<'_> {
             let elements = pair
                 .insts
                 .each_ref()
-                .map(|insts| insts.iter().map(|&inst| Element::Inst(inst)).collect::<Vec<_>>());
+                .map(|insts| insts.iter().map(|&inst| SideElement::Inst(inst)).collect::<Vec<_>>());
             self.steps(&pair.steps, [&elements[0], &elements[1]], None);
             self.branch_for_both((pair.left, pair.right), pair.swapped, (left.exit, exit));
             self.end_of[pair.left] = Some((self.here, self.place));
@@ -551,16 +558,16 @@ impl Emitter<'_> {
         let passed = [(&self.branch.left, left), (&self.branch.right, right)]
             .map(|(side, region)| side.straight_from(region.exit));
         self.done.passed.push((exit, passed.concat()));
-        self.place = Place { gaps: outer.gaps + 1, ..outer };
+        self.place = EmitPosition { gaps: outer.gaps + 1, ..outer };
         self.phis_for_both((left.exit, right.exit), &paired.exit_phis, &mut pending);
         self.fill(pending, (left, right), paired);
         (self.here, self.before) = (exit, None);
-        self.place = Place { gaps: outer.gaps + 1, ..outer };
+        self.place = EmitPosition { gaps: outer.gaps + 1, ..outer };
     }
 
     /// Begins a strand of its own.
     fn strand(&mut self) {
-        self.place = Place { strand: self.strands, gaps: 0 };
+        self.place = EmitPosition { strand: self.strands, gaps: 0 };
         self.strands += 1;
     }
 
@@ -575,7 +582,7 @@ impl Emitter<'_> {
         let args = match (data.args.first(), self.func.inst(b).args.first()) {
             (Some(&x), Some(&y)) => {
                 let y = if swapped { self.negated(y) } else { y };
-                vec![self.blend(&Operand::Value(x), &Operand::Value(y))]
+                vec![self.blend(&MergeOperand::Value(x), &MergeOperand::Value(y))]
             }
             _ => Vec::new(),
         };
@@ -611,7 +618,7 @@ impl Emitter<'_> {
         &mut self,
         (left, right): (Block, Block),
         pairs: &[(Inst, Inst)],
-        pending: &mut Vec<Pending>,
+        pending: &mut Vec<PendingPhi>,
     ) {
         let lefts = self.phis.remove(&left).unwrap_or_default();
         let rights = self.phis.remove(&right).unwrap_or_default();
@@ -622,7 +629,7 @@ impl Emitter<'_> {
         for (a, b) in sides {
             let Some(phi) = a.or(b) else { continue };
             let of = |inst: Option<Inst>| inst.map(|inst| self.func.inst(inst).clone());
-            pending.push(Pending { phi, left: of(a), right: of(b) });
+            pending.push(PendingPhi { phi, left: of(a), right: of(b) });
             if let (Some(a), Some(b)) = (a, b) {
                 let origin = self.common_origin(a, b);
                 self.func.inst_mut(a).origin = origin;
@@ -633,10 +640,15 @@ impl Emitter<'_> {
     }
 
     /// Gives φs the operands of both sides.
-    fn fill(&mut self, pending: Vec<Pending>, (left, right): (&Region, &Region), paired: &PairedRegions) {
+    fn fill(
+        &mut self,
+        pending: Vec<PendingPhi>,
+        (left, right): (&SideRegion, &SideRegion),
+        paired: &PairedRegions,
+    ) {
         let pairs = paired.blocks.iter().map(|pair| (pair.left, pair.right)).chain([(left.from, right.from)]);
         let left_of: FxHashMap<Block, Block> = pairs.map(|(a, b)| (b, a)).collect();
-        for Pending { phi, left, right } in pending {
+        for PendingPhi { phi, left, right } in pending {
             let of_left = left.iter().flat_map(InstData::incoming);
             let of_right = right.iter().flat_map(InstData::incoming);
             let of_right: Vec<(Block, Value)> =
@@ -656,7 +668,7 @@ impl Emitter<'_> {
                 (self.here, self.place) = (end, place);
                 self.before = self.func.terminator(end);
                 let value = match (x, y) {
-                    (Some(x), Some(y)) => self.blend(&Operand::Value(x), &Operand::Value(y)),
+                    (Some(x), Some(y)) => self.blend(&MergeOperand::Value(x), &MergeOperand::Value(y)),
                     (Some(value), None) | (None, Some(value)) => self.read(value),
                     (None, None) => continue,
                 };

@@ -4,27 +4,27 @@ use heddle_ir::{Block, Function};
 use std::fmt::Write as _;
 
 use super::FuseOptions;
-use super::align::Step;
-use super::plan::Plan;
-use super::sides::{Element, Reason, Unifiable};
+use super::align::AlignmentStep;
+use super::plan::FusionPlan;
+use super::sides::{FusionRefusal, SideElement, UnifiableBranch};
 
 /// The longest sequences whose matrix is printed.
 const MAX_SHOWN: usize = 24;
 
-pub(super) fn refused(block: Block, reason: Reason) -> String {
+pub(super) fn refused(block: Block, reason: FusionRefusal) -> String {
     format!("the branch of {block} is not fused: {reason}")
 }
 
 /// What is merged, what that gains, and with `explain` how that was found.
 pub(super) fn planned(
     func: &Function,
-    branch: &Unifiable,
-    plan: &Plan,
+    branch: &UnifiableBranch,
+    plan: &FusionPlan,
     parted: Option<f64>,
     options: &FuseOptions,
 ) -> String {
     let (insts, blocks) = plan.merged();
-    let is_pair = |step: &Step| matches!(step, Step::Both(..));
+    let is_pair = |step: &AlignmentStep| matches!(step, AlignmentStep::Both(..));
     let gaps = plan.steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])).count();
     let verb = if plan.pays() { "gains" } else { "would gain" };
     let mut text = format!(
@@ -48,13 +48,13 @@ pub(super) fn planned(
     text
 }
 
-fn name(func: &Function, side: &super::sides::Side, element: Element) -> String {
+fn name(func: &Function, side: &super::sides::BranchSide, element: SideElement) -> String {
     match element {
-        Element::Inst(inst) => {
+        SideElement::Inst(inst) => {
             let result = func.results(inst).first().map_or(String::new(), |value| format!("{value} = "));
             format!("{result}{}", func.inst(inst).op)
         }
-        Element::Region(number) => {
+        SideElement::NestedRegion(number) => {
             let region = &side.regions[number];
             format!("{} blocks to {}", region.blocks.len(), region.exit)
         }
@@ -63,7 +63,7 @@ fn name(func: &Function, side: &super::sides::Side, element: Element) -> String 
 
 /// The matrix, a row for each element of the left side, a column for each of the right one, with the way that was taken marked;
 /// below it the alignment.
-fn matrix(func: &Function, branch: &Unifiable, plan: &Plan) -> String {
+fn matrix(func: &Function, branch: &UnifiableBranch, plan: &FusionPlan) -> String {
     let (left, right) = (&branch.left, &branch.right);
     let mut text = String::new();
     if left.elements.len().max(right.elements.len()) <= MAX_SHOWN {
@@ -71,9 +71,9 @@ fn matrix(func: &Function, branch: &Unifiable, plan: &Plan) -> String {
         for step in &plan.steps {
             let &(i, j) = way.last().unwrap_or(&(0, 0));
             way.push(match step {
-                Step::Both(..) => (i + 1, j + 1),
-                Step::Left(_) => (i + 1, j),
-                Step::Right(_) => (i, j + 1),
+                AlignmentStep::Both(..) => (i + 1, j + 1),
+                AlignmentStep::Left(_) => (i + 1, j),
+                AlignmentStep::Right(_) => (i, j + 1),
             });
         }
         for i in 0..=left.elements.len() {
@@ -89,9 +89,11 @@ fn matrix(func: &Function, branch: &Unifiable, plan: &Plan) -> String {
     }
     for step in &plan.steps {
         let (a, b) = match *step {
-            Step::Both(i, j) => (name(func, left, left.elements[i]), name(func, right, right.elements[j])),
-            Step::Left(i) => (name(func, left, left.elements[i]), String::new()),
-            Step::Right(j) => (String::new(), name(func, right, right.elements[j])),
+            AlignmentStep::Both(i, j) => {
+                (name(func, left, left.elements[i]), name(func, right, right.elements[j]))
+            }
+            AlignmentStep::Left(i) => (name(func, left, left.elements[i]), String::new()),
+            AlignmentStep::Right(j) => (String::new(), name(func, right, right.elements[j])),
         };
         let line = format!("    {a:<24} | {b}");
         text += line.trim_end();

@@ -12,40 +12,40 @@ use smallvec::SmallVec;
 
 /// An operand of a merged instruction, as one side has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Operand {
+pub(super) enum MergeOperand {
     /// A value of the side.
     Value(Value),
     /// A constant that the side may not have.
     Constant(Constant),
 }
 
-impl Operand {
+impl MergeOperand {
     /// The constant that it is, if it is one.
     pub(super) fn constant<'a>(&'a self, func: &'a Function) -> Option<&'a Constant> {
         match self {
-            Operand::Value(value) => func.constant(*value),
-            Operand::Constant(constant) => Some(constant),
+            MergeOperand::Value(value) => func.constant(*value),
+            MergeOperand::Constant(constant) => Some(constant),
         }
     }
 }
 
 /// The operands of one side.
-pub(super) type Operands = SmallVec<[Operand; 3]>;
+pub(super) type MergeOperands = SmallVec<[MergeOperand; 3]>;
 
 /// One instruction that stands for one of each side.
 #[derive(Clone, Debug)]
-pub(super) struct Merged {
+pub(super) struct MergedInst {
     pub(super) op: Op,
     pub(super) detail: Detail,
     pub(super) flags: Flags,
-    pub(super) left: Operands,
-    pub(super) right: Operands,
+    pub(super) left: MergeOperands,
+    pub(super) right: MergeOperands,
     /// Whether the first two operands of a side may change places.
     pub(super) commutes: bool,
 }
 
 /// The instruction that stands for both, if there is one.
-pub(super) fn merge(func: &Function, left: Inst, right: Inst) -> Option<Merged> {
+pub(super) fn merge(func: &Function, left: Inst, right: Inst) -> Option<MergedInst> {
     let (a, b) = (func.inst(left), func.inst(right));
     let types = |inst| func.results(inst).iter().map(|&value| func.value_type(value));
     if !types(left).eq(types(right)) || !is_mergeable(func, a) || !is_mergeable(func, b) {
@@ -77,12 +77,12 @@ pub(super) fn is_mergeable(func: &Function, data: &InstData) -> bool {
     }
 }
 
-fn values(args: &[Value]) -> Operands {
-    args.iter().map(|&arg| Operand::Value(arg)).collect()
+fn values(args: &[Value]) -> MergeOperands {
+    args.iter().map(|&arg| MergeOperand::Value(arg)).collect()
 }
 
 /// Of two instructions with the same op.
-fn same(func: &Function, a: &InstData, b: &InstData) -> Option<Merged> {
+fn same(func: &Function, a: &InstData, b: &InstData) -> Option<MergedInst> {
     let ty = |&value: &Value| func.value_type(value);
     if !a.args.iter().map(ty).eq(b.args.iter().map(ty)) {
         return None;
@@ -112,7 +112,7 @@ fn same(func: &Function, a: &InstData, b: &InstData) -> Option<Merged> {
         (x, y) if x == y => x.clone(),
         _ => return None,
     };
-    Some(Merged { op: a.op, detail, flags: a.flags.intersection(b.flags), left, right, commutes })
+    Some(MergedInst { op: a.op, detail, flags: a.flags.intersection(b.flags), left, right, commutes })
 }
 
 /// The comparison that holds where this one holds of the operands the other way round.
@@ -167,7 +167,7 @@ fn commutes(op: Op) -> bool {
 }
 
 /// Of two instructions that one op can express.
-fn related(func: &Function, a: &InstData, b: &InstData, ty: Type) -> Option<Merged> {
+fn related(func: &Function, a: &InstData, b: &InstData, ty: Type) -> Option<MergedInst> {
     let Type::Scalar(scalar) = ty else { return None };
     let flags = a.flags.intersection(b.flags);
     let common = [Op::Add, Op::Mul, Op::Fadd, Op::Fma];
@@ -177,11 +177,11 @@ fn related(func: &Function, a: &InstData, b: &InstData, ty: Type) -> Option<Merg
     })?;
     // What is computed differently may wrap around where the original did not.
     let flags = if scalar.is_float() { flags } else { flags.without(Flags::WRAP) };
-    Some(Merged { op, detail: Detail::None, flags, left, right, commutes: true })
+    Some(MergedInst { op, detail: Detail::None, flags, left, right, commutes: true })
 }
 
 /// The operands with which an op computes what an instruction does.
-fn as_op(func: &Function, data: &InstData, op: Op, scalar: Scalar) -> Option<Operands> {
+fn as_op(func: &Function, data: &InstData, op: Op, scalar: Scalar) -> Option<MergeOperands> {
     if data.op == op {
         return Some(values(&data.args));
     }
@@ -189,9 +189,9 @@ fn as_op(func: &Function, data: &InstData, op: Op, scalar: Scalar) -> Option<Ope
         Some(Constant::Scalar(_, bits)) => Some(*bits),
         _ => None,
     };
-    let arg = |index: usize| Operand::Value(data.args[index]);
-    let number = |bits: u128| Operand::Constant(Constant::Scalar(scalar, bits & scalar.bit_mask()));
-    let operands: [Operand; 2] = match (data.op, op) {
+    let arg = |index: usize| MergeOperand::Value(data.args[index]);
+    let number = |bits: u128| MergeOperand::Constant(Constant::Scalar(scalar, bits & scalar.bit_mask()));
+    let operands: [MergeOperand; 2] = match (data.op, op) {
         (Op::Sub, Op::Add) => [arg(0), number(constant(1)?.wrapping_neg())],
         (Op::Shl, Op::Mul) => {
             let amount = constant(1).filter(|&amount| amount < scalar.bits().into())?;

@@ -27,18 +27,18 @@ use heddle_ir::function::SourceLoc;
 use heddle_ir::{Block, Function, Inst};
 use std::collections::BTreeMap;
 
-pub use cost::Machine;
-pub use sides::Reason;
+pub use cost::MachineModel;
+pub use sides::FusionRefusal;
 
 use crate::edges::funnel;
-use plan::{Plan, Planner};
-use sides::{Finder, Unifiable};
+use plan::{FusionContext, FusionPlan};
+use sides::{SideFinder, UnifiableBranch};
 
 /// What is fused.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FuseOptions {
     /// What the code is for.
-    pub machine: Machine,
+    pub machine: MachineModel,
     /// Whether lanes race.
     pub races: RaceSemantics,
     /// Whether branches are fused that do not diverge, and where it does not pay.
@@ -49,13 +49,13 @@ pub struct FuseOptions {
 
 /// What became of a branch with two targets.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fusion {
+pub struct BranchFusion {
     /// The block that it ends.
     pub block: Block,
     /// Where it came from.
     pub loc: Option<SourceLoc>,
     /// Why it is as it was, if it is.
-    pub refused: Option<Reason>,
+    pub refused: Option<FusionRefusal>,
     /// How many instructions of its sides, apart from those in regions, stand for two.
     pub insts: usize,
     /// How many blocks of regions do.
@@ -68,17 +68,17 @@ pub struct Fusion {
 
 /// What became of a function.
 #[derive(Clone, Default, Debug)]
-pub struct Fusions {
+pub struct FusionResult {
     /// What became of its branches, the fused ones first.
-    pub branches: Vec<Fusion>,
+    pub branches: Vec<BranchFusion>,
     /// Which blocks of the source lanes pass in a block, in an order in which they may, where it is not that block alone. For
     /// those that replay a schedule.
     pub passed: BTreeMap<Block, Vec<Block>>,
 }
 
-impl Fusions {
+impl FusionResult {
     /// The branches that were fused.
-    pub fn fused(&self) -> impl Iterator<Item = &Fusion> {
+    pub fn fused(&self) -> impl Iterator<Item = &BranchFusion> {
         self.branches.iter().filter(|fusion| fusion.refused.is_none())
     }
 
@@ -95,13 +95,17 @@ impl Fusions {
 const MAX_ROUNDS: usize = 8;
 
 /// Fuses branches where it pays.
-pub fn fuse(func: &mut Function, options: &FuseOptions) -> Fusions {
+pub fn fuse(func: &mut Function, options: &FuseOptions) -> FusionResult {
     fuse_profiled(func, options, &BTreeMap::new())
 }
 
 /// The same, where a run has told of some blocks at which share of their executions lanes part.
-pub fn fuse_profiled(func: &mut Function, options: &FuseOptions, parted: &BTreeMap<Block, f64>) -> Fusions {
-    let mut done = Fusions::default();
+pub fn fuse_profiled(
+    func: &mut Function,
+    options: &FuseOptions,
+    parted: &BTreeMap<Block, f64>,
+) -> FusionResult {
+    let mut done = FusionResult::default();
     if crate::divergent_loops::is_sequential(func) {
         return done;
     }
@@ -120,7 +124,7 @@ pub fn fuse_profiled(func: &mut Function, options: &FuseOptions, parted: &BTreeM
         {
             continue;
         }
-        for Candidate { branch, plan, told } in chosen {
+        for FusionCandidate { branch, plan, told } in chosen {
             let emitted = emit::emit(func, &branch, &plan, options.machine);
             emitted.branches.into_iter().for_each(|inst| _ = settled.insert(inst));
             done.pass(emitted.passed);
@@ -130,10 +134,10 @@ pub fn fuse_profiled(func: &mut Function, options: &FuseOptions, parted: &BTreeM
     done
 }
 
-struct Candidate {
-    branch: Unifiable,
-    plan: Plan,
-    told: Fusion,
+struct FusionCandidate {
+    branch: UnifiableBranch,
+    plan: FusionPlan,
+    told: BranchFusion,
 }
 
 /// The branches that can be fused with profit, and what speaks against the others.
@@ -142,16 +146,16 @@ fn candidates(
     options: &FuseOptions,
     parted: &BTreeMap<Block, f64>,
     settled: &EntitySet<Inst>,
-) -> (Vec<Candidate>, Vec<Fusion>) {
+) -> (Vec<FusionCandidate>, Vec<BranchFusion>) {
     let control = ControlTables::new(func);
     let post_dominators = PostDominators::new(&control.cfg);
-    let finder = Finder::new(func, &control, &post_dominators, options.races);
+    let finder = SideFinder::new(func, &control, &post_dominators, options.races);
     // Without sides nothing can be fused, and what diverges need not be known, unless it is asked why.
     if !options.explain && !control.index.order().iter().any(|&block| finder.has_sides(block)) {
         return (Vec::new(), Vec::new());
     }
     let facts = divergence(func, &control, &InitialShapes::declared(func, options.machine.geometry()));
-    let planner = Planner { func, control: &control, facts: &facts, machine: options.machine };
+    let planner = FusionContext { func, control: &control, facts: &facts, machine: options.machine };
     let (mut found, mut refused) = (Vec::new(), Vec::new());
     for &block in control.index.order() {
         let Some(terminator) = func.terminator(block).filter(|&inst| !settled.contains(inst)) else {
@@ -161,10 +165,10 @@ fn candidates(
             continue;
         }
         let Some(branch) = finder.unifiable(block) else { continue };
-        let told = |refused, plan: Option<&Plan>, text| {
-            let (insts, blocks) = plan.map_or((0, 0), Plan::merged);
+        let told = |refused, plan: Option<&FusionPlan>, text| {
+            let (insts, blocks) = plan.map_or((0, 0), FusionPlan::merged);
             let profit = plan.map_or(0, |plan| plan.profit);
-            Fusion { block, loc: func.loc(terminator), refused, insts, blocks, profit, text }
+            BranchFusion { block, loc: func.loc(terminator), refused, insts, blocks, profit, text }
         };
         let planned = branch.and_then(|branch| best_order(&planner, branch));
         match planned {
@@ -175,9 +179,9 @@ fn candidates(
                 let text = explain::planned(func, &branch, &plan, share, options);
                 if plan.pays() || options.force && plan.merged() != (0, 0) {
                     let told = told(None, Some(&plan), text);
-                    found.push(Candidate { branch, plan, told });
+                    found.push(FusionCandidate { branch, plan, told });
                 } else {
-                    refused.push(told(Some(Reason::Unprofitable(plan.profit)), Some(&plan), text));
+                    refused.push(told(Some(FusionRefusal::Unprofitable(plan.profit)), Some(&plan), text));
                 }
             }
         }
@@ -186,7 +190,10 @@ fn candidates(
 }
 
 /// The plan for a branch, with the instructions of its sides as they stand, or in an order that is more alike.
-fn best_order(planner: &Planner<'_>, branch: Unifiable) -> Result<(Unifiable, Plan), Reason> {
+fn best_order(
+    planner: &FusionContext<'_>,
+    branch: UnifiableBranch,
+) -> Result<(UnifiableBranch, FusionPlan), FusionRefusal> {
     let plan = planner.plan(&branch)?;
     let sides = [&branch.left, &branch.right].map(|side| reorder::by_height(planner.func, side));
     if sides[0] == branch.left.elements && sides[1] == branch.right.elements {
@@ -199,10 +206,10 @@ fn best_order(planner: &Planner<'_>, branch: Unifiable) -> Result<(Unifiable, Pl
 }
 
 /// The candidates to fuse at once: the most profitable first, none inside of another.
-fn most_profitable(mut found: Vec<Candidate>) -> Vec<Candidate> {
+fn most_profitable(mut found: Vec<FusionCandidate>) -> Vec<FusionCandidate> {
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.plan.profit));
     let mut touched: EntitySet<Block> = EntitySet::new();
-    found.retain(|Candidate { branch, .. }| {
+    found.retain(|FusionCandidate { branch, .. }| {
         let sides = || branch.left.blocks.iter().chain(branch.right.blocks.iter());
         let all = || sides().chain([branch.block]);
         let is_free = all().all(|block| !touched.contains(block));
@@ -215,8 +222,8 @@ fn most_profitable(mut found: Vec<Candidate>) -> Vec<Candidate> {
 }
 
 /// Lets each side come to the join from one block of its chain. Tells whether anything had to be done.
-fn add_landings(func: &mut Function, branch: &Unifiable) -> bool {
-    let ends = |side: &sides::Side| -> Option<Vec<Block>> {
+fn add_landings(func: &mut Function, branch: &UnifiableBranch) -> bool {
+    let ends = |side: &sides::BranchSide| -> Option<Vec<Block>> {
         let region = side.regions.last().filter(|region| region.exit == branch.join)?;
         let leads = |&block: &Block| func.successors(block).contains(&branch.join);
         Some(region.blocks.iter().chain([&region.from]).copied().filter(leads).collect())

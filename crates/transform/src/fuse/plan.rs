@@ -11,10 +11,10 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 
-use super::align::{Matrix, Step};
-use super::cost::{Machine, Reach, reach};
-use super::identity::{Merged, Operand, is_mergeable, merge};
-use super::sides::{Element, Reason, Region, Side, Unifiable, straight};
+use super::align::{AlignmentMatrix, AlignmentStep};
+use super::cost::{AccessPattern, MachineModel, reach};
+use super::identity::{MergeOperand, MergedInst, is_mergeable, merge};
+use super::sides::{BranchSide, FusionRefusal, SideElement, SideRegion, UnifiableBranch, straight};
 
 /// How often the alignment is done.
 const ROUNDS: usize = 3;
@@ -34,7 +34,7 @@ pub(super) struct PairedBlocks {
     pub(super) swapped: bool,
     pub(super) phis: Vec<(Inst, Inst)>,
     pub(super) insts: [Vec<Inst>; 2],
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<AlignmentStep>,
     weight: i64,
 }
 
@@ -50,10 +50,10 @@ pub(super) struct PairedRegions {
 
 /// What is merged.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) steps: Vec<Step>,
+pub(super) struct FusionPlan {
+    pub(super) steps: Vec<AlignmentStep>,
     pub(super) regions: FxHashMap<(usize, usize), PairedRegions>,
-    pub(super) matrix: Matrix,
+    pub(super) matrix: AlignmentMatrix,
     /// In tenths of a plain operation.
     pub(super) profit: i64,
     /// What selects and branches cost that are new, and gaps that all lanes execute: all that merging brings where lanes stay
@@ -66,7 +66,7 @@ pub(super) struct Plan {
 /// A plan gains at least one in so many of what both sides cost, or nothing: costs are not more exact than that.
 const LEAST_GAIN: i64 = 20;
 
-impl Plan {
+impl FusionPlan {
     /// Whether it gains more than the costs may be wrong by.
     pub(super) fn pays(&self) -> bool {
         self.profit > 0 && self.profit >= self.sides / LEAST_GAIN
@@ -80,49 +80,49 @@ impl Plan {
 
     /// How many elements of the chains, and blocks of regions, are merged.
     pub(super) fn merged(&self) -> (usize, usize) {
-        let pairs = self.steps.iter().filter(|step| matches!(step, Step::Both(..))).count();
+        let pairs = self.steps.iter().filter(|step| matches!(step, AlignmentStep::Both(..))).count();
         (pairs - self.regions.len(), self.regions.values().map(|region| region.blocks.len()).sum())
     }
 }
 
 /// What is merged with what, of the left.
 #[derive(Clone, Default)]
-struct Mates {
+struct ValuePairs {
     of: FxHashMap<Value, Value>,
     /// Those of them that compute the same of the same.
     same: FxHashSet<Value>,
 }
 
 /// What planning asks.
-pub(super) struct Planner<'a> {
+pub(super) struct FusionContext<'a> {
     pub(super) func: &'a Function,
     pub(super) control: &'a ControlTables,
     pub(super) facts: &'a Divergence,
-    pub(super) machine: Machine,
+    pub(super) machine: MachineModel,
 }
 
 /// The planning of one branch.
-struct Planning<'a> {
-    around: &'a Planner<'a>,
-    branch: &'a Unifiable,
-    mates: Mates,
+struct BranchPlanner<'a> {
+    around: &'a FusionContext<'a>,
+    branch: &'a UnifiableBranch,
+    mates: ValuePairs,
     /// Whether what can be merged counts as merged.
     is_first: bool,
     /// How many pairs of instructions of regions may still be looked at.
     cells: Cell<usize>,
 }
 
-impl Planner<'_> {
+impl FusionContext<'_> {
     /// The most profitable plan for a branch.
-    pub(super) fn plan(&self, branch: &Unifiable) -> Result<Plan, Reason> {
+    pub(super) fn plan(&self, branch: &UnifiableBranch) -> Result<FusionPlan, FusionRefusal> {
         let (left, right) = (branch.left.elements.len(), branch.right.elements.len());
         if left.saturating_mul(right) > MAX_CELLS {
-            return Err(Reason::Long(left, right));
+            return Err(FusionRefusal::Long(left, right));
         }
-        let mut planning = Planning {
+        let mut planning = BranchPlanner {
             around: self,
             branch,
-            mates: Mates::default(),
+            mates: ValuePairs::default(),
             is_first: true,
             cells: Cell::new(MAX_CELLS),
         };
@@ -141,19 +141,19 @@ impl Planner<'_> {
     }
 }
 
-impl Planning<'_> {
+impl BranchPlanner<'_> {
     fn func(&self) -> &Function {
         self.around.func
     }
 
-    fn align(&self) -> Plan {
+    fn align(&self) -> FusionPlan {
         let (left, right) = (&self.branch.left, &self.branch.right);
         let mut regions: FxHashMap<(usize, usize), PairedRegions> = FxHashMap::default();
         let gap = self.around.machine.branch();
-        let matrix = Matrix::new(left.elements.len(), right.elements.len(), gap, |i, j| {
+        let matrix = AlignmentMatrix::new(left.elements.len(), right.elements.len(), gap, |i, j| {
             match (left.elements[i], right.elements[j]) {
-                (Element::Inst(a), Element::Inst(b)) => self.gain(a, b),
-                (Element::Region(a), Element::Region(b)) => {
+                (SideElement::Inst(a), SideElement::Inst(b)) => self.gain(a, b),
+                (SideElement::NestedRegion(a), SideElement::NestedRegion(b)) => {
                     let (paired, gain) = self.pair_regions(&left.regions[a], &right.regions[b])?;
                     regions.insert((a, b), paired);
                     Some(gain)
@@ -165,15 +165,15 @@ impl Planning<'_> {
         let chosen: FxHashSet<(usize, usize)> = steps
             .iter()
             .filter_map(|&step| match step {
-                Step::Both(i, j) => match (left.elements[i], right.elements[j]) {
-                    (Element::Region(a), Element::Region(b)) => Some((a, b)),
+                AlignmentStep::Both(i, j) => match (left.elements[i], right.elements[j]) {
+                    (SideElement::NestedRegion(a), SideElement::NestedRegion(b)) => Some((a, b)),
                     _ => None,
                 },
                 _ => None,
             })
             .collect();
         regions.retain(|key, _| chosen.contains(key));
-        let mut plan = Plan { steps, regions, matrix, profit: 0, spent: 0, sides: self.sides() };
+        let mut plan = FusionPlan { steps, regions, matrix, profit: 0, spent: 0, sides: self.sides() };
         (plan.profit, plan.spent) = self.account(&plan);
         plan
     }
@@ -185,7 +185,7 @@ impl Planning<'_> {
         Some(self.saved(left, right, &merged) - selects)
     }
 
-    fn merge(&self, left: Inst, right: Inst) -> Option<Merged> {
+    fn merge(&self, left: Inst, right: Inst) -> Option<MergedInst> {
         let mut merged = merge(self.func(), left, right)?;
         let is_new_fma =
             merged.op == Op::Fma && [left, right].iter().any(|&inst| self.func().inst(inst).op != Op::Fma);
@@ -196,14 +196,17 @@ impl Planning<'_> {
         Some(merged)
     }
 
-    fn operands<'m>(&self, merged: &'m Merged) -> impl Iterator<Item = (&'m Operand, &'m Operand)> {
+    fn operands<'m>(
+        &self,
+        merged: &'m MergedInst,
+    ) -> impl Iterator<Item = (&'m MergeOperand, &'m MergeOperand)> {
         merged.left.iter().zip(&merged.right)
     }
 
     /// What the select of two operands costs, if they need one.
-    fn select(&self, left: &Operand, right: &Operand) -> i64 {
+    fn select(&self, left: &MergeOperand, right: &MergeOperand) -> i64 {
         let func = self.func();
-        let is_poison = |operand: &Operand| matches!(operand.constant(func), Some(Constant::Poison(_)));
+        let is_poison = |operand: &MergeOperand| matches!(operand.constant(func), Some(Constant::Poison(_)));
         if is_poison(left) || is_poison(right) {
             return 0;
         }
@@ -211,12 +214,12 @@ impl Planning<'_> {
             return if a == b { 0 } else { self.around.machine.select(a.ty()) };
         }
         let agree = match (left, right) {
-            (&Operand::Value(a), &Operand::Value(b)) => self.agree(a, b),
+            (&MergeOperand::Value(a), &MergeOperand::Value(b)) => self.agree(a, b),
             _ => false,
         };
         let ty = match (left, right) {
-            (&Operand::Value(value), _) | (_, &Operand::Value(value)) => func.value_type(value),
-            (Operand::Constant(constant), _) => constant.ty(),
+            (&MergeOperand::Value(value), _) | (_, &MergeOperand::Value(value)) => func.value_type(value),
+            (MergeOperand::Constant(constant), _) => constant.ty(),
         };
         if agree { 0 } else { self.around.machine.select(ty) }
     }
@@ -228,8 +231,9 @@ impl Planning<'_> {
         }
         let func = self.func();
         let (Some(a), Some(b)) = (func.def_inst(left), func.def_inst(right)) else { return false };
-        let is_inside =
-            |side: &Side, inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
+        let is_inside = |side: &BranchSide, inst| {
+            func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block))
+        };
         let may_be = || match (func.inst(a).op, func.inst(b).op) {
             (Op::Phi, Op::Phi) => func.value_type(left) == func.value_type(right),
             _ => merge(func, a, b).is_some(),
@@ -238,7 +242,7 @@ impl Planning<'_> {
     }
 
     /// What both cost, less what the one costs that stands for both.
-    fn saved(&self, left: Inst, right: Inst, merged: &Merged) -> i64 {
+    fn saved(&self, left: Inst, right: Inst, merged: &MergedInst) -> i64 {
         let (func, facts, machine) = (self.func(), self.around.facts, self.around.machine);
         let (a, b) = (self.cost(left), self.cost(right));
         let together = match merged.op.info().effect {
@@ -254,7 +258,7 @@ impl Planning<'_> {
                     _ => func.inst(left).args.first().map(|&value| func.value_type(value)),
                 };
                 let Some(ty) = ty else { return 0 };
-                let reach = if is_same { reach(facts, x, ty.scalar()) } else { Reach::Scattered };
+                let reach = if is_same { reach(facts, x, ty.scalar()) } else { AccessPattern::Scattered };
                 machine.access(merged.op == Op::Load, ty, reach)
             }
             _ => {
@@ -267,8 +271,9 @@ impl Planning<'_> {
                     let ty = func.results(left).first().map(|&value| func.value_type(value));
                     let of = func.inst(left).args.first().map(|&value| func.value_type(value));
                     let ty = if matches!(merged.op, Op::Icmp | Op::Fcmp) { of } else { ty };
-                    let of_one =
-                        |side: &[Operand]| side.get(1).and_then(|operand| operand.constant(func)).cloned();
+                    let of_one = |side: &[MergeOperand]| {
+                        side.get(1).and_then(|operand| operand.constant(func)).cloned()
+                    };
                     let by = (of_one(&merged.left), of_one(&merged.right));
                     let is_known = by.0.is_some() && by.0 == by.1;
                     ty.map_or(0, |ty| match is_known {
@@ -322,14 +327,14 @@ impl Planning<'_> {
         }
         let ty = func.value_type(value);
         let cost = |reach| machine.access(data.op == Op::Load, ty, reach);
-        (cost(Reach::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
+        (cost(AccessPattern::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
     }
 
     /// What quotients by known numbers cost that both sides keep for themselves: behind what is merged LLVM makes those of one
     /// number one by a number that is chosen, which has no vector form, also where other operations are in between.
     fn quotients(&self, kept: &[(Inst, i64)]) -> i64 {
         let (func, machine) = (self.func(), self.around.machine);
-        if machine == Machine::Warps {
+        if machine == MachineModel::Warps {
             return 0;
         }
         let is_known = |&&(inst, _): &&(Inst, i64)| {
@@ -337,7 +342,7 @@ impl Planning<'_> {
             let is_quotient = matches!(data.op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem);
             is_quotient && func.constant(data.args[1]).is_some()
         };
-        let of = |side: &Side| -> Vec<(Inst, i64)> {
+        let of = |side: &BranchSide| -> Vec<(Inst, i64)> {
             let is_in = |inst| func.layout.block_of(inst).is_some_and(|block| side.blocks.contains(block));
             kept.iter().filter(is_known).copied().filter(|&(inst, _)| is_in(inst)).collect()
         };
@@ -357,7 +362,7 @@ impl Planning<'_> {
     }
 
     /// Lays two regions on top of each other, and says what that gains; none if they are not of one shape.
-    fn pair_regions(&self, left: &Region, right: &Region) -> Option<(PairedRegions, i64)> {
+    fn pair_regions(&self, left: &SideRegion, right: &SideRegion) -> Option<(PairedRegions, i64)> {
         let func = self.func();
         let (swapped, pairs) = isomorphism(func, &self.around.control.cycles, left, right)?;
         let mate_of: FxHashMap<Block, Block> =
@@ -370,7 +375,8 @@ impl Planning<'_> {
             let cells = lefts.len().saturating_mul(rights.len());
             self.cells.set(self.cells.get().checked_sub(cells)?);
             let gap = self.around.machine.branch();
-            let matrix = Matrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
+            let matrix =
+                AlignmentMatrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
             let weight = self.weight(a).max(self.weight(b));
             gain += weight * (matrix.profit() + self.branch_gain(a, b, swapped));
             let (steps, phis) = (matrix.alignment(), self.pair_phis(a, b, &mate_of));
@@ -395,7 +401,7 @@ impl Planning<'_> {
         let machine = self.around.machine;
         let parts = |block| self.around.facts.is_divergent_branch(block);
         let saved = if parts(left) && parts(right) { machine.branch() } else { -machine.branch() };
-        let chosen = self.select(&Operand::Value(a), &Operand::Value(b));
+        let chosen = self.select(&MergeOperand::Value(a), &MergeOperand::Value(b));
         saved - chosen - if swapped { machine.select(func.value_type(a)) } else { 0 }
     }
 
@@ -422,19 +428,19 @@ impl Planning<'_> {
     }
 
     /// What a plan merges.
-    fn mates_of(&self, plan: &Plan) -> Mates {
-        let mut mates = Mates::default();
+    fn mates_of(&self, plan: &FusionPlan) -> ValuePairs {
+        let mut mates = ValuePairs::default();
         let (left, right) = (&self.branch.left, &self.branch.right);
         for &step in &plan.steps {
-            let Step::Both(i, j) = step else { continue };
+            let AlignmentStep::Both(i, j) = step else { continue };
             match (left.elements[i], right.elements[j]) {
-                (Element::Inst(a), Element::Inst(b)) => self.mate(&mut mates, a, b),
-                (Element::Region(a), Element::Region(b)) => {
+                (SideElement::Inst(a), SideElement::Inst(b)) => self.mate(&mut mates, a, b),
+                (SideElement::NestedRegion(a), SideElement::NestedRegion(b)) => {
                     let Some(paired) = plan.regions.get(&(a, b)) else { continue };
                     for block in &paired.blocks {
                         block.phis.iter().for_each(|&(a, b)| self.mate(&mut mates, a, b));
                         for &step in &block.steps {
-                            if let Step::Both(i, j) = step {
+                            if let AlignmentStep::Both(i, j) = step {
                                 self.mate(&mut mates, block.insts[0][i], block.insts[1][j]);
                             }
                         }
@@ -447,12 +453,12 @@ impl Planning<'_> {
         mates
     }
 
-    fn mate(&self, mates: &mut Mates, left: Inst, right: Inst) {
+    fn mate(&self, mates: &mut ValuePairs, left: Inst, right: Inst) {
         let func = self.func();
         let is_same = func.inst(left).op == func.inst(right).op
             && merge(func, left, right).is_some_and(|mut merged| {
-                let same = |a: &Operand, b: &Operand| match (a, b) {
-                    (Operand::Value(a), Operand::Value(b)) => {
+                let same = |a: &MergeOperand, b: &MergeOperand| match (a, b) {
+                    (MergeOperand::Value(a), MergeOperand::Value(b)) => {
                         a == b || mates.of.get(a) == Some(b) && mates.same.contains(a)
                     }
                     _ => a == b,
@@ -470,29 +476,34 @@ impl Planning<'_> {
 
     /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses. And what
     /// of it is spent on selects and branches.
-    fn account(&self, plan: &Plan) -> (i64, i64) {
-        let after = Planning {
+    fn account(&self, plan: &FusionPlan) -> (i64, i64) {
+        let after = BranchPlanner {
             around: self.around,
             branch: self.branch,
             mates: self.mates_of(plan),
             is_first: false,
             cells: Cell::new(0),
         };
-        let mut account =
-            Account { planning: &after, selects: FxHashSet::default(), kept: Vec::new(), sum: 0, spent: 0 };
+        let mut account = FusionCost {
+            planning: &after,
+            selects: FxHashSet::default(),
+            kept: Vec::new(),
+            sum: 0,
+            spent: 0,
+        };
         // The branch itself.
         account.sum += self.around.machine.branch();
         let (left, right) = (&self.branch.left, &self.branch.right);
-        let elements = |step: Step| match step {
-            Step::Both(i, j) => [Some(left.elements[i]), Some(right.elements[j])],
-            Step::Left(i) => [Some(left.elements[i]), None],
-            Step::Right(j) => [None, Some(right.elements[j])],
+        let elements = |step: AlignmentStep| match step {
+            AlignmentStep::Both(i, j) => [Some(left.elements[i]), Some(right.elements[j])],
+            AlignmentStep::Left(i) => [Some(left.elements[i]), None],
+            AlignmentStep::Right(j) => [None, Some(right.elements[j])],
         };
         account.gaps(&plan.steps, 1, |step| elements(step).into_iter().flatten().collect());
         for &step in &plan.steps {
             match elements(step) {
-                [Some(Element::Inst(a)), Some(Element::Inst(b))] => account.pair(a, b, 1),
-                [Some(Element::Region(a)), Some(Element::Region(b))] => {
+                [Some(SideElement::Inst(a)), Some(SideElement::Inst(b))] => account.pair(a, b, 1),
+                [Some(SideElement::NestedRegion(a)), Some(SideElement::NestedRegion(b))] => {
                     let Some(paired) = plan.regions.get(&(a, b)) else { continue };
                     let (a, b) = (&left.regions[a], &right.regions[b]);
                     account.sum += after.branch_gain(a.from, b.from, paired.swapped);
@@ -500,12 +511,12 @@ impl Planning<'_> {
                         account.sum +=
                             block.weight * after.branch_gain(block.left, block.right, block.swapped);
                         account.gaps(&block.steps, block.weight, |step| match step {
-                            Step::Left(i) => vec![Element::Inst(block.insts[0][i])],
-                            Step::Right(j) => vec![Element::Inst(block.insts[1][j])],
-                            Step::Both(..) => Vec::new(),
+                            AlignmentStep::Left(i) => vec![SideElement::Inst(block.insts[0][i])],
+                            AlignmentStep::Right(j) => vec![SideElement::Inst(block.insts[1][j])],
+                            AlignmentStep::Both(..) => Vec::new(),
                         });
                         for &step in &block.steps {
-                            if let Step::Both(i, j) = step {
+                            if let AlignmentStep::Both(i, j) = step {
                                 account.pair(block.insts[0][i], block.insts[1][j], block.weight);
                             }
                         }
@@ -522,8 +533,8 @@ impl Planning<'_> {
     }
 }
 
-struct Account<'a, 'p> {
-    planning: &'a Planning<'p>,
+struct FusionCost<'a, 'p> {
+    planning: &'a BranchPlanner<'p>,
     selects: FxHashSet<(Value, Value)>,
     /// What one side alone does, and how often.
     kept: Vec<(Inst, i64)>,
@@ -531,7 +542,7 @@ struct Account<'a, 'p> {
     spent: i64,
 }
 
-impl Account<'_, '_> {
+impl FusionCost<'_, '_> {
     fn pair(&mut self, left: Inst, right: Inst, weight: i64) {
         let planning = self.planning;
         let Some(merged) = planning.merge(left, right) else { return };
@@ -539,7 +550,9 @@ impl Account<'_, '_> {
         for (a, b) in planning.operands(&merged) {
             let cost = planning.select(a, b);
             let is_known = match (a, b) {
-                (&Operand::Value(a), &Operand::Value(b)) if cost > 0 => !self.selects.insert((a, b)),
+                (&MergeOperand::Value(a), &MergeOperand::Value(b)) if cost > 0 => {
+                    !self.selects.insert((a, b))
+                }
                 _ => false,
             };
             self.spend(if is_known { 0 } else { weight * cost });
@@ -547,18 +560,23 @@ impl Account<'_, '_> {
     }
 
     /// Takes off the branches around gaps that are not executed by all lanes.
-    fn gaps(&mut self, steps: &[Step], weight: i64, elements: impl Fn(Step) -> Vec<Element>) {
+    fn gaps(
+        &mut self,
+        steps: &[AlignmentStep],
+        weight: i64,
+        elements: impl Fn(AlignmentStep) -> Vec<SideElement>,
+    ) {
         let machine = self.planning.around.machine;
-        let is_pair = |step: &Step| matches!(step, Step::Both(..));
+        let is_pair = |step: &AlignmentStep| matches!(step, AlignmentStep::Both(..));
         for gap in steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])) {
-            let elements: Vec<Element> = gap.iter().flat_map(|&step| elements(step)).collect();
+            let elements: Vec<SideElement> = gap.iter().flat_map(|&step| elements(step)).collect();
             let is_executed = is_harmless(self.planning.func(), machine, &elements);
             if !is_executed {
                 self.spend(weight * machine.branch());
             }
-            let lone = |element: &Element| match *element {
-                Element::Inst(inst) => Some(inst),
-                Element::Region(_) => None,
+            let lone = |element: &SideElement| match *element {
+                SideElement::Inst(inst) => Some(inst),
+                SideElement::NestedRegion(_) => None,
             };
             let lone: Vec<Inst> = elements.iter().filter_map(lone).collect();
             if is_executed {
@@ -591,8 +609,8 @@ impl Account<'_, '_> {
             let is_chosen = planning.agree(a, b) || self.selects.contains(&(a, b));
             match machine {
                 _ if a == b => {}
-                Machine::Vectors(..) if is_chosen => self.sum += select,
-                Machine::Warps if !is_chosen => self.spend(select),
+                MachineModel::Vectors(..) if is_chosen => self.sum += select,
+                MachineModel::Warps if !is_chosen => self.spend(select),
                 _ => {}
             }
         }
@@ -600,7 +618,7 @@ impl Account<'_, '_> {
 }
 
 /// Lets the right operands change places if that makes them fit better.
-pub(super) fn orient(merged: &mut Merged, mut cost: impl FnMut(&Operand, &Operand) -> i64) {
+pub(super) fn orient(merged: &mut MergedInst, mut cost: impl FnMut(&MergeOperand, &MergeOperand) -> i64) {
     if !merged.commutes {
         return;
     }
@@ -613,10 +631,10 @@ pub(super) fn orient(merged: &mut Merged, mut cost: impl FnMut(&Operand, &Operan
 
 /// Whether a gap may and should be executed by all lanes, so that no branch is needed around it: in lanes of the other side its
 /// results are never read, so they may be anything, ⊤ included.
-pub(super) fn is_harmless(func: &Function, machine: Machine, gap: &[Element]) -> bool {
+pub(super) fn is_harmless(func: &Function, machine: MachineModel, gap: &[SideElement]) -> bool {
     let mut cost = 0;
     gap.iter().all(|element| match element {
-        Element::Inst(inst) => {
+        SideElement::Inst(inst) => {
             let data = func.inst(*inst);
             let ty = func.result(*inst).map(|value| func.value_type(value));
             cost += ty.map_or(0, |ty| machine.operation(data.op, ty));
@@ -624,21 +642,21 @@ pub(super) fn is_harmless(func: &Function, machine: Machine, gap: &[Element]) ->
                 && is_mergeable(func, data)
                 && cost <= machine.harmless_gap()
         }
-        Element::Region(_) => false,
+        SideElement::NestedRegion(_) => false,
     })
 }
 
 /// A block of the left region, that of the right one which stands beside it, and whether its branch goes the other way.
-type Pair = (Block, Block, bool);
+type BlockPair = (Block, Block, bool);
 
 /// Which block of the right region stands beside which of the left, in the order of the left; and whether the branch into
 /// the region goes the other way. None if they are not of one shape.
 fn isomorphism(
     func: &Function,
     cycles: &CycleForest,
-    left: &Region,
-    right: &Region,
-) -> Option<(bool, Vec<Pair>)> {
+    left: &SideRegion,
+    right: &SideRegion,
+) -> Option<(bool, Vec<BlockPair>)> {
     if left.blocks.len() != right.blocks.len() {
         return None;
     }
@@ -672,7 +690,7 @@ fn isomorphism(
         }
     }
     let is_header = |block| cycles.headed_by(block).is_some();
-    let pairs: Option<Vec<Pair>> =
+    let pairs: Option<Vec<BlockPair>> =
         left.blocks.iter().map(|&a| Some((a, *mate_of.get(&a)?, *swaps.get(&a)?))).collect();
     let pairs = pairs?;
     pairs.iter().all(|&(a, b, _)| is_header(a) == is_header(b)).then(|| (swaps[&left.from], pairs))

@@ -10,10 +10,10 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::sides::{Element, Side};
+use super::sides::{BranchSide, SideElement};
 
 /// The elements of a side in such an order.
-pub(super) fn by_height(func: &Function, side: &Side) -> Vec<Element> {
+pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> {
     let elements = &side.elements;
     let mut defined_by: FxHashMap<Value, usize> = FxHashMap::default();
     for (number, &element) in elements.iter().enumerate() {
@@ -45,8 +45,8 @@ pub(super) fn by_height(func: &Function, side: &Side) -> Vec<Element> {
     }
     let key = |number: usize| {
         let op = match elements[number] {
-            Element::Inst(inst) => Some(func.inst(inst).op),
-            Element::Region(_) => None,
+            SideElement::Inst(inst) => Some(func.inst(inst).op),
+            SideElement::NestedRegion(_) => None,
         };
         (height[number], Reverse(op), Reverse(number))
     };
@@ -66,15 +66,15 @@ pub(super) fn by_height(func: &Function, side: &Side) -> Vec<Element> {
 }
 
 /// Whether the order in which an element comes can be changed.
-fn moves(func: &Function, element: Element) -> bool {
-    matches!(element, Element::Inst(inst) if func.inst(inst).op.info().effect == Effect::Pure)
+fn moves(func: &Function, element: SideElement) -> bool {
+    matches!(element, SideElement::Inst(inst) if func.inst(inst).op.info().effect == Effect::Pure)
 }
 
 /// The instructions of an element: of a region its blocks', the branch into it, and the φs at its exit.
-fn each_inst(func: &Function, side: &Side, element: Element, mut visit: impl FnMut(Inst)) {
+fn each_inst(func: &Function, side: &BranchSide, element: SideElement, mut visit: impl FnMut(Inst)) {
     match element {
-        Element::Inst(inst) => visit(inst),
-        Element::Region(number) => {
+        SideElement::Inst(inst) => visit(inst),
+        SideElement::NestedRegion(number) => {
             let region = &side.regions[number];
             let inner = region.blocks.iter().flat_map(|&block| func.block_insts(block));
             let exit = side.chain.contains(&region.exit).then_some(region.exit);

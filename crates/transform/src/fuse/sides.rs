@@ -31,7 +31,7 @@ const MAX_BLOCKS: usize = 64;
 
 /// Why a branch is not fused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-pub enum Reason {
+pub enum FusionRefusal {
     /// Definition 4.1.
     #[error("one of its targets leads to the other, so no lane has a side to itself")]
     OneSided,
@@ -69,16 +69,16 @@ pub enum Reason {
 
 /// What a side is made of, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Element {
+pub(super) enum SideElement {
     /// An instruction of the chain.
     Inst(Inst),
     /// A region, by its number in the side.
-    Region(usize),
+    NestedRegion(usize),
 }
 
 /// Blocks between two of the chain.
 #[derive(Clone, Debug)]
-pub(super) struct Region {
+pub(super) struct SideRegion {
     /// The block of the chain that leads into it.
     pub(super) from: Block,
     /// In reverse post-order.
@@ -89,14 +89,14 @@ pub(super) struct Region {
 
 /// One side of a branch.
 #[derive(Clone, Debug)]
-pub(super) struct Side {
+pub(super) struct BranchSide {
     pub(super) blocks: EntitySet<Block>,
     pub(super) chain: Vec<Block>,
-    pub(super) regions: Vec<Region>,
-    pub(super) elements: Vec<Element>,
+    pub(super) regions: Vec<SideRegion>,
+    pub(super) elements: Vec<SideElement>,
 }
 
-impl Side {
+impl BranchSide {
     /// The block of the chain that leads to the join; none if a region does.
     pub(super) fn last(&self, join: Block) -> Option<Block> {
         let last = *self.chain.last()?;
@@ -120,16 +120,16 @@ impl Side {
 
 /// A branch with two sides.
 #[derive(Clone, Debug)]
-pub(super) struct Unifiable {
+pub(super) struct UnifiableBranch {
     pub(super) block: Block,
     pub(super) condition: Value,
     pub(super) join: Block,
-    pub(super) left: Side,
-    pub(super) right: Side,
+    pub(super) left: BranchSide,
+    pub(super) right: BranchSide,
 }
 
 /// What the sides of branches are found by.
-pub(super) struct Finder<'a> {
+pub(super) struct SideFinder<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     post_dominators: &'a PostDominators,
@@ -138,23 +138,23 @@ pub(super) struct Finder<'a> {
     number: SecondaryMap<Block, u32>,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> SideFinder<'a> {
     pub(super) fn new(
         func: &'a Function,
         control: &'a ControlTables,
         post_dominators: &'a PostDominators,
         races: RaceSemantics,
-    ) -> Finder<'a> {
+    ) -> SideFinder<'a> {
         let order = heddle_analysis::order::DepthFirstOrder::new(&control.cfg);
         let mut number = SecondaryMap::with_len(control.cfg.num_blocks());
         for (at, block) in (0..).zip(order.reverse_post_order()) {
             number[block] = at;
         }
-        Finder { func, control, post_dominators, races, number }
+        SideFinder { func, control, post_dominators, races, number }
     }
 
     /// The sides of the branch at the end of a block; none if it is no conditional branch.
-    pub(super) fn unifiable(&self, block: Block) -> Option<Result<Unifiable, Reason>> {
+    pub(super) fn unifiable(&self, block: Block) -> Option<Result<UnifiableBranch, FusionRefusal>> {
         let data = self.func.inst(self.func.terminator(block)?);
         let (&[condition], &[left, right]) = (&data.args[..], data.targets()) else { return None };
         (data.op == Op::Br && left != right).then(|| self.sides(block, condition, left, right))
@@ -167,55 +167,65 @@ impl<'a> Finder<'a> {
     }
 
     /// Where the sides of a branch meet.
-    fn join(&self, block: Block, left: Block, right: Block) -> Result<Block, Reason> {
-        let join = self.post_dominators.ipdom(block).ok_or(Reason::NoJoin)?;
+    fn join(&self, block: Block, left: Block, right: Block) -> Result<Block, FusionRefusal> {
+        let join = self.post_dominators.ipdom(block).ok_or(FusionRefusal::NoJoin)?;
         if join == left || join == right {
-            return Err(Reason::OneSided);
+            return Err(FusionRefusal::OneSided);
         }
         let cycle = self.control.cycles.innermost(block);
         if self.control.cycles.innermost(join) != cycle
             || cycle.is_some_and(|cycle| self.control.cycles.header(cycle) == join)
         {
-            return Err(Reason::NoJoin);
+            return Err(FusionRefusal::NoJoin);
         }
         Ok(join)
     }
 
-    fn sides(&self, block: Block, condition: Value, left: Block, right: Block) -> Result<Unifiable, Reason> {
+    fn sides(
+        &self,
+        block: Block,
+        condition: Value,
+        left: Block,
+        right: Block,
+    ) -> Result<UnifiableBranch, FusionRefusal> {
         let join = self.join(block, left, right)?;
         let left = self.side(block, left, join)?;
         let right = self.side(block, right, join)?;
         if let Some(shared) = left.blocks.iter().find(|&shared| right.blocks.contains(shared)) {
-            return Err(Reason::Shared(shared));
+            return Err(FusionRefusal::Shared(shared));
         }
-        Ok(Unifiable { block, condition, join, left, right })
+        Ok(UnifiableBranch { block, condition, join, left, right })
     }
 
-    fn side(&self, from: Block, entry: Block, join: Block) -> Result<Side, Reason> {
+    fn side(&self, from: Block, entry: Block, join: Block) -> Result<BranchSide, FusionRefusal> {
         let cfg = &self.control.cfg;
         let blocks = self.between(&[entry], join)?;
         let mut members: EntitySet<Block> = blocks.iter().copied().collect();
         for &block in &blocks {
             let is_inside = |&pred: &Block| members.contains(pred) || block == entry && pred == from;
             if block == from || !cfg.preds(block).iter().all(is_inside) {
-                return Err(Reason::Shared(block));
+                return Err(FusionRefusal::Shared(block));
             }
             self.check(block)?;
         }
         if cfg.preds(entry) != [from] {
-            return Err(Reason::Shared(entry));
+            return Err(FusionRefusal::Shared(entry));
         }
-        let mut side =
-            Side { blocks: EntitySet::new(), chain: Vec::new(), regions: Vec::new(), elements: Vec::new() };
+        let mut side = BranchSide {
+            blocks: EntitySet::new(),
+            chain: Vec::new(),
+            regions: Vec::new(),
+            elements: Vec::new(),
+        };
         std::mem::swap(&mut side.blocks, &mut members);
         let mut here = entry;
         let mut is_exit = false;
         loop {
             if !is_exit && self.func.phis(here).next().is_some() {
-                return Err(Reason::Unsimplified(here));
+                return Err(FusionRefusal::Unsimplified(here));
             }
             side.chain.push(here);
-            side.elements.extend(straight(self.func, here).map(Element::Inst));
+            side.elements.extend(straight(self.func, here).map(SideElement::Inst));
             let next = match cfg.succs(here) {
                 &[next] if next == join => break,
                 &[next] if cfg.preds(next) == [here] => {
@@ -226,8 +236,8 @@ impl<'a> Finder<'a> {
                     let exit = self.exit_of(here, succs, join)?;
                     let blocks = self.between(succs, exit)?;
                     self.check_region(here, &blocks, exit, join)?;
-                    side.elements.push(Element::Region(side.regions.len()));
-                    side.regions.push(Region { from: here, blocks, exit });
+                    side.elements.push(SideElement::NestedRegion(side.regions.len()));
+                    side.regions.push(SideRegion { from: here, blocks, exit });
                     if exit == join {
                         break;
                     }
@@ -241,32 +251,38 @@ impl<'a> Finder<'a> {
     }
 
     /// Where all that these successors of a block lead to comes out again, behind the loop if they enter one.
-    fn exit_of(&self, here: Block, succs: &[Block], join: Block) -> Result<Block, Reason> {
-        let mut exit = self.post_dominators.ipdom(here).ok_or(Reason::NoJoin)?;
+    fn exit_of(&self, here: Block, succs: &[Block], join: Block) -> Result<Block, FusionRefusal> {
+        let mut exit = self.post_dominators.ipdom(here).ok_or(FusionRefusal::NoJoin)?;
         if let &[header] = succs {
-            let cycle = self.control.cycles.headed_by(header).ok_or(Reason::Shared(header))?;
+            let cycle = self.control.cycles.headed_by(header).ok_or(FusionRefusal::Shared(header))?;
             while self.control.cycles.contains(cycle, exit) {
-                exit = self.post_dominators.ipdom(exit).ok_or(Reason::NoJoin)?;
+                exit = self.post_dominators.ipdom(exit).ok_or(FusionRefusal::NoJoin)?;
             }
         }
         // The join post-dominates everything here.
         let is_inside = exit == join || self.post_dominators.post_dominates(join, exit);
-        if is_inside { Ok(exit) } else { Err(Reason::NoJoin) }
+        if is_inside { Ok(exit) } else { Err(FusionRefusal::NoJoin) }
     }
 
     /// Whether a region is entered from one block alone, and its exit from nowhere else; the join's ways in were asked before.
-    fn check_region(&self, from: Block, blocks: &[Block], exit: Block, join: Block) -> Result<(), Reason> {
+    fn check_region(
+        &self,
+        from: Block,
+        blocks: &[Block],
+        exit: Block,
+        join: Block,
+    ) -> Result<(), FusionRefusal> {
         let members: EntitySet<Block> = blocks.iter().copied().collect();
         let mut entered = blocks.iter().copied().chain((exit != join).then_some(exit));
         let is_inside = |&pred: &Block| pred == from || members.contains(pred);
         match entered.find(|&block| !self.control.cfg.preds(block).iter().all(is_inside)) {
-            Some(block) => Err(Reason::Shared(block)),
+            Some(block) => Err(FusionRefusal::Shared(block)),
             None => Ok(()),
         }
     }
 
     /// The blocks from these on that come before another one, in reverse post-order.
-    fn between(&self, entries: &[Block], end: Block) -> Result<Vec<Block>, Reason> {
+    fn between(&self, entries: &[Block], end: Block) -> Result<Vec<Block>, FusionRefusal> {
         let mut seen = EntitySet::new();
         let mut blocks = Vec::new();
         let mut worklist = entries.to_vec();
@@ -275,10 +291,10 @@ impl<'a> Finder<'a> {
                 continue;
             }
             if blocks.len() == MAX_BLOCKS {
-                return Err(Reason::Large);
+                return Err(FusionRefusal::Large);
             }
             if self.control.cfg.succs(block).is_empty() {
-                return Err(Reason::NoJoin);
+                return Err(FusionRefusal::NoJoin);
             }
             blocks.push(block);
             worklist.extend(self.control.cfg.succs(block));
@@ -288,25 +304,25 @@ impl<'a> Finder<'a> {
     }
 
     /// Whether a block may be in a side at all.
-    fn check(&self, block: Block) -> Result<(), Reason> {
+    fn check(&self, block: Block) -> Result<(), FusionRefusal> {
         if self.func.predicate(block).is_some() {
-            return Err(Reason::Total);
+            return Err(FusionRefusal::Total);
         }
         self.func.block_insts(block).try_for_each(|inst| self.check_inst(self.func.inst(inst)))
     }
 
-    fn check_inst(&self, data: &InstData) -> Result<(), Reason> {
+    fn check_inst(&self, data: &InstData) -> Result<(), FusionRefusal> {
         if data.is_total() || data.shadow().is_some() {
-            return Err(Reason::Total);
+            return Err(FusionRefusal::Total);
         }
         match data.op.info().effect {
-            Effect::Horizontal | Effect::Synchronizes => Err(Reason::Convergent(data.op)),
+            Effect::Horizontal | Effect::Synchronizes => Err(FusionRefusal::Convergent(data.op)),
             Effect::Callee => {
                 let effects = self.func.callee_of(data).map(|callee| callee.signature.effects);
                 match effects {
-                    Some(effects) if effects.convergent => Err(Reason::Convergent(data.op)),
+                    Some(effects) if effects.convergent => Err(FusionRefusal::Convergent(data.op)),
                     Some(effects) if !effects.writes && !effects.reads => Ok(()),
-                    _ => Err(Reason::Fixed(data.op)),
+                    _ => Err(FusionRefusal::Fixed(data.op)),
                 }
             }
             Effect::Reads | Effect::Writes | Effect::ReadsWrites => {
@@ -314,12 +330,12 @@ impl<'a> Finder<'a> {
                     || data.access().is_none_or(|access| access.atomic.is_some())
                     || matches!(data.op, Op::AtomicRmw | Op::CompareExchange);
                 match self.races {
-                    _ if is_fixed => Err(Reason::Fixed(data.op)),
-                    RaceSemantics::Ordered if !self.is_own(data) => Err(Reason::Ordered(data.op)),
+                    _ if is_fixed => Err(FusionRefusal::Fixed(data.op)),
+                    RaceSemantics::Ordered if !self.is_own(data) => Err(FusionRefusal::Ordered(data.op)),
                     _ => Ok(()),
                 }
             }
-            Effect::Terminator if !matches!(data.op, Op::Br) => Err(Reason::NoJoin),
+            Effect::Terminator if !matches!(data.op, Op::Br) => Err(FusionRefusal::NoJoin),
             _ => Ok(()),
         }
     }

@@ -17,7 +17,7 @@ const MOST_TERMS: usize = 6;
 
 /// How an integer of fewer than 64 bits is extended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Extended {
+pub(super) enum ExtensionKind {
     /// With its sign; of an integer of 64 bits, as it is.
     Sign,
     /// With zeros.
@@ -26,31 +26,31 @@ pub(super) enum Extended {
 
 /// An integer of a sum.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct Term {
+pub(super) struct AddressTerm {
     pub(super) value: Value,
-    pub(super) extended: Extended,
+    pub(super) extended: ExtensionKind,
 }
 
 /// A sum.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Address {
+pub(super) struct LinearAddress {
     /// The pointer, which is no sum itself.
     pub(super) root: Value,
     /// Integers, in order, none twice, none times 0.
-    pub(super) terms: SmallVec<[(Term, i64); 2]>,
+    pub(super) terms: SmallVec<[(AddressTerm, i64); 2]>,
     /// Bytes.
     pub(super) offset: i64,
 }
 
-impl Address {
+impl LinearAddress {
     /// The address that a pointer is.
-    pub(super) fn of(func: &Function, pointer: Value) -> Address {
-        let mut sum = Sum::default();
-        sum.add_pointer(func, pointer, true).unwrap_or_else(|| Address::opaque(pointer))
+    pub(super) fn of(func: &Function, pointer: Value) -> LinearAddress {
+        let mut sum = LinearSum::default();
+        sum.add_pointer(func, pointer, true).unwrap_or_else(|| LinearAddress::opaque(pointer))
     }
 
-    fn opaque(root: Value) -> Address {
-        Address { root, terms: SmallVec::new(), offset: 0 }
+    fn opaque(root: Value) -> LinearAddress {
+        LinearAddress { root, terms: SmallVec::new(), offset: 0 }
     }
 
     /// All values in it.
@@ -59,11 +59,11 @@ impl Address {
     }
 
     /// The address with other values in the place of its own; none if it becomes too long.
-    pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<Address> {
+    pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<LinearAddress> {
         if self.values().all(|value| map(value) == value) {
             return Some(self.clone());
         }
-        let mut sum = Sum { terms: SmallVec::new(), offset: self.offset, steps: 0 };
+        let mut sum = LinearSum { terms: SmallVec::new(), offset: self.offset, steps: 0 };
         for &(term, factor) in &self.terms {
             sum.add(func, map(term.value), term.extended, factor)?;
         }
@@ -71,9 +71,9 @@ impl Address {
     }
 
     /// The least power of two that divides what the terms of two addresses differ by; none if they do not differ.
-    pub(super) fn apart(&self, other: &Address) -> Option<i64> {
+    pub(super) fn apart(&self, other: &LinearAddress) -> Option<i64> {
         let mut bits = 0i64;
-        let mut count = |term: &Term, factor: i64, others: &Address| {
+        let mut count = |term: &AddressTerm, factor: i64, others: &LinearAddress| {
             let there = others.terms.iter().find(|(other, _)| other == term).map_or(0, |&(_, factor)| factor);
             bits |= factor.wrapping_sub(there);
         };
@@ -90,7 +90,7 @@ impl Address {
         for &(term, factor) in &self.terms {
             let mut value = term.value;
             if builder.func.value_type(value) != wide {
-                let op = if term.extended == Extended::Sign { Op::Sext } else { Op::Zext };
+                let op = if term.extended == ExtensionKind::Sign { Op::Sext } else { Op::Zext };
                 value = builder.op_to(op, wide, &[value]);
             }
             if factor != 1 {
@@ -120,15 +120,15 @@ impl Address {
 
 /// A sum that grows.
 #[derive(Default)]
-struct Sum {
-    terms: SmallVec<[(Term, i64); 2]>,
+struct LinearSum {
+    terms: SmallVec<[(AddressTerm, i64); 2]>,
     offset: i64,
     steps: usize,
 }
 
-impl Sum {
+impl LinearSum {
     /// Adds a pointer, which ends the sum. One that is not followed is the root as it is.
-    fn add_pointer(&mut self, func: &Function, mut pointer: Value, follows: bool) -> Option<Address> {
+    fn add_pointer(&mut self, func: &Function, mut pointer: Value, follows: bool) -> Option<LinearAddress> {
         while let Some(inst) = func.def_inst(pointer).filter(|_| follows) {
             let data = func.inst(inst);
             self.steps += 1;
@@ -142,18 +142,18 @@ impl Sum {
             if data.op != Op::PtrAdd {
                 break;
             }
-            self.add(func, data.args[1], Extended::Sign, 1)?;
+            self.add(func, data.args[1], ExtensionKind::Sign, 1)?;
             pointer = data.args[0];
         }
         let mut terms = std::mem::take(&mut self.terms);
         terms.retain(|&mut (_, factor)| factor != 0);
         terms.sort_unstable();
-        (terms.len() <= MOST_TERMS).then_some(Address { root: pointer, terms, offset: self.offset })
+        (terms.len() <= MOST_TERMS).then_some(LinearAddress { root: pointer, terms, offset: self.offset })
     }
 
     /// Adds an integer times a factor, taken apart. None if that is too much.
-    fn add(&mut self, func: &Function, value: Value, extended: Extended, factor: i64) -> Option<()> {
-        let mut work: SmallVec<[(Value, Extended, i64); 8]> = SmallVec::new();
+    fn add(&mut self, func: &Function, value: Value, extended: ExtensionKind, factor: i64) -> Option<()> {
+        let mut work: SmallVec<[(Value, ExtensionKind, i64); 8]> = SmallVec::new();
         work.push((value, extended, factor));
         while let Some((value, extended, factor)) = work.pop() {
             let Type::Scalar(scalar) = func.value_type(value) else { return None };
@@ -168,8 +168,8 @@ impl Sum {
             if self.steps <= MOST_STEPS && take_apart(func, value, scalar, extended, factor, &mut work) {
                 continue;
             }
-            let extended = if scalar == Scalar::I64 { Extended::Sign } else { extended };
-            let term = Term { value, extended };
+            let extended = if scalar == Scalar::I64 { ExtensionKind::Sign } else { extended };
+            let term = AddressTerm { value, extended };
             if let Some((_, known)) = self.terms.iter_mut().find(|(known, _)| *known == term) {
                 *known = known.wrapping_add(factor);
             } else if self.terms.len() <= 2 * MOST_TERMS {
@@ -187,15 +187,15 @@ fn take_apart(
     func: &Function,
     value: Value,
     scalar: Scalar,
-    extended: Extended,
+    extended: ExtensionKind,
     factor: i64,
-    work: &mut SmallVec<[(Value, Extended, i64); 8]>,
+    work: &mut SmallVec<[(Value, ExtensionKind, i64); 8]>,
 ) -> bool {
     let Some(inst) = func.def_inst(value) else { return false };
     let data = func.inst(inst);
     let promised = match extended {
-        Extended::Sign => Flag::Nsw,
-        Extended::Zero => Flag::Nuw,
+        ExtensionKind::Sign => Flag::Nsw,
+        ExtensionKind::Zero => Flag::Nuw,
     };
     let is_exact = scalar == Scalar::I64 || data.flags.has(promised);
     match data.op {
@@ -213,18 +213,18 @@ fn take_apart(
             [Some(by), _] => work.push((data.args[1], extended, factor.wrapping_mul(by))),
             _ => return false,
         },
-        Op::Shl if is_exact => match number(func, data.args[1], Extended::Zero) {
+        Op::Shl if is_exact => match number(func, data.args[1], ExtensionKind::Zero) {
             Some(by) if (0..i64::from(scalar.bits())).contains(&by) => {
                 work.push((data.args[0], extended, factor.wrapping_shl(by as u32)));
             }
             _ => return false,
         },
-        Op::Sext if scalar == Scalar::I64 || extended == Extended::Sign => {
-            work.push((data.args[0], Extended::Sign, factor));
+        Op::Sext if scalar == Scalar::I64 || extended == ExtensionKind::Sign => {
+            work.push((data.args[0], ExtensionKind::Sign, factor));
         }
         // A narrower number that is not negative is extended alike either way.
-        Op::Zext if data.flags.has(Flag::Nneg) => work.push((data.args[0], Extended::Sign, factor)),
-        Op::Zext => work.push((data.args[0], Extended::Zero, factor)),
+        Op::Zext if data.flags.has(Flag::Nneg) => work.push((data.args[0], ExtensionKind::Sign, factor)),
+        Op::Zext => work.push((data.args[0], ExtensionKind::Zero, factor)),
         Op::Phi => match copied(data) {
             Some(copied) => work.push((copied, extended, factor)),
             None => return false,
@@ -240,14 +240,14 @@ fn copied(data: &InstData) -> Option<Value> {
 }
 
 /// The constant that a value is.
-fn number(func: &Function, value: Value, extended: Extended) -> Option<i64> {
+fn number(func: &Function, value: Value, extended: ExtensionKind) -> Option<i64> {
     let Constant::Scalar(scalar, bits) = func.constant(value)? else { return None };
     if !scalar.is_int() || scalar.bits() > 64 {
         return None;
     }
     let unused = 64 - scalar.bits();
     Some(match extended {
-        Extended::Sign => ((*bits as u64) << unused) as i64 >> unused,
-        Extended::Zero => *bits as u64 as i64,
+        ExtensionKind::Sign => ((*bits as u64) << unused) as i64 >> unused,
+        ExtensionKind::Zero => *bits as u64 as i64,
     })
 }

@@ -11,19 +11,21 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Block, Inst};
 use smallvec::SmallVec;
 
-use super::address::Address;
-use super::memory::Touch;
-use super::question::{Found, MOST_LOOKS, Program, Query, Question, Subject, lasts};
+use super::address::LinearAddress;
+use super::memory::MemoryEffect;
+use super::question::{
+    LookupResult, MOST_LOOKS, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery, lasts,
+};
 
 /// The most blocks that are looked at.
 const MOST_BLOCKS: usize = 48;
 
-type Names = SmallVec<[Query; 2]>;
+type QueryNames = SmallVec<[ValueQuery; 2]>;
 
 /// A block, and what the value is called at its start.
-struct Ahead {
+struct AnticipationNode {
     block: Block,
-    names: Names,
+    names: QueryNames,
     /// Those behind it, if it depends on them.
     next: SmallVec<[usize; 2]>,
     holds: bool,
@@ -31,15 +33,15 @@ struct Ahead {
 
 /// Whether all lanes that enter the block of a state, which goes on above it, need its value.
 pub(super) fn is_anticipated(
-    program: &Program<'_>,
-    subject: &Subject,
-    question: &mut Question,
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    question: &mut QueryPropagation,
     state: usize,
 ) -> bool {
     if let Some(known) = question.states[state].is_anticipated {
         return known;
     }
-    let names = Names::from_elem(question.states[state].query.clone(), 1);
+    let names = QueryNames::from_elem(question.states[state].query.clone(), 1);
     let start = (question.states[state].block, names);
     let holds = walk(program, subject, question, [start].into_iter().collect());
     question.states[state].is_anticipated = Some(holds);
@@ -48,12 +50,12 @@ pub(super) fn is_anticipated(
 
 /// Whether all lanes that leave the block of a state need its value behind it.
 pub(super) fn is_anticipated_behind(
-    program: &Program<'_>,
-    subject: &Subject,
-    question: &mut Question,
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    question: &mut QueryPropagation,
     state: usize,
 ) -> bool {
-    let names = Names::from_elem(question.states[state].query.clone(), 1);
+    let names = QueryNames::from_elem(question.states[state].query.clone(), 1);
     let block = question.states[state].block;
     let succs = program.control.cfg.succs(block);
     let starts = succs.iter().map(|&to| (to, names_in(program, question, block, &names, to))).collect();
@@ -62,22 +64,22 @@ pub(super) fn is_anticipated_behind(
 
 /// Whether the value is met on all ways from all of these.
 fn walk(
-    program: &Program<'_>,
-    subject: &Subject,
-    question: &mut Question,
-    starts: SmallVec<[(Block, Names); 2]>,
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    question: &mut QueryPropagation,
+    starts: SmallVec<[(Block, QueryNames); 2]>,
 ) -> bool {
-    let mut ahead: Vec<Ahead> = Vec::new();
+    let mut ahead: Vec<AnticipationNode> = Vec::new();
     let num_starts = starts.len();
     for (block, names) in starts {
-        ahead.push(Ahead { block, names, next: SmallVec::new(), holds: false });
+        ahead.push(AnticipationNode { block, names, next: SmallVec::new(), holds: false });
     }
     let mut at = 0;
     while at < ahead.len() {
         match local(program, subject, question, &ahead[at]) {
             Some(holds) => ahead[at].holds = holds,
             None => {
-                let Ahead { block, names, .. } = &ahead[at];
+                let AnticipationNode { block, names, .. } = &ahead[at];
                 let (block, names) = (*block, names.clone());
                 let mut next = SmallVec::new();
                 for &to in program.control.cfg.succs(block) {
@@ -85,7 +87,12 @@ fn walk(
                     let known = ahead.iter().position(|other| other.block == to && other.names == names);
                     next.push(known.unwrap_or(ahead.len()));
                     if known.is_none() {
-                        ahead.push(Ahead { block: to, names, next: SmallVec::new(), holds: false });
+                        ahead.push(AnticipationNode {
+                            block: to,
+                            names,
+                            next: SmallVec::new(),
+                            holds: false,
+                        });
                     }
                 }
                 ahead[at].next = next;
@@ -100,7 +107,7 @@ fn walk(
     loop {
         let mut changed = false;
         for number in (0..ahead.len()).rev() {
-            let Ahead { next, holds, .. } = &ahead[number];
+            let AnticipationNode { next, holds, .. } = &ahead[number];
             if !holds && !next.is_empty() && next.iter().all(|&next| ahead[next].holds) {
                 ahead[number].holds = true;
                 changed = true;
@@ -113,18 +120,23 @@ fn walk(
 }
 
 /// What a block says; nothing, if that is for those behind it to say.
-fn local(program: &Program<'_>, subject: &Subject, question: &mut Question, ahead: &Ahead) -> Option<bool> {
-    let Program { func, memory, .. } = *program;
+fn local(
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    question: &mut QueryPropagation,
+    ahead: &AnticipationNode,
+) -> Option<bool> {
+    let ReplacementContext { func, memory, .. } = *program;
     if ahead.names.is_empty() || question.looks > 2 * MOST_LOOKS {
         return Some(false);
     }
     let traps = subject.op.info().effect == Effect::Traps;
     for entry in memory.of(ahead.block) {
         question.looks += 1;
-        let stops = matches!(entry.touch, Touch::Stop | Touch::Fence);
+        let stops = matches!(entry.touch, MemoryEffect::Stop | MemoryEffect::Fence);
         for name in &ahead.names {
-            let Query::Load(address) = name else { continue };
-            if let Touch::Load { address: other, ty, align } = &entry.touch
+            let ValueQuery::Load(address) = name else { continue };
+            if let MemoryEffect::Load { address: other, ty, align } = &entry.touch
                 && other == address
                 && *ty == subject.ty
                 && *align >= subject.align
@@ -142,7 +154,7 @@ fn local(program: &Program<'_>, subject: &Subject, question: &mut Question, ahea
         }
     }
     for name in &ahead.names {
-        if let Query::Operation(args) = name
+        if let ValueQuery::Operation(args) = name
             && program.operations.of(program, subject, ahead.block, args).is_some()
         {
             return Some(true);
@@ -153,17 +165,28 @@ fn local(program: &Program<'_>, subject: &Subject, question: &mut Question, ahea
 
 /// Whether a load has no need of its own any more once the value is there. One of memory that does not change may be asked past
 /// what another one, of the same address, is not: that one is done again.
-fn profits(program: &Program<'_>, subject: &Subject, load: Inst, address: &Address) -> bool {
-    let Program { func, memory, .. } = *program;
+fn profits(
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    load: Inst,
+    address: &LinearAddress,
+) -> bool {
+    let ReplacementContext { func, memory, .. } = *program;
     let is_constant = func.inst(load).flags.has(Flag::Invariant)
         || func.value_type(address.root) == Type::Scalar(Scalar::Ptr(Space::Constant));
     !subject.is_constant || is_constant || !memory.is_written(func, address, subject.ty.bytes().into())
 }
 
 /// What the value is called behind an edge.
-fn names_in(program: &Program<'_>, question: &Question, from: Block, names: &[Query], to: Block) -> Names {
-    let Program { func, control, .. } = *program;
-    let mut there: Names =
+fn names_in(
+    program: &ReplacementContext<'_>,
+    question: &QueryPropagation,
+    from: Block,
+    names: &[ValueQuery],
+    to: Block,
+) -> QueryNames {
+    let ReplacementContext { func, control, .. } = *program;
+    let mut there: QueryNames =
         names.iter().filter(|name| lasts(func, &control.dominators, name, to)).cloned().collect();
     let start = (question.states[0].block == to).then_some(0);
     for number in question.of_block(to).iter().copied().chain(start) {
@@ -172,7 +195,9 @@ fn names_in(program: &Program<'_>, question: &Question, from: Block, names: &[Qu
             let pred = &question.states[pred as usize];
             pred.block == from && names.contains(&pred.query)
         };
-        if state.found == Found::Above && state.preds.iter().any(leads_here) && !there.contains(&state.query)
+        if state.found == LookupResult::Above
+            && state.preds.iter().any(leads_here)
+            && !there.contains(&state.query)
         {
             there.push(state.query.clone());
         }

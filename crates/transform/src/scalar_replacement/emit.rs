@@ -8,12 +8,12 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Block, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
-use super::question::{Found, Query, Question, State, Subject};
+use super::question::{LookupResult, QueryPropagation, QueryState, QuerySubject, ValueQuery};
 use crate::edges::{prepend_phi, set_incoming};
 
 /// What an answer becomes.
 #[derive(Debug)]
-pub(super) struct Emitted {
+pub(super) struct ReplacementValue {
     /// The value where it was asked for.
     pub(super) value: Value,
     /// The instructions that compute it now, each at the end of its block.
@@ -25,17 +25,24 @@ pub(super) struct Emitted {
 }
 
 /// Computes what a subject is about at the end of a block. Its address is that of the subject if it is the same there.
-pub(super) fn compute(func: &mut Function, subject: &Subject, query: &Query, block: Block) -> Option<Inst> {
+pub(super) fn compute(
+    func: &mut Function,
+    subject: &QuerySubject,
+    query: &ValueQuery,
+    block: Block,
+) -> Option<Inst> {
     let before = func.terminator(block)?;
     let loc = func.loc(subject.inst);
     // What is promised of the value was promised in one place only.
     let origin = func.make_origin(OriginData { loc, ..OriginData::default() });
     let data = match query {
-        Query::Load(address) => {
+        ValueQuery::Load(address) => {
             let pointer = address.write(func, before);
             InstData::new(Op::Load, [pointer], Detail::Access(Access::aligned(subject.align)))
         }
-        Query::Operation(args) => InstData::new(subject.op, args.iter().copied(), subject.detail.clone()),
+        ValueQuery::Operation(args) => {
+            InstData::new(subject.op, args.iter().copied(), subject.detail.clone())
+        }
     };
     let flags = subject.flags.intersection(Flags::FAST.without(Flags::POISON));
     let data = InstData { flags, origin, ..data };
@@ -45,8 +52,12 @@ pub(super) fn compute(func: &mut Function, subject: &Subject, query: &Query, blo
 }
 
 /// Makes the value of a question that is answered.
-pub(super) fn emit(func: &mut Function, subject: &Subject, question: &Question) -> Option<Emitted> {
-    let mut made = Emitted {
+pub(super) fn emit(
+    func: &mut Function,
+    subject: &QuerySubject,
+    question: &QueryPropagation,
+) -> Option<ReplacementValue> {
+    let mut made = ReplacementValue {
         value: func.result(subject.inst)?,
         inserted: Vec::new(),
         sources: Vec::new(),
@@ -57,9 +68,9 @@ pub(super) fn emit(func: &mut Function, subject: &Subject, question: &Question) 
     let mut value_of: SecondaryMap<StateNumber, Option<Value>> = SecondaryMap::with_len(states.len());
     let number = |state: u32| StateNumber::from_u32(state);
     for &state in &needed {
-        let State { block, found, preds, .. } = &states[state as usize];
+        let QueryState { block, found, preds, .. } = &states[state as usize];
         match found {
-            Found::Value(value, inst) => {
+            LookupResult::Value(value, inst) => {
                 value_of[number(state)] = Some(*value);
                 made.sources.push(*inst);
             }
@@ -79,11 +90,11 @@ pub(super) fn emit(func: &mut Function, subject: &Subject, question: &Question) 
         value_of[number(state)]
     };
     let mut inserted: FxHashMap<u32, Value> = FxHashMap::default();
-    let joins = needed.iter().filter(|&&state| states[state as usize].found == Found::Above);
+    let joins = needed.iter().filter(|&&state| states[state as usize].found == LookupResult::Above);
     for &state in joins.filter(|&&state| states[state as usize].preds.len() > 1) {
         let mut incoming = Vec::with_capacity(states[state as usize].preds.len());
         for &pred in &states[state as usize].preds {
-            let State { block, query, is_available, .. } = &states[pred as usize];
+            let QueryState { block, query, is_available, .. } = &states[pred as usize];
             let value = match (is_available, inserted.get(&pred)) {
                 (true, _) => resolve(pred)?,
                 (false, Some(&value)) => value,
@@ -110,7 +121,7 @@ heddle_ir::entity! {
 }
 
 /// The states that the first one takes its value from, in the order in which they are met.
-fn needed(states: &[State]) -> Vec<u32> {
+fn needed(states: &[QueryState]) -> Vec<u32> {
     let mut is_needed = vec![false; states.len()];
     is_needed[0] = true;
     let mut needed = vec![0u32];
@@ -118,7 +129,7 @@ fn needed(states: &[State]) -> Vec<u32> {
     while let Some(&state) = needed.get(next) {
         next += 1;
         let state = &states[state as usize];
-        if state.found != Found::Above {
+        if state.found != LookupResult::Above {
             continue;
         }
         for &pred in &state.preds {

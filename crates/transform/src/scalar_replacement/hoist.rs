@@ -19,11 +19,11 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Detail, Function, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
-use super::Rule;
-use super::address::Address;
+use super::ReplacementRule;
+use super::address::LinearAddress;
 use super::anticipation::is_anticipated_behind;
-use super::memory::{Touch, room};
-use super::question::{Found, Program, Query, Question, Subject};
+use super::memory::{MemoryEffect, room};
+use super::question::{LookupResult, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery};
 
 /// The most dominators that are climbed, and looked at for accesses.
 const MOST_CLIMBS: usize = 16;
@@ -36,24 +36,24 @@ const APART: i64 = 4096;
 
 /// Where a value may be hoisted to.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct HoistTarget {
     /// The block, at the end of which it is computed.
     pub(super) block: Block,
     /// What it is there.
-    pub(super) query: Query,
+    pub(super) query: ValueQuery,
     /// Of a load, an alignment that holds for all lanes.
     pub(super) align: u32,
 }
 
 /// The highest place to which what a question is about may be hoisted out of branches for which `parts` says so.
 pub(super) fn target(
-    program: &Program<'_>,
-    subject: &Subject,
-    question: &mut Question,
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    question: &mut QueryPropagation,
     post_dominators: &PostDominators,
     parts: impl Fn(Block) -> bool,
-) -> Option<Target> {
-    let Program { control, .. } = *program;
+) -> Option<HoistTarget> {
+    let ReplacementContext { control, .. } = *program;
     let origin = question.states[0].block;
     let (mut at, mut dependent) = (origin, origin);
     let mut best = None;
@@ -66,13 +66,13 @@ pub(super) fn target(
             let is_needed = is_anticipated_behind(program, subject, question, state);
             let query = &question.states[state].query;
             if parts(above) && is_needed {
-                best = Some(Target { block: above, query: query.clone(), align: subject.align });
+                best = Some(HoistTarget { block: above, query: query.clone(), align: subject.align });
             } else if parts(above) && is_harmless(program, subject, query, above) {
                 let align = match query {
-                    Query::Load(address) => known_align(program.func, address).min(subject.align),
-                    Query::Operation(_) => 0,
+                    ValueQuery::Load(address) => known_align(program.func, address).min(subject.align),
+                    ValueQuery::Operation(_) => 0,
                 };
-                best = Some(Target { block: above, query: query.clone(), align });
+                best = Some(HoistTarget { block: above, query: query.clone(), align });
             } else if !is_needed {
                 break;
             }
@@ -84,7 +84,7 @@ pub(super) fn target(
 }
 
 /// The state of a dominating block, if all ways from there to where it is asked go on.
-fn state_at(question: &Question, block: Block) -> Option<usize> {
+fn state_at(question: &QueryPropagation, block: Block) -> Option<usize> {
     let mut found: Option<usize> = None;
     let mut seen = vec![false; question.states.len()];
     let mut work = vec![0usize];
@@ -98,7 +98,7 @@ fn state_at(question: &Question, block: Block) -> Option<usize> {
             found = Some(number);
             continue;
         }
-        if state.found != Found::Above {
+        if state.found != LookupResult::Above {
             return None;
         }
         for &pred in &state.preds {
@@ -111,12 +111,17 @@ fn state_at(question: &Question, block: Block) -> Option<usize> {
 }
 
 /// Whether lanes that do not need the value may compute it at the end of a block.
-fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: Block) -> bool {
-    let Program { func, control, memory, .. } = *program;
-    if subject.without == Some(Rule::Harmless) {
+fn is_harmless(
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    query: &ValueQuery,
+    block: Block,
+) -> bool {
+    let ReplacementContext { func, control, memory, .. } = *program;
+    if subject.without == Some(ReplacementRule::Harmless) {
         return true;
     }
-    let Query::Load(address) = query else { return subject.op.info().effect != Effect::Traps };
+    let ValueQuery::Load(address) = query else { return subject.op.info().effect != Effect::Traps };
     let bytes = u64::from(subject.ty.bytes());
     if !subject.is_constant && memory.is_written(func, address, bytes) {
         return false;
@@ -133,7 +138,9 @@ fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: B
         let Some(here) = at else { break };
         for entry in memory.of(here).iter().rev().take(MOST_ACCESSES) {
             let (other, length) = match &entry.touch {
-                Touch::Load { address, ty, .. } | Touch::Store { address, ty, .. } => (address, ty.bytes()),
+                MemoryEffect::Load { address, ty, .. } | MemoryEffect::Store { address, ty, .. } => {
+                    (address, ty.bytes())
+                }
                 _ => continue,
             };
             if other.root == address.root && other.terms == address.terms {
@@ -148,7 +155,7 @@ fn is_harmless(program: &Program<'_>, subject: &Subject, query: &Query, block: B
 }
 
 /// Whether all that an address is computed from is defined, for sure: ⊤ is no address.
-fn is_defined(func: &Function, address: &Address) -> bool {
+fn is_defined(func: &Function, address: &LinearAddress) -> bool {
     let mut seen: SmallVec<[Value; 16]> = address.values().collect();
     let mut next = 0;
     while let Some(&value) = seen.get(next) {
@@ -180,7 +187,7 @@ fn is_defined(func: &Function, address: &Address) -> bool {
 }
 
 /// An alignment that an address has in all lanes.
-fn known_align(func: &Function, address: &Address) -> u32 {
+fn known_align(func: &Function, address: &LinearAddress) -> u32 {
     let root = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].align,
         ValueDef::Result(inst, _) => match func.inst(inst).detail {

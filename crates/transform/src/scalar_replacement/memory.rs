@@ -12,17 +12,17 @@ use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Constant, Detail, Function, Inst, Op, Value, ValueDef};
 
-use super::address::Address;
+use super::address::LinearAddress;
 
 /// What an instruction does with memory.
 #[derive(Clone, Debug)]
-pub(super) enum Touch {
+pub(super) enum MemoryEffect {
     /// Reads a value: plainly, so that the value may be taken from elsewhere.
-    Load { address: Address, ty: Type, align: u32 },
+    Load { address: LinearAddress, ty: Type, align: u32 },
     /// Writes a value.
-    Store { address: Address, ty: Type, value: Value },
+    Store { address: LinearAddress, ty: Type, value: Value },
     /// Writes as many bytes, all if it is not known.
-    Fill { address: Address, bytes: Option<u64> },
+    Fill { address: LinearAddress, bytes: Option<u64> },
     /// Orders memory, or writes what is not known: nothing that lanes may share is the same behind it.
     Fence,
     /// May not come back: what stands behind it is not sure to run.
@@ -31,14 +31,14 @@ pub(super) enum Touch {
 
 /// An instruction that does something with memory.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct MemoryEntry {
     pub(super) inst: Inst,
-    pub(super) touch: Touch,
+    pub(super) touch: MemoryEffect,
 }
 
 /// What a pointer leads into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Object {
+enum BaseObject {
     /// A private object.
     Alloca(Value),
     /// A global.
@@ -52,11 +52,11 @@ enum Object {
 /// The memory of a function.
 #[derive(Debug)]
 pub(super) struct MemoryTable {
-    blocks: SecondaryMap<Block, Vec<Entry>>,
+    blocks: SecondaryMap<Block, Vec<MemoryEntry>>,
     /// The private objects whose addresses are not only accessed, or not only plainly.
     escaped: EntitySet<Value>,
     /// All that is written, or none if that is not known.
-    written: Option<Vec<(Address, u64)>>,
+    written: Option<Vec<(LinearAddress, u64)>>,
 }
 
 /// The most writes that are told apart where lanes may race.
@@ -67,14 +67,17 @@ impl MemoryTable {
         let mut blocks = SecondaryMap::with_len(func.block_count());
         let mut written = Some(Vec::new());
         for &block in control.index.order() {
-            let entries: Vec<Entry> = func.block_insts(block).filter_map(|inst| entry(func, inst)).collect();
+            let entries: Vec<MemoryEntry> =
+                func.block_insts(block).filter_map(|inst| entry(func, inst)).collect();
             for entry in &entries {
                 let write = match &entry.touch {
-                    Touch::Load { .. } | Touch::Stop => continue,
-                    Touch::Store { address, ty, .. } => Some((address.clone(), u64::from(ty.bytes()))),
-                    Touch::Fill { address, bytes } => Some((address.clone(), bytes.unwrap_or(u64::MAX))),
-                    Touch::Fence if writes(func, entry.inst) => None,
-                    Touch::Fence => continue,
+                    MemoryEffect::Load { .. } | MemoryEffect::Stop => continue,
+                    MemoryEffect::Store { address, ty, .. } => Some((address.clone(), u64::from(ty.bytes()))),
+                    MemoryEffect::Fill { address, bytes } => {
+                        Some((address.clone(), bytes.unwrap_or(u64::MAX)))
+                    }
+                    MemoryEffect::Fence if writes(func, entry.inst) => None,
+                    MemoryEffect::Fence => continue,
                 };
                 let known = written.as_mut().filter(|known| known.len() < MOST_WRITES);
                 match known.zip(write) {
@@ -88,7 +91,7 @@ impl MemoryTable {
     }
 
     /// What a block does with memory, in order.
-    pub(super) fn of(&self, block: Block) -> &[Entry] {
+    pub(super) fn of(&self, block: Block) -> &[MemoryEntry] {
         &self.blocks[block]
     }
 
@@ -101,41 +104,41 @@ impl MemoryTable {
     pub(super) fn changes(
         &self,
         func: &Function,
-        entry: &Entry,
-        address: &Address,
+        entry: &MemoryEntry,
+        address: &LinearAddress,
         bytes: u64,
         between_lanes: bool,
     ) -> bool {
         match &entry.touch {
-            Touch::Load { .. } | Touch::Stop => false,
-            Touch::Fence => !self.is_own(func, address),
-            Touch::Store { address: other, ty, .. } => {
+            MemoryEffect::Load { .. } | MemoryEffect::Stop => false,
+            MemoryEffect::Fence => !self.is_own(func, address),
+            MemoryEffect::Store { address: other, ty, .. } => {
                 self.may_overlap(func, (address, bytes), (other, u64::from(ty.bytes())), between_lanes)
             }
-            Touch::Fill { address: other, bytes: length } => {
+            MemoryEffect::Fill { address: other, bytes: length } => {
                 self.may_overlap(func, (address, bytes), (other, length.unwrap_or(u64::MAX)), between_lanes)
             }
         }
     }
 
     /// Whether some lane may write in this function what is at an address of another.
-    pub(super) fn is_written(&self, func: &Function, address: &Address, bytes: u64) -> bool {
-        let overlaps = |(other, length): &(Address, u64)| {
+    pub(super) fn is_written(&self, func: &Function, address: &LinearAddress, bytes: u64) -> bool {
+        let overlaps = |(other, length): &(LinearAddress, u64)| {
             self.may_overlap(func, (address, bytes), (other, *length), true)
         };
         !is_private(func, address) && self.written.as_ref().is_none_or(|written| written.iter().any(overlaps))
     }
 
     /// Whether an address is in a private object that nothing but this function's accesses touches.
-    pub(super) fn is_own(&self, func: &Function, address: &Address) -> bool {
-        matches!(object(func, address.root), Object::Alloca(alloca) if !self.escaped.contains(alloca))
+    pub(super) fn is_own(&self, func: &Function, address: &LinearAddress) -> bool {
+        matches!(object(func, address.root), BaseObject::Alloca(alloca) if !self.escaped.contains(alloca))
     }
 
     fn may_overlap(
         &self,
         func: &Function,
-        (address, bytes): (&Address, u64),
-        (other, length): (&Address, u64),
+        (address, bytes): (&LinearAddress, u64),
+        (other, length): (&LinearAddress, u64),
         between_lanes: bool,
     ) -> bool {
         let [space, other_space] = [address, other].map(|address| space(func, address.root));
@@ -163,30 +166,30 @@ impl MemoryTable {
     }
 
     /// Whether two objects are different ones.
-    fn are_apart(&self, func: &Function, objects: [Object; 2], between_lanes: bool) -> bool {
-        let is_hidden = |object: Object| match object {
-            Object::Alloca(alloca) => !self.escaped.contains(alloca),
+    fn are_apart(&self, func: &Function, objects: [BaseObject; 2], between_lanes: bool) -> bool {
+        let is_hidden = |object: BaseObject| match object {
+            BaseObject::Alloca(alloca) => !self.escaped.contains(alloca),
             _ => false,
         };
-        let keeps_to_itself = |object: Object| match object {
-            Object::Param(param) => match func.value_def(param) {
+        let keeps_to_itself = |object: BaseObject| match object {
+            BaseObject::Param(param) => match func.value_def(param) {
                 ValueDef::Param(index) => func.signature.params[index as usize].noalias && !between_lanes,
                 _ => false,
             },
             _ => false,
         };
         match objects {
-            [Object::Unknown, other] | [other, Object::Unknown] => is_hidden(other),
-            [Object::Alloca(one), Object::Alloca(other)] => one != other,
-            [Object::Alloca(_), _] | [_, Object::Alloca(_)] => true,
-            [Object::Global(one), Object::Global(other)] => one != other,
+            [BaseObject::Unknown, other] | [other, BaseObject::Unknown] => is_hidden(other),
+            [BaseObject::Alloca(one), BaseObject::Alloca(other)] => one != other,
+            [BaseObject::Alloca(_), _] | [_, BaseObject::Alloca(_)] => true,
+            [BaseObject::Global(one), BaseObject::Global(other)] => one != other,
             [one, other] => one != other && (keeps_to_itself(one) || keeps_to_itself(other)),
         }
     }
 }
 
 /// How many bytes may be read from an address on, whatever the program does.
-pub(super) fn room(func: &Function, address: &Address) -> u64 {
+pub(super) fn room(func: &Function, address: &LinearAddress) -> u64 {
     let bytes = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].dereferenceable,
         ValueDef::Result(inst, _) => match func.inst(inst).detail {
@@ -200,8 +203,8 @@ pub(super) fn room(func: &Function, address: &Address) -> u64 {
 }
 
 /// Whether an address is in memory of which each lane has its own.
-fn is_private(func: &Function, address: &Address) -> bool {
-    space(func, address.root) == Space::Private || matches!(object(func, address.root), Object::Alloca(_))
+fn is_private(func: &Function, address: &LinearAddress) -> bool {
+    space(func, address.root) == Space::Private || matches!(object(func, address.root), BaseObject::Alloca(_))
 }
 
 fn space(func: &Function, pointer: Value) -> Space {
@@ -212,23 +215,23 @@ fn space(func: &Function, pointer: Value) -> Space {
 }
 
 /// What a pointer leads into, by what it was computed from.
-fn object(func: &Function, mut pointer: Value) -> Object {
+fn object(func: &Function, mut pointer: Value) -> BaseObject {
     for _ in 0..16 {
         match func.value_def(pointer) {
-            ValueDef::Param(_) => return Object::Param(pointer),
+            ValueDef::Param(_) => return BaseObject::Param(pointer),
             ValueDef::Const => {
                 let is_global = matches!(func.constant(pointer), Some(Constant::Address(..)));
-                return if is_global { Object::Global(pointer) } else { Object::Unknown };
+                return if is_global { BaseObject::Global(pointer) } else { BaseObject::Unknown };
             }
             ValueDef::Result(inst, _) => match func.inst(inst).op {
-                Op::Alloca => return Object::Alloca(pointer),
+                Op::Alloca => return BaseObject::Alloca(pointer),
                 Op::PtrAdd | Op::SpaceCast => pointer = func.inst(inst).args[0],
-                _ => return Object::Unknown,
+                _ => return BaseObject::Unknown,
             },
-            ValueDef::None => return Object::Unknown,
+            ValueDef::None => return BaseObject::Unknown,
         }
     }
-    Object::Unknown
+    BaseObject::Unknown
 }
 
 /// Whether an instruction that orders memory, or does with it what is not known, may write.
@@ -246,26 +249,26 @@ fn is_exact(data: &InstData) -> bool {
     data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
 }
 
-fn entry(func: &Function, inst: Inst) -> Option<Entry> {
+fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
     let data = func.inst(inst);
-    let address = || data.address().map(|pointer| Address::of(func, pointer));
+    let address = || data.address().map(|pointer| LinearAddress::of(func, pointer));
     let touch = match data.op {
-        _ if is_exact(data) => Touch::Fence,
+        _ if is_exact(data) => MemoryEffect::Fence,
         Op::Load => {
             let (address, access) = address().zip(data.access())?;
             let ty = func.value_type(func.result(inst)?);
-            Touch::Load { address, ty, align: access.align }
+            MemoryEffect::Load { address, ty, align: access.align }
         }
         Op::Store => {
             let value = data.args[0];
-            Touch::Store { address: address()?, ty: func.value_type(value), value }
+            MemoryEffect::Store { address: address()?, ty: func.value_type(value), value }
         }
         Op::Memset | Op::Memcpy | Op::Memmove => {
             let bytes = match func.constant(data.args[2]) {
                 Some(&Constant::Scalar(_, bits)) => u64::try_from(bits).ok(),
                 _ => None,
             };
-            Touch::Fill { address: address()?, bytes }
+            MemoryEffect::Fill { address: address()?, bytes }
         }
         op => match op.info().effect {
             Effect::Callee => {
@@ -275,15 +278,15 @@ fn entry(func: &Function, inst: Inst) -> Option<Entry> {
                     Some(effects) if !effects.writes && !effects.convergent && !effects.endless => {
                         return None;
                     }
-                    Some(effects) if !effects.writes && !effects.convergent => Touch::Stop,
-                    _ => Touch::Fence,
+                    Some(effects) if !effects.writes && !effects.convergent => MemoryEffect::Stop,
+                    _ => MemoryEffect::Fence,
                 }
             }
-            Effect::Writes | Effect::ReadsWrites | Effect::Synchronizes => Touch::Fence,
+            Effect::Writes | Effect::ReadsWrites | Effect::Synchronizes => MemoryEffect::Fence,
             _ => return None,
         },
     };
-    Some(Entry { inst, touch })
+    Some(MemoryEntry { inst, touch })
 }
 
 /// The private objects whose addresses are not only accessed, or not only plainly.

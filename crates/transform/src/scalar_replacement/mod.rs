@@ -37,14 +37,14 @@ use std::fmt;
 
 use crate::canonicalize::{lcssa, split_critical_edges};
 use crate::cfg_analyses::CfgAnalyses;
-use crate::fuse::Machine;
+use crate::fuse::MachineModel;
 use crate::races::RaceSemantics;
-use model::Frequencies;
-use round::{Around, Round, is_costly};
+use model::BlockFrequencies;
+use round::{ReplacementRound, RoundContext, is_costly};
 
 /// Where values are inserted and hoisted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum Variant {
+pub enum ReplacementVariant {
     /// Inserted wherever that lengthens no way: scalar replacement as for sequential code.
     Srqp,
     /// Inserted only where no divergent branch decides.
@@ -59,19 +59,24 @@ pub enum Variant {
     Cost,
 }
 
-impl Variant {
+impl ReplacementVariant {
     /// All of them.
-    pub const ALL: [Variant; 5] =
-        [Variant::Srqp, Variant::Esrqp, Variant::SsrqpS, Variant::Ssrqp, Variant::Cost];
+    pub const ALL: [ReplacementVariant; 5] = [
+        ReplacementVariant::Srqp,
+        ReplacementVariant::Esrqp,
+        ReplacementVariant::SsrqpS,
+        ReplacementVariant::Ssrqp,
+        ReplacementVariant::Cost,
+    ];
 
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
-            Variant::Srqp => "srqp",
-            Variant::Esrqp => "esrqp",
-            Variant::SsrqpS => "ssrqp_s",
-            Variant::Ssrqp => "ssrqp",
-            Variant::Cost => "cost",
+            ReplacementVariant::Srqp => "srqp",
+            ReplacementVariant::Esrqp => "esrqp",
+            ReplacementVariant::SsrqpS => "ssrqp_s",
+            ReplacementVariant::Ssrqp => "ssrqp",
+            ReplacementVariant::Cost => "cost",
         }
     }
 }
@@ -80,16 +85,16 @@ impl Variant {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ReplacementOptions {
     /// Where values go.
-    pub variant: Variant,
+    pub variant: ReplacementVariant,
     /// What is known of races.
     pub races: RaceSemantics,
     /// What the code is for, if costs are asked.
-    pub machine: Machine,
+    pub machine: MachineModel,
 }
 
 /// A rule of those that keep programs right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum ReplacementRule {
     /// Stores change what they may touch.
     Aliases,
     /// Barriers, atomics and calls change what lanes share.
@@ -110,24 +115,24 @@ pub enum Rule {
     Promises,
 }
 
-impl Rule {
+impl ReplacementRule {
     /// All of them.
-    pub const ALL: [Rule; 9] = [
-        Rule::Aliases,
-        Rule::Fences,
-        Rule::Definitions,
-        Rule::Edges,
-        Rule::Anticipation,
-        Rule::Harmless,
-        Rule::Races,
-        Rule::Types,
-        Rule::Promises,
+    pub const ALL: [ReplacementRule; 9] = [
+        ReplacementRule::Aliases,
+        ReplacementRule::Fences,
+        ReplacementRule::Definitions,
+        ReplacementRule::Edges,
+        ReplacementRule::Anticipation,
+        ReplacementRule::Harmless,
+        ReplacementRule::Races,
+        ReplacementRule::Types,
+        ReplacementRule::Promises,
     ];
 }
 
 /// Where values may be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Insertion {
+enum InsertionPolicy {
     /// Wherever they are anticipated.
     Anywhere,
     /// Where all lanes are together.
@@ -138,7 +143,7 @@ enum Insertion {
 
 /// Out of which branches values are hoisted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hoisting {
+enum HoistingPolicy {
     None,
     /// None, but it is seen whether something could be hoisted out of divergent ones.
     Seen,
@@ -148,14 +153,14 @@ enum Hoisting {
 
 /// Where values go.
 #[derive(Clone, Copy, Debug)]
-struct Policy {
-    insertion: Insertion,
-    hoisting: Hoisting,
+struct ReplacementPolicy {
+    insertion: InsertionPolicy,
+    hoisting: HoistingPolicy,
 }
 
 /// What was done to a function.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Replaced {
+pub struct ReplacementStatistics {
     /// Loads that are gone.
     pub loads: usize,
     /// Operations that are gone.
@@ -168,9 +173,9 @@ pub struct Replaced {
     pub phis: usize,
 }
 
-impl Replaced {
+impl ReplacementStatistics {
     /// Adds up.
-    pub fn add(&mut self, other: &Replaced) {
+    pub fn add(&mut self, other: &ReplacementStatistics) {
         self.loads += other.loads;
         self.operations += other.operations;
         self.inserted += other.inserted;
@@ -179,9 +184,9 @@ impl Replaced {
     }
 }
 
-impl fmt::Display for Replaced {
+impl fmt::Display for ReplacementStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Replaced { loads, operations, inserted, hoisted, phis } = self;
+        let ReplacementStatistics { loads, operations, inserted, hoisted, phis } = self;
         write!(
             f,
             "{loads} loads and {operations} operations are replaced by values that are there; {inserted} are inserted, \
@@ -194,7 +199,7 @@ impl fmt::Display for Replaced {
 const MOST_ROUNDS: usize = 4;
 
 /// Replaces loads and operations by values that are there.
-pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> Replaced {
+pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> ReplacementStatistics {
     replace_scalars_without(func, options, None)
 }
 
@@ -202,23 +207,31 @@ pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> Rep
 pub fn replace_scalars_without(
     func: &mut Function,
     options: &ReplacementOptions,
-    without: Option<Rule>,
-) -> Replaced {
+    without: Option<ReplacementRule>,
+) -> ReplacementStatistics {
     if crate::divergent_loops::is_sequential(func) || !has_candidates(func) || sees_passive_lanes(func) {
-        return Replaced::default();
+        return ReplacementStatistics::default();
     }
-    let policies: &[Policy] = match options.variant {
-        Variant::Srqp => &[Policy { insertion: Insertion::Anywhere, hoisting: Hoisting::None }],
-        Variant::Esrqp => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::None }],
-        Variant::SsrqpS => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::All }],
-        Variant::Ssrqp => &[Policy { insertion: Insertion::Together, hoisting: Hoisting::Divergent }],
-        Variant::Cost => &[
-            Policy { insertion: Insertion::Seldom, hoisting: Hoisting::Seen },
-            Policy { insertion: Insertion::Seldom, hoisting: Hoisting::Divergent },
+    let policies: &[ReplacementPolicy] = match options.variant {
+        ReplacementVariant::Srqp => {
+            &[ReplacementPolicy { insertion: InsertionPolicy::Anywhere, hoisting: HoistingPolicy::None }]
+        }
+        ReplacementVariant::Esrqp => {
+            &[ReplacementPolicy { insertion: InsertionPolicy::Together, hoisting: HoistingPolicy::None }]
+        }
+        ReplacementVariant::SsrqpS => {
+            &[ReplacementPolicy { insertion: InsertionPolicy::Together, hoisting: HoistingPolicy::All }]
+        }
+        ReplacementVariant::Ssrqp => {
+            &[ReplacementPolicy { insertion: InsertionPolicy::Together, hoisting: HoistingPolicy::Divergent }]
+        }
+        ReplacementVariant::Cost => &[
+            ReplacementPolicy { insertion: InsertionPolicy::Seldom, hoisting: HoistingPolicy::Seen },
+            ReplacementPolicy { insertion: InsertionPolicy::Seldom, hoisting: HoistingPolicy::Divergent },
         ],
     };
     if let [policy] = policies {
-        let prepared = Prepared::new(func);
+        let prepared = ReplacementAnalyses::new(func);
         return prepared.replace(func, options, *policy, without).0;
     }
     let costs = |func: &Function| {
@@ -227,18 +240,18 @@ pub fn replace_scalars_without(
         model::cost(func, &control, &divergence(func, &control, &initial), options.machine)
     };
     let mut source = func.clone();
-    let prepared = Prepared::new(&mut source);
+    let prepared = ReplacementAnalyses::new(&mut source);
     let (mut least, mut best) = (None, None);
     // Where nothing can be hoisted, those that may hoist do the same as those that may not.
     let mut could_hoist = true;
     for &policy in policies {
-        if policy.hoisting == Hoisting::Divergent && !could_hoist {
+        if policy.hoisting == HoistingPolicy::Divergent && !could_hoist {
             continue;
         }
         let mut trial = source.clone();
         let (replaced, could) = prepared.replace(&mut trial, options, policy, without);
         could_hoist = could;
-        if replaced == Replaced::default() {
+        if replaced == ReplacementStatistics::default() {
             continue;
         }
         // What only computes addresses that nothing reads any more is no cost.
@@ -249,7 +262,7 @@ pub fn replace_scalars_without(
             best = Some((trial, replaced));
         }
     }
-    let Some((trial, replaced)) = best else { return Replaced::default() };
+    let Some((trial, replaced)) = best else { return ReplacementStatistics::default() };
     *func = trial;
     replaced
 }
@@ -261,18 +274,18 @@ fn facts(func: &Function, control: &ControlTables) -> Divergence {
 }
 
 /// What is known of a function whose critical edges are split, before anything is replaced.
-struct Prepared {
+struct ReplacementAnalyses {
     /// How many blocks it had before.
     blocks: usize,
     control: ControlTables,
     post_dominators: PostDominators,
     facts: Divergence,
     together: EntitySet<Block>,
-    frequency: Frequencies,
+    frequency: BlockFrequencies,
 }
 
-impl Prepared {
-    fn new(func: &mut Function) -> Prepared {
+impl ReplacementAnalyses {
+    fn new(func: &mut Function) -> ReplacementAnalyses {
         let blocks = func.block_count();
         let flow = CfgAnalyses::new(func);
         let forest = flow.forest();
@@ -282,7 +295,7 @@ impl Prepared {
         split_critical_edges(func, stays);
         let control = ControlTables::new(func);
         let facts = facts(func, &control);
-        Prepared {
+        ReplacementAnalyses {
             blocks,
             post_dominators: PostDominators::new(&control.cfg),
             together: facts.region_of_nondivergence(&control),
@@ -297,16 +310,16 @@ impl Prepared {
         &self,
         func: &mut Function,
         options: &ReplacementOptions,
-        policy: Policy,
-        without: Option<Rule>,
-    ) -> (Replaced, bool) {
-        let Prepared { control, post_dominators, facts, together, frequency, .. } = self;
+        policy: ReplacementPolicy,
+        without: Option<ReplacementRule>,
+    ) -> (ReplacementStatistics, bool) {
+        let ReplacementAnalyses { control, post_dominators, facts, together, frequency, .. } = self;
         let races = options.races;
-        let (mut replaced, mut could_hoist) = (Replaced::default(), false);
+        let (mut replaced, mut could_hoist) = (ReplacementStatistics::default(), false);
         // Where nothing is found with insertions, nothing is found without.
         'rounds: for inserts in [true, false] {
             for _ in 0..MOST_ROUNDS {
-                let around = Around {
+                let around = RoundContext {
                     control,
                     post_dominators,
                     facts,
@@ -317,12 +330,12 @@ impl Prepared {
                     inserts,
                     without,
                 };
-                let mut round = Round::new(func, around);
+                let mut round = ReplacementRound::new(func, around);
                 round.run();
                 could_hoist |= round.could_hoist;
                 let found = round.finish();
                 replaced.add(&found);
-                if found == Replaced::default() {
+                if found == ReplacementStatistics::default() {
                     break 'rounds;
                 }
             }

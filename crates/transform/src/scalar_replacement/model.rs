@@ -10,7 +10,7 @@ use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Detail, Function, Inst, Op};
 
-use crate::fuse::Machine;
+use crate::fuse::MachineModel;
 use crate::fuse::cost::reach;
 
 /// How often loops go round.
@@ -23,12 +23,12 @@ const SPILLED: f64 = 25.0;
 const WARP_REGISTERS: i64 = 64;
 
 /// How often a brush comes to each block.
-pub(super) type Frequencies = SecondaryMap<Block, f64>;
+pub(super) type BlockFrequencies = SecondaryMap<Block, f64>;
 
 /// How often a brush comes to each block each time that it enters the function.
-pub(super) fn frequencies(func: &Function, control: &ControlTables, facts: &Divergence) -> Frequencies {
+pub(super) fn frequencies(func: &Function, control: &ControlTables, facts: &Divergence) -> BlockFrequencies {
     let ControlTables { cfg, dominators, cycles, index } = control;
-    let mut frequency: Frequencies = SecondaryMap::with_len(func.block_count());
+    let mut frequency: BlockFrequencies = SecondaryMap::with_len(func.block_count());
     let depth = |block: Block| cycles.depth_of_block(block) as i32;
     for &block in index.order() {
         let mut comes = if block == func.entry() { 1.0 } else { 0.0 };
@@ -71,7 +71,12 @@ fn share(func: &Function, control: &ControlTables, facts: &Divergence, edge: Edg
 }
 
 /// What a function costs on a machine, in tenths of a plain operation.
-pub(super) fn cost(func: &Function, control: &ControlTables, facts: &Divergence, machine: Machine) -> f64 {
+pub(super) fn cost(
+    func: &Function,
+    control: &ControlTables,
+    facts: &Divergence,
+    machine: MachineModel,
+) -> f64 {
     let frequency = frequencies(func, control, facts);
     let together = facts.region_of_nondivergence(control);
     let mut sum = 0.0;
@@ -88,7 +93,7 @@ pub(super) fn cost(func: &Function, control: &ControlTables, facts: &Divergence,
 fn inst_cost(
     func: &Function,
     facts: &Divergence,
-    machine: Machine,
+    machine: MachineModel,
     together: &EntitySet<Block>,
     (block, is_header): (Block, bool),
     inst: Inst,
@@ -118,7 +123,7 @@ fn inst_cost(
 }
 
 /// What a loop's header costs for what does not fit into registers.
-fn spills(func: &Function, facts: &Divergence, machine: Machine, header: Block) -> f64 {
+fn spills(func: &Function, facts: &Divergence, machine: MachineModel, header: Block) -> f64 {
     let registers = |inst: Inst| {
         let value = func.result(inst).filter(|&value| !facts.fact(value).is_uniform());
         value.map_or(0, |value| machine.registers(func.value_type(value)))
@@ -126,8 +131,8 @@ fn spills(func: &Function, facts: &Divergence, machine: Machine, header: Block) 
     let carried: i64 = func.phis(header).map(registers).sum();
     let known = match machine {
         // Half of them are for what an iteration computes.
-        Machine::Vectors(target, _) => i64::from(target.registers / 2),
-        Machine::Warps => WARP_REGISTERS,
+        MachineModel::Vectors(target, _) => i64::from(target.registers / 2),
+        MachineModel::Warps => WARP_REGISTERS,
     };
     (carried - known).max(0) as f64 * SPILLED
 }

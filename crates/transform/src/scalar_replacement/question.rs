@@ -30,9 +30,9 @@ use heddle_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::Rule;
-use super::address::Address;
-use super::memory::{Entry, MemoryTable, Touch};
+use super::ReplacementRule;
+use super::address::LinearAddress;
+use super::memory::{MemoryEffect, MemoryEntry, MemoryTable};
 use crate::simplify::values::is_commutative;
 
 /// The most states of a question.
@@ -44,25 +44,25 @@ const MOST_VISITS: usize = 2;
 
 /// What is asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Query {
+pub(super) enum ValueQuery {
     /// The value at an address.
-    Load(Address),
+    Load(LinearAddress),
     /// An operation on these operands.
     Operation(Args),
 }
 
-impl Query {
+impl ValueQuery {
     fn values(&self) -> SmallVec<[Value; 4]> {
         match self {
-            Query::Load(address) => address.values().collect(),
-            Query::Operation(args) => args.iter().copied().collect(),
+            ValueQuery::Load(address) => address.values().collect(),
+            ValueQuery::Operation(args) => args.iter().copied().collect(),
         }
     }
 }
 
 /// What a question is about.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct QuerySubject {
     pub(super) inst: Inst,
     pub(super) op: Op,
     pub(super) ty: Type,
@@ -78,24 +78,24 @@ pub(super) struct Subject {
     /// Whether what other lanes write counts.
     pub(super) between_lanes: bool,
     /// The rule that is left out.
-    pub(super) without: Option<Rule>,
+    pub(super) without: Option<ReplacementRule>,
 }
 
 /// The function, as it is while a question is answered.
 #[derive(Clone, Copy)]
-pub(super) struct Program<'a> {
+pub(super) struct ReplacementContext<'a> {
     pub(super) func: &'a Function,
     pub(super) control: &'a ControlTables,
     pub(super) memory: &'a MemoryTable,
-    pub(super) operations: &'a Operations,
+    pub(super) operations: &'a OperationTable,
     /// What other values stand for already.
     pub(super) gone: &'a EntitySet<Inst>,
 }
 
-impl Program<'_> {
+impl ReplacementContext<'_> {
     /// Whether the value of an instruction that is gone promises no more than the subject does. Of one that stays, promises
     /// are taken back.
-    fn may_serve(&self, inst: Inst, subject: &Subject) -> bool {
+    fn may_serve(&self, inst: Inst, subject: &QuerySubject) -> bool {
         if inst == subject.inst || !self.gone.contains(inst) {
             return true;
         }
@@ -109,11 +109,11 @@ impl Program<'_> {
 
 /// Where operations are computed.
 #[derive(Default, Debug)]
-pub(super) struct Operations {
+pub(super) struct OperationTable {
     at: FxHashMap<(Block, Op, Args), SmallVec<[Inst; 1]>>,
 }
 
-impl Operations {
+impl OperationTable {
     pub(super) fn insert(&mut self, func: &Function, block: Block, inst: Inst) {
         let data = func.inst(inst);
         self.at.entry((block, data.op, operands(data.op, &data.args))).or_default().push(inst);
@@ -122,8 +122,8 @@ impl Operations {
     /// An operation like the subject in a block, on these operands.
     pub(super) fn of(
         &self,
-        program: &Program<'_>,
-        subject: &Subject,
+        program: &ReplacementContext<'_>,
+        subject: &QuerySubject,
         block: Block,
         args: &Args,
     ) -> Option<Inst> {
@@ -149,7 +149,7 @@ pub(super) fn operands(op: Op, args: &[Value]) -> Args {
 
 /// What a state's block says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Found {
+pub(super) enum LookupResult {
     /// This value, by this instruction.
     Value(Value, Inst),
     /// Nothing: it is not there, and what comes before does not help.
@@ -160,11 +160,11 @@ pub(super) enum Found {
 
 /// A question in a block.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct QueryState {
     pub(super) block: Block,
     /// In terms of the values behind the block; of the first state, at the instruction.
-    pub(super) query: Query,
-    pub(super) found: Found,
+    pub(super) query: ValueQuery,
+    pub(super) found: LookupResult,
     /// The states of the predecessors, if it goes on: a block and a state for each.
     pub(super) preds: SmallVec<[u32; 2]>,
     pub(super) is_available: bool,
@@ -178,22 +178,22 @@ pub(super) struct State {
 
 /// A question and its states. The first one is where it is asked.
 #[derive(Debug)]
-pub(super) struct Question {
-    pub(super) states: Vec<State>,
+pub(super) struct QueryPropagation {
+    pub(super) states: Vec<QueryState>,
     of_block: FxHashMap<Block, SmallVec<[u32; 2]>>,
     pub(super) looks: usize,
 }
 
-impl Question {
+impl QueryPropagation {
     /// Goes back from an instruction; `before` is its number among the memory operations of its block.
     pub(super) fn new(
-        program: &Program<'_>,
-        subject: &Subject,
+        program: &ReplacementContext<'_>,
+        subject: &QuerySubject,
         block: Block,
-        query: Query,
+        query: ValueQuery,
         before: usize,
-    ) -> Question {
-        let mut question = Question { states: Vec::new(), of_block: FxHashMap::default(), looks: 0 };
+    ) -> QueryPropagation {
+        let mut question = QueryPropagation { states: Vec::new(), of_block: FxHashMap::default(), looks: 0 };
         let start = question.add(block, query);
         let mut next = start as usize;
         while next < question.states.len() {
@@ -204,13 +204,13 @@ impl Question {
             let at = question.states[next].block;
             let limit = if next == 0 { before } else { program.memory.of(at).len() };
             let mut found = question.local(program, subject, next, limit);
-            if found == Found::Above && next == 0 && subject.keeps_to_block {
-                found = Found::Lost;
+            if found == LookupResult::Above && next == 0 && subject.keeps_to_block {
+                found = LookupResult::Lost;
             }
-            if found == Found::Above {
+            if found == LookupResult::Above {
                 match question.go_on(program, subject, next) {
                     Some(preds) => question.states[next].preds = preds,
-                    None => found = Found::Lost,
+                    None => found = LookupResult::Lost,
                 }
             }
             question.states[next].found = found;
@@ -223,12 +223,12 @@ impl Question {
         question
     }
 
-    fn add(&mut self, block: Block, query: Query) -> u32 {
+    fn add(&mut self, block: Block, query: ValueQuery) -> u32 {
         let number = self.states.len() as u32;
-        self.states.push(State {
+        self.states.push(QueryState {
             block,
             query,
-            found: Found::Lost,
+            found: LookupResult::Lost,
             preds: SmallVec::new(),
             is_available: true,
             is_real: false,
@@ -248,20 +248,26 @@ impl Question {
     }
 
     /// What the block of a state says, of its first `limit` memory operations.
-    fn local(&mut self, program: &Program<'_>, subject: &Subject, state: usize, limit: usize) -> Found {
-        let Program { func, memory, .. } = *program;
-        let State { block, query, .. } = &self.states[state];
+    fn local(
+        &mut self,
+        program: &ReplacementContext<'_>,
+        subject: &QuerySubject,
+        state: usize,
+        limit: usize,
+    ) -> LookupResult {
+        let ReplacementContext { func, memory, .. } = *program;
+        let QueryState { block, query, .. } = &self.states[state];
         match query {
-            Query::Load(address) => {
+            ValueQuery::Load(address) => {
                 for entry in memory.of(*block)[..limit].iter().rev() {
                     self.looks += 1;
                     match answer(program, subject, address, entry) {
-                        Found::Above => {}
+                        LookupResult::Above => {}
                         found => return found,
                     }
                 }
             }
-            Query::Operation(args) => {
+            ValueQuery::Operation(args) => {
                 self.looks += 1;
                 let known = program.operations.of(program, subject, *block, args);
                 // They stand in order, so that of its own block the first is before it, or it itself.
@@ -270,9 +276,9 @@ impl Question {
                     && let Some(value) = func.result(inst)
                 {
                     return if program.may_serve(inst, subject) {
-                        Found::Value(value, inst)
+                        LookupResult::Value(value, inst)
                     } else {
-                        Found::Lost
+                        LookupResult::Lost
                     };
                 }
             }
@@ -282,18 +288,22 @@ impl Question {
                 func.layout.block_of(inst) == Some(*block) && func.inst(inst).op != Op::Phi
             })
         };
-        let is_checked = subject.without != Some(Rule::Definitions);
-        if is_checked && query.values().into_iter().any(is_made_here) { Found::Lost } else { Found::Above }
+        let is_checked = subject.without != Some(ReplacementRule::Definitions);
+        if is_checked && query.values().into_iter().any(is_made_here) {
+            LookupResult::Lost
+        } else {
+            LookupResult::Above
+        }
     }
 
     /// The states of the predecessors. None if there is no predecessor, or nothing can be asked there.
     fn go_on(
         &mut self,
-        program: &Program<'_>,
-        subject: &Subject,
+        program: &ReplacementContext<'_>,
+        subject: &QuerySubject,
         state: usize,
     ) -> Option<SmallVec<[u32; 2]>> {
-        let State { block, query, .. } = self.states[state].clone();
+        let QueryState { block, query, .. } = self.states[state].clone();
         let mut preds: SmallVec<[Block; 4]> = program.control.cfg.preds(block).iter().copied().collect();
         preds.sort_unstable();
         preds.dedup();
@@ -327,7 +337,7 @@ impl Question {
     }
 
     /// Finds what is available. `may_complete` says whether what is missing may be inserted, all of it.
-    pub(super) fn solve(&mut self, mut may_complete: impl FnMut(&mut Question, usize) -> bool) {
+    pub(super) fn solve(&mut self, mut may_complete: impl FnMut(&mut QueryPropagation, usize) -> bool) {
         loop {
             self.find_real();
             let mut changed = false;
@@ -338,10 +348,10 @@ impl Question {
                 }
                 let is_there = |&pred: &u32| self.states[pred as usize].is_available;
                 let (is_available, is_completed) = match state.found {
-                    Found::Value(..) => (true, false),
-                    Found::Lost => (false, false),
-                    Found::Above if state.preds.iter().all(is_there) => (true, false),
-                    Found::Above => {
+                    LookupResult::Value(..) => (true, false),
+                    LookupResult::Lost => (false, false),
+                    LookupResult::Above if state.preds.iter().all(is_there) => (true, false),
+                    LookupResult::Above => {
                         let mut there = state.preds.iter().filter(|pred| is_there(pred));
                         let meets_real = there.any(|&pred| self.states[pred as usize].is_real);
                         let may = meets_real && may_complete(self, number);
@@ -366,7 +376,7 @@ impl Question {
 
     fn find_real(&mut self) {
         for state in &mut self.states {
-            state.is_real = state.is_available && matches!(state.found, Found::Value(..));
+            state.is_real = state.is_available && matches!(state.found, LookupResult::Value(..));
         }
         loop {
             let mut changed = false;
@@ -386,59 +396,65 @@ impl Question {
 }
 
 /// What a memory operation says of the value at an address behind it.
-fn answer(program: &Program<'_>, subject: &Subject, address: &Address, entry: &Entry) -> Found {
-    let Program { func, memory, .. } = *program;
+fn answer(
+    program: &ReplacementContext<'_>,
+    subject: &QuerySubject,
+    address: &LinearAddress,
+    entry: &MemoryEntry,
+) -> LookupResult {
+    let ReplacementContext { func, memory, .. } = *program;
     let is_alone = !subject.between_lanes || memory.is_own(func, address);
     let is_same = |ty: &Type| {
-        *ty == subject.ty || subject.without == Some(Rule::Types) && ty.bytes() == subject.ty.bytes()
+        *ty == subject.ty
+            || subject.without == Some(ReplacementRule::Types) && ty.bytes() == subject.ty.bytes()
     };
     match &entry.touch {
-        Touch::Load { address: other, ty, .. } if other == address && is_same(ty) => {
+        MemoryEffect::Load { address: other, ty, .. } if other == address && is_same(ty) => {
             let value = func.result(entry.inst).filter(|_| program.may_serve(entry.inst, subject));
-            return value.map_or(Found::Lost, |value| Found::Value(value, entry.inst));
+            return value.map_or(LookupResult::Lost, |value| LookupResult::Value(value, entry.inst));
         }
-        Touch::Store { address: other, ty, value } if is_alone && other == address && is_same(ty) => {
-            return Found::Value(*value, entry.inst);
+        MemoryEffect::Store { address: other, ty, value } if is_alone && other == address && is_same(ty) => {
+            return LookupResult::Value(*value, entry.inst);
         }
         _ => {}
     }
     let bytes = subject.ty.bytes().into();
     let is_left_out = match subject.without {
-        Some(Rule::Aliases) => !matches!(entry.touch, Touch::Fence),
-        Some(Rule::Fences) => matches!(entry.touch, Touch::Fence),
+        Some(ReplacementRule::Aliases) => !matches!(entry.touch, MemoryEffect::Fence),
+        Some(ReplacementRule::Fences) => matches!(entry.touch, MemoryEffect::Fence),
         _ => subject.is_constant,
     };
     let changes = !is_left_out && memory.changes(func, entry, address, bytes, subject.between_lanes);
-    if changes { Found::Lost } else { Found::Above }
+    if changes { LookupResult::Lost } else { LookupResult::Above }
 }
 
 /// What is asked at the end of a predecessor.
 pub(super) fn along(
     func: &Function,
-    subject: &Subject,
-    query: &Query,
+    subject: &QuerySubject,
+    query: &ValueQuery,
     from: Block,
     to: Block,
-) -> Option<Query> {
+) -> Option<ValueQuery> {
     let incoming = |value: Value| {
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(to));
         let is_replaced =
-            |&inst: &Inst| func.inst(inst).op == Op::Phi && subject.without != Some(Rule::Edges);
+            |&inst: &Inst| func.inst(inst).op == Op::Phi && subject.without != Some(ReplacementRule::Edges);
         let phi = phi.filter(is_replaced);
         phi.and_then(|phi| func.inst(phi).incoming().find(|&(pred, _)| pred == from))
             .map_or(value, |(_, value)| value)
     };
     Some(match query {
-        Query::Load(address) => Query::Load(address.replaced(func, incoming)?),
-        Query::Operation(args) => {
+        ValueQuery::Load(address) => ValueQuery::Load(address.replaced(func, incoming)?),
+        ValueQuery::Operation(args) => {
             let args: SmallVec<[Value; 4]> = args.iter().map(|&arg| incoming(arg)).collect();
-            Query::Operation(operands(subject.op, &args))
+            ValueQuery::Operation(operands(subject.op, &args))
         }
     })
 }
 
 /// Whether what a query is about is the same in a block that control goes to as it was before.
-pub(super) fn lasts(func: &Function, dominators: &Dominators, query: &Query, to: Block) -> bool {
+pub(super) fn lasts(func: &Function, dominators: &Dominators, query: &ValueQuery, to: Block) -> bool {
     query.values().into_iter().all(|value| {
         let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
         home.is_none_or(|home| dominators.strictly_dominates(home, to))

@@ -9,56 +9,60 @@ use heddle_ir::{Block, Function, Inst, Op, Value};
 use smallvec::SmallVec;
 
 use super::anticipation::is_anticipated;
-use super::memory::{MemoryTable, Touch};
-use super::model::Frequencies;
-use super::question::{Operations, Program, Query, Question, Subject, operands};
-use super::{Hoisting, Insertion, Policy, Replaced, Rule, emit, hoist};
+use super::memory::{MemoryEffect, MemoryTable};
+use super::model::BlockFrequencies;
+use super::question::{
+    OperationTable, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery, operands,
+};
+use super::{
+    HoistingPolicy, InsertionPolicy, ReplacementPolicy, ReplacementRule, ReplacementStatistics, emit, hoist,
+};
 use crate::races::RaceSemantics;
 
 /// What a round is told.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(super) struct RoundContext<'a> {
     pub(super) control: &'a ControlTables,
     pub(super) post_dominators: &'a PostDominators,
     pub(super) facts: &'a Divergence,
     /// Where all lanes are together.
     pub(super) together: &'a EntitySet<Block>,
-    pub(super) frequency: &'a Frequencies,
+    pub(super) frequency: &'a BlockFrequencies,
     pub(super) races: RaceSemantics,
-    pub(super) policy: Policy,
+    pub(super) policy: ReplacementPolicy,
     /// Whether anything may be inserted or hoisted.
     pub(super) inserts: bool,
     /// The rule that is left out.
-    pub(super) without: Option<Rule>,
+    pub(super) without: Option<ReplacementRule>,
 }
 
 /// One look at all instructions.
-pub(super) struct Round<'a> {
+pub(super) struct ReplacementRound<'a> {
     func: &'a mut Function,
-    around: Around<'a>,
+    around: RoundContext<'a>,
     memory: MemoryTable,
-    operations: Operations,
+    operations: OperationTable,
     /// What stands for a value now.
     now: SecondaryMap<Value, Option<Value>>,
     /// What values stand for that are in `now`.
     gone: EntitySet<Inst>,
-    done: Replaced,
+    done: ReplacementStatistics,
     /// Whether something was seen that could be hoisted.
     pub(super) could_hoist: bool,
 }
 
-impl<'a> Round<'a> {
-    pub(super) fn new(func: &'a mut Function, around: Around<'a>) -> Round<'a> {
+impl<'a> ReplacementRound<'a> {
+    pub(super) fn new(func: &'a mut Function, around: RoundContext<'a>) -> ReplacementRound<'a> {
         let memory = MemoryTable::new(func, around.control);
-        let mut operations = Operations::default();
+        let mut operations = OperationTable::default();
         for &block in around.control.index.order() {
             for inst in func.block_insts(block).filter(|&inst| is_costly(func, inst)) {
                 operations.insert(func, block, inst);
             }
         }
         let now = SecondaryMap::with_len(func.value_count());
-        let (gone, done) = (EntitySet::new(), Replaced::default());
-        Round { func, around, memory, operations, now, gone, done, could_hoist: false }
+        let (gone, done) = (EntitySet::new(), ReplacementStatistics::default());
+        ReplacementRound { func, around, memory, operations, now, gone, done, could_hoist: false }
     }
 
     /// Asks for each instruction, in an order in which definitions come first.
@@ -78,11 +82,11 @@ impl<'a> Round<'a> {
     }
 
     /// What an instruction asks for, if it does.
-    fn subject(&self, block: Block, inst: Inst, entry: usize) -> Option<(Subject, Query)> {
+    fn subject(&self, block: Block, inst: Inst, entry: usize) -> Option<(QuerySubject, ValueQuery)> {
         let func = &*self.func;
         let data = func.inst(inst);
         let ty = func.value_type(func.result(inst)?);
-        let subject = Subject {
+        let subject = QuerySubject {
             inst,
             op: data.op,
             ty,
@@ -92,36 +96,38 @@ impl<'a> Round<'a> {
             is_constant: false,
             keeps_to_block: false,
             between_lanes: self.around.races == RaceSemantics::Ordered
-                && self.around.without != Some(Rule::Races),
+                && self.around.without != Some(ReplacementRule::Races),
             without: self.around.without,
         };
         if is_costly(func, inst) {
-            return Some((subject, Query::Operation(operands(data.op, &data.args))));
+            return Some((subject, ValueQuery::Operation(operands(data.op, &data.args))));
         }
         let known = self.memory.of(block).get(entry).filter(|known| known.inst == inst)?;
-        let Touch::Load { address, align, .. } = &known.touch else { return None };
+        let MemoryEffect::Load { address, align, .. } = &known.touch else { return None };
         let is_constant = data.flags.has(Flag::Invariant)
             || func.value_type(address.root) == Type::Scalar(Scalar::Ptr(Space::Constant));
         let between_lanes = subject.between_lanes;
         let keeps_to_block =
             between_lanes && !is_constant && self.memory.is_written(func, address, ty.bytes().into());
         Some((
-            Subject { align: *align, is_constant, keeps_to_block, ..subject },
-            Query::Load(address.clone()),
+            QuerySubject { align: *align, is_constant, keeps_to_block, ..subject },
+            ValueQuery::Load(address.clone()),
         ))
     }
 
-    fn ask(&mut self, block: Block, subject: &Subject, query: Query, entry: usize) {
-        let Round { func, memory, operations, gone, .. } = &*self;
-        let Around { control, post_dominators, facts, together, frequency, policy, inserts, .. } =
+    fn ask(&mut self, block: Block, subject: &QuerySubject, query: ValueQuery, entry: usize) {
+        let ReplacementRound { func, memory, operations, gone, .. } = &*self;
+        let RoundContext { control, post_dominators, facts, together, frequency, policy, inserts, .. } =
             self.around;
-        let program = Program { func, control, memory, operations, gone };
-        let mut question = Question::new(&program, subject, block, query, entry);
+        let program = ReplacementContext { func, control, memory, operations, gone };
+        let mut question = QueryPropagation::new(&program, subject, block, query, entry);
         let may_insert = |preds: &[Block]| match policy.insertion {
             _ if preds.iter().any(|&pred| control.cfg.succs(pred).len() > 1) => false,
-            Insertion::Anywhere => true,
-            Insertion::Together => preds.iter().all(|&pred| together.contains(pred)),
-            Insertion::Seldom => preds.iter().map(|&pred| frequency[pred]).sum::<f64>() < frequency[block],
+            InsertionPolicy::Anywhere => true,
+            InsertionPolicy::Together => preds.iter().all(|&pred| together.contains(pred)),
+            InsertionPolicy::Seldom => {
+                preds.iter().map(|&pred| frequency[pred]).sum::<f64>() < frequency[block]
+            }
         };
         question.solve(|question, state| {
             let missing = |&pred: &u32| {
@@ -132,7 +138,7 @@ impl<'a> Round<'a> {
                 question.states[state].preds.iter().filter_map(missing).collect();
             inserts
                 && may_insert(&missing)
-                && (subject.without == Some(Rule::Anticipation)
+                && (subject.without == Some(ReplacementRule::Anticipation)
                     || is_anticipated(&program, subject, question, state))
         });
         if question.is_answered() {
@@ -140,24 +146,25 @@ impl<'a> Round<'a> {
             return;
         }
         let is_asked = match policy.hoisting {
-            Hoisting::Seen => !self.could_hoist,
-            hoisting => hoisting != Hoisting::None,
+            HoistingPolicy::Seen => !self.could_hoist,
+            hoisting => hoisting != HoistingPolicy::None,
         };
-        let parts = |branch: Block| policy.hoisting == Hoisting::All || facts.is_divergent_branch(branch);
+        let parts =
+            |branch: Block| policy.hoisting == HoistingPolicy::All || facts.is_divergent_branch(branch);
         if inserts
             && is_asked
             && let Some(target) = hoist::target(&program, subject, &mut question, post_dominators, parts)
         {
             match policy.hoisting {
-                Hoisting::Seen => self.could_hoist = true,
+                HoistingPolicy::Seen => self.could_hoist = true,
                 _ => self.hoist(subject, &target),
             }
         }
     }
 
     /// Computes the value of an instruction at the end of a block that dominates it, and there only.
-    fn hoist(&mut self, subject: &Subject, target: &hoist::Target) {
-        let hoisted = Subject { align: target.align, ..subject.clone() };
+    fn hoist(&mut self, subject: &QuerySubject, target: &hoist::HoistTarget) {
+        let hoisted = QuerySubject { align: target.align, ..subject.clone() };
         let made = emit::compute(self.func, &hoisted, &target.query, target.block);
         let Some((inst, old)) = made.zip(self.func.result(subject.inst)) else { return };
         self.know(subject, target.block, inst);
@@ -167,7 +174,7 @@ impl<'a> Round<'a> {
     }
 
     /// Lets what was put at the end of a block be an answer.
-    fn know(&mut self, subject: &Subject, block: Block, inst: Inst) {
+    fn know(&mut self, subject: &QuerySubject, block: Block, inst: Inst) {
         if subject.op == Op::Load {
             self.memory.append(self.func, block, inst);
         } else {
@@ -176,14 +183,14 @@ impl<'a> Round<'a> {
     }
 
     /// Puts the answer in the place of an instruction.
-    fn answer(&mut self, subject: &Subject, question: &Question) {
+    fn answer(&mut self, subject: &QuerySubject, question: &QueryPropagation) {
         let Some(emitted) = emit::emit(self.func, subject, question) else { return };
         let Some(old) = self.func.result(subject.inst) else { return };
         for &(block, inst) in &emitted.inserted {
             self.know(subject, block, inst);
         }
         for inst in emitted.sources {
-            if subject.without != Some(Rule::Promises) {
+            if subject.without != Some(ReplacementRule::Promises) {
                 serve(self.func, inst, subject);
             }
         }
@@ -239,7 +246,7 @@ impl<'a> Round<'a> {
     }
 
     /// Lets all reads see what stands for values now.
-    pub(super) fn finish(mut self) -> Replaced {
+    pub(super) fn finish(mut self) -> ReplacementStatistics {
         if !self.gone.is_empty() {
             let mut now = std::mem::take(&mut self.now);
             for number in 0..self.func.value_count() {
@@ -262,7 +269,7 @@ impl<'a> Round<'a> {
 }
 
 /// Lets an instruction, or what it stored, stand for another as well: it keeps the promises that both make.
-fn serve(func: &mut Function, inst: Inst, subject: &Subject) {
+fn serve(func: &mut Function, inst: Inst, subject: &QuerySubject) {
     let (kept, dropped) = (func.inst(inst), func.inst(subject.inst));
     if kept.op == Op::Store || inst == subject.inst {
         return;

@@ -7,13 +7,13 @@ use super::shapes::numbers;
 use super::sweep::{Foretold, RATIOS, flattened, input, kernel, mark, prepared, told};
 use super::{LANES, profile_of};
 use crate::native::Target;
-use heddle::options::Wanted;
-use heddle::{Artifact, Brush, Options, Profile, Request, Session};
+use heddle::options::PassPolicy;
+use heddle::{Artifact, BrushExtents, Profile, Session, VectorizeOptions, VectorizeRequest};
 use heddle_ir::{Module, parse_module};
 use heddle_llvm::{CodeFormat, Cpu};
-use heddle_transform::flatten::{self, Decision, Policy};
-use heddle_transform::fuse::Machine;
-use heddle_transform::scalar_replacement::Variant;
+use heddle_transform::flatten::{self, FlattenDecision, FlattenPolicy};
+use heddle_transform::fuse::MachineModel;
+use heddle_transform::scalar_replacement::ReplacementVariant;
 use heddle_transform::{RaceSemantics, TargetInfo as Costs};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -72,20 +72,24 @@ impl Subject {
 }
 
 /// What a form is made by.
-type Form = fn(Options) -> Options;
+type Form = fn(VectorizeOptions) -> VectorizeOptions;
 
-const PLAIN: Form =
-    |options| Options { fuse: Wanted::Never, flatten: Wanted::Never, scalars: None, ..options };
+const PLAIN: Form = |options| VectorizeOptions {
+    fuse: PassPolicy::Never,
+    flatten: PassPolicy::Never,
+    scalars: None,
+    ..options
+};
 const FUSIONS: [(&str, Form); 2] = [
-    ("fused", |options| Options { fuse: Wanted::WherePaying, ..PLAIN(options) }),
-    ("forced", |options| Options { fuse: Wanted::WherePossible, ..PLAIN(options) }),
+    ("fused", |options| VectorizeOptions { fuse: PassPolicy::IfProfitable, ..PLAIN(options) }),
+    ("forced", |options| VectorizeOptions { fuse: PassPolicy::Always, ..PLAIN(options) }),
 ];
 const VARIANTS: [(&str, Form); 5] = [
-    ("srqp", |options| Options { scalars: Some(Variant::Srqp), ..PLAIN(options) }),
-    ("esrqp", |options| Options { scalars: Some(Variant::Esrqp), ..PLAIN(options) }),
-    ("ssrqp_s", |options| Options { scalars: Some(Variant::SsrqpS), ..PLAIN(options) }),
-    ("ssrqp", |options| Options { scalars: Some(Variant::Ssrqp), ..PLAIN(options) }),
-    ("cost", |options| Options { scalars: Some(Variant::Cost), ..PLAIN(options) }),
+    ("srqp", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Srqp), ..PLAIN(options) }),
+    ("esrqp", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Esrqp), ..PLAIN(options) }),
+    ("ssrqp_s", |options| VectorizeOptions { scalars: Some(ReplacementVariant::SsrqpS), ..PLAIN(options) }),
+    ("ssrqp", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Ssrqp), ..PLAIN(options) }),
+    ("cost", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Cost), ..PLAIN(options) }),
 ];
 /// The pipeline as it is by default, with nothing said but that lanes do not race.
 const BY_DEFAULT: (&str, Form) = ("by default", |options| options);
@@ -105,7 +109,7 @@ fn compiled(
 ) -> Result<Artifact, String> {
     let mut session = session(cpu);
     session.options = form(session.options);
-    let request = Request { profile, ..Request::new("f", Brush::new(&[WIDTH])?) };
+    let request = VectorizeRequest { profile, ..VectorizeRequest::new("f", BrushExtents::new(&[WIDTH])?) };
     session.vectorize(module.clone(), &request).map_err(|error| error.to_string())
 }
 
@@ -222,20 +226,20 @@ fn of_sweep(
     cpu: &Cpu,
     number: usize,
     early: u32,
-) -> Result<(Subject, Decision), String> {
+) -> Result<(Subject, FlattenDecision), String> {
     let read = input(early, 1, ROUNDS);
     let before = measure(module, LANES, &read)?;
-    let machine = Machine::Vectors(Costs::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86()), WIDTH);
+    let machine = MachineModel::Vectors(Costs::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86()), WIDTH);
     let options =
-        flatten::FlattenOptions { policy: Policy::Force, lanes: WIDTH, machine, ..Default::default() };
+        flatten::FlattenOptions { policy: FlattenPolicy::Force, lanes: WIDTH, machine, ..Default::default() };
     let (_, decision) = flattened(module, &before, options)?;
     let (branches, trips) = profile_of(&module.functions[0], &before);
     let mut profile = Profile::default();
     branches.into_iter().for_each(|(block, went)| profile.note_branch("f", block, went));
     trips.into_iter().for_each(|(header, trips)| profile.note_loop("f", header, trips));
     let profile = Arc::new(profile);
-    let flat: Form = |options| Options { flatten: Wanted::WherePossible, ..PLAIN(options) };
-    let chosen: Form = |options| Options { flatten: Wanted::WherePaying, ..PLAIN(options) };
+    let flat: Form = |options| VectorizeOptions { flatten: PassPolicy::Always, ..PLAIN(options) };
+    let chosen: Form = |options| VectorizeOptions { flatten: PassPolicy::IfProfitable, ..PLAIN(options) };
     let mut subject = Subject::new(number, format!("k = {early}"), read, LANES / WIDTH);
     for (form, by) in [PLAIN, flat, chosen].into_iter().enumerate() {
         subject.add(compiled(text, cpu, by, (form > 0).then(|| profile.clone()))?)?;

@@ -8,8 +8,8 @@ use crate::generate::Random;
 use heddle::verdicts::verdicts;
 use heddle_ir::{Function, Module, parse_module};
 use heddle_transform::flatten::{self, flatten as flatten_nests};
-use heddle_transform::fuse::Machine;
-use heddle_transform::scalar_replacement::{self, Variant};
+use heddle_transform::fuse::MachineModel;
+use heddle_transform::scalar_replacement::{self, ReplacementVariant};
 use heddle_transform::{FuseOptions, RaceSemantics, canonicalize, fuse, replace_scalars, simplify};
 use std::fmt::Write as _;
 
@@ -43,16 +43,16 @@ fn gain(report: &mut Report, (name, text): Kernel, pass: &dyn Fn(&mut Function))
 
 pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
     let mut head = vec!["kernel"];
-    head.extend(Variant::ALL.map(Variant::name));
+    head.extend(ReplacementVariant::ALL.map(ReplacementVariant::name));
     let mut table = Table::new(&head);
-    let mut gains: Vec<Vec<f64>> = vec![Vec::new(); Variant::ALL.len()];
+    let mut gains: Vec<Vec<f64>> = vec![Vec::new(); ReplacementVariant::ALL.len()];
     for &kernel in SCALARS {
         let mut row = vec![kernel.0.to_string()];
-        for (variant, gains) in Variant::ALL.into_iter().zip(&mut gains) {
+        for (variant, gains) in ReplacementVariant::ALL.into_iter().zip(&mut gains) {
             let options = scalar_replacement::ReplacementOptions {
                 variant,
                 races: RaceSemantics::Excluded,
-                machine: Machine::Warps,
+                machine: MachineModel::Warps,
             };
             let gain = gain(report, kernel, &|func| _ = replace_scalars(func, &options))?;
             gains.push(gain);
@@ -64,8 +64,9 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
     table.row(std::iter::once("geomean".into()).chain(means.iter().map(|mean| format!("{mean:.2}"))));
     report.say(format_args!("Scalar replacement: how many times fewer cycles, {LANES} lanes\n\n{table}"));
     let best = means.iter().copied().fold(0.0, f64::max);
-    let ours = Variant::ALL.into_iter().zip(&means).zip(&gains);
-    let ours = ours.filter(|((variant, _), _)| matches!(variant, Variant::Ssrqp | Variant::Cost));
+    let ours = ReplacementVariant::ALL.into_iter().zip(&means).zip(&gains);
+    let ours = ours
+        .filter(|((variant, _), _)| matches!(variant, ReplacementVariant::Ssrqp | ReplacementVariant::Cost));
     let (mut mean, mut worst) = (0.0, f64::INFINITY);
     for ((_, &here), gains) in ours {
         mean = f64::max(mean, here);
@@ -79,8 +80,11 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
 pub(super) fn fusion(report: &mut Report) -> Result<(), String> {
     let mut table = Table::new(&["kernel", "gain"]);
     let mut gains = Vec::new();
-    let options =
-        FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
+    let options = FuseOptions {
+        machine: MachineModel::Warps,
+        races: RaceSemantics::Excluded,
+        ..FuseOptions::default()
+    };
     for &kernel in FUSION {
         let gain = gain(report, kernel, &|func| _ = fuse(func, &options))?;
         gains.push(gain);
@@ -187,13 +191,18 @@ pub(super) fn growth(report: &mut Report) -> Result<(), String> {
     let scalars = |variant| scalar_replacement::ReplacementOptions {
         variant,
         races: RaceSemantics::Excluded,
-        machine: Machine::Warps,
+        machine: MachineModel::Warps,
     };
-    let (ssrqp, cost) = (scalars(Variant::Ssrqp), scalars(Variant::Cost));
-    let fusing =
-        FuseOptions { machine: Machine::Warps, races: RaceSemantics::Excluded, ..FuseOptions::default() };
-    let force =
-        flatten::FlattenOptions { policy: flatten::Policy::Force, ..flatten::FlattenOptions::default() };
+    let (ssrqp, cost) = (scalars(ReplacementVariant::Ssrqp), scalars(ReplacementVariant::Cost));
+    let fusing = FuseOptions {
+        machine: MachineModel::Warps,
+        races: RaceSemantics::Excluded,
+        ..FuseOptions::default()
+    };
+    let force = flatten::FlattenOptions {
+        policy: flatten::FlattenPolicy::Force,
+        ..flatten::FlattenOptions::default()
+    };
     type Family<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));
     let families: [Family<'_>; 4] = [
         ("ssrqp", large, 32, &|func| _ = replace_scalars(func, &ssrqp)),

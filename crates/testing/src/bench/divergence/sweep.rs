@@ -8,7 +8,7 @@ use super::{LANES, profile_of};
 use crate::generate::Random;
 use heddle::verdicts::verdicts;
 use heddle_ir::{Module, parse_module};
-use heddle_transform::flatten::{self, Decision, Policy, flatten as flatten_nests};
+use heddle_transform::flatten::{self, FlattenDecision, FlattenPolicy, flatten as flatten_nests};
 use heddle_transform::{canonicalize, simplify};
 use std::fmt::Write as _;
 
@@ -88,7 +88,7 @@ pub(super) fn flattened(
     module: &Module,
     profiled: &Measured,
     options: flatten::FlattenOptions,
-) -> Result<(Module, Decision), String> {
+) -> Result<(Module, FlattenDecision), String> {
     let mut module = module.clone();
     let func = &mut module.functions[0];
     let trips = profile_of(func, profiled).1;
@@ -112,7 +112,7 @@ pub(super) struct Foretold {
 
 impl Foretold {
     /// Counts a point of the grid; gives what formula (1) says.
-    pub(super) fn count(&mut self, decision: &Decision, gain: f64) -> Result<bool, String> {
+    pub(super) fn count(&mut self, decision: &FlattenDecision, gain: f64) -> Result<bool, String> {
         let estimate = decision.estimate.ok_or("the nest was refused")?;
         let told = [estimate.before > estimate.after, estimate.pays_by_formula()];
         let is_small = (gain - 1.0).abs() < 0.01;
@@ -152,7 +152,7 @@ impl Foretold {
 }
 
 /// How many times fewer cycles the model foretells.
-pub(super) fn told(decision: &Decision) -> String {
+pub(super) fn told(decision: &FlattenDecision) -> String {
     decision.estimate.map_or_else(String::new, |estimate| format!("{:.2}", estimate.before / estimate.after))
 }
 
@@ -188,7 +188,7 @@ fn curve(
         let read = input(early, seed, rounds);
         let before = measure(&module, LANES, &read)?;
         let options = flatten::FlattenOptions {
-            policy: Policy::Force,
+            policy: FlattenPolicy::Force,
             lanes: LANES,
             ..flatten::FlattenOptions::default()
         };
