@@ -1,4 +1,4 @@
-//! Building: a place in a function, and instructions that are typed as they are put there.
+//! Builder: inserts instructions at a position and computes their types.
 
 use crate::constant::Constant;
 use crate::function::{Function, Origin};
@@ -10,7 +10,7 @@ use crate::words::{Flags, IntPredicate};
 use crate::{Block, Inst, Value};
 use smallvec::SmallVec;
 
-/// Where the next instruction goes.
+/// Insertion point of a builder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InsertPoint {
     /// At the end of the block.
@@ -19,11 +19,11 @@ pub enum InsertPoint {
     Start(Block),
     /// Before the instruction.
     Before(Inst),
-    /// Behind the instruction.
+    /// After the instruction.
     After(Inst),
 }
 
-/// Puts instructions into a function one behind the other.
+/// Inserts instructions at its insertion point, in order.
 #[derive(Debug)]
 pub struct Builder<'f> {
     /// The function.
@@ -33,22 +33,22 @@ pub struct Builder<'f> {
 }
 
 impl<'f> Builder<'f> {
-    /// Starts at this place.
+    /// Creates a builder at an insertion point.
     pub fn new(func: &'f mut Function, at: InsertPoint) -> Builder<'f> {
         Builder { func, at, origin: Origin::NONE }
     }
 
-    /// Goes on at another place.
+    /// Moves the insertion point.
     pub fn set_insert_point(&mut self, at: InsertPoint) {
         self.at = at;
     }
 
-    /// The origin of the instructions to come.
+    /// Sets the origin of the following instructions.
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }
 
-    /// Puts an instruction here; `written` is the type that its text names, if it names one.
+    /// Inserts an instruction; `written` is the explicit type, for ops that have one.
     pub fn try_inst(&mut self, mut data: InstData, written: Option<Type>) -> Result<Inst, TypeError> {
         if data.origin == Origin::NONE {
             data.origin = self.origin;
@@ -69,7 +69,7 @@ impl<'f> Builder<'f> {
         Ok(inst)
     }
 
-    /// Puts an instruction here. Panics where the operands are of wrong types: a pass's own mistake.
+    /// Inserts an instruction. Panics if the operands are ill-typed, which is a bug in the calling pass.
     pub fn inst(&mut self, data: InstData, written: Option<Type>) -> Inst {
         match self.try_inst(data, written) {
             Ok(inst) => inst,
@@ -77,68 +77,68 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// Puts an instruction with one result here.
+    /// Inserts an instruction with exactly one result and returns it.
     pub fn value(&mut self, data: InstData, written: Option<Type>) -> Value {
         let inst = self.inst(data, written);
         self.func.result(inst).expect("the instruction gives one value")
     }
 
-    /// An operation whose type follows from its operands.
+    /// Inserts an operation whose type follows from its operands.
     pub fn op(&mut self, op: Op, args: &[Value]) -> Value {
         self.value(InstData::plain(op, args.iter().copied()), None)
     }
 
-    /// The same, with flags.
+    /// Inserts an operation with flags.
     pub fn op_with(&mut self, op: Op, args: &[Value], flags: Flags) -> Value {
         self.value(InstData { flags, ..InstData::plain(op, args.iter().copied()) }, None)
     }
 
-    /// A conversion or another operation whose result type is written.
+    /// Inserts an operation with an explicit result type, such as a cast.
     pub fn op_to(&mut self, op: Op, to: Type, args: &[Value]) -> Value {
         self.value(InstData::plain(op, args.iter().copied()), Some(to))
     }
 
-    /// A comparison of integers or addresses.
+    /// Inserts an `icmp`.
     pub fn icmp(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
         self.value(InstData::new(Op::Icmp, [a, b], Detail::IntCompare(predicate)), None)
     }
 
-    /// A choice.
+    /// Inserts a `select`.
     pub fn select(&mut self, condition: Value, then: Value, otherwise: Value) -> Value {
         self.op(Op::Select, &[condition, then, otherwise])
     }
 
-    /// A φ.
+    /// Inserts a φ.
     pub fn phi(&mut self, ty: Type, incoming: &[(Block, Value)], shadow: Option<Value>) -> Value {
         self.value(InstData::phi(incoming.iter().copied(), shadow), Some(ty))
     }
 
-    /// A plain load.
+    /// Inserts a non-atomic load.
     pub fn load(&mut self, ty: Type, address: Value, align: u32) -> Value {
         self.value(InstData::new(Op::Load, [address], Detail::Access(Access::aligned(align))), Some(ty))
     }
 
-    /// A plain store.
+    /// Inserts a non-atomic store.
     pub fn store(&mut self, value: Value, address: Value, align: u32) -> Inst {
         self.inst(InstData::new(Op::Store, [value, address], Detail::Access(Access::aligned(align))), None)
     }
 
-    /// `br target`.
+    /// Inserts `br target`.
     pub fn jump(&mut self, target: Block) -> Inst {
         self.inst(InstData::jump(target), None)
     }
 
-    /// `br condition, then, otherwise`.
+    /// Inserts `br condition, then, otherwise`.
     pub fn branch(&mut self, condition: Value, then: Block, otherwise: Block) -> Inst {
         self.inst(InstData::branch(condition, then, otherwise), None)
     }
 
-    /// `ret`.
+    /// Inserts a `ret`.
     pub fn ret(&mut self, values: &[Value]) -> Inst {
         self.inst(InstData::plain(Op::Ret, values.iter().copied()), None)
     }
 
-    /// The integer constant of this type.
+    /// Interns an integer constant.
     pub fn int(&mut self, scalar: Scalar, value: i128) -> Value {
         self.func.make_const(Constant::int(scalar, value))
     }

@@ -1,33 +1,33 @@
-//! Constants: interned values that no instruction defines.
+//! Constants: interned values without a defining instruction.
 
 use crate::types::{Scalar, Space, Type};
 use std::sync::Arc;
 
-/// A value that is the same in every lane, known before the program runs.
+/// A value that is equal in every lane and known at compile time.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Constant {
-    /// ⊤ in every lane.
+    /// Poison in every lane.
     Poison(Type),
-    /// A scalar by its bits, zero above its width.
+    /// A scalar as bits, zero above its width.
     Scalar(Scalar, u128),
-    /// One scalar a lane, by their bits.
+    /// One scalar per lane, as bits.
     Vector(Scalar, Arc<[u128]>),
     /// The address of a global, by name.
     Address(Space, Arc<str>),
 }
 
 impl Constant {
-    /// The truth value.
+    /// The `i1` constant.
     pub fn bool(value: bool) -> Constant {
         Constant::Scalar(Scalar::I1, value.into())
     }
 
-    /// The integer of this type, cut to its width.
+    /// The integer of this type, truncated to its width.
     pub fn int(scalar: Scalar, value: i128) -> Constant {
         Constant::Scalar(scalar, value as u128 & scalar.bit_mask())
     }
 
-    /// The constant of this type whose every lane has these bits, cut to its width.
+    /// The constant of this type with these bits in every lane, truncated to its width.
     pub fn splat(ty: Type, bits: u128) -> Constant {
         let bits = bits & ty.scalar().bit_mask();
         match ty {
@@ -48,7 +48,7 @@ impl Constant {
         }
     }
 
-    /// The bits that all lanes share, if they do and are known.
+    /// Returns the bits that all lanes share, if they are equal and known.
     pub fn splat_bits(&self) -> Option<u128> {
         match self {
             Constant::Scalar(_, bits) => Some(*bits),

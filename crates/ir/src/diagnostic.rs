@@ -1,8 +1,7 @@
-//! What Heddle tells people: errors, warnings, remarks. One type, whatever speaks; text, JSON and LLVM's remarks are
-//! renderings of it.
+//! Diagnostics: errors, warnings and remarks of the whole compiler, as one type.
 //!
-//! A pass that refuses a function gives one as its error. It says *where* (file, line, function, instruction, as far as
-//! known), *what*, *why* (notes), and *the way out*. Its [`Code`] is stable: tools and docs/diagnostics.md name it.
+//! Text, JSON and LLVM's remarks are renderings of it. A pass that refuses a function returns one as its error, with
+//! the location, the text, the reasons (notes) and a help. A [`Code`] is stable: tools and docs/diagnostics.md use it.
 
 use crate::function::{Function, SourceLoc};
 use crate::module::Module;
@@ -13,32 +12,32 @@ use std::fmt;
 use std::ops::Range;
 
 words! {
-    /// How bad it is.
+    /// Severity of a diagnostic.
     Severity {
-        /// There is no result.
+        /// No result is produced.
         Error = "error",
-        /// There is a result, but perhaps not the one that was meant.
+        /// A result is produced, but it may not be the intended one.
         Warning = "warning",
-        /// A choice that was made, and why.
+        /// A choice of the compiler, with its reason.
         Remark = "remark",
     }
 }
 
-/// Declares the codes: the variant, its name, the cause, the way out.
+/// Declares the codes: variant, name, cause, help.
 macro_rules! codes {
     ($($variant:ident = $name:literal, $cause:literal, $help:literal;)*) => {
         words! {
-            /// What a diagnostic is about. Names are stable.
+            /// Code of a diagnostic. Names are stable.
             Code { $(#[doc = $cause] $variant = $name,)* }
         }
 
         impl Code {
-            /// What it means, as a sentence.
+            /// Explanation of the code, as a sentence.
             pub const fn cause(self) -> &'static str {
                 match self { $(Code::$variant => $cause,)* }
             }
 
-            /// What to do about it in general; a diagnostic may know better.
+            /// General remedy; a diagnostic may carry a more specific one.
             pub const fn help(self) -> &'static str {
                 match self { $(Code::$variant => $help,)* }
             }
@@ -169,10 +168,10 @@ codes! {
         "";
 }
 
-/// Where something stands, as far as known.
+/// Location that a diagnostic refers to. Every part is optional.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct DiagnosticLocation {
-    /// The file, by its name.
+    /// The file's name.
     pub file: Option<String>,
     /// The line, from 1; 0 if unknown.
     pub line: u32,
@@ -180,40 +179,40 @@ pub struct DiagnosticLocation {
     pub column: u32,
     /// The function, without `@`.
     pub func: Option<String>,
-    /// The instruction, as text: its op, or the whole of it. Also an option.
+    /// The instruction as text (its op or the whole of it), or a command-line option.
     pub inst: Option<String>,
-    /// The file by its number in a module: what [`Diagnostic::in_module`] names it by.
+    /// The file's number in a module; [`Diagnostic::in_module`] resolves it to a name.
     pub number: Option<crate::module::File>,
 }
 
 impl DiagnosticLocation {
-    /// A line of a file.
+    /// Location of a line in a file.
     pub fn of_line(file: Option<&str>, line: u32, column: u32) -> DiagnosticLocation {
         DiagnosticLocation { file: file.map(Into::into), line, column, ..DiagnosticLocation::default() }
     }
 
-    /// A function.
+    /// Location of a function.
     pub fn of_func(func: &str) -> DiagnosticLocation {
         DiagnosticLocation { func: Some(func.into()), ..DiagnosticLocation::default() }
     }
 
-    /// An option, as it was written.
+    /// Location of an option, as the user wrote it.
     pub fn of_option(word: &str) -> DiagnosticLocation {
         DiagnosticLocation { inst: Some(word.into()), ..DiagnosticLocation::default() }
     }
 
-    /// An instruction of a function.
+    /// Location of an instruction.
     pub fn of_inst(func: &Function, inst: Inst) -> DiagnosticLocation {
         let inst_name = func.inst(inst).op.name().to_string();
         DiagnosticLocation { inst: Some(inst_name), ..DiagnosticLocation::line_of(func, inst) }
     }
 
-    /// The line and function of an instruction, without the instruction.
+    /// Line and function of an instruction, without the instruction's text.
     pub fn line_of(func: &Function, inst: Inst) -> DiagnosticLocation {
         DiagnosticLocation::of_func(&func.name).at(func.loc(inst))
     }
 
-    /// With this location.
+    /// Sets file, line and column, if a source location is known.
     #[must_use]
     pub fn at(mut self, loc: Option<SourceLoc>) -> DiagnosticLocation {
         if let Some(loc) = loc {
@@ -260,20 +259,20 @@ impl fmt::Display for DiagnosticLocation {
     }
 }
 
-/// The line that is meant, with what is marked in it.
+/// Source line with a marked range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Excerpt {
-    /// The line; of a long one the part around the place.
+    /// The line; for a long line, the part around the location.
     pub text: String,
-    /// The characters that are meant.
+    /// The marked characters, as a range of `text`.
     pub marked: Range<usize>,
 }
 
-/// The most characters of a line that an excerpt shows.
+/// Maximum number of characters in an excerpt.
 const EXCERPT: usize = 100;
 
 impl Excerpt {
-    /// The place of a range of bytes of a source, and its line.
+    /// Computes line, column and excerpt of a byte range.
     pub fn of(source: &[u8], span: Range<usize>) -> (DiagnosticLocation, Excerpt) {
         let start = span.start.min(source.len());
         let is_newline = |&byte: &u8| byte == b'\n';
@@ -306,40 +305,40 @@ impl Excerpt {
     }
 }
 
-/// Why, or what else is worth knowing: with a place of its own, if it has one.
+/// Additional reason or context of a diagnostic, with an optional location of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
-    /// Where.
+    /// The location.
     pub place: Option<Box<DiagnosticLocation>>,
-    /// What.
+    /// The message.
     pub text: String,
 }
 
-/// Something that people are told.
+/// An error, a warning or a remark.
 ///
-/// Its `Display` is its place, its text and its way out in one sentence, below it the excerpt and the notes.
+/// `Display` writes location, text and help as one sentence, then the excerpt and the notes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// What it is about.
+    /// The code.
     pub code: Code,
-    /// Where.
+    /// The location.
     pub place: Box<DiagnosticLocation>,
-    /// What, without the place.
+    /// The message, without the location.
     pub text: String,
-    /// What could stand there instead, if that is known: of errors of syntax.
+    /// Tokens that the parser accepts at this position; only for syntax errors.
     pub expected: Box<[String]>,
-    /// Why.
+    /// The reasons.
     pub notes: Vec<Note>,
-    /// What to do about it; empty if nothing better is known than what the code says.
+    /// The remedy; empty if the code's general one is the best known.
     pub help: String,
-    /// The line of the source.
+    /// The source line.
     pub excerpt: Option<Box<Excerpt>>,
 }
 
 impl Diagnostic {
-    /// One that says this.
+    /// Creates a diagnostic without location.
     pub fn new(severity: Severity, code: Code, text: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity,
@@ -353,62 +352,62 @@ impl Diagnostic {
         }
     }
 
-    /// An error.
+    /// Creates an error.
     pub fn error(code: Code, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, text)
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(code: Code, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, text)
     }
 
-    /// A remark.
+    /// Creates a remark.
     pub fn remark(code: Code, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Remark, code, text)
     }
 
-    /// With this place.
+    /// Sets the location.
     #[must_use]
     pub fn at(mut self, place: DiagnosticLocation) -> Diagnostic {
         *self.place = place;
         self
     }
 
-    /// About a function.
+    /// Sets the location to a function.
     #[must_use]
     pub fn of_func(self, func: &str) -> Diagnostic {
         self.at(DiagnosticLocation::of_func(func))
     }
 
-    /// About an instruction of a function.
+    /// Sets the location to an instruction.
     #[must_use]
     pub fn of_inst(self, func: &Function, inst: Inst) -> Diagnostic {
         self.at(DiagnosticLocation::of_inst(func, inst))
     }
 
-    /// With what to do about it.
+    /// Sets the help.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = help.into();
         self
     }
 
-    /// With one more reason.
+    /// Adds a note.
     #[must_use]
     pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
         self.notes.push(Note { place: None, text: text.into() });
         self
     }
 
-    /// With one more reason, which stands elsewhere.
+    /// Adds a note with a location.
     #[must_use]
     pub fn note_at(mut self, place: DiagnosticLocation, text: impl Into<String>) -> Diagnostic {
         self.notes.push(Note { place: Some(Box::new(place)), text: text.into() });
         self
     }
 
-    /// About a range of bytes of a text.
+    /// Sets line, column and excerpt from a byte range of a text.
     #[must_use]
     pub fn in_text(mut self, source: &[u8], span: Range<usize>) -> Diagnostic {
         let (place, excerpt) = Excerpt::of(source, span);
@@ -416,7 +415,7 @@ impl Diagnostic {
         self
     }
 
-    /// With the names of files instead of their numbers.
+    /// Resolves file numbers to names.
     #[must_use]
     pub fn in_module(mut self, module: &Module) -> Diagnostic {
         self.place.in_module(module);
@@ -427,7 +426,7 @@ impl Diagnostic {
         self
     }
 
-    /// With a file, if it is not known yet.
+    /// Sets the file, if none is set.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Diagnostic {
         self.place.file.get_or_insert_with(|| file.into());
@@ -467,8 +466,7 @@ impl From<Diagnostic> for String {
 }
 
 impl Function {
-    /// A value as messages call it: by its name in the source, or as an expression over such names, in quotes; by its
-    /// number where the source has no words for it.
+    /// Describes a value for a message: its source name or an expression over such names, in quotes; else its number.
     pub fn describe(&self, value: Value) -> String {
         match self.expression(value) {
             Some(words) => format!("`{words}`"),

@@ -1,13 +1,13 @@
-//! Entities: dense `u32` names for the parts of a function, and the tables they index.
+//! Entities: dense `u32` references to the parts of a function, and the maps that they index.
 //!
-//! An entity's `Display` is its text syntax: `block3`, `v7`. A [`PrimaryMap`] owns what an entity names and
-//! hands out new names; a [`SecondaryMap`] holds facts about entities that something else owns.
+//! An entity's `Display` is its syntax in the text format: `block3`, `v7`. A [`PrimaryMap`] owns the items and
+//! allocates entities; a [`SecondaryMap`] attaches data to entities that another map owns.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A dense index with a type.
+/// A typed dense index.
 pub trait Entity: Copy + Eq + fmt::Debug {
     /// The entity with this number.
     fn new(index: usize) -> Self;
@@ -15,8 +15,8 @@ pub trait Entity: Copy + Eq + fmt::Debug {
     fn index(self) -> usize;
 }
 
-/// Declares an entity: a newtype of a number below `u32::MAX` that prints as its prefix and number. An option of one is
-/// no larger than itself, since what is stored is the number and one.
+/// Declares an entity type: an index below `u32::MAX` that prints as its prefix and number. It is stored plus one, so
+/// an `Option` of it takes no more space.
 #[macro_export]
 macro_rules! entity {
     ($(#[$meta:meta])* $vis:vis $name:ident, $prefix:literal) => {
@@ -37,7 +37,7 @@ macro_rules! entity {
         }
 
         impl $name {
-            /// The entity with this number; there is none of number `u32::MAX`, so it is the one before.
+            /// The entity with this number. `u32::MAX` is no valid number and gives the one before it.
             #[inline]
             $vis const fn from_u32(number: u32) -> Self {
                 Self(::std::num::NonZeroU32::MIN.saturating_add(number))
@@ -63,7 +63,7 @@ macro_rules! entity {
     };
 }
 
-/// Owns one `V` per entity and names new ones.
+/// Owns one `V` per entity and allocates the entities.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PrimaryMap<K: Entity, V> {
     items: Vec<V>,
@@ -75,13 +75,13 @@ impl<K: Entity, V> PrimaryMap<K, V> {
     pub const fn new() -> Self {
         Self { items: Vec::new(), key: PhantomData }
     }
-    /// Adds an item and returns its new name.
+    /// Adds an item and returns its entity.
     pub fn push(&mut self, item: V) -> K {
         let key = self.next_key();
         self.items.push(item);
         key
     }
-    /// The name that the next `push` will return.
+    /// The entity that the next `push` will return.
     pub fn next_key(&self) -> K {
         K::new(self.items.len())
     }
@@ -89,19 +89,19 @@ impl<K: Entity, V> PrimaryMap<K, V> {
     pub fn len(&self) -> usize {
         self.items.len()
     }
-    /// Whether there is no entity.
+    /// True if there is no entity.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
-    /// The item, if the entity exists.
+    /// Returns the item, if the entity exists.
     pub fn get(&self, key: K) -> Option<&V> {
         self.items.get(key.index())
     }
-    /// Whether the entity exists.
+    /// True if the entity exists.
     pub fn contains(&self, key: K) -> bool {
         key.index() < self.items.len()
     }
-    /// All names, in order.
+    /// All entities, in order.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = K> + ExactSizeIterator + use<K, V> {
         (0..self.items.len()).map(K::new)
     }
@@ -113,7 +113,7 @@ impl<K: Entity, V> PrimaryMap<K, V> {
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
         self.items.iter_mut()
     }
-    /// All names with their items, in order.
+    /// All entities with their items, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(index, item)| (K::new(index), item))
     }
@@ -152,7 +152,7 @@ impl<K: Entity, V: fmt::Debug> fmt::Debug for PrimaryMap<K, V> {
     }
 }
 
-/// Facts about entities that another table owns; entities never written hold the default.
+/// Data of entities that another map owns; entities without an entry have the default.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecondaryMap<K: Entity, V: Clone> {
     items: Vec<V>,
@@ -165,7 +165,7 @@ impl<K: Entity, V: Clone + Default> SecondaryMap<K, V> {
     pub fn new() -> Self {
         Self::with_default(V::default())
     }
-    /// A map with room for `len` entities, all at `V::default()`.
+    /// A map of `len` entities, all at `V::default()`.
     pub fn with_len(len: usize) -> Self {
         Self::filled(V::default(), len)
     }
@@ -180,11 +180,11 @@ impl<K: Entity, V: Clone> SecondaryMap<K, V> {
     pub fn filled(default: V, len: usize) -> Self {
         Self { items: vec![default.clone(); len], default, key: PhantomData }
     }
-    /// The entities up to the last one written, with their facts.
+    /// The entities up to the last one written, with their data.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(index, item)| (K::new(index), item))
     }
-    /// Forgets all facts.
+    /// Resets all entities to the default.
     pub fn clear(&mut self) {
         self.items.clear();
     }
@@ -233,7 +233,7 @@ impl<K: Entity> EntitySet<K> {
     pub const fn new() -> Self {
         Self { words: Vec::new(), len: 0, key: PhantomData }
     }
-    /// Adds the entity; tells whether it is new.
+    /// Adds the entity; returns true if it was absent.
     pub fn insert(&mut self, key: K) -> bool {
         let (word, bit) = (key.index() / 64, 1u64 << (key.index() % 64));
         if word >= self.words.len() {
@@ -244,7 +244,7 @@ impl<K: Entity> EntitySet<K> {
         self.len += usize::from(is_new);
         is_new
     }
-    /// Removes the entity; tells whether it was there.
+    /// Removes the entity; returns true if it was present.
     pub fn remove(&mut self, key: K) -> bool {
         let (word, bit) = (key.index() / 64, 1u64 << (key.index() % 64));
         let was_there = self.contains(key);
@@ -254,7 +254,7 @@ impl<K: Entity> EntitySet<K> {
         }
         was_there
     }
-    /// Whether the entity is in the set.
+    /// True if the entity is in the set.
     #[inline]
     pub fn contains(&self, key: K) -> bool {
         self.words.get(key.index() / 64).is_some_and(|word| word >> (key.index() % 64) & 1 == 1)
@@ -263,11 +263,11 @@ impl<K: Entity> EntitySet<K> {
     pub fn len(&self) -> usize {
         self.len
     }
-    /// Whether the set is empty.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
-    /// Empties the set.
+    /// Removes all entities.
     pub fn clear(&mut self) {
         self.words.clear();
         self.len = 0;

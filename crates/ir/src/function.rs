@@ -1,4 +1,4 @@
-//! A function: what its instructions are (data flow), and where they stand (layout).
+//! Functions: instruction data, values and constants (data flow), separate from their order (layout).
 
 use crate::constant::Constant;
 use crate::entity::{PrimaryMap, SecondaryMap};
@@ -15,21 +15,21 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 crate::entity! {
-    /// A function that this function calls.
+    /// A callee of a function, by its index in the function's table.
     pub Callee, "callee"
 }
 
 crate::entity! {
-    /// Where an instruction came from: an entry of the function's table of origins.
+    /// Origin of an instruction: an entry of the function's table of origins.
     pub Origin, "origin"
 }
 
 impl Origin {
-    /// Nothing is known.
+    /// The origin of which nothing is known.
     pub const NONE: Origin = Origin::from_u32(0);
 }
 
-/// A place in a source file of the module.
+/// Source location of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct SourceLoc {
     /// The file, by its number in the module.
@@ -41,29 +41,29 @@ pub struct SourceLoc {
 }
 
 crate::words::words! {
-    /// A kind of fact that a front end attached to an instruction and its back end wants back.
+    /// Kind of metadata that a front end attaches to an instruction.
     MetadataKind {
-        /// The type that an access has in the source: what accesses other types is elsewhere.
+        /// Type of an access in the source, for type-based alias analysis.
         Tbaa = "tbaa",
         /// Allowed error of a floating-point result.
         Fpmath = "fpmath",
-        /// What is wanted of the loop that a branch closes.
+        /// Hints for the loop that this branch closes.
         Loop = "loop",
         /// Bounds of an integer that is loaded or returned.
         Range = "range",
-        /// The alias scopes that an access belongs to, as a list: one that leaves some of them out promises more.
+        /// Alias scopes that an access belongs to. An access in fewer scopes makes the stronger promise.
         AliasScope = "alias_scope",
-        /// An alias scope whose accesses touch other memory.
+        /// Alias scopes that an access does not touch.
         NoAlias = "noalias",
-        /// A group of accesses that a loop names as independent between its iterations.
+        /// Access group that a loop declares free of loop-carried dependences.
         AccessGroup = "access_group",
-        /// What is promised of the iterations of the loop that a branch closes.
+        /// Promises about the iterations of the loop that this branch closes.
         Iterations = "iterations",
     }
 }
 
 impl MetadataKind {
-    /// Whether it can be said of such an instruction.
+    /// True if instructions of this op may carry it.
     pub fn is_said_of(self, op: Op) -> bool {
         let info = op.info();
         let accesses = matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites);
@@ -78,7 +78,7 @@ impl MetadataKind {
         }
     }
 
-    /// Whether it says what one lane does by itself, which does not hold between lanes.
+    /// True if it describes a single lane and does not hold between lanes.
     pub fn is_of_one_lane(self) -> bool {
         matches!(
             self,
@@ -90,17 +90,17 @@ impl MetadataKind {
     }
 }
 
-/// Where an instruction came from, and what its front end said of it.
+/// Source location and metadata of an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct OriginData {
-    /// The place in the source.
+    /// The source location.
     pub loc: Option<SourceLoc>,
-    /// Facts of the module, sorted by kind.
+    /// Metadata nodes of the module, sorted by kind.
     pub tags: SmallVec<[(MetadataKind, MetadataNode); 2]>,
 }
 
 impl OriginData {
-    /// What still holds for one instruction that stands for both.
+    /// Computes the origin of one instruction that replaces two.
     #[must_use]
     pub fn merged(&self, other: &OriginData) -> OriginData {
         OriginData {
@@ -109,7 +109,7 @@ impl OriginData {
         }
     }
 
-    /// What still holds where lanes act together, as one thread.
+    /// Computes the origin for code in which one thread executes all lanes.
     #[must_use]
     pub fn of_all_lanes(&self) -> OriginData {
         let tags = self.tags.iter().filter(|(tag, _)| !tag.is_of_one_lane());
@@ -117,25 +117,25 @@ impl OriginData {
     }
 }
 
-/// What defines a value.
+/// Definition of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ValueDef {
-    /// The function's parameter of this index.
+    /// Parameter of this index.
     Param(u32),
-    /// This result of an instruction.
+    /// Result of an instruction, by index.
     Result(Inst, u32),
     /// A constant.
     Const,
-    /// Nothing: the name is free.
+    /// None: the number is unused.
     None,
 }
 
 crate::entity! {
-    /// A constant that this function uses, or once did.
+    /// An interned constant, in use or not.
     ConstantId, "constant"
 }
 
-/// What defines a value, and which constant it is if it is one.
+/// Definition of a value, with the constant's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Definition {
     Param(u32),
@@ -148,7 +148,7 @@ enum Definition {
 struct ConstantData {
     constant: Constant,
     value: Value,
-    /// Another one of the same hash.
+    /// Next constant of equal hash.
     other: Option<ConstantId>,
 }
 
@@ -159,7 +159,7 @@ struct ValueData {
 }
 
 crate::entity! {
-    /// The results of an instruction that has several.
+    /// Results of an instruction that has several.
     Several, "results"
 }
 
@@ -176,21 +176,21 @@ struct InstNode {
     results: Results,
 }
 
-/// What a pass over a function fetches for each instruction is one line of a cache.
+/// An instruction fills one cache line, which passes over the function fetch.
 const _: () = assert!(size_of::<InstNode>() == 64);
 
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name, without `@`.
+    /// The name, without `@`.
     pub name: String,
-    /// Function or kernel.
+    /// The kind.
     pub kind: FunctionKind,
     /// Types, shapes and effects.
     pub signature: Signature,
     /// The order of blocks and instructions.
     pub layout: Layout,
-    /// The functions that it calls.
+    /// Declarations of the callees.
     pub callees: PrimaryMap<Callee, Arc<Declaration>>,
     predicates: SecondaryMap<Block, Option<Value>>,
     params: Vec<Value>,
@@ -198,7 +198,7 @@ pub struct Function {
     insts: PrimaryMap<Inst, InstNode>,
     several: PrimaryMap<Several, Vec<Value>>,
     constants: PrimaryMap<ConstantId, ConstantData>,
-    /// By the hash of a constant the latest one that has it.
+    /// Latest constant of each hash.
     constant_ids: FxHashMap<u32, ConstantId>,
     origins: PrimaryMap<Origin, OriginData>,
     origin_ids: FxHashMap<OriginData, Origin>,
@@ -208,7 +208,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// A function without blocks; its parameters are `v0`, `v1`, ….
+    /// Creates a function without blocks; its parameters are `v0`, `v1`, ….
     pub fn new(name: impl Into<String>, signature: Signature) -> Function {
         let mut func = Function::without_params(name, signature);
         for index in 0..func.signature.params.len() {
@@ -218,7 +218,7 @@ impl Function {
         func
     }
 
-    /// A function whose parameters get their names from [`define_param`](Self::define_param).
+    /// Creates a function whose parameters get their numbers from [`define_param`](Self::define_param).
     pub fn without_params(name: impl Into<String>, signature: Signature) -> Function {
         Function {
             name: name.into(),
@@ -241,7 +241,7 @@ impl Function {
         }
     }
 
-    /// Names the next parameter; `index` must be the number of those named already.
+    /// Gives the next parameter a value number; `index` must be the number of parameters defined so far.
     pub fn define_param(&mut self, index: u32, value: Value) {
         assert_eq!(self.params.len(), index as usize, "parameters are named in order");
         let ty = self.signature.params[index as usize].ty;
@@ -249,7 +249,7 @@ impl Function {
         self.params.push(value);
     }
 
-    /// One more parameter, the last.
+    /// Appends a parameter.
     pub fn add_param(&mut self, param: crate::module::Param) -> Value {
         let ty = param.ty;
         let index = self.params.len() as u32;
@@ -259,17 +259,17 @@ impl Function {
         value
     }
 
-    /// What the source calls a value, for messages.
+    /// Returns a value's source name, for messages.
     pub fn name_of(&self, value: Value) -> Option<&str> {
         self.names[value].as_deref()
     }
 
-    /// Says what the source calls a value.
+    /// Sets a value's source name.
     pub fn set_name(&mut self, value: Value, name: impl Into<Arc<str>>) {
         self.names[value] = Some(name.into());
     }
 
-    /// Gives a value the name of one in another function, unless it has a name or is a constant.
+    /// Copies the source name of a value in another function, unless the target is named or constant.
     pub fn take_name(&mut self, value: Value, other: &Function, from: Value) {
         if let Some(name) = &other.names[from]
             && self.names[value].is_none()
@@ -279,40 +279,40 @@ impl Function {
         }
     }
 
-    /// The values of the parameters.
+    /// The parameters, as values.
     pub fn params(&self) -> &[Value] {
         &self.params
     }
 
     // Blocks.
 
-    /// The number that the next new block will have: blocks are numbered below it.
+    /// Number of the next new block; an upper bound of all block numbers.
     pub fn block_count(&self) -> usize {
         self.block_count as usize
     }
 
-    /// A new block that stands nowhere yet.
+    /// Creates a block outside of the layout.
     pub fn new_block(&mut self) -> Block {
         let block = Block::from_u32(self.block_count);
         self.block_count += 1;
         block
     }
 
-    /// A new block at the end of the function.
+    /// Creates a block at the end of the layout.
     pub fn append_block(&mut self) -> Block {
         let block = self.new_block();
         self.layout.append_block(block);
         block
     }
 
-    /// A new block behind another.
+    /// Creates a block after another in the layout.
     pub fn insert_block_after(&mut self, before: Block) -> Block {
         let block = self.new_block();
         self.layout.insert_block_after(block, before);
         block
     }
 
-    /// Makes sure that blocks up to this number are names of this function.
+    /// Reserves block numbers up to this one.
     pub fn reserve_block(&mut self, block: Block) {
         self.block_count = self.block_count.max(block.as_u32() + 1);
     }
@@ -332,27 +332,27 @@ impl Function {
         self.layout.insts(block)
     }
 
-    /// The φs of a block: the run at its start.
+    /// The φs of a block: its leading instructions.
     pub fn phis(&self, block: Block) -> impl Iterator<Item = Inst> + '_ {
         self.layout.insts(block).take_while(|&inst| self.inst(inst).op == Op::Phi)
     }
 
-    /// The first instruction of a block that is no φ.
+    /// The first instruction of a block after its φs.
     pub fn first_non_phi(&self, block: Block) -> Option<Inst> {
         self.layout.insts(block).find(|&inst| self.inst(inst).op != Op::Phi)
     }
 
-    /// The terminator of a block, if it is complete.
+    /// The terminator of a block, if the block is complete.
     pub fn terminator(&self, block: Block) -> Option<Inst> {
         self.layout.last_inst(block).filter(|&inst| self.inst(inst).op.is_terminator())
     }
 
-    /// The blocks that control may go to behind this one, in order; a block may occur twice.
+    /// The successors of a block, in order; a block may occur twice.
     pub fn successors(&self, block: Block) -> &[Block] {
         self.terminator(block).map_or(&[], |inst| self.inst(inst).targets())
     }
 
-    /// The predicate of a block; none is `true`.
+    /// The predicate of a block; none means `true`.
     pub fn predicate(&self, block: Block) -> Option<Value> {
         self.predicates[block]
     }
@@ -366,18 +366,18 @@ impl Function {
 
     // Values.
 
-    /// The number of value names, free ones included.
+    /// Number of value numbers, unused ones included.
     pub fn value_count(&self) -> usize {
         self.values.len()
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     #[inline]
     pub fn value_type(&self, value: Value) -> Type {
         self.values[value].ty
     }
 
-    /// What defines a value.
+    /// Returns the definition of a value.
     #[inline]
     pub fn value_def(&self, value: Value) -> ValueDef {
         match self.values.get(value).map(|data| data.def) {
@@ -388,7 +388,7 @@ impl Function {
         }
     }
 
-    /// The instruction that defines a value, if one does.
+    /// Returns the instruction that defines a value, if one does.
     pub fn def_inst(&self, value: Value) -> Option<Inst> {
         match self.value_def(value) {
             ValueDef::Result(inst, _) => Some(inst),
@@ -396,7 +396,7 @@ impl Function {
         }
     }
 
-    /// The constant that a value is, if it is one.
+    /// Returns the constant of a constant value.
     pub fn constant(&self, value: Value) -> Option<&Constant> {
         match self.values.get(value)?.def {
             Definition::Const(id) => Some(&self.constants[id].constant),
@@ -404,7 +404,7 @@ impl Function {
         }
     }
 
-    /// The value of a constant.
+    /// Interns a constant and returns its value.
     pub fn make_const(&mut self, constant: Constant) -> Value {
         let hash = FxBuildHasher.hash_one(&constant) as u32;
         let other = self.constant_ids.get(&hash).copied();
@@ -422,22 +422,22 @@ impl Function {
         value
     }
 
-    /// The truth value.
+    /// Interns an `i1` constant.
     pub fn make_bool(&mut self, value: bool) -> Value {
         self.make_const(Constant::bool(value))
     }
 
-    /// The integer of this type.
+    /// Interns an integer constant.
     pub fn make_int(&mut self, scalar: Scalar, value: i128) -> Value {
         self.make_const(Constant::int(scalar, value))
     }
 
-    /// ⊤ of this type.
+    /// Interns the poison constant of a type.
     pub fn make_poison(&mut self, ty: Type) -> Value {
         self.make_const(Constant::Poison(ty))
     }
 
-    /// Takes names up to this number out of use for new values, so that a parser can give them out itself.
+    /// Reserves value numbers below `count`, so that a parser can assign them.
     pub fn reserve_values(&mut self, count: usize) {
         while self.values.len() < count {
             self.values.push(ValueData { ty: Type::I1, def: Definition::None });
@@ -454,24 +454,24 @@ impl Function {
 
     // Instructions.
 
-    /// The number of instruction names, removed ones included.
+    /// Number of instruction numbers, removed instructions included.
     pub fn inst_count(&self) -> usize {
         self.insts.len()
     }
 
-    /// What an instruction is.
+    /// Returns an instruction's data.
     #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst].data
     }
 
-    /// The same, to change it. The types of its results stay as they are.
+    /// Returns an instruction's data, mutably. The types of its results do not change.
     #[inline]
     pub fn inst_mut(&mut self, inst: Inst) -> &mut InstData {
         &mut self.insts[inst].data
     }
 
-    /// The results of an instruction.
+    /// Returns the results of an instruction.
     #[inline]
     pub fn results(&self, inst: Inst) -> &[Value] {
         match &self.insts[inst].results {
@@ -481,7 +481,7 @@ impl Function {
         }
     }
 
-    /// The result of an instruction that has just one.
+    /// Returns the result of an instruction that has exactly one.
     pub fn result(&self, inst: Inst) -> Option<Value> {
         match self.results(inst) {
             [value] => Some(*value),
@@ -489,7 +489,7 @@ impl Function {
         }
     }
 
-    /// A new instruction that stands nowhere yet, with new names for results of these types.
+    /// Creates an instruction outside of the layout, with new values as results.
     pub fn make_inst(&mut self, data: InstData, results: &[Type]) -> Inst {
         let inst = self.insts.next_key();
         let values = (0..)
@@ -503,7 +503,7 @@ impl Function {
         self.insts.push(InstNode { data, results })
     }
 
-    /// A new instruction that stands nowhere yet and defines these free names.
+    /// Creates an instruction outside of the layout that defines these reserved values.
     pub fn make_inst_named(&mut self, data: InstData, results: &[(Value, Type)]) -> Inst {
         let inst = self.insts.next_key();
         for (index, &(value, ty)) in (0..).zip(results) {
@@ -517,7 +517,7 @@ impl Function {
         self.insts.push(InstNode { data, results })
     }
 
-    /// Takes an instruction out of its block and frees the names of its results.
+    /// Removes an instruction from its block and frees the numbers of its results.
     pub fn remove_inst(&mut self, inst: Inst) {
         if self.layout.block_of(inst).is_some() {
             self.layout.remove_inst(inst);
@@ -532,7 +532,7 @@ impl Function {
         }
     }
 
-    /// Takes a block out of the function and frees what it defines.
+    /// Removes a block and its instructions.
     pub fn remove_block(&mut self, block: Block) {
         while let Some(inst) = self.layout.first_inst(block) {
             self.remove_inst(inst);
@@ -541,7 +541,7 @@ impl Function {
         self.predicates[block] = None;
     }
 
-    /// Replaces values everywhere: in instructions, hints and predicates. One pass over the function.
+    /// Replaces values in all instructions, hints and predicates, in one pass over the function.
     pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
         let mut block = self.layout.entry();
         while let Some(here) = block {
@@ -550,7 +550,7 @@ impl Function {
         }
     }
 
-    /// Replaces values in a block: in its instructions, hints and predicate.
+    /// Replaces values in a block's instructions, hints and predicate.
     pub fn map_values_of_block(&mut self, block: Block, mut map: impl FnMut(Value) -> Value) {
         if let Some(predicate) = self.predicates[block] {
             self.predicates[block] = Some(map(predicate));
@@ -564,29 +564,29 @@ impl Function {
 
     // Origins.
 
-    /// The name of an origin.
+    /// Interns an origin.
     pub fn make_origin(&mut self, data: OriginData) -> Origin {
         *self.origin_ids.entry(data).or_insert_with_key(|data| self.origins.push(data.clone()))
     }
 
-    /// The number of origins in the function's table.
+    /// Number of origins in the function's table.
     pub fn origin_count(&self) -> usize {
         self.origins.len()
     }
 
-    /// What an origin says.
+    /// Returns the data of an origin.
     pub fn origin(&self, origin: Origin) -> &OriginData {
         &self.origins[origin]
     }
 
-    /// Where in the source an instruction came from.
+    /// Returns the source location of an instruction.
     pub fn loc(&self, inst: Inst) -> Option<SourceLoc> {
         self.origins[self.inst(inst).origin].loc
     }
 
     // Callees.
 
-    /// The name of a function to call.
+    /// Adds a declaration to the callees, unless one of its name is there.
     pub fn make_callee(&mut self, declaration: &Arc<Declaration>) -> Callee {
         if let Some(&callee) = self.callee_ids.get(&declaration.name) {
             return callee;
@@ -596,14 +596,14 @@ impl Function {
         callee
     }
 
-    /// Lets all calls of one function be calls of another one, of the same types.
+    /// Redirects all calls of a callee to another one of the same type.
     pub fn rename_callee(&mut self, callee: Callee, declaration: Arc<Declaration>) {
         self.callee_ids.remove(&self.callees[callee].name);
         self.callee_ids.insert(declaration.name.clone(), callee);
         self.callees[callee] = declaration;
     }
 
-    /// Forgets the functions that are not called or launched any more.
+    /// Removes callees that no instruction calls or launches.
     pub fn forget_unused_callees(&mut self) {
         let known = std::mem::take(&mut self.callees);
         self.callee_ids.clear();
@@ -623,7 +623,7 @@ impl Function {
         }
     }
 
-    /// What an instruction calls or launches, if it does.
+    /// Returns the declaration of the function that an instruction calls or launches.
     pub fn callee_of(&self, data: &InstData) -> Option<&Arc<Declaration>> {
         match &data.detail {
             Detail::Call(callee) => self.callees.get(*callee),
@@ -632,7 +632,7 @@ impl Function {
         }
     }
 
-    /// The function's declaration, for those that call it.
+    /// Returns the function's own declaration.
     pub fn declaration(&self) -> Declaration {
         Declaration { name: self.name.clone(), kind: self.kind, signature: self.signature.clone() }
     }
@@ -642,7 +642,7 @@ impl Function {
 mod tests {
     use super::*;
 
-    /// So many by lot that some have hashes of others.
+    /// Interns enough random constants for hash collisions.
     #[test]
     fn each_constant_is_one_value() {
         let mut random = 1i64;

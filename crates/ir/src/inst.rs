@@ -1,4 +1,4 @@
-//! What an instruction is, apart from where it stands.
+//! Instruction data: op, operands, detail, flags and origin. The layout holds their order.
 
 use crate::function::{Callee, Origin};
 use crate::list::List;
@@ -8,171 +8,171 @@ use crate::words::{AtomicOrdering, Flag, Flags, FloatPredicate, IntPredicate, Re
 use crate::{Block, Value};
 use smallvec::SmallVec;
 
-/// The operands of an instruction.
+/// Operands of an instruction.
 pub type Args = List<Value>;
-/// The blocks that an instruction names.
+/// Blocks that an instruction refers to.
 pub type BlockList = List<Block>;
-/// How often each of the two targets of a branch is taken. Few branches know, so this is thin.
+/// Weights of a branch's two targets. Boxed, since few branches have them.
 pub type BranchWeights = Box<[u32; 2]>;
 
-/// An instruction: op, operands, what refines the op, what it promises, where it came from.
+/// Data of an instruction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct InstData {
-    /// What it does.
+    /// The op.
     pub op: Op,
-    /// All value operands. Of a φ the incoming values, then the shadow; of a launch the arguments, then the mask.
+    /// All value operands. For a φ, the incoming values, then the shadow; for a launch, the arguments, then the mask.
     pub args: Args,
-    /// What refines the op, as its [`Format`](crate::ops::Format) says.
+    /// Immediate data of the op, in its [`InstFormat`](crate::ops::InstFormat).
     pub detail: Detail,
-    /// What it promises, and whether it is `total`.
+    /// Flags, `total` included.
     pub flags: Flags,
-    /// Where it came from.
+    /// Source location and metadata.
     pub origin: Origin,
 }
 
-/// What refines an op.
+/// Immediate data of an instruction: everything but op, value operands and flags.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Detail {
-    /// Nothing.
+    /// None.
     None,
-    /// Of `icmp`.
+    /// For `icmp`.
     IntCompare(IntPredicate),
-    /// Of `fcmp`.
+    /// For `fcmp`.
     FloatCompare(FloatPredicate),
-    /// Of a geometry query; none asks for the linear index or the whole.
+    /// For a geometry query; without dimension, the linear index or total size.
     Dimension(Option<u8>),
-    /// Of a load, a store and their kin.
+    /// For loads, stores and other accesses of one address.
     Access(Access),
-    /// Of a copy: how it writes, how it reads.
+    /// For a copy: the write, then the read.
     Transfer(Box<(Access, Access)>),
-    /// Of `atomic_rmw`.
+    /// For `atomic_rmw`.
     Rmw(Rmw, Access),
-    /// Of `cmpxchg`: ordering on failure beside that of the access.
+    /// For `cmpxchg`: the access and the failure ordering.
     CompareExchange(Access, AtomicOrdering),
-    /// Of `fence`.
+    /// For `fence`.
     Fence(AtomicOrdering, SyncScope),
-    /// Of `barrier`: which lanes wait.
+    /// For `barrier`: the lanes that wait.
     Barrier(SyncScope),
-    /// Of `alloca`.
+    /// For `alloca`.
     Alloca {
         /// Size in bytes.
         bytes: u64,
         /// Alignment in bytes, a power of two.
         align: u32,
     },
-    /// Of `reduce`.
+    /// For `reduce`.
     Reduce(Reduction),
-    /// Of `scan`; `before` leaves out the lane itself and starts from the neutral element.
+    /// For `scan`; an exclusive scan starts from the neutral element.
     Scan {
-        /// How lanes combine.
+        /// The combining operation.
         by: Reduction,
-        /// Whether the lane itself is left out.
+        /// True for an exclusive scan.
         before: bool,
     },
-    /// Of `permute`: an index into both vectors side by side for each lane of the result.
+    /// For `permute`: for each result lane, an index into the concatenation of both vectors.
     Permute(Box<[u16]>),
-    /// Of `fclass`: LLVM's class bits.
+    /// For `fclass`: LLVM's class bits.
     FloatClass(u16),
-    /// Of a φ: the predecessor of each incoming value; a shadow is one more operand.
+    /// For a φ: the predecessor of each incoming value. A shadow is one more operand.
     Phi(BlockList),
-    /// Of `br`: its targets, and how often each is taken, if known.
+    /// For `br`: targets, and weights if known.
     Branch(BlockList, Option<BranchWeights>),
-    /// Of `switch`.
+    /// For `switch`.
     Switch(Box<SwitchDetail>),
-    /// Of `call`.
+    /// For `call`.
     Call(Callee),
-    /// Of `launch`.
+    /// For `launch`.
     Launch(Box<LaunchDetail>),
 }
 
-/// How a memory operation touches memory. The space is in the pointer's type.
+/// Attributes of a memory access. The address space is in the pointer's type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access {
     /// Alignment of the address in bytes, a power of two.
     pub align: u32,
-    /// Bytes from the address on that may be read whatever the program does.
+    /// Bytes at the address that are always safe to read.
     pub dereferenceable: u32,
-    /// The object that the address points into: an alloca, a parameter or a global's address.
+    /// Object that the address points into: an alloca, a parameter or a global's address.
     pub base: Option<Value>,
-    /// How an atomic access orders others; none if it is not atomic.
+    /// Ordering and scope of an atomic access.
     pub atomic: Option<(AtomicOrdering, SyncScope)>,
 }
 
 impl Access {
-    /// A plain access with this alignment and nothing else known.
+    /// A non-atomic access with this alignment and no other attributes.
     pub const fn aligned(align: u32) -> Access {
         Access { align, dereferenceable: 0, base: None, atomic: None }
     }
 }
 
-/// The cases of a `switch`.
+/// Cases and targets of a `switch`.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct SwitchDetail {
-    /// The bits of each case, all different.
+    /// Case values as bits, all different.
     pub cases: Vec<u128>,
-    /// The default block, then one for each case.
+    /// The default target, then one for each case.
     pub targets: Vec<Block>,
 }
 
-/// The geometry of a `launch`.
+/// Callee and brush of a `launch`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LaunchDetail {
-    /// The region.
+    /// The launched region.
     pub callee: Callee,
     /// Lanes along each dimension of the brush.
     pub brush: SmallVec<[u32; 3]>,
-    /// Whether the last operand is the mask of the lanes that take part.
+    /// True if the last operand is the mask of participating lanes.
     pub masked: bool,
 }
 
 impl LaunchDetail {
-    /// The number of lanes.
+    /// Number of lanes.
     pub fn lanes(&self) -> u32 {
         self.brush.iter().fold(1, |lanes, &dim| lanes.saturating_mul(dim))
     }
 }
 
 impl InstData {
-    /// An instruction without detail, flags or origin.
+    /// Creates an instruction without detail, flags or origin.
     pub fn plain(op: Op, args: impl IntoIterator<Item = Value>) -> InstData {
         InstData::new(op, args, Detail::None)
     }
 
-    /// An instruction without flags or origin.
+    /// Creates an instruction without flags or origin.
     pub fn new(op: Op, args: impl IntoIterator<Item = Value>, detail: Detail) -> InstData {
         InstData { op, args: args.into_iter().collect(), detail, flags: Flags::NONE, origin: Origin::NONE }
     }
 
-    /// `br target`.
+    /// Creates `br target`.
     pub fn jump(target: Block) -> InstData {
         InstData::new(Op::Br, [], Detail::Branch([target].into(), None))
     }
 
-    /// `br condition, then, otherwise`.
+    /// Creates `br condition, then, otherwise`.
     pub fn branch(condition: Value, then: Block, otherwise: Block) -> InstData {
         InstData::new(Op::Br, [condition], Detail::Branch([then, otherwise].into(), None))
     }
 
-    /// `phi [block: value] …`, with a shadow if there is one.
+    /// Creates `phi [block: value] …`, with an optional shadow.
     pub fn phi(incoming: impl IntoIterator<Item = (Block, Value)>, shadow: Option<Value>) -> InstData {
         let (blocks, mut args): (BlockList, Args) = incoming.into_iter().unzip();
         args.extend(shadow);
         InstData::new(Op::Phi, args, Detail::Phi(blocks))
     }
 
-    /// Whether all lanes execute it, active or not.
+    /// True if all lanes execute it, active or not.
     pub fn is_total(&self) -> bool {
         self.flags.has(Flag::Total)
     }
 
-    /// The same instruction, `total`.
+    /// Sets the `total` flag.
     #[must_use]
     pub fn total(mut self) -> InstData {
         self.flags = self.flags.with(Flag::Total);
         self
     }
 
-    /// The blocks that control may go to next, in order; empty unless this is a terminator.
+    /// Successors of a terminator, in order; empty for other instructions.
     pub fn targets(&self) -> &[Block] {
         match &self.detail {
             Detail::Branch(targets, _) => targets,
@@ -181,7 +181,7 @@ impl InstData {
         }
     }
 
-    /// The same, to change them.
+    /// Successors of a terminator, mutably.
     pub fn targets_mut(&mut self) -> &mut [Block] {
         match &mut self.detail {
             Detail::Branch(targets, _) => targets,
@@ -190,7 +190,7 @@ impl InstData {
         }
     }
 
-    /// The incoming edges of a φ: predecessor and value. Empty for anything else.
+    /// Incoming edges of a φ: predecessor and value. Empty for other instructions.
     pub fn incoming(&self) -> impl DoubleEndedIterator<Item = (Block, Value)> + ExactSizeIterator + '_ {
         let blocks: &[Block] = match &self.detail {
             Detail::Phi(blocks) => blocks,
@@ -199,7 +199,7 @@ impl InstData {
         blocks.iter().copied().zip(self.args.iter().copied())
     }
 
-    /// What a φ gives to lanes that do not enter its block.
+    /// The φ's value in lanes that do not enter its block.
     pub fn shadow(&self) -> Option<Value> {
         match &self.detail {
             Detail::Phi(blocks) => self.args.get(blocks.len()).copied(),
@@ -207,7 +207,7 @@ impl InstData {
         }
     }
 
-    /// The access of a memory operation (of a copy the writing one).
+    /// The access of a memory operation; for a copy, the write.
     pub fn access(&self) -> Option<&Access> {
         match &self.detail {
             Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
@@ -218,7 +218,7 @@ impl InstData {
         }
     }
 
-    /// The address that a memory operation touches (of a copy the one written).
+    /// The address of a memory operation; for a copy, the destination.
     pub fn address(&self) -> Option<Value> {
         let index = match self.op {
             Op::Store | Op::MaskedStore | Op::Scatter => 1,
@@ -235,7 +235,7 @@ impl InstData {
         self.args.get(index).copied()
     }
 
-    /// Replaces every value that the instruction names, hints included.
+    /// Replaces every value that the instruction refers to, hints included.
     pub fn map_values(&mut self, mut map: impl FnMut(Value) -> Value) {
         for arg in &mut self.args {
             *arg = map(*arg);
@@ -254,5 +254,5 @@ impl InstData {
     }
 }
 
-/// The private space's result type of `alloca`.
+/// Address space of an `alloca`'s result.
 pub(crate) const ALLOCA_SPACE: Space = Space::Private;

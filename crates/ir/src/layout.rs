@@ -1,4 +1,4 @@
-//! Where blocks and instructions stand: doubly linked lists, so that inserting and removing is O(1).
+//! Order of blocks and instructions: doubly linked lists, with insertion and removal in O(1).
 
 use crate::entity::SecondaryMap;
 use crate::{Block, Inst};
@@ -19,7 +19,7 @@ struct InstNode {
     block: Option<Block>,
 }
 
-/// The order of the blocks of a function and of the instructions of each block.
+/// Order of a function's blocks and of each block's instructions.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Layout {
     blocks: SecondaryMap<Block, BlockNode>,
@@ -37,11 +37,11 @@ impl Layout {
     pub fn last_block(&self) -> Option<Block> {
         self.last
     }
-    /// Whether the block stands somewhere.
+    /// True if the block is in the layout.
     pub fn is_placed(&self, block: Block) -> bool {
         self.blocks[block].placed
     }
-    /// The block behind this one.
+    /// The block after this one.
     pub fn next_block(&self, block: Block) -> Option<Block> {
         self.blocks[block].next
     }
@@ -54,7 +54,7 @@ impl Layout {
         std::iter::successors(self.first, |&block| self.next_block(block))
     }
 
-    /// Puts the block at the end.
+    /// Appends the block.
     pub fn append_block(&mut self, block: Block) {
         match self.last {
             Some(last) => self.insert_block_after(block, last),
@@ -66,7 +66,7 @@ impl Layout {
         }
     }
 
-    /// Puts the block at the start: it is the entry now.
+    /// Inserts the block at the start: it becomes the entry.
     pub fn prepend_block(&mut self, block: Block) {
         let Some(first) = self.first else { return self.append_block(block) };
         assert!(!self.is_placed(block), "{block} stands already");
@@ -76,7 +76,7 @@ impl Layout {
         self.first = Some(block);
     }
 
-    /// Puts the block behind another.
+    /// Inserts the block after another.
     pub fn insert_block_after(&mut self, block: Block, before: Block) {
         assert!(!self.is_placed(block), "{block} stands already");
         assert!(self.is_placed(before), "{before} does not stand");
@@ -90,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// Takes the block, with its instructions, out of the order.
+    /// Removes the block, with its instructions, from the order.
     pub fn remove_block(&mut self, block: Block) {
         assert!(self.is_placed(block), "{block} does not stand");
         while let Some(inst) = self.first_inst(block) {
@@ -107,7 +107,7 @@ impl Layout {
         }
     }
 
-    /// The block that the instruction stands in.
+    /// The block that contains the instruction.
     pub fn block_of(&self, inst: Inst) -> Option<Block> {
         self.insts[inst].block
     }
@@ -115,11 +115,11 @@ impl Layout {
     pub fn first_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].first
     }
-    /// The last instruction of the block: its terminator, once it is complete.
+    /// The last instruction of the block; its terminator, if the block is complete.
     pub fn last_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].last
     }
-    /// The instruction behind this one in its block.
+    /// The instruction after this one in its block.
     pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].next
     }
@@ -132,23 +132,23 @@ impl Layout {
         std::iter::successors(self.first_inst(block), |&inst| self.next_inst(inst))
     }
 
-    /// Puts the instruction at the end of the block.
+    /// Appends the instruction to the block.
     pub fn append_inst(&mut self, inst: Inst, block: Block) {
         let last = self.blocks[block].last;
         self.link(inst, block, last, None);
     }
-    /// Puts the instruction at the start of the block.
+    /// Inserts the instruction at the start of the block.
     pub fn prepend_inst(&mut self, inst: Inst, block: Block) {
         let first = self.blocks[block].first;
         self.link(inst, block, None, first);
     }
-    /// Puts the instruction before another.
+    /// Inserts the instruction before another.
     pub fn insert_inst_before(&mut self, inst: Inst, next: Inst) {
         let block = self.block_of(next).expect("the instruction to insert before stands in a block");
         let prev = self.insts[next].prev;
         self.link(inst, block, prev, Some(next));
     }
-    /// Puts the instruction behind another.
+    /// Inserts the instruction after another.
     pub fn insert_inst_after(&mut self, inst: Inst, prev: Inst) {
         let block = self.block_of(prev).expect("the instruction to insert behind stands in a block");
         let next = self.insts[prev].next;
@@ -169,7 +169,7 @@ impl Layout {
         }
     }
 
-    /// Takes the instruction out of its block.
+    /// Removes the instruction from its block.
     pub fn remove_inst(&mut self, inst: Inst) {
         let node = std::mem::take(&mut self.insts[inst]);
         let block = node.block.expect("the instruction to remove stands in a block");

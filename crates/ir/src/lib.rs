@@ -1,8 +1,8 @@
 //! The lock-step IR: SSA over basic blocks, executed by `W` lanes in lock-step.
 //!
-//! docs/ir.md is the definition. A [`Module`] holds [`Function`]s; a function keeps what its instructions are
-//! apart from where they stand ([`Layout`]); the [ops table](ops) says what each instruction is called, takes and
-//! gives; everything derived from a function lives in tables beside it.
+//! docs/ir.md is the definition. A [`Module`] holds [`Function`]s. A function keeps instruction data apart from
+//! their order ([`Layout`]). The [ops table](ops) lists each instruction's name, operands and results. Analysis
+//! results live in side tables, not in the function.
 #![forbid(unsafe_code)]
 
 pub mod entity;
@@ -40,7 +40,7 @@ entity! {
 }
 
 entity! {
-    /// A value: a parameter, a result or a constant.
+    /// A value: a parameter, an instruction's result or a constant.
     pub Value, "v"
 }
 

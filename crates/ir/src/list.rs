@@ -1,25 +1,25 @@
-//! Short lists of entities: operands, targets, the blocks that a φ joins.
+//! Short inline lists of entities: operands, targets, a φ's predecessors.
 //!
-//! Every instruction has one or two, and a pass over a large function takes as long as it takes to fetch the
-//! instructions. So a list is 16 bytes: up to three entities in place, more of them elsewhere.
+//! Every instruction has one or two of them, and memory bandwidth bounds a pass over a large function. So a list
+//! takes 16 bytes: up to three entities inline, more on the heap.
 
 use crate::entity::Entity;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 
-/// How many entities stand in place.
+/// Number of entities stored inline.
 const IN_PLACE: usize = 3;
 
-/// A list of entities, mostly three or fewer.
+/// List of entities, optimized for three or fewer.
 #[derive(Clone)]
 pub struct List<T: Entity>(Items<T>);
 
 #[derive(Clone)]
 enum Items<T> {
-    /// So many of these; the others mean nothing.
+    /// Number of entities in use; the other slots are unspecified.
     Few(u8, [T; IN_PLACE]),
-    /// Thin, unlike a vector: what is rare may be far.
+    /// Boxed vector: one pointer wide, since long lists are rare.
     #[expect(clippy::box_collection)]
     Many(Box<Vec<T>>),
 }
@@ -30,7 +30,7 @@ impl<T: Entity> List<T> {
         List(Items::Few(0, [T::new(0); IN_PLACE]))
     }
 
-    /// Adds an entity at the end.
+    /// Appends an entity.
     pub fn push(&mut self, item: T) {
         match &mut self.0 {
             Items::Few(count, items) if usize::from(*count) < IN_PLACE => {
@@ -47,26 +47,26 @@ impl<T: Entity> List<T> {
         }
     }
 
-    /// Takes the last entity away.
+    /// Removes and returns the last entity.
     pub fn pop(&mut self) -> Option<T> {
         let last = *self.last()?;
         self.truncate(self.len() - 1);
         Some(last)
     }
 
-    /// Puts an entity before the one that is now at this index, or at the end.
+    /// Inserts an entity at this index.
     ///
     /// # Panics
-    /// If the list is shorter than that.
+    /// If the index is beyond the end.
     pub fn insert(&mut self, index: usize, item: T) {
         self.push(item);
         self[index..].rotate_right(1);
     }
 
-    /// Takes away the entity at this index.
+    /// Removes and returns the entity at this index.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the index is out of bounds.
     pub fn remove(&mut self, index: usize) -> T {
         let item = self[index];
         self[index..].rotate_left(1);
@@ -74,7 +74,7 @@ impl<T: Entity> List<T> {
         item
     }
 
-    /// Keeps so many entities, if there are more.
+    /// Keeps the first `len` entities.
     pub fn truncate(&mut self, len: usize) {
         match &mut self.0 {
             Items::Few(count, _) => *count = len.min((*count).into()) as u8,
@@ -82,7 +82,7 @@ impl<T: Entity> List<T> {
         }
     }
 
-    /// Empties the list.
+    /// Removes all entities.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
@@ -126,7 +126,7 @@ impl<T: Entity> FromIterator<T> for List<T> {
     #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> List<T> {
         let mut items = items.into_iter().fuse();
-        // Made as a whole: a list that grows is read back before its parts are written.
+        // Built as a whole: growing would load slots again before their stores complete.
         let few: [Option<T>; IN_PLACE] = std::array::from_fn(|_| items.next());
         let count = few.iter().flatten().count() as u8;
         let mut list = List(Items::Few(count, few.map(|item| item.unwrap_or(T::new(0)))));
@@ -159,7 +159,7 @@ impl<T: Entity> IntoIterator for List<T> {
     }
 }
 
-/// The entities of a list, one after the other.
+/// Owning iterator over a list.
 #[derive(Clone, Debug)]
 pub struct IntoIter<T: Entity> {
     list: List<T>,
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::Value;
 
-    /// Does the same to a list and to a vector, from numbers that say what.
+    /// Applies random operations to a list and to a vector.
     #[test]
     fn a_list_is_what_a_vector_is() {
         let mut random = 1u64;

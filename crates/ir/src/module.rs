@@ -12,65 +12,65 @@ crate::entity! {
 }
 
 crate::entity! {
-    /// Something that a front end says and its back end understands; nothing in between does.
+    /// A metadata node of the front end, opaque to all passes. The text format calls it a fact.
     pub MetadataNode, "fact"
 }
 
-/// What a fact is made of.
+/// Operand of a metadata node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum MetadataOperand {
-    /// A text.
+    /// A string.
     Text(String),
-    /// A fact that comes before this one.
+    /// An earlier node.
     Node(MetadataNode),
-    /// A number of this type, by its bits.
+    /// A number of this type, as bits.
     Number(Scalar, u128),
 }
 
-/// Whether a function may be launched over an NDRange.
+/// Kind of a function: ordinary function or kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FunctionKind {
     /// An ordinary function.
     Function,
-    /// A kernel, with the size of its work-group where the source fixes it.
+    /// A kernel, launched over an NDRange; with its work-group size if the source fixes one.
     Kernel(Option<[u32; 3]>),
 }
 
-/// What a front end, a user or a caller says about the lanes of a parameter or result.
+/// Shape of a parameter or result, as declared by a front end, a user or a caller.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum DeclaredShape {
-    /// The same in all lanes.
+    /// Equal in all lanes.
     Uniform,
-    /// Lane 0's value plus these strides (bytes for pointers) for each step along each brush dimension.
+    /// Lane 0's value plus these strides (bytes for pointers) along each brush dimension.
     Linear(SmallVec<[i64; 2]>),
-    /// Anything.
+    /// Arbitrary.
     Varying,
 }
 
-/// A parameter.
+/// A parameter of a signature.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Param {
-    /// Its type.
+    /// The type.
     pub ty: Type,
-    /// What is said of its lanes; nothing said is `varying` to a caller, and open to an entry point's options.
+    /// Declared shape. Callers treat an undeclared one as varying; options may set it for entry points.
     pub shape: Option<DeclaredShape>,
     /// Alignment of lane 0's value, a power of two; 1 if unknown.
     pub align: u32,
-    /// Bytes that may be read at a pointer.
+    /// Bytes that may be read through the pointer.
     pub dereferenceable: u64,
-    /// Whether nothing else that the function touches aliases a pointer.
+    /// True if nothing else that the function accesses aliases the pointer.
     pub noalias: bool,
-    /// Whether the function does not write through a pointer.
+    /// True if the function does not write through the pointer.
     pub readonly: bool,
 }
 
 impl Param {
-    /// A parameter of which only the type is known.
+    /// A parameter with a type and no further attributes.
     pub const fn new(ty: Type) -> Param {
         Param { ty, shape: None, align: 1, dereferenceable: 0, noalias: false, readonly: false }
     }
 
-    /// Whether it is a generic pointer to memory that lanes share, for a function of this kind.
+    /// True for a generic pointer to memory that lanes share, in a function of this kind.
     pub fn is_shared_pointer(&self, kind: FunctionKind) -> bool {
         let is_uniform = match &self.shape {
             Some(shape) => *shape == DeclaredShape::Uniform,
@@ -80,16 +80,16 @@ impl Param {
     }
 }
 
-/// A result.
+/// A result of a signature.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ReturnValue {
-    /// Its type.
+    /// The type.
     pub ty: Type,
-    /// What is said of its lanes.
+    /// Declared shape.
     pub shape: Option<DeclaredShape>,
 }
 
-/// What a call of a function may do beside giving results.
+/// Side effects of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Effects {
     /// Reads memory.
@@ -98,21 +98,21 @@ pub struct Effects {
     pub writes: bool,
     /// Has undefined behaviour for some arguments.
     pub traps: bool,
-    /// Depends on which lane it is, or on which are active with it.
+    /// Depends on the lane's index or on the set of active lanes.
     pub convergent: bool,
     /// May not return.
     pub endless: bool,
 }
 
 impl Effects {
-    /// Anything.
+    /// All effects.
     pub const ANY: Effects =
         Effects { reads: true, writes: true, traps: true, convergent: true, endless: true };
-    /// Nothing.
+    /// No effects.
     pub const PURE: Effects =
         Effects { reads: false, writes: false, traps: false, convergent: false, endless: false };
 
-    /// The words of the text format, each with whether it is said.
+    /// The words of the text format, with the value of each effect.
     pub fn words(self) -> [(&'static str, bool); 5] {
         [
             ("reads", self.reads),
@@ -123,7 +123,7 @@ impl Effects {
         ]
     }
 
-    /// Whether the effect of this word is among them, to change it.
+    /// Returns the effect that a word of the text format names.
     pub fn word_mut(&mut self, word: &str) -> Option<&mut bool> {
         Some(match word {
             "reads" => &mut self.reads,
@@ -141,14 +141,14 @@ impl Effects {
 pub struct Signature {
     /// The parameters.
     pub params: Vec<Param>,
-    /// The results; live-outs of a region are several.
+    /// The results; several for the live-outs of a region.
     pub results: Vec<ReturnValue>,
-    /// What a call may do.
+    /// Side effects of a call.
     pub effects: Effects,
 }
 
 impl Signature {
-    /// A signature of which only the types are known.
+    /// A signature with types and no further attributes.
     pub fn new(params: &[Type], results: &[Type]) -> Signature {
         Signature {
             params: params.iter().map(|&ty| Param::new(ty)).collect(),
@@ -158,34 +158,34 @@ impl Signature {
     }
 }
 
-/// What callers know of a function.
+/// A callee's name, kind and signature, as its callers see them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Declaration {
-    /// Its name, without `@`.
+    /// The name, without `@`.
     pub name: String,
-    /// Function or kernel.
+    /// The kind.
     pub kind: FunctionKind,
     /// Types, shapes and effects.
     pub signature: Signature,
 }
 
-/// A run of bytes in a global's initial contents.
+/// Piece of a global's initializer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum GlobalInit {
-    /// Values of one type, by their bits.
+    /// Values of one type, as bits.
     Values(Scalar, Vec<u128>),
     /// This many zero bytes.
     Zero(u64),
-    /// This many bytes that hold ⊤.
+    /// This many poison bytes.
     Poison(u64),
-    /// The address of a global plus an offset.
+    /// Address of a global plus an offset.
     Address(Arc<str>, i64),
-    /// What another module defines: so many bytes at least, whose contents are not known. It is all that a global has.
+    /// Definition in another module, of at least this many bytes. It is a global's only piece.
     Extern(u64),
 }
 
 impl GlobalInit {
-    /// The number of bytes.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
             GlobalInit::Values(scalar, values) => u64::from(scalar.bytes()) * values.len() as u64,
@@ -195,26 +195,26 @@ impl GlobalInit {
     }
 }
 
-/// A global object.
+/// A global variable.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Global {
-    /// Its name, without `@`.
+    /// The name, without `@`.
     pub name: Arc<str>,
-    /// Where it lies.
+    /// The address space.
     pub space: Space,
-    /// Its alignment in bytes, a power of two.
+    /// Alignment in bytes, a power of two.
     pub align: u32,
-    /// Its contents at the start, run by run.
+    /// The initializer, piece by piece.
     pub init: Vec<GlobalInit>,
 }
 
 impl Global {
-    /// Whether another module defines it.
+    /// True if another module defines it.
     pub fn is_extern(&self) -> bool {
         matches!(self.init[..], [GlobalInit::Extern(_)])
     }
 
-    /// The size in bytes.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.init.iter().fold(0, |sum, init| sum.saturating_add(init.bytes()))
     }
@@ -223,28 +223,28 @@ impl Global {
 /// A module.
 #[derive(Clone, Default, Debug)]
 pub struct Module {
-    /// Source files, by name.
+    /// Names of the source files.
     pub files: PrimaryMap<File, String>,
-    /// What a front end says, part by part; instructions refer to it.
+    /// Metadata of the front end; instructions refer to it.
     pub facts: PrimaryMap<MetadataNode, Vec<MetadataOperand>>,
-    /// Global objects.
+    /// Global variables.
     pub globals: Vec<Global>,
-    /// Functions that are only declared.
+    /// Declared functions without a body.
     pub declarations: Vec<Arc<Declaration>>,
-    /// Functions.
+    /// Defined functions.
     pub functions: Vec<Function>,
 }
 
 impl Module {
-    /// The function of this name.
+    /// Returns the function of this name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|func| func.name == name)
     }
-    /// The same, to change it.
+    /// Returns the function of this name, mutably.
     pub fn function_mut(&mut self, name: &str) -> Option<&mut Function> {
         self.functions.iter_mut().find(|func| func.name == name)
     }
-    /// The global of this name.
+    /// Returns the global of this name.
     pub fn global(&self, name: &str) -> Option<&Global> {
         self.globals.iter().find(|global| &*global.name == name)
     }

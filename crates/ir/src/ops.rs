@@ -1,12 +1,12 @@
-//! The ops table: what every instruction is called, takes, gives, may do and may promise.
+//! Ops table: name, operands, results, effects and flags of every instruction.
 //!
-//! Enum, parser, printer, typing, verifier and the list in docs/ops.md are all driven by this one table.
+//! The parser, the printer, typing, the verifier and docs/ops.md are driven by this one table.
 
 use crate::words::{Flag, Flags};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
-/// The types that an operand may have.
+/// Class of types that an operand or result may have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TypeClass {
     /// Any type.
@@ -35,31 +35,31 @@ pub enum TypeClass {
     VectorPtr,
 }
 
-/// What one operand must be.
+/// Type constraint of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OperandConstraint {
-    /// Of the instruction's controlling type `T`, which is in this class. All such operands agree.
+    /// The controlling type `T`, in this class. All such operands have one type.
     T(TypeClass),
     /// `i1`, or the mask with the lanes of `T`.
     BoolOfT,
-    /// `i1` even where `T` is a vector, or the mask with the lanes of `T`.
+    /// `i1` even if `T` is a vector, or the mask with the lanes of `T`.
     Choice,
-    /// In this class, with the lanes of `T`.
+    /// A type of this class, with the lanes of `T`.
     Beside(TypeClass),
     /// One lane of `T`.
     LaneOfT,
-    /// In this class, whatever the others are.
+    /// A type of this class, independent of the other operands.
     Free(TypeClass),
     /// The mask with the lanes of the result.
     MaskOfResult,
-    /// Of the result's type.
+    /// The result's type.
     SameAsResult,
 }
 
-/// What the instruction gives.
+/// Type constraint of an instruction's results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultConstraint {
-    /// Nothing.
+    /// No result.
     Nothing,
     /// A value of type `T`.
     T,
@@ -69,23 +69,22 @@ pub enum ResultConstraint {
     Bool,
     /// One lane of `T`.
     LaneOfT,
-    /// A value of the type written after the op, which is in this class. Where the op is a cast
-    /// (`lanes_follow`), operand and result have the same lanes.
+    /// The type written after the op, in this class. For a cast, operand and result have equal numbers of lanes.
     Written(TypeClass),
     /// A private pointer.
     PrivatePtr,
-    /// `T`, then whether the exchange happened.
+    /// `T`, then the success flag of an exchange.
     TAndBool,
-    /// What the callee returns.
+    /// The callee's results.
     Callee,
 }
 
-/// What the detail of an instruction is, and with it the shape of its text.
+/// Format of an instruction: the variant of its detail and its syntax.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InstFormat {
-    /// Operands alone.
+    /// Operands only.
     Plain,
-    /// An element-wise conversion: result and operand have the same lanes.
+    /// Element-wise conversion: result and operand have equal numbers of lanes.
     Cast,
     /// `icmp P a, b`.
     IntCompare,
@@ -129,12 +128,12 @@ pub enum InstFormat {
     Launch,
 }
 
-/// What executing the instruction may do beside giving a value.
+/// Effect of executing an instruction, besides its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing: it may be moved, repeated and dropped wherever its operands are defined.
+    /// None: it may be moved, repeated and removed.
     Pure,
-    /// Undefined behaviour for some operands (division by zero), nothing else.
+    /// Undefined behaviour for some operands (division by zero), no other effect.
     Traps,
     /// Reads memory.
     Reads,
@@ -142,45 +141,45 @@ pub enum Effect {
     Writes,
     /// Reads and writes memory.
     ReadsWrites,
-    /// Gives a new object at each execution.
+    /// Allocates a new object at each execution.
     Allocates,
-    /// Its result depends on which lanes are active with it: never moved, merged or repeated.
+    /// The result depends on the set of active lanes: never moved, merged or repeated.
     Horizontal,
-    /// Waits for other lanes or orders memory: never moved, merged, repeated or dropped.
+    /// Synchronizes lanes or orders memory: never moved, merged, repeated or removed.
     Synchronizes,
-    /// Undefined behaviour if its operand is false or poison: never made to run more often.
+    /// Undefined behaviour if the operand is false or poison: never executed more often.
     Assumes,
-    /// What the callee does.
+    /// The callee's effects.
     Callee,
     /// Ends a block.
     Terminator,
-    /// Joins values at the start of a block.
+    /// Joins values at the start of a block (φ).
     Joins,
 }
 
-/// One row of the table.
+/// Row of the ops table.
 #[derive(Debug)]
 pub struct OpInfo {
-    /// The word of the text format.
+    /// Word of the text format.
     pub name: &'static str,
-    /// What the operands must be; empty for formats that have rules of their own.
+    /// Constraints of the operands; empty for formats with rules of their own.
     pub operands: &'static [OperandConstraint],
-    /// What it gives.
+    /// Constraint of the results.
     pub gives: ResultConstraint,
-    /// The shape of its detail and text.
+    /// Format of detail and text.
     pub format: InstFormat,
-    /// What executing it may do.
+    /// Effect of an execution.
     pub effect: Effect,
-    /// The flags it may carry beside `total`.
+    /// Flags that it may carry besides `total`.
     pub flags: Flags,
-    /// A sentence for the docs.
+    /// Description in docs/ops.md.
     pub doc: &'static str,
 }
 
 macro_rules! ops {
     ($($(#[doc = $doc:literal])* $variant:ident $name:literal
         ($($operand:expr),*) -> $gives:expr, $format:ident, $effect:ident $(, $flags:expr)?;)*) => {
-        /// What an instruction does.
+        /// Operation code of an instruction.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum Op { $($(#[doc = $doc])* $variant,)* }
@@ -199,7 +198,7 @@ macro_rules! ops {
             /// All ops, in order.
             pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
 
-            /// The op of this name.
+            /// Returns the op of this name.
             pub fn from_name(name: &str) -> Option<Op> {
                 static NAMES: LazyLock<FxHashMap<&str, Op>> =
                     LazyLock::new(|| Op::ALL.iter().map(|&op| (op.name(), op)).collect());
@@ -479,17 +478,17 @@ ops! {
 }
 
 impl Op {
-    /// The row of the table.
+    /// Returns the row of the table.
     pub fn info(self) -> &'static OpInfo {
         &TABLE[self as usize]
     }
 
-    /// The word of the text format.
+    /// Returns the word of the text format.
     pub fn name(self) -> &'static str {
         self.info().name
     }
 
-    /// Whether it ends a block.
+    /// True if it ends a block.
     pub fn is_terminator(self) -> bool {
         self.info().effect == Effect::Terminator
     }
