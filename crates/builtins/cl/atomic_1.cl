@@ -1,4 +1,4 @@
-// Atomics of OpenCL C 1: relaxed, of the whole device. `volatile` in their types asks for what they do anyway.
+// Atomics of OpenCL C 1: relaxed, device scope. `volatile` in their types changes nothing.
 #include "common.h"
 
 #define RELAXED memory_order_relaxed, memory_scope_device

@@ -1,7 +1,7 @@
-// Atomics of OpenCL C 2 and 3, and fences. `volatile` in their types asks for what they do anyway.
+// Atomics and fences of OpenCL C 2 and 3. `volatile` in their types changes nothing.
 #include "common.h"
 
-// With order and scope, and without, which is the strongest of both.
+// With explicit order and scope; without, both default to the strongest.
 #define STRONGEST memory_order_seq_cst, memory_scope_device
 #define FETCH(name, T, V, space) \
   FUNCTION T atomic_##name(volatile space atomic_##T *at, V value) { \
@@ -68,7 +68,7 @@
 #define NEW_INTEGERS(space) \
   NEW(int, space) NEW(uint, space) NEW(long, space) NEW(ulong, space) NEW(float, space) NEW(double, space) \
   ARITHMETIC(int, space) ARITHMETIC(uint, space) ARITHMETIC(long, space) ARITHMETIC(ulong, space)
-// Pointers as integers move by differences.
+// Pointer atomics add byte differences to the integer address.
 #define FETCH_POINTER(name, space) FETCH(name, ulong, long, space)
 #define NEW_SPACE(space) NEW_INTEGERS(space) FETCH_POINTER(fetch_add, space) FETCH_POINTER(fetch_sub, space)
 NEW_SPACE(__generic)
@@ -114,6 +114,6 @@ FUNCTION void atomic_work_item_fence(cl_mem_fence_flags flags, memory_order orde
 FUNCTION void mem_fence(cl_mem_fence_flags flags) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 FUNCTION void read_mem_fence(cl_mem_fence_flags flags) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 FUNCTION void write_mem_fence(cl_mem_fence_flags flags) { __atomic_thread_fence(__ATOMIC_RELEASE); }
-// Which memory a pointer is of is not known: both is never wrong.
+// The memory of a generic pointer is unknown: both flags are always correct.
 PURE cl_mem_fence_flags get_fence(const __generic void *at) { return CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE; }
 PURE cl_mem_fence_flags get_fence(__generic void *at) { return CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE; }

@@ -1,7 +1,7 @@
-// What all parts of the library share: its functions are written as patterns over types, widths and address spaces.
+// Shared by all parts of the library: patterns over types, widths and address spaces.
 //
-// A function of the library is one of OpenCL C's builtins with the same types, so its mangled name is that of the builtin.
-// Names that begin with `heddle.` are Heddle's own: its mathematical functions, and questions to other lanes.
+// A library function has the types of its OpenCL C builtin, and thus its mangled name. Names with the prefix
+// `heddle.` are Heddle's own: mathematical functions and horizontal operations.
 
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -9,10 +9,10 @@
 
 #define FUNCTION __attribute__((overloadable, always_inline, nothrow))
 #define PURE __attribute__((overloadable, always_inline, nothrow, const))
-// Too long to have a copy at each call.
+// Too large to inline at each call.
 #define LONG_PURE __attribute__((overloadable, noinline, nothrow, const))
 
-// X(type, …) of all widths; types that follow have the same width.
+// X(type, …) for all widths; types that follow have the same width.
 #define VECTORS(X, T) X(T##2) X(T##3) X(T##4) X(T##8) X(T##16)
 #define VECTORS2(X, T, U) X(T##2, U##2) X(T##3, U##3) X(T##4, U##4) X(T##8, U##8) X(T##16, U##16)
 #define VECTORS3(X, T, U, V) \
@@ -37,11 +37,11 @@
   LIST8(E, __VA_ARGS__), E(s8, __VA_ARGS__), E(s9, __VA_ARGS__), E(sa, __VA_ARGS__), E(sb, __VA_ARGS__), \
       E(sc, __VA_ARGS__), E(sd, __VA_ARGS__), E(se, __VA_ARGS__), E(sf, __VA_ARGS__)
 
-// X(width, …) of all widths of vectors.
+// X(width, …) for all widths of vectors.
 #define EACH_WIDTH(X, ...) \
   X(2, __VA_ARGS__) X(3, __VA_ARGS__) X(4, __VA_ARGS__) X(8, __VA_ARGS__) X(16, __VA_ARGS__)
 
-// A function of vectors from that of their elements.
+// Defines a vector function by its element function.
 #define ONE(s, f) f(a.s)
 #define TWO(s, f) f(a.s, b.s)
 #define THREE(s, f) f(a.s, b.s, c.s)

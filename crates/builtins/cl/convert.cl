@@ -1,5 +1,5 @@
-// Conversions: convert_TYPE, with saturation and rounding modes. To each type of integers (TO_INTEGER) and to floats
-// (TO_FLOATS) they are a part of their own, as there are many.
+// Conversions: convert_TYPE, with saturation and rounding modes. Each destination integer type (TO_INTEGER) and the
+// floats (TO_FLOATS) are separate modules, since there are many functions.
 #include "common.h"
 
 #define LEAST_char CHAR_MIN
@@ -20,13 +20,13 @@
 #define MOST_ulong ULONG_MAX
 #define MODES(X, ...) X(, __VA_ARGS__) X(_rte, __VA_ARGS__) X(_rtz, __VA_ARGS__) X(_rtp, __VA_ARGS__) X(_rtn, __VA_ARGS__)
 
-// From scalars to vectors.
+// Vector conversions from scalar ones.
 #define CONVERT_ONE(s, f) f(a.s)
 #define CONVERT_VECTOR(n, D, S, name) \
   PURE D##n convert_##D##n##name(S##n a) { return (D##n)(LIST##n(CONVERT_ONE, convert_##D##name)); }
 #define CONVERT_VECTORS(D, S, name) EACH_WIDTH(CONVERT_VECTOR, D, S, name)
 
-// Integers to integers: nothing is rounded.
+// Integer to integer: exact.
 #define INT_MODE(mode, D, S) \
   PURE D convert_##D##mode(S x) { return (D)x; } \
   PURE D convert_##D##_sat##mode(S x) { return (D)SATURATE_##S(D, x); } \
@@ -49,8 +49,8 @@
 #define FROM_INTEGERS(X, D) \
   X(D, char) X(D, uchar) X(D, short) X(D, ushort) X(D, int) X(D, uint) X(D, long) X(D, ulong)
 
-// Floats to integers: towards zero unless another mode is named. What does not fit saturates in any case, so that every
-// float gives some number.
+// Float to integer: towards zero unless another mode is named. Always saturates, so that every float has a defined
+// result.
 #define WHOLE(x) x
 #define WHOLE_rtz(x) x
 #define WHOLE_rte(x) __builtin_elementwise_roundeven(x)
@@ -94,7 +94,7 @@ INTEGERS(SATURATINGS, _)
 ALL_TO(TO_INTEGER)
 #endif
 
-// The floats beside one, by the bits.
+// The adjacent floats, by the bits.
 #define STEPS(T, I, sign) \
   static PURE T above(T x) { \
     I bits = __builtin_astype(x, I); \
@@ -104,7 +104,7 @@ ALL_TO(TO_INTEGER)
 STEPS(float, int, INT_MIN)
 STEPS(double, long, LONG_MIN)
 
-// The float of so many bits that is nearest to an integer, and how the integer lies to it: below, at, above.
+// The float nearest to an integer, and the order of integer and float: below, equal, above.
 #define ORDER(x, y) ((x) < (y) ? -1 : (x) > (y) ? 1 : 0)
 #define NEAR_SMALL(F, S) \
   static PURE int side(S x, F near) { return ORDER((double)x, (double)near); }
@@ -121,7 +121,7 @@ static PURE int side(float x, float near) { return 0; }
 static PURE int side(float x, double near) { return 0; }
 static PURE int side(double x, double near) { return 0; }
 
-// To floats: to nearest unless another mode is named.
+// To float: to nearest unless another mode is named.
 #define TO_FLOAT(D, S) \
   PURE D convert_##D(S x) { return (D)x; } \
   PURE D convert_##D##_rte(S x) { return (D)x; } \

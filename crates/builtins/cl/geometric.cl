@@ -60,7 +60,7 @@ ELEMENTS(double)
 DOT(float)
 DOT(double)
 
-// Squares of floats neither overflow nor vanish in doubles. Those of doubles are of numbers near 1.
+// Squares of floats neither overflow nor underflow in doubles. Doubles are scaled near 1 first.
 PURE float length(float a) { return __builtin_elementwise_abs(a); }
 PURE double length(double a) { return __builtin_elementwise_abs(a); }
 PURE float normalize(float a) { return a > 0 ? 1.0f : a < 0 ? -1.0f : a; }
@@ -69,7 +69,7 @@ PURE double normalize(double a) { return a > 0 ? 1.0 : a < 0 ? -1.0 : a; }
 static PURE double greatest(double2 a) { return __builtin_fmax(__builtin_fabs(a.x), __builtin_fabs(a.y)); }
 static PURE double greatest(double3 a) { return __builtin_fmax(greatest(a.xy), __builtin_fabs(a.z)); }
 static PURE double greatest(double4 a) { return __builtin_fmax(greatest(a.xy), greatest(a.zw)); }
-// The power of two that brings a number near 1, or 1 for what it cannot help.
+// The power of two that scales a number near 1, or 1 where none does.
 static PURE double scale_of(double greatest) {
   long e = __builtin_astype(greatest, long) >> 52;
   return e >= 0x7ff || greatest == 0 ? 1.0 : __builtin_astype((2045 - (e < 1 ? 1 : e > 2044 ? 2044 : e)) << 52, double);

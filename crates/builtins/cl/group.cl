@@ -1,4 +1,4 @@
-// What work-items of a group do together: copies, collectives, sub-groups.
+// Operations of a work-group: copies, collectives, sub-groups.
 #include "common.h"
 
 #define CONVERGENT __attribute__((overloadable, always_inline, nothrow, convergent))
@@ -24,7 +24,7 @@ static PURE size_t group_size(void) { return get_local_size(0) * get_local_size(
 
 // --- copies ---
 
-// All work-items copy, and a work-item that waits waits for all of them.
+// All work-items copy; waiting for an event waits for all of them.
 #define COPY(T, to_space, from_space) \
   CONVERGENT event_t async_work_group_copy(to_space T *to, const from_space T *from, size_t count, event_t event) { \
     for (size_t i = get_local_linear_id(); i < count; i += group_size()) { \
@@ -59,7 +59,7 @@ CONVERGENT void wait_group_events(int count, __generic event_t *events) {
 
 // --- collectives of the work-group ---
 //
-// Each work-item lays its value into its slot, the first runs over all in order, each takes its result.
+// Each work-item stores its value into its slot, the first combines all in order, each loads its result.
 
 __attribute__((const, nothrow)) __local long *group_slots(void) __asm("heddle.group_slots");
 
@@ -90,7 +90,7 @@ static CONVERGENT size_t linear(size_t x, size_t y, size_t z) {
 #define JOIN_max(a, b) ((a) < (b) ? (b) : (a))
 #define JOIN_and(a, b) ((a) & (b))
 #define JOIN_or(a, b) ((a) | (b))
-// What each work-item gets: the join of all, of those before, of those up to itself.
+// Result of a work-item: reduction over all, exclusive scan, inclusive scan.
 #define RUN(name, by, T, neutral, keep, place) \
   CONVERGENT T name(T value) { \
     __local T *slots = (__local T *)group_slots(); \
@@ -166,7 +166,7 @@ PURE uint get_sub_group_size(void) {
   uint left = (uint)group_size() - get_sub_group_id() * (uint)own_width();
   return left < (uint)own_width() ? left : (uint)own_width();
 }
-// Lanes of a brush are in step: only what they wrote has to be seen.
+// Lanes of a brush run in lock-step: only their writes must become visible.
 CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags) {
   own_all(true);
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -188,7 +188,7 @@ SUB_GROUP(ulong)
 SUB_GROUP(float)
 SUB_GROUP(double)
 
-// --- sub-groups that ask each other: shuffles, ballots, votes of the lanes that are there ---
+// --- sub-group communication: shuffles, ballots, votes of the active lanes ---
 
 ASK ulong own_ballot(bool) __asm("heddle.ballot");
 #define ASK_LANE(T, suffix) \
@@ -201,7 +201,7 @@ ASK_LANE(ulong, u64)
 ASK_LANE(float, f32)
 ASK_LANE(double, f64)
 
-// W is the type that lanes are asked for.
+// W is the type of the horizontal operation.
 #define LANES(T, W) \
   CONVERGENT T sub_group_shuffle(T value, uint lane) { return (T)own_shuffle((W)value, (int)lane); } \
   CONVERGENT T sub_group_shuffle_xor(T value, uint mask) { return (T)own_shuffle((W)value, own_lane() ^ (int)mask); } \
@@ -228,7 +228,7 @@ LANES(double, double)
 #define BROADCAST_VECTORS(_, T) EACH_WIDTH(BROADCAST_VECTOR, T)
 NUMBERS(BROADCAST_VECTORS, _)
 
-// Sub-groups have at most 64 lanes here: two words of four.
+// Sub-groups have at most 64 lanes here: two of the four words.
 static PURE uint4 as_words(ulong bits) { return (uint4)((uint)bits, (uint)(bits >> 32), 0, 0); }
 static PURE ulong of_words(uint4 words) {
   ulong bits = words.x | (ulong)words.y << 32;

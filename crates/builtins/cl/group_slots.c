@@ -1,4 +1,4 @@
-// Local memory of the collectives: a slot for each work-item of the greatest group, and one for the result.
+// Local memory of the collectives: a slot per work-item of the largest work-group, and one for the result.
 #define LOCAL __attribute__((address_space(3)))
 LOCAL long slots[4097] __asm("heddle.slots");
 __attribute__((always_inline, const, nothrow)) LOCAL long *group_slots(void) __asm("heddle.group_slots");

@@ -8,7 +8,7 @@
 #define HALVES16 \
   HALVES8, (float)at[8], (float)at[9], (float)at[10], (float)at[11], (float)at[12], (float)at[13], (float)at[14], \
       (float)at[15]
-// Aligned vectors of three are four apart.
+// Aligned vectors of three have a stride of four.
 #define STEP2 2
 #define STEP3 4
 #define STEP4 4
@@ -33,7 +33,7 @@ VLOAD_HALVES(__local)
 VLOAD_HALVES(__private)
 VLOAD_HALVES(__generic)
 
-// The next half below or above, by the bits.
+// The adjacent half below or above, by the bits.
 static PURE half half_step(half x, int up) {
   short bits = __builtin_astype(x, short);
   if ((bits & 0x7fff) == 0) {

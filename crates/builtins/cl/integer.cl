@@ -15,7 +15,7 @@
   PURE T popcount(T a) { return __builtin_elementwise_popcount(a); } \
   PURE T mad_hi(T a, T b, T c) { return mul_hi(a, b) + c; }
 
-// The elements of what is known of a vector and of scalars: max(vector, scalar).
+// Elements of mixed vector and scalar arguments: max(vector, scalar).
 #define WITH_SCALAR(n, T) \
   PURE T##n max(T##n a, T b) { return __builtin_elementwise_max(a, (T##n)b); } \
   PURE T##n min(T##n a, T b) { return __builtin_elementwise_min(a, (T##n)b); } \
@@ -28,7 +28,7 @@
 #define ABS_UNSIGNED(T, U) \
   PURE U abs(T a) { return a; }
 
-// Halves without losing a carry.
+// Halves the sum without losing the carry.
 #define HALVES(T, U) \
   PURE T hadd(T a, T b) { return (a & b) + ((a ^ b) >> (T)1); } \
   PURE T rhadd(T a, T b) { return (a | b) - ((a ^ b) >> (T)1); }
@@ -54,7 +54,7 @@ PURE long mul_hi(long a, long b) {
 BINARY(mul_hi, long, long, long)
 BINARY(mul_hi, ulong, ulong, ulong)
 
-// The exact a * b + c, as far as it can be shown.
+// a * b + c, saturated.
 #define MAD_SAT_NARROW(T, W, least, most) \
   PURE T mad_sat(T a, T b, T c) { \
     W exact = (W)a * (W)b + (W)c; \
@@ -77,7 +77,7 @@ PURE ulong mad_sat(ulong a, ulong b, ulong c) {
 }
 TERNARY(mad_sat, ulong, ulong, ulong, ulong)
 PURE long mad_sat(long a, long b, long c) {
-  // The exact sum in two words: all of it fits where the upper one repeats the sign.
+  // The exact sum in two words; it fits where the upper one repeats the sign.
   ulong low = (ulong)a * (ulong)b, sum = low + (ulong)c;
   long high = mul_hi(a, b) + (c >> 63) + (sum < low);
   return high == (long)sum >> 63 ? (long)sum : high < 0 ? LONG_MIN : LONG_MAX;
@@ -138,7 +138,7 @@ WIDTHS2(ABS_UNSIGNED, ushort, ushort)
 WIDTHS2(ABS_UNSIGNED, uint, uint)
 WIDTHS2(ABS_UNSIGNED, ulong, ulong)
 
-// A caller that asks for 24 bits gives no more.
+// Callers pass values of at most 24 bits.
 #define MUL24(T) \
   PURE T mul24(T a, T b) { return a * b; } \
   PURE T mad24(T a, T b, T c) { return a * b + c; }

@@ -1,5 +1,5 @@
-// Mathematical functions. Those that Heddle has as functions of C are called by its own names; the others are made of them.
-// Bounds are those of the full profile: each comment says what errors come together.
+// Mathematical functions. Functions of Heddle's math library are called by its own names; the others are built from
+// them. Error bounds are those of the full profile; comments sum up the errors.
 #include "common.h"
 
 #define OWN(name) \
@@ -51,7 +51,7 @@ FROM_OWN2(atan2)
 FROM_OWN2(hypot)
 FROM_OWN2(pow)
 
-// What the machine has.
+// Hardware instructions.
 #define MACHINE(name, builtin) \
   PURE float name(float x) { return builtin(x); } \
   PURE double name(double x) { return builtin(x); } \
@@ -68,7 +68,7 @@ MACHINE(round, __builtin_elementwise_round)
 MACHINE(sqrt, __builtin_elementwise_sqrt)
 MACHINE(trunc, __builtin_elementwise_trunc)
 MACHINE2(copysign, __builtin_elementwise_copysign)
-// As the specification has them, which is one instruction and a choice: which of two zeros it is, is open.
+// As specified, one instruction and a select; the sign of a zero result is unspecified.
 #define GREATER(x, y) ((x) != (x) ? (y) : (x) < (y) ? (y) : (x))
 #define LESSER(x, y) ((x) != (x) ? (y) : (y) < (x) ? (y) : (x))
 MACHINE2(fmax, GREATER)
@@ -90,9 +90,9 @@ EACH_WIDTH(WITH_SCALAR, double)
 WIDTHS(FUSED, float)
 WIDTHS(FUSED, double)
 
-// --- both types alike ---
+// --- both float types ---
 //
-// T with integers I and U of its size; `bits` of it are below the exponent, whose bias is `bias`.
+// T with integers I and U of its size; `bits` mantissa bits below the exponent, whose bias is `bias`.
 
 #define HALF_PI(T) ((T)1.57079632679489661923)
 #define PI(T) ((T)3.14159265358979323846)
@@ -101,8 +101,8 @@ WIDTHS(FUSED, double)
 #define INFINITE(T) ((T)__builtin_inf())
 #define NO_NUMBER(T) ((T)__builtin_nan(""))
 
-// A quarter turn is 1/2 here. What is left of x behind whole half turns is exact, so that the product with pi is the only
-// error before that of sin and cos: 2 units in all. From 2^54 on all numbers are even.
+// A quarter turn is 1/2 here. The remainder of x after whole half turns is exact, so the product with pi adds the
+// only error before that of sin and cos: 2 units in all. From 2^54 on all numbers are even.
 #define TURNS(T) \
   static PURE T sin_pi_near(T x) { return own_sin(PI(T) * x); } \
   static PURE T cos_pi_near(T x) { return own_cos(PI(T) * x); } \
@@ -140,8 +140,8 @@ WIDTHS(FUSED, double)
   PURE T atanpi(T x) { return own_atan(x) * PER_PI(T); } \
   PURE T atan2pi(T y, T x) { return own_atan2(y, x) * PER_PI(T); }
 
-// The inverse hyperbolic functions by log1p of what has no cancellation: 3 units. Beyond `great` the 1 under the root is
-// nothing.
+// The inverse hyperbolic functions, by log1p of expressions without cancellation: 3 units. Beyond `great` the 1 under
+// the root is negligible.
 #define INVERSE_HYPERBOLIC(T, great) \
   PURE T asinh(T x) { \
     T size = fabs(x); \
@@ -267,7 +267,7 @@ EACH_WIDTH(LDEXP, double)
 BINARY_BOTH(remainder)
 BINARY_BOTH(powr)
 
-// Whole powers and roots of floats are those of doubles, which hold every int.
+// Integer powers and roots of floats use doubles, which hold every int.
 PURE float pown(float x, int n) { return (float)own_pow((double)x, (double)n); }
 PURE double pown(double x, int n) { return own_pow(x, (double)n); }
 BINARY(pown, float, float, int)
@@ -275,8 +275,8 @@ BINARY(pown, double, double, int)
 
 static PURE double root_of_size(double a, int n) {
   double count = fabs((double)n);
-  // 1 / n is off by half a unit, and the power by as many as its logarithm has: a step of Newton's mends that where the
-  // root is not nearly 1. It needs room on both sides, which whole powers of two make.
+  // 1 / n errs by half a unit, which the power multiplies by its logarithm: a Newton step corrects that where the
+  // root is not nearly 1. Scaling by powers of two keeps the step in range.
   double lift = ceil(120 / count);
   lift = a < 0x1p-800 ? lift : a > 0x1p800 ? -lift : 0;
   double scaled = count > 64 ? a : ldexp(a, (int)(lift * (count > 64 ? 0 : count)));
@@ -375,7 +375,7 @@ FLOATS(REMQUO_SPACES, _)
 // --- erf and gamma ---
 #include "special.h"
 
-// --- fast ones ---
+// --- fast functions ---
 
 OWN_FAST(cos)
 OWN_FAST(sin)

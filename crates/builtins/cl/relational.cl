@@ -1,4 +1,4 @@
-// Relational functions: 1 or 0 of scalars, all ones or 0 of the elements of vectors.
+// Relational functions: 1 or 0 for scalars, all ones or 0 for vector elements.
 #include "common.h"
 
 #define COMPARE(name, operation) \
@@ -20,7 +20,7 @@ COMPARES(islessgreater, (a < b) | (a > b))
 COMPARES(isordered, (a == a) & (b == b))
 COMPARES(isunordered, (a != a) | (b != b))
 
-// Questions about the bits, so that no option of the program bends them.
+// Classification by the bits, which fast-math options do not affect.
 #define CLASS(name, test_f, test_d) \
   PURE int name(float value) { uint a = __builtin_astype(value, uint); return test_f; } \
   PURE int name(double value) { ulong a = __builtin_astype(value, ulong); return test_d; }
@@ -72,7 +72,7 @@ WIDTHS2(BITSELECT, ulong, ulong)
 WIDTHS2(BITSELECT, float, uint)
 WIDTHS2(BITSELECT, double, ulong)
 
-// Of scalars any bit of the condition counts, of vectors the highest of each element.
+// A scalar condition is true if nonzero, a vector element if its highest bit is set.
 #define SELECT(T, S, U) \
   PURE T select(T a, T b, S c) { return c ? b : a; } \
   PURE T select(T a, T b, U c) { return c ? b : a; }

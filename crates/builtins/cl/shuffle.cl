@@ -1,7 +1,7 @@
 // Shuffles.
 #include "common.h"
 
-// Of an index the low bits count. A mask that is known makes the array of elements vanish.
+// Only the low bits of an index count. A constant mask lets LLVM eliminate the element array.
 #define CHOOSE(s, m) from[mask.s & (m - 1)]
 #define CHOOSE_OF_TWO(s, m) from[mask.s & (2 * m - 1)]
 #define LAY2(x) x.s0, x.s1

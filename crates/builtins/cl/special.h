@@ -1,4 +1,4 @@
-// erf, erfc and the gamma function: in doubles, and floats by way of them.
+// erf, erfc and the gamma function: in doubles, which floats use too.
 
 #include "special_coefficients.h"
 
@@ -10,12 +10,12 @@ static PURE double erf_near(double x) {
   return x * sum;
 }
 
-// erfc of x >= 0.5: exp(-x^2) by a square in two parts, as its error would be multiplied by x^2.
+// erfc of x >= 0.5: exp(-x^2) with the square in two parts, since its error would be multiplied by x^2.
 static PURE double erfc_far(double x) {
   double at = (x - 3) / (x + 3), sum = 0;
   ERFC_FAR(NEXT_TERM)
   double square = x * x, rest = __builtin_elementwise_fma(x, x, -square);
-  // Halves, so that what is subnormal is rounded at the end only.
+  // Two factors, so that only the last multiplication rounds a subnormal.
   double root = own_exp(-0.5 * square);
   double value = root * (sum / (1 + 2 * x)) * (1 - rest) * root;
   return x > 27.5 ? 0 : value;
@@ -39,7 +39,7 @@ PURE float erfc(float x) {
   float inverse = 1 / (size + 3), at = __builtin_elementwise_fma(-6.0f, inverse, 1.0f), sum = 0;
   ERFC_SINGLE(NEXT_TERM)
   float square = size * size, rest = __builtin_elementwise_fma(size, size, -square);
-  // Halves, as above.
+  // Two factors, as above.
   float root = own_exp(-0.5f * square);
   float far = size > 10.1f ? 0 : root * (sum * inverse) * (1 - rest) * root;
   return x < 0 ? 2 - far : far;
@@ -53,10 +53,10 @@ static PURE double stirling_rest(double x) {
   return inverse * sum;
 }
 
-// Gamma of x >= 0 as a product of two numbers, which is within the range of floats longer than gamma is.
+// Gamma of x >= 0 as a product of two numbers, whose range exceeds that of a float.
 static LONG_PURE double2 gamma_parts(double x) {
   if (x < 12) {
-    // The argument is brought to 1 to 2 by steps of 1, which are exact when they go down.
+    // The argument is reduced to [1, 2) by steps of 1, which are exact downwards.
     double down = x >= 2 ? floor(x) - 1 : 0;
     double product = 1;
     for (int k = 1; k <= 10; ++k) {

@@ -7,10 +7,10 @@
 #![forbid(unsafe_code)]
 
 mod coverage;
-mod option_words;
+mod build_options;
 
+pub use build_options::split_build_options;
 pub use coverage::{BuiltinCoverage, HEADER, coverage};
-pub use option_words::option_words;
 
 use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions};
@@ -43,6 +43,6 @@ pub fn compile(source: &str, name: &str, options: &[String]) -> Result<OpenClMod
     let (llvm, warnings) = heddle_llvm::compile_opencl_with(source, name, &options)?;
     let imported = heddle_llvm::import(&llvm);
     let mut module = imported.module;
-    heddle_math::provide_own(&mut module).map_err(|broken| format!("error: {broken}\n"))?;
+    heddle_math::provide_prefixed(&mut module).map_err(|broken| format!("error: {broken}\n"))?;
     Ok(OpenClModule { module, refused: imported.refused, warnings, llvm })
 }

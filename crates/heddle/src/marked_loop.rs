@@ -15,7 +15,7 @@ use heddle_ir::module::{DeclaredShape, Signature};
 use heddle_ir::types::{MAX_LANES, MOST_CHOSEN_LANES};
 use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
 use heddle_llvm::{
-    EmitOptions, LlvmModule, emit, keep_private_but, optimize, share_globals, vector_form_names,
+    EmitOptions, LlvmModule, emit, internalize_except, optimize, share_globals, vector_variant_names,
 };
 use heddle_transform::widen::wide_name;
 use heddle_transform::{Promises, choose_brushes, find_brush_observer, refill_lanes};
@@ -100,7 +100,7 @@ impl Session {
         let mut module = source.module.clone();
         retain_reachable(&mut module, name);
         if let Some(llvm) = source.llvm.as_ref().filter(|_| self.cpu.is_x86()) {
-            let names = vector_form_names(llvm);
+            let names = vector_variant_names(llvm);
             let isa = VectorIsa::of_bits(self.cpu.vector_bits());
             declare_forms(&mut module, names.iter().map(String::as_str), isa);
         }
@@ -208,7 +208,7 @@ impl Session {
     ) -> Result<LoopCode, DiagnosticError> {
         let code = emit(module, EmitOptions::default())?;
         code.strip_debug_info();
-        keep_private_but(&code, &[&wide]);
+        internalize_except(&code, &[&wide]);
         if let Some(llvm) = &source.llvm {
             share_globals(&code, llvm);
         }

@@ -27,8 +27,8 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, parse_bytes};
 use heddle_llvm::{
     CodeFormat, CodegenLevel, Cpu, EmitOptions, ImportedModule, Jit, Language, LlvmModule, ObjectCache,
-    cleaned, cut_out, emit, generate, import, keep_private_but, language_of, link, optimize, param_parts,
-    read_ir, share_globals, simplify, vector_form_names,
+    cleaned_copy, emit, generate, import, internalize_except, language_of, link, optimize,
+    param_scalar_counts, read_ir, reduce_to_functions, share_globals, simplify, vector_variant_names,
 };
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
@@ -256,7 +256,7 @@ impl Session {
     /// Reads LLVM IR, text or bitcode, which need not have been optimized; `file` is its name in messages.
     pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<SourceModule, DiagnosticError> {
         let llvm = read_ir(file, bytes)?;
-        let ImportedModule { module, refused } = import(&cleaned(&llvm)?);
+        let ImportedModule { module, refused } = import(&cleaned_copy(&llvm)?);
         imported(module, refused, llvm, file)
     }
 
@@ -317,7 +317,7 @@ impl Session {
         options: &[String],
     ) -> Result<SourceModule, DiagnosticError> {
         let program = heddle_builtins::compile(source, name, options)
-            .map_err(|log| heddle_llvm::refused_by_clang(name, &log))?;
+            .map_err(|log| heddle_llvm::clang_error(name, &log))?;
         let warnings = program.warnings.trim_end();
         let mut told = Vec::new();
         if !warnings.is_empty() {
@@ -339,7 +339,7 @@ impl Session {
         let llvm = llvm.filter(LlvmModule::is_for_host);
         self.check_machine(llvm.as_ref())?;
         if let Some(llvm) = llvm.as_ref().filter(|_| self.cpu.is_x86()) {
-            let names = vector_form_names(llvm);
+            let names = vector_variant_names(llvm);
             declare_forms(
                 &mut module,
                 names.iter().map(String::as_str),
@@ -353,7 +353,7 @@ impl Session {
         retain_reachable(&mut module, asked);
         let warnings = needed_and_refused(&module, refused);
         let Some(func) = module.function_mut(asked) else { return Err(missing(asked, &module, &[])) };
-        let params = params_of_source(func, llvm.as_ref().and_then(|llvm| param_parts(llvm, asked)));
+        let params = params_of_source(func, llvm.as_ref().and_then(|llvm| param_scalar_counts(llvm, asked)));
         declare_shapes(func, &params, shapes)?;
         let apart = params.iter().find(|param| param.len() > 1);
         let apart = apart.map(|param| (func.describe(func.params()[param.start]), param.len()));
@@ -692,7 +692,7 @@ impl Artifact {
     }
 
     fn optimized(&self, seen: &str, code: LlvmModule) -> Result<LlvmModule, Diagnostic> {
-        keep_private_but(&code, &[seen]);
+        internalize_except(&code, &[seen]);
         if let Some(source) = &self.llvm {
             share_globals(&code, source);
         }
@@ -769,7 +769,7 @@ impl Artifact {
             Some(source) => {
                 link(source, &code)?;
                 if !is_ir {
-                    cut_out(source, &[&name])?;
+                    reduce_to_functions(source, &[&name])?;
                 }
                 generate(source, &self.cpu, output)?
             }

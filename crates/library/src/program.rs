@@ -2,7 +2,7 @@
 
 use crate::argument::{Arguments, KernelArgument};
 use compiler::{DiagnosticError, KernelReport, Session};
-use heddle_builtins::option_words;
+use heddle_builtins::split_build_options;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::KernelInfo;
 use heddle_runtime as runtime;
@@ -28,7 +28,7 @@ impl Program {
 
     /// The same with the options of `clBuildProgram`: `-DN=4 -cl-std=CL3.0 -cl-fast-relaxed-math`.
     pub fn from_opencl_c_with(source: &str, options: &str) -> Result<Program, DiagnosticError> {
-        let mut words = option_words(options);
+        let mut words = split_build_options(options);
         // The types of parameters are written down only then.
         words.push("-cl-kernel-arg-info".into());
         let _busy = runtime::exit::busy();

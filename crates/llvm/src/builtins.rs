@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn conversions_round_once() {
         assert_eq!(bf16(1.0), 0x3f80);
-        // A tie goes to even, and what is a little above the tie goes up, however little.
+        // A tie rounds to even, and anything above the tie rounds up.
         assert_eq!(bf16(1.0 + 2f64.powi(-8)), 0x3f80);
         assert_eq!(bf16(1.0 + 2f64.powi(-8) + 2f64.powi(-50)), 0x3f81);
         assert_eq!(bf16(-1.0 - 3.0 * 2f64.powi(-8)), 0xbf82);

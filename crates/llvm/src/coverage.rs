@@ -1,7 +1,7 @@
 //! Import coverage of LLVM: every opcode and intrinsic, done, refused or missing.
 
 use crate::import::instruction_table;
-use crate::import::intrinsic::{IntrinsicLowering, how};
+use crate::import::intrinsic::{IntrinsicLowering, intrinsic_lowering};
 use crate::view::intrinsic_names;
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub struct LlvmCoverage {
 /// Lists the opcodes and intrinsics of LLVM with their import status.
 pub fn coverage() -> LlvmCoverage {
     let intrinsics = intrinsic_names().into_iter().map(|name| {
-        let verdict = match how(&name) {
+        let verdict = match intrinsic_lowering(&name) {
             None => ImportSupport::Missing,
             Some(IntrinsicLowering::Refused(reason)) => ImportSupport::Refused(reason.into()),
             Some(_) => ImportSupport::Done,

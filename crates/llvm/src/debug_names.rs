@@ -13,7 +13,7 @@ const NAME: usize = 1;
 /// ignored.
 pub(crate) fn named_values<'m>(module: &'m LlvmModule, inst: Val<'m>) -> Vec<(Val<'m>, String)> {
     let mut named = Vec::new();
-    // SAFETY: instruction, records and what they refer to live as long as the module; each record is asked for what its kind
+    // SAFETY: instruction, records and what they refer to live as long as the module; each record is read as its kind
     // has.
     unsafe {
         let mut record = LLVMGetFirstDbgRecord(inst.0);
@@ -51,7 +51,7 @@ unsafe fn variable_name(module: &LlvmModule, variable: LLVMMetadataRef) -> Optio
     if variable.is_null() {
         return None;
     }
-    // SAFETY: the variable is a live node; there is room for as many operands as it has; a string lives with its context.
+    // SAFETY: the variable is a live node; the buffer holds all operands; a string lives with its context.
     unsafe {
         let node = LLVMMetadataAsValue(module.context(), variable);
         let mut operands = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];

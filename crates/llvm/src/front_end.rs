@@ -1,7 +1,7 @@
 //! Front end: runs clang on C, C++ and OpenCL C.
 
 use crate::cache_folder::include_folder;
-use crate::import::{asks_lanes, is_question};
+use crate::import::{is_horizontal_name, uses_horizontals};
 use crate::opencl::compile_opencl;
 use crate::read::read_ir;
 use crate::view::{LlvmModule, Val, attribute_kind};
@@ -49,7 +49,7 @@ fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
 }
 
 /// Reports clang's diagnostics: the first error as text, the full log as notes.
-pub fn refused_by_clang(file: &str, messages: &str) -> Diagnostic {
+pub fn clang_error(file: &str, messages: &str) -> Diagnostic {
     let place = DiagnosticLocation::of_line(Some(file), 0, 0);
     messages
         .trim_end()
@@ -86,12 +86,12 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Dia
             let mut words = vec!["-cl-std=CL3.0".into(), format!("-O{}", level.min(3))];
             words.extend(extra.iter().map(ToString::to_string));
             let compiled = compile_opencl(&source, &file, &words);
-            return compiled.map(|(module, _)| module).map_err(|log| refused_by_clang(&file, &log));
+            return compiled.map(|(module, _)| module).map_err(|log| clang_error(&file, &log));
         }
     }
     arguments.extend(extra.iter().map(ToString::to_string));
     let module = run_clang(&file, &arguments)?;
-    if !asks_lanes(&module) {
+    if !uses_horizontals(&module) {
         return Ok(module);
     }
     // Calls that communicate between lanes, and their callers, must not be moved; elsewhere convergence would only
@@ -105,7 +105,7 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Dia
     let kept = convergent(&module);
     for func in staying.functions().filter(|func| func.is_declaration()) {
         let name = func.name();
-        if !kept.contains(&name) && !is_question(&name) {
+        if !kept.contains(&name) && !is_horizontal_name(&name) {
             forget_convergent(func);
         }
     }
@@ -143,7 +143,7 @@ fn run_clang(file: &str, arguments: &[String]) -> Result<LlvmModule, Diagnostic>
             }
         };
         if !output.status.success() {
-            return Err(refused_by_clang(file, &String::from_utf8_lossy(&output.stderr)));
+            return Err(clang_error(file, &String::from_utf8_lossy(&output.stderr)));
         }
         return read_ir(file, &output.stdout);
     }

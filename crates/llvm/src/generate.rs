@@ -1,13 +1,13 @@
 //! Optimization and code generation: LLVM's passes, then text, bitcode, assembly or an object.
 
 use crate::cpu::Cpu;
+use crate::inverse_roots::estimate_roots;
 use crate::jit::{CodegenLevel, TargetMachine, machine, no_machine, not_compiled};
 use crate::masks::{MaskRepresentation, rewrite_masks};
-use crate::prefetch::announce_masked;
-use crate::roots::estimate_roots;
+use crate::prefetch::prefetch_masked_accesses;
 use crate::saturation::saturate_vectors;
 use crate::single_lane_params::pass_single_lanes;
-use crate::single_lanes::{make_ready, store_single_lanes};
+use crate::single_lanes::{prepare_for_codegen, store_single_lanes};
 use crate::view::{LlvmModule, take_message};
 use heddle_ir::Diagnostic;
 use llvm_sys::core::*;
@@ -31,7 +31,7 @@ pub enum CodeFormat {
 }
 
 /// Sets a module's target triple and data layout.
-pub(crate) fn aim(module: &LlvmModule, machine: &TargetMachine) {
+pub(crate) fn set_target(module: &LlvmModule, machine: &TargetMachine) {
     // SAFETY: module and machine are live; the texts are LLVM's, taken over and freed.
     unsafe {
         let triple = LLVMGetTargetMachineTriple(machine.raw());
@@ -75,7 +75,7 @@ impl LlvmPasses {
 
     /// Runs the pipeline on a module.
     pub fn run(&self, module: &LlvmModule) -> Result<(), Diagnostic> {
-        aim(module, &self.machine);
+        set_target(module, &self.machine);
         // SAFETY: module, machine and options are live; an error is taken over once.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();
@@ -128,13 +128,13 @@ pub fn optimize_with_masks(
     cpu: &Cpu,
     form: MaskRepresentation,
 ) -> Result<(), Diagnostic> {
-    tell_cpu(module, cpu);
+    set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
     saturate_vectors(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
     rewrite_masks(module, form);
-    announce_masked(module, cpu);
+    prefetch_masked_accesses(module, cpu);
     Ok(())
 }
 
@@ -159,14 +159,14 @@ pub fn generate_at(
     // Modules at the default level have been through LLVM's passes; running one again would undo the mask
     // representation.
     match level {
-        CodegenLevel::Minimal => make_ready(module, level),
+        CodegenLevel::Minimal => prepare_for_codegen(module, level),
         CodegenLevel::Default => {
             store_single_lanes(module);
             pass_single_lanes(module);
         }
     }
     let machine = machine(cpu, level).map_err(no_machine)?;
-    aim(module, &machine);
+    set_target(module, &machine);
     emit_file(module, &machine, file)
 }
 
@@ -176,7 +176,7 @@ pub(crate) fn emit_object(
     machine: &TargetMachine,
     level: CodegenLevel,
 ) -> Result<Vec<u8>, Diagnostic> {
-    make_ready(module, level);
+    prepare_for_codegen(module, level);
     emit_file(module, machine, LLVMCodeGenFileType::LLVMObjectFile)
 }
 
@@ -203,7 +203,7 @@ fn emit_file(
 }
 
 /// Sets the target attributes of each function, and prefers full-width vectors: LLVM would halve the widest.
-fn tell_cpu(module: &LlvmModule, cpu: &Cpu) {
+fn set_target_attributes(module: &LlvmModule, cpu: &Cpu) {
     let bits = cpu.vector_bits().to_string();
     let attributes = [
         ("target-cpu", &*cpu.name),

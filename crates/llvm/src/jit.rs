@@ -3,7 +3,7 @@
 use crate::builtins::builtins;
 use crate::cpu::Cpu;
 use crate::emit::{ENTRY, entry_name};
-use crate::generate::{aim, emit_object};
+use crate::generate::{emit_object, set_target};
 use crate::object_cache::ObjectCache;
 use crate::view::{LlvmModule, c_text};
 use heddle_ir::{Code, Diagnostic};
@@ -85,19 +85,19 @@ fn check(error: LLVMErrorRef) -> Result<(), String> {
 
 thread_local! {
     /// Errors that JITs reported during symbol look-ups on this thread.
-    static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static LOOKUP_ERRORS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Error reporter: collects messages that LLVM would print to the terminal.
 extern "C" fn keep_message(_: *mut c_void, error: LLVMErrorRef) {
     if let Err(message) = check(error) {
-        TOLD.with_borrow_mut(|told| told.push(message));
+        LOOKUP_ERRORS.with_borrow_mut(|told| told.push(message));
     }
 }
 
 /// Returns the symbols that this thread's last look-up did not find, quoted.
 fn missing_symbols() -> Option<String> {
-    let told = TOLD.take();
+    let told = LOOKUP_ERRORS.take();
     let list = told.iter().find_map(|text| text.strip_prefix("Symbols not found: [")?.strip_suffix(']'))?;
     let symbols: Vec<String> = list.split(',').map(|symbol| format!("`{}`", symbol.trim())).collect();
     Some(symbols.join(", "))
@@ -106,7 +106,7 @@ fn missing_symbols() -> Option<String> {
 /// Registers the targets that code is generated for.
 fn initialize() {
     static DONE: Once = Once::new();
-    // SAFETY: done once, before any target is asked for.
+    // SAFETY: done once, before any target is used.
     DONE.call_once(|| unsafe {
         use llvm_sys::target::*;
         LLVMInitializeX86TargetInfo();
@@ -121,7 +121,7 @@ fn initialize() {
 }
 
 /// Disabled features: x86's bf16 conversions treat subnormals as zero, which LLVM ignores.
-const WITHOUT: &str = ",-avx512bf16,-avxneconvert";
+const DISABLED_FEATURES: &str = ",-avx512bf16,-avxneconvert";
 
 /// LLVM target machine.
 #[derive(Debug)]
@@ -135,30 +135,30 @@ impl TargetMachine {
 
 impl Drop for TargetMachine {
     fn drop(&mut self) {
-        // SAFETY: ours alone.
+        // SAFETY: owned here.
         unsafe { LLVMDisposeTargetMachine(self.0) }
     }
 }
 
 /// Maximum number of target machines cached per thread.
-const MOST_KEPT: usize = 4;
+const MAX_MACHINES: usize = 4;
 
 thread_local! {
     /// This thread's target machines, most recently used last.
-    static KEPT: RefCell<Vec<(Cpu, CodegenLevel, Rc<TargetMachine>)>> = const { RefCell::new(Vec::new()) };
+    static MACHINES: RefCell<Vec<(Cpu, CodegenLevel, Rc<TargetMachine>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns the target machine of a CPU, cached per thread: parsing a CPU's features, once for the machine and once
 /// for function attributes, takes as long as several LLVM passes.
 pub(crate) fn machine(cpu: &Cpu, level: CodegenLevel) -> Result<Rc<TargetMachine>, String> {
-    KEPT.with_borrow_mut(|kept| {
+    MACHINES.with_borrow_mut(|kept| {
         let found = kept.iter().position(|(other, its_level, _)| (other, *its_level) == (cpu, level));
         let entry = match found {
             Some(at) => kept.remove(at),
             None => (cpu.clone(), level, Rc::new(new_machine(cpu, level)?)),
         };
         let machine = entry.2.clone();
-        if kept.len() == MOST_KEPT {
+        if kept.len() == MAX_MACHINES {
             kept.remove(0);
         }
         kept.push(entry);
@@ -168,7 +168,7 @@ pub(crate) fn machine(cpu: &Cpu, level: CodegenLevel) -> Result<Rc<TargetMachine
 
 fn new_machine(cpu: &Cpu, level: CodegenLevel) -> Result<TargetMachine, String> {
     initialize();
-    let without = if cpu.features.contains("+avx512bf16") { WITHOUT } else { "" };
+    let without = if cpu.features.contains("+avx512bf16") { DISABLED_FEATURES } else { "" };
     let features = c_text(&format!("{}{without}", cpu.features));
     let triple = match &cpu.triple {
         Some(triple) => c_text(triple),
@@ -202,9 +202,9 @@ fn new_machine(cpu: &Cpu, level: CodegenLevel) -> Result<TargetMachine, String> 
 }
 
 /// Compiles a module to an object for [`Jit::of_object`] in any process on the same machine.
-pub fn object_here(module: &LlvmModule, level: CodegenLevel) -> Result<Vec<u8>, Diagnostic> {
+pub fn compile_host_object(module: &LlvmModule, level: CodegenLevel) -> Result<Vec<u8>, Diagnostic> {
     let machine = machine(&Cpu::host(), level).map_err(no_machine)?;
-    aim(module, &machine);
+    set_target(module, &machine);
     emit_object(module, &machine, level)
 }
 
@@ -215,10 +215,10 @@ impl Jit {
         level: CodegenLevel,
         symbols: &[(&str, usize)],
     ) -> Result<Jit, Diagnostic> {
-        Jit::of_object(&object_here(&module, level)?, symbols)
+        Jit::of_object(&compile_host_object(&module, level)?, symbols)
     }
 
-    /// Links an object that [`object_here`] compiled. External symbols come from `symbols`, or else from the process.
+    /// Links an object that [`compile_host_object`] compiled. External symbols come from `symbols`, or else from the process.
     pub fn of_object(object: &[u8], symbols: &[(&str, usize)]) -> Result<Jit, Diagnostic> {
         let jit = Jit::empty(symbols)?;
         jit.add_object(object)?;
@@ -240,7 +240,7 @@ impl Jit {
         }
         let cpu = Cpu::host();
         let version = (env!("CARGO_PKG_VERSION"), crate::view::version());
-        let key = format!("{version:?} {level:?} {cpu:?} {WITHOUT}\n{}", module.text());
+        let key = format!("{version:?} {level:?} {cpu:?} {DISABLED_FEATURES}\n{}", module.text());
         let object = match cache.find(key.as_bytes()) {
             Some(object) => {
                 jit.is_from_cache = true;
@@ -344,7 +344,7 @@ impl Jit {
     pub fn address(&self, name: &str) -> Result<u64, Diagnostic> {
         let mut address = 0;
         let symbol = c_text(name);
-        // SAFETY: the JIT is live; one place to write to.
+        // SAFETY: the JIT is live; the out-pointer is valid.
         let error = unsafe { LLVMOrcLLJITLookup(self.raw, &mut address, symbol.as_ptr()) };
         check(error).map_err(|reason| {
             let text = match missing_symbols() {
@@ -365,7 +365,7 @@ impl Jit {
 
 impl Drop for Jit {
     fn drop(&mut self) {
-        // SAFETY: ours alone; entries cannot outlive it.
+        // SAFETY: owned here; entries cannot outlive it.
         let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.raw) });
     }
 }

@@ -28,8 +28,8 @@ pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
     let mut messages: Vec<String> = Vec::new();
     for bitcode in others {
         let mut raw = std::ptr::null_mut();
-        // SAFETY: the buffer is a copy, freed behind the parser; the parsed module lives in the first one's context,
-        // and the linker takes it over. The handler is taken out again before `messages` goes.
+        // SAFETY: the buffer is a copy, freed after parsing; the parsed module lives in the first one's context,
+        // and the linker takes it over. The handler is removed before `messages` is dropped.
         let failed = unsafe {
             LLVMContextSetDiagnosticHandler(first.context(), Some(collect), (&raw mut messages).cast());
             let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(

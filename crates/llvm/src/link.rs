@@ -18,7 +18,7 @@ fn refuse(name: &str, text: &str, help: &str) -> Diagnostic {
 }
 
 /// Reports a name that the source defines already.
-fn taken(name: &str) -> Diagnostic {
+fn already_defined(name: &str) -> Diagnostic {
     refuse(name, "the module has it already", "write an object (`.o`), or take it out of the source")
 }
 
@@ -29,13 +29,13 @@ fn other_convention(name: &str) -> Diagnostic {
 }
 
 /// Reports a static variable that a separate object cannot access.
-fn is_static(name: &str) -> Diagnostic {
+fn static_variable(name: &str) -> Diagnostic {
     let text = "an object by itself cannot see this static variable";
     refuse(name, text, "write the whole module (`.ll` or `.bc`), or take `static` away from the variable")
 }
 
 /// Reports a failure of LLVM's linker.
-fn broken(reason: &str) -> Diagnostic {
+fn link_failure(reason: &str) -> Diagnostic {
     let text = format!("LLVM does not link vector code and its source: {}", reason.trim_end());
     Diagnostic::error(Code::Internal, text).help("report it, with the input")
 }
@@ -44,7 +44,7 @@ fn broken(reason: &str) -> Diagnostic {
 const STANDS_FOR: &str = "heddle.stands.for.";
 
 fn set_name(value: LLVMValueRef, name: &str) {
-    // SAFETY: a live value; as many bytes as said.
+    // SAFETY: a live value; the number of bytes matches.
     unsafe { LLVMSetValueName2(value, name.as_ptr().cast(), name.len()) }
 }
 
@@ -54,7 +54,7 @@ fn set_linkage(value: Val<'_>, linkage: LLVMLinkage) {
 }
 
 /// Internalizes all functions of a module but these.
-pub fn keep_private_but(code: &LlvmModule, seen: &[&str]) {
+pub fn internalize_except(code: &LlvmModule, seen: &[&str]) {
     for func in code.functions().filter(|func| !func.is_declaration()) {
         if !seen.contains(&&*func.name()) {
             set_linkage(func, LLVMLinkage::LLVMInternalLinkage);
@@ -87,7 +87,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     let bitcode = code.bitcode();
     let name = c_text("heddle");
     let mut raw = std::ptr::null_mut();
-    // SAFETY: the buffer is a copy, freed behind the parser; the module lives in the source's context, which is live.
+    // SAFETY: the buffer is a copy, freed after parsing; the module lives in the source's context, which is live.
     let failed = unsafe {
         let buffer =
             LLVMCreateMemoryBufferWithMemoryRangeCopy(bitcode.as_ptr().cast(), bitcode.len(), name.as_ptr());
@@ -96,7 +96,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
         failed != 0
     };
     if failed || raw.is_null() {
-        return Err(broken("it cannot be read again"));
+        return Err(link_failure("it cannot be read again"));
     }
     // The triples may be different spellings of one machine.
     unsafe {
@@ -129,7 +129,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
         if is_defined && !unsafe { LLVMIsAFunction(ours) }.is_null() {
             // SAFETY: the parsed module is ours, and nothing keeps anything of it.
             unsafe { LLVMDisposeModule(raw) };
-            return Err(taken(&name));
+            return Err(already_defined(&name));
         }
         let stand_in = format!("{STANDS_FOR}{}", standing.len());
         set_name(ours, &stand_in);
@@ -144,11 +144,11 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     }
     // SAFETY: both modules are in one context; the second is taken over.
     if unsafe { LLVMLinkModules2(source.raw(), raw) } != 0 {
-        return Err(broken("the linker refuses it"));
+        return Err(link_failure("the linker refuses it"));
     }
     for (stand_in, theirs) in standing {
         let name = c_text(&stand_in);
-        // SAFETY: the module is live; all uses are replaced before the declaration goes.
+        // SAFETY: the module is live; all uses are replaced before the declaration is deleted.
         unsafe {
             let func = LLVMGetNamedFunction(source.raw(), name.as_ptr());
             let global = LLVMGetNamedGlobal(source.raw(), name.as_ptr());
@@ -162,7 +162,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
             }
         }
     }
-    source.verify().map_err(|reason| broken(&reason))
+    source.verify().map_err(|reason| link_failure(&reason))
 }
 
 /// Gives calls of a stand-in the calling convention of its function, including the extension of small integers.
@@ -200,7 +200,7 @@ unsafe fn call_as_declared(stand_in: LLVMValueRef, theirs: Val<'_>) -> Result<()
 }
 
 /// Reduces a linked module to these functions and their dependencies, for an object linked with the source's.
-pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
+pub fn reduce_to_functions(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
     // Symbols exported by the source's own object.
     let mut outside = FxHashSet::default();
     let defined: Vec<Val<'_>> = module.functions().filter(|func| !func.is_declaration()).collect();
@@ -211,7 +211,7 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
         // SAFETY: a live function.
         let is_shown = unsafe { LLVMGetLinkage(func.0) } == LLVMLinkage::LLVMExternalLinkage;
         if is_shown && func.has_address_taken() {
-            stay_outside(module, func);
+            use_external(module, func);
         }
         hide(func);
     }
@@ -243,14 +243,14 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
             let text = LLVMGetErrorMessage(error);
             let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
             llvm_sys::error::LLVMDisposeErrorMessage(text);
-            return Err(broken(&reason));
+            return Err(link_failure(&reason));
         }
     }
     let left: Vec<Val<'_>> = module.globals().filter(|global| !global.is_declaration()).collect();
     for global in left.into_iter().filter(|global| !global.is_global_constant()) {
         let name = global.name();
         if !outside.contains(&name) {
-            return Err(is_static(&name));
+            return Err(static_variable(&name));
         }
         // SAFETY: a live global; without contents it is a declaration.
         unsafe {
@@ -258,11 +258,11 @@ pub fn cut_out(module: &LlvmModule, seen: &[&str]) -> Result<(), Diagnostic> {
             LLVMSetLinkage(global.0, LLVMLinkage::LLVMExternalLinkage);
         }
     }
-    module.verify().map_err(|reason| broken(&reason))
+    module.verify().map_err(|reason| link_failure(&reason))
 }
 
 /// Makes all uses refer to the function in the source's object, since function addresses are compared.
-fn stay_outside(module: &LlvmModule, func: Val<'_>) {
+fn use_external(module: &LlvmModule, func: Val<'_>) {
     let name = func.name();
     set_name(func.0, &format!("{STANDS_FOR}{name}"));
     let c_name = c_text(&name);

@@ -5,7 +5,7 @@
 //! calls it lane by lane, like any external function.
 //!
 //! ```text
-//!     heddle.outside.i32(ptr,...,i32).printf        int printf(const char*, …) with an int behind the format
+//!     heddle.outside.i32(ptr,...,i32).printf        int printf(const char*, …) with an int after the format
 //!     heddle.outside.4xf32(4xf32,i32).              through the pointer that comes first
 //! ```
 //!

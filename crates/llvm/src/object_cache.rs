@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 const MAGIC: &[u8; 16] = b"heddle object 1\n";
 /// Default size limit in bytes; beyond the limit, half the cache is deleted.
-const MOST: u64 = 512 << 20;
+const DEFAULT_LIMIT: u64 = 512 << 20;
 /// Number of writes between size checks.
 const WRITES: u32 = 32;
 /// A hit refreshes an entry's time if it is older than this.
@@ -35,7 +35,7 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
 impl ObjectCache {
     /// Returns the cache in a folder, which may not exist yet.
     pub fn at(folder: impl Into<PathBuf>) -> ObjectCache {
-        ObjectCache { folder: folder.into(), most: MOST }
+        ObjectCache { folder: folder.into(), most: DEFAULT_LIMIT }
     }
 
     /// Limits the size in bytes; checked every [`WRITES`] writes.
@@ -53,7 +53,7 @@ impl ObjectCache {
         }
         let cache = ObjectCache::at(cache_folder()?.join("objects"));
         let size = variable("HEDDLE_CACHE_SIZE").and_then(|size| size.trim().parse::<u64>().ok());
-        Some(cache.with_limit(size.map_or(MOST, |size| size.saturating_mul(1 << 20))))
+        Some(cache.with_limit(size.map_or(DEFAULT_LIMIT, |size| size.saturating_mul(1 << 20))))
     }
 
     fn path(&self, key: &[u8]) -> PathBuf {
@@ -96,11 +96,11 @@ impl ObjectCache {
         if write_whole(&self.path(key), &bytes).is_ok()
             && COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES)
         {
-            self.thin_out();
+            self.evict();
         }
     }
 
-    fn thin_out(&self) {
+    fn evict(&self) {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return };
         let known = entries.filter_map(|entry| {
             let entry = entry.ok()?;

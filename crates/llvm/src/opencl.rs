@@ -49,7 +49,7 @@ const ONCE_WARNED: [&str; 3] = ["incompatible-pointer-types", "int-conversion", 
 const FOLDER: &str = "/heddle-opencl";
 
 /// Prefix of the stubs that clang emits for kernels called from other kernels.
-const KERNEL_TWIN: &str = "__clang_ocl_kern_imp_";
+const KERNEL_STUB: &str = "__clang_ocl_kern_imp_";
 
 /// OpenCL C base header of the clang that Heddle is built with.
 const BASE_HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c-base.h"));
@@ -191,7 +191,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     let (mut context, mut module, mut messages) =
         (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
     let (words, files) = (call.words(), call.files());
-    // SAFETY: all texts live during the call, arguments end in a zero byte, and there are three places to write to.
+    // SAFETY: all texts live during the call, arguments end in a zero byte, and the out-pointers are valid.
     let done = unsafe {
         heddle_clang_compile(
             words.as_ptr(),
@@ -214,7 +214,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
         let is_called =
             |func: Val<'_>| func.is_declaration() && library.names.binary_search(&&*func.name()).is_ok();
         if module.functions().any(is_called) {
-            // SAFETY: the module is live and nothing looks at it meanwhile; the bytes live for ever.
+            // SAFETY: the module is live and nothing else uses it meanwhile; the bytes are static.
             let broken = unsafe {
                 take_text(heddle_link_needed(
                     module.raw(),
@@ -232,7 +232,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     share_inline_functions(&module);
     // clang emits a stub of each kernel for calls from other kernels; internal linkage lets LLVM delete unused ones.
     for func in
-        module.functions().filter(|func| !func.is_declaration() && func.name().starts_with(KERNEL_TWIN))
+        module.functions().filter(|func| !func.is_declaration() && func.name().starts_with(KERNEL_STUB))
     {
         // SAFETY: a live function.
         unsafe { LLVMSetLinkage(func.0, LLVMLinkage::LLVMInternalLinkage) };
@@ -299,7 +299,7 @@ pub fn declared_functions(
     let call = ClangInvocation::new(source, "", options, features, &["-fsyntax-only"])?;
     let (words, files) = (call.words(), call.files());
     let mut text = std::ptr::null_mut();
-    // SAFETY: all texts live during the call, arguments end in a zero byte, and there is a place to write to.
+    // SAFETY: all texts live during the call, arguments end in a zero byte, and the out-pointer is valid.
     let done =
         unsafe { heddle_clang_declared(words.as_ptr(), words.len(), files.as_ptr(), files.len(), &mut text) };
     // SAFETY: the shim allocated it, and hands it over.
@@ -322,7 +322,7 @@ unsafe fn take_text(text: *mut c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let taken = CStr::from_ptr(text).to_string_lossy().into_owned();
         libc::free(text.cast());

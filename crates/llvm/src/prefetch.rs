@@ -20,23 +20,23 @@ const LINE: u64 = 64;
 const NEAREST: u64 = 3;
 
 /// True for CPUs whose prefetcher ignores masked accesses.
-fn overlooks_masked(cpu: &Cpu) -> bool {
+fn ignores_masked_accesses(cpu: &Cpu) -> bool {
     matches!(&*cpu.name, "znver4" | "znver5")
 }
 
 /// Inserts prefetches for masked accesses, if the CPU needs them. Runs after LLVM's passes, which have hoisted
 /// accesses out of loops, from [`optimize`](crate::optimize).
-pub(crate) fn announce_masked(module: &LlvmModule, cpu: &Cpu) {
-    if !overlooks_masked(cpu) {
+pub(crate) fn prefetch_masked_accesses(module: &LlvmModule, cpu: &Cpu) {
+    if !ignores_masked_accesses(cpu) {
         return;
     }
     // SAFETY: live calls of these intrinsics: a load has an address and a mask, a store a value before them.
     unsafe {
         for load in module.calls_of(MASKED_LOAD) {
-            announce(module, load, [0, 1], LLVMTypeOf(load), 0);
+            insert_prefetches(module, load, [0, 1], LLVMTypeOf(load), 0);
         }
         for store in module.calls_of(MASKED_STORE) {
-            announce(module, store, [1, 2], LLVMTypeOf(LLVMGetOperand(store, 0)), 1);
+            insert_prefetches(module, store, [1, 2], LLVMTypeOf(LLVMGetOperand(store, 0)), 1);
         }
     }
 }
@@ -45,14 +45,14 @@ pub(crate) fn announce_masked(module: &LlvmModule, cpu: &Cpu) {
 ///
 /// # Safety
 /// A live call in this module, with an address and a mask as these operands.
-unsafe fn announce(
+unsafe fn insert_prefetches(
     module: &LlvmModule,
     access: LLVMValueRef,
     [address, mask]: [u32; 2],
     ty: LLVMTypeRef,
     write: u64,
 ) {
-    // SAFETY: live; what is built stands before the access, and reads its address only.
+    // SAFETY: live; new instructions are inserted before the access, and reads its address only.
     unsafe {
         let [address, mask] = [address, mask].map(|index| LLVMGetOperand(access, index));
         if LLVMIsConstant(mask) != 0 || is_on_stack(address) {

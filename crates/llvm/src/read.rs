@@ -30,8 +30,8 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     let mut messages: Vec<String> = Vec::new();
     let name = c_text(file);
     let (mut raw, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: the buffer is a copy with a zero behind it, and is freed behind the parser, which does not keep it.
-    // Without a handler of its own the context would end the process at an error; this one is taken out again before
+    // SAFETY: the buffer is a copy with a zero byte at its end, and is freed after parsing, which does not keep it.
+    // Without a handler of its own the context would end the process at an error; this one is removed before
     // `messages` goes.
     let (context, failed) = unsafe {
         let context = LLVMContextCreate();
@@ -47,7 +47,7 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     let message = unsafe { take_message(message) };
     let (major, minor, patch) = version();
     if failed || raw.is_null() {
-        // SAFETY: the context is ours alone, and nothing lives in it.
+        // SAFETY: the context is owned here, and nothing lives in it.
         unsafe { LLVMContextDispose(context) };
         messages.extend((!message.is_empty()).then_some(message));
         let reason = messages.into_iter().next().unwrap_or_else(|| "it is empty".into());

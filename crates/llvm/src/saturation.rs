@@ -29,7 +29,7 @@ pub(crate) fn saturate_vectors(module: &LlvmModule, cpu: &Cpu) {
     }
     for (name, is_signed) in [("llvm.fptosi.sat.", true), ("llvm.fptoui.sat.", false)] {
         for call in module.calls_of(name) {
-            // SAFETY: a live call of one of these, which takes a float or a vector of them, and goes once.
+            // SAFETY: a live call of one of these, which takes a float or a vector of them, and is erased once.
             unsafe { saturate(module, call, is_signed) };
         }
     }
@@ -38,7 +38,7 @@ pub(crate) fn saturate_vectors(module: &LlvmModule, cpu: &Cpu) {
 /// # Safety
 /// A live call of `llvm.fptosi.sat` or `llvm.fptoui.sat` in this module, which nothing keeps.
 unsafe fn saturate(module: &LlvmModule, call: LLVMValueRef, is_signed: bool) {
-    // SAFETY: live; what is built stands before the call and has its type, and nothing uses the call when it goes. What is
+    // SAFETY: live; new instructions precede the call and have its type, and nothing uses the call when it is erased. What is
     // converted out of range is not selected.
     unsafe {
         let (to, x) = (LLVMTypeOf(call), LLVMGetOperand(call, 0));

@@ -18,7 +18,7 @@ pub(crate) const MASKED_STORE: &str = "llvm.masked.store.";
 
 /// Prepares a module for code generation: simplifies masks of truncated lanes, and replaces single-lane stores and
 /// single-lane vector parameters. Modules compiled at the minimal level have been through none of LLVM's passes.
-pub(crate) fn make_ready(module: &LlvmModule, level: CodegenLevel) {
+pub(crate) fn prepare_for_codegen(module: &LlvmModule, level: CodegenLevel) {
     // SAFETY: each is a live call of a masked store.
     unsafe {
         let is_open = |&call: &LLVMValueRef| {
@@ -38,14 +38,14 @@ pub(crate) fn make_ready(module: &LlvmModule, level: CodegenLevel) {
 
 /// Replaces masked stores with a known single-lane mask by scalar stores.
 pub(crate) fn store_single_lanes(module: &LlvmModule) {
-    // SAFETY: each is a live call of a masked store, and goes once.
+    // SAFETY: each is a live call of a masked store, and is erased once.
     module.calls_of(MASKED_STORE).into_iter().for_each(|call| unsafe { store_single_lane(module, call) });
 }
 
 /// # Safety
 /// A live call of a masked store in this module, which nothing keeps.
 unsafe fn store_single_lane(module: &LlvmModule, call: LLVMValueRef) {
-    // SAFETY: live; a masked store has a value, an address, and a mask. What is built stands before it, and nothing
+    // SAFETY: live; a masked store has a value, an address, and a mask. new instructions are inserted before it, and nothing
     // reads what it gives, as that is nothing.
     unsafe {
         let [value, address, mask] = [0, 1, 2].map(|index| LLVMGetOperand(call, index));

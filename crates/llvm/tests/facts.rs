@@ -1,4 +1,4 @@
-//! Facts in metadata that code generators understand come in, and go out where what they are about still is.
+//! Metadata that code generators use is imported, and emitted where it still holds.
 
 use heddle_ir::function::MetadataKind;
 use heddle_ir::text::parse_module;
@@ -7,7 +7,7 @@ use heddle_llvm::{EmitOptions, emit, import, read_ir};
 
 const FACTS: &str = include_str!("facts/all.ll");
 
-/// The texts of the module and of what is emitted of it.
+/// Returns the text of the imported module and of its emission.
 fn there_and_back(text: &str) -> (String, String) {
     let imported = import(&read_ir("facts.ll", text.as_bytes()).unwrap_or_else(|error| panic!("{error}")));
     assert!(imported.refused.is_empty(), "{:?}", imported.refused);
@@ -15,7 +15,8 @@ fn there_and_back(text: &str) -> (String, String) {
     (imported.module.to_string(), emitted.text())
 }
 
-/// What the only line with this word says behind its `!NAME `, with nodes for their names, themselves called `self`.
+/// Returns the operands of metadata `!NAME` on the only line with `word`, with nested nodes expanded and self
+/// references as `self`.
 fn said(text: &str, word: &str, name: &str) -> Option<String> {
     let mut lines = text.lines().filter(|line| line.contains(word));
     let line = lines.next().unwrap_or_else(|| panic!("no {word} in\n{text}"));
@@ -66,7 +67,7 @@ fn what_is_taken_goes_out_again() {
         assert!(before.is_some(), "{word} has no {name}");
         assert_eq!(said(&emitted, word, name), before, "{word}\n{ours}\n{emitted}");
     }
-    // The same text again: facts are numbered by where they are first met.
+    // Importing again gives the same text: metadata is numbered in order of first use.
     assert_eq!(there_and_back(FACTS), (ours, emitted));
 }
 
@@ -78,7 +79,7 @@ fn hints_about_loops_go_out_with_the_branch_that_closes_them() {
         .filter(|line| line.contains("!llvm.loop"))
         .map(|line| said(&emitted, line, "llvm.loop").expect("it has one"))
         .collect();
-    // Of the hint for vectors nothing is left; two loops are two nodes.
+    // The vectorization hint is dropped; two loops have distinct nodes.
     let unrolled = "distinct !{self, !{!\"llvm.loop.unroll.disable\"}}";
     assert_eq!(hints, [unrolled, unrolled], "{ours}\n{emitted}");
     let names: Vec<&str> = emitted.lines().filter_map(|line| line.split("!llvm.loop ").nth(1)).collect();
@@ -106,7 +107,7 @@ fn what_one_lane_promises_comes_in_and_is_not_said_of_all() {
     }
 }
 
-/// The tags of the first instruction of this op in each function, as text.
+/// Returns the metadata of the first instruction of this op in each function, as text.
 fn tags_of(module: &Module, op: Op) -> Vec<String> {
     let tags = module.functions.iter().filter_map(|func| {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
@@ -122,7 +123,7 @@ fn groups_of_a_loop_are_those_of_its_accesses() {
     let text = include_str!("facts/scopes.ll");
     let module = import(&read_ir("scopes.ll", text.as_bytes()).expect("it is read")).module;
     let printed = module.to_string();
-    // Two groups that look alike are two facts; the loop names one of them.
+    // Two distinct groups with equal contents are two nodes; the loop names one of them.
     let [load] = &tags_of(&module, Op::Load)[..] else { panic!("{printed}") };
     assert_eq!(load, "range fact0, alias_scope fact3, noalias fact4, access_group fact5, access_group fact6");
     let [store] = &tags_of(&module, Op::Store)[..] else { panic!("{printed}") };
@@ -131,7 +132,7 @@ fn groups_of_a_loop_are_those_of_its_accesses() {
     assert!(printed.contains("!{iterations fact8}"), "{printed}");
     let emitted = emit(&module, EmitOptions::default()).expect("it is emitted").text();
     assert!(emitted.contains("!range"), "{emitted}");
-    // Merged, an access keeps the groups of both, and an alias scope only if it is that of both.
+    // A merged access keeps the groups of both, and an alias scope only if both have it.
     let func = &module.functions[0];
     let origins = |op| {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
@@ -150,7 +151,7 @@ fn metadata_within_itself_or_very_deep_is_left_out() {
         "define float @f(float %a, float %b) {{\n  %c = fdiv float %a, %b, !own !0\n  %d = fdiv float %a, %c, !own !10\n  ret float %d\n}}\n\
          !0 = distinct !{{!0, float 2.5}}\n{deep}!300 = !{{float 2.5}}\n"
     );
-    // LLVM wants one number in `!fpmath`: what is odd stands elsewhere.
+    // LLVM requires one number in `!fpmath`, so other nodes are attached elsewhere.
     let (ours, _) = there_and_back(&text);
     assert!(!ours.contains("fact0"), "{ours}");
     let text = text.replace("fdiv float", "load i32, ptr null ;");

@@ -1,9 +1,9 @@
-//! What LLVM cannot go on from does not end the process.
+//! LLVM's fatal errors do not end the process.
 #![forbid(unsafe_code)]
 
-use heddle_llvm::{CodegenLevel, object_here, read_ir, withstanding};
+use heddle_llvm::{CodegenLevel, catch_fatal_errors, compile_host_object, read_ir};
 
-/// A call that no code for this machine can be selected for.
+/// Call of an intrinsic that the host cannot select.
 const UNKNOWN: &str = "declare i32 @llvm.amdgcn.workitem.id.x()
 define i32 @f() {
   %x = call i32 @llvm.amdgcn.workitem.id.x()
@@ -14,9 +14,9 @@ define i32 @f() {
 fn compile(text: &'static str) -> Result<usize, String> {
     let work = move || {
         let module = read_ir("text.ll", text.as_bytes()).expect("it is read");
-        object_here(&module, CodegenLevel::Default).expect("it compiles").len()
+        compile_host_object(&module, CodegenLevel::Default).expect("it compiles").len()
     };
-    withstanding(16 << 20, work).map_err(|told| told.to_string())
+    catch_fatal_errors(16 << 20, work).map_err(|told| told.to_string())
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Loads that are hinted to be read once have code, also where LLVM uses one lane of a vector only.
+//! Nontemporal loads compile, also where LLVM uses a single lane of a vector.
 
 use heddle_ir::text::parse_module;
 use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
 
-/// LLVM makes a load of one byte of the vector's, and had no instruction for it with the hint.
+/// LLVM narrows the vector load to one byte, and could not select that with the hint.
 const TEXT: &str = "
 func @f(v0: ptr, v1: ptr) {
 block0:

@@ -1,4 +1,4 @@
-//! Masks in the form of the machine: they compute what masks of bits compute.
+//! Rewritten masks compute the same as masks of `i1`.
 
 use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, MaskRepresentation, read_ir, rewrite_masks};
 
@@ -17,11 +17,11 @@ fn formed(text: &str, form: MaskRepresentation) -> LlvmModule {
     module
 }
 
-/// What the function leaves behind.
+/// Returns the memory that the function writes.
 fn run(module: LlvmModule, arguments: &[f32]) -> Vec<u8> {
     let jit = Jit::new(module, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));
-    // Whole vectors are read and written, each aligned as LLVM has them.
+    // The function accesses whole vectors at LLVM's alignment.
     let mut memory = vec![0u8; 512];
     let at = memory.as_ptr().align_offset(64);
     let (input, output) = memory[at..].split_at_mut(128);

@@ -1,4 +1,4 @@
-//! clang inside of the process: modules, build logs, options, threads.
+//! In-process clang: modules, build logs, options, threads.
 
 use heddle_llvm::{compile_opencl, import};
 
@@ -53,7 +53,7 @@ fn options_reach_clang() {
     assert!(flags(&[]).contains("llvm.fmuladd.f32"));
 }
 
-/// Programs are there that were never compiled by anything that minds.
+/// Many existing programs rely on older compilers' mere warnings.
 #[test]
 fn what_was_a_warning_once_is_one() {
     let source = "kernel void k(global float *a) {\n  global float2 *b = a;\n  int address = a;\n  b[address] = 0;\n}\n";
@@ -86,7 +86,7 @@ fn several_threads_compile_at_once() {
     });
 }
 
-/// Each option of clBuildProgram is one.
+/// Every option of clBuildProgram is accepted.
 #[test]
 fn all_build_options_are_taken() {
     let options = "-cl-single-precision-constant -cl-denorms-are-zero -cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable \

@@ -1,9 +1,9 @@
-//! What is accessed under masks is announced to machines that do not foresee it.
+//! CPUs whose prefetcher ignores masked accesses get prefetch instructions.
 
 use heddle_ir::text::parse_module;
 use heddle_llvm::{Cpu, EmitOptions, emit, optimize};
 
-/// A load and a store of two lines each under a mask; a load whose mask is known; one of the function's own memory.
+/// A masked load and store of two cache lines each; a load with a constant mask; a load of a stack object.
 const TEXT: &str = "
 func @f(v0: ptr, v1: ptr, v2: <32 x i1>, v3: i64) {
 block0:
@@ -20,7 +20,7 @@ block0:
 }
 ";
 
-/// The prefetches that code for this machine has, each as what it is for: 0 to be read, 1 to be written.
+/// Returns the kinds of prefetches in the code for a CPU: 0 read, 1 write.
 fn prefetches(cpu: &str) -> Vec<char> {
     let module = parse_module(TEXT).unwrap_or_else(|errors| panic!("{errors:?}"));
     let llvm = emit(&module, EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));

@@ -1,9 +1,9 @@
-//! Vectors of floats become integers that saturate, by instructions of vectors.
+//! Saturating vector conversions use vector instructions.
 
 use heddle_ir::text::parse_module;
 use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
 
-/// Numbers at the ends of all integers, between them, and none at all.
+/// Returns numbers around the bounds of all integer types, between them, and NaN.
 fn numbers() -> Vec<f64> {
     let ends = [7, 8, 15, 16, 24, 31, 32, 53, 63, 64].map(|bits| 2f64.powi(bits));
     let around = |end: f64| [end - 1.0, end - 0.5, end, end + 1.0, end * 1.000001, end * 0.999999];
@@ -15,7 +15,7 @@ fn numbers() -> Vec<f64> {
     all
 }
 
-/// What code for this machine makes of numbers in vectors of 16.
+/// Returns the results of native code for vectors of 16 numbers.
 fn converted(op: &str, float: &str, bits: usize, numbers: &[u8]) -> Vec<u8> {
     let bytes = if float == "f32" { 4 } else { 8 };
     let text = format!(
@@ -40,7 +40,7 @@ fn converted(op: &str, float: &str, bits: usize, numbers: &[u8]) -> Vec<u8> {
     result
 }
 
-/// Rust's casts are such conversions, one by one.
+/// Rust's scalar casts are the reference.
 macro_rules! check {
     ($float:ty, $name:literal, $($op:literal $int:ty),*) => {{
         let numbers: Vec<$float> = numbers().into_iter().map(|number| number as $float).collect();

@@ -1,8 +1,8 @@
-//! Functions that take vectors of one lane have code, and compute what they are to.
+//! Functions with single-lane vector parameters compile and compute the right results.
 
 use heddle_llvm::{CodegenLevel, Jit, read_ir};
 
-/// LLVM has no code for `@choose` as it is written.
+/// LLVM cannot select `@choose` as written.
 const TEXT: &str = "
 define void @heddle.entry.f(ptr %in, ptr %out) {
   %x = load i32, ptr %in

@@ -1,4 +1,4 @@
-// What inverse functions share: a quotient or root as a sum of two floats, and angles as such sums.
+// Shared by inverse functions: a quotient or root as a sum of two floats, and angles as such sums.
 #include "common.h"
 
 // atan(q + low) - q, for |q| <= 1: the slope, 1 / (1 + q^2), is nearly 1 - q^2 / 2.
@@ -15,7 +15,7 @@ INLINE real angle_sum(real base_high, real base_low, real a, real tail) {
   return sum + ((a - (sum - base_high)) + (base_low + tail));
 }
 
-// The root of (1 - |x|) / 2, and what the arc sine of the exact root has beyond it.
+// The root of (1 - |x|) / 2, and the correction from the rounded to the exact root's arc sine.
 struct half_angle {
   real root, tail;
 };

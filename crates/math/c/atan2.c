@@ -1,4 +1,4 @@
-// The angle of (x, y), from the quotient of the lesser coordinate by the greater as a sum of two floats.
+// The angle of (x, y), from the quotient of the smaller coordinate by the larger as a sum of two floats.
 #include "angle_parts.h"
 
 double atan2(double y, double x) {
@@ -15,7 +15,7 @@ double atan2(double y, double x) {
   low = is_plain ? low : 0.0;
   double tail = atan_tail(q, low);
   int is_left = (int)(bits(x) >> 63);
-  // Steep: pi/2 -+ a. To the left: pi - a.
+  // Steep: pi/2 -+ a. Left half-plane: pi - a.
   double sign = is_steep != is_left ? -1.0 : 1.0;
   double high = is_steep ? RIGHT_ANGLE_0 : is_left ? PI_SPLIT_0 : 0.0;
   double rest = is_steep ? RIGHT_ANGLE_1 : is_left ? PI_SPLIT_1 : 0.0;

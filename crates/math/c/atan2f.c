@@ -1,4 +1,4 @@
-// The angle of (x, y), from the quotient of the lesser coordinate by the greater.
+// The angle of (x, y), from the quotient of the smaller coordinate by the larger.
 #define SINGLE
 #include "angle_parts.h"
 
@@ -13,7 +13,7 @@ float atan2f(float y, float x) {
   float low = (float)(quotient - (double)q);
   float tail = atan_tail(q, low);
   int is_left = bits(x) >> 31;
-  // Steep: pi/2 -+ a. To the left: pi - a.
+  // Steep: pi/2 -+ a. Left half-plane: pi - a.
   float sign = is_steep != is_left ? -1.0f : 1.0f;
   float high = is_steep ? RIGHT_ANGLE_0_F : is_left ? PI_SPLIT_0_F : 0.0f;
   float rest = is_steep ? RIGHT_ANGLE_1_F : is_left ? PI_SPLIT_1_F : 0.0f;

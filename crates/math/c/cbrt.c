@@ -1,11 +1,11 @@
-// The cube root of m 2^(3 k): from a polynomial for m^(-1/3), a step of Newton's for that, and one for the root itself.
+// The cube root of m 2^(3 k): a polynomial for m^(-1/3), one Newton step for it, and one for the root itself.
 #include "common.h"
 
 double cbrt(double x) {
   double size = __builtin_fabs(x);
   int is_small = size < LEAST_NORMAL;
   u64 ix = bits(is_small ? size * 0x1p54 : size);
-  // Counted from 2^-1200 on, so that it is no negative number that is divided.
+  // Biased by 1200, so that the dividend is not negative.
   u32 e = (u32)(ix >> 52) - 1023 + 1200 - (is_small ? 54 : 0);
   u32 k = e * 43691u >> 17; // a third
   u32 j = e - 3 * k;

@@ -6,7 +6,7 @@ float cbrtf(float x) {
   float size = __builtin_fabsf(x);
   int is_small = size < 0x1p-126f;
   u32 ix = bits(is_small ? size * 0x1p24f : size);
-  // Counted from 2^-150 on, so that it is no negative number that is divided.
+  // Biased by 150, so that the dividend is not negative.
   u32 e = (ix >> 23) - 127 + 150 - (is_small ? 24 : 0);
   u32 k = e * 43691u >> 17; // a third
   u32 j = e - 3 * k;

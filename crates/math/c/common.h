@@ -1,7 +1,8 @@
-// What the mathematical functions share. They are plain C of one lane: no tables in the common path, few branches, no calls.
-// `FMA` is rounded once; the bits of a result follow from that on each machine.
+// Shared by the mathematical functions: plain scalar C with few branches and no calls; no tables in the common path.
+// `FMA` rounds once, so a result has the same bits on every machine.
 //
-// Files `*.inc` are written once for both types: `SINGLE` makes f32 of `real`. `FAST` leaves out what only the last bits need.
+// Files `*.inc` serve both types: `SINGLE` selects f32 as `real`. `FAST` omits the steps that only the last bits
+// need.
 #ifndef HEDDLE_COMMON_H
 #define HEDDLE_COMMON_H
 
@@ -44,7 +45,7 @@ typedef i64 signed_word;
 #define HALF ((real)0.5)
 #define ONE ((real)1)
 #define SIGN ((word)1 << (8 * sizeof(real) - 1))
-// Added to a float of moderate size, it leaves the nearest integer in the lowest bits.
+// Adding this to a float of moderate size leaves the nearest integer in the lowest bits.
 #define ROUNDER ((real)((word)3 << (MANTISSA - 1)))
 #define ROUNDER_D 0x1.8p52
 
@@ -66,10 +67,10 @@ INLINE double clamp_d(double x, double least, double most) {
   return x > most ? most : x;
 }
 
-// 2^n of the n that stands in the lowest bits.
+// 2^n for the n in the lowest bits.
 INLINE real power(word n) { return real_of((n + BIAS) << MANTISSA); }
 
-// p * 2^n, rounded once, for p near 1 and the n that stands in the lowest bits of `shifted`: by two factors, each in range.
+// p * 2^n, rounded once, for p near 1 and the n in the lowest bits of `shifted`; two factors keep each in range.
 INLINE real scaled(real p, real shifted) {
   word n = bits(shifted), half = n >> 1;
   return p * power(half) * power(n - half);

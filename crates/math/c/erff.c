@@ -1,4 +1,4 @@
-// Two polynomials in f64: up to 1, and up to 4, where 1 is near enough.
+// Two polynomials in f64: up to 1, and up to 4, above which 1 is accurate enough.
 #define SINGLE
 #include "common.h"
 

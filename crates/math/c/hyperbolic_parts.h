@@ -1,4 +1,4 @@
-// What hyperbolic functions share: for x = n log 2 + r, A and B the sum and difference of 2^n / 4 and 2^-n / 4,
+// Shared by hyperbolic functions: for x = n log 2 + r, A and B are the sum and difference of 2^n / 4 and 2^-n / 4,
 // sinh x / 2 = A sinh r + B cosh r and cosh x / 2 = A cosh r + B sinh r, each as a sum of two floats.
 #include "common.h"
 

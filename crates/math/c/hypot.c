@@ -1,4 +1,4 @@
-// The root of a sum of squares, both as sums of two floats; squares that would be too great or too small are scaled.
+// The root of a sum of squares, both as sums of two floats; scales squares that would overflow or underflow.
 #include "common.h"
 
 double hypot(double x, double y) {

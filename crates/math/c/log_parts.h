@@ -1,4 +1,4 @@
-// What logarithms share: x = 2^e (1 + f), 1 + f from sqrt(1/2) to sqrt(2).
+// Shared by logarithms: x = 2^e (1 + f), 1 + f from sqrt(1/2) to sqrt(2).
 #include "common.h"
 
 INLINE real split(real x, real *f) {
@@ -9,7 +9,7 @@ INLINE real split(real x, real *f) {
   return e;
 }
 
-// What the logarithm is where x is no positive number; infinity is its own.
+// The logarithm of zero, negative numbers and NaN; infinity returns itself.
 INLINE real log_edges(real x, real result) {
   result = x > 0 ? result : x == 0 ? -INF : NOT_A_NUMBER;
   return x == INF ? x : result;

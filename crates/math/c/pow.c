@@ -49,7 +49,7 @@ double pow(double x, double y) {
   double sum = 1.0 + r;
   double rest = r - (sum - 1.0);
   double p = sum + (rest + FMA(r * r, EXP_POLY(r), FMA(r_low, r, r_low)));
-  // What is no number in the power is none in the result.
+  // A NaN power gives a NaN result.
   p = power == power ? p : power;
   double result = scaled(p, shifted);
   int is_whole = __builtin_trunc(y) == y;

@@ -1,4 +1,4 @@
-// What sine and cosine share: x = n pi/2 + r + low, |r + low| <= pi/4 and a little.
+// Shared by sine and cosine: x = n pi/2 + r + low, |r + low| slightly above pi/4 at most.
 #include "common.h"
 
 struct angle {
@@ -15,11 +15,11 @@ static const u32 two_over_pi[TABLE] __asm__("heddle.two_over_pi.f32") = {
 #define MOST 0x1p20
 static const u32 two_over_pi[TABLE] __asm__("heddle.two_over_pi.f64") = {
 #endif
-    // The bits of 2/pi behind 64 zeros.
+    // The bits of 2/pi after 64 zeros.
     0, 0, K(TWO_OVER_PI_WORDS)};
 
-// Of angles so great that their lowest bit counts many turns. Of the bits of 2/pi those that would make whole turns are left
-// out before the product is formed, modulo four quarters.
+// Payne-Hanek reduction of huge angles. The bits of 2/pi that contribute whole turns are skipped, so the product is
+// formed modulo four quarters.
 #ifdef SINGLE
 INLINE struct angle great_angle(float x) {
   u32 ix = bits(x);
@@ -47,7 +47,7 @@ INLINE struct angle great_angle(double x) {
   u64 m_high = m >> 32, m_low = m & 0xffffffff;
   u32 first = (u32)(ix >> 52 & 0x7ff) - 1075 - 2 + 64;
   u32 at = first >> 5, shift = first & 31;
-  // The product with 192 bits from there, from its lowest 32 bits up.
+  // Product with 192 bits of 2/pi, accumulated from the lowest 32 bits.
   u64 product[6], carry = 0, before = 0;
   for (int i = 5; i >= 0; i--) {
     u64 pair = (u64)two_over_pi[(at + i) & 63] << 32 | two_over_pi[(at + i + 1) & 63];
@@ -64,7 +64,7 @@ INLINE struct angle great_angle(double x) {
   u32 n = (u32)(high >> 62);
   high = high << 2 | low >> 62;
   low = low << 2;
-  // To the nearest: the rest as a number and a sign.
+  // Round to nearest: the remainder as magnitude and sign.
   int is_over = high >> 63;
   n += is_over;
   high = is_over ? ~high : high;
@@ -120,7 +120,7 @@ INLINE real cos_of(struct angle a) {
   return high + fma_of(z * z, K(COS_POLY)(z), low);
 }
 
-// The sine of an angle that is n quarters greater.
+// The sine of the angle plus n quarters.
 INLINE real turned_sin(struct angle a, u32 n) {
   real sin = sin_of(a), cos = cos_of(a);
   real value = n & 1 ? cos : sin;

@@ -107,7 +107,7 @@ pub fn provide(module: &mut Module, accuracy: Accuracy) -> Result<(), MathTextEr
 
 /// Adds the bodies of functions called by library name: `heddle.sinf`, or `heddle.fast.sinf` for four units of error.
 /// Programs cannot define these names.
-pub fn provide_own(module: &mut Module) -> Result<(), MathTextError> {
+pub fn provide_prefixed(module: &mut Module) -> Result<(), MathTextError> {
     let mut wanted: BTreeMap<String, (&'static MathFunction, &'static str)> = BTreeMap::new();
     for func in &mut module.functions {
         let mut pure = Vec::new();

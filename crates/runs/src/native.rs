@@ -116,7 +116,7 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
     let has_addresses: Vec<bool> = line.args.iter().map(|text| text.contains('&')).collect();
     let mut room = Room::new(entered, &memory, line, &objects)?;
     room.set_arguments(entered, &wide_arguments(args, entered, &options.brush), &has_addresses);
-    entry.call_apart(&mut room.shared, [0, room.results_at], native.limit)?;
+    entry.call_in_child(&mut room.shared, [0, room.results_at], native.limit)?;
     let results = room.results(entered);
     room.take_objects(&mut memory, &objects, line);
     let outcome = RunOutcome {

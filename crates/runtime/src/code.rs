@@ -12,8 +12,8 @@ use heddle::ir::module::Global;
 use heddle::ir::words::Flag;
 use heddle::ir::{Code, Diagnostic, Function, Module, Op, Space};
 use heddle_llvm::{
-    CodegenLevel, Cpu, EmitOptions, Jit, PRINT, define_prints, emit, entry_name, inline_single_calls,
-    keep_private_but, object_here, optimize, share_globals, stack_bytes,
+    CodegenLevel, Cpu, EmitOptions, Jit, PRINT, compile_host_object, define_printf_bodies, emit, entry_name,
+    inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::{GroupFunction, KernelOptions};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -310,8 +310,8 @@ fn compile(
 ) -> Result<(Made, KernelReport), BuildError> {
     let (module, info, report) = vector_code(program, kernel, variant, options, cpu)?;
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
-    define_prints(&llvm);
-    keep_private_but(&llvm, &[&entry_name(kernel)]);
+    define_printf_bodies(&llvm);
+    internalize_except(&llvm, &[&entry_name(kernel)]);
     if let Some(globals) = globals {
         share_globals(&llvm, &emit(&globals.module, EmitOptions::default())?);
     }
@@ -319,7 +319,7 @@ fn compile(
     step();
     optimize(&llvm, cpu)?;
     step();
-    let object = object_here(&llvm, CodegenLevel::Default)?;
+    let object = compile_host_object(&llvm, CodegenLevel::Default)?;
     step();
     let needs = Needs {
         local_bytes: info.local_bytes,

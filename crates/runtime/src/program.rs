@@ -15,7 +15,7 @@ use heddle_ir::ops::Effect;
 use heddle_ir::types::MOST_CHOSEN_LANES;
 use heddle_ir::words::SyncScope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
-use heddle_llvm::{Cpu, PRINTF, withstanding};
+use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors};
 use heddle_math::Accuracy;
 use heddle_transform::{RaceSemantics, TargetInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -400,7 +400,7 @@ impl PreparedKernel {
                 let kernel = self.clone();
                 let work =
                     move || report(&kernel.program.inner.module, &kernel.info().name, variant, &options);
-                withstanding(STACK, work)?
+                catch_fatal_errors(STACK, work)?
             };
             self.in_some_form(variant, make).ok()
         };
@@ -565,7 +565,7 @@ impl PreparedKernel {
             let (globals, name) = (inner.globals.as_ref(), &kernel.info().name);
             code(&inner.module, globals, &inner.outside, name, variant, &options, &making)
         };
-        let mut code = withstanding(STACK, work)??;
+        let mut code = catch_fatal_errors(STACK, work)??;
         code.least_items = self.least_items(variant.form).unwrap_or(u64::MAX);
         Ok(code)
     }

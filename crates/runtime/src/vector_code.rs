@@ -11,7 +11,8 @@ use heddle::report::of_kernel;
 use heddle::session::retain_all_reachable;
 use heddle::{BrushExtents, KernelReport, PassPolicy, Session};
 use heddle_llvm::{
-    CodeFormat, Cpu, EmitOptions, LlvmModule, define_prints, emit, generate, keep_private_but, optimize,
+    CodeFormat, Cpu, EmitOptions, LlvmModule, define_printf_bodies, emit, generate, internalize_except,
+    optimize,
 };
 use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, VersioningPolicy, lower_kernels};
 use std::fmt;
@@ -230,9 +231,9 @@ impl VectorCode {
     /// The module of LLVM, which LLVM's passes have been through. Group functions are seen by the names of their kernels.
     pub fn llvm(&self, cpu: &Cpu) -> Result<LlvmModule, BuildError> {
         let llvm = emit(&self.module, EmitOptions::default())?;
-        define_prints(&llvm);
+        define_printf_bodies(&llvm);
         let seen: Vec<&str> = self.groups.iter().map(|group| &*group.name).collect();
-        keep_private_but(&llvm, &seen);
+        internalize_except(&llvm, &seen);
         optimize(&llvm, cpu)?;
         Ok(llvm)
     }

@@ -9,8 +9,8 @@ use heddle_interp::{Datum, Memory, RunLimits, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space};
 use heddle_llvm::{
-    CodegenLevel, EmitOptions, Jit, SharedMapping, emit, entry_name, keep_private_but, object_here, optimize,
-    slot_bytes, withstanding,
+    CodegenLevel, EmitOptions, Jit, SharedMapping, catch_fatal_errors, compile_host_object, emit, entry_name,
+    internalize_except, optimize, slot_bytes,
 };
 use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
 use heddle_transform::widen::VersioningPolicy;
@@ -346,13 +346,13 @@ fn natively(
     // Where LLVM would end the process, that is a find like any other.
     let compile = move || {
         let llvm = emit(&copy, emission)?;
-        keep_private_but(&llvm, &[&entry]);
+        internalize_except(&llvm, &[&entry]);
         if level == CodegenLevel::Default {
             optimize(&llvm, &heddle_llvm::Cpu::host())?;
         }
-        object_here(&llvm, level)
+        compile_host_object(&llvm, level)
     };
-    let object = withstanding(STACK, compile).flatten().map_err(|error| say(&error))?;
+    let object = catch_fatal_errors(STACK, compile).flatten().map_err(|error| say(&error))?;
     let jit = Jit::of_object(&object, &[]).map_err(|error| say(&error))?;
     let entry = jit.entry(&case.entry).map_err(|error| say(&error))?;
     let func = module.function(&case.entry).ok_or("the group function is gone")?;
@@ -389,7 +389,9 @@ fn natively(
     }
     for words in places(input, local) {
         shared.bytes_mut()[place..place + 8 * PLACE_WORDS].copy_from_slice(&bytes_of(&words));
-        entry.call_apart(&mut shared, [0, 0], Some(Duration::from_secs(10))).map_err(|error| say(&error))?;
+        entry
+            .call_in_child(&mut shared, [0, 0], Some(Duration::from_secs(10)))
+            .map_err(|error| say(&error))?;
     }
     for ((shape, &at), bytes) in case.objects.iter().zip(&objects).zip(&input.contents) {
         let found = shared.bytes()[at..at + bytes.len()].to_vec();

@@ -377,7 +377,9 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
     }
     for words in launch.places() {
         shared.bytes_mut()[place..place + 8 * PLACE_WORDS].copy_from_slice(&byte_list(&words));
-        entry.call_apart(&mut shared, [0, 0], Some(Duration::from_secs(10))).map_err(|error| say(&error))?;
+        entry
+            .call_in_child(&mut shared, [0, 0], Some(Duration::from_secs(10)))
+            .map_err(|error| say(&error))?;
     }
     let found = launch
         .objects

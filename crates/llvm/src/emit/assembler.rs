@@ -42,7 +42,7 @@ const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
 impl Drop for Assembler {
     fn drop(&mut self) {
-        // SAFETY: the builder is ours alone.
+        // SAFETY: the builder is owned here.
         unsafe { LLVMDisposeBuilder(self.builder) };
     }
 }
@@ -140,7 +140,7 @@ impl Assembler {
 
     pub(super) fn struct_ty(&self, fields: &[TypeHandle]) -> TypeHandle {
         let mut fields: Vec<LLVMTypeRef> = fields.iter().map(|field| field.0).collect();
-        // SAFETY: live; as many fields as said.
+        // SAFETY: live; the number of fields matches.
         TypeHandle(unsafe {
             LLVMStructTypeInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 0)
         })
@@ -148,14 +148,14 @@ impl Assembler {
 
     pub(super) fn function_ty(&self, result: TypeHandle, params: &[TypeHandle]) -> TypeHandle {
         let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
-        // SAFETY: live; as many parameters as said.
+        // SAFETY: live; the number of parameters matches.
         TypeHandle(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0) })
     }
 
     /// Returns a variadic function type with these fixed parameters.
     pub(super) fn variadic_ty(&self, result: TypeHandle, params: &[TypeHandle]) -> TypeHandle {
         let mut params: Vec<LLVMTypeRef> = params.iter().map(|param| param.0).collect();
-        // SAFETY: live; as many parameters as said.
+        // SAFETY: live; the number of parameters matches.
         TypeHandle(unsafe { LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 1) })
     }
 
@@ -195,7 +195,7 @@ impl Assembler {
 
     pub(super) fn vector(&self, lanes: &[ValueHandle]) -> ValueHandle {
         let mut lanes = raw(lanes);
-        // SAFETY: live; as many constants as said.
+        // SAFETY: live; the number of constants matches.
         ValueHandle(unsafe { LLVMConstVector(lanes.as_mut_ptr(), lanes.len() as u32) })
     }
 
@@ -216,7 +216,7 @@ impl Assembler {
 
     pub(super) fn packed_struct(&self, fields: &[ValueHandle]) -> ValueHandle {
         let mut fields = raw(fields);
-        // SAFETY: live; as many constants as said.
+        // SAFETY: live; the number of constants matches.
         ValueHandle(unsafe {
             LLVMConstStructInContext(self.context(), fields.as_mut_ptr(), fields.len() as u32, 1)
         })
@@ -224,7 +224,7 @@ impl Assembler {
 
     pub(super) fn array(&self, element: TypeHandle, values: &[ValueHandle]) -> ValueHandle {
         let mut values = raw(values);
-        // SAFETY: live; as many constants of the type as said.
+        // SAFETY: live; the number of constants of the type matches.
         ValueHandle(unsafe { LLVMConstArray2(element.0, values.as_mut_ptr(), values.len() as u64) })
     }
 
@@ -318,7 +318,7 @@ impl Assembler {
         BlockHandle(unsafe { LLVMGetInsertBlock(self.builder) })
     }
 
-    pub(super) fn go(&self, label: BlockHandle) {
+    pub(super) fn position_at_end(&self, label: BlockHandle) {
         // SAFETY: live.
         unsafe { LLVMPositionBuilderAtEnd(self.builder, label.0) }
     }
@@ -441,7 +441,7 @@ impl Assembler {
 
     pub(super) fn add_incoming(&self, phi: ValueHandle, value: ValueHandle, from: BlockHandle) {
         let (mut value, mut from) = (value.0, from.0);
-        // SAFETY: live; one of each.
+        // SAFETY: live; one operand each.
         unsafe { LLVMAddIncoming(phi.0, &mut value, &mut from, 1) }
     }
 
@@ -483,7 +483,12 @@ impl Assembler {
     }
 
     /// Emits an address plus offset; no-wrap flags: 1 inbounds, 4 nuw.
-    pub(super) fn further(&self, address: ValueHandle, offset: ValueHandle, promises: u32) -> ValueHandle {
+    pub(super) fn offset_address(
+        &self,
+        address: ValueHandle,
+        offset: ValueHandle,
+        promises: u32,
+    ) -> ValueHandle {
         let mut index = offset.0;
         let i8 = self.int_ty(8);
         // SAFETY: live; one index.
@@ -571,7 +576,7 @@ impl Assembler {
     // Metadata.
 
     pub(super) fn text_of(&self, text: &str) -> MetadataHandle {
-        // SAFETY: live, and the text is as long as said.
+        // SAFETY: live, and the length of the text matches.
         MetadataHandle(unsafe { LLVMMDStringInContext2(self.context(), text.as_ptr().cast(), text.len()) })
     }
 
@@ -582,7 +587,7 @@ impl Assembler {
 
     pub(super) fn node_of(&self, parts: &[MetadataHandle]) -> MetadataHandle {
         let mut parts: Vec<LLVMMetadataRef> = parts.iter().map(|part| part.0).collect();
-        // SAFETY: live; as many parts as said.
+        // SAFETY: live; the number of parts matches.
         MetadataHandle(unsafe { LLVMMDNodeInContext2(self.context(), parts.as_mut_ptr(), parts.len()) })
     }
 
@@ -625,7 +630,7 @@ impl Assembler {
 
     pub(super) fn call(&self, ty: TypeHandle, callee: ValueHandle, args: &[ValueHandle]) -> ValueHandle {
         let mut args = raw(args);
-        // SAFETY: live; as many arguments as said.
+        // SAFETY: live; the number of arguments matches.
         ValueHandle(unsafe {
             LLVMBuildCall2(self.builder, ty.0, callee.0, args.as_mut_ptr(), args.len() as u32, NO_NAME)
         })
@@ -636,7 +641,7 @@ impl Assembler {
         let id = intrinsic_id(name);
         assert!(id != 0, "LLVM knows {name}");
         let mut open: Vec<LLVMTypeRef> = open.iter().map(|ty| ty.0).collect();
-        // SAFETY: live; the number is that of an intrinsic, as many types as said, and those are the open ones.
+        // SAFETY: live; the number is that of an intrinsic, the number of types matches, and those are the open ones.
         let (ty, callee) = unsafe {
             let callee = LLVMGetIntrinsicDeclaration(self.module.raw(), id, open.as_mut_ptr(), open.len());
             (TypeHandle(LLVMGlobalGetValueType(callee)), ValueHandle(callee))

@@ -181,12 +181,12 @@ impl BodyEmitter<'_, '_> {
                 let word = asm.binary(Code::LLVMShl, word, asm.int(32, 16));
                 asm.cast(Code::LLVMBitCast, word, asm.ty(single))
             };
-            asm.go(entry);
+            asm.position_at_end(entry);
             let (address, operand) = (asm.param(func, 0), as_single(asm.param(func, 1)));
             let first = asm.load(half, address, access.align);
             asm.make_atomic(first, ordering(AtomicOrdering::Relaxed), is_single);
             asm.jump(again);
-            asm.go(again);
+            asm.position_at_end(again);
             let old = asm.phi(half);
             let new = self.bits_of_bf16(compute(as_single(old), operand)?, single);
             let orders = [order, AtomicOrdering::Relaxed].map(ordering);
@@ -199,9 +199,9 @@ impl BodyEmitter<'_, '_> {
             asm.branch(asm.field(both, 1), end, again);
             asm.add_incoming(old, first, entry);
             asm.add_incoming(old, seen, again);
-            asm.go(end);
+            asm.position_at_end(end);
             asm.ret(Some(seen));
-            asm.go(here);
+            asm.position_at_end(here);
         }
         let operand = asm.cast(Code::LLVMBitCast, args[1], half);
         let old = asm.call(function_ty, func, &[args[0], operand]);

@@ -37,7 +37,7 @@ fn first_place(func: &Function) -> Option<SourceLoc> {
 
 impl Drop for DebugInfo {
     fn drop(&mut self) {
-        // SAFETY: the builder is ours alone, and the module is still there: it is finished behind this.
+        // SAFETY: the builder is owned here, and the module still exists: it is finished after this.
         unsafe {
             LLVMDIBuilderFinalize(self.builder);
             LLVMDisposeDIBuilder(self.builder);
@@ -54,7 +54,7 @@ impl DebugInfo {
             return None;
         }
         let (producer, version) = ("heddle", "Debug Info Version");
-        // SAFETY: the module is live, texts are as long as said, and nodes live in the context.
+        // SAFETY: the module is live, text lengths match, and nodes live in the context.
         unsafe {
             let builder = LLVMCreateDIBuilder(asm.raw_module());
             let file = |name: &String| {
@@ -93,7 +93,7 @@ impl DebugInfo {
     pub(super) fn enter(&self, asm: &Assembler, node: ValueHandle, func: &Function) -> Option<DebugScope> {
         let place = first_place(func).filter(|place| place.file.index() < self.files.len())?;
         let file = self.files[place.file.index()];
-        // SAFETY: the function is live, texts are as long as said, and nodes live in the context.
+        // SAFETY: the function is live, text lengths match, and nodes live in the context.
         let function = unsafe {
             let ty = LLVMDIBuilderCreateSubroutineType(self.builder, file, std::ptr::null_mut(), 0, 0);
             let name = &func.name;
@@ -117,12 +117,12 @@ impl DebugInfo {
             function
         };
         let scope = DebugScope { function, file: place.file };
-        self.go(asm, Some(scope), None);
+        self.set_location(asm, Some(scope), None);
         Some(scope)
     }
 
     /// Sets the location of the following instructions.
-    pub(super) fn go(&self, asm: &Assembler, scope: Option<DebugScope>, place: Option<SourceLoc>) {
+    pub(super) fn set_location(&self, asm: &Assembler, scope: Option<DebugScope>, place: Option<SourceLoc>) {
         let Some(scope) = scope else {
             // SAFETY: the builder is live.
             unsafe { LLVMSetCurrentDebugLocation2(asm.raw_builder(), std::ptr::null_mut()) };

@@ -25,10 +25,10 @@ impl ModuleEmitter<'_> {
         let pointer = asm.scalar_ty(heddle_ir::Scalar::Ptr(heddle_ir::Space::Generic));
         let name = entry_name(&format!("{}{}", self.prefix, func.name));
         let entry = asm.add_function(&name, asm.function_ty(asm.void_ty(), &[pointer, pointer]));
-        asm.go(asm.add_label(entry));
+        asm.position_at_end(asm.add_label(entry));
         let mut at = 0;
         let mut slot = |base: ValueHandle, ty: Type| {
-            let address = asm.further(base, asm.int(64, at), 0);
+            let address = asm.offset_address(base, asm.int(64, at), 0);
             at += slot_bytes(ty) as u128;
             address
         };
@@ -41,7 +41,7 @@ impl ModuleEmitter<'_> {
         let mut at = 0;
         for (index, result) in (0..).zip(results) {
             let value = if results.len() == 1 { call } else { asm.field(call, index) };
-            let address = asm.further(asm.param(entry, 1), asm.int(64, at), 0);
+            let address = asm.offset_address(asm.param(entry, 1), asm.int(64, at), 0);
             at += slot_bytes(result.ty) as u128;
             store_plain(asm, result.ty, value, address, 1);
         }

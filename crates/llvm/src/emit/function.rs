@@ -15,7 +15,7 @@ pub(super) struct BodyEmitter<'e, 'a> {
     values: FxHashMap<Value, ValueHandle>,
     labels: FxHashMap<Block, BlockHandle>,
     /// Position of each block in emission order.
-    places: FxHashMap<Block, usize>,
+    positions: FxHashMap<Block, usize>,
 }
 
 pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(), Diagnostic> {
@@ -27,9 +27,9 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
     let asm = &module.asm;
     let (_, node) = module.functions[&*func.name];
     let order = reverse_postorder(func);
-    let places: FxHashMap<Block, usize> = order.iter().copied().zip(0..).collect();
+    let positions: FxHashMap<Block, usize> = order.iter().copied().zip(0..).collect();
     let mut labels = FxHashMap::default();
-    for block in func.blocks().filter(|block| places.contains_key(block)) {
+    for block in func.blocks().filter(|block| positions.contains_key(block)) {
         if func.predicate(block).is_some() {
             return Err(refuse("it has predicates on its blocks", "run `widen` before"));
         }
@@ -39,19 +39,19 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
     for (index, &param) in (0..).zip(func.params()) {
         values.insert(param, asm.param(node, index));
     }
-    let mut body = BodyEmitter { module, func, values, labels, places };
+    let mut body = BodyEmitter { module, func, values, labels, positions };
     let scope = module.debug.as_ref().and_then(|debug| debug.enter(asm, node, func));
     for &block in &order {
-        asm.go(body.labels[&block]);
+        asm.position_at_end(body.labels[&block]);
         for inst in func.block_insts(block) {
             if let (Some(debug), Some(_)) = (&module.debug, scope) {
-                debug.go(asm, scope, func.loc(inst));
+                debug.set_location(asm, scope, func.loc(inst));
             }
             body.emit(block, inst)?;
         }
     }
     if let Some(debug) = &module.debug {
-        debug.go(asm, None, None);
+        debug.set_location(asm, None, None);
     }
     for &block in &order {
         body.fill_phis(block);
@@ -178,7 +178,7 @@ impl BodyEmitter<'_, '_> {
                 if let Some(weights) = weights {
                     asm.attach(branch, "prof", Some("branch_weights"), &weights[..]);
                 }
-                if targets.iter().any(|target| self.places[target] <= self.places[&block]) {
+                if targets.iter().any(|target| self.positions[target] <= self.positions[&block]) {
                     self.attach_facts(branch, data);
                 }
             }

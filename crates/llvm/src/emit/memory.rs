@@ -78,7 +78,7 @@ fn element_address(asm: &Assembler, address: ValueHandle, ty: Type, index: u32) 
         return address;
     }
     let bytes = index * in_memory(ty).scalar().bytes();
-    asm.further(address, asm.int(64, bytes.into()), 0)
+    asm.offset_address(address, asm.int(64, bytes.into()), 0)
 }
 
 /// Alignment of the part of an access that begins at lane `first`.
@@ -158,7 +158,7 @@ impl BodyEmitter<'_, '_> {
                     }
                     _ => args[1],
                 };
-                one(asm.further(args[0], offset, promises))
+                one(asm.offset_address(args[0], offset, promises))
             }
             Op::Load => {
                 let load = asm.load(asm.ty(in_memory(ty)), args[0], access.align);

@@ -12,7 +12,7 @@ mod bf16;
 mod half_fma;
 mod entry;
 mod debug;
-mod facts;
+mod metadata;
 mod native_call;
 
 pub(crate) use entry::ENTRY;
@@ -22,10 +22,10 @@ use crate::native_call::{NativeSignature, function_of_address};
 use crate::view::LlvmModule;
 use assembler::{Assembler, TypeHandle, ValueHandle};
 use debug::DebugInfo;
-use facts::FactMetadata;
 use function::emit_body;
 use heddle_ir::module::{Declaration, Effects, GlobalInit, Signature};
 use heddle_ir::{Code, Diagnostic, Module, Scalar, Space};
+use metadata::MetadataTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Options of emission.
@@ -50,7 +50,7 @@ struct ModuleEmitter<'a> {
     debug: Option<DebugInfo>,
     asm: Assembler,
     options: EmitOptions,
-    facts: FactMetadata,
+    facts: MetadataTable,
     /// Prefix of the names of functions and globals.
     prefix: &'a str,
     globals: FxHashMap<&'a str, ValueHandle>,
@@ -61,12 +61,12 @@ struct ModuleEmitter<'a> {
 
 /// Emits a module, which must verify at its stage.
 pub fn emit(module: &Module, options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
-    emit_together(&[("", module)], options)
+    emit_merged(&[("", module)], options)
 }
 
 /// Emits several modules as one LLVM module; each has a prefix for the names that it defines. Several modules are
 /// emitted without debug lines.
-pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
+pub fn emit_merged(parts: &[(&str, &Module)], options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
     let asm = Assembler::new("heddle");
     // An LLVM module has one table of debug lines.
     let debug = match parts {
@@ -77,7 +77,7 @@ pub fn emit_together(parts: &[(&str, &Module)], options: EmitOptions) -> Result<
         debug,
         asm,
         options,
-        facts: FactMetadata::default(),
+        facts: MetadataTable::default(),
         prefix: "",
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
@@ -113,7 +113,7 @@ impl<'a> ModuleEmitter<'a> {
         self.prefix = prefix;
         self.globals.clear();
         self.functions.clear();
-        self.facts = FactMetadata::new(&self.asm, module);
+        self.facts = MetadataTable::new(&self.asm, module);
         self.declare_globals(module);
         let called: FxHashSet<&str> =
             module.functions.iter().flat_map(|func| func.callees.values()).map(|it| &*it.name).collect();
@@ -127,8 +127,8 @@ impl<'a> ModuleEmitter<'a> {
             let func = match self.declared.get(&*declaration.name) {
                 Some(&known) => known,
                 None => match NativeSignature::parse(&declaration.name) {
-                    Some(outside) => self.emit_outside(declaration, &outside),
-                    None => self.declare_outside(declaration),
+                    Some(native) => self.emit_native_wrapper(declaration, &native),
+                    None => self.declare_external(declaration),
                 },
             };
             self.declared.insert(&declaration.name, func);
@@ -156,7 +156,7 @@ impl<'a> ModuleEmitter<'a> {
         Ok(())
     }
 
-    fn declare_outside(&self, declaration: &Declaration) -> (TypeHandle, ValueHandle) {
+    fn declare_external(&self, declaration: &Declaration) -> (TypeHandle, ValueHandle) {
         let func = self.declare(&declaration.name, &declaration.signature);
         if declaration.signature.effects == Effects::PURE && !is_intrinsic(declaration) {
             // No memory effects.

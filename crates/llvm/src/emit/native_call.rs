@@ -8,24 +8,24 @@ use heddle_ir::module::Declaration;
 
 impl ModuleEmitter<'_> {
     /// Emits the wrapper of a native call: packs scalars into arguments, calls, and unpacks the results.
-    pub(super) fn emit_outside(
+    pub(super) fn emit_native_wrapper(
         &self,
         declaration: &Declaration,
-        outside: &NativeSignature,
+        native: &NativeSignature,
     ) -> (TypeHandle, ValueHandle) {
         let asm = &self.asm;
         let signature = &declaration.signature;
         let (ty, func) = self.declare(&declaration.name, signature);
         asm.set_internal(func);
-        asm.go(asm.add_label(func));
+        asm.position_at_end(asm.add_label(func));
         let mut types = signature.params.iter().map(|param| param.ty);
         let mut leaves = (0..).map(|index| asm.param(func, index));
-        let target = match &outside.callee {
+        let target = match &native.callee {
             Some(_) => None,
             None => types.next().and_then(|_| leaves.next()),
         };
         let (mut params, mut args) = (Vec::new(), Vec::new());
-        for part in &outside.params {
+        for part in &native.params {
             let parts: Vec<Type> = types.by_ref().take(part.lanes.unwrap_or(1).into()).collect();
             let Some(&scalar) = parts.first() else { break };
             let nodes: Vec<ValueHandle> = leaves.by_ref().take(parts.len()).collect();
@@ -42,7 +42,7 @@ impl ModuleEmitter<'_> {
             args.push(node);
         }
         let mut given = signature.results.iter().map(|result| result.ty);
-        let result_types: Vec<TypeHandle> = (outside.results.iter())
+        let result_types: Vec<TypeHandle> = (native.results.iter())
             .filter_map(|part| {
                 let first = given.by_ref().take(part.lanes.unwrap_or(1).into()).next()?;
                 Some(asm.ty(part.lanes.map_or(first, |lanes| Type::Vector(first.scalar(), lanes))))
@@ -53,19 +53,19 @@ impl ModuleEmitter<'_> {
             [one] => *one,
             all => asm.struct_ty(all),
         };
-        let called = match outside.fixed {
+        let called = match native.fixed {
             Some(fixed) => asm.variadic_ty(result, &params[..fixed.min(params.len())]),
             None => asm.function_ty(result, &params),
         };
-        let callee = match (&outside.callee, target) {
+        let callee = match (&native.callee, target) {
             (Some(name), _) => asm.function_named(name, called),
             (None, Some(target)) => target,
             (None, None) => asm.scalar(heddle_ir::Scalar::Ptr(heddle_ir::Space::Generic), 0),
         };
         let call = asm.call(called, callee, &args);
         let mut parts: Vec<ValueHandle> = Vec::new();
-        for (index, part) in (0..).zip(&outside.results) {
-            let whole = if outside.results.len() == 1 { call } else { asm.field(call, index) };
+        for (index, part) in (0..).zip(&native.results) {
+            let whole = if native.results.len() == 1 { call } else { asm.field(call, index) };
             match part {
                 NativeType { lanes: None, .. } => parts.push(whole),
                 NativeType { lanes: Some(lanes), .. } => {
@@ -97,7 +97,7 @@ impl ModuleEmitter<'_> {
         let asm = &self.asm;
         let func = asm.function_named(name, asm.function_ty(asm.void_ty(), &[]));
         if self.options.entries && asm.is_declared(func) {
-            asm.go(asm.add_label(func));
+            asm.position_at_end(asm.add_label(func));
             asm.ret(None);
             asm.set_internal(func);
         }

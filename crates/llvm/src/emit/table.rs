@@ -3,7 +3,7 @@
 use super::assembler::{TypeHandle, ValueHandle};
 use super::bf16::is_rounded_twice;
 use super::function::BodyEmitter;
-use crate::roots::INVERSE_ROOT;
+use crate::inverse_roots::INVERSE_ROOT;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags, SyncScope};

@@ -83,7 +83,7 @@ pub(super) fn import_body<'m>(
         for inst in block.insts() {
             let taken = match inst.opcode() {
                 LLVMOpcode::LLVMPHI => body.open_phi(inst).map(|opened| phis.push((inst, opened))),
-                _ => body.take(inst),
+                _ => body.import_inst(inst),
             };
             taken.map_err(|why| body.refusal(source, inst, why))?;
         }
@@ -116,7 +116,7 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 
     /// Imports an instruction other than a φ.
-    fn take(&mut self, inst: Val<'m>) -> ImportResult<()> {
+    fn import_inst(&mut self, inst: Val<'m>) -> ImportResult<()> {
         self.loc = inst.debug_loc().map(|loc| {
             let file = self.module.file(loc.file);
             SourceLoc { file, line: loc.line, column: loc.column }
@@ -183,7 +183,7 @@ impl<'m> BodyImporter<'_, 'm> {
     // Instruction insertion.
 
     /// Appends an instruction to the current block or the prologue.
-    pub(super) fn put_inst(&mut self, mut data: InstData, written: Option<Type>) -> ImportResult<Inst> {
+    pub(super) fn emit_inst(&mut self, mut data: InstData, written: Option<Type>) -> ImportResult<Inst> {
         let at = match (self.in_prologue, self.prologue_end) {
             (false, _) => InsertPoint::End(self.block),
             (true, Some(last)) => InsertPoint::After(last),
@@ -216,7 +216,7 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 
     /// Continues in another block.
-    pub(super) fn go_on(&mut self, block: Block) {
+    pub(super) fn switch_to(&mut self, block: Block) {
         self.block = block;
     }
 
@@ -238,23 +238,23 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 
     /// Appends an instruction and returns its only result.
-    pub(super) fn put(&mut self, data: InstData, written: Option<Type>) -> ImportResult<Value> {
-        let inst = self.put_inst(data, written)?;
+    pub(super) fn emit(&mut self, data: InstData, written: Option<Type>) -> ImportResult<Value> {
+        let inst = self.emit_inst(data, written)?;
         self.func
             .result(inst)
             .ok_or_else(|| ImportRefusal::new("it gives nothing, which is a mistake in Heddle", "report it"))
     }
 
     pub(super) fn op(&mut self, op: Op, args: &[Value]) -> ImportResult<Value> {
-        self.put(InstData::plain(op, args.iter().copied()), None)
+        self.emit(InstData::plain(op, args.iter().copied()), None)
     }
 
     pub(super) fn op_with(&mut self, op: Op, args: &[Value], flags: Flags) -> ImportResult<Value> {
-        self.put(InstData { flags, ..InstData::plain(op, args.iter().copied()) }, None)
+        self.emit(InstData { flags, ..InstData::plain(op, args.iter().copied()) }, None)
     }
 
     pub(super) fn op_to(&mut self, op: Op, to: Scalar, args: &[Value]) -> ImportResult<Value> {
-        self.put(InstData::plain(op, args.iter().copied()), Some(Type::Scalar(to)))
+        self.emit(InstData::plain(op, args.iter().copied()), Some(Type::Scalar(to)))
     }
 
     pub(super) fn int(&mut self, scalar: Scalar, value: i128) -> Value {

@@ -40,7 +40,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Help for an undefined function that a kernel calls.
-const DEFINE: &str = "define it in the program, or link one that does";
+const DEFINE_HELP: &str = "define it in the program, or link one that does";
 
 /// Returns the unqualified name in an Itanium-mangled name.
 fn plain_name(name: &str) -> &str {
@@ -57,7 +57,7 @@ fn is_harmless(name: &str, spaces: AddressSpaceMap) -> bool {
 }
 
 /// True for names of OpenCL C work-group and sub-group functions.
-fn asks_lanes(name: &str) -> bool {
+fn is_group_builtin(name: &str) -> bool {
     let name = plain_name(name);
     name.contains("work_group") || name.contains("sub_group")
 }
@@ -110,7 +110,7 @@ impl<'m> BodyImporter<'_, 'm> {
         if self.module.types.spaces == AddressSpaceMap::Host
             && (inst.called_type().is_var_arg() || takes_vectors())
         {
-            return self.call_outside(inst, callee);
+            return self.import_native_call(inst, callee);
         }
         let declaration = match self.module.declarations.get(&callee) {
             Some(Ok(declaration)) => Arc::clone(declaration),
@@ -154,7 +154,7 @@ impl<'m> BodyImporter<'_, 'm> {
             return Ok(());
         }
         // GPU front ends mark all unknown functions `convergent`; one without memory access is pure arithmetic.
-        if spaces != AddressSpaceMap::Host && touches_no_memory(callee) && !asks_lanes(&name) {
+        if spaces != AddressSpaceMap::Host && touches_no_memory(callee) && !is_group_builtin(&name) {
             return Ok(());
         }
         Err(match spaces {
@@ -162,17 +162,17 @@ impl<'m> BodyImporter<'_, 'm> {
                 format!("@{name} may ask other lanes (it is `convergent`), and is not known"),
                 "ask by the functions of <heddle.h>, or define it in the same module",
             ),
-            _ => ImportRefusal::undefined(format!("@{name} is called, but nothing defines it"), DEFINE),
+            _ => ImportRefusal::undefined(format!("@{name} is called, but nothing defines it"), DEFINE_HELP),
         })
     }
 
     /// Copies an object to the stack and returns its address.
     fn copy_of(&mut self, address: Value, bytes: u64, align: u32) -> ImportResult<Value> {
         let align = if align.is_power_of_two() { align } else { 1 };
-        let copy = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
+        let copy = self.emit(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
         let size = self.int(Scalar::I64, bytes.into());
         let detail = Detail::Transfer(Box::new((Access::aligned(align), Access::aligned(align))));
-        self.put_inst(InstData::new(Op::Memcpy, [copy, address, size], detail), None)?;
+        self.emit_inst(InstData::new(Op::Memcpy, [copy, address, size], detail), None)?;
         let scalar = self.scalar(address);
         self.in_space(copy, scalar)
     }
@@ -185,7 +185,7 @@ impl<'m> BodyImporter<'_, 'm> {
     ) -> ImportResult<Leaves> {
         let callee = self.func.make_callee(declaration);
         let call =
-            self.put_inst(InstData::new(Op::Call, args.iter().copied(), Detail::Call(callee)), None)?;
+            self.emit_inst(InstData::new(Op::Call, args.iter().copied(), Detail::Call(callee)), None)?;
         Ok(self.func.results(call).iter().copied().collect())
     }
 

@@ -8,12 +8,12 @@ use heddle_ir::inst::InstData;
 use heddle_ir::{Constant, Op, Scalar, Type};
 use llvm_sys::{LLVMOpcode as Code, LLVMValueKind as Kind};
 
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 impl<'m> BodyImporter<'_, 'm> {
     /// Returns the scalars of a constant.
     pub(super) fn constant(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(ImportRefusal::new("a constant nests too deeply", "compute it step by step"));
         }
         if let Some(known) = self.values.get(&value) {
@@ -110,7 +110,7 @@ impl<'m> BodyImporter<'_, 'm> {
 
     fn undefined_leaf(&mut self, leaf: &Leaf) -> ImportResult<heddle_ir::Value> {
         let any = self.undefined(leaf.scalar)?;
-        self.cut(any, leaf.bits)
+        self.clear_upper_bits(any, leaf.bits)
     }
 
     /// Returns the frozen poison value that stands for `undef`.
@@ -120,7 +120,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         let poison = self.func.make_poison(Type::Scalar(scalar));
         let before = std::mem::replace(&mut self.in_prologue, true);
-        let frozen = self.put(InstData::plain(Op::Freeze, [poison]), None);
+        let frozen = self.emit(InstData::plain(Op::Freeze, [poison]), None);
         self.in_prologue = before;
         let frozen = frozen?;
         self.undefined.insert(scalar, frozen);

@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Maximum size in bytes of a nonzero initializer.
-const MOST_BYTES: u64 = 1 << 24;
-const DEEPEST: u32 = 64;
+const MAX_BYTES: u64 = 1 << 24;
+const MAX_DEPTH: u32 = 64;
 
 /// Name and space of each global, or the reason for its refusal.
 pub(super) type GlobalNames<'m> = FxHashMap<Val<'m>, ImportResult<(Space, Arc<str>)>>;
@@ -119,7 +119,7 @@ impl<'m> InitializerWriter<'_, 'm> {
                 return Ok(());
             }
             Some(initial) if initial.kind() == Kind::LLVMConstantAggregateZeroValueKind => {}
-            Some(_) if size > MOST_BYTES => {
+            Some(_) if size > MAX_BYTES => {
                 return Err(ImportRefusal::new(
                     format!("its contents of {size} bytes are too many"),
                     "fill it when it runs",
@@ -158,7 +158,7 @@ impl<'m> InitializerWriter<'_, 'm> {
     }
 
     fn value(&mut self, value: Val<'m>, offset: u64, depth: u32) -> ImportResult<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(ImportRefusal::new("its contents nest too deeply", "flatten it"));
         }
         let ty = value.ty();
@@ -224,7 +224,7 @@ impl<'m> InitializerWriter<'_, 'm> {
 
     /// Returns the base global and offset of a constant address.
     fn address(&self, value: Val<'m>, addend: i64, depth: u32) -> ImportResult<(Val<'m>, i64)> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(ImportRefusal::new("an address in it nests too deeply", ""));
         }
         match value.kind() {

@@ -151,7 +151,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         let is_written = matches!(meaning.op, Op::Ballot | Op::Popcount | Op::Lane | Op::Width);
         let written = is_written.then_some(Type::Scalar(meaning.result));
-        let value = self.put(InstData::new(meaning.op, args, meaning.detail), written)?;
+        let value = self.emit(InstData::new(meaning.op, args, meaning.detail), written)?;
         Ok(Some(Leaves::from_slice(&[value])))
     }
 }

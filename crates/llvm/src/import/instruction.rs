@@ -1,7 +1,7 @@
 //! Import of instructions by opcode, with the table that `./x coverage llvm` prints.
 
 use super::body::{BodyImporter, Leaves};
-use super::odd::is_signed;
+use super::odd_width::is_signed;
 use super::refusal::{ImportRefusal, ImportResult};
 use super::types::Leaf;
 use crate::view::Val;
@@ -87,8 +87,8 @@ pub(crate) const OPCODES: &[(Code, &str, Option<&str>)] = {
 };
 
 /// Maximum length of a use chain from an index to an address.
-const MOST_STEPS_TO_ADDRESS: usize = 4;
-const MOST_USERS: usize = 8;
+const MAX_STEPS_TO_ADDRESS: usize = 4;
+const MAX_USERS: usize = 8;
 
 /// Translates LLVM's fast-math flags.
 pub(super) fn fast_math(bits: u32) -> Flags {
@@ -149,7 +149,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let leaves = self.module.types.leaves(inst.ty())?;
                 let frozen = |(&value, leaf): (&Value, &Leaf)| {
                     let frozen = self.op(Op::Freeze, &[value])?;
-                    self.cut(frozen, leaf.bits)
+                    self.clear_upper_bits(frozen, leaf.bits)
                 };
                 operand.iter().zip(leaves.iter()).map(frozen).collect()
             }
@@ -191,11 +191,11 @@ impl<'m> BodyImporter<'_, 'm> {
                     0 => Leaves::new(),
                     _ => self.leaves(inst.operand(0))?,
                 };
-                self.put_inst(InstData::plain(Op::Ret, values), None)?;
+                self.emit_inst(InstData::plain(Op::Ret, values), None)?;
                 Ok(Leaves::new())
             }
             LLVMUnreachable => {
-                self.put_inst(InstData::plain(Op::Unreachable, []), None)?;
+                self.emit_inst(InstData::plain(Op::Unreachable, []), None)?;
                 Ok(Leaves::new())
             }
             _ => Err(ImportRefusal::new("the instruction is not known", "report it, with this file")),
@@ -214,7 +214,7 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Imports `or disjoint` as an addition where it feeds an address: shape analysis tracks strides through sums.
     fn sum_without_carry(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let leaves = self.module.types.leaves(inst.ty())?;
-        let is_number = leaves.iter().all(|leaf| !leaf.is_odd() && leaf.scalar != Scalar::I1);
+        let is_number = leaves.iter().all(|leaf| !leaf.has_odd_width() && leaf.scalar != Scalar::I1);
         match is_number && leads_to_address(inst) {
             true => self.arithmetic(Op::Add, inst, Flags::of(&[Flag::Nuw, Flag::Nsw])),
             false => self.arithmetic(Op::Or, inst, Flags::NONE.with(Flag::Disjoint)),
@@ -248,30 +248,30 @@ impl<'m> BodyImporter<'_, 'm> {
             (self.module.types.odd_bits(inst.operand(0).ty()), detail)
             && is_signed(*predicate)
         {
-            a = a.into_iter().map(|value| self.with_sign(value, bits)).collect::<ImportResult<_>>()?;
-            b = b.into_iter().map(|value| self.with_sign(value, bits)).collect::<ImportResult<_>>()?;
+            a = a.into_iter().map(|value| self.sign_extend(value, bits)).collect::<ImportResult<_>>()?;
+            b = b.into_iter().map(|value| self.sign_extend(value, bits)).collect::<ImportResult<_>>()?;
         }
         let pairs = a.into_iter().zip(b);
         pairs
-            .map(|(a, b)| self.put(InstData { flags, ..InstData::new(op, [a, b], detail.clone()) }, None))
+            .map(|(a, b)| self.emit(InstData { flags, ..InstData::new(op, [a, b], detail.clone()) }, None))
             .collect()
     }
 
     /// Emits an integer comparison.
     pub(super) fn icmp(&mut self, predicate: IntPredicate, a: Value, b: Value) -> ImportResult<Value> {
-        self.put(InstData::new(Op::Icmp, [a, b], Detail::IntCompare(predicate)), None)
+        self.emit(InstData::new(Op::Icmp, [a, b], Detail::IntCompare(predicate)), None)
     }
 
     /// Emits a float comparison.
     pub(super) fn fcmp(&mut self, predicate: FloatPredicate, a: Value, b: Value) -> ImportResult<Value> {
-        self.put(InstData::new(Op::Fcmp, [a, b], Detail::FloatCompare(predicate)), None)
+        self.emit(InstData::new(Op::Fcmp, [a, b], Detail::FloatCompare(predicate)), None)
     }
 
     /// Imports a cast, instruction or constant expression; flags come from the instruction.
     pub(super) fn cast(&mut self, code: Code, value: Val<'m>, operand: &Leaves) -> ImportResult<Leaves> {
         let leaves = self.module.types.leaves(value.ty())?;
         let from_bits = self.module.types.odd_bits(value.operand(0).ty());
-        if from_bits.is_some() || leaves.iter().any(Leaf::is_odd) {
+        if from_bits.is_some() || leaves.iter().any(Leaf::has_odd_width) {
             return self.odd_cast(code, operand, from_bits, &leaves);
         }
         let is_instruction = value.kind() == llvm_sys::LLVMValueKind::LLVMInstructionValueKind;
@@ -302,7 +302,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 (Op::SpaceCast, true) => Ok(from),
                 _ => {
                     let data = InstData { flags, ..InstData::plain(op, [from]) };
-                    self.put(data, Some(Type::Scalar(leaf.scalar)))
+                    self.emit(data, Some(Type::Scalar(leaf.scalar)))
                 }
             })
             .collect()
@@ -343,7 +343,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
             _ => InstData::jump(targets[0]),
         };
-        self.put_inst(data, None)?;
+        self.emit_inst(data, None)?;
         Ok(Leaves::new())
     }
 
@@ -359,7 +359,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
         }
         let detail = Detail::Switch(Box::new(SwitchDetail { cases, targets }));
-        self.put_inst(InstData::new(Op::Switch, [value], detail), None)?;
+        self.emit_inst(InstData::new(Op::Switch, [value], detail), None)?;
         Ok(Leaves::new())
     }
 
@@ -438,8 +438,8 @@ impl<'m> BodyImporter<'_, 'm> {
 /// True if the value reaches an address through a short chain of integer arithmetic.
 fn leads_to_address(inst: Val<'_>) -> bool {
     let mut found = vec![inst];
-    for _ in 0..MOST_STEPS_TO_ADDRESS {
-        found = found.iter().flat_map(|value| value.users(MOST_USERS)).collect();
+    for _ in 0..MAX_STEPS_TO_ADDRESS {
+        found = found.iter().flat_map(|value| value.users(MAX_USERS)).collect();
         if found.iter().any(|user| user.opcode() == Code::LLVMGetElementPtr) {
             return true;
         }
@@ -448,7 +448,7 @@ fn leads_to_address(inst: Val<'_>) -> bool {
             matches!(user.opcode(), LLVMAdd | LLVMSub | LLVMMul | LLVMShl | LLVMOr | LLVMSExt | LLVMZExt)
         };
         found.retain(goes_on);
-        found.truncate(MOST_USERS);
+        found.truncate(MAX_USERS);
     }
     false
 }

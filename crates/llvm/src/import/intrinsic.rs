@@ -445,7 +445,7 @@ pub(crate) const FAMILIES: &[(&str, &str)] = &[
 ];
 
 /// Returns the lowering of an intrinsic; none for unknown names.
-pub(crate) fn how(name: &str) -> Option<IntrinsicLowering> {
+pub(crate) fn intrinsic_lowering(name: &str) -> Option<IntrinsicLowering> {
     if let Some((_, how)) = INTRINSICS.iter().find(|(known, _)| *known == name) {
         return Some(*how);
     }
@@ -459,19 +459,19 @@ impl<'m> BodyImporter<'_, 'm> {
         let flags = fast_math(inst.fast_math());
         let arguments = inst.arguments();
         let types = arguments.iter().map(|argument| argument.ty()).chain([inst.ty()]);
-        let is_odd = types.into_iter().any(|ty| self.module.types.odd_bits(ty).is_some());
+        let has_odd_width = types.into_iter().any(|ty| self.module.types.odd_bits(ty).is_some());
         // These lowerings do not depend on the integer width.
         let is_indifferent = matches!(
-            how(&name),
+            intrinsic_lowering(&name),
             None | Some(FirstArgument | Dropped | Refused(_) | LaneWise(Op::Umin | Op::Umax | Op::Ctpop, _))
         );
-        if is_odd && !is_indifferent {
+        if has_odd_width && !is_indifferent {
             return Err(ImportRefusal::new(
                 format!("{name} of integers of an odd width"),
                 "use the next wider type",
             ));
         }
-        match how(&name) {
+        match intrinsic_lowering(&name) {
             None => Err(ImportRefusal::new(format!("{name} is not known"), "report it, with this file")),
             Some(Refused(reason)) => {
                 let (reason, help) = reason.split_once(": ").unwrap_or((reason, ""));
@@ -599,7 +599,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let classes = self.number(args[1])? as u16;
                 let values = self.leaves(args[0])?;
                 let data = |value| InstData::new(Op::FloatClass, [value], Detail::FloatClass(classes));
-                values.into_iter().map(|value| self.put(data(value), None)).collect()
+                values.into_iter().map(|value| self.emit(data(value), None)).collect()
             }
             SpecialIntrinsic::ToInteger(round) => {
                 let values = self.leaves(args[0])?;
@@ -726,7 +726,7 @@ impl<'m> BodyImporter<'_, 'm> {
             SpecialIntrinsic::Assume => {
                 let condition = self.leaf(args[0])?;
                 if self.constant_int(condition).is_none_or(|condition| condition == 0) {
-                    self.put_inst(InstData::plain(Op::Assume, [condition]), None)?;
+                    self.emit_inst(InstData::plain(Op::Assume, [condition]), None)?;
                 }
                 Ok(Leaves::new())
             }
@@ -736,7 +736,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let both = (self.argument_access(inst, 1), self.argument_access(inst, 2));
                 self.check_written(operands[0])?;
                 let data = InstData::new(op, operands, Detail::Transfer(Box::new(both)));
-                self.put_inst(InstData { flags, ..data }, None)?;
+                self.emit_inst(InstData { flags, ..data }, None)?;
                 Ok(Leaves::new())
             }
             SpecialIntrinsic::Set => {
@@ -745,7 +745,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let access = self.argument_access(inst, 1);
                 self.check_written(operands[0])?;
                 let data = InstData::new(Op::Memset, operands, Detail::Access(access));
-                self.put_inst(InstData { flags, ..data }, None)?;
+                self.emit_inst(InstData { flags, ..data }, None)?;
                 Ok(Leaves::new())
             }
             SpecialIntrinsic::Null => Ok(one(self.bits(result[0].scalar, 0))),
@@ -776,7 +776,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let offset = self.i64_of(offset)?;
                 let at = self.op(Op::PtrAdd, &[address, offset])?;
                 let detail = Detail::Access(Access::aligned(4));
-                let relative = self.put(InstData::new(Op::Load, [at], detail), Some(Type::I32))?;
+                let relative = self.emit(InstData::new(Op::Load, [at], detail), Some(Type::I32))?;
                 let relative = self.i64_of(relative)?;
                 Ok(one(self.op(Op::PtrAdd, &[address, relative])?))
             }

@@ -34,21 +34,21 @@ impl<'m> BodyImporter<'_, 'm> {
             return Err(ImportRefusal::new("the object has more than 2^32 bytes", "let the caller pass it"));
         };
         let align = inst.alignment().max(1);
-        let object = self.put(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
+        let object = self.emit(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
         // Uninitialized memory is undef, not poison: store one frozen value.
         match self.module.types.leaves(ty).as_deref() {
             Ok(&[leaf @ Leaf { scalar, .. }])
-                if !leaf.is_odd() && u64::from(scalar.bytes()) == bytes && scalar != Scalar::I1 =>
+                if !leaf.has_odd_width() && u64::from(scalar.bytes()) == bytes && scalar != Scalar::I1 =>
             {
                 let any = self.undefined(scalar)?;
                 let detail = Detail::Access(Access::aligned(align));
-                self.put_inst(InstData::new(Op::Store, [any, object], detail), None)?;
+                self.emit_inst(InstData::new(Op::Store, [any, object], detail), None)?;
             }
             _ if bytes > 0 => {
                 let any = self.undefined(Scalar::I8)?;
                 let bytes = self.int(Scalar::I64, bytes.into());
                 let detail = Detail::Access(Access::aligned(align));
-                self.put_inst(InstData::new(Op::Memset, [object, any, bytes], detail), None)?;
+                self.emit_inst(InstData::new(Op::Memset, [object, any, bytes], detail), None)?;
             }
             _ => {}
         }
@@ -153,14 +153,14 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Sign-extends an index to i64.
     fn index_of(&mut self, index: Value, ty: Ty<'m>) -> ImportResult<Value> {
         let index = match self.module.types.odd_bits(ty) {
-            Some(bits) => self.with_sign(index, bits)?,
+            Some(bits) => self.sign_extend(index, bits)?,
             None => index,
         };
         self.i64_of(index)
     }
 
     /// Returns an address plus a byte offset within the same object.
-    pub(super) fn further(&mut self, address: Value, bytes: u64) -> ImportResult<Value> {
+    pub(super) fn offset_address(&mut self, address: Value, bytes: u64) -> ImportResult<Value> {
         if bytes == 0 {
             return Ok(address);
         }
@@ -205,7 +205,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let leaves = self.pieces(ty, &access)?;
         if let Some(whole) = bit_vector(&leaves, ty)? {
             let data = InstData { flags, ..InstData::new(Op::Load, [address], Detail::Access(access)) };
-            let bits = self.put(data, Some(Type::Scalar(whole)))?;
+            let bits = self.emit(data, Some(Type::Scalar(whole)))?;
             return (0..leaves.len())
                 .map(|lane| {
                     let amount = self.int(whole, lane as i128);
@@ -217,13 +217,13 @@ impl<'m> BodyImporter<'_, 'm> {
         leaves
             .iter()
             .map(|leaf| {
-                let at = self.further(address, leaf.offset)?;
+                let at = self.offset_address(address, leaf.offset)?;
                 let access = Access { align: align_at(access.align, leaf.offset), ..access };
-                if leaf.is_odd() {
+                if leaf.has_odd_width() {
                     return self.load_bytes(leaf, at, access, flags);
                 }
                 let data = InstData { flags, ..InstData::new(Op::Load, [at], Detail::Access(access)) };
-                self.put(data, Some(Type::Scalar(leaf.scalar)))
+                self.emit(data, Some(Type::Scalar(leaf.scalar)))
             })
             .collect()
     }
@@ -256,18 +256,18 @@ impl<'m> BodyImporter<'_, 'm> {
             }
             let data =
                 InstData { flags, ..InstData::new(Op::Store, [bits, address], Detail::Access(access)) };
-            self.put_inst(data, None)?;
+            self.emit_inst(data, None)?;
             return Ok(());
         }
         for (leaf, &value) in leaves.iter().zip(values) {
-            let at = self.further(address, leaf.offset)?;
+            let at = self.offset_address(address, leaf.offset)?;
             let access = Access { align: align_at(access.align, leaf.offset), ..access };
-            if leaf.is_odd() {
+            if leaf.has_odd_width() {
                 self.store_bytes(leaf, value, at, access, flags)?;
                 continue;
             }
             let data = InstData { flags, ..InstData::new(Op::Store, [value, at], Detail::Access(access)) };
-            self.put_inst(data, None)?;
+            self.emit_inst(data, None)?;
         }
         Ok(())
     }
@@ -282,10 +282,10 @@ impl<'m> BodyImporter<'_, 'm> {
     ) -> ImportResult<Value> {
         let mut whole = self.int(leaf.scalar, 0);
         for byte in 0..u64::from(leaf.bits.div_ceil(8)) {
-            let at = self.further(address, byte)?;
+            let at = self.offset_address(address, byte)?;
             let access = Access { align: align_at(access.align, byte), ..access };
             let data = InstData { flags, ..InstData::new(Op::Load, [at], Detail::Access(access)) };
-            let mut part = self.put(data, Some(Type::I8))?;
+            let mut part = self.emit(data, Some(Type::I8))?;
             if leaf.scalar != Scalar::I8 {
                 part = self.op_to(Op::Zext, leaf.scalar, &[part])?;
                 let amount = self.int(leaf.scalar, i128::from(byte) * 8);
@@ -293,7 +293,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
             whole = self.op_with(Op::Or, &[whole, part], Flags::of(&[Flag::Disjoint]))?;
         }
-        self.cut(whole, leaf.bits)
+        self.clear_upper_bits(whole, leaf.bits)
     }
 
     fn store_bytes(
@@ -305,7 +305,7 @@ impl<'m> BodyImporter<'_, 'm> {
         flags: Flags,
     ) -> ImportResult<()> {
         for byte in 0..u64::from(leaf.bits.div_ceil(8)) {
-            let at = self.further(to, byte)?;
+            let at = self.offset_address(to, byte)?;
             let access = Access { align: align_at(access.align, byte), ..access };
             let mut part = value;
             if leaf.scalar != Scalar::I8 {
@@ -314,7 +314,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 part = self.op_to(Op::Trunc, Scalar::I8, &[part])?;
             }
             let data = InstData { flags, ..InstData::new(Op::Store, [part, at], Detail::Access(access)) };
-            self.put_inst(data, None)?;
+            self.emit_inst(data, None)?;
         }
         Ok(())
     }
@@ -340,7 +340,7 @@ impl<'m> BodyImporter<'_, 'm> {
                     "access them one by one",
                 ));
             };
-            if leaf.is_odd() {
+            if leaf.has_odd_width() {
                 return Err(ImportRefusal::new(
                     "an atomic access of an odd width",
                     "use the next wider type",
@@ -349,7 +349,7 @@ impl<'m> BodyImporter<'_, 'm> {
             self.check_atomic(leaf.scalar, access.align)?;
         }
         // Vectors are bit-packed: elements of odd width have no padding.
-        if ty.is_vector() && leaves.iter().any(Leaf::is_odd) {
+        if ty.is_vector() && leaves.iter().any(Leaf::has_odd_width) {
             return Err(ImportRefusal::new(
                 "a vector of integers of odd widths in memory",
                 "use the next wider type",
@@ -403,7 +403,7 @@ impl<'m> BodyImporter<'_, 'm> {
     pub(super) fn fence(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         let ordering = ordering(inst.ordering()).unwrap_or(AtomicOrdering::SeqCst);
         let detail = Detail::Fence(ordering, self.scope(inst)?);
-        self.put_inst(InstData::new(Op::Fence, [], detail), None)?;
+        self.emit_inst(InstData::new(Op::Fence, [], detail), None)?;
         Ok(Leaves::new())
     }
 
@@ -442,7 +442,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let order = ordering(inst.ordering()).unwrap_or(AtomicOrdering::SeqCst);
         let access = self.atomic_access(inst, inst.operand(1).ty(), order)?;
         let data = InstData::new(Op::AtomicRmw, [address, value], Detail::Rmw(rmw, access));
-        Ok(Leaves::from_slice(&[self.put(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?]))
+        Ok(Leaves::from_slice(&[self.emit(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?]))
     }
 
     pub(super) fn compare_exchange(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
@@ -453,7 +453,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let failure = ordering(failure).unwrap_or(AtomicOrdering::SeqCst);
         let access = self.atomic_access(inst, inst.operand(1).ty(), success)?;
         let data = InstData::new(Op::CompareExchange, args, Detail::CompareExchange(access, failure));
-        let exchange = self.put_inst(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?;
+        let exchange = self.emit_inst(InstData { flags: volatile(inst.is_volatile()), ..data }, None)?;
         Ok(self.func.results(exchange).iter().copied().collect())
     }
 

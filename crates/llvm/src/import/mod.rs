@@ -14,25 +14,25 @@ mod body;
 mod instruction;
 mod memory;
 mod lanes;
-mod odd;
+mod odd_width;
 mod call;
 mod native_call;
 pub(crate) mod intrinsic;
 pub(crate) mod work_items;
 mod horizontals;
-mod facts;
+mod metadata;
 
-pub use signature::param_parts;
+pub use signature::param_scalar_counts;
 
 use crate::coverage::ImportSupport;
 use crate::native_call::function_of_address;
 use crate::view::{LlvmModule, Ty, Val};
 use body::import_body;
-use facts::FactInterner;
 use global::{GlobalNames, import_globals};
 use heddle_ir::module::{Declaration, File, Global, GlobalInit};
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Diagnostic, Module, Space};
+use metadata::MetadataInterner;
 use refusal::{ImportRefusal, ImportResult};
 use rustc_hash::FxHashMap;
 use signature::declaration;
@@ -58,7 +58,7 @@ struct ModuleImporter<'m> {
     /// Declaration of each function, or the reason for its refusal.
     declarations: FxHashMap<Val<'m>, ImportResult<Arc<Declaration>>>,
     files: RefCell<(Vec<String>, FxHashMap<String, File>)>,
-    facts: RefCell<FactInterner<'m>>,
+    facts: RefCell<MetadataInterner<'m>>,
     /// Address globals of functions whose addresses are used.
     addresses: RefCell<BTreeSet<Arc<str>>>,
     /// Possible targets of indirect calls, by function type.
@@ -111,12 +111,12 @@ impl<'m> ModuleImporter<'m> {
 }
 
 /// True if a module declares a function of `heddle.h`.
-pub(crate) fn asks_lanes(llvm: &LlvmModule) -> bool {
-    llvm.functions().any(|func| func.is_declaration() && is_question(&func.name()))
+pub(crate) fn uses_horizontals(llvm: &LlvmModule) -> bool {
+    llvm.functions().any(|func| func.is_declaration() && is_horizontal_name(&func.name()))
 }
 
 /// True for names of `heddle.h` functions.
-pub(crate) fn is_question(name: &str) -> bool {
+pub(crate) fn is_horizontal_name(name: &str) -> bool {
     name.starts_with(horizontals::PREFIX)
 }
 

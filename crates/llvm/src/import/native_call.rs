@@ -22,7 +22,7 @@ use heddle_ir::{Block, Constant, Op, Scalar, Space, Type, Value};
 use std::sync::Arc;
 
 /// Maximum number of targets compared with a pointer.
-const MOST_TARGETS: usize = 32;
+const MAX_TARGETS: usize = 32;
 
 impl<'m> BodyImporter<'_, 'm> {
     /// Returns the address of a function.
@@ -56,7 +56,7 @@ impl<'m> BodyImporter<'_, 'm> {
             args.extend(self.leaves(argument)?);
         }
         // Check the native call first, so that a refusal leaves no partial chain.
-        let (outside, given) = self.outside(inst, Some(target), None)?;
+        let (native, given) = self.declare_wrapper(inst, Some(target), None)?;
         let ty = inst.called_type();
         let targets: Vec<(Val<'m>, Arc<Declaration>)> = match ty.is_var_arg() {
             true => Vec::new(),
@@ -68,44 +68,44 @@ impl<'m> BodyImporter<'_, 'm> {
                 .collect(),
         };
         if targets.is_empty() {
-            return self.call_declared(&outside, &given);
+            return self.call_declared(&native, &given);
         }
         let join = self.new_block();
         let mut joined: Vec<(Block, Leaves)> = Vec::new();
-        for (func, declaration) in targets.into_iter().take(MOST_TARGETS) {
+        for (func, declaration) in targets.into_iter().take(MAX_TARGETS) {
             let address = self.function_address(func, Scalar::Ptr(Space::Generic))?;
             let is_it = self.icmp(IntPredicate::Eq, target, address)?;
             let [then, otherwise] = [self.new_block(), self.new_block()];
-            self.put_inst(InstData::branch(is_it, then, otherwise), None)?;
-            self.go_on(then);
+            self.emit_inst(InstData::branch(is_it, then, otherwise), None)?;
+            self.switch_to(then);
             let results = self.call_declared(&declaration, &args)?;
             joined.push((then, results));
-            self.put_inst(InstData::jump(join), None)?;
-            self.go_on(otherwise);
+            self.emit_inst(InstData::jump(join), None)?;
+            self.switch_to(otherwise);
         }
         let last = self.here();
-        let results = self.call_declared(&outside, &given)?;
+        let results = self.call_declared(&native, &given)?;
         let count = results.len();
         joined.push((last, results));
-        self.put_inst(InstData::jump(join), None)?;
+        self.emit_inst(InstData::jump(join), None)?;
         self.end_in(join);
         (0..count)
             .map(|index| {
                 let edges = joined.iter().map(|(block, results)| (*block, results[index]));
                 let ty = self.func.value_type(joined[0].1[index]);
-                self.put(InstData::phi(edges, None), Some(ty))
+                self.emit(InstData::phi(edges, None), Some(ty))
             })
             .collect()
     }
 
     /// Imports a call of an external function with its native signature.
-    pub(super) fn call_outside(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Leaves> {
-        let (outside, args) = self.outside(inst, None, Some(callee.name()))?;
-        self.call_declared(&outside, &args)
+    pub(super) fn import_native_call(&mut self, inst: Val<'m>, callee: Val<'m>) -> ImportResult<Leaves> {
+        let (native, args) = self.declare_wrapper(inst, None, Some(callee.name()))?;
+        self.call_declared(&native, &args)
     }
 
     /// Declares the wrapper of a native call, and collects its arguments.
-    fn outside(
+    fn declare_wrapper(
         &mut self,
         inst: Val<'m>,
         target: Option<Value>,
@@ -113,7 +113,7 @@ impl<'m> BodyImporter<'_, 'm> {
     ) -> ImportResult<(Arc<Declaration>, Leaves)> {
         let (byval, narrow) = (self.module.kinds.byval, ["zeroext", "signext"].map(attribute_kind));
         let ty = inst.called_type();
-        let mut outside = NativeSignature {
+        let mut native = NativeSignature {
             results: self.parts(ty.result())?,
             params: Vec::new(),
             fixed: ty.is_var_arg().then(|| ty.param_count()),
@@ -131,7 +131,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
             let mut parts = self.parts(argument.ty())?;
             // A struct is passed as one argument per field, of which only the first would count as fixed.
-            if parts.len() != 1 && outside.fixed.is_some() {
+            if parts.len() != 1 && native.fixed.is_some() {
                 return Err(ImportRefusal::new("a struct among any number of arguments", "pass its address"));
             }
             let mut leaves = self.leaves(argument)?;
@@ -147,7 +147,7 @@ impl<'m> BodyImporter<'_, 'm> {
                     part.scalar = Some(Scalar::I32);
                 }
             }
-            outside.params.extend(parts);
+            native.params.extend(parts);
             args.extend(leaves);
         }
         let params = args.iter().map(|&arg| Param::new(self.func.value_type(arg))).collect();
@@ -156,13 +156,13 @@ impl<'m> BodyImporter<'_, 'm> {
             results.iter().map(|leaf| ReturnValue { ty: Type::Scalar(leaf.scalar), shape: None }).collect();
         let effects = Effects { convergent: false, ..Effects::ANY };
         let signature = Signature { params, results, effects };
-        Ok((Arc::new(Declaration { name: outside.name(), kind: FunctionKind::Function, signature }), args))
+        Ok((Arc::new(Declaration { name: native.name(), kind: FunctionKind::Function, signature }), args))
     }
 
     /// Returns the scalars and vectors of a type.
     fn parts(&self, ty: Ty<'m>) -> ImportResult<Vec<NativeType>> {
         let leaves = self.module.types.leaves(ty)?;
-        if leaves.iter().any(|leaf| leaf.is_odd()) {
+        if leaves.iter().any(|leaf| leaf.has_odd_width()) {
             return Err(ImportRefusal::new(
                 "a function elsewhere takes or gives an integer of an odd width",
                 "use the next wider type",

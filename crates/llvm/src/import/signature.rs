@@ -113,7 +113,7 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
 }
 
 /// Returns the number of scalars of each parameter of a function, in declaration order.
-pub fn param_parts(llvm: &LlvmModule, name: &str) -> Option<Vec<usize>> {
+pub fn param_scalar_counts(llvm: &LlvmModule, name: &str) -> Option<Vec<usize>> {
     let types = TypeTable::new(llvm);
     let func = llvm.functions().find(|func| func.name() == name)?;
     let parts =

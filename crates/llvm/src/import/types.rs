@@ -9,9 +9,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Maximum number of scalars in a value.
-const MOST_LEAVES: u64 = 4096;
+const MAX_LEAVES: u64 = 4096;
 /// Maximum nesting depth of types.
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 /// Scalar leaf of a decomposed type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// True for an integer narrower than its container.
-    pub(crate) fn is_odd(&self) -> bool {
+    pub(crate) fn has_odd_width(&self) -> bool {
         self.bits != self.scalar.bits()
     }
 }
@@ -110,12 +110,12 @@ impl<'m> TypeTable<'m> {
 
     /// Returns the width of the type's integers if it differs from their containers'.
     pub(crate) fn odd_bits(&self, ty: Ty<'m>) -> Option<u32> {
-        self.leaves(ty).ok()?.iter().find(|leaf| leaf.is_odd()).map(|leaf| leaf.bits)
+        self.leaves(ty).ok()?.iter().find(|leaf| leaf.has_odd_width()).map(|leaf| leaf.bits)
     }
 
     /// True for an integer of a native width of at least 8 bits.
     pub(crate) fn is_whole_int(&self, ty: Ty<'m>) -> bool {
-        matches!(self.leaves(ty).as_deref(), Ok([leaf]) if leaf.scalar.is_int() && leaf.scalar.bits() >= 8 && !leaf.is_odd())
+        matches!(self.leaves(ty).as_deref(), Ok([leaf]) if leaf.scalar.is_int() && leaf.scalar.bits() >= 8 && !leaf.has_odd_width())
     }
 
     /// Returns the scalar of a scalar type.
@@ -180,14 +180,14 @@ impl<'m> TypeTable<'m> {
     }
 
     fn collect(&self, ty: Ty<'m>, offset: u64, depth: u32, leaves: &mut Vec<Leaf>) -> ImportResult<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(ImportRefusal::new(
-                format!("types nest deeper than {DEEPEST}"),
+                format!("types nest deeper than {MAX_DEPTH}"),
                 "pass a pointer to it",
             ));
         }
         let many = || {
-            ImportRefusal::new(format!("a value has more than {MOST_LEAVES} parts"), "pass a pointer to it")
+            ImportRefusal::new(format!("a value has more than {MAX_LEAVES} parts"), "pass a pointer to it")
         };
         match ty.kind() {
             Kind::LLVMVoidTypeKind => {}
@@ -205,12 +205,12 @@ impl<'m> TypeTable<'m> {
             }
             Kind::LLVMArrayTypeKind | Kind::LLVMVectorTypeKind => {
                 let (count, element) = (ty.count(), ty.element());
-                if count > MOST_LEAVES {
+                if count > MAX_LEAVES {
                     return Err(many());
                 }
                 let mut one = Vec::new();
                 self.collect(element, 0, depth + 1, &mut one)?;
-                if count.saturating_mul(one.len() as u64) + leaves.len() as u64 > MOST_LEAVES {
+                if count.saturating_mul(one.len() as u64) + leaves.len() as u64 > MAX_LEAVES {
                     return Err(many());
                 }
                 // Vectors are packed, arrays pad elements to their alignment.
@@ -227,7 +227,7 @@ impl<'m> TypeTable<'m> {
                 leaves.push(Leaf { scalar, offset, bits });
             }
         }
-        if leaves.len() as u64 > MOST_LEAVES { Err(many()) } else { Ok(()) }
+        if leaves.len() as u64 > MAX_LEAVES { Err(many()) } else { Ok(()) }
     }
 
     /// Returns the index of the first scalar that a path selects in an aggregate, and the selected type.

@@ -70,7 +70,7 @@ impl<'m> BodyImporter<'_, 'm> {
             let here = self.query(inst, op, Some(dimension))?;
             let number = self.int(self.scalar(argument), dimension.into());
             let is_it = self.icmp(IntPredicate::Eq, argument, number)?;
-            value = self.put(InstData::new(Op::Select, [is_it, here, value], Detail::None), None)?;
+            value = self.emit(InstData::new(Op::Select, [is_it, here, value], Detail::None), None)?;
         }
         Ok(Some(Leaves::from_slice(&[value])))
     }
@@ -121,12 +121,12 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Emits a launch query of the instruction's result type.
     pub(super) fn query(&mut self, inst: Val<'m>, op: Op, dimension: Option<u8>) -> ImportResult<Value> {
         let scalar = self.module.types.scalar(inst.ty())?;
-        self.put(InstData::new(op, [], Detail::Dimension(dimension)), Some(Type::Scalar(scalar)))
+        self.emit(InstData::new(op, [], Detail::Dimension(dimension)), Some(Type::Scalar(scalar)))
     }
 
     /// Emits a work-group barrier.
     pub(super) fn barrier(&mut self) -> ImportResult<()> {
-        self.put_inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None)?;
+        self.emit_inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None)?;
         Ok(())
     }
 }

@@ -4,8 +4,8 @@
 //! masks that cross blocks, and the masks that they are computed from and with:
 //!
 //! * Without registers for masks, SSE, AVX2 and NEON compare into lanes that are all ones or zero, as wide as what was
-//!   compared, and blend by such lanes. LLVM makes the least vector of such a mask, eight lanes of 16 bits, with a pack
-//!   before and an extension behind, in each iteration. It becomes integers as wide as the elements that it guards.
+//!   compared, and blend by such lanes. LLVM makes the smallest vector of such a mask, eight lanes of 16 bits, with a pack
+//!   before and an extension after, in each iteration. It becomes integers as wide as the elements that it guards.
 //! * With them, AVX-512 has one for each vector register. LLVM puts the bits of several into one, and takes them apart
 //!   again. It becomes several masks, each of as many lanes as a register has.
 //!

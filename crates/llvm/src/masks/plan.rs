@@ -9,7 +9,7 @@ use llvm_sys::{LLVMOpcode as Code, LLVMTypeKind as Kind};
 use rustc_hash::FxHashMap;
 
 /// Minimum size in bits of a rewritten mask.
-const LEAST_BITS: u32 = 64;
+const MIN_BITS: u32 = 64;
 
 /// Rewrite plan for the masks of a function.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl<'m> MaskPlan<'m> {
         let least_bits = match form {
             MaskRepresentation::Any => return None,
             MaskRepresentation::Bits { register } => register + 1,
-            MaskRepresentation::Elements { .. } => LEAST_BITS,
+            MaskRepresentation::Elements { .. } => MIN_BITS,
         };
         let order = func.reverse_postorder();
         let mut webs = MaskWebs::default();

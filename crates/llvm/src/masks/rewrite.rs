@@ -27,7 +27,7 @@ struct MaskRewriter<'p, 'm> {
 
 impl Drop for MaskRewriter<'_, '_> {
     fn drop(&mut self) {
-        // SAFETY: the builder is ours alone.
+        // SAFETY: the builder is owned here.
         unsafe { LLVMDisposeBuilder(self.builder) };
     }
 }
@@ -56,7 +56,7 @@ pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &MaskPlan<'_>, f
             let mask = inst.operand(index);
             let is_at_hand = !is_inside_mask(mask, &home) && home.get(&mask) == Some(&block);
             if plan.width(mask).is_some() && !is_at_hand {
-                rewriter.hand_out(inst, index, mask);
+                rewriter.replace_operand(inst, index, mask);
             }
         }
         if plan.width(inst).is_some() {
@@ -68,7 +68,7 @@ pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &MaskPlan<'_>, f
     }
     let old: Vec<Val<'_>> = insts.iter().map(|&(_, inst)| inst).filter(|&inst| written(inst)).collect();
     for mask in &old {
-        // SAFETY: live; poison is of the same type. What still uses it is written as well, and goes below.
+        // SAFETY: live; poison is of the same type. Remaining users are rewritten too, and erased below.
         unsafe { LLVMReplaceAllUsesWith(mask.0, LLVMGetPoison(LLVMTypeOf(mask.0))) };
     }
     for inst in rewriter.dead.drain(..).chain(old) {
@@ -112,7 +112,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         self.plan.width(mask).unwrap_or(32)
     }
 
-    fn go_before(&self, inst: Val<'m>) {
+    fn position_before(&self, inst: Val<'m>) {
         // SAFETY: live; an instruction.
         unsafe { LLVMPositionBuilderBefore(self.builder, inst.0) }
     }
@@ -175,7 +175,7 @@ impl<'m> MaskRewriter<'_, 'm> {
     }
 
     fn begin_phi(&mut self, phi: Val<'m>) {
-        self.go_before(phi);
+        self.position_before(phi);
         let layout = self.layout(phi, self.width(phi));
         let ty = self.ty(phi, layout);
         // SAFETY: live.
@@ -189,13 +189,13 @@ impl<'m> MaskRewriter<'_, 'm> {
         for (value, block) in phi.incoming() {
             let parts = made.entry((value, block)).or_insert_with(|| {
                 if let Some(end) = block.terminator() {
-                    self.go_before(end);
+                    self.position_before(end);
                 }
                 self.parts(value, bits)
             });
             for (&phi, &part) in self.parts[&phi].iter().zip(parts.iter()) {
                 let (mut part, mut from) = (part, block.0);
-                // SAFETY: live; one of each, of the type of the φ.
+                // SAFETY: live; one operand each, of the type of the φ.
                 unsafe { LLVMAddIncoming(phi, &mut part, &mut from, 1) };
             }
         }
@@ -217,7 +217,7 @@ impl<'m> MaskRewriter<'_, 'm> {
 
     /// Rewrites an instruction that computes a mask from masks.
     fn write(&mut self, inst: Val<'m>) {
-        self.go_before(inst);
+        self.position_before(inst);
         let width = self.width(inst);
         let layout = self.layout(inst, width);
         let operand = |index| inst.operand(index);
@@ -308,13 +308,13 @@ impl<'m> MaskRewriter<'_, 'm> {
     }
 
     fn shuffle(&self, a: LLVMValueRef, b: LLVMValueRef, lanes: &[Option<u32>]) -> LLVMValueRef {
-        // SAFETY: live; who asks names lanes that there are.
+        // SAFETY: live; callers name existing lanes.
         unsafe { shuffle(self.builder, a, b, lanes) }
     }
 
     /// Gives a mask's user its `i1` vector.
-    fn hand_out(&mut self, user: Val<'m>, index: u32, mask: Val<'m>) {
-        self.go_before(user);
+    fn replace_operand(&mut self, user: Val<'m>, index: u32, mask: Val<'m>) {
+        self.position_before(user);
         let width = self.width(mask);
         let layout = self.layout(mask, width);
         let parts = self.parts(mask, width);
@@ -366,7 +366,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         }
         let set = self.bits_of(some, layout);
         let (builder, all) = (self.builder, bits_of_all.ty());
-        // SAFETY: live; as many bits as lanes, and no more than the old ones. All uses ask only whether all are zero, or one.
+        // SAFETY: live; as many bits as lanes, and no more than the old ones. All uses only test for all zeros, or all ones.
         unsafe {
             let few = LLVMBuildBitCast(builder, set, all.same_bits_int(lanes).0, NO_NAME);
             let bits = match vote {

@@ -19,7 +19,7 @@ impl<'m> Val<'m> {
     /// Returns the names of a function's string attributes.
     pub(crate) fn text_attributes(self) -> Vec<String> {
         let index = llvm_sys::LLVMAttributeFunctionIndex;
-        // SAFETY: live; a function, and as much room as it has attributes.
+        // SAFETY: live; a function, and the buffer holds all its attributes.
         unsafe {
             let count = LLVMGetAttributeCountAtIndex(self.0, index) as usize;
             let mut all = vec![std::ptr::null_mut(); count];
@@ -37,7 +37,7 @@ impl<'m> Val<'m> {
 
     /// Returns the value of a call's string attribute.
     pub(crate) fn call_text_attribute(self, name: &str) -> Option<String> {
-        // SAFETY: live; a call, and the name is as long as said.
+        // SAFETY: live; a call, and the length of the name matches.
         unsafe {
             let attribute = LLVMGetCallSiteStringAttribute(
                 self.0,
@@ -64,7 +64,7 @@ impl<'m> Val<'m> {
     pub(crate) fn call_attribute(self, index: u32, kind: u32) -> Option<u64> {
         // SAFETY: live; a call.
         let attribute = unsafe { LLVMGetCallSiteEnumAttribute(self.0, index, kind) };
-        // SAFETY: live, and not null; a type attribute has no number, and is not asked for it.
+        // SAFETY: live, and not null; a type attribute has no number.
         (!attribute.is_null()).then(|| unsafe {
             if LLVMIsEnumAttribute(attribute) != 0 { LLVMGetEnumAttributeValue(attribute) } else { 0 }
         })

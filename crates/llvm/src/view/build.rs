@@ -7,7 +7,7 @@ use llvm_sys::prelude::*;
 /// Emits a shuffle of two vectors; none is a poison lane.
 ///
 /// # Safety
-/// A builder that stands somewhere, and live vectors of one type, which have these lanes.
+/// A positioned builder, and live vectors of one type, which have these lanes.
 pub(crate) unsafe fn shuffle(
     builder: LLVMBuilderRef,
     a: LLVMValueRef,
@@ -30,7 +30,7 @@ pub(crate) unsafe fn shuffle(
 /// Emits an intrinsic call; `types` holds the overloaded types.
 ///
 /// # Safety
-/// A builder that stands somewhere in the module, and live values, as the intrinsic of these types wants them.
+/// A builder positioned in the module, and live values, as the intrinsic of these types requires.
 pub(crate) unsafe fn call_intrinsic(
     module: &LlvmModule,
     builder: LLVMBuilderRef,

@@ -13,7 +13,7 @@ impl<'m> Val<'m> {
 
     /// Returns a function's metadata node of this kind.
     pub(crate) fn function_metadata(self, kind: u32) -> Option<Val<'m>> {
-        // SAFETY: live; a function of a module, whose context the node is of. The list is freed behind its last use.
+        // SAFETY: live; a function of a module, whose context the node is of. The list is freed after its last use.
         unsafe {
             let mut count = 0;
             let entries = LLVMGlobalCopyAllMetadata(self.0, &mut count);
@@ -32,7 +32,7 @@ impl<'m> Val<'m> {
 
     /// Returns the text of a metadata string.
     pub(crate) fn metadata_text(self) -> Option<String> {
-        // SAFETY: live; metadata that is a text, as long as it says.
+        // SAFETY: live; a metadata string of the given length.
         unsafe {
             if !self.is_metadata() || LLVMIsAMDString(self.0).is_null() {
                 return None;
@@ -45,7 +45,7 @@ impl<'m> Val<'m> {
 
     /// Returns the operands of a metadata node; empty for other values.
     pub(crate) fn metadata_parts(self) -> Vec<Option<Val<'m>>> {
-        // SAFETY: live; a node of metadata as a value, with as many operands as it says.
+        // SAFETY: live; a node of metadata as a value, with the given number of operands.
         unsafe {
             if !self.is_metadata() || LLVMIsAMDNode(self.0).is_null() {
                 return Vec::new();

@@ -70,7 +70,7 @@ pub(crate) unsafe fn copy_text(text: *const c_char, len: usize) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller says that the bytes are there.
+    // SAFETY: the caller guarantees the bytes.
     String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) }).into_owned()
 }
 
@@ -118,7 +118,7 @@ pub fn intrinsic_names() -> Vec<String> {
 /// Returns the version of the linked LLVM.
 pub fn version() -> (u32, u32, u32) {
     let (mut major, mut minor, mut patch) = (0, 0, 0);
-    // SAFETY: three places to write to.
+    // SAFETY: the out-pointers are valid.
     unsafe { LLVMGetVersion(&mut major, &mut minor, &mut patch) };
     (major, minor, patch)
 }

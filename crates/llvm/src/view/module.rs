@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 
 impl Drop for LlvmModule {
     fn drop(&mut self) {
-        // SAFETY: both are owned by this value alone, and the module goes before the context that it lives in.
+        // SAFETY: both are owned by this value alone, and the module is freed before the context that it lives in.
         unsafe {
             LLVMDisposeModule(self.raw);
             LLVMContextDispose(self.context);

@@ -10,17 +10,17 @@ use std::marker::PhantomData;
 
 impl<'m> DataLayout<'m> {
     pub(crate) fn size(self, ty: Ty<'m>) -> u64 {
-        // SAFETY: live; callers ask for sized types only.
+        // SAFETY: live; callers pass sized types only.
         unsafe { LLVMABISizeOfType(self.0, ty.0) }
     }
 
     pub(crate) fn store_size(self, ty: Ty<'m>) -> u64 {
-        // SAFETY: live; callers ask for sized types only.
+        // SAFETY: live; callers pass sized types only.
         unsafe { LLVMStoreSizeOfType(self.0, ty.0) }
     }
 
     pub(crate) fn align(self, ty: Ty<'m>) -> u32 {
-        // SAFETY: live; callers ask for sized types only.
+        // SAFETY: live; callers pass sized types only.
         unsafe { LLVMABIAlignmentOfType(self.0, ty.0) }
     }
 
@@ -47,18 +47,18 @@ impl<'m> Ty<'m> {
     }
 
     pub(crate) fn int_bits(self) -> u32 {
-        // SAFETY: live; callers ask integers only.
+        // SAFETY: live; callers pass integers only.
         unsafe { LLVMGetIntTypeWidth(self.0) }
     }
 
     pub(crate) fn address_space(self) -> u32 {
-        // SAFETY: live; callers ask pointers only.
+        // SAFETY: live; callers pass pointers only.
         unsafe { LLVMGetPointerAddressSpace(self.0) }
     }
 
     /// Returns the number of elements of an array or vector, or of fields of a struct.
     pub(crate) fn count(self) -> u64 {
-        // SAFETY: live; each function is asked of its own kind of type.
+        // SAFETY: live; each function gets its own kind of type.
         unsafe {
             match self.kind() {
                 LLVMTypeKind::LLVMArrayTypeKind => LLVMGetArrayLength2(self.0),
@@ -71,7 +71,7 @@ impl<'m> Ty<'m> {
 
     /// Returns the element type of an array or vector.
     pub(crate) fn element(self) -> Ty<'m> {
-        // SAFETY: live; callers ask arrays and vectors only.
+        // SAFETY: live; callers pass arrays and vectors only.
         Ty(unsafe { LLVMGetElementType(self.0) }, PhantomData)
     }
 

@@ -43,7 +43,7 @@ impl<'m> Val<'m> {
     }
 
     pub(crate) fn opcode(self) -> LLVMOpcode {
-        // SAFETY: live; callers ask instructions only.
+        // SAFETY: live; callers pass instructions only.
         unsafe { LLVMGetInstructionOpcode(self.0) }
     }
 
@@ -62,12 +62,12 @@ impl<'m> Val<'m> {
     }
 
     pub(crate) fn const_opcode(self) -> LLVMOpcode {
-        // SAFETY: live; callers ask constant expressions only.
+        // SAFETY: live; callers pass constant expressions only.
         unsafe { LLVMGetConstOpcode(self.0) }
     }
 
     pub(crate) fn operand_count(self) -> u32 {
-        // SAFETY: live; callers ask users only.
+        // SAFETY: live; callers pass users only.
         unsafe { LLVMGetNumOperands(self.0).max(0) as u32 }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::cl::*;
 use crate::core::error::{Answer, Error, ensure};
-use heddle_builtins::{LIBRARIES, option_words as words};
+use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{LlvmModule, ObjectCache, OpenClOptions, compile_opencl_with, join, read_ir};
 use heddle_runtime::exit::busy;
 

@@ -90,7 +90,7 @@ impl Code {
         let mut kernels = heddle_llvm::kernels(llvm);
         let imported = heddle_llvm::import(llvm);
         let mut module = imported.module;
-        heddle_math::provide_own(&mut module).map_err(|reason| errors([reason]))?;
+        heddle_math::provide_prefixed(&mut module).map_err(|reason| errors([reason]))?;
         let mut refused = Vec::new();
         let refusals = imported.refused.iter().filter_map(|told| Some((told.place.func.as_deref()?, told)));
         let lacking = runtime::with_callers(&module, refusals);

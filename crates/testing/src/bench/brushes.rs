@@ -10,7 +10,7 @@ use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
 use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_llvm::{
-    CodeFormat, Cpu, EmitOptions, MaskRepresentation, compile, emit, generate, import, keep_private_but,
+    CodeFormat, Cpu, EmitOptions, MaskRepresentation, compile, emit, generate, import, internalize_except,
     optimize_with_masks,
 };
 use heddle_transform::TargetInfo as Machine;
@@ -166,7 +166,7 @@ fn compiled(
     let mut artifact = session.vectorize(module, &request).map_err(|error| error.to_string())?;
     artifact.rename(symbol);
     let llvm = emit(&artifact.module, EmitOptions::default()).map_err(|error| error.to_string())?;
-    keep_private_but(&llvm, &[symbol]);
+    internalize_except(&llvm, &[symbol]);
     let form = if is_formed { MaskRepresentation::of(cpu) } else { MaskRepresentation::Any };
     optimize_with_masks(&llvm, cpu, form).map_err(|error| error.to_string())?;
     Ok((generate(&llvm, cpu, CodeFormat::Object).map_err(|error| error.to_string())?, artifact.report.lanes))

@@ -4,7 +4,7 @@ use super::tally::{Phase, Tally};
 use super::target::Target;
 use heddle_ir::Module;
 use heddle_llvm::{
-    CodeFormat, CodegenLevel, EmitOptions, MaskRepresentation, emit, emit_together, entry_name, generate_at,
+    CodeFormat, CodegenLevel, EmitOptions, MaskRepresentation, emit, emit_merged, entry_name, generate_at,
     optimize, rewrite_masks,
 };
 use std::ops::Range;
@@ -59,7 +59,7 @@ pub(super) fn compile_parts(
 ) -> Result<Vec<u8>, Failure> {
     let named: Vec<(&str, &Module)> = parts.iter().map(|part| (&*part.prefix, &part.module)).collect();
     let cpu = target.cpu();
-    let llvm = tally.timed(Phase::Emit, || emit_together(&named, options)).map_err(|error| {
+    let llvm = tally.timed(Phase::Emit, || emit_merged(&named, options)).map_err(|error| {
         let is_culprit = |part: &WidePart| emit(&part.module, options).is_err();
         (parts.iter().position(is_culprit), error.to_string())
     })?;

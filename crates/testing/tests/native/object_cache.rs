@@ -16,7 +16,7 @@ fn is_taken(cache: &ObjectCache, added: u32, level: CodegenLevel, options: EmitO
     let slot = slot_bytes(Type::I32);
     let mut memory = SharedMapping::new(2 * slot).expect("there is memory");
     memory.bytes_mut()[..4].copy_from_slice(&100u32.to_le_bytes());
-    entry.call_apart(&mut memory, [0, slot], None).unwrap_or_else(|error| panic!("{error}"));
+    entry.call_in_child(&mut memory, [0, slot], None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(memory.bytes()[slot..slot + 4], (100 + added).to_le_bytes());
     jit.is_from_cache()
 }

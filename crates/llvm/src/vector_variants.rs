@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Returns the vector ABI names of declared functions' vector variants: from function attributes, which `declare
 /// simd` makes, and from call attributes (`vector-function-abi-variant`), which LLVM writes for vector libraries.
-pub fn vector_form_names(module: &LlvmModule) -> Vec<String> {
+pub fn vector_variant_names(module: &LlvmModule) -> Vec<String> {
     let mut names = BTreeSet::new();
     for func in module.functions() {
         if func.is_declaration() {

@@ -13,7 +13,7 @@ const PASSES: &CStr = c"function(sroa,early-cse,loop(indvars,loop-deletion),adce
 
 /// Returns a cleaned copy of a module; functions and globals keep their names. The original stays unchanged, since
 /// vector code is linked into it.
-pub fn cleaned(module: &LlvmModule) -> Result<LlvmModule, Diagnostic> {
+pub fn cleaned_copy(module: &LlvmModule) -> Result<LlvmModule, Diagnostic> {
     let copy = read_ir("a copy", &module.bitcode())?;
     // SAFETY: module and options are live; an error is taken over once.
     unsafe {

@@ -50,7 +50,7 @@ impl SharedMapping {
     /// Maps `len` bytes.
     pub fn new(len: usize) -> io::Result<SharedMapping> {
         let len = len.max(1);
-        // SAFETY: new memory, at no address that is asked for.
+        // SAFETY: new memory, at an address of the system's choice.
         let base = unsafe {
             let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
             libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
@@ -66,7 +66,7 @@ impl SharedMapping {
         self.base as u64
     }
 
-    /// Returns the bytes. No child runs: `call_apart` returns after it has ended.
+    /// Returns the bytes. No child runs: `call_in_child` returns after it has ended.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: mapped for as long as this lives, initialized by the system.
         unsafe { std::slice::from_raw_parts(self.base, self.len) }
@@ -89,7 +89,7 @@ impl Drop for SharedMapping {
 impl JitEntry<'_> {
     /// Calls the function in a child process; arguments and results are at these offsets of the memory. Only that
     /// memory changes here.
-    pub fn call_apart(
+    pub fn call_in_child(
         &self,
         memory: &mut SharedMapping,
         [arguments, results]: [usize; 2],
@@ -111,7 +111,7 @@ impl JitEntry<'_> {
             _ => {}
         }
         let mut status = 0;
-        // SAFETY: the child is ours; one place to write to.
+        // SAFETY: the child is ours; the out-pointer is valid.
         while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
             let error = io::Error::last_os_error();
             if error.kind() != io::ErrorKind::Interrupted {

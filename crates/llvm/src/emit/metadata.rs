@@ -1,4 +1,4 @@
-//! Emission of facts as LLVM metadata.
+//! Emission of metadata nodes.
 
 use super::assembler::{Assembler, MetadataHandle, ValueHandle};
 use heddle_ir::Module;
@@ -7,16 +7,16 @@ use heddle_ir::function::{MetadataKind, OriginData};
 use heddle_ir::module::{MetadataNode, MetadataOperand};
 use heddle_ir::ops::Op;
 
-/// Maximum nesting depth of emitted facts; LLVM recurses into metadata without a limit.
+/// Maximum nesting depth of emitted metadata; LLVM recurses into metadata without a limit.
 const MAX_DEPTH: u32 = 256;
 
-/// Metadata node and nesting depth of each fact; none for facts with pointers.
+/// Metadata node and nesting depth of each node; none for nodes with pointers.
 #[derive(Default, Debug)]
-pub(super) struct FactMetadata(PrimaryMap<MetadataNode, Option<(MetadataHandle, u32)>>);
+pub(super) struct MetadataTable(PrimaryMap<MetadataNode, Option<(MetadataHandle, u32)>>);
 
-impl FactMetadata {
-    pub(super) fn new(asm: &Assembler, module: &Module) -> FactMetadata {
-        let mut facts = FactMetadata::default();
+impl MetadataTable {
+    pub(super) fn new(asm: &Assembler, module: &Module) -> MetadataTable {
+        let mut facts = MetadataTable::default();
         for parts in module.facts.values() {
             let parts: Option<Vec<(MetadataHandle, u32)>> =
                 parts.iter().map(|part| facts.part(asm, part)).collect();
@@ -38,7 +38,7 @@ impl FactMetadata {
         }
     }
 
-    /// Attaches the facts of an op's origin to an LLVM instruction.
+    /// Attaches the metadata of an op's origin to an LLVM instruction.
     pub(super) fn attach(&self, asm: &Assembler, node: ValueHandle, op: Op, origin: &OriginData) {
         for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.is_said_of(op)) {
             let Some(&Some((fact, _))) = self.0.get(fact) else { continue };
@@ -48,7 +48,7 @@ impl FactMetadata {
                 // Each loop needs a distinct node.
                 MetadataKind::Loop => asm.attach_node(node, "llvm.loop", asm.distinct_node_of(fact)),
                 MetadataKind::Range => asm.attach_node(node, "range", fact),
-                // Heddle's passes have used these facts, and transformed code does not keep them.
+                // Heddle's passes have used these properties, and transformed code does not keep them.
                 MetadataKind::AliasScope
                 | MetadataKind::NoAlias
                 | MetadataKind::AccessGroup

@@ -17,13 +17,13 @@ pub const PRINTF: &str = "heddle.printf";
 pub const PRINT: &str = "heddle.print";
 
 /// Defines the bodies of a module's `printf` functions.
-pub fn define_prints(module: &LlvmModule) {
+pub fn define_printf_bodies(module: &LlvmModule) {
     let printfs = module.functions().filter(|func| func.is_declaration() && func.name().starts_with(PRINTF));
     for func in printfs.collect::<Vec<_>>() {
         let types = c_text(&func.name()[PRINTF.len()..]);
         let params = func.params();
         let Some((format, values)) = params.split_first() else { continue };
-        // SAFETY: the module is live, and all that is made belongs to it or to its context; the builder is ours alone.
+        // SAFETY: the module is live, and all that is made belongs to it or to its context; the builder is owned here.
         unsafe {
             let context = module.context();
             let builder = LLVMCreateBuilderInContext(context);

@@ -56,8 +56,8 @@ fn is_inverse_root(inst: Val<'_>, kind: u32) -> bool {
 fn estimate(module: &LlvmModule, inverse: Val<'_>) {
     let root = inverse.operand(1);
     let x = root.operand(0);
-    // SAFETY: the context is live; values and types are of the module. What is built stands before the inverse, of whose type all
-    // of it is, and nobody uses the old one any more when it goes. A root that nobody uses has no other effect.
+    // SAFETY: the context is live; values and types are of the module. new instructions are inserted before the inverse, of whose type all
+    // of it is, and the old one is unused when erased. An unused root has no other effect.
     unsafe {
         let builder = LLVMCreateBuilderInContext(module.context());
         LLVMPositionBuilderBefore(builder, inverse.0);
@@ -88,9 +88,9 @@ fn estimate(module: &LlvmModule, inverse: Val<'_>) {
 /// Emits the estimate of `1 / sqrt(x)`, one instruction per vector register.
 ///
 /// # Safety
-/// A live value of one or several floats, and a builder that stands behind it.
+/// A live value of one or several floats, and a builder positioned after it.
 unsafe fn guess(module: &LlvmModule, builder: LLVMBuilderRef, x: Val<'_>) -> LLVMValueRef {
-    // SAFETY: live; lanes that are asked for are there, or are not read.
+    // SAFETY: live; lane indices are in range, or the lanes unread.
     unsafe {
         let float = LLVMFloatTypeInContext(module.context());
         if !x.ty().is_vector() {
@@ -137,7 +137,7 @@ unsafe fn guess_of_piece(
         8 => "llvm.x86.avx512.rsqrt14.ps.256",
         _ => "llvm.x86.avx512.rsqrt14.ps.128",
     };
-    // SAFETY: live; all lanes are asked for, by as many bits as there are, at least eight.
+    // SAFETY: live; the mask has one bit per lane, at least eight.
     unsafe {
         let mask = LLVMConstAllOnes(LLVMIntTypeInContext(module.context(), lanes.max(8)));
         let other = LLVMGetPoison(LLVMTypeOf(x));

@@ -17,13 +17,13 @@ type FatalErrorHandler = Box<dyn FnOnce(String)>;
 
 thread_local! {
     /// Receiver of this thread's fatal error.
-    static TELL: RefCell<Option<FatalErrorHandler>> = const { RefCell::new(None) };
+    static ERROR_HANDLER: RefCell<Option<FatalErrorHandler>> = const { RefCell::new(None) };
 }
 
-extern "C" fn give_up(reason: *const c_char) {
+extern "C" fn on_fatal_error(reason: *const c_char) {
     // SAFETY: LLVM hands over a text that ends in a zero byte.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
-    match TELL.try_with(RefCell::take).ok().flatten() {
+    match ERROR_HANDLER.try_with(RefCell::take).ok().flatten() {
         Some(tell) => {
             tell(reason);
             loop {
@@ -36,15 +36,15 @@ extern "C" fn give_up(reason: *const c_char) {
 }
 
 /// Runs work on a thread with a stack of so many bytes, and returns its result. The error holds LLVM's reason.
-pub fn withstanding<T: Send + 'static>(
+pub fn catch_fatal_errors<T: Send + 'static>(
     stack: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Diagnostic> {
     static HANDLER: Once = Once::new();
-    // SAFETY: the function is there as long as the process; LLVM guards the place where it is kept.
+    // SAFETY: the handler lives as long as the process; LLVM guards its registration.
     HANDLER.call_once(|| unsafe {
         LLVMResetFatalErrorHandler();
-        LLVMInstallFatalErrorHandler(Some(give_up));
+        LLVMInstallFatalErrorHandler(Some(on_fatal_error));
     });
     let (result, done) = channel();
     let failure = result.clone();
@@ -56,11 +56,11 @@ pub fn withstanding<T: Send + 'static>(
             // Sending fails only if nobody waits.
             let _ = failure.send(Err(not_compiled(reason)));
         });
-        TELL.set(Some(tell));
+        ERROR_HANDLER.set(Some(tell));
         if let Some(work) = take(&own) {
             let _ = result.send(Ok(work()));
         }
-        TELL.set(None);
+        ERROR_HANDLER.set(None);
     };
     let started = thread::Builder::new().name("heddle-compiler".into()).stack_size(stack).spawn(body);
     if started.is_err()

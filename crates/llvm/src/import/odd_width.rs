@@ -16,7 +16,7 @@ pub(super) fn is_signed(predicate: IntPredicate) -> bool {
 
 impl<'m> BodyImporter<'_, 'm> {
     /// Clears the bits above a width.
-    pub(super) fn cut(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
+    pub(super) fn clear_upper_bits(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         if bits >= scalar.bits() {
             return Ok(value);
@@ -26,7 +26,7 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 
     /// Sign-extends a value from a width to its container.
-    pub(super) fn with_sign(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
+    pub(super) fn sign_extend(&mut self, value: Value, bits: u32) -> ImportResult<Value> {
         let scalar = self.scalar(value);
         let gap = self.int(scalar, i128::from(scalar.bits().saturating_sub(bits)));
         let up = self.op(Op::Shl, &[value, gap])?;
@@ -46,10 +46,10 @@ impl<'m> BodyImporter<'_, 'm> {
                     _ => 0,
                 };
                 for arg in &mut args[..signed] {
-                    *arg = self.with_sign(*arg, bits)?;
+                    *arg = self.sign_extend(*arg, bits)?;
                 }
                 let value = self.op(op, &args)?;
-                self.cut(value, bits)
+                self.clear_upper_bits(value, bits)
             })
             .collect()
     }
@@ -66,7 +66,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let mut results = Leaves::new();
         for (&value, leaf) in operand.iter().zip(to) {
             let value = match from {
-                Some(bits) if signs => self.with_sign(value, bits)?,
+                Some(bits) if signs => self.sign_extend(value, bits)?,
                 _ => value,
             };
             let to = leaf.scalar;
@@ -88,7 +88,7 @@ impl<'m> BodyImporter<'_, 'm> {
                     ));
                 }
             };
-            results.push(if to.is_int() { self.cut(cast, leaf.bits)? } else { cast });
+            results.push(if to.is_int() { self.clear_upper_bits(cast, leaf.bits)? } else { cast });
         }
         Ok(results)
     }

@@ -1,7 +1,7 @@
 //! Splitting of `clBuildProgram` option strings.
 
 /// Splits build options at spaces outside quotes.
-pub fn option_words(options: &str) -> Vec<String> {
+pub fn split_build_options(options: &str) -> Vec<String> {
     let (mut words, mut word, mut quote, mut is_word) = (Vec::new(), String::new(), None, false);
     let mut characters = options.chars();
     while let Some(character) = characters.next() {
@@ -40,7 +40,7 @@ pub fn option_words(options: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::option_words as words;
+    use super::split_build_options as words;
 
     #[test]
     fn options_are_parted_as_a_shell_does() {

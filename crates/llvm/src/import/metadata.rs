@@ -1,10 +1,10 @@
-//! Import of instruction metadata as facts of the module.
+//! Import of instruction metadata as metadata nodes of the module.
 //!
 //! TBAA types, value ranges and float accuracy hold for each lane. Alias scopes, access groups and loop properties
 //! hold within one lane only ([`MetadataKind::is_of_one_lane`]): passes over a lane's loops use them, and widening
 //! drops them.
 //!
-//! A distinct node (scope, domain, access group) becomes a fact with a unique number.
+//! A distinct node (scope, domain, access group) becomes a node with a unique number.
 
 use super::ModuleImporter;
 use super::types::TypeTable;
@@ -17,7 +17,7 @@ use llvm_sys::{LLVMOpcode, LLVMValueKind};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Maximum nesting depth of imported facts.
+/// Maximum nesting depth of imported metadata.
 const MAX_DEPTH: u32 = 64;
 
 /// Prefix of loop metadata kept for code generation; other hints concern vectorization and interleaving.
@@ -25,19 +25,19 @@ const LOOP_HINT: &str = "llvm.loop.unroll.";
 /// Loop property that lists access groups independent across iterations.
 const PARALLEL: &str = "llvm.loop.parallel_accesses";
 
-/// Hash-consed facts of a module.
+/// Hash-consed metadata nodes of a module.
 #[derive(Default)]
-pub(super) struct FactInterner<'m> {
+pub(super) struct MetadataInterner<'m> {
     pub(super) list: PrimaryMap<MetadataNode, Vec<MetadataOperand>>,
     known: FxHashMap<Vec<MetadataOperand>, MetadataNode>,
-    /// Fact of each visited metadata node, if it has one.
+    /// Imported node of each visited metadata node, if supported.
     nodes: FxHashMap<Val<'m>, Option<MetadataNode>>,
-    /// Facts of distinct nodes.
+    /// Imported nodes of distinct metadata nodes.
     identities: FxHashMap<Val<'m>, MetadataNode>,
 }
 
 impl<'m> ModuleImporter<'m> {
-    /// Returns the facts of an instruction, sorted.
+    /// Returns the metadata of an instruction, sorted.
     pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(MetadataKind, MetadataNode); 2]> {
         let (facts, kinds, types) = (&mut *self.facts.borrow_mut(), &self.kinds, &self.types);
         let mut said = SmallVec::new();
@@ -97,7 +97,7 @@ fn groups(node: Val<'_>) -> Vec<Val<'_>> {
     }
 }
 
-impl<'m> FactInterner<'m> {
+impl<'m> MetadataInterner<'m> {
     fn fact(&mut self, parts: Vec<MetadataOperand>) -> MetadataNode {
         *self.known.entry(parts).or_insert_with_key(|parts| self.list.push(parts.clone()))
     }
@@ -109,7 +109,7 @@ impl<'m> FactInterner<'m> {
         if let Some(&known) = self.nodes.get(&node) {
             return known;
         }
-        // A node that contains itself is no fact.
+        // A node that contains itself is not imported.
         self.nodes.insert(node, None);
         let parts: Option<Vec<MetadataOperand>> =
             node.metadata_parts().into_iter().map(|part| self.part(types, part?, depth)).collect();
@@ -131,12 +131,12 @@ impl<'m> FactInterner<'m> {
         );
         let leaves = types.leaves(part.ty()).ok().filter(|_| is_number)?;
         match &leaves[..] {
-            [leaf] if !leaf.is_odd() => Some(MetadataOperand::Number(leaf.scalar, part.bits()?)),
+            [leaf] if !leaf.has_odd_width() => Some(MetadataOperand::Number(leaf.scalar, part.bits()?)),
             _ => None,
         }
     }
 
-    /// Returns the fact of a distinct node.
+    /// Returns the imported node of a distinct node.
     fn of_identity(&mut self, kind: &str, node: Val<'m>, within: Option<MetadataNode>) -> MetadataNode {
         if let Some(&known) = self.identities.get(&node) {
             return known;
@@ -149,14 +149,14 @@ impl<'m> FactInterner<'m> {
         fact
     }
 
-    /// Returns the fact of an alias scope, which refers to that of its domain.
+    /// Returns the imported node of an alias scope, which refers to that of its domain.
     fn of_scope(&mut self, scope: Val<'m>) -> Option<MetadataNode> {
         let domain = scope.metadata_parts().get(1).copied().flatten().filter(Val::is_metadata)?;
         let domain = self.of_identity("alias domain", domain, None);
         Some(self.of_identity("alias scope", scope, Some(domain)))
     }
 
-    /// Returns the fact of a list of alias scopes; none if one is malformed.
+    /// Returns the imported node of a list of alias scopes; none if one is malformed.
     fn of_scopes(&mut self, list: Val<'m>) -> Option<MetadataNode> {
         let scopes = list.metadata_parts().into_iter();
         let scopes: Option<Vec<MetadataOperand>> =
