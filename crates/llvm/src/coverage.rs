@@ -49,8 +49,8 @@ impl LlvmCoverage {
 impl fmt::Display for LlvmCoverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = |list: &[(String, ImportSupport)]| {
-            let of = |wanted: fn(&ImportSupport) -> bool| {
-                list.iter().filter(|(_, verdict)| wanted(verdict)).count()
+            let of = |predicate: fn(&ImportSupport) -> bool| {
+                list.iter().filter(|(_, verdict)| predicate(verdict)).count()
             };
             (
                 of(|verdict| *verdict == ImportSupport::Done),

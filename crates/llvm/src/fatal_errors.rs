@@ -24,8 +24,8 @@ extern "C" fn on_fatal_error(reason: *const c_char) {
     // SAFETY: LLVM hands over a text that ends in a zero byte.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
     match ERROR_HANDLER.try_with(RefCell::take).ok().flatten() {
-        Some(tell) => {
-            tell(reason);
+        Some(handler) => {
+            handler(reason);
             loop {
                 thread::park();
             }
@@ -52,11 +52,11 @@ pub fn catch_fatal_errors<T: Send + 'static>(
     let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let own = Arc::clone(&work);
     let body = move || {
-        let tell: FatalErrorHandler = Box::new(move |reason| {
+        let handler: FatalErrorHandler = Box::new(move |reason| {
             // Sending fails only if nobody waits.
             let _ = failure.send(Err(not_compiled(reason)));
         });
-        ERROR_HANDLER.set(Some(tell));
+        ERROR_HANDLER.set(Some(handler));
         if let Some(work) = take(&own) {
             let _ = result.send(Ok(work()));
         }

@@ -54,7 +54,9 @@ pub fn clang_error(file: &str, messages: &str) -> Diagnostic {
     messages
         .trim_end()
         .lines()
-        .fold(Diagnostic::error(Code::FrontEnd, "clang refuses it").at(place), |told, line| told.note(line))
+        .fold(Diagnostic::error(Code::FrontEnd, "clang refuses it").at(place), |diagnostic, line| {
+            diagnostic.note(line)
+        })
 }
 
 const CLANGS: [&str; 2] = ["clang-22", "clang"];
@@ -97,19 +99,19 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Dia
     // Calls that communicate between lanes, and their callers, must not be moved; elsewhere convergence would only
     // block optimization.
     arguments.push("-fconvergent-functions".into());
-    let staying = run_clang(&file, &arguments)?;
+    let convergent_module = run_clang(&file, &arguments)?;
     let convergent = |module: &LlvmModule| -> FxHashSet<String> {
         let declared = module.functions().filter(|func| func.is_declaration() && is_convergent(*func));
         declared.map(|func| func.name()).collect()
     };
     let kept = convergent(&module);
-    for func in staying.functions().filter(|func| func.is_declaration()) {
+    for func in convergent_module.functions().filter(|func| func.is_declaration()) {
         let name = func.name();
         if !kept.contains(&name) && !is_horizontal_name(&name) {
             forget_convergent(func);
         }
     }
-    Ok(staying)
+    Ok(convergent_module)
 }
 
 fn is_convergent(func: Val<'_>) -> bool {

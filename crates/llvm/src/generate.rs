@@ -126,14 +126,14 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
 pub fn optimize_with_masks(
     module: &LlvmModule,
     cpu: &Cpu,
-    form: MaskRepresentation,
+    representation: MaskRepresentation,
 ) -> Result<(), Diagnostic> {
     set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
     saturate_vectors(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
-    rewrite_masks(module, form);
+    rewrite_masks(module, representation);
     prefetch_masked_accesses(module, cpu);
     Ok(())
 }

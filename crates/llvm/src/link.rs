@@ -82,7 +82,8 @@ pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
     }
 }
 
-/// Links vector code into its source module, which otherwise stays unchanged. Symbols of both names are the source's.
+/// Links vector code into its source module, which otherwise stays unchanged. A variable that both define is the
+/// source's; a function that both define is an error.
 pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     let bitcode = code.bitcode();
     let name = c_text("heddle");

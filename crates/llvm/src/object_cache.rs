@@ -38,7 +38,7 @@ impl ObjectCache {
         ObjectCache { folder: folder.into(), most: DEFAULT_LIMIT }
     }
 
-    /// Limits the size in bytes; checked every [`WRITES`] writes.
+    /// Limits the size in bytes; checked once in 32 writes.
     #[must_use]
     pub fn with_limit(self, most: u64) -> ObjectCache {
         ObjectCache { most, ..self }

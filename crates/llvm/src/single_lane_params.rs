@@ -68,12 +68,12 @@ unsafe fn replace(module: &LlvmModule, old: Val<'_>) {
             let param = (*index as usize).checked_sub(1).and_then(|at| params.get(at));
             param.is_some_and(|&param| has_one_lane(param))
         };
-        let places = 0..=params.len() as LLVMAttributeIndex;
-        let places = places.filter(|index| !is_of_vector(index)).chain([LLVMAttributeFunctionIndex]);
-        for index in places.clone() {
+        let indices = 0..=params.len() as LLVMAttributeIndex;
+        let indices = indices.filter(|index| !is_of_vector(index)).chain([LLVMAttributeFunctionIndex]);
+        for index in indices.clone() {
             let count = LLVMGetAttributeCountAtIndex(old.0, index);
-            for said in listed(count, |into| LLVMGetAttributesAtIndex(old.0, index, into)) {
-                LLVMAddAttributeAtIndex(new, index, said);
+            for attribute in listed(count, |into| LLVMGetAttributesAtIndex(old.0, index, into)) {
+                LLVMAddAttributeAtIndex(new, index, attribute);
             }
         }
         let subprogram = LLVMGetSubprogram(old.0);
@@ -108,19 +108,19 @@ unsafe fn replace(module: &LlvmModule, old: Val<'_>) {
                 arguments.push(if is_vector { lane() } else { given });
             }
             let count = arguments.len() as u32;
-            let again = LLVMBuildCall2(builder, ty, new, arguments.as_mut_ptr(), count, NO_NAME);
-            LLVMSetInstructionCallConv(again, LLVMGetInstructionCallConv(call));
-            LLVMSetTailCallKind(again, LLVMGetTailCallKind(call));
+            let new_call = LLVMBuildCall2(builder, ty, new, arguments.as_mut_ptr(), count, NO_NAME);
+            LLVMSetInstructionCallConv(new_call, LLVMGetInstructionCallConv(call));
+            LLVMSetTailCallKind(new_call, LLVMGetTailCallKind(call));
             if LLVMCanValueUseFastMathFlags(call) != 0 {
-                LLVMSetFastMathFlags(again, LLVMGetFastMathFlags(call));
+                LLVMSetFastMathFlags(new_call, LLVMGetFastMathFlags(call));
             }
-            for index in places.clone() {
+            for index in indices.clone() {
                 let count = LLVMGetCallSiteAttributeCount(call, index);
-                for said in listed(count, |into| LLVMGetCallSiteAttributes(call, index, into)) {
-                    LLVMAddCallSiteAttribute(again, index, said);
+                for attribute in listed(count, |into| LLVMGetCallSiteAttributes(call, index, into)) {
+                    LLVMAddCallSiteAttribute(new_call, index, attribute);
                 }
             }
-            LLVMReplaceAllUsesWith(call, again);
+            LLVMReplaceAllUsesWith(call, new_call);
             LLVMInstructionEraseFromParent(call);
         }
         let name = old.name();

@@ -73,7 +73,7 @@ pub fn emit_merged(parts: &[(&str, &Module)], options: EmitOptions) -> Result<Ll
         [(_, module)] => DebugInfo::new(&asm, module),
         _ => None,
     };
-    let mut emitting = ModuleEmitter {
+    let mut emitter = ModuleEmitter {
         debug,
         asm,
         options,
@@ -84,10 +84,10 @@ pub fn emit_merged(parts: &[(&str, &Module)], options: EmitOptions) -> Result<Ll
         declared: FxHashMap::default(),
     };
     for &(prefix, module) in parts {
-        emitting.emit_part(prefix, module)?;
+        emitter.emit_part(prefix, module)?;
     }
-    drop(emitting.debug);
-    let llvm = emitting.asm.finish();
+    drop(emitter.debug);
+    let llvm = emitter.asm.finish();
     let has_facts = parts.iter().any(|(_, module)| !module.facts.is_empty());
     llvm.verify().map_err(|reason| refused_by_llvm(&reason, has_facts))?;
     Ok(llvm)

@@ -16,15 +16,15 @@ impl<'m> BodyImporter<'_, 'm> {
         if depth > MAX_DEPTH {
             return Err(ImportRefusal::new("a constant nests too deeply", "compute it step by step"));
         }
-        if let Some(known) = self.values.get(&value) {
-            return Ok(known.clone());
+        if let Some(cached) = self.values.get(&value) {
+            return Ok(cached.clone());
         }
         let before = std::mem::replace(&mut self.in_prologue, true);
-        let taken = self.make_constant(value, depth);
+        let imported = self.make_constant(value, depth);
         self.in_prologue = before;
-        let taken = taken?;
-        self.values.insert(value, taken.clone());
-        Ok(taken)
+        let imported = imported?;
+        self.values.insert(value, imported.clone());
+        Ok(imported)
     }
 
     fn make_constant(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
@@ -115,8 +115,8 @@ impl<'m> BodyImporter<'_, 'm> {
 
     /// Returns the frozen poison value that stands for `undef`.
     pub(super) fn undefined(&mut self, scalar: Scalar) -> ImportResult<heddle_ir::Value> {
-        if let Some(&known) = self.undefined.get(&scalar) {
-            return Ok(known);
+        if let Some(&cached) = self.undefined.get(&scalar) {
+            return Ok(cached);
         }
         let poison = self.func.make_poison(Type::Scalar(scalar));
         let before = std::mem::replace(&mut self.in_prologue, true);

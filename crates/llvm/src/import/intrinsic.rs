@@ -446,8 +446,8 @@ pub(crate) const FAMILIES: &[(&str, &str)] = &[
 
 /// Returns the lowering of an intrinsic; none for unknown names.
 pub(crate) fn intrinsic_lowering(name: &str) -> Option<IntrinsicLowering> {
-    if let Some((_, how)) = INTRINSICS.iter().find(|(known, _)| *known == name) {
-        return Some(*how);
+    if let Some((_, lowering)) = INTRINSICS.iter().find(|(known, _)| *known == name) {
+        return Some(*lowering);
     }
     FAMILIES.iter().find(|(start, _)| name.starts_with(start)).map(|(_, reason)| Refused(reason))
 }

@@ -29,7 +29,7 @@ const PARALLEL: &str = "llvm.loop.parallel_accesses";
 #[derive(Default)]
 pub(super) struct MetadataInterner<'m> {
     pub(super) list: PrimaryMap<MetadataNode, Vec<MetadataOperand>>,
-    known: FxHashMap<Vec<MetadataOperand>, MetadataNode>,
+    interned: FxHashMap<Vec<MetadataOperand>, MetadataNode>,
     /// Imported node of each visited metadata node, if supported.
     nodes: FxHashMap<Val<'m>, Option<MetadataNode>>,
     /// Imported nodes of distinct metadata nodes.
@@ -40,7 +40,7 @@ impl<'m> ModuleImporter<'m> {
     /// Returns the metadata of an instruction, sorted.
     pub(super) fn tags(&self, inst: Val<'m>) -> SmallVec<[(MetadataKind, MetadataNode); 2]> {
         let (facts, kinds, types) = (&mut *self.facts.borrow_mut(), &self.kinds, &self.types);
-        let mut said = SmallVec::new();
+        let mut list = SmallVec::new();
         let code = inst.opcode();
         let accesses = matches!(
             code,
@@ -49,18 +49,18 @@ impl<'m> ModuleImporter<'m> {
                 | LLVMOpcode::LLVMAtomicRMW
                 | LLVMOpcode::LLVMAtomicCmpXchg
         );
-        let mut say = |tag, fact: Option<MetadataNode>| said.extend(fact.map(|fact| (tag, fact)));
+        let mut add = |tag, fact: Option<MetadataNode>| list.extend(fact.map(|fact| (tag, fact)));
         if accesses {
-            say(MetadataKind::Tbaa, inst.metadata(kinds.tbaa).and_then(|node| facts.of_node(types, node, 0)));
+            add(MetadataKind::Tbaa, inst.metadata(kinds.tbaa).and_then(|node| facts.of_node(types, node, 0)));
         }
         if code == LLVMOpcode::LLVMBr
             && let Some(node) = inst.metadata(kinds.hints)
         {
             let (hints, promises) = facts.of_loop(types, node);
-            say(MetadataKind::Loop, hints);
-            say(MetadataKind::Iterations, promises);
+            add(MetadataKind::Loop, hints);
+            add(MetadataKind::Iterations, promises);
         } else if !accesses {
-            say(
+            add(
                 MetadataKind::Fpmath,
                 inst.metadata(kinds.fpmath).and_then(|node| facts.of_node(types, node, 0)),
             );
@@ -69,23 +69,23 @@ impl<'m> ModuleImporter<'m> {
             && let Some(node) = inst.metadata(kinds.range)
             && types.is_whole_int(inst.ty())
         {
-            say(MetadataKind::Range, facts.of_node(types, node, 0));
+            add(MetadataKind::Range, facts.of_node(types, node, 0));
         }
         if accesses || code == LLVMOpcode::LLVMCall {
-            say(
+            add(
                 MetadataKind::AliasScope,
                 inst.metadata(kinds.alias_scope).and_then(|node| facts.of_scopes(node)),
             );
             for scope in inst.metadata(kinds.noalias).into_iter().flat_map(Val::metadata_parts).flatten() {
-                say(MetadataKind::NoAlias, facts.of_scope(scope));
+                add(MetadataKind::NoAlias, facts.of_scope(scope));
             }
             for group in inst.metadata(kinds.access_group).into_iter().flat_map(groups) {
-                say(MetadataKind::AccessGroup, Some(facts.of_identity("access group", group, None)));
+                add(MetadataKind::AccessGroup, Some(facts.of_identity("access group", group, None)));
             }
         }
-        said.sort_unstable();
-        said.dedup();
-        said
+        list.sort_unstable();
+        list.dedup();
+        list
     }
 }
 
@@ -99,15 +99,15 @@ fn groups(node: Val<'_>) -> Vec<Val<'_>> {
 
 impl<'m> MetadataInterner<'m> {
     fn fact(&mut self, parts: Vec<MetadataOperand>) -> MetadataNode {
-        *self.known.entry(parts).or_insert_with_key(|parts| self.list.push(parts.clone()))
+        *self.interned.entry(parts).or_insert_with_key(|parts| self.list.push(parts.clone()))
     }
 
     fn of_node(&mut self, types: &TypeTable<'m>, node: Val<'m>, depth: u32) -> Option<MetadataNode> {
         if depth == MAX_DEPTH {
             return None;
         }
-        if let Some(&known) = self.nodes.get(&node) {
-            return known;
+        if let Some(&interned) = self.nodes.get(&node) {
+            return interned;
         }
         // A node that contains itself is not imported.
         self.nodes.insert(node, None);
@@ -138,8 +138,8 @@ impl<'m> MetadataInterner<'m> {
 
     /// Returns the imported node of a distinct node.
     fn of_identity(&mut self, kind: &str, node: Val<'m>, within: Option<MetadataNode>) -> MetadataNode {
-        if let Some(&known) = self.identities.get(&node) {
-            return known;
+        if let Some(&interned) = self.identities.get(&node) {
+            return interned;
         }
         let number = MetadataOperand::Number(Scalar::I32, self.identities.len() as u128);
         let parts =
@@ -181,8 +181,8 @@ impl<'m> MetadataInterner<'m> {
                 let parts = std::iter::once(MetadataOperand::Text(name)).chain(groups).collect();
                 promises.push(MetadataOperand::Node(self.fact(parts)));
             } else if let Some(fact) = self.of_node(types, part, 0) {
-                let kept = if name.starts_with(LOOP_HINT) { &mut hints } else { &mut promises };
-                kept.push(MetadataOperand::Node(fact));
+                let properties = if name.starts_with(LOOP_HINT) { &mut hints } else { &mut promises };
+                properties.push(MetadataOperand::Node(fact));
             }
         }
         let mut whole = |parts: Vec<MetadataOperand>| (!parts.is_empty()).then(|| self.fact(parts));

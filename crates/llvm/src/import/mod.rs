@@ -130,7 +130,7 @@ pub fn import(llvm: &LlvmModule) -> ImportedModule {
     for func in llvm.functions().filter(|func| func.intrinsic_id() == 0) {
         declarations.insert(func, declaration(func, &types).map(Arc::new));
     }
-    let importing = ModuleImporter {
+    let importer = ModuleImporter {
         llvm,
         types,
         globals: names,
@@ -158,27 +158,27 @@ pub fn import(llvm: &LlvmModule) -> ImportedModule {
     };
     let mut module = Module { globals, ..Module::default() };
     for func in llvm.functions().filter(|func| !func.is_declaration()) {
-        let taken = match importing.declarations.get(&func) {
-            Some(Ok(declaration)) => import_body(&importing, func, declaration),
+        let imported = match importer.declarations.get(&func) {
+            Some(Ok(declaration)) => import_body(&importer, func, declaration),
             Some(Err(why)) => Err(why.clone().of(&func.name())),
             None => continue,
         };
-        match taken.and_then(|taken| match verify(&taken, Stage::Source) {
-            Ok(()) => Ok(taken),
+        match imported.and_then(|imported| match verify(&imported, Stage::Source) {
+            Ok(()) => Ok(imported),
             Err(violations) => {
                 let reason =
                     format!("what came out is not well-formed, which is a mistake in Heddle:\n{violations}");
                 Err(ImportRefusal::new(reason, "report it, with this file").of(&func.name()))
             }
         }) {
-            Ok(taken) => module.functions.push(taken),
+            Ok(imported) => module.functions.push(imported),
             Err(refusal) => refused.push(refusal),
         }
     }
     declare_callees(&mut module);
-    add_addresses(&mut module, importing.addresses.into_inner());
-    module.facts = importing.facts.into_inner().list;
-    for name in importing.files.into_inner().0 {
+    add_addresses(&mut module, importer.addresses.into_inner());
+    module.facts = importer.facts.into_inner().list;
+    for name in importer.files.into_inner().0 {
         module.files.push(name);
     }
     ImportedModule { module, refused }

@@ -37,19 +37,19 @@ impl ImportRefusal {
         instruction: String,
         at: Option<(String, u32, u32)>,
     ) -> Diagnostic {
-        let told = self.of(name);
+        let diagnostic = self.of(name);
         match at {
             Some((file, line, column)) => {
                 let place = DiagnosticLocation {
                     func: Some(name.into()),
                     ..DiagnosticLocation::of_line(Some(&file), line, column)
                 };
-                told.at(place).note(format!("in LLVM IR: `{instruction}`"))
+                diagnostic.at(place).note(format!("in LLVM IR: `{instruction}`"))
             }
             None => {
                 let place =
                     DiagnosticLocation { inst: Some(instruction), ..DiagnosticLocation::of_func(name) };
-                told.at(place)
+                diagnostic.at(place)
             }
         }
     }

@@ -3,11 +3,11 @@
 //! A mask is a vector of `i1`. LLVM legalizes it independently of the vectors that it guards. This pass rewrites
 //! masks that cross blocks, and the masks that they are computed from and with:
 //!
-//! * Without registers for masks, SSE, AVX2 and NEON compare into lanes that are all ones or zero, as wide as what was
-//!   compared, and blend by such lanes. LLVM makes the smallest vector of such a mask, eight lanes of 16 bits, with a pack
-//!   before and an extension after, in each iteration. It becomes integers as wide as the elements that it guards.
-//! * With them, AVX-512 has one for each vector register. LLVM puts the bits of several into one, and takes them apart
-//!   again. It becomes several masks, each of as many lanes as a register has.
+//! * SSE, AVX2 and NEON have no mask registers: they compare into lanes of all ones or zero, as wide as the compared
+//!   elements, and blend by such lanes. LLVM legalizes the mask to its smallest vector, eight lanes of 16 bits, with a
+//!   pack and an extension in each iteration. The rewrite makes it integers as wide as the guarded elements.
+//! * AVX-512 has mask registers, one bit per lane of a vector register. LLVM merges the bits of several masks and
+//!   splits them again. The rewrite makes several masks, each with the lanes of one register.
 //!
 //! ```text
 //!   header:                              header:
@@ -61,10 +61,10 @@ impl MaskRepresentation {
 }
 
 /// Rewrites masks that cross blocks. Runs after LLVM's passes, from [`optimize`](crate::optimize).
-pub fn rewrite_masks(module: &LlvmModule, form: MaskRepresentation) {
+pub fn rewrite_masks(module: &LlvmModule, representation: MaskRepresentation) {
     for func in module.functions().filter(|func| !func.is_declaration()) {
-        if let Some(plan) = plan::MaskPlan::new(func, form) {
-            rewrite::rewrite(module, func, &plan, form);
+        if let Some(plan) = plan::MaskPlan::new(func, representation) {
+            rewrite::rewrite(module, func, &plan, representation);
         }
     }
 }

@@ -47,8 +47,8 @@ pub(super) fn is_inside(inst: Val<'_>) -> bool {
 
 impl<'m> MaskPlan<'m> {
     /// Plans a function; none if there is nothing to rewrite.
-    pub(super) fn new(func: Val<'m>, form: MaskRepresentation) -> Option<MaskPlan<'m>> {
-        let least_bits = match form {
+    pub(super) fn new(func: Val<'m>, representation: MaskRepresentation) -> Option<MaskPlan<'m>> {
+        let least_bits = match representation {
             MaskRepresentation::Any => return None,
             MaskRepresentation::Bits { register } => register + 1,
             MaskRepresentation::Elements { .. } => MIN_BITS,

@@ -18,7 +18,7 @@ const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 struct MaskRewriter<'p, 'm> {
     builder: LLVMBuilderRef,
     plan: &'p MaskPlan<'m>,
-    form: MaskRepresentation,
+    representation: MaskRepresentation,
     /// New vectors of each rewritten mask.
     parts: FxHashMap<Val<'m>, MaskVectors>,
     /// Dead instructions other than masks.
@@ -34,11 +34,17 @@ impl Drop for MaskRewriter<'_, '_> {
 
 /// Rewrites the planned masks of a function. In everything called from here, values, types and blocks are the
 /// module's, and none is freed before the end.
-pub(super) fn rewrite(module: &LlvmModule, func: Val<'_>, plan: &MaskPlan<'_>, form: MaskRepresentation) {
+pub(super) fn rewrite(
+    module: &LlvmModule,
+    func: Val<'_>,
+    plan: &MaskPlan<'_>,
+    representation: MaskRepresentation,
+) {
     debug_assert!(!func.is_declaration());
     // SAFETY: the context is live.
     let builder = unsafe { LLVMCreateBuilderInContext(module.context()) };
-    let mut rewriter = MaskRewriter { builder, plan, form, parts: FxHashMap::default(), dead: Vec::new() };
+    let mut rewriter =
+        MaskRewriter { builder, plan, representation, parts: FxHashMap::default(), dead: Vec::new() };
     let insts: Vec<(Bb<'_>, Val<'_>)> =
         plan.order.iter().flat_map(|&block| block.insts().map(move |inst| (block, inst))).collect();
     let home: FxHashMap<Val<'_>, Bb<'_>> = insts.iter().map(|&(block, inst)| (inst, block)).collect();
@@ -99,7 +105,7 @@ impl<'m> MaskRewriter<'_, 'm> {
     fn layout(&self, mask: Val<'m>, bits: u32) -> MaskLayout {
         let all = mask.ty().count() as u32;
         let whole = MaskLayout { bits, lanes: all, vectors: 1 };
-        let MaskRepresentation::Bits { register } = self.form else { return whole };
+        let MaskRepresentation::Bits { register } = self.representation else { return whole };
         let lanes = (register / bits).clamp(1, all);
         let vectors = all / lanes;
         match lanes * vectors == all && vectors.is_power_of_two() {
@@ -358,7 +364,7 @@ impl<'m> MaskRewriter<'_, 'm> {
         };
         let Some(mut some) = parts.into_iter().reduce(join) else { return };
         let mut lanes = layout.lanes;
-        if let MaskRepresentation::Elements { register } = self.form {
+        if let MaskRepresentation::Elements { register } = self.representation {
             while lanes * layout.bits > register && lanes.is_multiple_of(2) {
                 lanes /= 2;
                 some = join(self.lanes_of(some, 0, lanes), self.lanes_of(some, lanes, lanes));
