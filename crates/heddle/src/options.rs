@@ -7,7 +7,7 @@ use heddle_ir::{Code, Diagnostic};
 use heddle_math::Accuracy;
 use heddle_transform::boscc::GuardPolicy;
 use heddle_transform::scalar_replacement::ReplacementVariant;
-use heddle_transform::{Fold, RaceSemantics, TargetInfo, VersioningPolicy};
+use heddle_transform::{RaceSemantics, TargetInfo, VersioningPolicy, WorkItemLayout};
 use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
@@ -141,7 +141,7 @@ pub struct VectorizeOptions {
     /// Where accesses get versions.
     pub versions: VersioningPolicy,
     /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
-    pub kernels: Option<Fold>,
+    pub kernels: Option<WorkItemLayout>,
     /// Whether values that lanes have are kept, and where they may be inserted.
     pub scalars: Option<ReplacementVariant>,
     /// Which branches are fused.
@@ -336,10 +336,10 @@ pub(crate) fn parse_races(word: &str) -> Result<RaceSemantics, Diagnostic> {
 }
 
 /// `rows` or `linear`.
-pub(crate) fn parse_fold(word: &str) -> Result<Fold, Diagnostic> {
+pub(crate) fn parse_fold(word: &str) -> Result<WorkItemLayout, Diagnostic> {
     match word {
-        "rows" => Ok(Fold::Rows),
-        "linear" => Ok(Fold::Linear),
+        "rows" => Ok(WorkItemLayout::Rows),
+        "linear" => Ok(WorkItemLayout::Linear),
         _ => Err(not_understood(word, "write `rows` or `linear`")),
     }
 }

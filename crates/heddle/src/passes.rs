@@ -21,11 +21,11 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    BranchFusion, Fold, FuseOptions, KernelOptions, Promises, Remark, Running, TargetInfo, VersioningPolicy,
-    WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten, fuse_profiled,
-    geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize, lock_step_functions,
-    lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify, specialize, spread_loop,
-    stream_stores, thread_jumps, tidy, widen,
+    BranchFusion, FuseOptions, GroupExecution, KernelOptions, Promises, Remark, TargetInfo, VersioningPolicy,
+    WidenContext, WidenOptions, WorkItemLayout, boscc, canonicalize, find_brush_observer, flatten,
+    fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize,
+    lock_step_functions, lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify,
+    specialize, spread_loop, stream_stores, thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -553,18 +553,25 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<BrushExtents>()?.extents().into();
-    let (fold, versions) = (Fold::Rows, VersioningPolicy::Model);
-    let running = Running::Brushes;
-    let mut options = KernelOptions { brush, fold, is_small: false, versions, running, single: false };
+    let (fold, versions) = (WorkItemLayout::Rows, VersioningPolicy::Model);
+    let running = GroupExecution::Brushes;
+    let mut options = KernelOptions {
+        brush,
+        layout: fold,
+        is_small: false,
+        versions,
+        execution: running,
+        single_item_groups: false,
+    };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
-            "mixed" => options.running = Running::Mixed,
-            "refilling" => options.running = Running::Refilling,
-            "single" => options.single = true,
+            "mixed" => options.execution = GroupExecution::Mixed,
+            "refilling" => options.execution = GroupExecution::LaneRefill,
+            "single" => options.single_item_groups = true,
             "versions=force" => options.versions = VersioningPolicy::Force,
             "versions=none" => options.versions = VersioningPolicy::None,
-            _ => options.fold = parse_fold(word)?,
+            _ => options.layout = parse_fold(word)?,
         }
     }
     Ok(options)

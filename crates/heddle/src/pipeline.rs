@@ -11,7 +11,7 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::{RemarkKind, wide_name};
 use heddle_transform::{
-    FuseOptions, KernelOptions, Remark, Running, WidenOptions, boscc, choose_brushes, flatten,
+    FuseOptions, GroupExecution, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, flatten,
     scalar_replacement,
 };
 use std::time::Instant;
@@ -38,8 +38,16 @@ pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) ->
     passes.extend(params.clone().map(Pass::Params));
     passes.extend(kernels.map(|fold| {
         let brush = brush.extents().into();
-        let running = if refill == PassPolicy::Always { Running::Refilling } else { Running::Brushes };
-        Pass::Kernels(KernelOptions { brush, fold, is_small: false, versions, running, single: false })
+        let running =
+            if refill == PassPolicy::Always { GroupExecution::LaneRefill } else { GroupExecution::Brushes };
+        Pass::Kernels(KernelOptions {
+            brush,
+            layout: fold,
+            is_small: false,
+            versions,
+            execution: running,
+            single_item_groups: false,
+        })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);
     let is_estimated = roots == RootPrecision::Estimated && target.estimates_roots();

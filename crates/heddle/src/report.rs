@@ -2,7 +2,7 @@
 
 use heddle_ir::module::Param;
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
-use heddle_transform::{Fold, GroupFunction, KernelOptions};
+use heddle_transform::{GroupFunction, KernelOptions, WorkItemLayout};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -141,7 +141,7 @@ pub struct KernelReport {
     /// The kernel.
     pub kernel: String,
     /// How work-items lie in brushes.
-    pub fold: Fold,
+    pub fold: WorkItemLayout,
     /// The lanes of a brush along each dimension.
     pub brush: Vec<u32>,
     /// The barriers of the kernel, calls inlined.
@@ -260,7 +260,7 @@ impl KernelReport {
         };
         KernelReport {
             kernel: kernel.clone(),
-            fold: made.fold,
+            fold: made.layout,
             brush: made.brush.to_vec(),
             barriers: group.barriers,
             states: group.synchronization_points + 1,
@@ -291,12 +291,12 @@ impl fmt::Display for KernelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let VectorReport { lanes, branches, accesses, instructions, lane_by_lane, remarks, .. } = &self.code;
         let fold = match (self.fold, &self.brush[..]) {
-            (Fold::Rows, [] | [_]) => "work-items side by side along dimension 0".to_string(),
-            (Fold::Rows, extents) => {
+            (WorkItemLayout::Rows, [] | [_]) => "work-items side by side along dimension 0".to_string(),
+            (WorkItemLayout::Rows, extents) => {
                 let extents: Vec<String> = extents.iter().map(u32::to_string).collect();
                 format!("{} work-items side by side", extents.join(" x "))
             }
-            (Fold::Linear, _) => "work-items in the linear order of their group".to_string(),
+            (WorkItemLayout::Linear, _) => "work-items in the linear order of their group".to_string(),
         };
         writeln!(f, "kernel {}: {lanes} lanes, {fold}", self.kernel)?;
         writeln!(f, "  barriers: {}, states between them: {}", self.barriers, self.states)?;

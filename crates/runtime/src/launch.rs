@@ -9,7 +9,7 @@ use crate::range::{Groups, NdRange, choose_local, share_groups};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
-use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS};
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -441,7 +441,7 @@ impl Launch {
             self.is_out_of_memory.store(true, Ordering::Relaxed);
             return;
         };
-        let mut place = [0u64; PLACE_WORDS];
+        let mut place = [0u64; GROUP_DESCRIPTOR_WORDS];
         self.groups.place_all(&mut place);
         let mut slots = self.slots.clone();
         for &(at, offset) in &self.locals {

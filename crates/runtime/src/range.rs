@@ -1,9 +1,9 @@
 //! The work-items of a launch, and how they lie in work-groups.
 
 use crate::launch::CHUNK;
-use heddle_transform::Fold;
-pub use heddle_transform::kernels::MOST_ITEMS;
-use heddle_transform::kernels::{PLACE_WORDS, PlaceField};
+use heddle_transform::WorkItemLayout;
+pub use heddle_transform::kernels::MAX_WORK_ITEMS;
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField};
 use thiserror::Error;
 
 /// The work-items of a launch: up to three dimensions, an offset, and the size of a work-group, which may be left open.
@@ -33,7 +33,7 @@ pub enum RangeError {
     },
     /// A work-group has work-items.
     #[error(
-        "the size of a work-group is {size} along dimension {dimension}: it takes 1 to {MOST_ITEMS} work-items in all"
+        "the size of a work-group is {size} along dimension {dimension}: it takes 1 to {MAX_WORK_ITEMS} work-items in all"
     )]
     Local {
         /// Along this dimension.
@@ -71,7 +71,7 @@ impl NdRange {
         let (mut sizes, mut items) = ([1; 3], 1u64);
         for (dimension, &size) in local.iter().enumerate() {
             items = items.saturating_mul(size);
-            if size == 0 || items > MOST_ITEMS {
+            if size == 0 || items > MAX_WORK_ITEMS {
                 return Err(RangeError::Local { dimension, size });
             }
             sizes[dimension] = size as u32;
@@ -135,16 +135,16 @@ impl Groups {
     }
 
     /// Writes down what is the same for all groups.
-    pub(crate) fn place_all(&self, words: &mut [u64; PLACE_WORDS]) {
-        let mut set = |field: PlaceField, word| words[field.word()] = word;
+    pub(crate) fn place_all(&self, words: &mut [u64; GROUP_DESCRIPTOR_WORDS]) {
+        let mut set = |field: GroupDescriptorField, word| words[field.word()] = word;
         for along in 0..3u8 {
             let at = usize::from(along);
-            set(PlaceField::NumGroups(along), self.counts[at]);
-            set(PlaceField::EnqueuedSize(along), self.local[at]);
-            set(PlaceField::GlobalSize(along), self.range.global[at]);
-            set(PlaceField::GlobalOffset(along), self.range.offset[at]);
+            set(GroupDescriptorField::NumGroups(along), self.counts[at]);
+            set(GroupDescriptorField::EnqueuedSize(along), self.local[at]);
+            set(GroupDescriptorField::GlobalSize(along), self.range.global[at]);
+            set(GroupDescriptorField::GlobalOffset(along), self.range.offset[at]);
         }
-        set(PlaceField::WorkDim, self.range.dimensions.into());
+        set(GroupDescriptorField::WorkDim, self.range.dimensions.into());
     }
 
     /// Where a group is, the first dimension being counted fastest.
@@ -165,14 +165,14 @@ impl Groups {
     }
 
     /// Writes down where a group is.
-    pub(crate) fn place(&self, index: &[u64; 3], words: &mut [u64; PLACE_WORDS]) {
-        let mut set = |field: PlaceField, word| words[field.word()] = word;
+    pub(crate) fn place(&self, index: &[u64; 3], words: &mut [u64; GROUP_DESCRIPTOR_WORDS]) {
+        let mut set = |field: GroupDescriptorField, word| words[field.word()] = word;
         for (along, &group) in (0u8..).zip(index) {
             let at = usize::from(along);
             let first = group * self.local[at];
-            set(PlaceField::GroupId(along), group);
-            set(PlaceField::LocalSize(along), self.local[at].min(self.range.global[at] - first));
-            set(PlaceField::FirstId(along), self.range.offset[at] + first);
+            set(GroupDescriptorField::GroupId(along), group);
+            set(GroupDescriptorField::LocalSize(along), self.local[at].min(self.range.global[at] - first));
+            set(GroupDescriptorField::FirstId(along), self.range.offset[at] + first);
         }
     }
 
@@ -252,25 +252,25 @@ pub(crate) fn choose_fold(
     lanes: u32,
     find_brush_observer: bool,
     is_uniform: bool,
-) -> (Fold, [u32; 3]) {
+) -> (WorkItemLayout, [u32; 3]) {
     let is_row = local[1] == 1 && local[2] == 1;
     if find_brush_observer {
         // Brushes are of consecutive work-items, and all but the last one of a group are full.
         let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
-        return (if goes_on { Fold::Rows } else { Fold::Linear }, [lanes, 1, 1]);
+        return (if goes_on { WorkItemLayout::Rows } else { WorkItemLayout::Linear }, [lanes, 1, 1]);
     }
     // Short rows lie side by side. A row that fills half of the lanes has none beside it: one contiguous access costs less than
     // two that are joined.
     let mut left = lanes;
     if local[0].saturating_mul(2) >= lanes {
-        return (Fold::Rows, [local[0].next_power_of_two().min(lanes), 1, 1]);
+        return (WorkItemLayout::Rows, [local[0].next_power_of_two().min(lanes), 1, 1]);
     }
     let brush = local.map(|size| {
         let extent = size.next_power_of_two().min(left).max(1);
         left /= extent;
         extent
     });
-    (Fold::Rows, brush)
+    (WorkItemLayout::Rows, brush)
 }
 
 #[cfg(test)]
@@ -280,20 +280,20 @@ mod tests {
     #[test]
     fn brushes_take_lanes_from_several_rows() {
         let chosen = |local| choose_fold(local, 16, false, true);
-        assert_eq!(chosen([64, 4, 1]), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(chosen([20, 4, 1]), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(chosen([8, 8, 1]), (Fold::Rows, [8, 1, 1]));
-        assert_eq!(chosen([9, 8, 1]), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(chosen([4, 8, 1]), (Fold::Rows, [4, 4, 1]));
-        assert_eq!(chosen([8, 1, 1]), (Fold::Rows, [8, 1, 1]));
-        assert_eq!(chosen([3, 2, 9]), (Fold::Rows, [4, 2, 2]));
-        assert_eq!(chosen([4, 1, 4]), (Fold::Rows, [4, 1, 4]));
-        assert_eq!(chosen([1, 1, 1]), (Fold::Rows, [1, 1, 1]));
-        assert_eq!(choose_fold([8, 8, 1], 16, true, true), (Fold::Linear, [16, 1, 1]));
-        assert_eq!(choose_fold([32, 8, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(choose_fold([20, 1, 1], 16, true, true), (Fold::Rows, [16, 1, 1]));
-        assert_eq!(choose_fold([20, 4, 1], 12, false, true), (Fold::Rows, [12, 1, 1]));
-        assert_eq!(choose_fold([2, 4, 1], 12, false, true), (Fold::Rows, [2, 4, 1]));
+        assert_eq!(chosen([64, 4, 1]), (WorkItemLayout::Rows, [16, 1, 1]));
+        assert_eq!(chosen([20, 4, 1]), (WorkItemLayout::Rows, [16, 1, 1]));
+        assert_eq!(chosen([8, 8, 1]), (WorkItemLayout::Rows, [8, 1, 1]));
+        assert_eq!(chosen([9, 8, 1]), (WorkItemLayout::Rows, [16, 1, 1]));
+        assert_eq!(chosen([4, 8, 1]), (WorkItemLayout::Rows, [4, 4, 1]));
+        assert_eq!(chosen([8, 1, 1]), (WorkItemLayout::Rows, [8, 1, 1]));
+        assert_eq!(chosen([3, 2, 9]), (WorkItemLayout::Rows, [4, 2, 2]));
+        assert_eq!(chosen([4, 1, 4]), (WorkItemLayout::Rows, [4, 1, 4]));
+        assert_eq!(chosen([1, 1, 1]), (WorkItemLayout::Rows, [1, 1, 1]));
+        assert_eq!(choose_fold([8, 8, 1], 16, true, true), (WorkItemLayout::Linear, [16, 1, 1]));
+        assert_eq!(choose_fold([32, 8, 1], 16, true, true), (WorkItemLayout::Rows, [16, 1, 1]));
+        assert_eq!(choose_fold([20, 1, 1], 16, true, true), (WorkItemLayout::Rows, [16, 1, 1]));
+        assert_eq!(choose_fold([20, 4, 1], 12, false, true), (WorkItemLayout::Rows, [12, 1, 1]));
+        assert_eq!(choose_fold([2, 4, 1], 12, false, true), (WorkItemLayout::Rows, [2, 4, 1]));
     }
 
     #[test]

@@ -14,14 +14,16 @@ use heddle_llvm::{
     CodeFormat, Cpu, EmitOptions, LlvmModule, define_printf_bodies, emit, generate, internalize_except,
     optimize,
 };
-use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, VersioningPolicy, lower_kernels};
+use heddle_transform::{
+    GroupExecution, GroupFunction, KernelOptions, VersioningPolicy, WorkItemLayout, lower_kernels,
+};
 use std::fmt;
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Variant {
     /// How work-items lie in brushes.
-    pub fold: Fold,
+    pub fold: WorkItemLayout,
     /// The lanes of a brush along each dimension.
     pub brush: [u32; 3],
     /// Whether all numbers of a launch are below 2^31.
@@ -61,7 +63,7 @@ impl Variant {
     ) -> Variant {
         let (fold, brush) = choose_fold(local, lanes, kernel.find_brush_observer, is_uniform);
         // Where a brush takes several rows of a group, it is known how far these are apart.
-        let has_rows = fold == Fold::Linear || brush[1] * brush[2] > 1;
+        let has_rows = fold == WorkItemLayout::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
         Variant { fold, brush, is_small, local, single: false, form: Form::Usual }
@@ -84,7 +86,7 @@ impl Variant {
     /// For launches in groups that are rows.
     pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
         let brush = [lanes, 1, 1];
-        Variant { fold: Fold::Rows, brush, is_small, local: None, single: false, form: Form::Usual }
+        Variant { fold: WorkItemLayout::Rows, brush, is_small, local: None, single: false, form: Form::Usual }
     }
 
     /// The same with lanes that take new work-items, if groups of this size have several for each.
@@ -93,7 +95,7 @@ impl Variant {
         let lanes = self.brush.iter().product::<u32>();
         let wanted = FEWEST.saturating_mul(lanes);
         let items = local.iter().fold(1u32, |items, &size| items.saturating_mul(size));
-        let fold = if local[0] >= wanted { Fold::Rows } else { Fold::Linear };
+        let fold = if local[0] >= wanted { WorkItemLayout::Rows } else { WorkItemLayout::Linear };
         let fits = lanes > 1 && items >= wanted;
         fits.then_some(Variant { fold, brush: [lanes, 1, 1], form: Form::Refilling, ..self })
     }
@@ -103,15 +105,15 @@ impl Variant {
         let dimensions = self.brush.iter().rposition(|&extent| extent > 1).map_or(1, |last| last + 1);
         KernelOptions {
             brush: self.brush[..dimensions].into(),
-            fold: self.fold,
+            layout: self.fold,
             is_small: self.is_small,
             versions: VersioningPolicy::Model,
-            running: match self.form {
-                Form::Usual | Form::Guarded | Form::Streaming => Running::Brushes,
-                Form::Mixed => Running::Mixed,
-                Form::Refilling => Running::Refilling,
+            execution: match self.form {
+                Form::Usual | Form::Guarded | Form::Streaming => GroupExecution::Brushes,
+                Form::Mixed => GroupExecution::Mixed,
+                Form::Refilling => GroupExecution::LaneRefill,
             },
-            single: self.single,
+            single_item_groups: self.single,
         }
     }
 }
@@ -168,15 +170,15 @@ impl GroupFunctions {
             };
         }
         let mut options = KernelOptions { versions: forced.versions(), ..variant.options() };
-        if forced.refill() == PassPolicy::Always && options.running == Running::Brushes {
-            options.running = Running::Refilling;
+        if forced.refill() == PassPolicy::Always && options.execution == GroupExecution::Brushes {
+            options.execution = GroupExecution::LaneRefill;
         }
         let groups = lower_kernels(&mut module, &options)?;
         let in_vain = match variant.form {
-            Form::Mixed if groups.iter().all(|group| group.alone == 0) => {
+            Form::Mixed if groups.iter().all(|group| group.serial_regions == 0) => {
                 "nothing between two barriers gains by running for one work-item after the other"
             }
-            Form::Refilling if !groups.iter().any(|group| group.refills) => {
+            Form::Refilling if !groups.iter().any(|group| group.refills_lanes) => {
                 "no work-item waits for others in a loop"
             }
             _ => return Ok(GroupFunctions { module, groups, options }),

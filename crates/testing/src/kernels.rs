@@ -12,9 +12,9 @@ use heddle_llvm::{
     CodegenLevel, EmitOptions, Jit, SharedMapping, catch_fatal_errors, compile_host_object, emit, entry_name,
     internalize_except, optimize, slot_bytes,
 };
-use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
+use heddle_transform::{GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -170,7 +170,7 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
         brush = &input.brush;
     }
     let is_linear = if find_brush_observer(&case.module) { brush.len() == 1 } else { random.chance(40) };
-    let fold = if is_linear { Fold::Linear } else { Fold::Rows };
+    let fold = if is_linear { WorkItemLayout::Linear } else { WorkItemLayout::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[
         VersioningPolicy::Model,
@@ -178,8 +178,8 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
         VersioningPolicy::Force,
         VersioningPolicy::None,
     ]);
-    let running = random.pick(&[Running::Brushes, Running::Mixed, Running::Refilling]);
-    KernelOptions { brush, fold, is_small, versions, running, single: false }
+    let running = random.pick(&[GroupExecution::Brushes, GroupExecution::Mixed, GroupExecution::LaneRefill]);
+    KernelOptions { brush, layout: fold, is_small, versions, execution: running, single_item_groups: false }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
@@ -190,11 +190,11 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     let mut random = Random::new(case.seed ^ 0x6b);
     let mut kernel = kernel_options(case, input, machine, &mut random);
     let single = in_single_groups(case, input).filter(|_| random.chance(25));
-    kernel.single = single.is_some();
+    kernel.single_item_groups = single.is_some();
     let source = single.as_ref().unwrap_or(input);
     let mut module = case.module.clone();
     if random.chance(40)
-        && !kernel.single
+        && !kernel.single_item_groups
         && let Some(func) = module.function_mut(&case.entry)
     {
         func.kind = heddle_ir::module::FunctionKind::Kernel(Some(local));
@@ -222,12 +222,12 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
     let mut reason = None;
     for fused in roundings {
         // Barriers order nothing any more between work-items in groups of their own.
-        let options = RunOptions { fused, detect_races: kernel.single, ..options(source) };
+        let options = RunOptions { fused, detect_races: kernel.single_item_groups, ..options(source) };
         let expected = match observe(case, &case.module, source, &options) {
-            Ok(expected) if expected.race.is_some() && kernel.single => return Ok(()),
+            Ok(expected) if expected.race.is_some() && kernel.single_item_groups => return Ok(()),
             Ok(expected) => expected,
             // Numbers of groups go further than the program was made for.
-            Err(_) if kernel.single => return Ok(()),
+            Err(_) if kernel.single_item_groups => return Ok(()),
             Err(fault) => return Err(format!("source: {fault}")),
         };
         if runs_apart(case) {
@@ -251,22 +251,22 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
 }
 
 /// The places of all groups.
-fn places(input: &Input, local: [u32; 3]) -> Vec<[u64; PLACE_WORDS]> {
+fn places(input: &Input, local: [u32; 3]) -> Vec<[u64; GROUP_DESCRIPTOR_WORDS]> {
     let mut all = Vec::new();
     let [width, height, depth] = input.groups;
     for number in 0..width * height * depth {
         let group = [number % width, number / width % height, number / width / height];
-        let mut words = [0; PLACE_WORDS];
-        let mut set = |field: PlaceField, word: u32| words[field.word()] = u64::from(word);
+        let mut words = [0; GROUP_DESCRIPTOR_WORDS];
+        let mut set = |field: GroupDescriptorField, word: u32| words[field.word()] = u64::from(word);
         for (along, at) in (0u8..).zip(0..3) {
-            set(PlaceField::GroupId(along), group[at]);
-            set(PlaceField::NumGroups(along), input.groups[at]);
-            set(PlaceField::LocalSize(along), local[at]);
-            set(PlaceField::EnqueuedSize(along), local[at]);
-            set(PlaceField::FirstId(along), group[at] * local[at]);
-            set(PlaceField::GlobalSize(along), input.groups[at] * local[at]);
+            set(GroupDescriptorField::GroupId(along), group[at]);
+            set(GroupDescriptorField::NumGroups(along), input.groups[at]);
+            set(GroupDescriptorField::LocalSize(along), local[at]);
+            set(GroupDescriptorField::EnqueuedSize(along), local[at]);
+            set(GroupDescriptorField::FirstId(along), group[at] * local[at]);
+            set(GroupDescriptorField::GlobalSize(along), input.groups[at] * local[at]);
         }
-        set(PlaceField::WorkDim, input.brush.len() as u32);
+        set(GroupDescriptorField::WorkDim, input.brush.len() as u32);
         all.push(words);
     }
     all
@@ -301,7 +301,7 @@ fn on_oracle(
 ) -> Result<Observed, String> {
     let local = input.group.unwrap_or([1; 3]);
     let (mut memory, mut args) = prepare(case, input);
-    let place = memory.add(Space::Constant, Some("place"), 8, vec![0; 8 * PLACE_WORDS]);
+    let place = memory.add(Space::Constant, Some("place"), 8, vec![0; 8 * GROUP_DESCRIPTOR_WORDS]);
     let lines =
         memory.add(Space::Local, Some("locals"), LOCAL_ALIGN as u32, vec![0; info.local_bytes as usize]);
     let scratch = vec![0; scratch_bytes(info, local, kernel)];
@@ -366,7 +366,7 @@ fn natively(
         at
     };
     let objects: Vec<usize> = input.contents.iter().map(|bytes| room(bytes.len())).collect();
-    let place = room(8 * PLACE_WORDS);
+    let place = room(8 * GROUP_DESCRIPTOR_WORDS);
     let locals = room(info.local_bytes as usize);
     let scratch = room(scratch_bytes(info, local, kernel));
     let mut shared = SharedMapping::new(end + GAP).map_err(|error| say(&error))?;
@@ -388,7 +388,7 @@ fn natively(
         at += slot_bytes(param.ty);
     }
     for words in places(input, local) {
-        shared.bytes_mut()[place..place + 8 * PLACE_WORDS].copy_from_slice(&bytes_of(&words));
+        shared.bytes_mut()[place..place + 8 * GROUP_DESCRIPTOR_WORDS].copy_from_slice(&bytes_of(&words));
         entry
             .call_in_child(&mut shared, [0, 0], Some(Duration::from_secs(10)))
             .map_err(|error| say(&error))?;

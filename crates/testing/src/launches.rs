@@ -14,9 +14,9 @@ use heddle_llvm::{CodegenLevel, EmitOptions, Jit, SharedMapping, emit, slot_byte
 use heddle_runs::line::RunLine;
 use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{JointIterations, TripCounts};
-use heddle_transform::kernels::{LOCAL_ALIGN, PLACE_WORDS, PlaceField};
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{Fold, GroupFunction, KernelOptions, Running, lower_kernels};
+use heddle_transform::{GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::smallvec;
 use std::time::Duration;
 
@@ -155,21 +155,21 @@ impl Launch {
     }
 
     /// Where each group is.
-    fn places(&self) -> Vec<[u64; PLACE_WORDS]> {
+    fn places(&self) -> Vec<[u64; GROUP_DESCRIPTOR_WORDS]> {
         let [width, height, depth] = self.groups;
         let place = |number: u32| {
             let group = [number % width, number / width % height, number / width / height];
-            let mut words = [0; PLACE_WORDS];
-            let mut set = |field: PlaceField, word: u32| words[field.word()] = u64::from(word);
+            let mut words = [0; GROUP_DESCRIPTOR_WORDS];
+            let mut set = |field: GroupDescriptorField, word: u32| words[field.word()] = u64::from(word);
             for (along, at) in (0u8..).zip(0..3) {
-                set(PlaceField::GroupId(along), group[at]);
-                set(PlaceField::NumGroups(along), self.groups[at]);
-                set(PlaceField::LocalSize(along), self.local[at]);
-                set(PlaceField::EnqueuedSize(along), self.local[at]);
-                set(PlaceField::FirstId(along), group[at] * self.local[at]);
-                set(PlaceField::GlobalSize(along), self.groups[at] * self.local[at]);
+                set(GroupDescriptorField::GroupId(along), group[at]);
+                set(GroupDescriptorField::NumGroups(along), self.groups[at]);
+                set(GroupDescriptorField::LocalSize(along), self.local[at]);
+                set(GroupDescriptorField::EnqueuedSize(along), self.local[at]);
+                set(GroupDescriptorField::FirstId(along), group[at] * self.local[at]);
+                set(GroupDescriptorField::GlobalSize(along), self.groups[at] * self.local[at]);
             }
-            set(PlaceField::WorkDim, self.dims());
+            set(GroupDescriptorField::WorkDim, self.dims());
             words
         };
         (0..width * height * depth).map(place).collect()
@@ -287,11 +287,11 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
     heddle::session::retain_reachable(&mut module, kernel);
     let options = KernelOptions {
         brush: smallvec![WARP],
-        fold: Fold::Linear,
+        layout: WorkItemLayout::Linear,
         is_small: false,
         versions: VersioningPolicy::Model,
-        running: Running::Brushes,
-        single: false,
+        execution: GroupExecution::Brushes,
+        single_item_groups: false,
     };
     let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
     let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;
@@ -315,7 +315,7 @@ fn scratch_bytes(code: &Vectors, launch: &Launch) -> usize {
 
 fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
     let (mut memory, mut args) = launch.memory();
-    let place = memory.add(Space::Constant, Some("heddle.place"), 8, vec![0; 8 * PLACE_WORDS]);
+    let place = memory.add(Space::Constant, Some("heddle.place"), 8, vec![0; 8 * GROUP_DESCRIPTOR_WORDS]);
     let locals = vec![0; code.info.local_bytes as usize];
     let lines = memory.add(Space::Local, Some("heddle.locals"), LOCAL_ALIGN as u32, locals);
     let scratch = vec![0; scratch_bytes(code, launch)];
@@ -356,7 +356,7 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
         at
     };
     let objects: Vec<usize> = launch.objects.iter().map(|held| room(held.bytes.len())).collect();
-    let place = room(8 * PLACE_WORDS);
+    let place = room(8 * GROUP_DESCRIPTOR_WORDS);
     let locals = room(code.info.local_bytes as usize);
     let scratch = room(scratch_bytes(code, launch));
     let mut shared = SharedMapping::new(end + GAP).map_err(|error| say(&error))?;
@@ -376,7 +376,7 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
         at += slot_bytes(param.ty);
     }
     for words in launch.places() {
-        shared.bytes_mut()[place..place + 8 * PLACE_WORDS].copy_from_slice(&byte_list(&words));
+        shared.bytes_mut()[place..place + 8 * GROUP_DESCRIPTOR_WORDS].copy_from_slice(&byte_list(&words));
         entry
             .call_in_child(&mut shared, [0, 0], Some(Duration::from_secs(10)))
             .map_err(|error| say(&error))?;

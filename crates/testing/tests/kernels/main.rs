@@ -9,7 +9,7 @@ use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, genera
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{Fold, KernelOptions, Running, lower_kernels};
+use heddle_transform::{GroupExecution, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::SmallVec;
 
 #[test]
@@ -237,11 +237,11 @@ fn brushes_wait_as_often_as_the_kernel_says() {
     let mut module = parse_module(text).expect("the file is right");
     let options = KernelOptions {
         brush: SmallVec::from_slice(&[4]),
-        fold: Fold::Rows,
+        layout: WorkItemLayout::Rows,
         is_small: true,
         versions: VersioningPolicy::Model,
-        running: Running::Brushes,
-        single: false,
+        execution: GroupExecution::Brushes,
+        single_item_groups: false,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -269,11 +269,11 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
     let mut module = kernel_named(name);
     let options = KernelOptions {
         brush: SmallVec::from_slice(&[16]),
-        fold: Fold::Rows,
+        layout: WorkItemLayout::Rows,
         is_small,
         versions: VersioningPolicy::Model,
-        running: Running::Brushes,
-        single: false,
+        execution: GroupExecution::Brushes,
+        single_item_groups: false,
     };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;

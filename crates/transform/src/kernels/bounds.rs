@@ -12,7 +12,7 @@
 //!
 //! Requires: Stage::Source, behind `place`.  Ensures: Stage::Source, and the same values.
 
-use super::place::{Asked, MOST_ITEMS, PlaceField};
+use super::launch_params::{GroupDescriptorField, LaunchParams, MAX_WORK_ITEMS};
 use heddle_analysis::Cfg;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
@@ -22,10 +22,10 @@ use heddle_ir::{Constant, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// How deeply what is extended is looked into.
-const MOST_DEPTH: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// What is known of numbers.
-struct Bounds {
+struct UpperBounds {
     /// The greatest number that a value may be, if it is no ⊤.
     greatest: FxHashMap<Value, u128>,
     /// What gives the number that it would give in wider numbers.
@@ -33,12 +33,14 @@ struct Bounds {
 }
 
 /// Extends operands in the place of results that do not wrap around. `is_small` says that all numbers of a launch are below 2^31.
-pub(super) fn extend_operands(func: &mut Function, asked: &Asked, is_small: bool) {
-    let mut bounds = Bounds { greatest: FxHashMap::default(), exact: EntitySet::new() };
-    bounds.greatest.extend(asked.items.iter().map(|&item| (item, u128::from(MOST_ITEMS) - 1)));
-    for &(field, value) in &asked.fields {
-        let is_size = matches!(field, PlaceField::LocalSize(_) | PlaceField::EnqueuedSize(_));
-        let known = if is_size { Some(u128::from(MOST_ITEMS)) } else { is_small.then_some((1 << 31) - 1) };
+pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams, is_small: bool) {
+    let mut bounds = UpperBounds { greatest: FxHashMap::default(), exact: EntitySet::new() };
+    bounds.greatest.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
+    for &(field, value) in &launch_params.fields {
+        let is_size =
+            matches!(field, GroupDescriptorField::LocalSize(_) | GroupDescriptorField::EnqueuedSize(_));
+        let known =
+            if is_size { Some(u128::from(MAX_WORK_ITEMS)) } else { is_small.then_some((1 << 31) - 1) };
         bounds.greatest.extend(known.map(|known| (value, known)));
     }
     let mut became: FxHashMap<Value, Value> = FxHashMap::default();
@@ -66,7 +68,7 @@ fn limits(ty: Type) -> Option<[u128; 2]> {
         .then(|| [(1 << bits) - 1, (1 << (bits - 1)) - 1])
 }
 
-impl Bounds {
+impl UpperBounds {
     fn of(&self, func: &Function, value: Value) -> Option<u128> {
         let [most, _] = limits(func.value_type(value))?;
         match func.constant(value) {
@@ -155,7 +157,7 @@ impl Bounds {
 }
 
 /// Replaces the extension of what does not wrap around by the same operation on extended operands.
-fn extend(func: &mut Function, bounds: &Bounds, inst: Inst) {
+fn extend(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
     let data = func.inst(inst).clone();
     let Some(ty) = func.result(inst).map(|result| func.value_type(result)) else { return };
     if !bounds.exact.contains(data.args[0]) || limits(ty).is_none() {
@@ -177,7 +179,7 @@ fn computed_by(func: &Function, value: Value) -> Option<InstData> {
 /// Both operands of an operation, extended.
 fn operands(
     builder: &mut Builder<'_>,
-    bounds: &Bounds,
+    bounds: &UpperBounds,
     data: &InstData,
     ty: Type,
     depth: usize,
@@ -186,12 +188,12 @@ fn operands(
     Some([a, b].map(|value| extended(builder, bounds, value, ty, depth + 1)))
 }
 
-fn extended(builder: &mut Builder<'_>, bounds: &Bounds, value: Value, ty: Type, depth: usize) -> Value {
+fn extended(builder: &mut Builder<'_>, bounds: &UpperBounds, value: Value, ty: Type, depth: usize) -> Value {
     if let Some(&Constant::Scalar(from, bits)) = builder.func.constant(value) {
         let bits = if from.bits() < 128 { bits & ((1 << from.bits()) - 1) } else { bits };
         return builder.func.make_const(Constant::Scalar(ty.scalar(), bits));
     }
-    if depth < MOST_DEPTH
+    if depth < MAX_DEPTH
         && bounds.exact.contains(value)
         && let Some(data) = computed_by(builder.func, value)
         && let Some([a, b]) = operands(builder, bounds, &data, ty, depth)

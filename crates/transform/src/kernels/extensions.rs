@@ -11,7 +11,7 @@ use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Value};
 
 /// Parts `ashr (shl x, c), d` with a smaller `d` into `shl nsw (ashr (shl x, c), c), c - d`: no bit of the extended number is lost.
-pub(super) fn part_extensions(func: &mut Function) {
+pub(super) fn split_extensions(func: &mut Function) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     for inst in insts {
         let Some((shifted, cut, kept)) = merged(func, inst) else { continue };

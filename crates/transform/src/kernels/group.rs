@@ -1,10 +1,12 @@
 //! The sequential function that runs one work-group: it launches the regions, for one brush after the other.
 
-use super::live::Live;
-use super::place::{Asked, LOCAL_ALIGN, PLACE_WORDS, PlaceField, convert};
-use super::region::Region;
-use super::states::States;
-use super::{Fold, KernelOptions};
+use super::continuations::ContinuationGraph;
+use super::launch_params::{
+    GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, LaunchParams, convert,
+};
+use super::region::KernelRegion;
+use super::spill_slots::SpillPlan;
+use super::{KernelOptions, WorkItemLayout};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::{MetadataKind, OriginData};
 use heddle_ir::inst::{Detail, InstData, LaunchDetail, SwitchDetail};
@@ -14,16 +16,16 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value}
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-struct Group<'a> {
+struct GroupFunctionBuilder<'a> {
     builder: Builder<'a>,
     options: &'a KernelOptions,
-    asked: &'a Asked,
+    launch_params: &'a LaunchParams,
     /// What values of the kernel are here.
     values: FxHashMap<Value, Value>,
-    fields: FxHashMap<PlaceField, Value>,
-    place: Value,
+    fields: FxHashMap<GroupDescriptorField, Value>,
+    descriptor: Value,
     local_sizes: Option<[u32; 3]>,
-    /// The memory of the brushes, one behind the other.
+    /// The memory of the brushes, one tail_check the other.
     scratch: Value,
     brush_bytes: u64,
     /// Where variables of the group are.
@@ -35,91 +37,92 @@ struct Group<'a> {
 }
 
 /// A kernel, and what is known of it.
-pub(super) struct OfKernel<'a> {
+pub(super) struct LoweredKernel<'a> {
     pub(super) kernel: &'a Function,
-    /// The parameters of its own.
-    pub(super) own: usize,
-    pub(super) asked: &'a Asked,
-    pub(super) states: &'a States,
-    pub(super) live: &'a Live,
+    /// The parameters of its own_params.
+    pub(super) own_params: usize,
+    pub(super) launch_params: &'a LaunchParams,
+    pub(super) states: &'a ContinuationGraph,
+    pub(super) spill_plan: &'a SpillPlan,
 }
 
-/// The parameters that stand behind the kernel's own: place, local memory, scratch memory.
-fn further_params(live: &Live) -> [Param; 3] {
-    let place = Param {
+/// The parameters that stand tail_check the kernel's own_params: descriptor, local memory, scratch memory.
+fn further_params(spill_plan: &SpillPlan) -> [Param; 3] {
+    let descriptor = Param {
         align: 8,
-        dereferenceable: 8 * PLACE_WORDS as u64,
+        dereferenceable: 8 * GROUP_DESCRIPTOR_WORDS as u64,
         noalias: true,
         readonly: true,
         ..Param::new(Type::ptr(Space::Constant))
     };
     let local = Param { align: LOCAL_ALIGN as u32, ..Param::new(Type::ptr(Space::Local)) };
-    let noalias = !live.has_objects;
+    let noalias = !spill_plan.has_objects;
     let scratch = Param { align: LOCAL_ALIGN as u32, noalias, ..Param::new(Type::ptr(Space::Global)) };
-    [place, local, scratch]
+    [descriptor, local, scratch]
 }
 
 /// The group function of a kernel. The hint is for loops round regions that have loops.
 pub(super) fn make_group_function(
-    of_kernel: &OfKernel<'_>,
-    regions: &[Region],
+    lowered: &LoweredKernel<'_>,
+    regions: &[KernelRegion],
     options: &KernelOptions,
     hint: Option<MetadataNode>,
 ) -> Function {
-    let &OfKernel { kernel, own, asked, states, live } = of_kernel;
-    let params = kernel.signature.params[..own].iter().map(|param| Param { shape: None, ..param.clone() });
+    let &LoweredKernel { kernel, own_params, launch_params, states, spill_plan } = lowered;
+    let params =
+        kernel.signature.params[..own_params].iter().map(|param| Param { shape: None, ..param.clone() });
     let signature = Signature {
-        params: params.chain(further_params(live)).collect(),
+        params: params.chain(further_params(spill_plan)).collect(),
         results: Vec::new(),
         effects: kernel.signature.effects,
     };
     let mut func = Function::new(kernel.name.clone(), signature);
-    let given = func.params().to_vec();
+    let params = func.params().to_vec();
     let mut values: FxHashMap<Value, Value> =
-        kernel.params()[..own].iter().copied().zip(given.iter().copied()).collect();
-    values.extend(asked.local.map(|local| (local, given[own + 1])));
+        kernel.params()[..own_params].iter().copied().zip(params.iter().copied()).collect();
+    values.extend(launch_params.local.map(|local| (local, params[own_params + 1])));
     let entry = func.append_block();
     let local_sizes = match kernel.kind {
         FunctionKind::Kernel(sizes) => sizes,
         FunctionKind::Function => None,
     };
-    let mut group = Group {
+    let mut group = GroupFunctionBuilder {
         builder: Builder::new(&mut func, InsertPoint::End(entry)),
         options,
-        asked,
+        launch_params,
         values,
         fields: FxHashMap::default(),
-        place: given[own],
+        descriptor: params[own_params],
         local_sizes,
-        scratch: given[own + 2],
-        brush_bytes: live.brush_bytes,
+        scratch: params[own_params + 2],
+        brush_bytes: spill_plan.brush_bytes,
         variables: FxHashMap::default(),
         next: None,
         hint,
     };
     for region in regions {
-        for &value in &region.gives {
+        for &value in &region.outputs {
             if !group.variables.contains_key(&value) {
                 let variable = group.variable(kernel.value_type(value));
                 group.variables.insert(value, variable);
             }
         }
-        if region.gives_next && group.next.is_none() {
+        if region.returns_successor && group.next.is_none() {
             group.next = Some(group.variable(Type::I32));
         }
     }
-    for &(field, value) in &asked.fields {
+    for &(field, value) in &launch_params.fields {
         let loaded = group.field(field);
         group.values.insert(value, loaded);
     }
-    let sizes = [0, 1, 2].map(|along| group.field(PlaceField::LocalSize(along)));
+    let sizes = [0, 1, 2].map(|along| group.field(GroupDescriptorField::LocalSize(along)));
     let starts: Vec<Block> = regions.iter().map(|_| group.new_block()).collect();
     group.builder.jump(starts[0]);
     let end = group.new_block();
     for (number, region) in regions.iter().enumerate() {
         group.builder.set_insert_point(InsertPoint::End(starts[number]));
         // All brushes get what the state before has left.
-        for &value in &region.takes {
+        for &value in &region.inputs {
             if let Some(&variable) = group.variables.get(&value) {
                 let ty = kernel.value_type(value);
                 let now = group.builder.load(ty, variable, VARIABLE_ALIGN);
@@ -128,11 +131,11 @@ pub(super) fn make_group_function(
         }
         group.run_state(region, sizes);
         let state = &states.all[number];
-        match (&state.next[..], group.next.filter(|_| region.gives_next)) {
+        match (&state.successors[..], group.next.filter(|_| region.returns_successor)) {
             (next, Some(variable)) => {
                 let chosen = group.builder.load(Type::I32, variable, VARIABLE_ALIGN);
-                let otherwise = if state.ends { end } else { starts[next[0]] };
-                let cases = if state.ends { next } else { &next[1..] };
+                let otherwise = if state.may_return { end } else { starts[next[0]] };
+                let cases = if state.may_return { next } else { &next[1..] };
                 let switch = SwitchDetail {
                     cases: cases.iter().map(|&next| next as u128).collect(),
                     targets: [otherwise].into_iter().chain(cases.iter().map(|&next| starts[next])).collect(),
@@ -157,26 +160,27 @@ fn exact() -> Flags {
 /// The alignment of what the group function keeps.
 const VARIABLE_ALIGN: u32 = 16;
 
-impl Group<'_> {
-    /// A variable of its own.
+impl GroupFunctionBuilder<'_> {
+    /// A variable of its own_params.
     fn variable(&mut self, ty: Type) -> Value {
         let detail = Detail::Alloca { bytes: ty.bytes().into(), align: VARIABLE_ALIGN };
         self.builder.value(InstData::new(Op::Alloca, [], detail), None)
     }
 
     /// A number of the record, loaded at the start.
-    fn field(&mut self, field: PlaceField) -> Value {
+    fn field(&mut self, field: GroupDescriptorField) -> Value {
         let unit = self.options.unit();
         if let Some(&known) = self.fields.get(&field) {
             return known;
         }
         let value = match (field, self.local_sizes) {
-            (PlaceField::LocalSize(along) | PlaceField::EnqueuedSize(along), Some(sizes)) => {
-                self.builder.int(unit, sizes[usize::from(along)].into())
-            }
+            (
+                GroupDescriptorField::LocalSize(along) | GroupDescriptorField::EnqueuedSize(along),
+                Some(sizes),
+            ) => self.builder.int(unit, sizes[usize::from(along)].into()),
             _ => {
                 let offset = self.builder.int(Scalar::I64, 8 * field.word() as i128);
-                let address = self.builder.op(Op::PtrAdd, &[self.place, offset]);
+                let address = self.builder.op(Op::PtrAdd, &[self.descriptor, offset]);
                 let word = self.builder.load(Type::I64, address, 8);
                 match unit {
                     Scalar::I64 => word,
@@ -193,20 +197,20 @@ impl Group<'_> {
     }
 
     /// Launches a region for all brushes of the group.
-    fn run_state(&mut self, region: &Region, sizes: [Value; 3]) {
-        match self.options.fold {
-            Fold::Linear => {
+    fn run_state(&mut self, region: &KernelRegion, sizes: [Value; 3]) {
+        match self.options.layout {
+            WorkItemLayout::Linear => {
                 let slice = self.product(sizes[0], sizes[1]);
                 let size = self.product(slice, sizes[2]);
                 self.run_row(region, size, &[], None);
             }
-            Fold::Rows => {
+            WorkItemLayout::Rows => {
                 let [rows, planes] = [1, 2].map(|along| self.brushes_along(along, sizes[along]));
-                self.count_to(planes, region.loops, |group, plane| {
+                self.count_to(planes, region.has_loops, |group, plane| {
                     let z = group.times_extent(plane, 2);
-                    group.count_to(rows, region.loops, |group, row| {
+                    group.count_to(rows, region.has_loops, |group, row| {
                         let y = group.times_extent(row, 1);
-                        let number = region.takes_memory.then(|| {
+                        let number = region.takes_brush_memory.then(|| {
                             let before = group.product(plane, rows);
                             group.sum(before, row)
                         });
@@ -291,38 +295,38 @@ impl Group<'_> {
     }
 
     /// Launches a region for the brushes of a row: whole ones, then what is left.
-    fn run_row(&mut self, region: &Region, size: Value, above: &[Value], row: Option<Value>) {
-        if region.is_alone {
-            let memory = region.takes_memory.then(|| self.memory_of_row(row, size));
-            self.count_to(size, region.loops, |group, item| group.call(region, item, above, memory));
+    fn run_row(&mut self, region: &KernelRegion, size: Value, above: &[Value], row: Option<Value>) {
+        if region.is_serial {
+            let memory = region.takes_brush_memory.then(|| self.memory_of_row(row, size));
+            self.count_to(size, region.has_loops, |group, item| group.call(region, item, above, memory));
             return;
         }
-        if region.refills {
+        if region.refills_lanes {
             let first = self.builder.int(self.options.unit(), 0);
             self.launch(region, first, above, None, &[size], None);
             return;
         }
         let unit = self.options.unit();
         let lanes = self.options.extent(0);
-        let [before, header, behind, tail, after] = [(); 5].map(|()| self.new_block());
+        let [before, header, tail_check, tail, after] = [(); 5].map(|()| self.new_block());
         self.builder.jump(before);
         self.builder.set_insert_point(InsertPoint::End(before));
         let [zero, width] = [0, lanes].map(|number| self.builder.int(unit, number.into()));
         let rest = self.builder.op(Op::Urem, &[size, width]);
         let whole = self.builder.op_with(Op::Sub, &[size, rest], exact());
-        let memory = region.takes_memory.then(|| self.memory_of_row(row, size));
+        let memory = region.takes_brush_memory.then(|| self.memory_of_row(row, size));
         let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
-        self.builder.branch(is_any, header, behind);
+        self.builder.branch(is_any, header, tail_check);
 
         self.builder.set_insert_point(InsertPoint::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
         self.launch(region, first, above, memory, &[], None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
-        self.go_round(goes_on, header, behind, region.loops);
+        self.go_round(goes_on, header, tail_check, region.has_loops);
         self.complete(first, header, next);
 
-        self.builder.set_insert_point(InsertPoint::End(behind));
+        self.builder.set_insert_point(InsertPoint::End(tail_check));
         let is_left = self.builder.icmp(IntPredicate::Ne, rest, zero);
         self.builder.branch(is_left, tail, after);
 
@@ -340,14 +344,14 @@ impl Group<'_> {
     /// that the end of the group cuts.
     fn run_row_of_tiles(
         &mut self,
-        region: &Region,
+        region: &KernelRegion,
         sizes: [Value; 3],
         above: [Value; 2],
         row: Option<Value>,
     ) {
         let unit = self.options.unit();
         let extents = [0, 1, 2].map(|along| self.options.extent(along));
-        let [before, header, behind, masks, tail, after] = [(); 6].map(|()| self.new_block());
+        let [before, header, tail_check, masks, tail, after] = [(); 6].map(|()| self.new_block());
         self.builder.jump(before);
         self.builder.set_insert_point(InsertPoint::End(before));
         let [zero, width] = [0, extents[0]].map(|number| self.builder.int(unit, number.into()));
@@ -369,19 +373,19 @@ impl Group<'_> {
         if let Some(is_whole) = is_whole {
             whole = self.builder.op(Op::Select, &[is_whole, whole, zero]);
         }
-        let memory = region.takes_memory.then(|| self.memory_of_row(row, sizes[0]));
+        let memory = region.takes_brush_memory.then(|| self.memory_of_row(row, sizes[0]));
         let is_any = self.builder.icmp(IntPredicate::Ne, whole, zero);
-        self.builder.branch(is_any, header, behind);
+        self.builder.branch(is_any, header, tail_check);
 
         self.builder.set_insert_point(InsertPoint::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
         self.launch(region, first, &above, memory, &[], None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
-        self.go_round(goes_on, header, behind, region.loops);
+        self.go_round(goes_on, header, tail_check, region.has_loops);
         self.complete(first, header, next);
 
-        self.builder.set_insert_point(InsertPoint::End(behind));
+        self.builder.set_insert_point(InsertPoint::End(tail_check));
         let is_left = self.builder.icmp(IntPredicate::Ult, whole, sizes[0]);
         self.builder.branch(is_left, masks, after);
 
@@ -398,7 +402,7 @@ impl Group<'_> {
         self.launch(region, first, &above, memory, &[], Some(mask));
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
-        self.go_round(goes_on, tail, after, region.loops);
+        self.go_round(goes_on, tail, after, region.has_loops);
         self.complete(first, tail, next);
         self.builder.set_insert_point(InsertPoint::End(after));
     }
@@ -427,7 +431,7 @@ impl Group<'_> {
         self.memory_behind(self.scratch, first)
     }
 
-    /// The memory so many brushes behind.
+    /// The memory so many brushes tail_check.
     fn memory_behind(&mut self, memory: Value, brushes: Value) -> Value {
         let brushes = convert(&mut self.builder, brushes, Scalar::I64);
         let bytes = self.builder.int(Scalar::I64, self.brush_bytes.into());
@@ -437,7 +441,7 @@ impl Group<'_> {
 
     fn launch(
         &mut self,
-        region: &Region,
+        region: &KernelRegion,
         first: Value,
         above: &[Value],
         memory: Option<Value>,
@@ -455,9 +459,9 @@ impl Group<'_> {
     }
 
     /// Runs a region for one work-item of a row.
-    fn call(&mut self, region: &Region, item: Value, above: &[Value], memory: Option<Value>) {
+    fn call(&mut self, region: &KernelRegion, item: Value, above: &[Value], memory: Option<Value>) {
         let mut args = self.arguments(region, item, above, memory);
-        if region.takes_memory {
+        if region.takes_brush_memory {
             let width = self.builder.int(self.options.unit(), self.options.extent(0).into());
             let lane = self.builder.op(Op::Urem, &[item, width]);
             args.push(convert(&mut self.builder, lane, Scalar::I64));
@@ -470,16 +474,16 @@ impl Group<'_> {
     /// What a region takes that begins at a work-item.
     fn arguments(
         &mut self,
-        region: &Region,
+        region: &KernelRegion,
         first: Value,
         above: &[Value],
         memory: Option<Value>,
     ) -> Vec<Value> {
         let items = std::iter::once(first).chain(above.iter().copied());
-        for (&item, value) in self.asked.items.iter().zip(items) {
+        for (&item, value) in self.launch_params.items.iter().zip(items) {
             self.values.insert(item, value);
         }
-        let mut args: Vec<Value> = region.takes.iter().map(|value| self.values[value]).collect();
+        let mut args: Vec<Value> = region.inputs.iter().map(|value| self.values[value]).collect();
         if let Some(memory) = memory {
             let width = self.builder.int(self.options.unit(), self.options.extent(0).into());
             let number = self.builder.op(Op::Udiv, &[first, width]);
@@ -489,13 +493,13 @@ impl Group<'_> {
     }
 
     /// Keeps what a region gives.
-    fn keep_results(&mut self, region: &Region, inst: Inst) {
+    fn keep_results(&mut self, region: &KernelRegion, inst: Inst) {
         let results = self.builder.func.results(inst).to_vec();
-        let next = self.next.filter(|_| region.gives_next);
-        let places = next.into_iter().chain(region.gives.iter().map(|value| self.variables[value]));
+        let next = self.next.filter(|_| region.returns_successor);
+        let places = next.into_iter().chain(region.outputs.iter().map(|value| self.variables[value]));
         let places: Vec<Value> = places.collect();
-        for (result, place) in results.into_iter().zip(places) {
-            self.builder.store(result, place, VARIABLE_ALIGN);
+        for (result, descriptor) in results.into_iter().zip(places) {
+            self.builder.store(result, descriptor, VARIABLE_ALIGN);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Brings what asks for the place in a launch, waits at barriers or names local memory into the kernel itself: only
 //! there can it be answered.
 
-use super::copy::Copier;
-use super::{MOST_INSTRUCTIONS, refuse_inst};
+use super::block_copier::BlockCopier;
+use super::{MAX_INSTRUCTIONS, refuse_inst};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::InstFormat;
 use heddle_ir::words::SyncScope;
@@ -10,7 +10,7 @@ use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Module, Op, Space, 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The functions whose calls must be inlined.
-pub(super) fn bound_to_launch(module: &Module) -> FxHashSet<String> {
+pub(super) fn functions_to_inline(module: &Module) -> FxHashSet<String> {
     let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     let mut found: FxHashSet<String> = FxHashSet::default();
     let mut work: Vec<&str> = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn bound_to_launch(module: &Module) -> FxHashSet<String> {
             callers.entry(&declaration.name).or_default().push(&func.name);
         }
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
-        if insts.any(|inst| is_bound(func, inst)) {
+        if insts.any(|inst| needs_inlining(func, inst)) {
             work.push(&func.name);
         }
     }
@@ -31,14 +31,14 @@ pub(super) fn bound_to_launch(module: &Module) -> FxHashSet<String> {
     found
 }
 
-fn is_bound(func: &Function, inst: Inst) -> bool {
+fn needs_inlining(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let names_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
-    asks_place(data) || is_group_barrier(data) || data.args.iter().any(names_local)
+    is_launch_query(data) || is_group_barrier(data) || data.args.iter().any(names_local)
 }
 
 /// Whether an instruction asks where it is in the launch; where it is in its brush is another question.
-pub(super) fn asks_place(data: &InstData) -> bool {
+pub(super) fn is_launch_query(data: &InstData) -> bool {
     data.op.info().format == InstFormat::Dimension && !matches!(data.op, Op::Lane | Op::Width)
 }
 
@@ -72,8 +72,8 @@ pub(super) fn inline_calls(
             at = done[outer].1;
         }
         let Some(callee) = module.function(&name) else { continue };
-        if func.inst_count() + callee.inst_count() > MOST_INSTRUCTIONS {
-            let text = format!("with all calls inlined there are more than {MOST_INSTRUCTIONS} instructions");
+        if func.inst_count() + callee.inst_count() > MAX_INSTRUCTIONS {
+            let text = format!("with all calls inlined there are more than {MAX_INSTRUCTIONS} instructions");
             let help = "call fewer functions that ask for their place, wait at barriers or name local memory";
             return Err(refuse_inst(func, inst, text, help));
         }
@@ -101,8 +101,8 @@ fn calls<'a>(
 /// Puts the callee's blocks in the place of a call. Gives the copies.
 fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> Vec<Block> {
     let before = func.layout.block_of(call).expect("a call stands in a block");
-    let after = split_behind(func, call);
-    let mut copier = Copier::new(callee);
+    let after = split_after(func, call);
+    let mut copier = BlockCopier::new(callee);
     let args = func.inst(call).args.clone();
     for (&param, &arg) in callee.params().iter().zip(&args) {
         copier.set(func, param, arg);
@@ -146,7 +146,7 @@ fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> V
 }
 
 /// Moves what stands behind an instruction into a block of its own.
-pub(crate) fn split_behind(func: &mut Function, inst: Inst) -> Block {
+pub(crate) fn split_after(func: &mut Function, inst: Inst) -> Block {
     let before = func.layout.block_of(inst).expect("the instruction stands in a block");
     let after = func.insert_block_after(before);
     while let Some(next) = func.layout.next_inst(inst) {

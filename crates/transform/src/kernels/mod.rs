@@ -18,31 +18,31 @@
 //! * `place` makes what a kernel asks for its parameters.
 //! * `bounds` extends operands of what does not wrap around, as groups are not that large.
 //! * `states` cuts the kernel at its barriers.
-//! * `objects` finds the private objects that live across them, and interleaves those of the lanes.
-//! * `live` finds what lives across them, and where it is kept.
+//! * `objects` finds the private objects that spill_plan across them, and interleaves those of the lanes.
+//! * `spill_plan` finds what lives across them, and where it is kept.
 //! * `region` makes a lock-step function of each state.
-//! * `alone` lets regions run for one work-item after the other.
+//! * `serial_regions` lets regions run for one work-item after the other.
 //! * `refilling` lets lanes take new work-items when they are done with theirs.
 //! * `versions` gives regions a second version, for brushes that are well placed.
 //! * `group` writes the sequential function that launches them.
 
-mod alone;
+mod serial_regions;
 mod bounds;
-mod copy;
+mod block_copier;
 mod extensions;
 mod group;
 mod inline;
-mod live;
-mod objects;
-mod place;
-mod refilling;
+mod spill_slots;
+mod private_objects;
+mod launch_params;
+mod lane_refill;
 mod region;
-mod rounds;
-mod states;
+mod unroll_hints;
+mod continuations;
 mod versions;
 
-pub(crate) use inline::split_behind;
-pub use place::{LOCAL_ALIGN, MOST_ITEMS, PLACE_WORDS, PlaceField};
+pub(crate) use inline::split_after;
+pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 
 use crate::widen::VersioningPolicy;
 use heddle_ir::entity::PrimaryMap;
@@ -56,7 +56,7 @@ use smallvec::SmallVec;
 
 /// How the lanes of a brush lie in a work-group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub enum Fold {
+pub enum WorkItemLayout {
     /// Side by side along each dimension of the brush: a row, or a tile of rows. The last brush along a dimension may have lanes
     /// without work-items.
     #[default]
@@ -67,32 +67,32 @@ pub enum Fold {
 
 /// What runs the work-items of a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub enum Running {
+pub enum GroupExecution {
     /// Brushes, one after the other.
     #[default]
     Brushes,
     /// Brushes, but regions whose accesses are scattered run for one work-item after the other, if others do not.
     Mixed,
     /// One brush, whose lanes take new work-items when they are done with theirs, where some would wait for others.
-    Refilling,
+    LaneRefill,
 }
 
-/// How group functions are made.
+/// How group functions are lowered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelOptions {
     /// Lanes of a brush along each dimension.
     pub brush: SmallVec<[u32; 3]>,
     /// How they lie in a group.
-    pub fold: Fold,
+    pub layout: WorkItemLayout,
     /// Whether all numbers of a launch are below 2^31.
     pub is_small: bool,
     /// Where regions get versions.
     pub versions: VersioningPolicy,
     /// What runs the work-items.
-    pub running: Running,
+    pub execution: GroupExecution,
     /// Whether groups of the source have one work-item each. What runs as a group then is several of them, which have no local
     /// memory to keep apart.
-    pub single: bool,
+    pub single_item_groups: bool,
 }
 
 impl KernelOptions {
@@ -108,11 +108,13 @@ impl KernelOptions {
 
     /// The brushes of a work-group.
     pub fn brushes(&self, local: [u32; 3]) -> u64 {
-        match self.fold {
-            Fold::Rows => {
+        match self.layout {
+            WorkItemLayout::Rows => {
                 [0, 1, 2].map(|along| u64::from(local[along].div_ceil(self.extent(along)))).iter().product()
             }
-            Fold::Linear => local.map(u64::from).iter().product::<u64>().div_ceil(self.lanes().into()),
+            WorkItemLayout::Linear => {
+                local.map(u64::from).iter().product::<u64>().div_ceil(self.lanes().into())
+            }
         }
     }
 
@@ -136,9 +138,9 @@ pub struct GroupFunction {
     /// The points at which brushes wait for each other.
     pub synchronization_points: usize,
     /// The regions that run for one work-item after the other.
-    pub alone: usize,
+    pub serial_regions: usize,
     /// Whether lanes take new work-items when they are done with theirs.
-    pub refills: bool,
+    pub refills_lanes: bool,
     /// What accesses gain by versions of regions.
     pub remarks: Vec<Diagnostic>,
 }
@@ -158,7 +160,7 @@ fn insts_of(func: &Function) -> Vec<Inst> {
 }
 
 /// Whether work-items of a function see which of them make a brush.
-fn sees_lanes(func: &Function) -> bool {
+fn observes_lanes(func: &Function) -> bool {
     insts_of(func).into_iter().any(|inst| {
         let op = func.inst(inst).op;
         matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
@@ -166,10 +168,10 @@ fn sees_lanes(func: &Function) -> bool {
 }
 
 /// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
-const MOST_INSTRUCTIONS: usize = 1 << 20;
+const MAX_INSTRUCTIONS: usize = 1 << 20;
 
-/// A hint about loops, by LLVM's name for it.
-fn hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) -> MetadataNode {
+/// A loop_hint about loops, by LLVM's name for it.
+fn loop_hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) -> MetadataNode {
     let mut named = |parts: Vec<MetadataOperand>| {
         let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
         known.unwrap_or_else(|| facts.push(parts))
@@ -180,7 +182,7 @@ fn hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) 
 
 /// Atomic accesses to local memory are seen by the lanes of a brush only: one thread runs the brushes of a group one after the
 /// other.
-fn keep_to_brush(func: &mut Function) {
+fn narrow_local_atomics(func: &mut Function) {
     for inst in insts_of(func) {
         let data = func.inst(inst);
         let is_local =
@@ -199,11 +201,11 @@ fn keep_to_brush(func: &mut Function) {
 /// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
 /// and objects of local memory, go.
 pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Diagnostic> {
-    let bound = inline::bound_to_launch(module);
-    let (mut made, mut functions) = (Vec::new(), Vec::new());
+    let to_inline = inline::functions_to_inline(module);
+    let (mut lowered, mut functions) = (Vec::new(), Vec::new());
     for func in &module.functions {
         if !matches!(func.kind, FunctionKind::Kernel(_)) {
-            if !bound.contains(&func.name) {
+            if !to_inline.contains(&func.name) {
                 functions.push(func.clone());
             }
             continue;
@@ -214,7 +216,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             let help = format!("write 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
             return Err(refuse(func, text, help));
         }
-        if options.fold == Fold::Linear && options.brush.len() > 1 {
+        if options.layout == WorkItemLayout::Linear && options.brush.len() > 1 {
             let text = "the linear order of a group has one dimension, and the brush has more";
             return Err(refuse(func, text, "fold by `rows`"));
         }
@@ -222,87 +224,101 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             let text = format!("{block} has a predicate, which no code has before `linearize`");
             return Err(refuse(func, text, "write a branch around it"));
         }
-        let is_own = |param: &&Param| !matches!(param.shape, None | Some(DeclaredShape::Uniform));
-        if func.signature.params.iter().any(|param| is_own(&param)) {
+        let is_varying = |param: &&Param| !matches!(param.shape, None | Some(DeclaredShape::Uniform));
+        if func.signature.params.iter().any(|param| is_varying(&param)) {
             let text = "a parameter differs between lanes, and a launch gives all work-items the same";
             return Err(refuse(func, text, "declare its parameters `uniform`"));
         }
         let mut kernel = func.clone();
-        let own = kernel.params().len();
-        inline::inline_calls(&mut kernel, module, &bound)?;
-        extensions::part_extensions(&mut kernel);
-        if options.lanes() == 1 || options.running == Running::Mixed {
-            let own_rounds = || hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
-            rounds::hint_at_own_rounds(&mut kernel, own_rounds);
+        let own_params = kernel.params().len();
+        inline::inline_calls(&mut kernel, module, &to_inline)?;
+        extensions::split_extensions(&mut kernel);
+        if options.lanes() == 1 || options.execution == GroupExecution::Mixed {
+            let unroll_hint = || loop_hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
+            unroll_hints::disable_runtime_unrolling(&mut kernel, unroll_hint);
         }
-        if options.single {
-            // A work-item alone waits for no other.
+        if options.single_item_groups {
+            // A work-item serial_regions waits for no other.
             let mut barriers = insts_of(&kernel);
             barriers.retain(|&inst| inline::is_group_barrier(kernel.inst(inst)));
             barriers.into_iter().for_each(|inst| kernel.remove_inst(inst));
         }
-        let asked = place::ask_by_params(&mut kernel, module, options);
-        bounds::extend_operands(&mut kernel, &asked, options.is_small);
-        if states::has_barriers(&kernel) {
+        let launch_params = launch_params::lower_launch_queries(&mut kernel, module, options);
+        bounds::extend_operands(&mut kernel, &launch_params, options.is_small);
+        if continuations::has_barriers(&kernel) {
             // What is computed again is to take as few operations as it can.
             crate::simplify(&mut kernel);
             // What lives across barriers is known where loops are closed.
             crate::canonicalize(&mut kernel);
         }
-        keep_to_brush(&mut kernel);
-        let states = states::cut_at_barriers(&mut kernel);
+        narrow_local_atomics(&mut kernel);
+        let states = continuations::split_at_barriers(&mut kernel);
         let sizes =
             states.all.iter().flat_map(|state| &state.blocks).map(|&block| kernel.block_insts(block).count());
-        if sizes.sum::<usize>() > MOST_INSTRUCTIONS {
+        if sizes.sum::<usize>() > MAX_INSTRUCTIONS {
             let text = format!(
-                "states that share code have copies of it, which makes more than {MOST_INSTRUCTIONS} instructions"
+                "states that share code have copies of it, which makes more than {MAX_INSTRUCTIONS} instructions"
             );
             return Err(refuse(func, text, "use fewer barriers"));
         }
-        let mut across =
-            if states.all.len() > 1 { objects::objects_across(&kernel, &states) } else { Vec::new() };
-        objects::interleave(&mut kernel, &mut across, options.lanes());
-        let live = live::find_homes(&kernel, &asked, &states, &across, &options.brush)?;
+        let mut objects = if states.all.len() > 1 {
+            private_objects::find_objects_across_barriers(&kernel, &states)
+        } else {
+            Vec::new()
+        };
+        private_objects::interleave(&mut kernel, &mut objects, options.lanes());
+        let spill_plan =
+            spill_slots::assign_spill_slots(&kernel, &launch_params, &states, &objects, &options.brush)?;
         let mut remarks = Vec::new();
-        let mut regions: Vec<region::Region> = (0..states.all.len())
-            .map(|number| region::make_region(&kernel, &states, &live, number))
+        let mut regions: Vec<region::KernelRegion> = (0..states.all.len())
+            .map(|number| region::make_region(&kernel, &states, &spill_plan, number))
             .collect();
-        let (mut alone, mut refills) = (0, false);
-        match options.running {
-            Running::Brushes => {}
-            Running::Mixed => alone = alone::leave_alone(&kernel, &mut regions, options),
-            Running::Refilling if options.brush.len() > 1 || options.lanes() < 2 => {}
-            Running::Refilling => refills = refilling::refill(&mut regions, asked.items[0]),
+        let (mut serial_regions, mut refills_lanes) = (0, false);
+        match options.execution {
+            GroupExecution::Brushes => {}
+            GroupExecution::Mixed => {
+                serial_regions = serial_regions::serialize_scattered(&kernel, &mut regions, options)
+            }
+            GroupExecution::LaneRefill if options.brush.len() > 1 || options.lanes() < 2 => {}
+            GroupExecution::LaneRefill => {
+                refills_lanes = lane_refill::refill(&mut regions, launch_params.items[0])
+            }
         }
-        for region in regions.iter_mut().filter(|region| !region.is_alone && !region.refills) {
-            remarks.extend(versions::split(&mut region.func, &options.brush, options.versions));
-            place::count_from_first(&mut region.func, &options.brush);
+        for region in regions.iter_mut().filter(|region| !region.is_serial && !region.refills_lanes) {
+            remarks.extend(versions::add_fast_version(&mut region.func, &options.brush, options.versions));
+            launch_params::rebase_on_first_lane(&mut region.func, &options.brush);
         }
-        let whole = regions
+        let no_unroll = regions
             .iter()
-            .any(|region| region.loops)
-            .then(|| hint(&mut module.facts, "llvm.loop.unroll.disable"));
-        made.push(GroupFunction {
+            .any(|region| region.has_loops)
+            .then(|| loop_hint(&mut module.facts, "llvm.loop.unroll.disable"));
+        lowered.push(GroupFunction {
             name: func.name.clone(),
-            local_bytes: asked.local_bytes,
-            brush_bytes: live.brush_bytes,
+            local_bytes: launch_params.local_bytes,
+            brush_bytes: spill_plan.brush_bytes,
             barriers: states.barriers,
             synchronization_points: states.all.len() - 1,
-            alone,
-            refills,
+            serial_regions,
+            refills_lanes,
             remarks,
         });
-        let of_kernel = group::OfKernel { kernel: &kernel, own, asked: &asked, states: &states, live: &live };
-        let mut group = group::make_group_function(&of_kernel, &regions, options, whole);
-        let (called, launched): (Vec<_>, Vec<_>) = regions.into_iter().partition(|region| region.is_alone);
-        let called =
-            Module { functions: called.into_iter().map(|region| region.func).collect(), ..Module::default() };
-        let names = called.functions.iter().map(|func| func.name.clone()).collect();
-        inline::inline_calls(&mut group, &called, &names)?;
+        let lowered_kernel = group::LoweredKernel {
+            kernel: &kernel,
+            own_params,
+            launch_params: &launch_params,
+            states: &states,
+            spill_plan: &spill_plan,
+        };
+        let mut group = group::make_group_function(&lowered_kernel, &regions, options, no_unroll);
+        let (serial, launched): (Vec<_>, Vec<_>) = regions.into_iter().partition(|region| region.is_serial);
+        let serial =
+            Module { functions: serial.into_iter().map(|region| region.func).collect(), ..Module::default() };
+        let names = serial.functions.iter().map(|func| func.name.clone()).collect();
+        inline::inline_calls(&mut group, &serial, &names)?;
         functions.push(group);
         functions.extend(launched.into_iter().map(|region| region.func));
     }
     module.functions = functions;
     module.globals.retain(|global| global.space != Space::Local);
-    Ok(made)
+    Ok(lowered)
 }

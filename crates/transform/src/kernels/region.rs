@@ -1,12 +1,12 @@
 //! The lock-step function of a state.
 //!
-//! It gets what lives at its start from the homes of these values, and leaves there what it changed of what lives behind
-//! the barriers at which it ends. A value that it makes again, in a loop round a barrier, has two definitions then: the
-//! one that it came with, and its own. Its reads are led to the right one by φs.
+//! It gets what lives at its start from the homes of these values, and outgoing there what it changed of what lives live_after
+//! the barriers at which it returns. A value that it makes recomputed, in a loop round a barrier, has two definitions then: the
+//! one that it reloaded with, and its own. Its reads are led to the right one by φs.
 
-use super::copy::Copier;
-use super::live::{BRUSH_ALIGN, Home, Live};
-use super::states::States;
+use super::block_copier::BlockCopier;
+use super::continuations::ContinuationGraph;
+use super::spill_slots::{BRUSH_ALIGN, SpillPlan, SpillSlot};
 use crate::ssa_repair::{SsaRepair, Variable};
 use heddle_analysis::{Cfg, ControlTables, Dominators};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -17,40 +17,40 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value,
 use rustc_hash::FxHashMap;
 
 /// What a state became.
-pub(super) struct Region {
+pub(super) struct KernelRegion {
     /// The function.
     pub(super) func: Function,
-    /// What of the kernel it takes, in order.
-    pub(super) takes: Vec<Value>,
-    /// Whether it takes the memory of its brush behind that.
-    pub(super) takes_memory: bool,
-    /// Whether its first result says which state is next.
-    pub(super) gives_next: bool,
-    /// The variables of the group that it gives behind that.
-    pub(super) gives: Vec<Value>,
-    /// Whether what it takes and keeps in memory has a place for each lane.
-    pub(super) keeps_by_lane: bool,
-    /// Whether it has loops.
-    pub(super) loops: bool,
+    /// What of the kernel it inputs, in order.
+    pub(super) inputs: Vec<Value>,
+    /// Whether it inputs the memory of its brush live_after that.
+    pub(super) takes_brush_memory: bool,
+    /// Whether its first result says which state is successor.
+    pub(super) returns_successor: bool,
+    /// The variables of the group that it outputs live_after that.
+    pub(super) outputs: Vec<Value>,
+    /// Whether what it inputs and keeps in memory has a place for each lane.
+    pub(super) spills_per_lane: bool,
+    /// Whether it has has_loops.
+    pub(super) has_loops: bool,
     /// Whether it runs for one work-item after the other.
-    pub(super) is_alone: bool,
+    pub(super) is_serial: bool,
     /// Whether it runs a whole row, whose work-items lanes take when they are done with others.
-    pub(super) refills: bool,
+    pub(super) refills_lanes: bool,
 }
 
-/// What says that no state is next.
-pub(super) const END: u32 = u32::MAX;
+/// What says that no state is successor.
+pub(super) const NO_SUCCESSOR: u32 = u32::MAX;
 
-/// Where a state ends, and which state is next.
-struct Exit {
+/// Where a state returns, and which state is successor.
+struct StateExit {
     /// The block of the region.
     block: Block,
-    next: Option<usize>,
+    successor: Option<usize>,
 }
 
-struct Making<'a> {
+struct RegionBuilder<'a> {
     kernel: &'a Function,
-    live: &'a Live,
+    plan: &'a SpillPlan,
     func: Function,
     entry: Block,
     /// The memory of the brush.
@@ -60,7 +60,12 @@ struct Making<'a> {
 }
 
 /// The lock-step function of a state. Parameters of the kernel of which nothing is said are uniform.
-pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, number: usize) -> Region {
+pub(super) fn make_region(
+    kernel: &Function,
+    states: &ContinuationGraph,
+    plan: &SpillPlan,
+    number: usize,
+) -> KernelRegion {
     let state = &states.all[number];
     let mut read: EntitySet<Value> = EntitySet::new();
     let mut defined: EntitySet<Value> = EntitySet::new();
@@ -68,16 +73,16 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         kernel.inst(inst).args.iter().for_each(|&arg| _ = read.insert(arg));
         kernel.results(inst).iter().for_each(|&result| _ = defined.insert(result));
     }
-    // What it comes with: what it reads, and what it may leave as it was.
-    let comes: Vec<Value> = live.at_start[number]
+    // What it incoming with: what it reads, and what it may leave as it was.
+    let incoming: Vec<Value> = plan.live_in[number]
         .iter()
         .copied()
         .filter(|&value| read.contains(value) || defined.contains(value))
         .collect();
-    let again: Vec<Inst> = {
+    let recomputed: Vec<Inst> = {
         let mut order: Vec<Inst> = Vec::new();
-        for &value in comes.iter().filter(|&&value| live.homes[value] == Some(Home::Again)) {
-            for inst in live.recomputed(kernel, value).unwrap_or_default() {
+        for &value in incoming.iter().filter(|&&value| plan.slots[value] == Some(SpillSlot::Recomputed)) {
+            for inst in plan.recomputed(kernel, value).unwrap_or_default() {
                 if !order.contains(&inst) {
                     order.push(inst);
                 }
@@ -85,49 +90,68 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         }
         order
     };
-    for &inst in &again {
+    for &inst in &recomputed {
         kernel.inst(inst).args.iter().for_each(|&arg| _ = read.insert(arg));
     }
-    let objects: Vec<Value> =
-        read.iter().filter(|&value| matches!(live.homes[value], Some(Home::Object(..)))).collect();
-    let gives: Vec<Value> = {
+    let objects: Vec<Value> = read
+        .iter()
+        .filter(|&value| matches!(plan.slots[value], Some(SpillSlot::PrivateObject(..))))
+        .collect();
+    let outputs: Vec<Value> = {
         let mut all: Vec<Value> = state
-            .next
+            .successors
             .iter()
-            .flat_map(|&next| &live.at_start[next])
+            .flat_map(|&successor| &plan.live_in[successor])
             .copied()
-            .filter(|&value| live.homes[value] == Some(Home::Group) && defined.contains(value))
+            .filter(|&value| plan.slots[value] == Some(SpillSlot::GroupVariable) && defined.contains(value))
             .collect();
         all.sort_unstable();
         all.dedup();
         all
     };
     let is_param = |value: &Value| matches!(kernel.value_def(*value), ValueDef::Param(_));
-    let mut takes: Vec<Value> = read.iter().filter(is_param).collect();
-    takes.extend(comes.iter().copied().filter(|&value| live.homes[value] == Some(Home::Group)));
-    let is_kept = |&value: &Value| {
+    let mut inputs: Vec<Value> = read.iter().filter(is_param).collect();
+    inputs.extend(
+        incoming.iter().copied().filter(|&value| plan.slots[value] == Some(SpillSlot::GroupVariable)),
+    );
+    let is_spilled = |&value: &Value| {
         matches!(
-            live.homes[value],
-            Some(Home::Brush(_) | Home::Steps(..) | Home::Lanes(_) | Home::Object(..))
+            plan.slots[value],
+            Some(
+                SpillSlot::PerBrush(_)
+                    | SpillSlot::Strided(..)
+                    | SpillSlot::PerLane(_)
+                    | SpillSlot::PrivateObject(..)
+            )
         )
     };
-    let leaves =
-        state.next.iter().flat_map(|&next| &live.at_start[next]).filter(|&&value| defined.contains(value));
-    let takes_memory = comes.iter().any(is_kept)
-        || leaves.copied().any(|value| is_kept(&value))
-        || read.iter().any(|value| is_kept(&value) && !defined.contains(value))
+    let outgoing = state
+        .successors
+        .iter()
+        .flat_map(|&successor| &plan.live_in[successor])
+        .filter(|&&value| defined.contains(value));
+    let takes_brush_memory = incoming.iter().any(is_spilled)
+        || outgoing.copied().any(|value| is_spilled(&value))
+        || read.iter().any(|value| is_spilled(&value) && !defined.contains(value))
         || !objects.is_empty();
     let is_by_lane = |value: &Value| {
         matches!(
-            live.homes[*value],
-            None | Some(Home::Lanes(_) | Home::Object(..) | Home::Again | Home::Group)
+            plan.slots[*value],
+            None | Some(
+                SpillSlot::PerLane(_)
+                    | SpillSlot::PrivateObject(..)
+                    | SpillSlot::Recomputed
+                    | SpillSlot::GroupVariable
+            )
         )
     };
-    let keeps_by_lane =
-        comes.iter().chain(state.next.iter().flat_map(|&next| &live.at_start[next])).all(is_by_lane);
-    let gives_next = state.next.len() + usize::from(state.ends) > 1;
+    let spills_per_lane = incoming
+        .iter()
+        .chain(state.successors.iter().flat_map(|&successor| &plan.live_in[successor]))
+        .all(is_by_lane);
+    let returns_successor = state.successors.len() + usize::from(state.may_return) > 1;
 
-    let params = takes.iter().map(|&value| match kernel.value_def(value) {
+    let params = inputs.iter().map(|&value| match kernel.value_def(value) {
         ValueDef::Param(index) => {
             let mut param = kernel.signature.params[index as usize].clone();
             param.shape.get_or_insert(DeclaredShape::Uniform);
@@ -139,14 +163,16 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
         shape: Some(DeclaredShape::Uniform),
         align: BRUSH_ALIGN as u32,
         // The addresses of private objects may be kept anywhere.
-        noalias: !live.has_objects,
+        noalias: !plan.has_objects,
         ..Param::new(Type::ptr(Space::Global))
     };
     let uniform = |ty| ReturnValue { ty, shape: Some(DeclaredShape::Uniform) };
-    let results =
-        gives_next.then_some(Type::I32).into_iter().chain(gives.iter().map(|&it| kernel.value_type(it)));
+    let results = returns_successor
+        .then_some(Type::I32)
+        .into_iter()
+        .chain(outputs.iter().map(|&it| kernel.value_type(it)));
     let signature = Signature {
-        params: params.chain(takes_memory.then_some(memory)).collect(),
+        params: params.chain(takes_brush_memory.then_some(memory)).collect(),
         results: results.map(uniform).collect(),
         effects: kernel.signature.effects,
     };
@@ -154,127 +180,129 @@ pub(super) fn make_region(kernel: &Function, states: &States, live: &Live, numbe
     func.kind = FunctionKind::Function;
     let entry = func.append_block();
     let own = func.params().to_vec();
-    let mut copier = Copier::new(kernel);
-    takes.iter().zip(&own).for_each(|(&value, &param)| copier.set(&mut func, value, param));
-    let memory = takes_memory.then(|| own[takes.len()]);
-    let mut making =
-        Making { kernel, live, func, entry, memory, lane: None, addresses: FxHashMap::default() };
+    let mut copier = BlockCopier::new(kernel);
+    inputs.iter().zip(&own).for_each(|(&value, &param)| copier.set(&mut func, value, param));
+    let memory = takes_brush_memory.then(|| own[inputs.len()]);
+    let mut region =
+        RegionBuilder { kernel, plan, func, entry, memory, lane: None, addresses: FxHashMap::default() };
 
-    // What it came with, by name of the kernel.
-    let mut came: Vec<(Value, Value)> = Vec::new();
+    // What it reloaded with, by name of the kernel.
+    let mut reloaded: Vec<(Value, Value)> = Vec::new();
     for value in objects {
-        let address = making.object(value);
-        copier.set(&mut making.func, value, address);
-        came.push((value, address));
+        let address = region.object(value);
+        copier.set(&mut region.func, value, address);
+        reloaded.push((value, address));
     }
-    copier.copy_insts(&mut making.func, &again, entry);
-    for &value in &comes {
-        let here = match live.homes[value] {
-            Some(Home::Object(..)) => continue,
-            Some(Home::Group | Home::Again) => copier.value(&mut making.func, value),
-            _ => making.fetch(value),
+    copier.copy_insts(&mut region.func, &recomputed, entry);
+    for &value in &incoming {
+        let current = match plan.slots[value] {
+            Some(SpillSlot::PrivateObject(..)) => continue,
+            Some(SpillSlot::GroupVariable | SpillSlot::Recomputed) => copier.value(&mut region.func, value),
+            _ => region.load_from_slot(value),
         };
-        copier.set(&mut making.func, value, here);
-        came.push((value, here));
+        copier.set(&mut region.func, value, current);
+        reloaded.push((value, current));
     }
-    copier.copy_blocks(&mut making.func, &state.blocks);
+    copier.copy_blocks(&mut region.func, &state.blocks);
     let copy = |block: Block| copier.block(block).expect("blocks of the state were copied");
     let start = copy(state.start);
-    making.put(entry, InstData::jump(start));
-    let mut exits: Vec<Exit> = Vec::new();
+    region.append(entry, InstData::jump(start));
+    let mut exits: Vec<StateExit> = Vec::new();
     for &block in &state.blocks {
-        let ends = kernel.terminator(block).is_some_and(|inst| kernel.inst(inst).op == Op::Ret);
-        let next = states.behind[block];
-        if next.is_none() && !ends {
+        let returns = kernel.terminator(block).is_some_and(|inst| kernel.inst(inst).op == Op::Ret);
+        let successor = states.state_after[block];
+        if successor.is_none() && !returns {
             continue;
         }
         let block = copy(block);
-        exits.push(Exit { block, next });
-        // The rest of the state must not seem to go on behind the barrier.
-        making.end(block, &[]);
+        exits.push(StateExit { block, successor });
+        // The rest of the state must not seem to go on live_after the barrier.
+        region.end(block, &[]);
     }
 
-    let cfg = Cfg::new(&making.func);
+    let cfg = Cfg::new(&region.func);
     let dominators = Dominators::new(&cfg);
     let repair = SsaRepair::new(&cfg, &dominators);
     let renamed: Vec<(Value, Value)> =
-        came.iter().copied().filter(|&(value, _)| defined.contains(value)).collect();
-    let own: Vec<Value> = renamed.iter().map(|&(value, _)| copier.value(&mut making.func, value)).collect();
-    let reads = reads_of(&making.func, &own);
+        reloaded.iter().copied().filter(|&(value, _)| defined.contains(value)).collect();
+    let own: Vec<Value> = renamed.iter().map(|&(value, _)| copier.value(&mut region.func, value)).collect();
+    let reads = reads_of(&region.func, &own);
     let mut variables: FxHashMap<Value, Variable<'_>> = FxHashMap::default();
-    for &(value, came) in &renamed {
-        let own = copier.value(&mut making.func, value);
-        let is_same = matches!(live.homes[value], Some(Home::Again | Home::Object(..)));
-        let home = making.func.def_inst(own).and_then(|inst| making.func.layout.block_of(inst));
-        let Some(home) = home else { continue };
-        let joins = repair.iterated_frontier(&[home]);
-        let mut variable = repair.variable_from(&making.func, &[(entry, came), (home, own)], joins);
+    for &(value, reloaded) in &renamed {
+        let own = copier.value(&mut region.func, value);
+        let is_same = matches!(plan.slots[value], Some(SpillSlot::Recomputed | SpillSlot::PrivateObject(..)));
+        let def_block = region.func.def_inst(own).and_then(|inst| region.func.layout.block_of(inst));
+        let Some(def_block) = def_block else { continue };
+        let joins = repair.iterated_frontier(&[def_block]);
+        let mut variable = repair.variable_from(&region.func, &[(entry, reloaded), (def_block, own)], joins);
         for &(inst, index, block) in reads.get(&own).map_or(&[][..], Vec::as_slice) {
-            let is_phi = making.func.inst(inst).op == Op::Phi;
-            let now = match is_same {
-                true => came,
-                false if !is_phi && block == home => own,
-                false => variable.read(&mut making.func, block),
+            let is_phi = region.func.inst(inst).op == Op::Phi;
+            let value_at_exit = match is_same {
+                true => reloaded,
+                false if !is_phi && block == def_block => own,
+                false => variable.read(&mut region.func, block),
             };
-            making.func.inst_mut(inst).args[index] = now;
+            region.func.inst_mut(inst).args[index] = value_at_exit;
         }
         variables.insert(value, variable);
     }
-    // What lives behind the barriers.
+    // What lives live_after the barriers.
     for exit in &exits {
         let mut results: Vec<Value> = Vec::new();
-        if gives_next {
-            let next = exit.next.map_or(END, |next| next as u32);
-            results.push(making.func.make_int(Scalar::I32, next.into()));
+        if returns_successor {
+            let successor = exit.successor.map_or(NO_SUCCESSOR, |successor| successor as u32);
+            results.push(region.func.make_int(Scalar::I32, successor.into()));
         }
-        let behind: &[Value] = exit.next.map_or(&[], |next| &live.at_start[next]);
-        let mut now = |making: &mut Making<'_>, value: Value| match variables.get_mut(&value) {
-            Some(variable) => variable.read(&mut making.func, exit.block),
-            None => copier.value(&mut making.func, value),
+        let live_after: &[Value] = exit.successor.map_or(&[], |successor| &plan.live_in[successor]);
+        let mut value_at_exit = |region: &mut RegionBuilder<'_>, value: Value| match variables.get_mut(&value)
+        {
+            Some(variable) => variable.read(&mut region.func, exit.block),
+            None => copier.value(&mut region.func, value),
         };
-        for &value in &gives {
-            // What is not read again may be anything, but a region returns no ⊤.
-            let here = match behind.contains(&value) {
-                true => now(&mut making, value),
-                false => making.func.make_const(Constant::splat(kernel.value_type(value), 0)),
+        for &value in &outputs {
+            // What is not read recomputed may be anything, but a region returns no ⊤.
+            let current = match live_after.contains(&value) {
+                true => value_at_exit(&mut region, value),
+                false => region.func.make_const(Constant::splat(kernel.value_type(value), 0)),
             };
-            let may_be_poison = behind.contains(&value) && live.is_poison.contains(value);
-            results.push(if may_be_poison { making.freeze(here, exit.block) } else { here });
+            let is_frozen = live_after.contains(&value) && plan.may_be_poison.contains(value);
+            results.push(if is_frozen { region.freeze(current, exit.block) } else { current });
         }
-        for &value in behind.iter().filter(|&&value| defined.contains(value) && is_kept(&value)) {
-            if !matches!(live.homes[value], Some(Home::Object(..))) {
-                let here = now(&mut making, value);
-                let is_there = came.iter().any(|&(old, came)| old == value && came == here);
-                if !is_there {
-                    making.keep(value, here, exit.block);
+        for &value in live_after.iter().filter(|&&value| defined.contains(value) && is_spilled(&value)) {
+            if !matches!(plan.slots[value], Some(SpillSlot::PrivateObject(..))) {
+                let current = value_at_exit(&mut region, value);
+                let is_unchanged =
+                    reloaded.iter().any(|&(old, reloaded)| old == value && reloaded == current);
+                if !is_unchanged {
+                    region.store_to_slot(value, current, exit.block);
                 }
             }
         }
-        making.end(exit.block, &results);
+        region.end(exit.block, &results);
     }
     for &(value, _) in &renamed {
         if let Some(variable) = variables.remove(&value) {
-            variable.finish(&mut making.func);
+            variable.finish(&mut region.func);
         }
     }
     let moved: Vec<Value> = renamed
         .iter()
-        .filter(|(value, _)| matches!(live.homes[*value], Some(Home::Object(..))))
-        .map(|&(value, _)| copier.value(&mut making.func, value))
+        .filter(|(value, _)| matches!(plan.slots[*value], Some(SpillSlot::PrivateObject(..))))
+        .map(|&(value, _)| copier.value(&mut region.func, value))
         .collect();
-    forget_bases(&mut making.func, &moved);
-    let cycles = ControlTables::new(&making.func).cycles;
-    let loops = making.func.blocks().any(|block| cycles.innermost(block).is_some());
-    Region {
-        func: making.func,
-        takes,
-        takes_memory,
-        gives_next,
-        gives,
-        keeps_by_lane,
-        loops,
-        is_alone: false,
-        refills: false,
+    forget_bases(&mut region.func, &moved);
+    let cycles = ControlTables::new(&region.func).cycles;
+    let has_loops = region.func.blocks().any(|block| cycles.innermost(block).is_some());
+    KernelRegion {
+        func: region.func,
+        inputs,
+        takes_brush_memory,
+        returns_successor,
+        outputs,
+        spills_per_lane,
+        has_loops,
+        is_serial: false,
+        refills_lanes: false,
     }
 }
 
@@ -324,8 +352,8 @@ fn forget_bases(func: &mut Function, moved: &[Value]) {
     }
 }
 
-impl Making<'_> {
-    fn put(&mut self, block: Block, data: InstData) {
+impl RegionBuilder<'_> {
+    fn append(&mut self, block: Block, data: InstData) {
         let inst = self.func.make_inst(data, &[]);
         self.func.layout.append_inst(inst, block);
     }
@@ -355,7 +383,7 @@ impl Making<'_> {
         lane
     }
 
-    /// The address that is so far behind the start of the brush's memory, for each lane so much further.
+    /// The address that is so far live_after the start of the brush's memory, for each lane so much further.
     fn address(&mut self, offset: u64, step: u64) -> Value {
         if let Some(&known) = self.addresses.get(&offset) {
             return known;
@@ -364,8 +392,8 @@ impl Making<'_> {
         let lane = (step > 0).then(|| self.lane());
         let at = self.at_entry();
         let mut builder = Builder::new(&mut self.func, at);
-        let behind = builder.int(Scalar::I64, offset.into());
-        let mut address = builder.op(Op::PtrAdd, &[memory, behind]);
+        let live_after = builder.int(Scalar::I64, offset.into());
+        let mut address = builder.op(Op::PtrAdd, &[memory, live_after]);
         if let Some(lane) = lane {
             let step = builder.int(Scalar::I64, step.into());
             let further = builder.op(Op::Mul, &[lane, step]);
@@ -377,7 +405,7 @@ impl Making<'_> {
 
     /// The address of a private object.
     fn object(&mut self, value: Value) -> Value {
-        let Some(Home::Object(offset, stride)) = self.live.homes[value] else {
+        let Some(SpillSlot::PrivateObject(offset, stride)) = self.plan.slots[value] else {
             unreachable!("{value} is the address of an object")
         };
         let address = self.address(offset, stride);
@@ -385,11 +413,11 @@ impl Making<'_> {
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).op_to(Op::SpaceCast, to, &[address])
     }
 
-    /// Loads a value from its home.
-    fn fetch(&mut self, value: Value) -> Value {
+    /// Loads a value from its def_block.
+    fn load_from_slot(&mut self, value: Value) -> Value {
         let ty = self.kernel.value_type(value);
-        match self.live.homes[value] {
-            Some(Home::Lanes(offset)) => {
+        match self.plan.slots[value] {
+            Some(SpillSlot::PerLane(offset)) => {
                 let address = self.address(offset, ty.bytes().into());
                 Builder::new(&mut self.func, InsertPoint::End(self.entry)).load(
                     ty,
@@ -397,7 +425,7 @@ impl Making<'_> {
                     natural_align(ty),
                 )
             }
-            Some(Home::Brush(offset)) => {
+            Some(SpillSlot::PerBrush(offset)) => {
                 let address = self.address(offset, 0);
                 Builder::new(&mut self.func, InsertPoint::End(self.entry)).load(
                     ty,
@@ -405,14 +433,14 @@ impl Making<'_> {
                     natural_align(ty),
                 )
             }
-            Some(Home::Steps(offset, strides)) => {
+            Some(SpillSlot::Strided(offset, strides)) => {
                 let address = self.address(offset, 0);
                 let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
                 let mut value = builder.load(ty, address, natural_align(ty));
                 let scalar = if ty.scalar().is_ptr() { Scalar::I64 } else { ty.scalar() };
                 let op = if ty.scalar().is_ptr() { Op::PtrAdd } else { Op::Add };
                 for (along, step) in (0u8..).zip(strides.all()).filter(|&(_, step)| step != 0) {
-                    let dimension = Detail::Dimension((self.live.dimensions > 1).then_some(along));
+                    let dimension = Detail::Dimension((self.plan.dimensions > 1).then_some(along));
                     let lane = builder.value(InstData::new(Op::Lane, [], dimension), Some(scalar.into()));
                     let step = builder.int(scalar, step.into());
                     let further = builder.op(Op::Mul, &[lane, step]);
@@ -420,32 +448,32 @@ impl Making<'_> {
                 }
                 value
             }
-            home => unreachable!("{value} is not kept in memory but {home:?}"),
+            def_block => unreachable!("{value} is not kept in memory but {def_block:?}"),
         }
     }
 
     /// The value at the end of a block, where ⊤ is some value.
-    fn freeze(&mut self, here: Value, block: Block) -> Value {
+    fn freeze(&mut self, current: Value, block: Block) -> Value {
         let end = self.func.terminator(block).expect("a copied block has a terminator");
-        Builder::new(&mut self.func, InsertPoint::Before(end)).op(Op::Freeze, &[here])
+        Builder::new(&mut self.func, InsertPoint::Before(end)).op(Op::Freeze, &[current])
     }
 
-    /// Stores a value at its home, at the end of a block.
-    fn keep(&mut self, value: Value, here: Value, block: Block) {
+    /// Stores a value at its def_block, at the end of a block.
+    fn store_to_slot(&mut self, value: Value, current: Value, block: Block) {
         let ty = self.kernel.value_type(value);
-        let (address, is_first) = match self.live.homes[value] {
-            Some(Home::Lanes(offset)) => (self.address(offset, ty.bytes().into()), false),
-            Some(Home::Brush(offset)) => (self.address(offset, 0), false),
-            Some(Home::Steps(offset, _)) => (self.address(offset, 0), true),
-            home => unreachable!("{value} is not kept in memory but {home:?}"),
+        let (address, is_first) = match self.plan.slots[value] {
+            Some(SpillSlot::PerLane(offset)) => (self.address(offset, ty.bytes().into()), false),
+            Some(SpillSlot::PerBrush(offset)) => (self.address(offset, 0), false),
+            Some(SpillSlot::Strided(offset, _)) => (self.address(offset, 0), true),
+            def_block => unreachable!("{value} is not kept in memory but {def_block:?}"),
         };
         let end = self.func.terminator(block).expect("a copied block has a terminator");
         let mut builder = Builder::new(&mut self.func, InsertPoint::Before(end));
-        let mut stored = here;
+        let mut stored = current;
         if is_first {
             // Lane 0 is in every brush.
             let lane = builder.int(Scalar::I32, 0);
-            stored = builder.op(Op::Broadcast, &[here, lane]);
+            stored = builder.op(Op::Broadcast, &[current, lane]);
         }
         builder.store(stored, address, natural_align(ty));
     }

@@ -14,7 +14,7 @@
 //!
 //! A condition that is ⊤ is about operations that give ⊤: each is frozen by itself.
 
-use super::copy::Copier;
+use super::block_copier::BlockCopier;
 use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
@@ -27,27 +27,27 @@ use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 /// Regions with more instructions have no versions.
-const MOST_INSTRUCTIONS: usize = 600;
+const MAX_INSTRUCTIONS: usize = 600;
 /// And those with more none where only numbers might wrap around: that is tested at each access.
-const FEW_INSTRUCTIONS: usize = 200;
+const MAX_INSTRUCTIONS_FOR_EXTENSIONS: usize = 200;
 /// Narrower numbers may not have room for the lanes'.
-const LEAST_BITS: u32 = 16;
+const MIN_BITS: u32 = 16;
 /// A version takes at most so many conditions.
-const MOST_CONDITIONS: usize = 12;
+const MAX_CONDITIONS: usize = 12;
 
 /// What is known of a value, as it is computed from parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
+enum IndexShape {
     /// The same in all lanes.
     Uniform,
-    /// That of lane 0 and the lane's number, modulo its width. What promises say of it is not asked: lane 0 may be the one that
+    /// That of lane 0 and the lane's number, modulo its width. What promises say of it is not launch_params: lane 0 may be the one that
     /// breaks them.
-    Steps,
+    Strided,
 }
 
 /// How an instruction is rewritten where its condition holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Rewrite {
+enum LaneRewrite {
     /// `x % s`: the remainder steps.
     Remainder { is_signed: bool },
     /// `x / s`: the quotient is uniform.
@@ -70,57 +70,61 @@ enum Rewrite {
 
 /// An instruction to rewrite: the operand that steps, and the one that is uniform.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
+struct RewriteCandidate {
     inst: Inst,
-    rewrite: Rewrite,
+    rewrite: LaneRewrite,
     steps: Value,
     uniform: Option<Value>,
 }
 
 /// Gives a region a version for brushes whose lanes lie well along their first dimension, if that may make addresses contiguous.
 /// Gives a remark for each access that gains.
-pub(super) fn split(region: &mut Function, brush: &[u32], versions: VersioningPolicy) -> Vec<Diagnostic> {
+pub(super) fn add_fast_version(
+    region: &mut Function,
+    brush: &[u32],
+    versions: VersioningPolicy,
+) -> Vec<Diagnostic> {
     let lanes = brush[0];
     if versions == VersioningPolicy::None || lanes < 2 || !lanes.is_power_of_two() {
         return Vec::new();
     }
     let blocks: Vec<Block> = region.blocks().collect();
     let count = blocks.iter().map(|&block| region.block_insts(block).count()).sum::<usize>();
-    if count > MOST_INSTRUCTIONS || may_wait(region) {
+    if count > MAX_INSTRUCTIONS || may_wait(region) {
         return Vec::new();
     }
-    if Found::new(region, lanes).candidates.is_empty() {
+    if RewriteCandidates::new(region, lanes).candidates.is_empty() {
         return Vec::new();
     }
     // What numbers are converted from says whether they wrap around.
     crate::simplify(region);
     let blocks: Vec<Block> = region.blocks().collect();
-    let found = Found::new(region, lanes);
+    let found = RewriteCandidates::new(region, lanes);
     let mut chosen = found.candidates.clone();
     if versions == VersioningPolicy::Model {
         // What these are computed from is among them.
         let reach = reach_addresses(region);
         chosen.retain(|candidate| region.results(candidate.inst).iter().any(|&it| reach.contains(it)));
     }
-    let is_extension = |it: &Candidate| match it.rewrite {
-        Rewrite::Extension { .. } | Rewrite::SignedLowBits { .. } | Rewrite::Frozen => true,
-        Rewrite::LowBits => it.uniform.is_some_and(|mask| region.constant(mask).is_some()),
+    let is_extension = |it: &RewriteCandidate| match it.rewrite {
+        LaneRewrite::Extension { .. } | LaneRewrite::SignedLowBits { .. } | LaneRewrite::Frozen => true,
+        LaneRewrite::LowBits => it.uniform.is_some_and(|mask| region.constant(mask).is_some()),
         _ => false,
     };
     let gains = versions == VersioningPolicy::Force
         || !chosen.iter().all(is_extension)
-        || count <= FEW_INSTRUCTIONS && wraps_around(region, &chosen, brush);
-    if chosen.is_empty() || chosen.len() > MOST_CONDITIONS || !gains {
+        || count <= MAX_INSTRUCTIONS_FOR_EXTENSIONS && wraps_around(region, &chosen, brush);
+    if chosen.is_empty() || chosen.len() > MAX_CONDITIONS || !gains {
         return Vec::new();
     }
-    let made = Making::new(region, &found, lanes).write(&blocks, &chosen);
-    let told = remarks(region, &chosen);
+    let made = VersionBuilder::new(region, &found, lanes).write(&blocks, &chosen);
+    let remark = remarks(region, &chosen);
     *region = made;
-    told
+    remark
 }
 
 /// What to say of accesses whose addresses are computed from what is rewritten.
-fn remarks(region: &Function, chosen: &[Candidate]) -> Vec<Diagnostic> {
+fn remarks(region: &Function, chosen: &[RewriteCandidate]) -> Vec<Diagnostic> {
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
         region.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
@@ -145,14 +149,14 @@ fn remarks(region: &Function, chosen: &[Candidate]) -> Vec<Diagnostic> {
             "a {what} at {}: steps are known where the lanes' indices are in one block, in a version of the region",
             region.describe(address)
         );
-        let told = Diagnostic::remark(Code::AccessForm, text).at(DiagnosticLocation::line_of(region, inst));
-        reached.contains(address).then_some(told)
+        let remark = Diagnostic::remark(Code::AccessForm, text).at(DiagnosticLocation::line_of(region, inst));
+        reached.contains(address).then_some(remark)
     });
     accesses.collect()
 }
 
 /// Whether lanes of some result may wrap around, as far as is known without conditions; nothing is where loops have several entries.
-fn wraps_around(region: &Function, chosen: &[Candidate], brush: &[u32]) -> bool {
+fn wraps_around(region: &Function, chosen: &[RewriteCandidate], brush: &[u32]) -> bool {
     if chosen.is_empty() {
         return false;
     }
@@ -202,51 +206,51 @@ fn reach_addresses(region: &Function) -> EntitySet<Value> {
 }
 
 /// Forms of values, and what could be rewritten if something held.
-struct Found {
-    forms: SecondaryMap<Value, Option<Form>>,
-    candidates: Vec<Candidate>,
+struct RewriteCandidates {
+    shapes: SecondaryMap<Value, Option<IndexShape>>,
+    candidates: Vec<RewriteCandidate>,
     /// Which of them an instruction is.
     of: SecondaryMap<Inst, Option<usize>>,
 }
 
-impl Found {
-    fn new(region: &Function, lanes: u32) -> Found {
-        let mut found = Found {
-            forms: SecondaryMap::with_len(region.value_count()),
+impl RewriteCandidates {
+    fn new(region: &Function, lanes: u32) -> RewriteCandidates {
+        let mut found = RewriteCandidates {
+            shapes: SecondaryMap::with_len(region.value_count()),
             candidates: Vec::new(),
             of: SecondaryMap::new(),
         };
         for (&value, param) in region.params().iter().zip(&region.signature.params) {
             let scalar = param.ty.scalar();
-            let is_int = scalar.is_int() && scalar.bits() >= LEAST_BITS && !param.ty.is_vector();
-            found.forms[value] = match &param.shape {
-                Some(DeclaredShape::Uniform) if is_int => Some(Form::Uniform),
-                Some(DeclaredShape::Linear(steps)) if is_int && steps[..] == [1] => Some(Form::Steps),
+            let is_int = scalar.is_int() && scalar.bits() >= MIN_BITS && !param.ty.is_vector();
+            found.shapes[value] = match &param.shape {
+                Some(DeclaredShape::Uniform) if is_int => Some(IndexShape::Uniform),
+                Some(DeclaredShape::Linear(steps)) if is_int && steps[..] == [1] => Some(IndexShape::Strided),
                 _ => None,
             };
         }
         for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
             let Some(result) = region.result(inst) else { continue };
-            found.forms[result] = found.form_of(region, inst, lanes);
+            found.shapes[result] = found.classify(region, inst, lanes);
         }
         found
     }
 
-    fn form(&self, region: &Function, value: Value) -> Option<Form> {
+    fn form(&self, region: &Function, value: Value) -> Option<IndexShape> {
         match region.constant(value) {
-            Some(Constant::Scalar(scalar, _)) if scalar.is_int() => Some(Form::Uniform),
+            Some(Constant::Scalar(scalar, _)) if scalar.is_int() => Some(IndexShape::Uniform),
             Some(_) => None,
-            None => self.forms[value],
+            None => self.shapes[value],
         }
     }
 
     /// The form of what an instruction gives; a candidate has the one that it has where it is rewritten.
-    fn form_of(&mut self, region: &Function, inst: Inst, lanes: u32) -> Option<Form> {
+    fn classify(&mut self, region: &Function, inst: Inst, lanes: u32) -> Option<IndexShape> {
         let data = region.inst(inst);
         let result = region.result(inst)?;
         let is_wide = |value: Value| {
             let ty = region.value_type(value);
-            ty.scalar().is_int() && ty.scalar().bits() >= LEAST_BITS && !ty.is_vector()
+            ty.scalar().is_int() && ty.scalar().bits() >= MIN_BITS && !ty.is_vector()
         };
         if !is_wide(result) || !data.args.iter().all(|&arg| is_wide(arg)) || data.args.is_empty() {
             return None;
@@ -255,37 +259,45 @@ impl Found {
             return None;
         }
         if let Some((steps, cut)) = sign_extended(region, inst)
-            && self.form(region, steps) == Some(Form::Steps)
+            && self.form(region, steps) == Some(IndexShape::Strided)
         {
-            let rewrite = Rewrite::SignedLowBits { cut };
-            self.add(Candidate { inst, rewrite, steps, uniform: None });
-            return Some(Form::Steps);
+            let rewrite = LaneRewrite::SignedLowBits { cut };
+            self.add(RewriteCandidate { inst, rewrite, steps, uniform: None });
+            return Some(IndexShape::Strided);
         }
-        let mut forms = [Form::Uniform; 2];
+        let mut shapes = [IndexShape::Uniform; 2];
         if data.args.len() > 2 {
             return None;
         }
-        for (form, &arg) in forms.iter_mut().zip(&data.args) {
+        for (form, &arg) in shapes.iter_mut().zip(&data.args) {
             *form = self.form(region, arg)?;
         }
         if data.op == Op::Freeze {
-            self.add(Candidate { inst, rewrite: Rewrite::Frozen, steps: data.args[0], uniform: None });
-            return Some(forms[0]);
+            self.add(RewriteCandidate {
+                inst,
+                rewrite: LaneRewrite::Frozen,
+                steps: data.args[0],
+                uniform: None,
+            });
+            return Some(shapes[0]);
         }
-        if forms == [Form::Uniform; 2] {
-            return is_cheap(region, data).then_some(Form::Uniform);
+        if shapes == [IndexShape::Uniform; 2] {
+            return is_cheap(region, data).then_some(IndexShape::Uniform);
         }
-        match (data.op, forms) {
-            (Op::Add, [Form::Steps, Form::Uniform] | [Form::Uniform, Form::Steps])
-            | (Op::Sub, [Form::Steps, Form::Uniform]) => return Some(Form::Steps),
-            (Op::Trunc, _) => return Some(Form::Steps),
+        match (data.op, shapes) {
+            (
+                Op::Add,
+                [IndexShape::Strided, IndexShape::Uniform] | [IndexShape::Uniform, IndexShape::Strided],
+            )
+            | (Op::Sub, [IndexShape::Strided, IndexShape::Uniform]) => return Some(IndexShape::Strided),
+            (Op::Trunc, _) => return Some(IndexShape::Strided),
             // In all lanes that are not ⊤, the number is that of lane 0, read as signed, and the lane's.
-            (Op::Zext, _) if data.flags.has(Flag::Nneg) => return Some(Form::Steps),
+            (Op::Zext, _) if data.flags.has(Flag::Nneg) => return Some(IndexShape::Strided),
             _ => {}
         }
-        let (at, other) = match forms {
-            [Form::Steps, Form::Uniform] => (0, 1),
-            [Form::Uniform, Form::Steps] => (1, 0),
+        let (at, other) = match shapes {
+            [IndexShape::Strided, IndexShape::Uniform] => (0, 1),
+            [IndexShape::Uniform, IndexShape::Strided] => (1, 0),
             _ => return None,
         };
         let uniform = data.args.get(other).copied();
@@ -296,10 +308,10 @@ impl Found {
         });
         let (rewrite, form) = match data.op {
             Op::Urem | Op::Srem if at == 0 && known.is_none_or(|by| by >= lanes.into()) => {
-                (Rewrite::Remainder { is_signed: data.op == Op::Srem }, Form::Steps)
+                (LaneRewrite::Remainder { is_signed: data.op == Op::Srem }, IndexShape::Strided)
             }
             Op::Udiv | Op::Sdiv if at == 0 && known.is_none_or(|by| by >= lanes.into()) => {
-                (Rewrite::Quotient { is_signed: data.op == Op::Sdiv }, Form::Uniform)
+                (LaneRewrite::Quotient { is_signed: data.op == Op::Sdiv }, IndexShape::Uniform)
             }
             Op::And => {
                 let is_filled = match known {
@@ -307,29 +319,29 @@ impl Found {
                     None => uniform.is_some_and(|mask| is_low_mask(region, mask)),
                 };
                 match known.map(|mask| mask & bits_of_lanes) {
-                    _ if is_filled => (Rewrite::LowBits, Form::Steps),
-                    None | Some(0) => (Rewrite::DropsLanes, Form::Uniform),
+                    _ if is_filled => (LaneRewrite::LowBits, IndexShape::Strided),
+                    None | Some(0) => (LaneRewrite::DropsLanes, IndexShape::Uniform),
                     _ => return None,
                 }
             }
             Op::Xor | Op::Or if known.is_none_or(|bits| bits & bits_of_lanes == 0) => {
-                (Rewrite::KeepsLanes, Form::Steps)
+                (LaneRewrite::KeepsLanes, IndexShape::Strided)
             }
             Op::Lshr | Op::Ashr
                 if at == 0 && known.is_none_or(|amount| amount >= lanes.trailing_zeros().into()) =>
             {
-                (Rewrite::Shift, Form::Uniform)
+                (LaneRewrite::Shift, IndexShape::Uniform)
             }
-            Op::Zext => (Rewrite::Extension { is_signed: false }, Form::Steps),
-            Op::Sext => (Rewrite::Extension { is_signed: true }, Form::Steps),
+            Op::Zext => (LaneRewrite::Extension { is_signed: false }, IndexShape::Strided),
+            Op::Sext => (LaneRewrite::Extension { is_signed: true }, IndexShape::Strided),
             _ => return None,
         };
         let uniform = uniform.filter(|_| data.args.len() == 2);
-        self.add(Candidate { inst, rewrite, steps: data.args[at], uniform });
+        self.add(RewriteCandidate { inst, rewrite, steps: data.args[at], uniform });
         Some(form)
     }
 
-    fn add(&mut self, candidate: Candidate) {
+    fn add(&mut self, candidate: RewriteCandidate) {
         self.of[candidate.inst] = Some(self.candidates.len());
         self.candidates.push(candidate);
     }
@@ -346,7 +358,7 @@ fn sign_extended(region: &Function, inst: Inst) -> Option<(Value, u32)> {
     let is_pair = shift.op == Op::Shl && shift.args[1] == amount;
     let &Constant::Scalar(scalar, cut) = region.constant(amount)? else { return None };
     let left = u128::from(scalar.bits()).checked_sub(cut)?;
-    (is_pair && left >= LEAST_BITS.into()).then(|| (shift.args[0], cut as u32))
+    (is_pair && left >= MIN_BITS.into()).then(|| (shift.args[0], cut as u32))
 }
 
 /// Whether a uniform operation may be done again, in front of the region.
@@ -384,9 +396,9 @@ fn is_low_mask_of(region: &Function, value: Value) -> bool {
     matches!(op, Some(Op::Add | Op::Sub | Op::Xor)) && is_low_mask(region, value)
 }
 
-struct Making<'a> {
+struct VersionBuilder<'a> {
     old: &'a Function,
-    found: &'a Found,
+    found: &'a RewriteCandidates,
     lanes: u32,
     func: Function,
     /// The block that decides.
@@ -397,12 +409,12 @@ struct Making<'a> {
     divisors: Vec<(Value, bool, Value)>,
 }
 
-impl<'a> Making<'a> {
-    fn new(old: &'a Function, found: &'a Found, lanes: u32) -> Making<'a> {
+impl<'a> VersionBuilder<'a> {
+    fn new(old: &'a Function, found: &'a RewriteCandidates, lanes: u32) -> VersionBuilder<'a> {
         let mut func = Function::new(old.name.clone(), old.signature.clone());
         func.kind = old.kind;
         let entry = func.append_block();
-        Making {
+        VersionBuilder {
             old,
             found,
             lanes,
@@ -413,24 +425,24 @@ impl<'a> Making<'a> {
         }
     }
 
-    fn write(mut self, blocks: &[Block], chosen: &[Candidate]) -> Function {
+    fn write(mut self, blocks: &[Block], chosen: &[RewriteCandidate]) -> Function {
         self.make_bases(chosen);
         let mut all: Option<Value> = None;
-        let mut known: Vec<(Rewrite, Value, Option<Value>)> = Vec::new();
+        let mut known: Vec<(LaneRewrite, Value, Option<Value>)> = Vec::new();
         for candidate in chosen {
-            let Candidate { rewrite, steps, uniform, .. } = *candidate;
-            if rewrite == Rewrite::Frozen {
+            let RewriteCandidate { rewrite, steps, uniform, .. } = *candidate;
+            if rewrite == LaneRewrite::Frozen {
                 continue;
             }
             // A remainder and its quotient ask the same.
-            let asked = match rewrite {
-                Rewrite::Quotient { is_signed } => Rewrite::Remainder { is_signed },
+            let launch_params = match rewrite {
+                LaneRewrite::Quotient { is_signed } => LaneRewrite::Remainder { is_signed },
                 other => other,
             };
-            if known.contains(&(asked, steps, uniform)) {
+            if known.contains(&(launch_params, steps, uniform)) {
                 continue;
             }
-            known.push((asked, steps, uniform));
+            known.push((launch_params, steps, uniform));
             let holds = self.condition(candidate);
             let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
             let holds = builder.op(Op::Freeze, &[holds]);
@@ -451,7 +463,7 @@ impl<'a> Making<'a> {
     }
 
     /// Computes in front of the region what conditions and rewritten operations need.
-    fn make_bases(&mut self, chosen: &[Candidate]) {
+    fn make_bases(&mut self, chosen: &[RewriteCandidate]) {
         let mut needed: EntitySet<Value> = EntitySet::new();
         let mut work: Vec<Value> =
             chosen.iter().flat_map(|it| [Some(it.steps), it.uniform]).flatten().collect();
@@ -466,8 +478,8 @@ impl<'a> Making<'a> {
             if !needed.contains(old) {
                 continue;
             }
-            self.bases[old] = Some(match self.found.forms[old] {
-                Some(Form::Steps) => {
+            self.bases[old] = Some(match self.found.shapes[old] {
+                Some(IndexShape::Strided) => {
                     let lane = self.lane(self.old.value_type(old).scalar());
                     self.emit(Op::Sub, &[new, lane], Flags::NONE)
                 }
@@ -482,7 +494,7 @@ impl<'a> Making<'a> {
                 None => {
                     let data = self.old.inst(inst).clone();
                     let args: Vec<Value> = data.args.iter().map(|&arg| self.base(arg)).collect();
-                    let is_step = self.found.forms[result] == Some(Form::Steps);
+                    let is_step = self.found.shapes[result] == Some(IndexShape::Strided);
                     let op = if data.op == Op::Zext && is_step { Op::Sext } else { data.op };
                     self.insert(InstData::plain(op, args), self.old.value_type(result))
                 }
@@ -501,17 +513,17 @@ impl<'a> Making<'a> {
     }
 
     /// What a rewritten operation gives in lane 0.
-    fn base_of(&mut self, candidate: &Candidate) -> Value {
-        let Candidate { inst, rewrite, steps, uniform } = *candidate;
+    fn base_of(&mut self, candidate: &RewriteCandidate) -> Value {
+        let RewriteCandidate { inst, rewrite, steps, uniform } = *candidate;
         let op = self.old.inst(inst).op;
         let first = self.base(steps);
         let ty = self.old.value_type(self.old.result(inst).expect("it gives a value"));
-        if rewrite == Rewrite::Frozen {
+        if rewrite == LaneRewrite::Frozen {
             // One number for all lanes, even if it is any.
             let frozen = self.emit(Op::Freeze, &[first], Flags::NONE);
             return self.emit(Op::First, &[frozen], Flags::NONE);
         }
-        if let Rewrite::SignedLowBits { cut } = rewrite {
+        if let LaneRewrite::SignedLowBits { cut } = rewrite {
             let cut = self.func.make_int(ty.scalar(), cut.into());
             let shifted = self.emit(Op::Shl, &[first, cut], Flags::NONE);
             return self.emit(Op::Ashr, &[shifted, cut], Flags::NONE);
@@ -520,7 +532,7 @@ impl<'a> Making<'a> {
             return self.insert(InstData::plain(op, [first]), ty);
         };
         let mut other = self.base(uniform);
-        if let Rewrite::Remainder { is_signed } | Rewrite::Quotient { is_signed } = rewrite {
+        if let LaneRewrite::Remainder { is_signed } | LaneRewrite::Quotient { is_signed } = rewrite {
             other = self.divisor(other, is_signed);
         }
         self.emit(op, &[first, other], Flags::NONE)
@@ -547,20 +559,20 @@ impl<'a> Making<'a> {
     }
 
     /// Whether a candidate may be rewritten.
-    fn condition(&mut self, candidate: &Candidate) -> Value {
+    fn condition(&mut self, candidate: &RewriteCandidate) -> Value {
         let first = self.base(candidate.steps);
         let scalar = self.func.value_type(first).scalar();
         let reach = i128::from(self.lanes) - 1;
-        let aligned = |making: &mut Self| {
-            let bits = making.func.make_int(scalar, reach);
-            let low = making.emit(Op::And, &[first, bits], Flags::NONE);
-            let zero = making.func.make_int(scalar, 0);
-            making.compare(IntPredicate::Eq, low, zero)
+        let aligned = |builder: &mut Self| {
+            let bits = builder.func.make_int(scalar, reach);
+            let low = builder.emit(Op::And, &[first, bits], Flags::NONE);
+            let zero = builder.func.make_int(scalar, 0);
+            builder.compare(IntPredicate::Eq, low, zero)
         };
         let other = candidate.uniform.map(|uniform| self.base(uniform));
         match (candidate.rewrite, other) {
-            (Rewrite::Extension { is_signed }, _) => self.is_below_end(first, is_signed),
-            (Rewrite::Remainder { is_signed } | Rewrite::Quotient { is_signed }, Some(by)) => {
+            (LaneRewrite::Extension { is_signed }, _) => self.is_below_end(first, is_signed),
+            (LaneRewrite::Remainder { is_signed } | LaneRewrite::Quotient { is_signed }, Some(by)) => {
                 let (least, below) = match is_signed {
                     true => (IntPredicate::Sge, IntPredicate::Sle),
                     false => (IntPredicate::Uge, IntPredicate::Ule),
@@ -582,13 +594,13 @@ impl<'a> Making<'a> {
                 }
                 all
             }
-            (Rewrite::Shift, Some(amount)) => {
+            (LaneRewrite::Shift, Some(amount)) => {
                 let is_aligned = aligned(self);
                 let bits = self.func.make_int(scalar, self.lanes.trailing_zeros().into());
                 let drops = self.compare(IntPredicate::Uge, amount, bits);
                 self.emit(Op::And, &[is_aligned, drops], Flags::NONE)
             }
-            (Rewrite::KeepsLanes | Rewrite::DropsLanes, Some(mask)) => {
+            (LaneRewrite::KeepsLanes | LaneRewrite::DropsLanes, Some(mask)) => {
                 let is_aligned = aligned(self);
                 let bits = self.func.make_int(scalar, reach);
                 let low = self.emit(Op::And, &[mask, bits], Flags::NONE);
@@ -596,7 +608,7 @@ impl<'a> Making<'a> {
                 let has_none = self.compare(IntPredicate::Eq, low, zero);
                 self.emit(Op::And, &[is_aligned, has_none], Flags::NONE)
             }
-            (Rewrite::LowBits, Some(mask)) => {
+            (LaneRewrite::LowBits, Some(mask)) => {
                 let [zero, one, reach] = [0, 1, reach].map(|number| self.func.make_int(scalar, number));
                 let next = self.emit(Op::Add, &[mask, one], Flags::NONE);
                 let both = self.emit(Op::And, &[mask, next], Flags::NONE);
@@ -608,13 +620,13 @@ impl<'a> Making<'a> {
                 let all = self.emit(Op::And, &[is_filled, is_wide], Flags::NONE);
                 self.emit(Op::And, &[all, fits], Flags::NONE)
             }
-            (Rewrite::SignedLowBits { cut }, _) => {
+            (LaneRewrite::SignedLowBits { cut }, _) => {
                 let number = self.base_of(candidate);
                 let greatest = (scalar.bit_mask() >> 1 >> cut) - u128::from(self.lanes - 1);
                 let last = self.func.make_const(Constant::Scalar(scalar, greatest));
                 self.compare(IntPredicate::Sle, number, last)
             }
-            (Rewrite::Frozen, _) => self.func.make_bool(true),
+            (LaneRewrite::Frozen, _) => self.func.make_bool(true),
             (_, None) => self.func.make_bool(false),
         }
     }
@@ -629,7 +641,7 @@ impl<'a> Making<'a> {
     }
 
     /// What stands for a candidate's result, in each lane.
-    fn rewritten(&mut self, candidate: &Candidate) -> Value {
+    fn rewritten(&mut self, candidate: &RewriteCandidate) -> Value {
         let result = self.old.result(candidate.inst).expect("what is rewritten gives a value");
         // What is frozen is so only once.
         let base = match self.bases[result] {
@@ -637,11 +649,11 @@ impl<'a> Making<'a> {
             None => self.base_of(candidate),
         };
         let flags = match candidate.rewrite {
-            Rewrite::Frozen if self.found.forms[result] == Some(Form::Uniform) => return base,
-            Rewrite::Frozen => Flags::NONE,
-            Rewrite::Quotient { .. } | Rewrite::DropsLanes | Rewrite::Shift => return base,
-            Rewrite::Remainder { is_signed: false } | Rewrite::LowBits => Flags::of(&[Flag::Nuw]),
-            Rewrite::Extension { is_signed: true } => Flags::of(&[Flag::Nsw]),
+            LaneRewrite::Frozen if self.found.shapes[result] == Some(IndexShape::Uniform) => return base,
+            LaneRewrite::Frozen => Flags::NONE,
+            LaneRewrite::Quotient { .. } | LaneRewrite::DropsLanes | LaneRewrite::Shift => return base,
+            LaneRewrite::Remainder { is_signed: false } | LaneRewrite::LowBits => Flags::of(&[Flag::Nuw]),
+            LaneRewrite::Extension { is_signed: true } => Flags::of(&[Flag::Nsw]),
             _ => Flags::of(&[Flag::Nuw, Flag::Nsw]),
         };
         let lane = self.lane(self.func.value_type(base).scalar());
@@ -650,7 +662,7 @@ impl<'a> Making<'a> {
 
     /// The region's blocks once more, with these values for results. Gives the block that it begins with.
     fn copy(&mut self, blocks: &[Block], rewritten: &[(Inst, Value)]) -> Block {
-        let mut copier = Copier::new(self.old);
+        let mut copier = BlockCopier::new(self.old);
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
             copier.set(&mut self.func, old, new);
         }

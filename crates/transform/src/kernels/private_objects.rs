@@ -9,7 +9,7 @@
 //! interleaved: lanes that use one index access contiguous memory. Offsets become `W` times as large; what fills or copies
 //! objects becomes accesses to their elements.
 
-use super::states::States;
+use super::continuations::ContinuationGraph;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Access, Detail};
@@ -18,7 +18,7 @@ use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
 /// A private object that may be used in several states, or in one that comes again.
-pub(super) struct Object {
+pub(super) struct PrivateObject {
     /// What makes it.
     pub(super) alloca: Inst,
     /// Whether nothing keeps its address from one round of a loop to the next.
@@ -28,10 +28,13 @@ pub(super) struct Object {
 }
 
 /// What fills or copies an object becomes at most so many accesses.
-const MOST_ELEMENTS: u64 = 64;
+const MAX_ELEMENTS: u64 = 64;
 
 /// The private objects that live across barriers.
-pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> {
+pub(super) fn find_objects_across_barriers(
+    kernel: &Function,
+    states: &ContinuationGraph,
+) -> Vec<PrivateObject> {
     let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
     let allocas: Vec<Inst> = insts.filter(|&inst| kernel.inst(inst).op == Op::Alloca).collect();
     if allocas.is_empty() {
@@ -77,13 +80,13 @@ pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> 
             }
         }
     }
-    let comes_again: Vec<bool> = (0..states.all.len()).map(|number| comes_again(states, number)).collect();
+    let is_in_cycle: Vec<bool> = (0..states.all.len()).map(|number| is_in_cycle(states, number)).collect();
     let is_across = |number: usize| {
         let mut used = (0..states.all.len())
             .filter(|&state| states.all[state].blocks.iter().any(|&block| blocks[number].contains(block)));
         match (used.next(), used.next()) {
             _ if escapes[number] => true,
-            (Some(only), None) => only != 0 || comes_again[only],
+            (Some(only), None) => only != 0 || is_in_cycle[only],
             (None, _) => false,
             _ => true,
         }
@@ -91,7 +94,7 @@ pub(super) fn objects_across(kernel: &Function, states: &States) -> Vec<Object> 
     let across = allocas.iter().enumerate().filter(|(number, _)| is_across(*number));
     let object = |(number, &alloca): (usize, &Inst)| {
         let is_followed = !escapes[number] && !is_joined[number];
-        Object { alloca, is_followed, element: None }
+        PrivateObject { alloca, is_followed, element: None }
     };
     across.map(object).collect()
 }
@@ -127,25 +130,25 @@ pub(super) fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
 }
 
 /// Whether a state may follow on itself.
-fn comes_again(states: &States, state: usize) -> bool {
+fn is_in_cycle(states: &ContinuationGraph, state: usize) -> bool {
     let mut seen = vec![false; states.all.len()];
-    let mut work = states.all[state].next.clone();
+    let mut work = states.all[state].successors.clone();
     while let Some(next) = work.pop() {
         if !std::mem::replace(&mut seen[next], true) {
-            work.extend(&states.all[next].next);
+            work.extend(&states.all[next].successors);
         }
     }
     seen[state]
 }
 
 /// Interleaves the objects of so many lanes, where that can be.
-pub(super) fn interleave(kernel: &mut Function, objects: &mut [Object], lanes: u32) {
+pub(super) fn interleave(kernel: &mut Function, objects: &mut [PrivateObject], lanes: u32) {
     if lanes < 2 {
         return;
     }
     let mut users = users_of(kernel);
     for object in objects {
-        let Some(uses) = Uses::new(kernel, object.alloca, &users) else { continue };
+        let Some(uses) = PrivateObjectUses::new(kernel, object.alloca, &users) else { continue };
         object.element = Some(uses.element);
         if uses.interleave(kernel, lanes) {
             users = users_of(kernel);
@@ -154,7 +157,7 @@ pub(super) fn interleave(kernel: &mut Function, objects: &mut [Object], lanes: u
 }
 
 /// All that is done with an object, if that is simple.
-struct Uses {
+struct PrivateObjectUses {
     /// The bytes of an element.
     element: u32,
     /// Instructions with one of its addresses as an operand, each once.
@@ -163,8 +166,12 @@ struct Uses {
     addresses: EntitySet<Value>,
 }
 
-impl Uses {
-    fn new(kernel: &Function, alloca: Inst, users_of: &SecondaryMap<Value, Vec<Inst>>) -> Option<Uses> {
+impl PrivateObjectUses {
+    fn new(
+        kernel: &Function,
+        alloca: Inst,
+        users_of: &SecondaryMap<Value, Vec<Inst>>,
+    ) -> Option<PrivateObjectUses> {
         let mut addresses: EntitySet<Value> = EntitySet::new();
         let mut users: Vec<Inst> = Vec::new();
         let mut is_user: EntitySet<Inst> = EntitySet::new();
@@ -210,15 +217,15 @@ impl Uses {
             }
             element = Some(bytes);
         }
-        let this = Uses { element: element?, users, addresses };
+        let uses = PrivateObjectUses { element: element?, users, addresses };
         let Detail::Alloca { bytes, align } = kernel.inst(alloca).detail else { return None };
         let is_even =
             u64::from(align).is_multiple_of(element?.into()) && bytes.is_multiple_of(element?.into());
         let are_few = |&user: &Inst| match kernel.inst(user).op {
-            Op::Memset | Op::Memcpy | Op::Memmove => this.elements_of(kernel, user).is_some(),
+            Op::Memset | Op::Memcpy | Op::Memmove => uses.elements_of(kernel, user).is_some(),
             _ => true,
         };
-        (is_even && this.users.iter().all(are_few)).then_some(this)
+        (is_even && uses.users.iter().all(are_few)).then_some(uses)
     }
 
     /// How many elements are filled or copied, if that is known and they are few.
@@ -236,7 +243,7 @@ impl Uses {
         });
         let is_simple = is_aligned && !data.flags.has(Flag::Volatile) && !data.is_total();
         let count = bytes / u64::from(self.element);
-        (is_simple && bytes.is_multiple_of(self.element.into()) && count <= MOST_ELEMENTS).then_some(count)
+        (is_simple && bytes.is_multiple_of(self.element.into()) && count <= MAX_ELEMENTS).then_some(count)
     }
 
     /// Moves elements apart. Tells whether another private object has accesses that it did not have.
@@ -360,7 +367,7 @@ mod tests {
         let module = parse_module(&text).expect("it parses");
         let kernel = &module.functions[0];
         let alloca = kernel.block_insts(kernel.entry()).next().expect("there is an object");
-        Uses::new(kernel, alloca, &users_of(kernel)).map(|uses| uses.element)
+        PrivateObjectUses::new(kernel, alloca, &users_of(kernel)).map(|uses| uses.element)
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! The place of a work-group in its launch: what kernels ask for, as parameters.
 //!
-//! The runtime writes a record of [`PLACE_WORDS`] 64-bit words for each group. The group function loads what is asked
+//! The runtime writes a record of [`GROUP_DESCRIPTOR_WORDS`] 64-bit words for each group. The group function loads what is launch_params
 //! for; regions get it as uniform parameters, and the place in the group as one or three numbers more.
 
-use super::inline::asks_place;
-use super::{Fold, KernelOptions};
+use super::inline::is_launch_query;
+use super::{KernelOptions, WorkItemLayout};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
@@ -16,7 +16,7 @@ use smallvec::smallvec;
 
 /// A number of the record; three dimensions each, but for the number of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum PlaceField {
+pub enum GroupDescriptorField {
     /// Index of the group.
     GroupId(u8),
     /// Number of groups.
@@ -36,28 +36,28 @@ pub enum PlaceField {
 }
 
 /// The 64-bit words of the record.
-pub const PLACE_WORDS: usize = 22;
+pub const GROUP_DESCRIPTOR_WORDS: usize = 22;
 
-impl PlaceField {
+impl GroupDescriptorField {
     /// The word of the record that holds it.
     pub const fn word(self) -> usize {
         match self {
-            PlaceField::GroupId(along) => along as usize,
-            PlaceField::NumGroups(along) => 3 + along as usize,
-            PlaceField::LocalSize(along) => 6 + along as usize,
-            PlaceField::FirstId(along) => 9 + along as usize,
-            PlaceField::GlobalSize(along) => 12 + along as usize,
-            PlaceField::GlobalOffset(along) => 15 + along as usize,
-            PlaceField::WorkDim => 18,
-            PlaceField::EnqueuedSize(along) => 19 + along as usize,
+            GroupDescriptorField::GroupId(along) => along as usize,
+            GroupDescriptorField::NumGroups(along) => 3 + along as usize,
+            GroupDescriptorField::LocalSize(along) => 6 + along as usize,
+            GroupDescriptorField::FirstId(along) => 9 + along as usize,
+            GroupDescriptorField::GlobalSize(along) => 12 + along as usize,
+            GroupDescriptorField::GlobalOffset(along) => 15 + along as usize,
+            GroupDescriptorField::WorkDim => 18,
+            GroupDescriptorField::EnqueuedSize(along) => 19 + along as usize,
         }
     }
 }
 
 /// What stands behind the kernel's own parameters now.
-pub(super) struct Asked {
+pub(super) struct LaunchParams {
     /// Numbers of the record, each with the parameter that has it.
-    pub(super) fields: Vec<(PlaceField, Value)>,
+    pub(super) fields: Vec<(GroupDescriptorField, Value)>,
     /// The place in the group: along each dimension, or the linear index alone.
     pub(super) items: Vec<Value>,
     /// The group's memory, if objects of the program lie there.
@@ -67,29 +67,33 @@ pub(super) struct Asked {
 }
 
 /// A work-group has so many work-items at most.
-pub const MOST_ITEMS: u64 = 1 << 20;
+pub const MAX_WORK_ITEMS: u64 = 1 << 20;
 
 /// The alignment of the memory that a group gets.
 pub const LOCAL_ALIGN: u64 = 128;
 
-struct Asking<'a> {
+struct LaunchQueryLowering<'a> {
     func: &'a mut Function,
     options: &'a KernelOptions,
     sizes: Option<[u32; 3]>,
-    fields: FxHashMap<PlaceField, Value>,
-    order: Vec<(PlaceField, Value)>,
+    fields: FxHashMap<GroupDescriptorField, Value>,
+    order: Vec<(GroupDescriptorField, Value)>,
     items: Vec<Value>,
     /// Indices in the group, where they are not parameters.
     computed: [Option<Value>; 3],
 }
 
 /// Makes what a kernel asks for its parameters: numbers of the record, its place in the group, its group's memory.
-pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &KernelOptions) -> Asked {
+pub(super) fn lower_launch_queries(
+    func: &mut Function,
+    module: &Module,
+    options: &KernelOptions,
+) -> LaunchParams {
     let sizes = match func.kind {
         FunctionKind::Kernel(sizes) => sizes,
         FunctionKind::Function => None,
     };
-    let mut asking = Asking {
+    let mut lowering = LaunchQueryLowering {
         func,
         options,
         sizes,
@@ -100,36 +104,40 @@ pub(super) fn ask_by_params(func: &mut Function, module: &Module, options: &Kern
     };
     let unit = options.unit();
     // A brush begins at a multiple of its extent, so no lane of it wraps around.
-    let item = |asking: &mut Asking<'_>, dimension, shape| {
+    let item = |lowering: &mut LaunchQueryLowering<'_>, dimension, shape| {
         let align = 1 << options.extent(dimension).trailing_zeros();
         let param = Param { shape: Some(shape), align, ..Param::new(unit.into()) };
-        let value = asking.func.add_param(param);
-        asking.items.push(value);
+        let value = lowering.func.add_param(param);
+        lowering.items.push(value);
     };
     // A lane alone agrees with itself: nothing diverges then.
-    let is_alone = options.lanes() == 1;
-    item(&mut asking, 0, if is_alone { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) });
-    if options.fold == Fold::Rows {
+    let is_serial = options.lanes() == 1;
+    item(
+        &mut lowering,
+        0,
+        if is_serial { DeclaredShape::Uniform } else { DeclaredShape::Linear(smallvec![1]) },
+    );
+    if options.layout == WorkItemLayout::Rows {
         for (dimension, steps) in [(1, smallvec![0, 1]), (2, smallvec![0, 0, 1])] {
             let is_one = options.extent(dimension) == 1;
             item(
-                &mut asking,
+                &mut lowering,
                 dimension,
                 if is_one { DeclaredShape::Uniform } else { DeclaredShape::Linear(steps) },
             );
         }
     }
-    asking.replace_queries();
-    let (fields, items) = (asking.order, asking.items);
-    let (local, local_bytes) = place_local_objects(func, module);
-    Asked { fields, items, local, local_bytes }
+    lowering.replace_queries();
+    let (fields, items) = (lowering.order, lowering.items);
+    let (local, local_bytes) = lay_out_local_objects(func, module);
+    LaunchParams { fields, items, local, local_bytes }
 }
 
-impl Asking<'_> {
+impl LaunchQueryLowering<'_> {
     fn replace_queries(&mut self) {
         let func = &*self.func;
         let insts = func.blocks().flat_map(|block| func.block_insts(block));
-        let queries: Vec<Inst> = insts.filter(|&inst| asks_place(func.inst(inst))).collect();
+        let queries: Vec<Inst> = insts.filter(|&inst| is_launch_query(func.inst(inst))).collect();
         let mut became: SecondaryMap<Value, Option<Value>> = SecondaryMap::with_len(self.func.value_count());
         for inst in queries {
             let data = self.func.inst(inst).clone();
@@ -137,15 +145,17 @@ impl Asking<'_> {
             let Detail::Dimension(along) = data.detail else { continue };
             let along = along.unwrap_or(0).min(2);
             let value = match data.op {
-                Op::LocalId if self.options.single => self.func.make_int(self.options.unit(), 0),
-                Op::LocalSize | Op::EnqueuedSize if self.options.single => {
+                Op::LocalId if self.options.single_item_groups => self.func.make_int(self.options.unit(), 0),
+                Op::LocalSize | Op::EnqueuedSize if self.options.single_item_groups => {
                     self.func.make_int(self.options.unit(), 1)
                 }
-                Op::GroupId if self.options.single => self.index_in_launch(along, inst),
-                Op::NumGroups if self.options.single => self.field(PlaceField::GlobalSize(along)),
+                Op::GroupId if self.options.single_item_groups => self.index_in_launch(along, inst),
+                Op::NumGroups if self.options.single_item_groups => {
+                    self.field(GroupDescriptorField::GlobalSize(along))
+                }
                 Op::LocalId => self.local_id(along),
                 Op::GlobalId => {
-                    let first = self.field(PlaceField::FirstId(along));
+                    let first = self.field(GroupDescriptorField::FirstId(along));
                     let local = self.local_id(along);
                     let flags = Flags::of(&[Flag::Nuw, Flag::Nsw]);
                     Builder::new(self.func, InsertPoint::Before(inst)).op_with(
@@ -154,13 +164,13 @@ impl Asking<'_> {
                         flags,
                     )
                 }
-                Op::LocalSize => self.field(PlaceField::LocalSize(along)),
-                Op::EnqueuedSize => self.field(PlaceField::EnqueuedSize(along)),
-                Op::GroupId => self.field(PlaceField::GroupId(along)),
-                Op::NumGroups => self.field(PlaceField::NumGroups(along)),
-                Op::GlobalSize => self.field(PlaceField::GlobalSize(along)),
-                Op::GlobalOffset => self.field(PlaceField::GlobalOffset(along)),
-                _ => self.field(PlaceField::WorkDim),
+                Op::LocalSize => self.field(GroupDescriptorField::LocalSize(along)),
+                Op::EnqueuedSize => self.field(GroupDescriptorField::EnqueuedSize(along)),
+                Op::GroupId => self.field(GroupDescriptorField::GroupId(along)),
+                Op::NumGroups => self.field(GroupDescriptorField::NumGroups(along)),
+                Op::GlobalSize => self.field(GroupDescriptorField::GlobalSize(along)),
+                Op::GlobalOffset => self.field(GroupDescriptorField::GlobalOffset(along)),
+                _ => self.field(GroupDescriptorField::WorkDim),
             };
             let wanted = self.func.value_type(result).scalar();
             let mut builder = Builder::new(self.func, InsertPoint::Before(inst));
@@ -176,20 +186,23 @@ impl Asking<'_> {
     }
 
     /// How many work-items are before this one along a dimension of the launch.
-    fn index_in_launch(&mut self, along: u8, asking: Inst) -> Value {
+    fn index_in_launch(&mut self, along: u8, lowering: Inst) -> Value {
         let [first, offset] =
-            [PlaceField::FirstId(along), PlaceField::GlobalOffset(along)].map(|it| self.field(it));
+            [GroupDescriptorField::FirstId(along), GroupDescriptorField::GlobalOffset(along)]
+                .map(|it| self.field(it));
         let local = self.local_id(along);
-        let mut builder = Builder::new(self.func, InsertPoint::Before(asking));
+        let mut builder = Builder::new(self.func, InsertPoint::Before(lowering));
         let first = builder.op(Op::Sub, &[first, offset]);
         builder.op_with(Op::Add, &[first, local], Flags::of(&[Flag::Nuw, Flag::Nsw]))
     }
 
     /// A number of the record.
-    fn field(&mut self, field: PlaceField) -> Value {
+    fn field(&mut self, field: GroupDescriptorField) -> Value {
         let unit = self.options.unit();
-        if let (PlaceField::LocalSize(along) | PlaceField::EnqueuedSize(along), Some(sizes)) =
-            (field, self.sizes)
+        if let (
+            GroupDescriptorField::LocalSize(along) | GroupDescriptorField::EnqueuedSize(along),
+            Some(sizes),
+        ) = (field, self.sizes)
         {
             return self.func.make_int(unit, sizes[usize::from(along)].into());
         }
@@ -205,13 +218,13 @@ impl Asking<'_> {
 
     /// The index in the group along a dimension.
     fn local_id(&mut self, along: u8) -> Value {
-        if self.options.fold == Fold::Rows {
+        if self.options.layout == WorkItemLayout::Rows {
             return self.items[usize::from(along)];
         }
         if let Some(known) = self.computed[usize::from(along)] {
             return known;
         }
-        let [width, height] = [0, 1].map(|along| self.field(PlaceField::LocalSize(along)));
+        let [width, height] = [0, 1].map(|along| self.field(GroupDescriptorField::LocalSize(along)));
         let linear = self.items[0];
         let start = InsertPoint::Start(self.func.entry());
         let mut builder = Builder::new(self.func, start);
@@ -233,7 +246,7 @@ impl Asking<'_> {
 
 /// Makes what lanes have as their places in the group the place of the first lane and the number of a lane. It is ⊤ in no lane then, which
 /// of a parameter is not known.
-pub(super) fn count_from_first(func: &mut Function, brush: &[u32]) {
+pub(super) fn rebase_on_first_lane(func: &mut Function, brush: &[u32]) {
     let is_place =
         |param: &Param| matches!(param.shape, Some(DeclaredShape::Linear(_))) && param.ty.scalar().is_int();
     for at in 0..func.signature.params.len() {
@@ -277,7 +290,7 @@ pub(super) fn convert(builder: &mut Builder<'_>, value: Value, wanted: Scalar) -
 
 /// Lays the program's objects of local memory out behind one address, a parameter, in the order of the module. Gives their
 /// size.
-fn place_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, u64) {
+fn lay_out_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, u64) {
     let mut named: FxHashMap<Value, &str> = FxHashMap::default();
     let mut order: Vec<Value> = Vec::new();
     let globals: FxHashMap<&str, (u64, u64)> =

@@ -7,8 +7,8 @@
 //! Requires: lanes do not see each other.  Ensures: the region is launched once for each row, by all lanes, with the number of
 //! the first work-item and that of the work-items last.
 
-use super::region::Region;
-use super::{insts_of, sees_lanes};
+use super::region::KernelRegion;
+use super::{insts_of, observes_lanes};
 use crate::edges::{append_jump, set_incoming};
 use crate::marked_loop::{Promises, refill_lanes};
 use heddle_analysis::ControlTables;
@@ -20,14 +20,18 @@ use heddle_ir::{Function, Inst, Op, Value};
 
 /// Lets the lanes of a kernel's only region take new work-items, if some would wait for others; `first` is what the kernel has as
 /// the number of its work-item in the row. Whether they do.
-pub(super) fn refill(regions: &mut [Region], first: Value) -> bool {
+pub(super) fn refill(regions: &mut [KernelRegion], first: Value) -> bool {
     let [region] = regions else { return false };
-    let Some(at) = region.takes.iter().position(|&value| value == first) else { return false };
-    if region.takes_memory || region.gives_next || !region.gives.is_empty() || !region.loops {
+    let Some(at) = region.inputs.iter().position(|&value| value == first) else { return false };
+    if region.takes_brush_memory
+        || region.returns_successor
+        || !region.outputs.is_empty()
+        || !region.has_loops
+    {
         return false;
     }
     let mut func = region.func.clone();
-    if sees_lanes(&func) {
+    if observes_lanes(&func) {
         return false;
     }
     loop_over_row(&mut func, at);
@@ -37,7 +41,7 @@ pub(super) fn refill(regions: &mut [Region], first: Value) -> bool {
         return false;
     }
     region.func = func;
-    region.refills = true;
+    region.refills_lanes = true;
     true
 }
 

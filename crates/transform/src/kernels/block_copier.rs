@@ -7,16 +7,16 @@ use heddle_ir::{Block, Function, Inst, Type, Value};
 use smallvec::SmallVec;
 
 /// What the values and blocks of a function have become in another one.
-pub(super) struct Copier<'a> {
+pub(super) struct BlockCopier<'a> {
     from: &'a Function,
     values: SecondaryMap<Value, Option<Value>>,
     blocks: SecondaryMap<Block, Option<Block>>,
 }
 
-impl<'a> Copier<'a> {
+impl<'a> BlockCopier<'a> {
     /// Nothing has been copied yet.
-    pub(super) fn new(from: &'a Function) -> Copier<'a> {
-        Copier {
+    pub(super) fn new(from: &'a Function) -> BlockCopier<'a> {
+        BlockCopier {
             from,
             values: SecondaryMap::with_len(from.value_count()),
             blocks: SecondaryMap::with_len(from.block_count()),

@@ -1,4 +1,4 @@
-//! Cuts a kernel at its barriers: a state is what runs from the entry, or from behind a barrier, to the barriers behind it.
+//! Cuts a kernel at its barriers: a state is what runs from the entry, or from state_after a barrier, to the barriers state_after it.
 //!
 //! ```text
 //!        block0            state 0: block0 to the barrier
@@ -9,32 +9,32 @@
 //!        block3   …
 //! ```
 //!
-//! Blocks behind several barriers are in several states. No barrier is added, so states may share code.
+//! Blocks state_after several barriers are in several states. No barrier is added, so states may share code.
 
-use super::inline::{is_group_barrier, split_behind};
+use super::inline::{is_group_barrier, split_after};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Inst, Op};
 
 /// What one state runs.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct ContinuationState {
     /// Where it starts.
     pub(super) start: Block,
     /// Its blocks, in the order of the function.
     pub(super) blocks: Vec<Block>,
-    /// The states behind the barriers that it comes to, in order.
-    pub(super) next: Vec<usize>,
+    /// The states state_after the barriers that it comes to, in order.
+    pub(super) successors: Vec<usize>,
     /// Whether it comes to the end of the kernel.
-    pub(super) ends: bool,
+    pub(super) may_return: bool,
 }
 
 /// The states of a kernel; it starts in the first one.
 #[derive(Clone, Debug)]
-pub(super) struct States {
-    pub(super) all: Vec<State>,
-    /// Of a block that ends at a barrier, the state behind it.
-    pub(super) behind: SecondaryMap<Block, Option<usize>>,
+pub(super) struct ContinuationGraph {
+    pub(super) all: Vec<ContinuationState>,
+    /// Of a block that may_return at a barrier, the state state_after it.
+    pub(super) state_after: SecondaryMap<Block, Option<usize>>,
     /// The barriers.
     pub(super) barriers: usize,
 }
@@ -44,25 +44,25 @@ pub(super) fn has_barriers(func: &Function) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| is_group_barrier(func.inst(inst)))
 }
 
-/// Takes the barriers out of a kernel: a block that ended at one ends the state.
-pub(super) fn cut_at_barriers(func: &mut Function) -> States {
+/// Takes the barriers out of a kernel: a block that ended at one may_return the state.
+pub(super) fn split_at_barriers(func: &mut Function) -> ContinuationGraph {
     let barriers: Vec<Inst> = func
         .blocks()
         .flat_map(|block| func.block_insts(block))
         .filter(|&inst| is_group_barrier(func.inst(inst)))
         .collect();
     let mut starts = vec![func.entry()];
-    let mut behind: SecondaryMap<Block, Option<usize>> = SecondaryMap::new();
+    let mut state_after: SecondaryMap<Block, Option<usize>> = SecondaryMap::new();
     for &inst in &barriers {
-        let after = split_behind(func, inst);
+        let after = split_after(func, inst);
         let before = func.layout.block_of(inst).expect("a barrier stands in a block");
-        behind[before] = Some(starts.len());
+        state_after[before] = Some(starts.len());
         starts.push(after);
         // The edge stays, so that what lives across the barrier is live there.
         let origin = func.inst(inst).origin;
         *func.inst_mut(inst) = InstData { origin, ..InstData::jump(after) };
     }
-    let mut states = States { all: Vec::new(), behind, barriers: barriers.len() };
+    let mut states = ContinuationGraph { all: Vec::new(), state_after, barriers: barriers.len() };
     // Only states that are come to are made, in the order in which they are found.
     let mut number: Vec<Option<usize>> = vec![None; starts.len()];
     let mut order: Vec<usize> = vec![0];
@@ -71,22 +71,22 @@ pub(super) fn cut_at_barriers(func: &mut Function) -> States {
     while let Some(&barrier) = order.get(at) {
         at += 1;
         let start = starts[barrier];
-        let (blocks, crossed, ends) = reach(func, start, &states.behind);
+        let (blocks, crossed, may_return) = reach(func, start, &states.state_after);
         for &next in &crossed {
             if number[next].is_none() {
                 number[next] = Some(order.len());
                 order.push(next);
             }
         }
-        states.all.push(State { start, blocks, next: crossed, ends });
+        states.all.push(ContinuationState { start, blocks, successors: crossed, may_return });
     }
     for state in &mut states.all {
-        state.next = state.next.iter().filter_map(|&next| number[next]).collect();
-        state.next.sort_unstable();
+        state.successors = state.successors.iter().filter_map(|&next| number[next]).collect();
+        state.successors.sort_unstable();
     }
     let blocks: Vec<Block> = func.blocks().collect();
     for block in blocks {
-        states.behind[block] = states.behind[block].and_then(|barrier| number[barrier]);
+        states.state_after[block] = states.state_after[block].and_then(|barrier| number[barrier]);
     }
     states
 }
@@ -95,24 +95,24 @@ pub(super) fn cut_at_barriers(func: &mut Function) -> States {
 fn reach(
     func: &Function,
     start: Block,
-    behind: &SecondaryMap<Block, Option<usize>>,
+    state_after: &SecondaryMap<Block, Option<usize>>,
 ) -> (Vec<Block>, Vec<usize>, bool) {
     let mut reached = EntitySet::new();
     let mut crossed: Vec<usize> = Vec::new();
-    let mut ends = false;
+    let mut may_return = false;
     let mut work = vec![start];
     reached.insert(start);
     while let Some(block) = work.pop() {
-        match behind[block] {
+        match state_after[block] {
             Some(barrier) if !crossed.contains(&barrier) => crossed.push(barrier),
             Some(_) => {}
             None => {
                 let successors = func.successors(block);
-                ends |= func.terminator(block).is_some_and(|inst| func.inst(inst).op == Op::Ret);
+                may_return |= func.terminator(block).is_some_and(|inst| func.inst(inst).op == Op::Ret);
                 work.extend(successors.iter().copied().filter(|&next| reached.insert(next)));
             }
         }
     }
     crossed.sort_unstable();
-    (func.blocks().filter(|&block| reached.contains(block)).collect(), crossed, ends)
+    (func.blocks().filter(|&block| reached.contains(block)).collect(), crossed, may_return)
 }

@@ -6,8 +6,8 @@
 //!
 //! Requires: lanes do not see each other between barriers.  Ensures: the region is a function of one work-item, to be inlined.
 
-use super::region::Region;
-use super::{KernelOptions, insts_of, sees_lanes};
+use super::region::KernelRegion;
+use super::{KernelOptions, insts_of, observes_lanes};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::module::Param;
@@ -17,12 +17,16 @@ use heddle_ir::{Function, Inst, Op, Scalar, Value};
 
 /// Makes regions run for one work-item after the other whose accesses are scattered, if others are not. `kernel` is what they were made
 /// of. Gives how many do.
-pub(super) fn leave_alone(kernel: &Function, regions: &mut [Region], options: &KernelOptions) -> usize {
-    if options.lanes() < 2 || options.brush.len() > 1 || sees_lanes(kernel) {
+pub(super) fn serialize_scattered(
+    kernel: &Function,
+    regions: &mut [KernelRegion],
+    options: &KernelOptions,
+) -> usize {
+    if options.lanes() < 2 || options.brush.len() > 1 || observes_lanes(kernel) {
         return 0;
     }
     let chosen: Vec<bool> =
-        regions.iter().map(|it| can_be_alone(it) && is_scattered(&it.func, &options.brush)).collect();
+        regions.iter().map(|it| can_be_serialized(it) && is_scattered(&it.func, &options.brush)).collect();
     if chosen.iter().all(|&is_chosen| is_chosen) {
         return 0;
     }
@@ -33,9 +37,9 @@ pub(super) fn leave_alone(kernel: &Function, regions: &mut [Region], options: &K
 }
 
 /// Whether what a region does for one work-item does not depend on when others do it.
-fn can_be_alone(region: &Region) -> bool {
+fn can_be_serialized(region: &KernelRegion) -> bool {
     let func = &region.func;
-    region.keeps_by_lane
+    region.spills_per_lane
         && insts_of(func).into_iter().all(|inst| {
             let data = func.inst(inst);
             let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
@@ -52,7 +56,7 @@ fn can_be_alone(region: &Region) -> bool {
 fn is_scattered(func: &Function, brush: &[u32]) -> bool {
     /// How often a loop is taken to go round.
     const ROUNDS: u32 = 8;
-    const MOST_DEPTH: usize = 6;
+    const MAX_DEPTH: usize = 6;
     let control = ControlTables::new(func);
     if !control.cycles.is_graph_reducible() {
         return false;
@@ -65,7 +69,7 @@ fn is_scattered(func: &Function, brush: &[u32]) -> bool {
     };
     let [mut together, mut scattered] = [0u64; 2];
     for block in func.blocks() {
-        let depth = control.cycles.depth_of_block(block).min(MOST_DEPTH) as u32;
+        let depth = control.cycles.depth_of_block(block).min(MAX_DEPTH) as u32;
         let times = u64::from(ROUNDS).pow(depth);
         for inst in func.block_insts(block) {
             let data = func.inst(inst);
@@ -86,7 +90,7 @@ fn is_scattered(func: &Function, brush: &[u32]) -> bool {
 }
 
 /// Makes a region a function of one work-item, which gets the number of its lane last if it takes memory.
-fn make_sequential(region: &mut Region) {
+fn make_sequential(region: &mut KernelRegion) {
     let func = &mut region.func;
     for param in &mut func.signature.params {
         param.shape = None;
@@ -97,11 +101,11 @@ fn make_sequential(region: &mut Region) {
     }
     let lanes: Vec<Inst> =
         insts_of(func).into_iter().filter(|&inst| func.inst(inst).op == Op::Lane).collect();
-    if region.takes_memory {
+    if region.takes_brush_memory {
         let lane = func.add_param(Param::new(Scalar::I64.into()));
         let results: Vec<Value> = lanes.iter().filter_map(|&inst| func.result(inst)).collect();
         func.map_values(|value| if results.contains(&value) { lane } else { value });
         lanes.into_iter().for_each(|inst| func.remove_inst(inst));
     }
-    region.is_alone = true;
+    region.is_serial = true;
 }

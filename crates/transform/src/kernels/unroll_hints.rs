@@ -17,8 +17,8 @@ const NEIGHBOURS: u32 = 16;
 
 /// Gives the hint to innermost loops in which work-items part, unless their source says something of them. Where loops have several
 /// entries, it is not known in which that is so. The hint is made if there is such a loop.
-pub(super) fn hint_at_own_rounds(func: &mut Function, hint: impl FnOnce() -> MetadataNode) {
-    let closing = closing_own_rounds(func);
+pub(super) fn disable_runtime_unrolling(func: &mut Function, hint: impl FnOnce() -> MetadataNode) {
+    let closing = divergent_loop_branches(func);
     if closing.is_empty() {
         return;
     }
@@ -32,7 +32,7 @@ pub(super) fn hint_at_own_rounds(func: &mut Function, hint: impl FnOnce() -> Met
 }
 
 /// What closes those loops.
-fn closing_own_rounds(func: &Function) -> Vec<Inst> {
+fn divergent_loop_branches(func: &Function) -> Vec<Inst> {
     let control = ControlTables::new(func);
     if !control.cycles.is_graph_reducible() {
         return Vec::new();

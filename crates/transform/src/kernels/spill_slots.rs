@@ -11,10 +11,10 @@
 //!
 //! A value has one home for all barriers, so what a state does not change stays where it is.
 
-use super::objects::{Object, users_of};
-use super::place::{Asked, PlaceField};
+use super::continuations::ContinuationGraph;
+use super::launch_params::{GroupDescriptorField, LaunchParams};
+use super::private_objects::{PrivateObject, users_of};
 use super::refuse_inst;
-use super::states::States;
 use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Shape, Strides};
 use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -26,26 +26,26 @@ use smallvec::SmallVec;
 
 /// Where a value is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Home {
+pub(super) enum SpillSlot {
     /// In a variable of the group function.
-    Group,
+    GroupVariable,
     /// In the memory of a brush, at this offset.
-    Brush(u64),
+    PerBrush(u64),
     /// Lane 0's value there, and the steps of lanes along each dimension of the brush.
-    Steps(u64, Strides),
+    Strided(u64, Strides),
     /// All lanes' values there.
-    Lanes(u64),
+    PerLane(u64),
     /// Nowhere; it is computed again.
-    Again,
+    Recomputed,
     /// It is the address of a private object, which each lane has there: those of lanes begin so many bytes apart.
-    Object(u64, u64),
+    PrivateObject(u64, u64),
 }
 
 /// The homes of what lives across barriers.
-pub(super) struct Live {
-    pub(super) homes: SecondaryMap<Value, Option<Home>>,
-    /// For each state what is live where it starts, parameters apart.
-    pub(super) at_start: Vec<Vec<Value>>,
+pub(super) struct SpillPlan {
+    pub(super) slots: SecondaryMap<Value, Option<SpillSlot>>,
+    /// For each state what is plan where it starts, parameters apart.
+    pub(super) live_in: Vec<Vec<Value>>,
     /// The memory that a brush needs.
     pub(super) brush_bytes: u64,
     /// The dimensions of a brush.
@@ -53,7 +53,7 @@ pub(super) struct Live {
     /// Whether private objects are there.
     pub(super) has_objects: bool,
     /// Variables of the group that may be ⊤.
-    pub(super) is_poison: EntitySet<Value>,
+    pub(super) may_be_poison: EntitySet<Value>,
 }
 
 /// What a brush keeps is aligned so.
@@ -64,39 +64,39 @@ const CHEAP: usize = 6;
 const CHEAP_OF_SCALARS: usize = 16;
 
 /// Finds homes for what lives across the barriers of a kernel.
-pub(super) fn find_homes(
+pub(super) fn assign_spill_slots(
     kernel: &Function,
-    asked: &Asked,
-    states: &States,
-    objects: &[Object],
+    launch_params: &LaunchParams,
+    states: &ContinuationGraph,
+    objects: &[PrivateObject],
     brush: &[u32],
-) -> Result<Live, Diagnostic> {
+) -> Result<SpillPlan, Diagnostic> {
     let lanes: u32 = brush.iter().product();
-    let mut live = Live {
-        homes: SecondaryMap::with_len(kernel.value_count()),
-        at_start: Vec::new(),
+    let mut plan = SpillPlan {
+        slots: SecondaryMap::with_len(kernel.value_count()),
+        live_in: Vec::new(),
         brush_bytes: 0,
         dimensions: brush.len(),
         has_objects: false,
-        is_poison: EntitySet::new(),
+        may_be_poison: EntitySet::new(),
     };
     if states.all.len() == 1 {
-        live.at_start.push(Vec::new());
-        return Ok(live);
+        plan.live_in.push(Vec::new());
+        return Ok(plan);
     }
     let control = ControlTables::new(kernel);
     let mut initial = InitialShapes::declared(kernel, Geometry::brush(brush));
     for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
         // Brushes stand at different places.
-        if asked.items.contains(&param) {
+        if launch_params.items.contains(&param) {
             *fact = fact.at(Level::Brush).with_poison(Poison::Never);
-        } else if asked.fields.iter().any(|&(_, field)| field == param) {
+        } else if launch_params.fields.iter().any(|&(_, field)| field == param) {
             *fact = fact.with_poison(Poison::Never);
         }
     }
     let facts = divergence(kernel, &control, &initial);
-    live.has_objects = !objects.is_empty();
-    for &Object { alloca: inst, is_followed, element } in objects {
+    plan.has_objects = !objects.is_empty();
+    for &PrivateObject { alloca: inst, is_followed, element } in objects {
         let (Detail::Alloca { bytes, align }, Some(result)) =
             (&kernel.inst(inst).detail, kernel.result(inst))
         else {
@@ -104,20 +104,20 @@ pub(super) fn find_homes(
         };
         let home = kernel.layout.block_of(inst);
         if !is_followed && home.is_some_and(|block| control.cycles.innermost(block).is_some()) {
-            let text = "each iteration of the loop has a private object of its own, and several may live across a barrier";
+            let text = "each iteration of the loop has a private object of its own, and several may plan across a barrier";
             return Err(refuse_inst(kernel, inst, text, "declare it in front of the loop"));
         }
         let align = u64::from(*align).max(1);
         let size = bytes.next_multiple_of(align).max(1);
-        let offset = live.room(size.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
-        live.homes[result] = Some(Home::Object(offset, element.map_or(size, u64::from)));
+        let offset = plan.allocate(size.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
+        plan.slots[result] = Some(SpillSlot::PrivateObject(offset, element.map_or(size, u64::from)));
     }
-    let of_lanes = addresses_of_lanes(kernel, objects);
+    let per_lane_addresses = addresses_of_lanes(kernel, objects);
     let liveness = Liveness::new(kernel, &control.cfg);
     let sets = liveness.sets();
     let mut known: SecondaryMap<Value, Option<Fact>> = SecondaryMap::new();
-    let mut told: SecondaryMap<Value, Poison> = SecondaryMap::new();
-    let mut found: Vec<Value> = Vec::new();
+    let mut poison_at_start: SecondaryMap<Value, Poison> = SecondaryMap::new();
+    let mut live_values: Vec<Value> = Vec::new();
     for (number, state) in states.all.iter().enumerate() {
         let is_open = |value: &&Value| !matches!(kernel.value_def(**value), ValueDef::Param(_));
         // The entry is behind no barrier.
@@ -127,58 +127,61 @@ pub(super) fn find_homes(
             let fact = facts.fact_at(kernel, &control, value, state.start);
             known[value] = Some(match known[value] {
                 None => {
-                    found.push(value);
+                    live_values.push(value);
                     fact
                 }
                 Some(other) => other.join(fact),
             });
         }
-        live.at_start.push(at_start);
+        plan.live_in.push(at_start);
     }
-    found.sort_unstable();
+    live_values.sort_unstable();
     // Lane 0 speaks for the others where it is not ⊤, and sums that tell a place in the launch never are.
     let may_step = |&value: &Value| {
         known[value].is_some_and(|fact| fact.poison == Poison::Any && fact.shape.strides().is_some())
     };
-    if found.iter().any(may_step)
-        && let Some(defined) = without_promises_of_places(kernel, asked)
+    if live_values.iter().any(may_step)
+        && let Some(defined) = without_promises_of_places(kernel, launch_params)
     {
         let facts = divergence(&defined, &control, &initial);
         for (number, state) in states.all.iter().enumerate() {
-            for &value in &live.at_start[number] {
+            for &value in &plan.live_in[number] {
                 let poison = facts.fact_at(&defined, &control, value, state.start).poison;
-                told[value] = told[value].join(poison);
+                poison_at_start[value] = poison_at_start[value].join(poison);
             }
         }
-        for &value in &found {
-            known[value] = known[value].map(|fact| fact.with_poison(told[value]));
+        for &value in &live_values {
+            known[value] = known[value].map(|fact| fact.with_poison(poison_at_start[value]));
         }
     }
-    for value in found {
-        if live.homes[value].is_none() {
+    for value in live_values {
+        if plan.slots[value].is_none() {
             let mut fact = known[value].unwrap_or_default();
-            if of_lanes.contains(value) {
+            if per_lane_addresses.contains(value) {
                 (fact.shape, fact.level) = (Shape::VARYING, Level::Brush);
             }
-            live.homes[value] = Some(live.home(kernel, value, &fact, lanes));
+            plan.slots[value] = Some(plan.choose_slot(kernel, value, &fact, lanes));
             if fact.poison != Poison::Never {
-                live.is_poison.insert(value);
+                plan.may_be_poison.insert(value);
             }
         }
     }
-    live.brush_bytes = live.brush_bytes.next_multiple_of(BRUSH_ALIGN);
-    Ok(live)
+    plan.brush_bytes = plan.brush_bytes.next_multiple_of(BRUSH_ALIGN);
+    Ok(plan)
 }
 
 /// A kernel whose sums of a group's first index and a place in the group promise nothing: the runtime sees to it that they do not
 /// wrap around, so none of them is ⊤. None if there are no such sums.
-fn without_promises_of_places(kernel: &Function, asked: &Asked) -> Option<Function> {
+fn without_promises_of_places(kernel: &Function, launch_params: &LaunchParams) -> Option<Function> {
     let is_first = |value: Value| {
-        asked.fields.iter().any(|&(field, known)| known == value && matches!(field, PlaceField::FirstId(_)))
+        launch_params
+            .fields
+            .iter()
+            .any(|&(field, known)| known == value && matches!(field, GroupDescriptorField::FirstId(_)))
     };
     let is_place = |&inst: &Inst| {
         let data = kernel.inst(inst);
-        let is_sum = |a: Value, b: Value| is_first(a) && asked.items.contains(&b);
+        let is_sum = |a: Value, b: Value| is_first(a) && launch_params.items.contains(&b);
         data.op == Op::Add && matches!(data.args[..], [a, b] if is_sum(a, b) || is_sum(b, a))
     };
     let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
@@ -191,17 +194,17 @@ fn without_promises_of_places(kernel: &Function, asked: &Asked) -> Option<Functi
 }
 
 /// What is made of the address of a private object that each lane has a home for. To analyses all lanes' objects lie in one place.
-fn addresses_of_lanes(kernel: &Function, objects: &[Object]) -> EntitySet<Value> {
-    let mut found = EntitySet::new();
+fn addresses_of_lanes(kernel: &Function, objects: &[PrivateObject]) -> EntitySet<Value> {
+    let mut live_values = EntitySet::new();
     let mut work: Vec<Value> =
         objects.iter().flat_map(|object| kernel.results(object.alloca)).copied().collect();
     if work.is_empty() {
-        return found;
+        return live_values;
     }
     let users = users_of(kernel);
     let mut is_kept = false;
     while let Some(value) = work.pop() {
-        if !found.insert(value) {
+        if !live_values.insert(value) {
             continue;
         }
         for &user in &users[value] {
@@ -223,36 +226,40 @@ fn addresses_of_lanes(kernel: &Function, objects: &[Object]) -> EntitySet<Value>
             work.extend(
                 loads
                     .flat_map(|inst| kernel.results(inst))
-                    .filter(|&&it| kernel.value_type(it).scalar().bits() >= 64 && !found.contains(it)),
+                    .filter(|&&it| kernel.value_type(it).scalar().bits() >= 64 && !live_values.contains(it)),
             );
         }
     }
-    found
+    live_values
 }
 
-impl Live {
-    fn room(&mut self, bytes: u64, align: u64) -> u64 {
+impl SpillPlan {
+    fn allocate(&mut self, bytes: u64, align: u64) -> u64 {
         let offset = self.brush_bytes.next_multiple_of(align);
         self.brush_bytes = offset.saturating_add(bytes);
         offset
     }
 
-    fn home(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> Home {
+    fn choose_slot(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> SpillSlot {
         let most = if fact.shape.strides().is_some() { CHEAP_OF_SCALARS } else { CHEAP };
         if self.recomputed(kernel, value).is_some_and(|order| order.len() <= most) {
-            return Home::Again;
+            return SpillSlot::Recomputed;
         }
         let ty = kernel.value_type(value);
         let bytes = u64::from(ty.bytes());
         // A lane that holds ⊤ says nothing of the others.
         let is_one = fact.poison != Poison::Any;
         match fact.shape.strides() {
-            Some(strides) if is_one && strides.is_zero() && fact.level >= Level::Group => Home::Group,
-            Some(strides) if is_one && strides.is_zero() => {
-                Home::Brush(self.room(bytes, bytes.next_power_of_two()))
+            Some(strides) if is_one && strides.is_zero() && fact.level >= Level::Group => {
+                SpillSlot::GroupVariable
             }
-            Some(strides) if is_one => Home::Steps(self.room(bytes, bytes.next_power_of_two()), strides),
-            _ => Home::Lanes(self.room(bytes * u64::from(lanes), BRUSH_ALIGN)),
+            Some(strides) if is_one && strides.is_zero() => {
+                SpillSlot::PerBrush(self.allocate(bytes, bytes.next_power_of_two()))
+            }
+            Some(strides) if is_one => {
+                SpillSlot::Strided(self.allocate(bytes, bytes.next_power_of_two()), strides)
+            }
+            _ => SpillSlot::PerLane(self.allocate(bytes * u64::from(lanes), BRUSH_ALIGN)),
         }
     }
 
@@ -262,13 +269,13 @@ impl Live {
         let mut order: SmallVec<[Inst; CHEAP]> = SmallVec::new();
         let mut work = vec![value];
         while let Some(value) = work.pop() {
-            if matches!(self.homes[value], Some(Home::Object(..))) {
+            if matches!(self.slots[value], Some(SpillSlot::PrivateObject(..))) {
                 continue;
             }
             let ValueDef::Result(inst, _) = kernel.value_def(value) else { continue };
             let data = kernel.inst(inst);
             if order.contains(&inst) {
-                // It is needed earlier than it was found.
+                // It is needed earlier than it was live_values.
                 order.retain(|other| *other != inst);
             } else if order.len() == CHEAP_OF_SCALARS || !is_cheap(data.op) || data.is_total() {
                 return None;
