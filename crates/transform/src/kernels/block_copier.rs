@@ -6,7 +6,7 @@ use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Block, Function, Inst, Type, Value};
 use smallvec::SmallVec;
 
-/// What the values and blocks of a function have become in another one.
+/// Copies blocks between functions, with a map from source values and blocks to their copies.
 pub(super) struct BlockCopier<'a> {
     from: &'a Function,
     values: SecondaryMap<Value, Option<Value>>,
@@ -14,7 +14,7 @@ pub(super) struct BlockCopier<'a> {
 }
 
 impl<'a> BlockCopier<'a> {
-    /// Nothing has been copied yet.
+    /// Returns a copier with empty maps.
     pub(super) fn new(from: &'a Function) -> BlockCopier<'a> {
         BlockCopier {
             from,
@@ -23,18 +23,18 @@ impl<'a> BlockCopier<'a> {
         }
     }
 
-    /// Says what a value is over there, and gives it the name that the source has for it.
+    /// Maps a source value to a value of the destination, which takes over its source name.
     pub(super) fn set(&mut self, into: &mut Function, value: Value, copy: Value) {
         into.take_name(copy, self.from, value);
         self.values[value] = Some(copy);
     }
 
-    /// What a block has become, if it was copied.
+    /// Returns the copy of a block.
     pub(super) fn block(&self, block: Block) -> Option<Block> {
         self.blocks[block]
     }
 
-    /// What a value is over there. What neither was copied nor set is never read, so it is ⊤.
+    /// Returns the copy of a value. A value that was neither copied nor set is never read, so it becomes poison.
     pub(super) fn value(&mut self, into: &mut Function, value: Value) -> Value {
         if let Some(known) = self.values[value] {
             return known;
@@ -47,8 +47,8 @@ impl<'a> BlockCopier<'a> {
         copy
     }
 
-    /// Copies blocks to the end of a function, in this order. φs keep the edges that come from blocks among them. Edges
-    /// that lead elsewhere still lead to the block of that number: the caller replaces the terminators that have any.
+    /// Appends copies of blocks to a function, in this order. φs keep only the edges from copied blocks. Targets outside of the
+    /// copied blocks keep their numbers: the caller replaces terminators that have any.
     pub(super) fn copy_blocks(&mut self, into: &mut Function, blocks: &[Block]) {
         for &block in blocks {
             self.blocks[block] = Some(into.append_block());
@@ -77,7 +77,7 @@ impl<'a> BlockCopier<'a> {
         }
     }
 
-    /// Copies instructions to the end of a block. Their operands were copied or set.
+    /// Appends copies of instructions to a block. Their operands were copied or set before.
     pub(super) fn copy_insts(&mut self, into: &mut Function, insts: &[Inst], block: Block) {
         for &inst in insts {
             let copy = self.make(into, inst);
@@ -88,7 +88,7 @@ impl<'a> BlockCopier<'a> {
         }
     }
 
-    /// The same instruction over there, with the operands that it has here.
+    /// Copies an instruction with its original operands.
     fn make(&mut self, into: &mut Function, inst: Inst) -> Inst {
         let mut data = self.from.inst(inst).clone();
         if data.origin != Origin::NONE {

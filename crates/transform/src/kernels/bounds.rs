@@ -1,16 +1,16 @@
-//! What numbers of a work-item cannot reach, and extensions of what therefore does not wrap around.
+//! Computes upper bounds of index arithmetic and extends operands of operations that cannot wrap.
 //!
-//! A source that computes in unsigned numbers promises nothing of them, though an index in a work-group, times the width of a tile, is
-//! far from wrapping around. Where that is so, the operands may as well be extended:
+//! Unsigned source arithmetic carries no no-wrap flags, though a work-item index times a tile width is far from wrapping.
+//! Where the bound proves that, the extension moves from the result to the operands:
 //!
 //! ```text
 //!     v3 = mul i32 v1, 16                 v1 is an index in a group, so v3 is below 2^24
 //!     v4 = zext i64, v3           ──►     v5 = zext i64, v1;  v4 = mul i64 v5, 16
 //! ```
 //!
-//! and lanes step in addresses as they step in the index.
+//! Addresses are then strided like the index.
 //!
-//! Requires: Stage::Source, behind `place`.  Ensures: Stage::Source, and the same values.
+//! Requires: Stage::Source, after `launch_params`.  Ensures: Stage::Source, and equal values.
 
 use super::launch_params::{GroupDescriptorField, LaunchParams, MAX_WORK_ITEMS};
 use heddle_analysis::Cfg;
@@ -21,38 +21,38 @@ use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// How deeply what is extended is looked into.
+/// Maximum depth of operand trees to extend.
 const MAX_DEPTH: usize = 6;
 
-/// What is known of numbers.
+/// Upper bounds of values.
 struct UpperBounds {
-    /// The greatest number that a value may be, if it is no ⊤.
-    greatest: FxHashMap<Value, u128>,
-    /// What gives the number that it would give in wider numbers.
+    /// Maximum of a value that is not poison.
+    maximum: FxHashMap<Value, u128>,
+    /// Results that do not wrap: wider arithmetic gives the same number.
     exact: EntitySet<Value>,
 }
 
-/// Extends operands in the place of results that do not wrap around. `is_small` says that all numbers of a launch are below 2^31.
+/// Extends operands instead of results that do not wrap. `is_small` promises that all indices and sizes of the launch are below 2^31.
 pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams, is_small: bool) {
-    let mut bounds = UpperBounds { greatest: FxHashMap::default(), exact: EntitySet::new() };
-    bounds.greatest.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
+    let mut bounds = UpperBounds { maximum: FxHashMap::default(), exact: EntitySet::new() };
+    bounds.maximum.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
     for &(field, value) in &launch_params.fields {
         let is_size =
             matches!(field, GroupDescriptorField::LocalSize(_) | GroupDescriptorField::EnqueuedSize(_));
         let known =
             if is_size { Some(u128::from(MAX_WORK_ITEMS)) } else { is_small.then_some((1 << 31) - 1) };
-        bounds.greatest.extend(known.map(|known| (value, known)));
+        bounds.maximum.extend(known.map(|known| (value, known)));
     }
     let mut became: FxHashMap<Value, Value> = FxHashMap::default();
     for block in Cfg::new(func).blocks() {
         for inst in func.block_insts(block).collect::<Vec<_>>() {
-            if let (Some(same), Some(result)) = (bounds.same(func, inst), func.result(inst)) {
+            if let (Some(same), Some(result)) = (bounds.pass_through(func, inst), func.result(inst)) {
                 let same = became.get(&same).copied().unwrap_or(same);
-                bounds.greatest.extend(bounds.of(func, same).map(|greatest| (result, greatest)));
+                bounds.maximum.extend(bounds.upper_bound(func, same).map(|maximum| (result, maximum)));
                 became.insert(result, same);
                 continue;
             }
-            bounds.note(func, inst);
+            bounds.record(func, inst);
             if matches!(func.inst(inst).op, Op::Zext | Op::Sext) {
                 extend(func, &bounds, inst);
             }
@@ -61,7 +61,7 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
     func.map_values(|value| became.get(&value).copied().unwrap_or(value));
 }
 
-/// The greatest numbers of a type, without a sign and with one.
+/// Returns the unsigned and the signed maximum of an integer type.
 fn limits(ty: Type) -> Option<[u128; 2]> {
     let bits = ty.scalar().bits();
     (matches!(ty, Type::Scalar(_)) && ty.scalar().is_int() && (2..=64).contains(&bits))
@@ -69,31 +69,31 @@ fn limits(ty: Type) -> Option<[u128; 2]> {
 }
 
 impl UpperBounds {
-    fn of(&self, func: &Function, value: Value) -> Option<u128> {
+    fn upper_bound(&self, func: &Function, value: Value) -> Option<u128> {
         let [most, _] = limits(func.value_type(value))?;
         match func.constant(value) {
             Some(&Constant::Scalar(_, bits)) => Some(bits & most),
-            _ => self.greatest.get(&value).copied(),
+            _ => self.maximum.get(&value).copied(),
         }
     }
 
-    /// Notes what is known of an instruction's result.
-    fn note(&mut self, func: &Function, inst: Inst) {
+    /// Records the bound of an instruction's result.
+    fn record(&mut self, func: &Function, inst: Inst) {
         let Some(result) = func.result(inst) else { return };
-        let Some(greatest) = self.bound(func, inst, result) else { return };
+        let Some(maximum) = self.result_bound(func, inst, result) else { return };
         let Some([most, signed]) = limits(func.value_type(result)) else { return };
         let computes = matches!(func.inst(inst).op, Op::Add | Op::Mul | Op::Shl);
-        if computes && greatest <= signed {
+        if computes && maximum <= signed {
             self.exact.insert(result);
         }
-        // What wraps around may be anything.
-        if greatest <= most {
-            self.greatest.insert(result, greatest);
+        // A wrapped result may be anything.
+        if maximum <= most {
+            self.maximum.insert(result, maximum);
         }
     }
 
-    /// The operand that an instruction gives, where it cuts off nothing.
-    fn same(&self, func: &Function, inst: Inst) -> Option<Value> {
+    /// Returns the operand that an instruction passes through unchanged because it cuts off no bits.
+    fn pass_through(&self, func: &Function, inst: Inst) -> Option<Value> {
         let data = func.inst(inst);
         let ty = func.value_type(func.result(inst)?);
         let [most, signed] = limits(ty)?;
@@ -116,14 +116,14 @@ impl UpperBounds {
             Op::And => (data.args[0], number(data.args[1]).filter(|mask| ((mask & most) + 1) & mask == 0)?),
             _ => return None,
         };
-        let is_all = func.value_type(inner) == ty && self.of(func, inner)? <= limit;
+        let is_all = func.value_type(inner) == ty && self.upper_bound(func, inner)? <= limit;
         is_all.then_some(inner)
     }
 
-    /// The greatest number that an instruction gives in numbers that are wide enough, if that is known.
-    fn bound(&self, func: &Function, inst: Inst, result: Value) -> Option<u128> {
+    /// Returns the maximum of an instruction's exact result, before truncation to its type.
+    fn result_bound(&self, func: &Function, inst: Inst, result: Value) -> Option<u128> {
         let data = func.inst(inst);
-        let of = |operand: usize| self.of(func, *data.args.get(operand)?);
+        let of = |operand: usize| self.upper_bound(func, *data.args.get(operand)?);
         let amount = || match func.constant(*data.args.get(1)?) {
             Some(&Constant::Scalar(_, bits)) if bits < 64 => Some(bits),
             _ => None,
@@ -132,7 +132,7 @@ impl UpperBounds {
             return None;
         }
         match data.op {
-            // What LLVM knows to stay below 2^31 is so where both are, whatever their sum could be.
+            // `nsw` with non-negative operands keeps the sum below the signed maximum.
             Op::Add if data.flags.has(Flag::Nsw) => {
                 let [_, signed] = limits(func.value_type(result))?;
                 let (a, b) = (of(0)?, of(1)?);
@@ -149,14 +149,14 @@ impl UpperBounds {
             Op::Zext | Op::Trunc => of(0),
             Op::Sext => {
                 let [_, signed] = limits(func.value_type(data.args[0]))?;
-                of(0).filter(|&greatest| greatest <= signed)
+                of(0).filter(|&maximum| maximum <= signed)
             }
             _ => None,
         }
     }
 }
 
-/// Replaces the extension of what does not wrap around by the same operation on extended operands.
+/// Replaces an extension of a result that does not wrap by the same operation on extended operands.
 fn extend(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
     let data = func.inst(inst).clone();
     let Some(ty) = func.result(inst).map(|result| func.value_type(result)) else { return };
@@ -171,12 +171,12 @@ fn extend(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
     *func.inst_mut(inst) = now;
 }
 
-/// What gives a value.
+/// Returns the instruction that defines a value.
 fn computed_by(func: &Function, value: Value) -> Option<InstData> {
     func.def_inst(value).map(|inst| func.inst(inst).clone())
 }
 
-/// Both operands of an operation, extended.
+/// Extends both operands of an operation.
 fn operands(
     builder: &mut Builder<'_>,
     bounds: &UpperBounds,
@@ -200,10 +200,10 @@ fn extended(builder: &mut Builder<'_>, bounds: &UpperBounds, value: Value, ty: T
     {
         return builder.op(data.op, &[a, b]);
     }
-    // Below 2^31 both extensions are the same.
+    // For non-negative values both extensions agree.
     let is_positive = limits(builder.func.value_type(value))
-        .zip(bounds.of(builder.func, value))
-        .is_some_and(|([_, signed], greatest)| greatest <= signed);
+        .zip(bounds.upper_bound(builder.func, value))
+        .is_some_and(|([_, signed], maximum)| maximum <= signed);
     let flags = if is_positive { Flags::of(&[Flag::Nneg]) } else { Flags::NONE };
     builder.value(InstData { flags, ..InstData::plain(Op::Zext, [value]) }, Some(ty))
 }

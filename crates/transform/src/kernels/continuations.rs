@@ -1,4 +1,6 @@
-//! Cuts a kernel at its barriers: a state is what runs from the entry, or from state_after a barrier, to the barriers state_after it.
+//! Splits a kernel at its barriers into continuation states.
+//!
+//! A continuation state is the code from the entry, or from a barrier, up to the next barriers.
 //!
 //! ```text
 //!        block0            state 0: block0 to the barrier
@@ -9,42 +11,42 @@
 //!        block3   …
 //! ```
 //!
-//! Blocks state_after several barriers are in several states. No barrier is added, so states may share code.
+//! Blocks reachable from several barriers belong to several states. No barrier is added, so states may share code.
 
 use super::inline::{is_group_barrier, split_after};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Inst, Op};
 
-/// What one state runs.
+/// One continuation state: the code between barriers.
 #[derive(Clone, Debug)]
 pub(super) struct ContinuationState {
-    /// Where it starts.
+    /// Entry block.
     pub(super) start: Block,
-    /// Its blocks, in the order of the function.
+    /// Its blocks, in layout order.
     pub(super) blocks: Vec<Block>,
-    /// The states state_after the barriers that it comes to, in order.
+    /// States after the barriers that this state reaches, in ascending order.
     pub(super) successors: Vec<usize>,
-    /// Whether it comes to the end of the kernel.
+    /// True if the state reaches the end of the kernel.
     pub(super) may_return: bool,
 }
 
-/// The states of a kernel; it starts in the first one.
+/// Continuation states of a kernel and their successors. State 0 is the entry.
 #[derive(Clone, Debug)]
 pub(super) struct ContinuationGraph {
     pub(super) all: Vec<ContinuationState>,
-    /// Of a block that may_return at a barrier, the state state_after it.
+    /// For a block that ends at a barrier, the state after that barrier.
     pub(super) state_after: SecondaryMap<Block, Option<usize>>,
-    /// The barriers.
+    /// Number of barriers.
     pub(super) barriers: usize,
 }
 
-/// Whether work-items of a group wait for each other.
+/// True if the function has a group barrier.
 pub(super) fn has_barriers(func: &Function) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| is_group_barrier(func.inst(inst)))
 }
 
-/// Takes the barriers out of a kernel: a block that ended at one may_return the state.
+/// Removes the barriers of a kernel and splits blocks at them: a block that ended at a barrier now ends its state.
 pub(super) fn split_at_barriers(func: &mut Function) -> ContinuationGraph {
     let barriers: Vec<Inst> = func
         .blocks()
@@ -58,12 +60,12 @@ pub(super) fn split_at_barriers(func: &mut Function) -> ContinuationGraph {
         let before = func.layout.block_of(inst).expect("a barrier stands in a block");
         state_after[before] = Some(starts.len());
         starts.push(after);
-        // The edge stays, so that what lives across the barrier is live there.
+        // The edge stays, so that liveness sees values that live across the barrier.
         let origin = func.inst(inst).origin;
         *func.inst_mut(inst) = InstData { origin, ..InstData::jump(after) };
     }
     let mut states = ContinuationGraph { all: Vec::new(), state_after, barriers: barriers.len() };
-    // Only states that are come to are made, in the order in which they are found.
+    // Only reachable states are created, in discovery order.
     let mut number: Vec<Option<usize>> = vec![None; starts.len()];
     let mut order: Vec<usize> = vec![0];
     number[0] = Some(0);
@@ -91,7 +93,7 @@ pub(super) fn split_at_barriers(func: &mut Function) -> ContinuationGraph {
     states
 }
 
-/// The blocks from one on, the barriers that they lead to, and whether they lead to the end.
+/// Returns the blocks reachable from `start` without crossing a barrier, the barriers reached, and whether a return is reached.
 fn reach(
     func: &Function,
     start: Block,

@@ -1,20 +1,20 @@
-//! Extensions that were merged with the scale of an address.
+//! Separates sign extensions that LLVM match_merged_extension with the scale of an address.
 //!
-//! LLVM makes `ashr (shl x, 32), 30` of `shl (sext (trunc x)), 2` where nothing else reads the extended number. Parted again, the
-//! extension gets a version, or goes where numbers are known not to wrap around; merged, lanes seem to step by what nobody knows.
+//! LLVM turns `shl (sext (trunc x)), 2` into `ashr (shl x, 32), 30` where the extended number has no other use. Once separated,
+//! the extension can be versioned, or removed where its operand is known not to wrap. Merged, it hides the stride.
 //!
-//! Requires: Stage::Source.  Ensures: Stage::Source, and the same values.
+//! Requires: Stage::Source.  Ensures: Stage::Source, and equal values.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Value};
 
-/// Parts `ashr (shl x, c), d` with a smaller `d` into `shl nsw (ashr (shl x, c), c), c - d`: no bit of the extended number is lost.
+/// Rewrites `ashr (shl x, c), d` with `d < c` to `shl nsw (ashr (shl x, c), c), c - d`. No bit of the extended number is lost.
 pub(super) fn split_extensions(func: &mut Function) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     for inst in insts {
-        let Some((shifted, cut, kept)) = merged(func, inst) else { continue };
+        let Some((shifted, cut, kept)) = match_merged_extension(func, inst) else { continue };
         let origin = func.inst(inst).origin;
         let scalar = func.value_type(shifted).scalar();
         let [cut, scale] = [cut, cut - kept].map(|amount| func.make_const(Constant::Scalar(scalar, amount)));
@@ -29,8 +29,8 @@ pub(super) fn split_extensions(func: &mut Function) {
     }
 }
 
-/// What is shifted to the left and back to the right by less, and by how much each.
-fn merged(func: &Function, inst: Inst) -> Option<(Value, u128, u128)> {
+/// Matches `ashr (shl x, c), d` with `0 < d < c`. Returns the `shl`, `c` and `d`.
+fn match_merged_extension(func: &Function, inst: Inst) -> Option<(Value, u128, u128)> {
     let amount = |value: Value| match func.constant(value) {
         Some(&Constant::Scalar(scalar, amount)) => (amount < scalar.bits().into()).then_some(amount),
         _ => None,

@@ -1,4 +1,4 @@
-//! The sequential function that runs one work-group: it launches the regions, for one brush after the other.
+//! Emits the group function: sequential code that launches the regions of a kernel for each brush of a work-group.
 
 use super::continuations::ContinuationGraph;
 use super::launch_params::{
@@ -20,34 +20,34 @@ struct GroupFunctionBuilder<'a> {
     builder: Builder<'a>,
     options: &'a KernelOptions,
     launch_params: &'a LaunchParams,
-    /// What values of the kernel are here.
+    /// Values of the kernel, mapped to the group function.
     values: FxHashMap<Value, Value>,
     fields: FxHashMap<GroupDescriptorField, Value>,
     descriptor: Value,
     local_sizes: Option<[u32; 3]>,
-    /// The memory of the brushes, one tail_check the other.
+    /// Scratch memory of the brushes, consecutively.
     scratch: Value,
     brush_bytes: u64,
-    /// Where variables of the group are.
+    /// Addresses of group variables.
     variables: FxHashMap<Value, Value>,
-    /// Where a region says which state is next.
+    /// Variable for the number of the successor state.
     next: Option<Value>,
-    /// The hint that a loop is not to be unrolled.
+    /// Hint that disables unrolling of a loop.
     hint: Option<MetadataNode>,
 }
 
-/// A kernel, and what is known of it.
+/// A kernel with the results of the phases before.
 pub(super) struct LoweredKernel<'a> {
     pub(super) kernel: &'a Function,
-    /// The parameters of its own_params.
+    /// Number of the kernel's own parameters.
     pub(super) own_params: usize,
     pub(super) launch_params: &'a LaunchParams,
     pub(super) states: &'a ContinuationGraph,
     pub(super) spill_plan: &'a SpillPlan,
 }
 
-/// The parameters that stand tail_check the kernel's own_params: descriptor, local memory, scratch memory.
-fn further_params(spill_plan: &SpillPlan) -> [Param; 3] {
+/// Parameters appended to the kernel's own: group descriptor, local memory, scratch memory.
+fn group_params(spill_plan: &SpillPlan) -> [Param; 3] {
     let descriptor = Param {
         align: 8,
         dereferenceable: 8 * GROUP_DESCRIPTOR_WORDS as u64,
@@ -61,7 +61,7 @@ fn further_params(spill_plan: &SpillPlan) -> [Param; 3] {
     [descriptor, local, scratch]
 }
 
-/// The group function of a kernel. The hint is for loops round regions that have loops.
+/// Emits the group function of a kernel. `hint` is for loops around regions that have loops.
 pub(super) fn make_group_function(
     lowered: &LoweredKernel<'_>,
     regions: &[KernelRegion],
@@ -72,7 +72,7 @@ pub(super) fn make_group_function(
     let params =
         kernel.signature.params[..own_params].iter().map(|param| Param { shape: None, ..param.clone() });
     let signature = Signature {
-        params: params.chain(further_params(spill_plan)).collect(),
+        params: params.chain(group_params(spill_plan)).collect(),
         results: Vec::new(),
         effects: kernel.signature.effects,
     };
@@ -121,7 +121,7 @@ pub(super) fn make_group_function(
     let end = group.new_block();
     for (number, region) in regions.iter().enumerate() {
         group.builder.set_insert_point(InsertPoint::End(starts[number]));
-        // All brushes get what the state before has left.
+        // All brushes read the values that the previous state has left.
         for &value in &region.inputs {
             if let Some(&variable) = group.variables.get(&value) {
                 let ty = kernel.value_type(value);
@@ -152,22 +152,22 @@ pub(super) fn make_group_function(
     func
 }
 
-/// Of arithmetic that does not wrap around.
+/// Flags of arithmetic that does not wrap.
 fn exact() -> Flags {
     Flags::of(&[Flag::Nuw, Flag::Nsw])
 }
 
-/// The alignment of what the group function keeps.
+/// Alignment of group variables.
 const VARIABLE_ALIGN: u32 = 16;
 
 impl GroupFunctionBuilder<'_> {
-    /// A variable of its own_params.
+    /// Allocates a group variable.
     fn variable(&mut self, ty: Type) -> Value {
         let detail = Detail::Alloca { bytes: ty.bytes().into(), align: VARIABLE_ALIGN };
         self.builder.value(InstData::new(Op::Alloca, [], detail), None)
     }
 
-    /// A number of the record, loaded at the start.
+    /// Returns a field of the group descriptor, loaded in the entry block.
     fn field(&mut self, field: GroupDescriptorField) -> Value {
         let unit = self.options.unit();
         if let Some(&known) = self.fields.get(&field) {
@@ -224,7 +224,7 @@ impl GroupFunctionBuilder<'_> {
         }
     }
 
-    /// How many brushes a group has along a dimension of so many work-items.
+    /// Returns the number of brushes along a dimension of this size.
     fn brushes_along(&mut self, dimension: usize, size: Value) -> Value {
         let extent = self.options.extent(dimension);
         if extent == 1 {
@@ -235,7 +235,7 @@ impl GroupFunctionBuilder<'_> {
         self.builder.op(Op::Udiv, &[rounded, width])
     }
 
-    /// Where the brush of this number along a dimension begins.
+    /// Returns the first index of a brush along a dimension.
     fn times_extent(&mut self, number: Value, dimension: usize) -> Value {
         match self.options.extent(dimension) {
             1 => number,
@@ -258,7 +258,7 @@ impl GroupFunctionBuilder<'_> {
         self.builder.func.append_block()
     }
 
-    /// A loop over the numbers below one that is at least 1.
+    /// Emits a loop over `0..count`, where `count` is at least 1.
     fn count_to(&mut self, count: Value, has_loops: bool, body: impl FnOnce(&mut Self, Value)) {
         let unit = self.options.unit();
         let [before, header, latch, after] = [(); 4].map(|()| self.new_block());
@@ -273,13 +273,13 @@ impl GroupFunctionBuilder<'_> {
         self.builder.set_insert_point(InsertPoint::End(latch));
         let next = self.sum(number, one);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, count);
-        self.go_round(goes_on, header, after, has_loops);
-        self.complete(number, latch, next);
+        self.branch_back(goes_on, header, after, has_loops);
+        self.set_latch_value(number, latch, next);
         self.builder.set_insert_point(InsertPoint::End(after));
     }
 
-    /// Ends a loop. One round another is not unrolled: what leaves the inner one is foreseen best where it is one branch.
-    fn go_round(&mut self, goes_on: Value, header: Block, after: Block, has_loops: bool) {
+    /// Emits the latch branch. A loop around another loop is not unrolled: the inner loop's exit is predicted best as a single branch.
+    fn branch_back(&mut self, goes_on: Value, header: Block, after: Block, has_loops: bool) {
         let inst = self.builder.branch(goes_on, header, after);
         if let Some(hint) = self.hint.filter(|_| has_loops) {
             let tags = [(MetadataKind::Loop, hint)].into_iter().collect();
@@ -288,22 +288,22 @@ impl GroupFunctionBuilder<'_> {
         }
     }
 
-    /// Gives a φ its edge from the end of the loop.
-    fn complete(&mut self, phi: Value, latch: Block, next: Value) {
+    /// Adds the latch edge of a header φ.
+    fn set_latch_value(&mut self, phi: Value, latch: Block, next: Value) {
         let inst = self.builder.func.def_inst(phi).expect("a φ defines its value");
         crate::edges::add_incoming(self.builder.func, inst, latch, next);
     }
 
-    /// Launches a region for the brushes of a row: whole ones, then what is left.
-    fn run_row(&mut self, region: &KernelRegion, size: Value, above: &[Value], row: Option<Value>) {
+    /// Launches a region for the brushes of a row: whole brushes first, then a partial one under a mask.
+    fn run_row(&mut self, region: &KernelRegion, size: Value, outer: &[Value], row: Option<Value>) {
         if region.is_serial {
             let memory = region.takes_brush_memory.then(|| self.memory_of_row(row, size));
-            self.count_to(size, region.has_loops, |group, item| group.call(region, item, above, memory));
+            self.count_to(size, region.has_loops, |group, item| group.call(region, item, outer, memory));
             return;
         }
         if region.refills_lanes {
             let first = self.builder.int(self.options.unit(), 0);
-            self.launch(region, first, above, None, &[size], None);
+            self.launch(region, first, outer, None, &[size], None);
             return;
         }
         let unit = self.options.unit();
@@ -320,33 +320,32 @@ impl GroupFunctionBuilder<'_> {
 
         self.builder.set_insert_point(InsertPoint::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
-        self.launch(region, first, above, memory, &[], None);
+        self.launch(region, first, outer, memory, &[], None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
-        self.go_round(goes_on, header, tail_check, region.has_loops);
-        self.complete(first, header, next);
+        self.branch_back(goes_on, header, tail_check, region.has_loops);
+        self.set_latch_value(first, header, next);
 
         self.builder.set_insert_point(InsertPoint::End(tail_check));
-        let is_left = self.builder.icmp(IntPredicate::Ne, rest, zero);
-        self.builder.branch(is_left, tail, after);
+        let has_rest = self.builder.icmp(IntPredicate::Ne, rest, zero);
+        self.builder.branch(has_rest, tail, after);
 
         self.builder.set_insert_point(InsertPoint::End(tail));
         let numbers: Vec<u128> = (0..u128::from(lanes)).collect();
         let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
         let rests = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[rest]);
         let mask = self.builder.icmp(IntPredicate::Ult, numbers, rests);
-        self.launch(region, whole, above, memory, &[], Some(mask));
+        self.launch(region, whole, outer, memory, &[], Some(mask));
         self.builder.jump(after);
         self.builder.set_insert_point(InsertPoint::End(after));
     }
 
-    /// Launches a region for the brushes of a row, each a tile of several rows of work-items: those that are whole, then those
-    /// that the end of the group cuts.
+    /// Launches a region for the brushes of a row of tiles: whole tiles first, then those that the end of the group cuts.
     fn run_row_of_tiles(
         &mut self,
         region: &KernelRegion,
         sizes: [Value; 3],
-        above: [Value; 2],
+        outer: [Value; 2],
         row: Option<Value>,
     ) {
         let unit = self.options.unit();
@@ -355,18 +354,18 @@ impl GroupFunctionBuilder<'_> {
         self.builder.jump(before);
         self.builder.set_insert_point(InsertPoint::End(before));
         let [zero, width] = [0, extents[0]].map(|number| self.builder.int(unit, number.into()));
-        // A row of tiles is whole where the rows of work-items are.
+        // A row of tiles is whole if all its rows of work-items are in the group.
         let mut is_whole = None;
-        let mut lefts = Vec::new();
+        let mut remaining = Vec::new();
         for along in [1, 2].into_iter().filter(|&along| extents[along] > 1) {
-            let left = self.builder.op_with(Op::Sub, &[sizes[along], above[along - 1]], exact());
+            let left = self.builder.op_with(Op::Sub, &[sizes[along], outer[along - 1]], exact());
             let extent = self.builder.int(unit, extents[along].into());
             let fits = self.builder.icmp(IntPredicate::Uge, left, extent);
             is_whole = Some(match is_whole {
                 None => fits,
                 Some(others) => self.builder.op(Op::And, &[others, fits]),
             });
-            lefts.push((along, left));
+            remaining.push((along, left));
         }
         let rest = self.builder.op(Op::Urem, &[sizes[0], width]);
         let mut whole = self.builder.op_with(Op::Sub, &[sizes[0], rest], exact());
@@ -379,35 +378,36 @@ impl GroupFunctionBuilder<'_> {
 
         self.builder.set_insert_point(InsertPoint::End(header));
         let first = self.builder.phi(unit.into(), &[(before, zero)], None);
-        self.launch(region, first, &above, memory, &[], None);
+        self.launch(region, first, &outer, memory, &[], None);
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
-        self.go_round(goes_on, header, tail_check, region.has_loops);
-        self.complete(first, header, next);
+        self.branch_back(goes_on, header, tail_check, region.has_loops);
+        self.set_latch_value(first, header, next);
 
         self.builder.set_insert_point(InsertPoint::End(tail_check));
-        let is_left = self.builder.icmp(IntPredicate::Ult, whole, sizes[0]);
-        self.builder.branch(is_left, masks, after);
+        let has_rest = self.builder.icmp(IntPredicate::Ult, whole, sizes[0]);
+        self.builder.branch(has_rest, masks, after);
 
         self.builder.set_insert_point(InsertPoint::End(masks));
-        let of_rows: Vec<Value> = lefts.iter().map(|&(along, left)| self.is_below(along, left)).collect();
+        let row_masks: Vec<Value> =
+            remaining.iter().map(|&(along, left)| self.is_below(along, left)).collect();
         self.builder.jump(tail);
         self.builder.set_insert_point(InsertPoint::End(tail));
         let first = self.builder.phi(unit.into(), &[(masks, whole)], None);
         let left = self.builder.op_with(Op::Sub, &[sizes[0], first], exact());
         let mut mask = self.is_below(0, left);
-        for other in of_rows {
+        for other in row_masks {
             mask = self.builder.op(Op::And, &[mask, other]);
         }
-        self.launch(region, first, &above, memory, &[], Some(mask));
+        self.launch(region, first, &outer, memory, &[], Some(mask));
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
-        self.go_round(goes_on, tail, after, region.has_loops);
-        self.complete(first, tail, next);
+        self.branch_back(goes_on, tail, after, region.has_loops);
+        self.set_latch_value(first, tail, next);
         self.builder.set_insert_point(InsertPoint::End(after));
     }
 
-    /// Which lanes are among the first so many along a dimension of the brush.
+    /// Emits the mask of the lanes whose number along a dimension is below `left`.
     fn is_below(&mut self, dimension: usize, left: Value) -> Value {
         let unit = self.options.unit();
         let lanes = self.options.lanes();
@@ -415,11 +415,11 @@ impl GroupFunctionBuilder<'_> {
         let number = |lane: u32| u128::from(lane / inner % self.options.extent(dimension));
         let numbers: Vec<u128> = (0..lanes).map(number).collect();
         let numbers = self.builder.func.make_const(Constant::Vector(unit, numbers.into()));
-        let lefts = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[left]);
-        self.builder.icmp(IntPredicate::Ult, numbers, lefts)
+        let remaining = self.builder.op_to(Op::Splat, Type::Vector(unit, lanes as u16), &[left]);
+        self.builder.icmp(IntPredicate::Ult, numbers, remaining)
     }
 
-    /// The memory of the first brush of a row.
+    /// Returns the memory of the first brush of a row.
     fn memory_of_row(&mut self, row: Option<Value>, size: Value) -> Value {
         let Some(row) = row else { return self.scratch };
         let unit = self.options.unit();
@@ -428,11 +428,11 @@ impl GroupFunctionBuilder<'_> {
         let rounded = self.sum(size, before);
         let brushes = self.builder.op(Op::Udiv, &[rounded, width]);
         let first = self.product(row, brushes);
-        self.memory_behind(self.scratch, first)
+        self.memory_after(self.scratch, first)
     }
 
-    /// The memory so many brushes tail_check.
-    fn memory_behind(&mut self, memory: Value, brushes: Value) -> Value {
+    /// Returns the memory of the brush that is `brushes` extra_args.
+    fn memory_after(&mut self, memory: Value, brushes: Value) -> Value {
         let brushes = convert(&mut self.builder, brushes, Scalar::I64);
         let bytes = self.builder.int(Scalar::I64, self.brush_bytes.into());
         let offset = self.product(brushes, bytes);
@@ -443,24 +443,24 @@ impl GroupFunctionBuilder<'_> {
         &mut self,
         region: &KernelRegion,
         first: Value,
-        above: &[Value],
+        outer: &[Value],
         memory: Option<Value>,
-        further: &[Value],
+        extra_args: &[Value],
         mask: Option<Value>,
     ) {
-        let mut args = self.arguments(region, first, above, memory);
-        args.extend(further);
+        let mut args = self.arguments(region, first, outer, memory);
+        args.extend(extra_args);
         args.extend(mask);
         let declaration: Arc<Declaration> = Arc::new(region.func.declaration());
         let callee = self.builder.func.make_callee(&declaration);
         let launch = LaunchDetail { callee, brush: self.options.brush.clone(), masked: mask.is_some() };
         let inst = self.builder.inst(InstData::new(Op::Launch, args, Detail::Launch(Box::new(launch))), None);
-        self.keep_results(region, inst);
+        self.store_results(region, inst);
     }
 
-    /// Runs a region for one work-item of a row.
-    fn call(&mut self, region: &KernelRegion, item: Value, above: &[Value], memory: Option<Value>) {
-        let mut args = self.arguments(region, item, above, memory);
+    /// Calls a serial region for one work-item of a row.
+    fn call(&mut self, region: &KernelRegion, item: Value, outer: &[Value], memory: Option<Value>) {
+        let mut args = self.arguments(region, item, outer, memory);
         if region.takes_brush_memory {
             let width = self.builder.int(self.options.unit(), self.options.extent(0).into());
             let lane = self.builder.op(Op::Urem, &[item, width]);
@@ -468,18 +468,18 @@ impl GroupFunctionBuilder<'_> {
         }
         let callee = self.builder.func.make_callee(&Arc::new(region.func.declaration()));
         let inst = self.builder.inst(InstData::new(Op::Call, args, Detail::Call(callee)), None);
-        self.keep_results(region, inst);
+        self.store_results(region, inst);
     }
 
-    /// What a region takes that begins at a work-item.
+    /// Returns the arguments of a region that starts at work-item `first`.
     fn arguments(
         &mut self,
         region: &KernelRegion,
         first: Value,
-        above: &[Value],
+        outer: &[Value],
         memory: Option<Value>,
     ) -> Vec<Value> {
-        let items = std::iter::once(first).chain(above.iter().copied());
+        let items = std::iter::once(first).chain(outer.iter().copied());
         for (&item, value) in self.launch_params.items.iter().zip(items) {
             self.values.insert(item, value);
         }
@@ -487,13 +487,13 @@ impl GroupFunctionBuilder<'_> {
         if let Some(memory) = memory {
             let width = self.builder.int(self.options.unit(), self.options.extent(0).into());
             let number = self.builder.op(Op::Udiv, &[first, width]);
-            args.push(self.memory_behind(memory, number));
+            args.push(self.memory_after(memory, number));
         }
         args
     }
 
-    /// Keeps what a region gives.
-    fn keep_results(&mut self, region: &KernelRegion, inst: Inst) {
+    /// Stores the results of a region in their variables.
+    fn store_results(&mut self, region: &KernelRegion, inst: Inst) {
         let results = self.builder.func.results(inst).to_vec();
         let next = self.next.filter(|_| region.returns_successor);
         let places = next.into_iter().chain(region.outputs.iter().map(|value| self.variables[value]));

@@ -1,5 +1,6 @@
-//! Brings what asks for the place in a launch, waits at barriers or names local memory into the kernel itself: only
-//! there can it be answered.
+//! Inlines functions that query the launch, wait at group barriers or name local memory.
+//!
+//! Only the kernel itself can be given the answers, split at barriers, or given its local memory.
 
 use super::block_copier::BlockCopier;
 use super::{MAX_INSTRUCTIONS, refuse_inst};
@@ -9,7 +10,7 @@ use heddle_ir::words::SyncScope;
 use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Module, Op, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The functions whose calls must be inlined.
+/// Returns the functions whose calls must be inlined: those with such instructions, and their callers.
 pub(super) fn functions_to_inline(module: &Module) -> FxHashSet<String> {
     let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
     let mut found: FxHashSet<String> = FxHashSet::default();
@@ -37,17 +38,17 @@ fn needs_inlining(func: &Function, inst: Inst) -> bool {
     is_launch_query(data) || is_group_barrier(data) || data.args.iter().any(names_local)
 }
 
-/// Whether an instruction asks where it is in the launch; where it is in its brush is another question.
+/// True if an instruction queries the launch. Queries of the brush (`lane`, `width`) do not count.
 pub(super) fn is_launch_query(data: &InstData) -> bool {
     data.op.info().format == InstFormat::Dimension && !matches!(data.op, Op::Lane | Op::Width)
 }
 
-/// Whether an instruction waits for the work-group.
+/// True if an instruction is a barrier of the work-group.
 pub(super) fn is_group_barrier(data: &InstData) -> bool {
     data.op == Op::Barrier && data.detail == Detail::Barrier(SyncScope::Group)
 }
 
-/// Inlines all calls of these functions, and what those call of them.
+/// Inlines all calls of these functions, transitively.
 pub(super) fn inline_calls(
     func: &mut Function,
     module: &Module,
@@ -57,7 +58,7 @@ pub(super) fn inline_calls(
         return Ok(());
     }
     let entry = func.entry();
-    // Calls to do, each with the number of the call that brought it here.
+    // Worklist of calls, each with the index of the inlined call that it was copied from.
     let mut work: Vec<(Inst, Option<usize>)> =
         calls(func, func.blocks(), names).map(|inst| (inst, None)).collect();
     let mut done: Vec<(String, Option<usize>)> = Vec::new();
@@ -98,7 +99,7 @@ fn calls<'a>(
     insts.into_iter()
 }
 
-/// Puts the callee's blocks in the place of a call. Gives the copies.
+/// Replaces a call by a copy of the callee's blocks. Returns the copies.
 fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> Vec<Block> {
     let before = func.layout.block_of(call).expect("a call stands in a block");
     let after = split_after(func, call);
@@ -135,7 +136,7 @@ fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> V
         let origin = func.inst(inst).origin;
         *func.inst_mut(inst) = InstData { origin, ..InstData::jump(after) };
     }
-    // A call in a loop would take further memory in each round.
+    // An `alloca` in a loop would allocate in each iteration.
     let objects: Vec<Inst> =
         func.block_insts(copies[0]).filter(|&inst| func.inst(inst).op == Op::Alloca).collect();
     for inst in objects.into_iter().rev() {
@@ -145,7 +146,7 @@ fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> V
     copies
 }
 
-/// Moves what stands behind an instruction into a block of its own.
+/// Splits a block after an instruction. Returns the new block, which holds the instructions after it.
 pub(crate) fn split_after(func: &mut Function, inst: Inst) -> Block {
     let before = func.layout.block_of(inst).expect("the instruction stands in a block");
     let after = func.insert_block_after(before);

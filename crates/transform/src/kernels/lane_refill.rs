@@ -1,11 +1,10 @@
-//! A region whose lanes take new work-items when they are done with theirs.
+//! Lets the lanes of a region take further work-items when theirs are done.
 //!
-//! Where work-items go round a loop as often as each needs, a brush waits for the one that goes round most. So a region may run for all
-//! work-items of a row at once: they become the iterations of a loop over the row, which are spread over lanes as those of a marked
-//! loop are ([`refill_lanes`]).
+//! Where trip counts of work-items differ, a brush waits for the longest. Instead, the region runs all work-items of a row: they
+//! become the iterations of a loop over the row, which [`refill_lanes`] spreads over lanes like a marked loop.
 //!
-//! Requires: lanes do not see each other.  Ensures: the region is launched once for each row, by all lanes, with the number of
-//! the first work-item and that of the work-items last.
+//! Requires: lanes do not observe each other.  Ensures: the region is launched once per row, by all lanes; its last arguments are the
+//! number of the first work-item and the number of work-items.
 
 use super::region::KernelRegion;
 use super::{insts_of, observes_lanes};
@@ -18,9 +17,9 @@ use heddle_ir::module::{DeclaredShape, Param};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Function, Inst, Op, Value};
 
-/// Lets the lanes of a kernel's only region take new work-items, if some would wait for others; `first` is what the kernel has as
-/// the number of its work-item in the row. Whether they do.
-pub(super) fn refill(regions: &mut [KernelRegion], first: Value) -> bool {
+/// Applies lane refill to a kernel's only region, if some lanes would wait for others. `first` is the work-item's index in the row.
+/// Returns true if it was applied.
+pub(super) fn refill_region(regions: &mut [KernelRegion], first: Value) -> bool {
     let [region] = regions else { return false };
     let Some(at) = region.inputs.iter().position(|&value| value == first) else { return false };
     if region.takes_brush_memory
@@ -45,7 +44,7 @@ pub(super) fn refill(regions: &mut [KernelRegion], first: Value) -> bool {
     true
 }
 
-/// Makes a function of one work-item, whose number is the parameter at `at`, one that runs so many, which is its last parameter.
+/// Turns a function of one work-item, with index parameter `at`, into a loop over work-items. Their number is the new last parameter.
 fn loop_over_row(func: &mut Function, at: usize) {
     let cycles = ControlTables::new(func).cycles;
     let is_once = |func: &Function, inst: Inst| {
@@ -67,7 +66,7 @@ fn loop_over_row(func: &mut Function, at: usize) {
     func.layout.prepend_block(before);
     let header = func.insert_block_after(before);
     let [latch, after] = [(); 2].map(|()| func.append_block());
-    // A lane has one work-item at a time, so its objects are those of one after the other.
+    // A lane has one work-item at a time, so all its work-items share its objects.
     for object in objects {
         func.layout.remove_inst(object);
         func.layout.append_inst(object, before);

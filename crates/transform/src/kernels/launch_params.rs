@@ -1,7 +1,7 @@
-//! The place of a work-group in its launch: what kernels ask for, as parameters.
+//! Replaces a kernel's launch queries by parameters.
 //!
-//! The runtime writes a record of [`GROUP_DESCRIPTOR_WORDS`] 64-bit words for each group. The group function loads what is launch_params
-//! for; regions get it as uniform parameters, and the place in the group as one or three numbers more.
+//! The runtime writes a group descriptor of [`GROUP_DESCRIPTOR_WORDS`] 64-bit words for each group. The group function loads the fields
+//! that the kernel queries and passes them to regions as uniform parameters. The index in the group is one or three further parameters.
 
 use super::inline::is_launch_query;
 use super::{KernelOptions, WorkItemLayout};
@@ -14,7 +14,7 @@ use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-/// A number of the record; three dimensions each, but for the number of them.
+/// Field of the group descriptor. All but the number of dimensions exist once per dimension.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum GroupDescriptorField {
     /// Index of the group.
@@ -27,19 +27,19 @@ pub enum GroupDescriptorField {
     FirstId(u8),
     /// Size of the launch.
     GlobalSize(u8),
-    /// Least global index.
+    /// Minimum global index.
     GlobalOffset(u8),
     /// Number of dimensions.
     WorkDim,
-    /// Size of a group that is not cut off by the end of the launch.
+    /// Size of groups that the end of the launch does not cut off.
     EnqueuedSize(u8),
 }
 
-/// The 64-bit words of the record.
+/// Number of 64-bit words of the group descriptor.
 pub const GROUP_DESCRIPTOR_WORDS: usize = 22;
 
 impl GroupDescriptorField {
-    /// The word of the record that holds it.
+    /// Index of the field's word in the descriptor.
     pub const fn word(self) -> usize {
         match self {
             GroupDescriptorField::GroupId(along) => along as usize,
@@ -54,22 +54,22 @@ impl GroupDescriptorField {
     }
 }
 
-/// What stands behind the kernel's own parameters now.
+/// Parameters that replace launch queries, appended to the kernel's own.
 pub(super) struct LaunchParams {
-    /// Numbers of the record, each with the parameter that has it.
+    /// Queried fields of the group descriptor, with their parameters.
     pub(super) fields: Vec<(GroupDescriptorField, Value)>,
-    /// The place in the group: along each dimension, or the linear index alone.
+    /// Index in the group: one parameter per dimension, or the linear index alone.
     pub(super) items: Vec<Value>,
-    /// The group's memory, if objects of the program lie there.
+    /// Local memory of the group, if the program has local objects.
     pub(super) local: Option<Value>,
-    /// The bytes that those take.
+    /// Bytes that those objects take.
     pub(super) local_bytes: u64,
 }
 
-/// A work-group has so many work-items at most.
+/// Maximum number of work-items in a group.
 pub const MAX_WORK_ITEMS: u64 = 1 << 20;
 
-/// The alignment of the memory that a group gets.
+/// Alignment of a group's local memory and of its scratch memory.
 pub const LOCAL_ALIGN: u64 = 128;
 
 struct LaunchQueryLowering<'a> {
@@ -79,11 +79,11 @@ struct LaunchQueryLowering<'a> {
     fields: FxHashMap<GroupDescriptorField, Value>,
     order: Vec<(GroupDescriptorField, Value)>,
     items: Vec<Value>,
-    /// Indices in the group, where they are not parameters.
+    /// Indices in the group that are computed from the linear index.
     computed: [Option<Value>; 3],
 }
 
-/// Makes what a kernel asks for its parameters: numbers of the record, its place in the group, its group's memory.
+/// Replaces launch queries by parameters: descriptor fields, the index in the group, and the group's local memory.
 pub(super) fn lower_launch_queries(
     func: &mut Function,
     module: &Module,
@@ -103,14 +103,14 @@ pub(super) fn lower_launch_queries(
         computed: [None; 3],
     };
     let unit = options.unit();
-    // A brush begins at a multiple of its extent, so no lane of it wraps around.
+    // A brush starts at a multiple of its extent, so no lane wraps.
     let item = |lowering: &mut LaunchQueryLowering<'_>, dimension, shape| {
         let align = 1 << options.extent(dimension).trailing_zeros();
         let param = Param { shape: Some(shape), align, ..Param::new(unit.into()) };
         let value = lowering.func.add_param(param);
         lowering.items.push(value);
     };
-    // A lane alone agrees with itself: nothing diverges then.
+    // With one lane everything is uniform.
     let is_serial = options.lanes() == 1;
     item(
         &mut lowering,
@@ -185,7 +185,7 @@ impl LaunchQueryLowering<'_> {
         insts.into_iter().for_each(|inst| self.func.remove_inst(inst));
     }
 
-    /// How many work-items are before this one along a dimension of the launch.
+    /// Returns the work-item's index from the start of the launch along a dimension.
     fn index_in_launch(&mut self, along: u8, lowering: Inst) -> Value {
         let [first, offset] =
             [GroupDescriptorField::FirstId(along), GroupDescriptorField::GlobalOffset(along)]
@@ -196,7 +196,7 @@ impl LaunchQueryLowering<'_> {
         builder.op_with(Op::Add, &[first, local], Flags::of(&[Flag::Nuw, Flag::Nsw]))
     }
 
-    /// A number of the record.
+    /// Returns a field of the group descriptor.
     fn field(&mut self, field: GroupDescriptorField) -> Value {
         let unit = self.options.unit();
         if let (
@@ -216,7 +216,7 @@ impl LaunchQueryLowering<'_> {
         value
     }
 
-    /// The index in the group along a dimension.
+    /// Returns the index in the group along a dimension.
     fn local_id(&mut self, along: u8) -> Value {
         if self.options.layout == WorkItemLayout::Rows {
             return self.items[usize::from(along)];
@@ -244,8 +244,8 @@ impl LaunchQueryLowering<'_> {
     }
 }
 
-/// Makes what lanes have as their places in the group the place of the first lane and the number of a lane. It is ⊤ in no lane then, which
-/// of a parameter is not known.
+/// Replaces strided index parameters by lane 0's index plus the lane number. The sum is poison in no lane, which an analysis cannot
+/// know of a parameter.
 pub(super) fn rebase_on_first_lane(func: &mut Function, brush: &[u32]) {
     let is_place =
         |param: &Param| matches!(param.shape, Some(DeclaredShape::Linear(_))) && param.ty.scalar().is_int();
@@ -274,7 +274,7 @@ pub(super) fn rebase_on_first_lane(func: &mut Function, brush: &[u32]) {
     }
 }
 
-/// A number that is not negative as another integer type.
+/// Converts a non-negative integer to another integer type.
 pub(super) fn convert(builder: &mut Builder<'_>, value: Value, wanted: Scalar) -> Value {
     let has = builder.func.value_type(value).scalar().bits();
     match wanted.bits() {
@@ -288,8 +288,7 @@ pub(super) fn convert(builder: &mut Builder<'_>, value: Value, wanted: Scalar) -
     }
 }
 
-/// Lays the program's objects of local memory out behind one address, a parameter, in the order of the module. Gives their
-/// size.
+/// Lays out the program's local objects from one base address, a parameter, in module order. Returns the parameter and their total size.
 fn lay_out_local_objects(func: &mut Function, module: &Module) -> (Option<Value>, u64) {
     let mut named: FxHashMap<Value, &str> = FxHashMap::default();
     let mut order: Vec<Value> = Vec::new();
@@ -327,7 +326,7 @@ fn lay_out_local_objects(func: &mut Function, module: &Module) -> (Option<Value>
         end = end.next_multiple_of(align.max(1));
         let offset = builder.int(Scalar::I64, end.into());
         let address = builder.op(Op::PtrAdd, &[local, offset]);
-        // clang puts the kernel's name in front of the variable's.
+        // clang prefixes the variable's name with the kernel's.
         let name = name.strip_prefix(&prefix).unwrap_or(name);
         builder.func.set_name(address, name);
         if end == 0 {

@@ -1,30 +1,33 @@
-//! Turns a kernel into sequential code that runs one work-group.
+//! Lowers each kernel to a sequential group function, which runs one work-group.
 //!
-//! Requires: Stage::Source.  Ensures: no kernel is left; the group function of each has its name and launches regions.
-//! Invariant: a work-item does what it did, in the same order; a barrier of the source is passed by all brushes of a
-//! group, one after the other, before any goes on. No barrier is added.
-//! After: R. Karrenberg and S. Hack, *Improving Performance of OpenCL on CPUs*, 2. Differs in: what work-items share is
-//! kept in variables of the group function; what differs by a known step is kept once for each brush.
+//! Requires: Stage::Source.  Ensures: no kernel is left; its group function has its name and launches the regions.
+//! Invariant: each work-item executes the same instructions in the same order. All brushes of a group reach a source
+//! barrier before any brush passes it. No barrier is added.
+//! After: R. Karrenberg and S. Hack, *Improving Performance of OpenCL on CPUs*, 2. Differs in: group-uniform values
+//! live in variables of the group function; strided values take one spill slot per brush.
 //!
 //! ```text
-//!     kernel @k(a)                    func @k(a, place, local, scratch)         one thread runs it
+//!     kernel @k(a)                    func @k(a, descriptor, local, scratch)    called by one thread
 //!       … global_id …                   for z, y, x: launch W @k.region0(a, x, y, z, …)
 //!       barrier group                   for z, y, x: launch W @k.region1(a, x, y, z, …)
 //!       … global_id …                   return
 //! ```
 //!
-//! * `inline` brings calls that ask for the launch, or wait at barriers, into the kernel.
-//! * `extensions` parts what LLVM merged with the scales of addresses.
-//! * `place` makes what a kernel asks for its parameters.
-//! * `bounds` extends operands of what does not wrap around, as groups are not that large.
-//! * `states` cuts the kernel at its barriers.
-//! * `objects` finds the private objects that spill_plan across them, and interleaves those of the lanes.
-//! * `spill_plan` finds what lives across them, and where it is kept.
-//! * `region` makes a lock-step function of each state.
-//! * `serial_regions` lets regions run for one work-item after the other.
-//! * `refilling` lets lanes take new work-items when they are done with theirs.
-//! * `versions` gives regions a second version, for brushes that are well placed.
-//! * `group` writes the sequential function that launches them.
+//! The phases, in order:
+//!
+//! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
+//! * `extensions` separates sign extensions that LLVM merged with address scales.
+//! * `unroll_hints` disables runtime unrolling of loops with divergent trip counts.
+//! * `launch_params` replaces launch queries by parameters.
+//! * `bounds` extends operands instead of results that cannot wrap, since group sizes are bounded.
+//! * `continuations` splits the kernel at its barriers into continuation states.
+//! * `private_objects` finds private objects that live across barriers and interleaves the lanes' copies.
+//! * `spill_slots` assigns spill slots to values that live across barriers.
+//! * `region` builds a lock-step function for each state.
+//! * `serial_regions` turns regions with scattered accesses into loops over work-items.
+//! * `lane_refill` lets lanes that are done take further work-items.
+//! * `versions` adds a fast version of a region for brushes with favourable indices.
+//! * `group` emits the sequential function that launches the regions.
 
 mod serial_regions;
 mod bounds;
@@ -54,59 +57,58 @@ use heddle_ir::words::SyncScope;
 use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type};
 use smallvec::SmallVec;
 
-/// How the lanes of a brush lie in a work-group.
+/// Layout of a work-group's work-items in brushes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum WorkItemLayout {
-    /// Side by side along each dimension of the brush: a row, or a tile of rows. The last brush along a dimension may have lanes
-    /// without work-items.
+    /// Consecutive lanes along each dimension of the brush: a row, or a tile of rows. The last brush along a dimension may
+    /// have lanes without work-items.
     #[default]
     Rows,
-    /// Along the linear order of the group, round the ends of its rows. The brush has one dimension.
+    /// Consecutive lanes in the linear order of the group, across the ends of its rows. Requires a one-dimensional brush.
     Linear,
 }
 
-/// What runs the work-items of a group.
+/// Execution strategy for the work-items of a group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum GroupExecution {
-    /// Brushes, one after the other.
+    /// Brushes, sequentially.
     #[default]
     Brushes,
-    /// Brushes, but regions whose accesses are scattered run for one work-item after the other, if others do not.
+    /// Brushes, except regions with scattered accesses: these run one work-item at a time if other regions use brushes.
     Mixed,
-    /// One brush, whose lanes take new work-items when they are done with theirs, where some would wait for others.
+    /// One brush whose lanes take further work-items when they are done, where some lanes would wait for others.
     LaneRefill,
 }
 
-/// How group functions are lowered.
+/// Options for lowering kernels to group functions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelOptions {
-    /// Lanes of a brush along each dimension.
+    /// Extent of a brush along each dimension.
     pub brush: SmallVec<[u32; 3]>,
-    /// How they lie in a group.
+    /// Layout of work-items in brushes.
     pub layout: WorkItemLayout,
-    /// Whether all numbers of a launch are below 2^31.
+    /// True if all sizes and indices of a launch are below 2^31.
     pub is_small: bool,
-    /// Where regions get versions.
+    /// Policy for fast versions of regions.
     pub versions: VersioningPolicy,
-    /// What runs the work-items.
+    /// Execution strategy for the work-items.
     pub execution: GroupExecution,
-    /// Whether groups of the source have one work-item each. What runs as a group then is several of them, which have no local
-    /// memory to keep apart.
+    /// True if each source group has a single work-item. Several of them then run as one group; they have no local memory.
     pub single_item_groups: bool,
 }
 
 impl KernelOptions {
-    /// All lanes of a brush.
+    /// Number of lanes of a brush.
     pub fn lanes(&self) -> u32 {
         self.brush.iter().fold(1, |lanes: u32, &extent| lanes.saturating_mul(extent))
     }
 
-    /// Its lanes along a dimension.
+    /// Extent of a brush along a dimension.
     fn extent(&self, dimension: usize) -> u32 {
         self.brush.get(dimension).copied().unwrap_or(1)
     }
 
-    /// The brushes of a work-group.
+    /// Number of brushes in a work-group of this size.
     pub fn brushes(&self, local: [u32; 3]) -> u64 {
         match self.layout {
             WorkItemLayout::Rows => {
@@ -118,39 +120,39 @@ impl KernelOptions {
         }
     }
 
-    /// The type that is computed in with places.
+    /// Integer type of indices and sizes.
     fn unit(&self) -> Scalar {
         if self.is_small { Scalar::I32 } else { Scalar::I64 }
     }
 }
 
-/// What is to be known of a group function in order to call it.
+/// Calling convention and lowering statistics of a group function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupFunction {
-    /// The kernel.
+    /// Name of the kernel.
     pub name: String,
-    /// The bytes of local memory that objects of the program take, at the start of what a group gets.
+    /// Bytes of local memory for the program's objects, at the start of the group's local memory.
     pub local_bytes: u64,
-    /// The bytes of scratch memory that a brush needs.
+    /// Bytes of scratch memory per brush.
     pub brush_bytes: u64,
-    /// The barriers of the kernel, calls inlined.
+    /// Number of barriers in the kernel, after inlining.
     pub barriers: usize,
-    /// The points at which brushes wait for each other.
+    /// Number of points at which all brushes wait for each other.
     pub synchronization_points: usize,
-    /// The regions that run for one work-item after the other.
+    /// Number of regions that run one work-item at a time.
     pub serial_regions: usize,
-    /// Whether lanes take new work-items when they are done with theirs.
+    /// True if lanes take further work-items when they are done.
     pub refills_lanes: bool,
-    /// What accesses gain by versions of regions.
+    /// Remarks about accesses that gain from region versions.
     pub remarks: Vec<Diagnostic>,
 }
 
-/// A kernel has no group function, because of an instruction.
+/// Diagnostic for a kernel that cannot be lowered because of an instruction.
 fn refuse_inst(func: &Function, inst: Inst, text: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::KernelForm, text).of_inst(func, inst).help(help)
 }
 
-/// A kernel has no group function.
+/// Diagnostic for a kernel that cannot be lowered.
 fn refuse(func: &Function, text: impl Into<String>, help: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::KernelForm, text).of_func(&func.name).help(help)
 }
@@ -159,7 +161,7 @@ fn insts_of(func: &Function) -> Vec<Inst> {
     func.blocks().flat_map(|block| func.block_insts(block)).collect()
 }
 
-/// Whether work-items of a function see which of them make a brush.
+/// True if the function's result depends on which work-items share a brush.
 fn observes_lanes(func: &Function) -> bool {
     insts_of(func).into_iter().any(|inst| {
         let op = func.inst(inst).op;
@@ -167,10 +169,10 @@ fn observes_lanes(func: &Function) -> bool {
     })
 }
 
-/// A kernel may grow to so many instructions, by calls that are inlined and by states that share code.
+/// Maximum number of instructions of a kernel after inlining and after copying code that states share.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
 
-/// A loop_hint about loops, by LLVM's name for it.
+/// Returns the fact for a loop hint, given LLVM's name for it.
 fn loop_hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) -> MetadataNode {
     let mut named = |parts: Vec<MetadataOperand>| {
         let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
@@ -180,8 +182,8 @@ fn loop_hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &
     named(vec![MetadataOperand::Node(text)])
 }
 
-/// Atomic accesses to local memory are seen by the lanes of a brush only: one thread runs the brushes of a group one after the
-/// other.
+/// Narrows atomic accesses to local memory to brush scope: one thread runs the brushes of a group sequentially, so only lanes
+/// of one brush race.
 fn narrow_local_atomics(func: &mut Function) {
     for inst in insts_of(func) {
         let data = func.inst(inst);
@@ -198,8 +200,8 @@ fn narrow_local_atomics(func: &mut Function) {
     }
 }
 
-/// Replaces each kernel of a module by its group function and the regions that it launches. Functions that were inlined,
-/// and objects of local memory, go.
+/// Replaces each kernel of a module by its group function and the regions that it launches. Removes inlined functions and
+/// local-memory objects.
 pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Diagnostic> {
     let to_inline = inline::functions_to_inline(module);
     let (mut lowered, mut functions) = (Vec::new(), Vec::new());
@@ -238,7 +240,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             unroll_hints::disable_runtime_unrolling(&mut kernel, unroll_hint);
         }
         if options.single_item_groups {
-            // A work-item serial_regions waits for no other.
+            // A single work-item waits for no other.
             let mut barriers = insts_of(&kernel);
             barriers.retain(|&inst| inline::is_group_barrier(kernel.inst(inst)));
             barriers.into_iter().for_each(|inst| kernel.remove_inst(inst));
@@ -246,9 +248,9 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let launch_params = launch_params::lower_launch_queries(&mut kernel, module, options);
         bounds::extend_operands(&mut kernel, &launch_params, options.is_small);
         if continuations::has_barriers(&kernel) {
-            // What is computed again is to take as few operations as it can.
+            // Recomputation of values after a barrier should take as few operations as possible.
             crate::simplify(&mut kernel);
-            // What lives across barriers is known where loops are closed.
+            // Liveness across barriers is exact in LCSSA form.
             crate::canonicalize(&mut kernel);
         }
         narrow_local_atomics(&mut kernel);
@@ -281,7 +283,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             }
             GroupExecution::LaneRefill if options.brush.len() > 1 || options.lanes() < 2 => {}
             GroupExecution::LaneRefill => {
-                refills_lanes = lane_refill::refill(&mut regions, launch_params.items[0])
+                refills_lanes = lane_refill::refill_region(&mut regions, launch_params.items[0])
             }
         }
         for region in regions.iter_mut().filter(|region| !region.is_serial && !region.refills_lanes) {

@@ -1,13 +1,12 @@
-//! Private objects that live across barriers: which they are, and how those of the lanes lie.
+//! Finds private objects that live across barriers and chooses how the lanes' copies are laid out.
 //!
 //! ```text
-//!     each lane's behind the other's       a0 a1 a2 | b0 b1 b2 | c0 c1 c2 | d0 d1 d2       any access, any use
+//!     consecutive                          a0 a1 a2 | b0 b1 b2 | c0 c1 c2 | d0 d1 d2       any access, any use
 //!     interleaved                          a0 b0 c0 d0 | a1 b1 c1 d1 | a2 b2 c2 d2         elements of one size
 //! ```
 //!
-//! Where all accesses are to elements of one size, and nothing but these accesses sees the addresses, objects are
-//! interleaved: lanes that use one index access contiguous memory. Offsets become `W` times as large; what fills or copies
-//! objects becomes accesses to their elements.
+//! An object is interleaved if all accesses have one element size and no other use observes its addresses. Lanes that use
+//! one index then access contiguous memory. Offsets are scaled by `W`; `memset` and `memcpy` become element accesses.
 
 use super::continuations::ContinuationGraph;
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -17,20 +16,20 @@ use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
-/// A private object that may be used in several states, or in one that comes again.
+/// Private object that several states use, or one state that repeats.
 pub(super) struct PrivateObject {
-    /// What makes it.
+    /// Its `alloca`.
     pub(super) alloca: Inst,
-    /// Whether nothing keeps its address from one round of a loop to the next.
+    /// True if no loop iteration can keep the address of the object of an earlier iteration.
     pub(super) is_followed: bool,
-    /// The bytes of an element, if those of the lanes are interleaved.
+    /// Element size in bytes, if the lanes' copies are interleaved.
     pub(super) element: Option<u32>,
 }
 
-/// What fills or copies an object becomes at most so many accesses.
+/// Maximum number of element accesses that replace a `memset` or `memcpy`.
 const MAX_ELEMENTS: u64 = 64;
 
-/// The private objects that live across barriers.
+/// Returns the private objects that live across barriers.
 pub(super) fn find_objects_across_barriers(
     kernel: &Function,
     states: &ContinuationGraph,
@@ -40,7 +39,7 @@ pub(super) fn find_objects_across_barriers(
     if allocas.is_empty() {
         return Vec::new();
     }
-    // Which values are made of the address of an object, and which objects may be reached otherwise.
+    // Values derived from each object's address, and objects whose address escapes.
     let mut source: SecondaryMap<Value, SmallVec<[u32; 2]>> = SecondaryMap::new();
     let users = users_of(kernel);
     let mut escapes = vec![false; allocas.len()];
@@ -58,7 +57,8 @@ pub(super) fn find_objects_across_barriers(
                 kernel.layout.block_of(user).into_iter().for_each(|block| _ = blocks[number].insert(block));
                 match data.op {
                     Op::Load | Op::Memset | Op::Memcpy | Op::Memmove => {}
-                    Op::Store if data.args[0] == value => match cell_at(kernel, data.args[1], &users) {
+                    Op::Store if data.args[0] == value => match pointer_cell_at(kernel, data.args[1], &users)
+                    {
                         Some((cell, loaded)) => {
                             let block = |inst| kernel.layout.block_of(inst);
                             is_joined[number] |= block(cell) != block(alloca);
@@ -99,9 +99,8 @@ pub(super) fn find_objects_across_barriers(
     across.map(object).collect()
 }
 
-/// The private object that an address is of, and what is loaded there, if all that is done with the object is to load and to store
-/// pointers.
-fn cell_at(
+/// Returns the private object at an address and the pointers loaded from it, if the object is only used to load and store pointers.
+fn pointer_cell_at(
     kernel: &Function,
     address: Value,
     users: &SecondaryMap<Value, Vec<Inst>>,
@@ -120,7 +119,7 @@ fn cell_at(
     loaded.iter().all(is_pointer).then_some((cell, loaded))
 }
 
-/// The readers of each value, once for each operand.
+/// Returns the users of each value, once per operand.
 pub(super) fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
@@ -129,7 +128,7 @@ pub(super) fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
     users
 }
 
-/// Whether a state may follow on itself.
+/// True if a state is reachable from itself.
 fn is_in_cycle(states: &ContinuationGraph, state: usize) -> bool {
     let mut seen = vec![false; states.all.len()];
     let mut work = states.all[state].successors.clone();
@@ -141,7 +140,7 @@ fn is_in_cycle(states: &ContinuationGraph, state: usize) -> bool {
     seen[state]
 }
 
-/// Interleaves the objects of so many lanes, where that can be.
+/// Interleaves the lanes' copies of each object where its uses allow it.
 pub(super) fn interleave(kernel: &mut Function, objects: &mut [PrivateObject], lanes: u32) {
     if lanes < 2 {
         return;
@@ -156,13 +155,13 @@ pub(super) fn interleave(kernel: &mut Function, objects: &mut [PrivateObject], l
     }
 }
 
-/// All that is done with an object, if that is simple.
+/// All uses of an object whose copies can be interleaved.
 struct PrivateObjectUses {
-    /// The bytes of an element.
+    /// Element size in bytes.
     element: u32,
     /// Instructions with one of its addresses as an operand, each once.
     users: Vec<Inst>,
-    /// Its addresses.
+    /// Addresses derived from the object.
     addresses: EntitySet<Value>,
 }
 
@@ -228,7 +227,7 @@ impl PrivateObjectUses {
         (is_even && uses.users.iter().all(are_few)).then_some(uses)
     }
 
-    /// How many elements are filled or copied, if that is known and they are few.
+    /// Returns the constant number of elements that a `memset` or `memcpy` covers, if it is at most [`MAX_ELEMENTS`].
     fn elements_of(&self, kernel: &Function, inst: Inst) -> Option<u64> {
         let data = kernel.inst(inst);
         let &Constant::Scalar(_, bytes) = kernel.constant(data.args[2])? else { return None };
@@ -246,7 +245,7 @@ impl PrivateObjectUses {
         (is_simple && bytes.is_multiple_of(self.element.into()) && count <= MAX_ELEMENTS).then_some(count)
     }
 
-    /// Moves elements apart. Tells whether another private object has accesses that it did not have.
+    /// Rewrites the uses for the interleaved layout. Returns true if this added accesses to another private object.
     fn interleave(self, kernel: &mut Function, lanes: u32) -> bool {
         let mut is_copied = false;
         for &user in &self.users {
@@ -261,10 +260,10 @@ impl PrivateObjectUses {
                 Op::PtrAdd => {
                     let offset = kernel.inst(user).args[1];
                     let mut builder = Builder::new(kernel, InsertPoint::Before(user));
-                    let offset = times(&mut builder, offset, lanes);
+                    let offset = scale_by_lanes(&mut builder, offset, lanes);
                     let data = kernel.inst_mut(user);
                     data.args[1] = offset;
-                    // What was within an object of one lane is among the objects of all.
+                    // The scaled offset may leave the object of one lane, so the flags no longer hold.
                     data.flags = Flags::NONE;
                 }
                 Op::Memset => self.expand(kernel, user, lanes),
@@ -281,7 +280,7 @@ impl PrivateObjectUses {
         is_copied
     }
 
-    /// Fills or copies element by element: all are read before any is written.
+    /// Expands a `memset` or `memcpy` into element accesses. All loads precede all stores.
     fn expand(&self, kernel: &mut Function, inst: Inst, lanes: u32) {
         let count = self.elements_of(kernel, inst).unwrap_or(0);
         let data = kernel.inst(inst).clone();
@@ -302,7 +301,7 @@ impl PrivateObjectUses {
         let place = |builder: &mut Builder<'_>, address: Value, access: &Access, index: u64| {
             let is_own = self.addresses.contains(address);
             let offset = index * element * if is_own { lanes.into() } else { 1 };
-            // Of the alignment stays what the offset has of it.
+            // The offset limits the alignment.
             let align = match offset.trailing_zeros() {
                 zeros @ 0..31 => access.align.min(1 << zeros),
                 _ => access.align,
@@ -338,8 +337,8 @@ impl PrivateObjectUses {
     }
 }
 
-/// A signed number of bytes, for each lane: as wide as an address, so that it does not wrap around.
-fn times(builder: &mut Builder<'_>, offset: Value, lanes: u32) -> Value {
+/// Multiplies a signed offset by the number of lanes, in 64 bits, so that it does not wrap.
+fn scale_by_lanes(builder: &mut Builder<'_>, offset: Value, lanes: u32) -> Value {
     let scalar = builder.func.value_type(offset).scalar();
     if let Some(&Constant::Scalar(_, bits)) = builder.func.constant(offset) {
         let unused = 128 - scalar.bits();

@@ -1,8 +1,8 @@
-//! The lock-step function of a state.
+//! Builds the lock-step function of a continuation state.
 //!
-//! It gets what lives at its start from the homes of these values, and outgoing there what it changed of what lives live_after
-//! the barriers at which it returns. A value that it makes recomputed, in a loop round a barrier, has two definitions then: the
-//! one that it reloaded with, and its own. Its reads are led to the right one by φs.
+//! The region reloads its live-in values from their spill slots and stores those that it changes and later states read. A value that
+//! a loop around a barrier defines anew has two definitions in the region: the reloaded one and its own. φs merge them
+//! ([`SsaRepair`]).
 
 use super::block_copier::BlockCopier;
 use super::continuations::ContinuationGraph;
@@ -16,34 +16,34 @@ use heddle_ir::module::{DeclaredShape, FunctionKind, Param, ReturnValue, Signatu
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
-/// What a state became.
+/// Lock-step function of a continuation state and its interface.
 pub(super) struct KernelRegion {
-    /// The function.
+    /// The lock-step function.
     pub(super) func: Function,
-    /// What of the kernel it inputs, in order.
+    /// Values of the kernel that it takes as parameters, in order.
     pub(super) inputs: Vec<Value>,
-    /// Whether it inputs the memory of its brush live_after that.
+    /// True if the memory of the brush is a further parameter.
     pub(super) takes_brush_memory: bool,
-    /// Whether its first result says which state is successor.
+    /// True if its first result is the number of the successor state.
     pub(super) returns_successor: bool,
-    /// The variables of the group that it outputs live_after that.
+    /// Group variables that it returns, as further results.
     pub(super) outputs: Vec<Value>,
-    /// Whether what it inputs and keeps in memory has a place for each lane.
+    /// True if no spill slot that it uses is shared by the lanes of a brush.
     pub(super) spills_per_lane: bool,
-    /// Whether it has has_loops.
+    /// True if it has loops.
     pub(super) has_loops: bool,
-    /// Whether it runs for one work-item after the other.
+    /// True if it runs one work-item at a time.
     pub(super) is_serial: bool,
-    /// Whether it runs a whole row, whose work-items lanes take when they are done with others.
+    /// True if one launch runs a whole row, whose work-items the lanes take as they get done.
     pub(super) refills_lanes: bool,
 }
 
-/// What says that no state is successor.
+/// Successor number of a state that ends the kernel.
 pub(super) const NO_SUCCESSOR: u32 = u32::MAX;
 
-/// Where a state returns, and which state is successor.
+/// Exit of a region: the end of a state, and its successor.
 struct StateExit {
-    /// The block of the region.
+    /// Block of the region.
     block: Block,
     successor: Option<usize>,
 }
@@ -53,13 +53,13 @@ struct RegionBuilder<'a> {
     plan: &'a SpillPlan,
     func: Function,
     entry: Block,
-    /// The memory of the brush.
+    /// Memory of the brush.
     memory: Option<Value>,
     lane: Option<Value>,
     addresses: FxHashMap<u64, Value>,
 }
 
-/// The lock-step function of a state. Parameters of the kernel of which nothing is said are uniform.
+/// Builds the lock-step function of a state. Kernel parameters without a declared shape are uniform.
 pub(super) fn make_region(
     kernel: &Function,
     states: &ContinuationGraph,
@@ -73,7 +73,7 @@ pub(super) fn make_region(
         kernel.inst(inst).args.iter().for_each(|&arg| _ = read.insert(arg));
         kernel.results(inst).iter().for_each(|&result| _ = defined.insert(result));
     }
-    // What it incoming with: what it reads, and what it may leave as it was.
+    // Live-in values that the state reads or that it may redefine on some paths only.
     let incoming: Vec<Value> = plan.live_in[number]
         .iter()
         .copied()
@@ -82,7 +82,7 @@ pub(super) fn make_region(
     let recomputed: Vec<Inst> = {
         let mut order: Vec<Inst> = Vec::new();
         for &value in incoming.iter().filter(|&&value| plan.slots[value] == Some(SpillSlot::Recomputed)) {
-            for inst in plan.recomputed(kernel, value).unwrap_or_default() {
+            for inst in plan.recomputation(kernel, value).unwrap_or_default() {
                 if !order.contains(&inst) {
                     order.push(inst);
                 }
@@ -162,7 +162,7 @@ pub(super) fn make_region(
     let memory = Param {
         shape: Some(DeclaredShape::Uniform),
         align: BRUSH_ALIGN as u32,
-        // The addresses of private objects may be kept anywhere.
+        // Addresses of private objects may be stored anywhere.
         noalias: !plan.has_objects,
         ..Param::new(Type::ptr(Space::Global))
     };
@@ -186,7 +186,7 @@ pub(super) fn make_region(
     let mut region =
         RegionBuilder { kernel, plan, func, entry, memory, lane: None, addresses: FxHashMap::default() };
 
-    // What it reloaded with, by name of the kernel.
+    // Reloaded values, by their name in the kernel.
     let mut reloaded: Vec<(Value, Value)> = Vec::new();
     for value in objects {
         let address = region.object(value);
@@ -216,7 +216,7 @@ pub(super) fn make_region(
         }
         let block = copy(block);
         exits.push(StateExit { block, successor });
-        // The rest of the state must not seem to go on live_after the barrier.
+        // Without successors, the copy has no path past the barrier.
         region.end(block, &[]);
     }
 
@@ -246,7 +246,7 @@ pub(super) fn make_region(
         }
         variables.insert(value, variable);
     }
-    // What lives live_after the barriers.
+    // Values that are live after the barriers.
     for exit in &exits {
         let mut results: Vec<Value> = Vec::new();
         if returns_successor {
@@ -260,7 +260,7 @@ pub(super) fn make_region(
             None => copier.value(&mut region.func, value),
         };
         for &value in &outputs {
-            // What is not read recomputed may be anything, but a region returns no ⊤.
+            // A value that is not read again is arbitrary, but a region must not return poison.
             let current = match live_after.contains(&value) {
                 true => value_at_exit(&mut region, value),
                 false => region.func.make_const(Constant::splat(kernel.value_type(value), 0)),
@@ -306,7 +306,7 @@ pub(super) fn make_region(
     }
 }
 
-/// The reads of some values: instruction, operand, and where the value must be.
+/// Returns the uses of some values: instruction, operand index, and the block where the value must be available.
 fn reads_of(func: &Function, values: &[Value]) -> FxHashMap<Value, Vec<(Inst, usize, Block)>> {
     let mut reads: FxHashMap<Value, Vec<(Inst, usize, Block)>> =
         values.iter().map(|&value| (value, Vec::new())).collect();
@@ -327,7 +327,7 @@ fn reads_of(func: &Function, values: &[Value]) -> FxHashMap<Value, Vec<(Inst, us
     reads
 }
 
-/// Accesses no longer lead to the objects that were replaced.
+/// Removes access bases that are no longer objects: those that were replaced.
 fn forget_bases(func: &mut Function, moved: &[Value]) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     let is_base = |func: &Function, value: Value| match func.value_def(value) {
@@ -358,7 +358,7 @@ impl RegionBuilder<'_> {
         self.func.layout.append_inst(inst, block);
     }
 
-    /// Lets a block end the region.
+    /// Turns the terminator of a block into a return.
     fn end(&mut self, block: Block, results: &[Value]) {
         let terminator = self.func.terminator(block).expect("a copied block has a terminator");
         let origin = self.func.inst(terminator).origin;
@@ -366,12 +366,12 @@ impl RegionBuilder<'_> {
             InstData { origin, ..InstData::plain(Op::Ret, results.iter().copied()) };
     }
 
-    /// Where the entry goes on.
+    /// Insertion point at the end of the entry block.
     fn at_entry(&self) -> InsertPoint {
         self.func.terminator(self.entry).map_or(InsertPoint::End(self.entry), InsertPoint::Before)
     }
 
-    /// Lane numbers.
+    /// Returns the lane numbers.
     fn lane(&mut self) -> Value {
         if let Some(known) = self.lane {
             return known;
@@ -383,7 +383,7 @@ impl RegionBuilder<'_> {
         lane
     }
 
-    /// The address that is so far live_after the start of the brush's memory, for each lane so much further.
+    /// Returns the address at an offset in the brush's memory, plus the lane number times `step`.
     fn address(&mut self, offset: u64, step: u64) -> Value {
         if let Some(&known) = self.addresses.get(&offset) {
             return known;
@@ -403,7 +403,7 @@ impl RegionBuilder<'_> {
         address
     }
 
-    /// The address of a private object.
+    /// Returns the lanes' addresses of a private object.
     fn object(&mut self, value: Value) -> Value {
         let Some(SpillSlot::PrivateObject(offset, stride)) = self.plan.slots[value] else {
             unreachable!("{value} is the address of an object")
@@ -413,7 +413,7 @@ impl RegionBuilder<'_> {
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).op_to(Op::SpaceCast, to, &[address])
     }
 
-    /// Loads a value from its def_block.
+    /// Loads a value from its spill slot.
     fn load_from_slot(&mut self, value: Value) -> Value {
         let ty = self.kernel.value_type(value);
         match self.plan.slots[value] {
@@ -448,30 +448,30 @@ impl RegionBuilder<'_> {
                 }
                 value
             }
-            def_block => unreachable!("{value} is not kept in memory but {def_block:?}"),
+            slot => unreachable!("{value} is not kept in memory but {slot:?}"),
         }
     }
 
-    /// The value at the end of a block, where ⊤ is some value.
+    /// Freezes a value at the end of a block.
     fn freeze(&mut self, current: Value, block: Block) -> Value {
         let end = self.func.terminator(block).expect("a copied block has a terminator");
         Builder::new(&mut self.func, InsertPoint::Before(end)).op(Op::Freeze, &[current])
     }
 
-    /// Stores a value at its def_block, at the end of a block.
+    /// Stores a value to its spill slot, at the end of a block.
     fn store_to_slot(&mut self, value: Value, current: Value, block: Block) {
         let ty = self.kernel.value_type(value);
         let (address, is_first) = match self.plan.slots[value] {
             Some(SpillSlot::PerLane(offset)) => (self.address(offset, ty.bytes().into()), false),
             Some(SpillSlot::PerBrush(offset)) => (self.address(offset, 0), false),
             Some(SpillSlot::Strided(offset, _)) => (self.address(offset, 0), true),
-            def_block => unreachable!("{value} is not kept in memory but {def_block:?}"),
+            slot => unreachable!("{value} is not kept in memory but {slot:?}"),
         };
         let end = self.func.terminator(block).expect("a copied block has a terminator");
         let mut builder = Builder::new(&mut self.func, InsertPoint::Before(end));
         let mut stored = current;
         if is_first {
-            // Lane 0 is in every brush.
+            // Lane 0 is active in every brush.
             let lane = builder.int(Scalar::I32, 0);
             stored = builder.op(Op::Broadcast, &[current, lane]);
         }

@@ -1,10 +1,10 @@
-//! Regions that run for one work-item after the other, beside others that run for a brush.
+//! Runs regions with scattered accesses one work-item at a time, while other regions of the kernel run brushes.
 //!
-//! Where lanes access memory each at a place of its own, vector code does lane by lane what scalar code does without taking
-//! vectors apart, and with the caches and idioms of loops that one work-item runs through. Other states of the same kernel may well
-//! be for vectors. So a group function launches those, and has these as loops over work-items.
+//! Where each lane accesses its own part of memory, vector code works lane by lane and must take vectors apart. Scalar code avoids that,
+//! uses caches better and keeps loop idioms of a single work-item. Other states of the same kernel may still profit from
+//! vectors. So the group function launches the latter and loops over work-items for the former.
 //!
-//! Requires: lanes do not see each other between barriers.  Ensures: the region is a function of one work-item, to be inlined.
+//! Requires: no communication between lanes except at barriers.  Ensures: a serial region is a function of one work-item, to be inlined.
 
 use super::region::KernelRegion;
 use super::{KernelOptions, insts_of, observes_lanes};
@@ -15,8 +15,7 @@ use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
 use heddle_ir::{Function, Inst, Op, Scalar, Value};
 
-/// Makes regions run for one work-item after the other whose accesses are scattered, if others are not. `kernel` is what they were made
-/// of. Gives how many do.
+/// Turns the regions with scattered accesses into serial ones, unless all regions are scattered. Returns the number of serial regions.
 pub(super) fn serialize_scattered(
     kernel: &Function,
     regions: &mut [KernelRegion],
@@ -36,7 +35,7 @@ pub(super) fn serialize_scattered(
     chosen.into_iter().filter(|&is_chosen| is_chosen).count()
 }
 
-/// Whether what a region does for one work-item does not depend on when others do it.
+/// True if a region's effect for one work-item does not depend on when other work-items run it.
 fn can_be_serialized(region: &KernelRegion) -> bool {
     let func = &region.func;
     region.spills_per_lane
@@ -51,10 +50,10 @@ fn can_be_serialized(region: &KernelRegion) -> bool {
         })
 }
 
-/// Whether at least half of what a region accesses, loops counted more, is neither side by side nor at one address. Of a region whose
-/// loops have several entries that is not known: one that begins behind a barrier in a loop may be such, whatever its kernel is.
+/// True if at least half of a region's accesses, weighted by loop depth, are neither contiguous nor uniform. False for irreducible
+/// control flow, where divergence is unknown: a region that starts after a barrier inside a loop may be irreducible.
 fn is_scattered(func: &Function, brush: &[u32]) -> bool {
-    /// How often a loop is taken to go round.
+    /// Assumed trip count of a loop.
     const ROUNDS: u32 = 8;
     const MAX_DEPTH: usize = 6;
     let control = ControlTables::new(func);
@@ -89,7 +88,7 @@ fn is_scattered(func: &Function, brush: &[u32]) -> bool {
     scattered > 0 && scattered >= together
 }
 
-/// Makes a region a function of one work-item, which gets the number of its lane last if it takes memory.
+/// Turns a region into a function of one work-item. If it takes brush memory, the lane number becomes its last parameter.
 fn make_sequential(region: &mut KernelRegion) {
     let func = &mut region.func;
     for param in &mut func.signature.params {

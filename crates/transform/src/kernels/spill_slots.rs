@@ -1,15 +1,15 @@
-//! What lives across barriers, and where it is kept meanwhile.
+//! Assigns spill slots to values that live across barriers.
 //!
 //! ```text
-//!     one value for the group         a variable of the group function
-//!     one value for the brush         once for each brush
-//!     known steps from lane to lane   lane 0's, once for each brush
-//!     anything else                   once for each lane, lanes side by side
-//!     cheap, of parameters alone      nowhere: computed again
-//!     a private object                one for each lane, as long as the group runs (`objects`)
+//!     group-uniform                   variable of the group function
+//!     brush-uniform                   one slot per brush
+//!     strided                         lane 0's value, one slot per brush
+//!     varying                         one slot per lane, contiguous
+//!     cheap to recompute              none
+//!     private object                  one object per lane, allocated as long as the group runs (`private_objects`)
 //! ```
 //!
-//! A value has one home for all barriers, so what a state does not change stays where it is.
+//! A value has one slot for all barriers, so a state that does not change it need not store it.
 
 use super::continuations::ContinuationGraph;
 use super::launch_params::{GroupDescriptorField, LaunchParams};
@@ -24,46 +24,45 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Diagnostic, Function, Inst, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
-/// Where a value is kept.
+/// Storage of a value across barriers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SpillSlot {
-    /// In a variable of the group function.
+    /// Variable of the group function.
     GroupVariable,
-    /// In the memory of a brush, at this offset.
+    /// One value per brush, at this offset in the brush's memory.
     PerBrush(u64),
-    /// Lane 0's value there, and the steps of lanes along each dimension of the brush.
+    /// Lane 0's value at this offset, and the strides along each dimension of the brush.
     Strided(u64, Strides),
-    /// All lanes' values there.
+    /// All lanes' values, from this offset on.
     PerLane(u64),
-    /// Nowhere; it is computed again.
+    /// No slot: the value is recomputed.
     Recomputed,
-    /// It is the address of a private object, which each lane has there: those of lanes begin so many bytes apart.
+    /// Private object: offset of lane 0's copy, and the distance in bytes between the lanes' copies.
     PrivateObject(u64, u64),
 }
 
-/// The homes of what lives across barriers.
+/// Spill slots of a kernel and the liveness that they are based on.
 pub(super) struct SpillPlan {
     pub(super) slots: SecondaryMap<Value, Option<SpillSlot>>,
-    /// For each state what is plan where it starts, parameters apart.
+    /// For each state, the values live at its start, without parameters.
     pub(super) live_in: Vec<Vec<Value>>,
-    /// The memory that a brush needs.
+    /// Bytes of memory per brush.
     pub(super) brush_bytes: u64,
-    /// The dimensions of a brush.
+    /// Number of dimensions of a brush.
     pub(super) dimensions: usize,
-    /// Whether private objects are there.
+    /// True if private objects live across barriers.
     pub(super) has_objects: bool,
-    /// Variables of the group that may be ⊤.
+    /// Group variables that may be poison.
     pub(super) may_be_poison: EntitySet<Value>,
 }
 
-/// What a brush keeps is aligned so.
+/// Alignment of a brush's memory.
 pub(super) const BRUSH_ALIGN: u64 = 64;
-/// A value is computed again by at most so many operations: on vectors, and where lanes step by what is known, so that they are
-/// on scalars.
-const CHEAP: usize = 6;
-const CHEAP_OF_SCALARS: usize = 16;
+/// Maximum number of operations to recompute a varying value, and a strided one, which needs scalar operations only.
+const MAX_RECOMPUTED: usize = 6;
+const MAX_RECOMPUTED_SCALARS: usize = 16;
 
-/// Finds homes for what lives across the barriers of a kernel.
+/// Assigns spill slots to the values that live across the barriers of a kernel.
 pub(super) fn assign_spill_slots(
     kernel: &Function,
     launch_params: &LaunchParams,
@@ -87,7 +86,7 @@ pub(super) fn assign_spill_slots(
     let control = ControlTables::new(kernel);
     let mut initial = InitialShapes::declared(kernel, Geometry::brush(brush));
     for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
-        // Brushes stand at different places.
+        // Different brushes have different first indices.
         if launch_params.items.contains(&param) {
             *fact = fact.at(Level::Brush).with_poison(Poison::Never);
         } else if launch_params.fields.iter().any(|&(_, field)| field == param) {
@@ -112,7 +111,7 @@ pub(super) fn assign_spill_slots(
         let offset = plan.allocate(size.saturating_mul(lanes.into()), align.max(BRUSH_ALIGN));
         plan.slots[result] = Some(SpillSlot::PrivateObject(offset, element.map_or(size, u64::from)));
     }
-    let per_lane_addresses = addresses_of_lanes(kernel, objects);
+    let per_lane_addresses = find_per_lane_addresses(kernel, objects);
     let liveness = Liveness::new(kernel, &control.cfg);
     let sets = liveness.sets();
     let mut known: SecondaryMap<Value, Option<Fact>> = SecondaryMap::new();
@@ -120,7 +119,7 @@ pub(super) fn assign_spill_slots(
     let mut live_values: Vec<Value> = Vec::new();
     for (number, state) in states.all.iter().enumerate() {
         let is_open = |value: &&Value| !matches!(kernel.value_def(**value), ValueDef::Param(_));
-        // The entry is behind no barrier.
+        // No barrier precedes the entry.
         let at_start = if number == 0 { &[] } else { sets.live_in(state.start) };
         let at_start: Vec<Value> = at_start.iter().filter(is_open).copied().collect();
         for &value in &at_start {
@@ -136,12 +135,12 @@ pub(super) fn assign_spill_slots(
         plan.live_in.push(at_start);
     }
     live_values.sort_unstable();
-    // Lane 0 speaks for the others where it is not ⊤, and sums that tell a place in the launch never are.
+    // Lane 0 represents the others only if it is not poison. Sums that compute an index in the launch never are.
     let may_step = |&value: &Value| {
         known[value].is_some_and(|fact| fact.poison == Poison::Any && fact.shape.strides().is_some())
     };
     if live_values.iter().any(may_step)
-        && let Some(defined) = without_promises_of_places(kernel, launch_params)
+        && let Some(defined) = without_index_wrap_flags(kernel, launch_params)
     {
         let facts = divergence(&defined, &control, &initial);
         for (number, state) in states.all.iter().enumerate() {
@@ -170,9 +169,9 @@ pub(super) fn assign_spill_slots(
     Ok(plan)
 }
 
-/// A kernel whose sums of a group's first index and a place in the group promise nothing: the runtime sees to it that they do not
-/// wrap around, so none of them is ⊤. None if there are no such sums.
-fn without_promises_of_places(kernel: &Function, launch_params: &LaunchParams) -> Option<Function> {
+/// Returns a copy of the kernel without no-wrap flags on sums of a group's first index and an index in the group. The runtime
+/// guarantees that they do not wrap, so none is poison. None if there are no such sums.
+fn without_index_wrap_flags(kernel: &Function, launch_params: &LaunchParams) -> Option<Function> {
     let is_first = |value: Value| {
         launch_params
             .fields
@@ -193,8 +192,8 @@ fn without_promises_of_places(kernel: &Function, launch_params: &LaunchParams) -
     })
 }
 
-/// What is made of the address of a private object that each lane has a home for. To analyses all lanes' objects lie in one place.
-fn addresses_of_lanes(kernel: &Function, objects: &[PrivateObject]) -> EntitySet<Value> {
+/// Returns the values derived from addresses of private objects with per-lane copies. Analyses take all copies for one object.
+fn find_per_lane_addresses(kernel: &Function, objects: &[PrivateObject]) -> EntitySet<Value> {
     let mut live_values = EntitySet::new();
     let mut work: Vec<Value> =
         objects.iter().flat_map(|object| kernel.results(object.alloca)).copied().collect();
@@ -220,7 +219,7 @@ fn addresses_of_lanes(kernel: &Function, objects: &[PrivateObject]) -> EntitySet
             }
         }
         if work.is_empty() && std::mem::take(&mut is_kept) {
-            // What was written down may come back by any load.
+            // A stored address may come back from any load.
             let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
             let loads = insts.filter(|&inst| kernel.inst(inst).op == Op::Load);
             work.extend(
@@ -241,13 +240,13 @@ impl SpillPlan {
     }
 
     fn choose_slot(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> SpillSlot {
-        let most = if fact.shape.strides().is_some() { CHEAP_OF_SCALARS } else { CHEAP };
-        if self.recomputed(kernel, value).is_some_and(|order| order.len() <= most) {
+        let most = if fact.shape.strides().is_some() { MAX_RECOMPUTED_SCALARS } else { MAX_RECOMPUTED };
+        if self.recomputation(kernel, value).is_some_and(|order| order.len() <= most) {
             return SpillSlot::Recomputed;
         }
         let ty = kernel.value_type(value);
         let bytes = u64::from(ty.bytes());
-        // A lane that holds ⊤ says nothing of the others.
+        // A lane with poison does not represent the others.
         let is_one = fact.poison != Poison::Any;
         match fact.shape.strides() {
             Some(strides) if is_one && strides.is_zero() && fact.level >= Level::Group => {
@@ -263,10 +262,14 @@ impl SpillPlan {
         }
     }
 
-    /// The instructions that compute a value again of parameters, constants and private objects, operands first; none if they
-    /// are too many, or have effects.
-    pub(super) fn recomputed(&self, kernel: &Function, value: Value) -> Option<SmallVec<[Inst; CHEAP]>> {
-        let mut order: SmallVec<[Inst; CHEAP]> = SmallVec::new();
+    /// Returns the instructions that recompute a value from parameters, constants and private objects, operands first. None if they
+    /// are too many or have effects.
+    pub(super) fn recomputation(
+        &self,
+        kernel: &Function,
+        value: Value,
+    ) -> Option<SmallVec<[Inst; MAX_RECOMPUTED]>> {
+        let mut order: SmallVec<[Inst; MAX_RECOMPUTED]> = SmallVec::new();
         let mut work = vec![value];
         while let Some(value) = work.pop() {
             if matches!(self.slots[value], Some(SpillSlot::PrivateObject(..))) {
@@ -275,9 +278,9 @@ impl SpillPlan {
             let ValueDef::Result(inst, _) = kernel.value_def(value) else { continue };
             let data = kernel.inst(inst);
             if order.contains(&inst) {
-                // It is needed earlier than it was live_values.
+                // Another operand needs it earlier.
                 order.retain(|other| *other != inst);
-            } else if order.len() == CHEAP_OF_SCALARS || !is_cheap(data.op) || data.is_total() {
+            } else if order.len() == MAX_RECOMPUTED_SCALARS || !is_cheap(data.op) || data.is_total() {
                 return None;
             }
             order.push(inst);

@@ -1,10 +1,10 @@
-//! Loops of single work-items, each with a number of rounds of its own.
+//! Disables runtime unrolling of loops whose trip counts differ between work-items.
 //!
-//! A processor foresees how such a loop ends if it is one branch. Unrolled by a number that is not known before, it has two: rounds
-//! that are left over, and blocks of rounds; each is mistaken once for each work-item. Loops that have the same number of rounds for
-//! neighbours are foreseen either way, and code generators unroll them as they like.
+//! A branch predictor learns the exit of such a loop if it is a single branch. Unrolled at run time, the loop has two: one for
+//! the remainder, one for blocks of iterations. Each is mispredicted once per work-item. Loops with equal trip counts are
+//! predicted well in either case, so code generators may unroll them.
 //!
-//! Requires: a kernel whose calls are inlined, of which code for single work-items is made.  Ensures: nothing but hints changes.
+//! Requires: a kernel after inlining, compiled for single work-items.  Ensures: only hints change.
 
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, Cycle, InitialShapes, divergence};
@@ -12,11 +12,11 @@ use heddle_ir::function::MetadataKind;
 use heddle_ir::module::MetadataNode;
 use heddle_ir::{Function, Inst, Op};
 
-/// Neighbours among which numbers of rounds are compared.
+/// Number of neighbouring work-items whose trip counts are compared.
 const NEIGHBOURS: u32 = 16;
 
-/// Gives the hint to innermost loops in which work-items part, unless their source says something of them. Where loops have several
-/// entries, it is not known in which that is so. The hint is made if there is such a loop.
+/// Adds the hint to innermost divergent loops that carry no loop hint from the source. Irreducible functions get none, since
+/// divergence is unknown there. Calls `hint` only if there is such a loop.
 pub(super) fn disable_runtime_unrolling(func: &mut Function, hint: impl FnOnce() -> MetadataNode) {
     let closing = divergent_loop_branches(func);
     if closing.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn disable_runtime_unrolling(func: &mut Function, hint: impl FnOnce()
     }
 }
 
-/// What closes those loops.
+/// Returns the latch branches of innermost divergent loops without a hint.
 fn divergent_loop_branches(func: &Function) -> Vec<Inst> {
     let control = ControlTables::new(func);
     if !control.cycles.is_graph_reducible() {

@@ -1,4 +1,4 @@
-//! VersioningPolicy of a region: one for brushes whose lanes agree on what an operation does with their indices, one for all.
+//! Adds a fast version of a region for brushes whose index arithmetic is uniform or strided.
 //!
 //! ```text
 //!     x % s, x / s        lanes are in one block of s work-items         x₀ % s + lane, x₀ / s
@@ -8,11 +8,11 @@
 //!     zext x, sext x, …   no lane of the brush wraps around              zext x₀ + lane
 //! ```
 //!
-//! Here `x` is `x₀ + lane`, and the other operand is uniform. Both are computed from the region's parameters, so a block in
-//! front of the region decides once for each brush. What is rewritten has steps from lane to lane that are known then: addresses
-//! are contiguous, conditions uniform, and divisions are of one number.
+//! The left column is the operation, the middle one its condition, the right one the replacement. Here `x` is `x₀ + lane`, and
+//! the other operand is uniform. Both are computed from the region's parameters, so a block before the region tests the
+//! conditions once per brush. In the fast version addresses are contiguous, conditions uniform, and divisions scalar.
 //!
-//! A condition that is ⊤ is about operations that give ⊤: each is frozen by itself.
+//! Each condition is frozen on its own: it is poison only where its operation is.
 
 use super::block_copier::BlockCopier;
 use crate::widen::VersioningPolicy;
@@ -26,49 +26,48 @@ use heddle_ir::module::{DeclaredShape, Effects};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
-/// Regions with more instructions have no versions.
+/// Maximum size of a region that gets a fast version.
 const MAX_INSTRUCTIONS: usize = 600;
-/// And those with more none where only numbers might wrap around: that is tested at each access.
+/// Maximum size if only extensions might wrap: each access tests those anyway.
 const MAX_INSTRUCTIONS_FOR_EXTENSIONS: usize = 200;
-/// Narrower numbers may not have room for the lanes'.
+/// Minimum index width: narrower integers may not hold all lane numbers.
 const MIN_BITS: u32 = 16;
-/// A version takes at most so many conditions.
+/// Maximum number of conditions of a version.
 const MAX_CONDITIONS: usize = 12;
 
-/// What is known of a value, as it is computed from parameters.
+/// Shape of an index that is computed from parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum IndexShape {
-    /// The same in all lanes.
+    /// Equal in all lanes.
     Uniform,
-    /// That of lane 0 and the lane's number, modulo its width. What promises say of it is not launch_params: lane 0 may be the one that
-    /// breaks them.
+    /// Lane 0's value plus the lane number, modulo 2^width. Flags are ignored: lane 0 may be the lane that violates them.
     Strided,
 }
 
-/// How an instruction is rewritten where its condition holds.
+/// Rewrite of an instruction whose condition holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LaneRewrite {
-    /// `x % s`: the remainder steps.
+    /// `x % s`: the remainder is strided.
     Remainder { is_signed: bool },
     /// `x / s`: the quotient is uniform.
     Quotient { is_signed: bool },
-    /// The operation on lane 0's number, and the lane's number.
+    /// The operation on lane 0's value, plus the lane number.
     KeepsLanes,
-    /// The operation on lane 0's number.
+    /// The operation on lane 0's value.
     DropsLanes,
-    /// A right shift by at least the bits of the lanes.
+    /// A right shift by at least log2 of the lane count.
     Shift,
-    /// A conversion of lane 0's number, and the lane's number.
+    /// An extension of lane 0's value, plus the lane number.
     Extension { is_signed: bool },
-    /// The lowest bits of lane 0's number, and the lane's number.
+    /// The low bits of lane 0's value, plus the lane number.
     LowBits,
-    /// The same, read as a signed number: `ashr (shl x, c), c`.
+    /// Signed low bits: `ashr (shl x, c), c`.
     SignedLowBits { cut: u32 },
-    /// `freeze`: some number is to be the same for all that read it.
+    /// `freeze`: all users must see one value.
     Frozen,
 }
 
-/// An instruction to rewrite: the operand that steps, and the one that is uniform.
+/// Instruction to rewrite, with its strided and its uniform operand.
 #[derive(Clone, Copy, Debug)]
 struct RewriteCandidate {
     inst: Inst,
@@ -77,8 +76,7 @@ struct RewriteCandidate {
     uniform: Option<Value>,
 }
 
-/// Gives a region a version for brushes whose lanes lie well along their first dimension, if that may make addresses contiguous.
-/// Gives a remark for each access that gains.
+/// Adds a fast version to a region if it may make addresses contiguous. Returns a remark for each access that gains.
 pub(super) fn add_fast_version(
     region: &mut Function,
     brush: &[u32],
@@ -96,14 +94,14 @@ pub(super) fn add_fast_version(
     if RewriteCandidates::new(region, lanes).candidates.is_empty() {
         return Vec::new();
     }
-    // What numbers are converted from says whether they wrap around.
+    // Simplification exposes the sources of extensions, which determine whether they wrap.
     crate::simplify(region);
     let blocks: Vec<Block> = region.blocks().collect();
     let found = RewriteCandidates::new(region, lanes);
     let mut chosen = found.candidates.clone();
     if versions == VersioningPolicy::Model {
-        // What these are computed from is among them.
-        let reach = reach_addresses(region);
+        // `reach` contains the operands of these candidates, too.
+        let reach = find_address_operands(region);
         chosen.retain(|candidate| region.results(candidate.inst).iter().any(|&it| reach.contains(it)));
     }
     let is_extension = |it: &RewriteCandidate| match it.rewrite {
@@ -123,7 +121,7 @@ pub(super) fn add_fast_version(
     remark
 }
 
-/// What to say of accesses whose addresses are computed from what is rewritten.
+/// Returns remarks for the accesses whose addresses depend on rewritten instructions.
 fn remarks(region: &Function, chosen: &[RewriteCandidate]) -> Vec<Diagnostic> {
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
@@ -155,7 +153,7 @@ fn remarks(region: &Function, chosen: &[RewriteCandidate]) -> Vec<Diagnostic> {
     accesses.collect()
 }
 
-/// Whether lanes of some result may wrap around, as far as is known without conditions; nothing is where loops have several entries.
+/// True if some result may wrap without the conditions. True for irreducible control flow, where divergence is unknown.
 fn wraps_around(region: &Function, chosen: &[RewriteCandidate], brush: &[u32]) -> bool {
     if chosen.is_empty() {
         return false;
@@ -170,7 +168,7 @@ fn wraps_around(region: &Function, chosen: &[RewriteCandidate], brush: &[u32]) -
     chosen.iter().any(|candidate| region.result(candidate.inst).is_some_and(|result| !steps(result)))
 }
 
-/// Whether lanes may wait for each other in a loop: they go on one by one then, and none speaks for all.
+/// True if lanes may wait for each other in a loop. Lanes then proceed one by one, and none represents the others.
 fn may_wait(region: &Function) -> bool {
     region.blocks().flat_map(|block| region.block_insts(block)).any(|inst| {
         let data = region.inst(inst);
@@ -180,8 +178,8 @@ fn may_wait(region: &Function) -> bool {
     })
 }
 
-/// The values that addresses are computed from.
-fn reach_addresses(region: &Function) -> EntitySet<Value> {
+/// Returns the values that addresses are computed from.
+fn find_address_operands(region: &Function) -> EntitySet<Value> {
     let mut reach: EntitySet<Value> = EntitySet::new();
     let mut work: Vec<Value> = Vec::new();
     for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
@@ -205,11 +203,11 @@ fn reach_addresses(region: &Function) -> EntitySet<Value> {
     reach
 }
 
-/// Forms of values, and what could be rewritten if something held.
+/// Shapes of values and the instructions that could be rewritten under a condition.
 struct RewriteCandidates {
     shapes: SecondaryMap<Value, Option<IndexShape>>,
     candidates: Vec<RewriteCandidate>,
-    /// Which of them an instruction is.
+    /// Candidate index of an instruction.
     of: SecondaryMap<Inst, Option<usize>>,
 }
 
@@ -236,7 +234,7 @@ impl RewriteCandidates {
         found
     }
 
-    fn form(&self, region: &Function, value: Value) -> Option<IndexShape> {
+    fn shape(&self, region: &Function, value: Value) -> Option<IndexShape> {
         match region.constant(value) {
             Some(Constant::Scalar(scalar, _)) if scalar.is_int() => Some(IndexShape::Uniform),
             Some(_) => None,
@@ -244,7 +242,7 @@ impl RewriteCandidates {
         }
     }
 
-    /// The form of what an instruction gives; a candidate has the one that it has where it is rewritten.
+    /// Returns the shape of an instruction's result. A candidate gets the shape that it has when rewritten.
     fn classify(&mut self, region: &Function, inst: Inst, lanes: u32) -> Option<IndexShape> {
         let data = region.inst(inst);
         let result = region.result(inst)?;
@@ -258,8 +256,8 @@ impl RewriteCandidates {
         if data.is_total() {
             return None;
         }
-        if let Some((steps, cut)) = sign_extended(region, inst)
-            && self.form(region, steps) == Some(IndexShape::Strided)
+        if let Some((steps, cut)) = match_sign_extension(region, inst)
+            && self.shape(region, steps) == Some(IndexShape::Strided)
         {
             let rewrite = LaneRewrite::SignedLowBits { cut };
             self.add(RewriteCandidate { inst, rewrite, steps, uniform: None });
@@ -269,8 +267,8 @@ impl RewriteCandidates {
         if data.args.len() > 2 {
             return None;
         }
-        for (form, &arg) in shapes.iter_mut().zip(&data.args) {
-            *form = self.form(region, arg)?;
+        for (shape, &arg) in shapes.iter_mut().zip(&data.args) {
+            *shape = self.shape(region, arg)?;
         }
         if data.op == Op::Freeze {
             self.add(RewriteCandidate {
@@ -291,7 +289,7 @@ impl RewriteCandidates {
             )
             | (Op::Sub, [IndexShape::Strided, IndexShape::Uniform]) => return Some(IndexShape::Strided),
             (Op::Trunc, _) => return Some(IndexShape::Strided),
-            // In all lanes that are not ⊤, the number is that of lane 0, read as signed, and the lane's.
+            // In lanes without poison, the value is lane 0's, read as signed, plus the lane number.
             (Op::Zext, _) if data.flags.has(Flag::Nneg) => return Some(IndexShape::Strided),
             _ => {}
         }
@@ -306,7 +304,7 @@ impl RewriteCandidates {
             Some(&Constant::Scalar(_, bits)) => Some(bits),
             _ => None,
         });
-        let (rewrite, form) = match data.op {
+        let (rewrite, shape) = match data.op {
             Op::Urem | Op::Srem if at == 0 && known.is_none_or(|by| by >= lanes.into()) => {
                 (LaneRewrite::Remainder { is_signed: data.op == Op::Srem }, IndexShape::Strided)
             }
@@ -338,7 +336,7 @@ impl RewriteCandidates {
         };
         let uniform = uniform.filter(|_| data.args.len() == 2);
         self.add(RewriteCandidate { inst, rewrite, steps: data.args[at], uniform });
-        Some(form)
+        Some(shape)
     }
 
     fn add(&mut self, candidate: RewriteCandidate) {
@@ -347,8 +345,8 @@ impl RewriteCandidates {
     }
 }
 
-/// What an instruction sign-extends from the bits that two shifts leave, and how many bits those cut off.
-fn sign_extended(region: &Function, inst: Inst) -> Option<(Value, u32)> {
+/// Matches a sign extension by two shifts. Returns its source and the number of bits cut off.
+fn match_sign_extension(region: &Function, inst: Inst) -> Option<(Value, u32)> {
     let data = region.inst(inst);
     let &[shifted, amount] = &data.args[..] else { return None };
     if data.op != Op::Ashr {
@@ -361,7 +359,7 @@ fn sign_extended(region: &Function, inst: Inst) -> Option<(Value, u32)> {
     (is_pair && left >= MIN_BITS.into()).then(|| (shift.args[0], cut as u32))
 }
 
-/// Whether a uniform operation may be done again, in front of the region.
+/// True if a uniform operation may be recomputed before the region.
 fn is_cheap(region: &Function, data: &InstData) -> bool {
     match data.op {
         Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Lshr | Op::Ashr | Op::And | Op::Or | Op::Xor => true,
@@ -373,7 +371,7 @@ fn is_cheap(region: &Function, data: &InstData) -> bool {
     }
 }
 
-/// Whether a mask is made as those are that have ones in their lowest bits only: `s - 1`, `~(-1 << k)`.
+/// True if a mask is computed by an idiom for low-bit masks: `s - 1`, `~(-1 << k)`.
 fn is_low_mask(region: &Function, mask: Value) -> bool {
     let Some(inst) = region.def_inst(mask) else { return false };
     let data = region.inst(inst);
@@ -390,7 +388,7 @@ fn is_low_mask(region: &Function, mask: Value) -> bool {
     }
 }
 
-/// The same of what a mask was converted from.
+/// [`is_low_mask`] for the source of a conversion.
 fn is_low_mask_of(region: &Function, value: Value) -> bool {
     let op = region.def_inst(value).map(|inst| region.inst(inst).op);
     matches!(op, Some(Op::Add | Op::Sub | Op::Xor)) && is_low_mask(region, value)
@@ -401,11 +399,11 @@ struct VersionBuilder<'a> {
     found: &'a RewriteCandidates,
     lanes: u32,
     func: Function,
-    /// The block that decides.
+    /// Block that tests the conditions.
     entry: Block,
-    /// What values are in front of the region: those that are uniform, and lane 0's of those that step.
+    /// Values computed before the region: uniform ones, and lane 0's of strided ones.
     bases: SecondaryMap<Value, Option<Value>>,
-    /// Divisors that may be divided by, each of signed numbers or not.
+    /// Safe divisors, by original divisor and signedness.
     divisors: Vec<(Value, bool, Value)>,
 }
 
@@ -434,7 +432,7 @@ impl<'a> VersionBuilder<'a> {
             if rewrite == LaneRewrite::Frozen {
                 continue;
             }
-            // A remainder and its quotient ask the same.
+            // A remainder and its quotient share one condition.
             let launch_params = match rewrite {
                 LaneRewrite::Quotient { is_signed } => LaneRewrite::Remainder { is_signed },
                 other => other,
@@ -454,7 +452,7 @@ impl<'a> VersionBuilder<'a> {
         let rewritten: Vec<(Inst, Value)> =
             chosen.iter().map(|candidate| (candidate.inst, self.rewritten(candidate))).collect();
         let holds = all.unwrap_or_else(|| self.func.make_bool(true));
-        // What is frozen may differ from lane to lane, as far as anybody knows.
+        // A frozen value may differ between lanes, so lane 0 decides.
         let holds = self.emit(Op::First, &[holds], Flags::NONE);
         let fast = self.copy(blocks, &rewritten);
         let slow = self.copy(blocks, &[]);
@@ -462,7 +460,7 @@ impl<'a> VersionBuilder<'a> {
         self.func
     }
 
-    /// Computes in front of the region what conditions and rewritten operations need.
+    /// Computes the operands of conditions and rewritten operations before the region.
     fn make_bases(&mut self, chosen: &[RewriteCandidate]) {
         let mut needed: EntitySet<Value> = EntitySet::new();
         let mut work: Vec<Value> =
@@ -503,7 +501,7 @@ impl<'a> VersionBuilder<'a> {
         }
     }
 
-    /// What a value is in front of the region.
+    /// Returns the value that represents `value` before the region.
     fn base(&mut self, value: Value) -> Value {
         match (self.bases[value], self.old.constant(value)) {
             (Some(base), _) => base,
@@ -512,14 +510,14 @@ impl<'a> VersionBuilder<'a> {
         }
     }
 
-    /// What a rewritten operation gives in lane 0.
+    /// Returns lane 0's result of a rewritten operation.
     fn base_of(&mut self, candidate: &RewriteCandidate) -> Value {
         let RewriteCandidate { inst, rewrite, steps, uniform } = *candidate;
         let op = self.old.inst(inst).op;
         let first = self.base(steps);
         let ty = self.old.value_type(self.old.result(inst).expect("it gives a value"));
         if rewrite == LaneRewrite::Frozen {
-            // One number for all lanes, even if it is any.
+            // One frozen value for all lanes.
             let frozen = self.emit(Op::Freeze, &[first], Flags::NONE);
             return self.emit(Op::First, &[frozen], Flags::NONE);
         }
@@ -538,7 +536,7 @@ impl<'a> VersionBuilder<'a> {
         self.emit(op, &[first, other], Flags::NONE)
     }
 
-    /// A divisor, or 1 in its place where nothing is divided by it.
+    /// Returns a divisor that is replaced by 1 where the fast version does not divide by it.
     fn divisor(&mut self, by: Value, is_signed: bool) -> Value {
         if self.func.constant(by).is_some() {
             return by;
@@ -558,7 +556,7 @@ impl<'a> VersionBuilder<'a> {
         divisor
     }
 
-    /// Whether a candidate may be rewritten.
+    /// Emits the condition under which a candidate may be rewritten.
     fn condition(&mut self, candidate: &RewriteCandidate) -> Value {
         let first = self.base(candidate.steps);
         let scalar = self.func.value_type(first).scalar();
@@ -631,7 +629,7 @@ impl<'a> VersionBuilder<'a> {
         }
     }
 
-    /// Whether no lane wraps around, given lane 0's number.
+    /// Emits the test that no lane wraps, given lane 0's value.
     fn is_below_end(&mut self, first: Value, is_signed: bool) -> Value {
         let scalar = self.func.value_type(first).scalar();
         let end = if is_signed { scalar.bit_mask() >> 1 } else { scalar.bit_mask() };
@@ -640,10 +638,10 @@ impl<'a> VersionBuilder<'a> {
         self.compare(predicate, first, last)
     }
 
-    /// What stands for a candidate's result, in each lane.
+    /// Returns the replacement for a candidate's result in each lane.
     fn rewritten(&mut self, candidate: &RewriteCandidate) -> Value {
         let result = self.old.result(candidate.inst).expect("what is rewritten gives a value");
-        // What is frozen is so only once.
+        // A `freeze` must be evaluated only once.
         let base = match self.bases[result] {
             Some(base) => base,
             None => self.base_of(candidate),
@@ -660,7 +658,7 @@ impl<'a> VersionBuilder<'a> {
         self.emit(Op::Add, &[base, lane], flags)
     }
 
-    /// The region's blocks once more, with these values for results. Gives the block that it begins with.
+    /// Copies the region's blocks with these replacements. Returns the entry of the copy.
     fn copy(&mut self, blocks: &[Block], rewritten: &[(Inst, Value)]) -> Block {
         let mut copier = BlockCopier::new(self.old);
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
@@ -685,7 +683,7 @@ impl<'a> VersionBuilder<'a> {
                 self.func.remove_inst(inst);
             }
         }
-        // What a function keeps on its stack is made where it starts.
+        // Allocas belong to the entry block.
         let objects: Vec<Inst> =
             self.func.block_insts(start).filter(|&inst| self.func.inst(inst).op == Op::Alloca).collect();
         for inst in objects.into_iter().rev() {
@@ -695,7 +693,7 @@ impl<'a> VersionBuilder<'a> {
         start
     }
 
-    /// The lane's number along the first dimension.
+    /// Emits the lane number along the first dimension.
     fn lane(&mut self, scalar: Scalar) -> Value {
         let data = InstData::new(Op::Lane, [], Detail::Dimension(Some(0)));
         self.insert(data, scalar.into())
