@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use heddle_analysis::{
-    BlockIndex, Cfg, ControlDependence, CycleForest, DominanceFrontier, Dominators, PostDominators,
+    BlockIndex, Cfg, ControlDependence, CycleForest, DominanceFrontier, DominatorTree, PostDominatorTree,
 };
 use heddle_ir::Block;
 use heddle_ir::entity::Entity;
@@ -64,10 +64,10 @@ fn measure(num_blocks: usize, edges: &[(Block, Block)]) -> Vec<f64> {
         let cfg = Cfg::from_edges(num_blocks, Block::new(0), edges.iter().copied());
         note(start);
         let start = Instant::now();
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         note(start);
         let start = Instant::now();
-        let post_dominators = PostDominators::new(&cfg);
+        let post_dominators = PostDominatorTree::new(&cfg);
         note(start);
         let start = Instant::now();
         let cycles = CycleForest::new(&cfg);

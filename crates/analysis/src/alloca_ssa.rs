@@ -35,24 +35,24 @@ use smallvec::SmallVec;
 
 use crate::control_tables::ControlTables;
 use crate::frontier::DominanceFrontier;
-use crate::points_to::{Object, PointsTo, PointsToTarget};
-use crate::uses::Uses;
+use crate::points_to::{PointsTo, PointsToTarget, PrivateObject};
+use crate::uses::UseLists;
 
 heddle_ir::entity! {
     /// A run of bytes of a private object.
-    pub Slot, "slot"
+    pub AllocaSlot, "slot"
 }
 
 heddle_ir::entity! {
     /// What a slot holds at some point.
-    pub State, "#"
+    pub SlotState, "#"
 }
 
 /// A run of bytes of an object that accesses do not tell apart.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlotInfo {
     /// The object.
-    pub object: Object,
+    pub object: PrivateObject,
     /// The `alloca` that makes it.
     pub alloca: Inst,
     /// The bytes.
@@ -61,7 +61,7 @@ pub struct SlotInfo {
 
 /// How a state comes about.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum StateDef {
+pub enum SlotStateDef {
     /// Nothing has been written.
     Undefined,
     /// An instruction writes; without a state before it, it leaves nothing of that.
@@ -69,24 +69,24 @@ pub enum StateDef {
         /// The instruction.
         inst: Inst,
         /// What stays where it does not write.
-        before: Option<State>,
+        before: Option<SlotState>,
     },
     /// Paths meet, or leave a loop.
     Join {
         /// Where.
         block: Block,
         /// The state at the end of each predecessor, each once, in order.
-        incoming: Vec<(Block, State)>,
+        incoming: Vec<(Block, SlotState)>,
     },
 }
 
 /// A state of a slot.
 #[derive(Clone, Debug)]
-pub struct StateInfo {
+pub struct SlotStateInfo {
     /// The slot.
-    pub slot: Slot,
+    pub slot: AllocaSlot,
     /// How it comes about.
-    pub def: StateDef,
+    pub def: SlotStateDef,
     /// Whether an instruction may read it, or something of it.
     pub is_read: bool,
     /// Whether nothing has been written: all of it is ⊤.
@@ -99,33 +99,33 @@ pub struct AllocaSsa {
     /// Where pointers point to.
     pub points_to: PointsTo,
     slots: Vec<SlotInfo>,
-    states: Vec<StateInfo>,
-    reads: SecondaryMap<Inst, SmallVec<[State; 2]>>,
-    writes: SecondaryMap<Inst, SmallVec<[State; 2]>>,
-    joins: SecondaryMap<Block, Vec<State>>,
-    users: Vec<Vec<StateUser>>,
+    states: Vec<SlotStateInfo>,
+    reads: SecondaryMap<Inst, SmallVec<[SlotState; 2]>>,
+    writes: SecondaryMap<Inst, SmallVec<[SlotState; 2]>>,
+    joins: SecondaryMap<Block, Vec<SlotState>>,
+    users: Vec<Vec<SlotStateUser>>,
 }
 
 /// What depends on a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StateUser {
+pub enum SlotStateUser {
     /// An instruction that reads it.
     Inst(Inst),
     /// A state that holds something of it.
-    State(State),
+    State(SlotState),
 }
 
 /// What an instruction does to a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Touch {
-    slot: Slot,
+struct SlotAccess {
+    slot: AllocaSlot,
     reads: bool,
     writes: bool,
     is_whole: bool,
 }
 
 /// A run of bytes that an instruction touches through one of its pointers.
-struct Span {
+struct AccessedBytes {
     pointer: Value,
     size: Option<u64>,
     reads: bool,
@@ -135,14 +135,14 @@ struct Span {
 }
 
 /// The private memory that an instruction may touch.
-fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[Span; 2]> {
+fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[AccessedBytes; 2]> {
     let bytes = |value: Value| Some(u64::from(func.value_type(value).bytes()));
     let size = |value: Value| match func.constant(value) {
         Some(Constant::Scalar(_, bits)) => u64::try_from(*bits).ok(),
         _ => None,
     };
-    let read = |pointer, size| Span { pointer, size, reads: true, writes: false, is_sure: false };
-    let write = |pointer, size| Span { pointer, size, reads: false, writes: true, is_sure: true };
+    let read = |pointer, size| AccessedBytes { pointer, size, reads: true, writes: false, is_sure: false };
+    let write = |pointer, size| AccessedBytes { pointer, size, reads: false, writes: true, is_sure: true };
     match data.op {
         Op::Load => result.map(|result| read(data.args[0], bytes(result))).into_iter().collect(),
         Op::Store => SmallVec::from_iter([write(data.args[1], bytes(data.args[0]))]),
@@ -153,7 +153,7 @@ fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[S
         }
         Op::AtomicRmw | Op::CompareExchange => {
             let span = read(data.args[0], bytes(data.args[1]));
-            SmallVec::from_iter([Span { writes: true, ..span }])
+            SmallVec::from_iter([AccessedBytes { writes: true, ..span }])
         }
         _ => SmallVec::new(),
     }
@@ -161,7 +161,7 @@ fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[S
 
 impl AllocaSsa {
     /// Follows the private objects of a function.
-    pub(crate) fn new(func: &Function, control: &ControlTables, uses: &Uses) -> Self {
+    pub(crate) fn new(func: &Function, control: &ControlTables, uses: &UseLists) -> Self {
         let points_to = PointsTo::new(func, control, uses);
         let mut this = Self {
             points_to,
@@ -187,41 +187,41 @@ impl AllocaSsa {
     }
 
     /// The states, by number.
-    pub fn states(&self) -> &[StateInfo] {
+    pub fn states(&self) -> &[SlotStateInfo] {
         &self.states
     }
 
     /// A state.
-    pub fn state(&self, state: State) -> &StateInfo {
+    pub fn state(&self, state: SlotState) -> &SlotStateInfo {
         &self.states[state.index()]
     }
 
     /// The states that an instruction may read.
-    pub fn read_by(&self, inst: Inst) -> &[State] {
+    pub fn read_by(&self, inst: Inst) -> &[SlotState] {
         &self.reads[inst]
     }
 
     /// The states that an instruction makes.
-    pub fn written_by(&self, inst: Inst) -> &[State] {
+    pub fn written_by(&self, inst: Inst) -> &[SlotState] {
         &self.writes[inst]
     }
 
     /// The states that are joined at a block.
-    pub fn joined_at(&self, block: Block) -> &[State] {
+    pub fn joined_at(&self, block: Block) -> &[SlotState] {
         &self.joins[block]
     }
 
     /// What depends on a state.
-    pub fn users(&self, state: State) -> &[StateUser] {
+    pub fn users(&self, state: SlotState) -> &[SlotStateUser] {
         &self.users[state.index()]
     }
 
     /// The block where a state comes about, if it does not hold from the start.
-    pub fn block_of(&self, func: &Function, state: State) -> Option<Block> {
+    pub fn block_of(&self, func: &Function, state: SlotState) -> Option<Block> {
         match self.state(state).def {
-            StateDef::Undefined => None,
-            StateDef::Write { inst, .. } => func.layout.block_of(inst),
-            StateDef::Join { block, .. } => Some(block),
+            SlotStateDef::Undefined => None,
+            SlotStateDef::Write { inst, .. } => func.layout.block_of(inst),
+            SlotStateDef::Join { block, .. } => Some(block),
         }
     }
 
@@ -230,7 +230,7 @@ impl AllocaSsa {
         &mut self,
         func: &Function,
         control: &ControlTables,
-    ) -> SecondaryMap<Inst, SmallVec<[Touch; 2]>> {
+    ) -> SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>> {
         let count = self.points_to.objects().len();
         // Per object the runs that accesses touch; none if one of them is not known.
         let mut runs: Vec<Option<Vec<Range<u64>>>> = vec![Some(Vec::new()); count];
@@ -270,14 +270,14 @@ impl AllocaSsa {
                     _ => merged.push(run),
                 }
             }
-            let object = Object::new(number);
+            let object = PrivateObject::new(number);
             self.slots.extend(merged.into_iter().map(|bytes| SlotInfo { object, alloca, bytes }));
         }
         first_slot.push(self.slots.len());
         let objects = self.points_to.objects().iter().enumerate();
         let object_of: FxHashMap<Inst, usize> =
             objects.map(|(number, object)| (object.alloca, number)).collect();
-        let mut touches: SecondaryMap<Inst, SmallVec<[Touch; 2]>> = SecondaryMap::new();
+        let mut touches: SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>> = SecondaryMap::new();
         for inst in insts() {
             let data = func.inst(inst);
             for span in spans(func, data, func.result(inst)) {
@@ -298,8 +298,8 @@ impl AllocaSsa {
                             let covers = run
                                 .as_ref()
                                 .is_some_and(|run| run.start <= bytes.start && bytes.end <= run.end);
-                            touches[inst].push(Touch {
-                                slot: Slot::new(slot),
+                            touches[inst].push(SlotAccess {
+                                slot: AllocaSlot::new(slot),
                                 reads: span.reads,
                                 writes: span.writes,
                                 is_whole: covers && is_only && object.is_single,
@@ -311,34 +311,35 @@ impl AllocaSsa {
             let is_single = |number: &usize| self.points_to.objects()[*number].is_single;
             if let Some(number) = object_of.get(&inst).copied().filter(is_single) {
                 for slot in first_slot[number]..first_slot[number + 1] {
-                    let slot = Slot::new(slot);
-                    touches[inst].push(Touch { slot, reads: false, writes: true, is_whole: true });
+                    let slot = AllocaSlot::new(slot);
+                    touches[inst].push(SlotAccess { slot, reads: false, writes: true, is_whole: true });
                 }
             }
         }
         touches
     }
 
-    fn add_state(&mut self, slot: Slot, def: StateDef) -> State {
-        self.states.push(StateInfo { slot, def, is_read: false, is_undefined: false });
-        State::new(self.states.len() - 1)
+    fn add_state(&mut self, slot: AllocaSlot, def: SlotStateDef) -> SlotState {
+        self.states.push(SlotStateInfo { slot, def, is_read: false, is_undefined: false });
+        SlotState::new(self.states.len() - 1)
     }
 
     fn build(
         &mut self,
         func: &Function,
         control: &ControlTables,
-        touches: &SecondaryMap<Inst, SmallVec<[Touch; 2]>>,
+        touches: &SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>>,
     ) {
         self.place_joins(func, control, touches);
-        let mut current: Vec<State> =
-            (0..self.slots.len()).map(|slot| self.add_state(Slot::new(slot), StateDef::Undefined)).collect();
+        let mut current: Vec<SlotState> = (0..self.slots.len())
+            .map(|slot| self.add_state(AllocaSlot::new(slot), SlotStateDef::Undefined))
+            .collect();
         // Down the dominator tree, with what each block has changed to be taken back behind it.
         enum Visit {
             Enter(Block),
             Leave(usize),
         }
-        let mut changes: Vec<(usize, State)> = Vec::new();
+        let mut changes: Vec<(usize, SlotState)> = Vec::new();
         let mut work = vec![Visit::Enter(control.cfg.entry())];
         while let Some(visit) = work.pop() {
             let block = match visit {
@@ -367,7 +368,7 @@ impl AllocaSsa {
                 for touch in all.iter().filter(|touch| touch.writes) {
                     let slot = touch.slot.index();
                     let before = (!touch.is_whole).then_some(current[slot]);
-                    let state = self.add_state(touch.slot, StateDef::Write { inst, before });
+                    let state = self.add_state(touch.slot, SlotStateDef::Write { inst, before });
                     self.writes[inst].push(state);
                     changes.push((slot, std::mem::replace(&mut current[slot], state)));
                 }
@@ -379,7 +380,7 @@ impl AllocaSsa {
                 for at in 0..self.joins[succ].len() {
                     let join = self.joins[succ][at];
                     let state = current[self.state(join).slot.index()];
-                    if let StateDef::Join { incoming, .. } = &mut self.states[join.index()].def {
+                    if let SlotStateDef::Join { incoming, .. } = &mut self.states[join.index()].def {
                         incoming.push((block, state));
                     }
                 }
@@ -387,7 +388,7 @@ impl AllocaSsa {
             work.extend(control.dominators.children(block).iter().rev().map(|&child| Visit::Enter(child)));
         }
         for info in &mut self.states {
-            if let StateDef::Join { incoming, .. } = &mut info.def {
+            if let SlotStateDef::Join { incoming, .. } = &mut info.def {
                 incoming.sort_unstable();
             }
         }
@@ -398,7 +399,7 @@ impl AllocaSsa {
         &mut self,
         func: &Function,
         control: &ControlTables,
-        touches: &SecondaryMap<Inst, SmallVec<[Touch; 2]>>,
+        touches: &SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>>,
     ) {
         let mut writers: Vec<Vec<Block>> = vec![Vec::new(); self.slots.len()];
         for &block in control.index.order() {
@@ -428,8 +429,8 @@ impl AllocaSsa {
             joined.sort_unstable();
             joined.dedup();
             for block in joined {
-                let def = StateDef::Join { block, incoming: Vec::new() };
-                let state = self.add_state(Slot::new(number), def);
+                let def = SlotStateDef::Join { block, incoming: Vec::new() };
+                let state = self.add_state(AllocaSlot::new(number), def);
                 self.joins[block].push(state);
             }
         }
@@ -440,18 +441,18 @@ impl AllocaSsa {
         let mut work = Vec::new();
         for (number, info) in self.states.iter_mut().enumerate() {
             info.is_undefined = match info.def {
-                StateDef::Write { inst, .. } => func.inst(inst).op == Op::Alloca,
-                StateDef::Undefined | StateDef::Join { .. } => true,
+                SlotStateDef::Write { inst, .. } => func.inst(inst).op == Op::Alloca,
+                SlotStateDef::Undefined | SlotStateDef::Join { .. } => true,
             };
             if !info.is_undefined {
-                work.push(State::new(number));
+                work.push(SlotState::new(number));
             }
         }
         while let Some(state) = work.pop() {
             for user in &self.users[state.index()] {
-                let StateUser::State(user) = *user else { continue };
+                let SlotStateUser::State(user) = *user else { continue };
                 let info = &mut self.states[user.index()];
-                if matches!(info.def, StateDef::Join { .. }) && std::mem::take(&mut info.is_undefined) {
+                if matches!(info.def, SlotStateDef::Join { .. }) && std::mem::take(&mut info.is_undefined) {
                     work.push(user);
                 }
             }
@@ -460,19 +461,19 @@ impl AllocaSsa {
 
     fn find_users(&mut self, func: &Function, control: &ControlTables) {
         self.users = vec![Vec::new(); self.states.len()];
-        let mut work: Vec<State> = Vec::new();
+        let mut work: Vec<SlotState> = Vec::new();
         for inst in control.index.order().iter().flat_map(|&block| func.block_insts(block)) {
             for &state in &self.reads[inst] {
-                self.users[state.index()].push(StateUser::Inst(inst));
+                self.users[state.index()].push(SlotStateUser::Inst(inst));
                 work.push(state);
             }
         }
         for number in 0..self.states.len() {
-            let user = StateUser::State(State::new(number));
+            let user = SlotStateUser::State(SlotState::new(number));
             match &self.states[number].def {
-                StateDef::Undefined | StateDef::Write { before: None, .. } => {}
-                StateDef::Write { before: Some(before), .. } => self.users[before.index()].push(user),
-                StateDef::Join { incoming, .. } => {
+                SlotStateDef::Undefined | SlotStateDef::Write { before: None, .. } => {}
+                SlotStateDef::Write { before: Some(before), .. } => self.users[before.index()].push(user),
+                SlotStateDef::Join { incoming, .. } => {
                     incoming.iter().for_each(|(_, state)| self.users[state.index()].push(user));
                 }
             }
@@ -482,8 +483,8 @@ impl AllocaSsa {
                 continue;
             }
             match &self.states[state.index()].def {
-                StateDef::Write { before: Some(before), .. } => work.push(*before),
-                StateDef::Join { incoming, .. } => work.extend(incoming.iter().map(|&(_, state)| state)),
+                SlotStateDef::Write { before: Some(before), .. } => work.push(*before),
+                SlotStateDef::Join { incoming, .. } => work.extend(incoming.iter().map(|&(_, state)| state)),
                 _ => {}
             }
         }

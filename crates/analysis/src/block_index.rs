@@ -35,8 +35,8 @@
 //! function counts as the outermost cycle. All blocks of a cycle have the same dominators outside of it (what
 //! avoids `d` on the way to one block goes on to the others without leaving the cycle), so the *host* of a unit
 //! is well defined: the closest dominator outside of the unit, or, if that stands in another unit of `C`, this
-//! unit; a unit whose closest dominator is outside of `C` is a root of `C`. Units are placed after their hosts,
-//! siblings in reverse post-order of their headers; a cycle's roots are placed in its place. Units that were held
+//! unit; a unit whose closest dominator is outside of `C` is a root of `C`. PlacementUnits are placed after their hosts,
+//! siblings in reverse post-order of their headers; a cycle's roots are placed in its place. PlacementUnits that were held
 //! up because their host is a cycle that is still being placed follow it, *last held up, first placed*.
 //!
 //! Why it is topological: let `u -> v` connect the units `U` and `V` of `C`. `V` is a root of `C` or its host also
@@ -66,7 +66,7 @@ use heddle_ir::entity::{Entity, SecondaryMap};
 
 use crate::cfg::Cfg;
 use crate::cycles::{Cycle, CycleForest};
-use crate::dominators::Dominators;
+use crate::dominators::DominatorTree;
 use crate::lists::Lists;
 use crate::order::DepthFirstOrder;
 use crate::tree::NONE;
@@ -83,14 +83,14 @@ pub struct BlockIndex {
 
 impl BlockIndex {
     /// Orders the reachable blocks.
-    pub fn new(cfg: &Cfg, dominators: &Dominators, cycles: &CycleForest) -> Self {
+    pub fn new(cfg: &Cfg, dominators: &DominatorTree, cycles: &CycleForest) -> Self {
         let mut index = Self {
             order: Vec::with_capacity(cfg.num_reachable()),
             number: SecondaryMap::filled(NONE, cfg.num_blocks()),
             cycles: vec![0..0; cycles.num_cycles()],
             dominated_end: SecondaryMap::filled(NONE, cfg.num_blocks()),
         };
-        index.place_all(&Units::new(cfg, dominators, cycles), cfg, cycles);
+        index.place_all(&PlacementUnits::new(cfg, dominators, cycles), cfg, cycles);
         index.find_dominated_ends(dominators);
         index
     }
@@ -118,14 +118,15 @@ impl BlockIndex {
         (end != NONE).then(|| self.number[block] as usize..end as usize)
     }
 
-    fn place_all(&mut self, units: &Units, cfg: &Cfg, cycles: &CycleForest) {
+    fn place_all(&mut self, units: &PlacementUnits, cfg: &Cfg, cycles: &CycleForest) {
         // The function's entry is the header of an outermost cycle, or in no cycle.
-        let first = cycles.headed_by(cfg.entry()).map_or(Step::Block(cfg.entry()), Step::Cycle);
-        let mut held_up: Vec<Vec<Step>> = vec![Vec::new(); cycles.num_cycles()];
+        let first =
+            cycles.headed_by(cfg.entry()).map_or(PlacementStep::Block(cfg.entry()), PlacementStep::Cycle);
+        let mut held_up: Vec<Vec<PlacementStep>> = vec![Vec::new(); cycles.num_cycles()];
         let mut steps = vec![first];
         while let Some(step) = steps.pop() {
             match step {
-                Step::Block(block) => {
+                PlacementStep::Block(block) => {
                     self.number[block] = self.order.len() as u32;
                     self.order.push(block);
                     for &(unit, until) in units.dominated.get(block.index()).iter().rev() {
@@ -135,12 +136,12 @@ impl BlockIndex {
                         }
                     }
                 }
-                Step::Cycle(cycle) => {
+                PlacementStep::Cycle(cycle) => {
                     self.cycles[cycle.index()].start = self.order.len();
-                    steps.push(Step::EndOf(cycle));
+                    steps.push(PlacementStep::EndOf(cycle));
                     steps.extend(units.roots.get(cycle.index()).iter().rev());
                 }
-                Step::EndOf(cycle) => {
+                PlacementStep::EndOf(cycle) => {
                     self.cycles[cycle.index()].end = self.order.len();
                     steps.append(&mut held_up[cycle.index()]);
                 }
@@ -148,7 +149,7 @@ impl BlockIndex {
         }
     }
 
-    fn find_dominated_ends(&mut self, dominators: &Dominators) {
+    fn find_dominated_ends(&mut self, dominators: &DominatorTree) {
         for &block in dominators.pre_order().iter().rev() {
             // Children that are not compact themselves may make up a compact whole.
             self.dominated_end[block] = dominators
@@ -167,27 +168,27 @@ impl BlockIndex {
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum PlacementStep {
     Block(Block),
     Cycle(Cycle),
     EndOf(Cycle),
 }
 
 /// Which units are placed where.
-struct Units {
+struct PlacementUnits {
     /// Per block: the units whose closest dominator it is, and the cycle after which they are placed if that is
     /// not right after the block.
-    dominated: Lists<(Step, Option<Cycle>)>,
+    dominated: Lists<(PlacementStep, Option<Cycle>)>,
     /// Per cycle: the units whose closest dominator is outside of it.
-    roots: Lists<Step>,
+    roots: Lists<PlacementStep>,
 }
 
-impl Units {
-    fn new(cfg: &Cfg, dominators: &Dominators, cycles: &CycleForest) -> Self {
+impl PlacementUnits {
+    fn new(cfg: &Cfg, dominators: &DominatorTree, cycles: &CycleForest) -> Self {
         let search = DepthFirstOrder::new(cfg);
         let mut dominated = Vec::new();
         let mut roots = Vec::new();
-        let mut add = |unit: Step, parent: Option<Cycle>, header: Block| {
+        let mut add = |unit: PlacementStep, parent: Option<Cycle>, header: Block| {
             let idom = dominators.idom(header);
             match (parent, idom) {
                 (Some(parent), Some(idom)) if !cycles.contains(parent, idom) => {
@@ -201,9 +202,9 @@ impl Units {
             }
         };
         for block in search.reverse_post_order() {
-            add(Step::Block(block), cycles.innermost(block), block);
+            add(PlacementStep::Block(block), cycles.innermost(block), block);
             if let Some(cycle) = cycles.headed_by(block) {
-                add(Step::Cycle(cycle), cycles.parent(cycle), block);
+                add(PlacementStep::Cycle(cycle), cycles.parent(cycle), block);
             }
         }
         Self {

@@ -5,7 +5,7 @@ use heddle_ir::Function;
 use crate::block_index::BlockIndex;
 use crate::cfg::Cfg;
 use crate::cycles::CycleForest;
-use crate::dominators::Dominators;
+use crate::dominators::DominatorTree;
 
 /// Graph, dominators, loops and block index of a function.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct ControlTables {
     /// The graph.
     pub cfg: Cfg,
     /// Its dominators.
-    pub dominators: Dominators,
+    pub dominators: DominatorTree,
     /// Its loops.
     pub cycles: CycleForest,
     /// The order of its blocks.
@@ -24,7 +24,7 @@ impl ControlTables {
     /// Finds all of them.
     pub fn new(func: &Function) -> Self {
         let cfg = Cfg::new(func);
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         let cycles = CycleForest::new(&cfg);
         let index = BlockIndex::new(&cfg, &dominators, &cycles);
         Self { cfg, dominators, cycles, index }

@@ -29,7 +29,7 @@ use heddle_ir::entity::{Entity, EntitySet, SecondaryMap};
 use crate::cfg::{Cfg, Edge};
 use crate::lists::Lists;
 use crate::order::DepthFirstOrder;
-use crate::tree::{NONE, Tree};
+use crate::tree::{AncestorTree, NONE};
 
 heddle_ir::entity! {
     /// A cycle of the forest. Numbers follow the reverse post-order of headers, so parents come before children.
@@ -39,7 +39,7 @@ heddle_ir::entity! {
 /// All cycles of a graph and how they nest.
 #[derive(Clone, Debug)]
 pub struct CycleForest {
-    tree: Tree<Cycle>,
+    tree: AncestorTree<Cycle>,
     headers: Vec<Block>,
     innermost: SecondaryMap<Block, Option<Cycle>>,
     /// By pre-order position of a cycle: the blocks whose innermost cycle it is, in reverse post-order.
@@ -52,7 +52,7 @@ impl CycleForest {
     /// Finds the cycles of all reachable blocks.
     pub fn new(cfg: &Cfg) -> Self {
         let search = DepthFirstOrder::new(cfg);
-        let nesting = Nesting::new(cfg, &search);
+        let nesting = CycleNesting::new(cfg, &search);
 
         let mut headers = Vec::new();
         let mut by_header = SecondaryMap::<Block, Option<Cycle>>::with_len(cfg.num_blocks());
@@ -65,7 +65,7 @@ impl CycleForest {
         let around = |block: Block| nesting.around[block].and_then(|header| by_header[header]);
         let parent = |cycle: u32| around(headers[cycle as usize]).map_or(NONE, Cycle::as_u32);
         let order: Vec<u32> = (0..headers.len() as u32).collect();
-        let tree = Tree::new(headers.len(), parent, &order);
+        let tree = AncestorTree::new(headers.len(), parent, &order);
 
         let mut innermost = SecondaryMap::<Block, Option<Cycle>>::with_len(cfg.num_blocks());
         for block in search.reverse_post_order() {
@@ -279,18 +279,18 @@ fn distinct(blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
 }
 
 /// Which header is around which block.
-struct Nesting {
+struct CycleNesting {
     is_header: EntitySet<Block>,
     /// The header of the innermost cycle around a block; for a header, around its cycle.
     around: SecondaryMap<Block, Option<Block>>,
 }
 
-impl Nesting {
+impl CycleNesting {
     fn new(cfg: &Cfg, search: &DepthFirstOrder) -> Self {
         let num_blocks = cfg.num_blocks();
         let order: Vec<u32> = search.pre_order().iter().map(|block| block.as_u32()).collect();
         let parent = |block| search.parent(Block::from_u32(block)).map_or(NONE, Block::as_u32);
-        let search_tree = Tree::<Block>::new(num_blocks, parent, &order);
+        let search_tree = AncestorTree::<Block>::new(num_blocks, parent, &order);
         let is_retreating = |edge: &Edge| search_tree.is_ancestor(edge.to, edge.from);
         let late_edges: Vec<(usize, Edge)> = cfg
             .edges()
@@ -300,7 +300,7 @@ impl Nesting {
         let late_edges = Lists::new(num_blocks, late_edges.iter().copied());
 
         let mut nesting = Self { is_header: EntitySet::new(), around: SecondaryMap::with_len(num_blocks) };
-        let mut collapsed = Collapsed::new(cfg);
+        let mut collapsed = CollapsedGraph::new(cfg);
         let mut taken_by: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(num_blocks);
         let mut body = Vec::new();
         for &header in search.pre_order().iter().rev() {
@@ -343,14 +343,14 @@ impl Nesting {
 }
 
 /// The graph in which the cycles found so far are single nodes, named by their headers.
-struct Collapsed {
+struct CollapsedGraph {
     representative: SecondaryMap<Block, Block>,
     /// The edges that took part late, as a linked list per target: source and next edge.
     first_edge: SecondaryMap<Block, u32>,
     edges: Vec<(Block, u32)>,
 }
 
-impl Collapsed {
+impl CollapsedGraph {
     fn new(cfg: &Cfg) -> Self {
         let mut representative = SecondaryMap::filled(cfg.entry(), cfg.num_blocks());
         for block in cfg.blocks() {

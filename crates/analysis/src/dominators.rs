@@ -1,4 +1,4 @@
-//! Dominators and post-dominators.
+//! DominatorTree and post-dominators.
 //!
 //! `a` dominates `b` if every path from the entry to `b` contains `a`; `a` post-dominates `b` if every path
 //! from `b` to the virtual exit contains `a`. Both are trees: a test compares two intervals.
@@ -28,15 +28,15 @@ use heddle_ir::entity::{Entity, EntitySet};
 use crate::cfg::Cfg;
 use crate::cycles::CycleForest;
 use crate::order::DepthFirstOrder;
-use crate::tree::{Climber, NONE, Tree};
+use crate::tree::{AncestorTree, JumpPointerForest, NONE};
 
 /// The dominator tree.
 #[derive(Clone, Debug)]
-pub struct Dominators {
-    tree: Tree<Block>,
+pub struct DominatorTree {
+    tree: AncestorTree<Block>,
 }
 
-impl Dominators {
+impl DominatorTree {
     /// The dominators of all reachable blocks.
     pub fn new(cfg: &Cfg) -> Self {
         Self { tree: dominator_tree(cfg) }
@@ -85,20 +85,20 @@ impl Dominators {
         self.tree.pre_order()
     }
 
-    pub(crate) fn tree(&self) -> &Tree<Block> {
+    pub(crate) fn tree(&self) -> &AncestorTree<Block> {
         &self.tree
     }
 }
 
 /// The post-dominator tree. Its root is the virtual exit, which is no block.
 #[derive(Clone, Debug)]
-pub struct PostDominators {
-    tree: Tree<Block>,
+pub struct PostDominatorTree {
+    tree: AncestorTree<Block>,
     reversed: Cfg,
     pseudo_exits: Vec<Block>,
 }
 
-impl PostDominators {
+impl PostDominatorTree {
     /// The post-dominators of all reachable blocks.
     pub fn new(cfg: &Cfg) -> Self {
         let exit = Block::new(cfg.num_blocks());
@@ -158,7 +158,7 @@ impl PostDominators {
         &self.pseudo_exits
     }
 
-    pub(crate) fn tree(&self) -> &Tree<Block> {
+    pub(crate) fn tree(&self) -> &AncestorTree<Block> {
         &self.tree
     }
 
@@ -173,10 +173,10 @@ impl PostDominators {
 }
 
 /// The dominator tree of any graph; siblings are in reverse post-order.
-fn dominator_tree(cfg: &Cfg) -> Tree<Block> {
+fn dominator_tree(cfg: &Cfg) -> AncestorTree<Block> {
     let search = DepthFirstOrder::new(cfg);
     let semidominators = semidominators(cfg, &search);
-    let mut dominators = Climber::new(semidominators.len());
+    let mut dominators = JumpPointerForest::new(semidominators.len());
     for number in 0..semidominators.len() as u32 {
         let semidominator = semidominators[number as usize];
         let parent = search.parents()[number as usize];
@@ -195,7 +195,7 @@ fn dominator_tree(cfg: &Cfg) -> Tree<Block> {
             idom => search.pre_order()[idom as usize].index() as u32,
         }
     };
-    Tree::new(cfg.num_blocks(), idom, &search.reverse_post_indices())
+    AncestorTree::new(cfg.num_blocks(), idom, &search.reverse_post_indices())
 }
 
 /// By pre-order number: the least number from which a path leads here whose inner blocks all have greater

@@ -5,7 +5,7 @@ use heddle_ir::{Detail, Op};
 
 /// What an operation gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exact {
+pub enum ExactResult {
     /// These bits.
     Bits(u128),
     /// ⊤: a promise is broken, or a shift goes too far.
@@ -15,12 +15,20 @@ pub enum Exact {
 }
 
 /// The result of `to` bits of an operation whose operands have `from` bits each; none if it is not one on integers.
-pub fn integers(op: Op, flags: Flags, detail: &Detail, from: u32, to: u32, args: &[u128]) -> Option<Exact> {
+pub fn evaluate_integer(
+    op: Op,
+    flags: Flags,
+    detail: &Detail,
+    from: u32,
+    to: u32,
+    args: &[u128],
+) -> Option<ExactResult> {
     let has = |flag| flags.has(flag);
     let mask = ones(from);
     let s = |index: usize| signed(args[index], from);
-    let unless =
-        |broken: bool, value: u128| Some(if broken { Exact::Poison } else { Exact::Bits(value & ones(to)) });
+    let unless = |broken: bool, value: u128| {
+        Some(if broken { ExactResult::Poison } else { ExactResult::Bits(value & ones(to)) })
+    };
     let plain = |value: u128| unless(false, value);
     let fits = |value: Option<i128>| value.is_some_and(|value| signed(value as u128 & mask, from) == value);
     match op {
@@ -39,15 +47,15 @@ pub fn integers(op: Op, flags: Flags, detail: &Detail, from: u32, to: u32, args:
             let broken = has(Flag::Nuw) && !unsigned || has(Flag::Nsw) && !fits(s(0).checked_mul(s(1)));
             unless(broken, args[0].wrapping_mul(args[1]))
         }
-        Op::Udiv | Op::Urem if args[1] == 0 => Some(Exact::Undefined),
+        Op::Udiv | Op::Urem if args[1] == 0 => Some(ExactResult::Undefined),
         Op::Sdiv | Op::Srem if args[1] == 0 || s(1) == -1 && args[0] == 1 << (from - 1) => {
-            Some(Exact::Undefined)
+            Some(ExactResult::Undefined)
         }
         Op::Udiv => unless(has(Flag::Exact) && !args[0].is_multiple_of(args[1]), args[0] / args[1]),
         Op::Sdiv => unless(has(Flag::Exact) && s(0) % s(1) != 0, (s(0) / s(1)) as u128),
         Op::Urem => plain(args[0] % args[1]),
         Op::Srem => plain((s(0) % s(1)) as u128),
-        Op::Shl | Op::Lshr | Op::Ashr if args[1] >= from.into() => Some(Exact::Poison),
+        Op::Shl | Op::Lshr | Op::Ashr if args[1] >= from.into() => Some(ExactResult::Poison),
         Op::Shl => {
             let shifted = args[0] << args[1] & mask;
             let lossy = shifted >> args[1] != args[0];

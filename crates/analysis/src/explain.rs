@@ -17,32 +17,32 @@ use heddle_ir::module::Module;
 use heddle_ir::{Block, Function, Inst, Op, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
-use crate::alloca_ssa::{State, StateDef, StateUser};
+use crate::alloca_ssa::{SlotState, SlotStateDef, SlotStateUser};
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
-use crate::divergence::{Divergence, Outcome, Source};
-use crate::uses::Uses;
+use crate::divergence::{Divergence, DivergenceEffect, DivergenceOrigin};
+use crate::uses::UseLists;
 
 /// Something that varies, or that makes others vary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Node {
+pub enum CauseNode {
     /// A value whose lanes differ.
     Value(Value),
     /// A branch where lanes part.
     Branch(Block),
     /// Lanes that have parted, at this branch or so that they do what lanes do that part there.
-    Parting(Block),
+    InfluenceRegion(Block),
     /// A loop that lanes leave in different rounds.
-    Leaving(Cycle),
+    DivergentLoop(Cycle),
     /// What a private object holds.
-    State(State),
+    State(SlotState),
     /// A block that some lanes execute without others.
-    Apart(Block),
+    PartialBlock(Block),
 }
 
 /// Why an effect follows from its cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
+pub enum DependenceKind {
     /// Computed from it.
     Data,
     /// Lanes that parted meet.
@@ -58,41 +58,41 @@ pub enum Reason {
 /// A chain from an effect to a source of variance: each node, and why it follows from the next one. The last one
 /// follows from nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Chain {
+pub struct CauseChain {
     /// The first node, which is to be explained, and then each one's cause.
-    pub links: Vec<(Node, Option<Reason>)>,
+    pub links: Vec<(CauseNode, Option<DependenceKind>)>,
 }
 
 /// The causes of everything that varies in a function.
 #[derive(Clone, Debug)]
-pub struct Explanations<'a> {
+pub struct DivergenceExplanations<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     divergence: &'a Divergence,
-    cause: FxHashMap<Node, Option<(Node, Reason)>>,
+    cause: FxHashMap<CauseNode, Option<(CauseNode, DependenceKind)>>,
 }
 
-impl<'a> Explanations<'a> {
+impl<'a> DivergenceExplanations<'a> {
     /// Finds a shortest chain for everything at once.
     pub fn new(func: &'a Function, control: &'a ControlTables, divergence: &'a Divergence) -> Self {
-        let uses = Uses::new(func, control);
-        let search = Search::new(func, control, divergence, &uses);
+        let uses = UseLists::new(func, control);
+        let search = CauseSearch::new(func, control, divergence, &uses);
         let cause = search.run();
         Self { func, control, divergence, cause }
     }
 
     /// The chain from a varying value to a source; none if the value is uniform.
-    pub fn of_value(&self, value: Value) -> Option<Chain> {
-        self.chain(Node::Value(value))
+    pub fn of_value(&self, value: Value) -> Option<CauseChain> {
+        self.chain(CauseNode::Value(value))
     }
 
     /// The chain from a divergent branch to a source; none if the branch is uniform.
-    pub fn of_branch(&self, block: Block) -> Option<Chain> {
-        self.chain(Node::Branch(block))
+    pub fn of_branch(&self, block: Block) -> Option<CauseChain> {
+        self.chain(CauseNode::Branch(block))
     }
 
     /// The chain of any node.
-    pub fn chain(&self, node: Node) -> Option<Chain> {
+    pub fn chain(&self, node: CauseNode) -> Option<CauseChain> {
         let mut links = Vec::new();
         let mut next = Some(node);
         while let Some(node) = next {
@@ -100,7 +100,7 @@ impl<'a> Explanations<'a> {
             links.push((node, cause.map(|(_, reason)| reason)));
             next = cause.map(|(node, _)| node);
         }
-        Some(Chain { links })
+        Some(CauseChain { links })
     }
 
     /// What a divergent branch costs.
@@ -123,8 +123,8 @@ impl<'a> Explanations<'a> {
     }
 
     /// What could be changed so that the last link of a chain does not vary, if that is for the user to say.
-    pub fn way_out(&self, chain: &Chain) -> Option<String> {
-        let &(Node::Value(value), _) = chain.links.last()? else { return None };
+    pub fn help(&self, chain: &CauseChain) -> Option<String> {
+        let &(CauseNode::Value(value), _) = chain.links.last()? else { return None };
         let name = self.func.describe(value);
         match self.func.value_def(value) {
             ValueDef::Param(_) => Some(format!("if {name} is the same for all lanes, declare it `uniform`")),
@@ -140,8 +140,8 @@ impl<'a> Explanations<'a> {
     }
 
     /// The chain in words, with places in the source as the module names them.
-    pub fn in_words<'b>(&'b self, chain: &'b Chain, module: Option<&'b Module>) -> InWords<'b> {
-        InWords { all: self, chain, module }
+    pub fn display<'b>(&'b self, chain: &'b CauseChain, module: Option<&'b Module>) -> CauseChainDisplay<'b> {
+        CauseChainDisplay { all: self, chain, module }
     }
 }
 
@@ -151,29 +151,29 @@ fn varies(divergence: &Divergence, value: Value) -> bool {
     !shape.is_uniform() && !shape.is_undefined()
 }
 
-struct Search<'a> {
+struct CauseSearch<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     divergence: &'a Divergence,
-    uses: &'a Uses,
+    uses: &'a UseLists,
     /// What lanes that part, or leave a loop apart, lead to.
-    outcomes: FxHashMap<Source, Vec<Outcome>>,
+    effects: FxHashMap<DivergenceOrigin, Vec<DivergenceEffect>>,
     /// Blocks that have one of these as their predicate.
     predicated: FxHashMap<Value, Vec<Block>>,
-    cause: FxHashMap<Node, Option<(Node, Reason)>>,
-    queue: std::collections::VecDeque<Node>,
+    cause: FxHashMap<CauseNode, Option<(CauseNode, DependenceKind)>>,
+    queue: std::collections::VecDeque<CauseNode>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> CauseSearch<'a> {
     fn new(
         func: &'a Function,
         control: &'a ControlTables,
         divergence: &'a Divergence,
-        uses: &'a Uses,
+        uses: &'a UseLists,
     ) -> Self {
-        let mut outcomes: FxHashMap<Source, Vec<Outcome>> = FxHashMap::default();
-        for &(source, outcome) in &divergence.outcomes {
-            outcomes.entry(source).or_default().push(outcome);
+        let mut effects: FxHashMap<DivergenceOrigin, Vec<DivergenceEffect>> = FxHashMap::default();
+        for &(source, effect) in &divergence.effects {
+            effects.entry(source).or_default().push(effect);
         }
         let mut predicated: FxHashMap<Value, Vec<Block>> = FxHashMap::default();
         for &block in control.index.order() {
@@ -186,14 +186,14 @@ impl<'a> Search<'a> {
             control,
             divergence,
             uses,
-            outcomes,
+            effects,
             predicated,
             cause: FxHashMap::default(),
             queue: std::collections::VecDeque::new(),
         }
     }
 
-    fn run(mut self) -> FxHashMap<Node, Option<(Node, Reason)>> {
+    fn run(mut self) -> FxHashMap<CauseNode, Option<(CauseNode, DependenceKind)>> {
         for &param in self.func.params() {
             self.add_source(param);
         }
@@ -216,9 +216,9 @@ impl<'a> Search<'a> {
     }
 
     fn add_source(&mut self, value: Value) {
-        if varies(self.divergence, value) && !self.cause.contains_key(&Node::Value(value)) {
-            self.cause.insert(Node::Value(value), None);
-            self.queue.push_back(Node::Value(value));
+        if varies(self.divergence, value) && !self.cause.contains_key(&CauseNode::Value(value)) {
+            self.cause.insert(CauseNode::Value(value), None);
+            self.queue.push_back(CauseNode::Value(value));
         }
     }
 
@@ -238,20 +238,24 @@ impl<'a> Search<'a> {
     fn drain(&mut self) {
         while let Some(node) = self.queue.pop_front() {
             match node {
-                Node::Value(value) => self.follow_value(value),
-                Node::Branch(block) => self.reach(Node::Parting(block), node, Reason::Data),
-                Node::Parting(block) => self.follow_source(Source::Branch(block), node),
-                Node::Leaving(cycle) => self.follow_loop(cycle, node),
-                Node::State(state) => self.follow_state(state, node),
-                Node::Apart(block) => self.follow_apart(block, node),
+                CauseNode::Value(value) => self.follow_value(value),
+                CauseNode::Branch(block) => {
+                    self.reach(CauseNode::InfluenceRegion(block), node, DependenceKind::Data)
+                }
+                CauseNode::InfluenceRegion(block) => {
+                    self.follow_source(DivergenceOrigin::Branch(block), node)
+                }
+                CauseNode::DivergentLoop(cycle) => self.follow_loop(cycle, node),
+                CauseNode::State(state) => self.follow_state(state, node),
+                CauseNode::PartialBlock(block) => self.follow_apart(block, node),
             }
         }
     }
 
-    fn reach(&mut self, effect: Node, cause: Node, reason: Reason) {
+    fn reach(&mut self, effect: CauseNode, cause: CauseNode, reason: DependenceKind) {
         let is_one = match effect {
-            Node::Value(value) => varies(self.divergence, value),
-            Node::State(state) => self.divergence.agreement[state.index()].is_none(),
+            CauseNode::Value(value) => varies(self.divergence, value),
+            CauseNode::State(state) => self.divergence.state_agreements[state.index()].is_none(),
             _ => true,
         };
         if is_one && !self.cause.contains_key(&effect) {
@@ -261,50 +265,58 @@ impl<'a> Search<'a> {
     }
 
     fn follow_value(&mut self, value: Value) {
-        let node = Node::Value(value);
+        let node = CauseNode::Value(value);
         for &user in self.uses.of(value) {
             let data = self.func.inst(user);
             let block = self.func.layout.block_of(user).expect("a user stands in a block");
             if data.op == Op::Br || data.op == Op::Switch {
                 if self.divergence.is_divergent_branch(block) {
-                    self.reach(Node::Branch(block), node, Reason::Data);
+                    self.reach(CauseNode::Branch(block), node, DependenceKind::Data);
                 }
                 continue;
             }
             for &result in self.func.results(user) {
-                self.reach(Node::Value(result), node, Reason::Data);
+                self.reach(CauseNode::Value(result), node, DependenceKind::Data);
             }
             for &state in self.divergence.ssa.written_by(user) {
-                self.reach(Node::State(state), node, Reason::Memory);
+                self.reach(CauseNode::State(state), node, DependenceKind::Memory);
             }
         }
         for block in self.predicated.get(&value).cloned().unwrap_or_default() {
-            self.reach(Node::Apart(block), node, Reason::Activation);
+            self.reach(CauseNode::PartialBlock(block), node, DependenceKind::Activation);
             for inst in self.func.block_insts(block) {
                 for &state in self.divergence.ssa.written_by(inst) {
-                    self.reach(Node::State(state), node, Reason::Activation);
+                    self.reach(CauseNode::State(state), node, DependenceKind::Activation);
                 }
             }
         }
     }
 
-    fn follow_source(&mut self, source: Source, node: Node) {
-        for outcome in self.outcomes.get(&source).cloned().unwrap_or_default() {
-            match outcome {
-                Outcome::Mixes(inst) => {
+    fn follow_source(&mut self, source: DivergenceOrigin, node: CauseNode) {
+        for effect in self.effects.get(&source).cloned().unwrap_or_default() {
+            match effect {
+                DivergenceEffect::MixedPhi(inst) => {
                     for &result in self.func.results(inst) {
-                        self.reach(Node::Value(result), node, Reason::Sync);
+                        self.reach(CauseNode::Value(result), node, DependenceKind::Sync);
                     }
                 }
-                Outcome::MixesState(state) => self.reach(Node::State(state), node, Reason::Sync),
-                Outcome::Leads(block) => self.reach(Node::Parting(block), node, Reason::Sync),
-                Outcome::Leaves(cycle, _) => self.reach(Node::Leaving(cycle), node, Reason::Temporal),
-                Outcome::RunsApart(block) => self.reach(Node::Apart(block), node, Reason::Activation),
+                DivergenceEffect::MixedState(state) => {
+                    self.reach(CauseNode::State(state), node, DependenceKind::Sync)
+                }
+                DivergenceEffect::ContinuesAt(block) => {
+                    self.reach(CauseNode::InfluenceRegion(block), node, DependenceKind::Sync)
+                }
+                DivergenceEffect::DivergentExit(cycle, _) => {
+                    self.reach(CauseNode::DivergentLoop(cycle), node, DependenceKind::Temporal)
+                }
+                DivergenceEffect::PartialBlock(block) => {
+                    self.reach(CauseNode::PartialBlock(block), node, DependenceKind::Activation)
+                }
             }
         }
     }
 
-    fn follow_loop(&mut self, cycle: Cycle, node: Node) {
+    fn follow_loop(&mut self, cycle: Cycle, node: CauseNode) {
         let cycles = &self.control.cycles;
         let is_inside = |block: Option<Block>| block.is_some_and(|block| cycles.contains(cycle, block));
         let exits: Vec<_> = self
@@ -322,15 +334,15 @@ impl<'a> Search<'a> {
                 let data = self.func.inst(inst);
                 if data.incoming().any(|(from, value)| from == edge.from && comes_from_inside(value)) {
                     for &result in self.func.results(inst) {
-                        self.reach(Node::Value(result), node, Reason::Temporal);
+                        self.reach(CauseNode::Value(result), node, DependenceKind::Temporal);
                     }
                 }
             }
             for &state in self.divergence.ssa.joined_at(edge.to) {
-                self.reach(Node::State(state), node, Reason::Temporal);
+                self.reach(CauseNode::State(state), node, DependenceKind::Temporal);
             }
         }
-        if !self.divergence.is_closed {
+        if !self.divergence.is_lcssa {
             for &block in cycles.blocks(cycle) {
                 for inst in self.func.block_insts(block) {
                     for &value in self.func.results(inst) {
@@ -340,51 +352,53 @@ impl<'a> Search<'a> {
                                 continue;
                             }
                             for &result in self.func.results(user) {
-                                self.reach(Node::Value(result), node, Reason::Temporal);
+                                self.reach(CauseNode::Value(result), node, DependenceKind::Temporal);
                             }
                             if let Some(block) = used_in.filter(|&block| {
                                 self.func.inst(user).op.is_terminator()
                                     && self.divergence.is_divergent_branch(block)
                             }) {
-                                self.reach(Node::Branch(block), node, Reason::Temporal);
+                                self.reach(CauseNode::Branch(block), node, DependenceKind::Temporal);
                             }
                         }
                     }
                 }
             }
         }
-        self.follow_source(Source::Loop(cycle), node);
-        self.reach(Node::Apart(cycles.header(cycle)), node, Reason::Activation);
+        self.follow_source(DivergenceOrigin::Loop(cycle), node);
+        self.reach(CauseNode::PartialBlock(cycles.header(cycle)), node, DependenceKind::Activation);
     }
 
-    fn follow_state(&mut self, state: State, node: Node) {
+    fn follow_state(&mut self, state: SlotState, node: CauseNode) {
         for &user in self.divergence.ssa.users(state) {
             match user {
-                StateUser::State(state) => self.reach(Node::State(state), node, Reason::Memory),
-                StateUser::Inst(inst) => {
+                SlotStateUser::State(state) => {
+                    self.reach(CauseNode::State(state), node, DependenceKind::Memory)
+                }
+                SlotStateUser::Inst(inst) => {
                     for &result in self.func.results(inst) {
-                        self.reach(Node::Value(result), node, Reason::Memory);
+                        self.reach(CauseNode::Value(result), node, DependenceKind::Memory);
                     }
                     for &state in self.divergence.ssa.written_by(inst) {
-                        self.reach(Node::State(state), node, Reason::Memory);
+                        self.reach(CauseNode::State(state), node, DependenceKind::Memory);
                     }
                 }
             }
         }
     }
 
-    fn follow_apart(&mut self, block: Block, node: Node) {
+    fn follow_apart(&mut self, block: Block, node: CauseNode) {
         for inst in self.func.block_insts(block) {
             let data = self.func.inst(inst);
             if data.op == Op::Mask || data.shadow().is_some() {
                 for &result in self.func.results(inst) {
-                    self.reach(Node::Value(result), node, Reason::Activation);
+                    self.reach(CauseNode::Value(result), node, DependenceKind::Activation);
                 }
             }
         }
         for &below in self.control.dominators.children(block) {
-            if self.divergence.apart().contains(below) {
-                self.reach(Node::Apart(below), node, Reason::Activation);
+            if self.divergence.partial_blocks().contains(below) {
+                self.reach(CauseNode::PartialBlock(below), node, DependenceKind::Activation);
             }
         }
     }
@@ -392,28 +406,28 @@ impl<'a> Search<'a> {
 
 /// A chain in words.
 #[derive(Clone, Copy, Debug)]
-pub struct InWords<'a> {
-    all: &'a Explanations<'a>,
-    chain: &'a Chain,
+pub struct CauseChainDisplay<'a> {
+    all: &'a DivergenceExplanations<'a>,
+    chain: &'a CauseChain,
     module: Option<&'a Module>,
 }
 
-impl InWords<'_> {
-    fn inst_of(&self, node: Node) -> Option<Inst> {
+impl CauseChainDisplay<'_> {
+    fn inst_of(&self, node: CauseNode) -> Option<Inst> {
         let func = self.all.func;
         match node {
-            Node::Value(value) => func.def_inst(value),
-            Node::Branch(block) | Node::Parting(block) => func.terminator(block),
-            Node::State(state) => match self.all.divergence.ssa.state(state).def {
-                StateDef::Write { inst, .. } => Some(inst),
+            CauseNode::Value(value) => func.def_inst(value),
+            CauseNode::Branch(block) | CauseNode::InfluenceRegion(block) => func.terminator(block),
+            CauseNode::State(state) => match self.all.divergence.ssa.state(state).def {
+                SlotStateDef::Write { inst, .. } => Some(inst),
                 _ => None,
             },
-            Node::Leaving(_) | Node::Apart(_) => None,
+            CauseNode::DivergentLoop(_) | CauseNode::PartialBlock(_) => None,
         }
     }
 
     /// The line of a node, where it is known.
-    fn line(&self, node: Node) -> String {
+    fn line(&self, node: CauseNode) -> String {
         let loc = self.inst_of(node).and_then(|inst| self.all.func.loc(inst));
         loc.map_or(String::new(), |loc| format!(" (line {})", loc.line))
     }
@@ -434,19 +448,19 @@ impl InWords<'_> {
         }
     }
 
-    fn state(&self, state: State) -> String {
+    fn state(&self, state: SlotState) -> String {
         let ssa = &self.all.divergence.ssa;
         let slot = &ssa.slots()[ssa.state(state).slot.index()];
         let object =
             self.all.func.result(slot.alloca).map_or("?".into(), |value| self.all.func.describe(value));
         match &ssa.state(state).def {
-            StateDef::Undefined => format!("what {object} holds at first"),
-            StateDef::Write { inst, .. } => {
+            SlotStateDef::Undefined => format!("what {object} holds at first"),
+            SlotStateDef::Write { inst, .. } => {
                 let block =
                     self.all.func.layout.block_of(*inst).map_or("?".into(), |block| block.to_string());
-                format!("what is written to {object} in {block}{}", self.line(Node::State(state)))
+                format!("what is written to {object} in {block}{}", self.line(CauseNode::State(state)))
             }
-            StateDef::Join { block, .. } => format!("what {object} holds at {block}"),
+            SlotStateDef::Join { block, .. } => format!("what {object} holds at {block}"),
         }
     }
 
@@ -485,20 +499,20 @@ impl InWords<'_> {
     }
 
     /// The noun phrase of a node.
-    fn name(&self, node: Node) -> String {
+    fn name(&self, node: CauseNode) -> String {
         match node {
-            Node::Value(value) => format!("{}{}", self.value(value), self.line(node)),
-            Node::Branch(block) | Node::Parting(block) => {
+            CauseNode::Value(value) => format!("{}{}", self.value(value), self.line(node)),
+            CauseNode::Branch(block) | CauseNode::InfluenceRegion(block) => {
                 format!("{}{}", self.branch(block), self.line(node))
             }
-            Node::Leaving(cycle) => self.cycle(cycle),
-            Node::State(state) => self.state(state),
-            Node::Apart(block) => format!("{block}"),
+            CauseNode::DivergentLoop(cycle) => self.cycle(cycle),
+            CauseNode::State(state) => self.state(state),
+            CauseNode::PartialBlock(block) => format!("{block}"),
         }
     }
 }
 
-impl fmt::Display for InWords<'_> {
+impl fmt::Display for CauseChainDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let links = &self.chain.links;
         let Some(&(first, _)) = links.first() else { return Ok(()) };
@@ -507,9 +521,9 @@ impl fmt::Display for InWords<'_> {
             write!(f, "{file}:{}:{}: ", loc.line, loc.column)?;
         }
         match first {
-            Node::Branch(block) => {
+            CauseNode::Branch(block) => {
                 let on = match links.get(1) {
-                    Some(&(Node::Value(value), _)) => {
+                    Some(&(CauseNode::Value(value), _)) => {
                         format!(": {} differs between lanes", self.value(value))
                     }
                     _ => String::new(),
@@ -519,7 +533,7 @@ impl fmt::Display for InWords<'_> {
                     None => write!(f, "the branch of {block} diverges{on}")?,
                 }
             }
-            Node::Value(value) => write!(f, "{} differs between lanes", self.value(value))?,
+            CauseNode::Value(value) => write!(f, "{} differs between lanes", self.value(value))?,
             other => write!(f, "lanes differ on {}", self.name(other))?,
         }
         let mut separator = "\n  because ";
@@ -528,41 +542,41 @@ impl fmt::Display for InWords<'_> {
             let [(effect, reason), (cause, _)] = window else { continue };
             let (effect, cause) = (*effect, *cause);
             // The headline has said this.
-            if matches!((effect, cause), (Node::Branch(_), Node::Value(_)) if effect == first) {
+            if matches!((effect, cause), (CauseNode::Branch(_), CauseNode::Value(_)) if effect == first) {
                 continue;
             }
             let was_in_data = std::mem::take(&mut in_data);
             match (effect, cause, reason) {
                 // One variable of the source may be several values.
-                (Node::Value(value), Node::Value(from), _)
+                (CauseNode::Value(value), CauseNode::Value(from), _)
                     if was_in_data && self.is_same_in_words(value, from) =>
                 {
                     in_data = true;
                     continue;
                 }
-                (Node::Value(value), Node::Value(from), _) => {
+                (CauseNode::Value(value), CauseNode::Value(from), _) => {
                     let verb = if was_in_data { "on" } else { "depends on" };
                     let line = if was_in_data { String::new() } else { self.line(effect) };
                     write!(f, "{separator}{}{line} {verb} {}", self.value(value), self.value(from))?;
                     in_data = true;
                 }
-                (Node::Branch(block), Node::Value(value), _) => {
+                (CauseNode::Branch(block), CauseNode::Value(value), _) => {
                     write!(f, "{separator}{} depends on {}", self.branch(block), self.value(value))?;
                     in_data = true;
                 }
-                (Node::Value(_), Node::Parting(_), _) => write!(
+                (CauseNode::Value(_), CauseNode::InfluenceRegion(_), _) => write!(
                     f,
                     "{separator}{} joins what lanes bring that part at {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
-                (Node::Value(_), Node::Leaving(_), Some(Reason::Sync)) => write!(
+                (CauseNode::Value(_), CauseNode::DivergentLoop(_), Some(DependenceKind::Sync)) => write!(
                     f,
                     "{separator}{} joins what lanes bring that leave {} by different edges or rounds",
                     self.name(effect),
                     self.name(cause)
                 )?,
-                (Node::Leaving(_), Node::Parting(_), _) => {
+                (CauseNode::DivergentLoop(_), CauseNode::InfluenceRegion(_), _) => {
                     write!(
                         f,
                         "{separator}lanes leave {} in different rounds by {}",
@@ -570,29 +584,29 @@ impl fmt::Display for InWords<'_> {
                         self.name(cause)
                     )?;
                 }
-                (Node::Leaving(_), _, _) => write!(
+                (CauseNode::DivergentLoop(_), _, _) => write!(
                     f,
                     "{separator}lanes leave {} in different rounds, as they do {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
-                (_, Node::Leaving(_), Some(Reason::Temporal)) => write!(
+                (_, CauseNode::DivergentLoop(_), Some(DependenceKind::Temporal)) => write!(
                     f,
                     "{separator}{} is of the round in which a lane leaves {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
-                (Node::Parting(_), Node::Branch(_), _) => continue,
-                (Node::Parting(_), _, _) => write!(
+                (CauseNode::InfluenceRegion(_), CauseNode::Branch(_), _) => continue,
+                (CauseNode::InfluenceRegion(_), _, _) => write!(
                     f,
                     "{separator}lanes that part at {} come to {}",
                     self.name(cause),
                     self.name(effect)
                 )?,
-                (Node::Value(_), Node::State(_), _) => {
+                (CauseNode::Value(_), CauseNode::State(_), _) => {
                     write!(f, "{separator}{} is loaded from {}", self.name(effect), self.name(cause))?;
                 }
-                (Node::State(_), Node::Value(_), Some(Reason::Activation)) => {
+                (CauseNode::State(_), CauseNode::Value(_), Some(DependenceKind::Activation)) => {
                     write!(
                         f,
                         "{separator}{} is only in lanes where {} holds",
@@ -600,33 +614,33 @@ impl fmt::Display for InWords<'_> {
                         self.name(cause)
                     )?;
                 }
-                (Node::State(_), Node::Value(_), _) => {
+                (CauseNode::State(_), CauseNode::Value(_), _) => {
                     write!(f, "{separator}{} depends on {}", self.name(effect), self.name(cause))?;
                 }
-                (Node::State(_), Node::State(_), _) => {
+                (CauseNode::State(_), CauseNode::State(_), _) => {
                     write!(f, "{separator}{} holds {}", self.name(effect), self.name(cause))?;
                 }
-                (Node::State(_), _, _) => write!(
+                (CauseNode::State(_), _, _) => write!(
                     f,
                     "{separator}{} is written or not by lanes that part at {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
-                (Node::Apart(block), _, _) => {
+                (CauseNode::PartialBlock(block), _, _) => {
                     write!(
                         f,
                         "{separator}some lanes execute {block} without others, by {}",
                         self.name(cause)
                     )?;
                 }
-                (_, Node::Apart(block), _) => {
+                (_, CauseNode::PartialBlock(block), _) => {
                     write!(f, "{separator}{} tells which lanes are in {block}", self.name(effect))?
                 }
                 _ => write!(f, "{separator}{} depends on {}", self.name(effect), self.name(cause))?,
             }
             separator = ", ";
         }
-        if let Some(&(Node::Value(value), _)) = links.last() {
+        if let Some(&(CauseNode::Value(value), _)) = links.last() {
             let separator = if separator == ", " { ", and " } else { separator };
             write!(f, "{separator}{} is {}", self.value(value), self.source(value))?;
         }
@@ -635,14 +649,15 @@ impl fmt::Display for InWords<'_> {
 }
 
 /// The nodes that vary without an explanation: none, if all is well.
-pub fn unexplained(func: &Function, control: &ControlTables, divergence: &Divergence) -> Vec<Node> {
-    let all = Explanations::new(func, control, divergence);
+pub fn unexplained(func: &Function, control: &ControlTables, divergence: &Divergence) -> Vec<CauseNode> {
+    let all = DivergenceExplanations::new(func, control, divergence);
     let mut seen: EntitySet<Value> = EntitySet::new();
     let insts = control.index.order().iter().flat_map(|&block| func.block_insts(block));
     let values = insts.flat_map(|inst| func.results(inst).iter().copied());
-    let values = values.filter(|&value| seen.insert(value) && varies(divergence, value)).map(Node::Value);
+    let values =
+        values.filter(|&value| seen.insert(value) && varies(divergence, value)).map(CauseNode::Value);
     let blocks = control.index.order().iter().copied();
-    let branches = blocks.filter(|&block| divergence.is_divergent_branch(block)).map(Node::Branch);
+    let branches = blocks.filter(|&block| divergence.is_divergent_branch(block)).map(CauseNode::Branch);
     values.chain(branches).filter(|&node| all.chain(node).is_none()).collect()
 }
 
@@ -680,11 +695,11 @@ mod tests {
         let func = &module.functions[0];
         let control = ControlTables::new(func);
         let found = divergence(func, &control, &InitialShapes::declared(func, Geometry::lanes(4)));
-        let why = Explanations::new(func, &control, &found);
+        let why = DivergenceExplanations::new(func, &control, &found);
         let last =
             func.blocks().last().and_then(|block| func.phis(block).next()).expect("a φ stands at the end");
         let chain = why.of_value(func.results(last)[0]).expect("it varies");
-        let told = why.in_words(&chain, None).to_string();
+        let told = why.display(&chain, None).to_string();
         assert!(
             told.contains(
                 "is of the round in which a lane leaves the loop of block1, lanes leave the loop of block1 in different \
@@ -707,6 +722,6 @@ mod tests {
         let mut other = func.clone();
         let branch = func.terminator(func.entry()).expect("a block ends");
         other.inst_mut(branch).args[0] = other.make_bool(true);
-        assert_eq!(unexplained(&other, &control, &found), [Node::Branch(func.entry())]);
+        assert_eq!(unexplained(&other, &control, &found), [CauseNode::Branch(func.entry())]);
     }
 }

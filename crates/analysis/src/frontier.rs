@@ -26,8 +26,8 @@ use heddle_ir::entity::Entity;
 use rustc_hash::FxHashSet;
 
 use crate::cfg::{Cfg, Edge};
-use crate::dominators::{Dominators, PostDominators};
-use crate::tree::Tree;
+use crate::dominators::{DominatorTree, PostDominatorTree};
+use crate::tree::AncestorTree;
 
 /// Answers queries for dominance frontiers.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct DominanceFrontier<'a> {
 
 impl<'a> DominanceFrontier<'a> {
     /// Prepares for queries.
-    pub fn new(cfg: &'a Cfg, dominators: &'a Dominators) -> Self {
+    pub fn new(cfg: &'a Cfg, dominators: &'a DominatorTree) -> Self {
         Self { joins: JoinEdges::new(cfg, dominators.tree()) }
     }
 
@@ -78,13 +78,13 @@ impl<'a> DominanceFrontier<'a> {
 /// header, even if that has one successor only.
 #[derive(Debug)]
 pub struct ControlDependence<'a> {
-    post_dominators: &'a PostDominators,
+    post_dominators: &'a PostDominatorTree,
     joins: JoinEdges<'a>,
 }
 
 impl<'a> ControlDependence<'a> {
     /// Prepares for queries.
-    pub fn new(post_dominators: &'a PostDominators) -> Self {
+    pub fn new(post_dominators: &'a PostDominatorTree) -> Self {
         Self { post_dominators, joins: JoinEdges::new(post_dominators.reversed(), post_dominators.tree()) }
     }
 
@@ -123,13 +123,13 @@ impl<'a> ControlDependence<'a> {
 #[derive(Debug)]
 struct JoinEdges<'a> {
     cfg: &'a Cfg,
-    tree: &'a Tree<Block>,
+    tree: &'a AncestorTree<Block>,
     /// The least depth of a target of an edge out of a block's subtree.
     rise: Vec<u32>,
 }
 
 impl<'a> JoinEdges<'a> {
-    fn new(cfg: &'a Cfg, tree: &'a Tree<Block>) -> Self {
+    fn new(cfg: &'a Cfg, tree: &'a AncestorTree<Block>) -> Self {
         let mut rise = vec![u32::MAX; cfg.num_blocks()];
         for &block in tree.pre_order().iter().rev() {
             let own = cfg.succs(block).iter().map(|&succ| tree.depth(succ));

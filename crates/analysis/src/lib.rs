@@ -4,7 +4,7 @@
 //! its input plus its output, and deterministic: the same graph gives the same tables, always.
 //!
 //! ```
-//! use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators};
+//! use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree};
 //! use heddle_ir::Block;
 //!
 //! // block0 enters a loop of block1 and block3; block2 is its exit.
@@ -12,7 +12,7 @@
 //! let block = Block::from_u32;
 //! let cfg = Cfg::from_edges(4, block(0), edges.map(|(from, to)| (block(from), block(to))));
 //!
-//! let dominators = Dominators::new(&cfg);
+//! let dominators = DominatorTree::new(&cfg);
 //! assert_eq!(dominators.idom(block(2)), Some(block(1)));
 //!
 //! let cycles = CycleForest::new(&cfg);
@@ -56,18 +56,20 @@ mod lists;
 mod tree;
 mod uses;
 
-pub use access_groups::{AccessGroup, AccessGroups, AccessKind, Bound, Condition, GroupedAccess};
+pub use access_groups::{
+    AccessGroup, AccessGroups, AccessPattern, GroupedAccess, StrideCondition, UniformBound,
+};
 pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};
 pub use control_tables::ControlTables;
 pub use cycles::{Cycle, CycleForest};
-pub use divergence::{Agreement, Divergence, InitialShapes, SlotFact, Summaries, divergence};
-pub use dominators::{Dominators, PostDominators};
-pub use explain::{Chain, Explanations};
+pub use divergence::{Agreement, Divergence, InitialShapes, ResultSummaries, SlotFact, divergence};
+pub use dominators::{DominatorTree, PostDominatorTree};
+pub use explain::{CauseChain, DivergenceExplanations};
 pub use frontier::{ControlDependence, DominanceFrontier};
 pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use nondivergence::region_of_nondivergence;
 pub use order::DepthFirstOrder;
-pub use shape::{Activation, Fact, Level, Shape};
-pub use sync_dependence::{ControlDivergence, Join, Parting, SyncDependence};
+pub use shape::{Activation, Fact, Shape, UniformityLevel};
+pub use sync_dependence::{ControlDivergence, InfluenceRegion, Join, SyncDependence};
 pub use uniform_operations::UniformOperations;

@@ -18,7 +18,7 @@ use crate::lists::Lists;
 
 /// Where a block reads a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Read {
+enum ValueRead {
     /// Somewhere in the block; the value is live-in unless the block defines it.
     Within(Block),
     /// By a φ behind it.
@@ -29,7 +29,7 @@ enum Read {
 #[derive(Clone, Debug)]
 pub struct Liveness<'a> {
     cfg: &'a Cfg,
-    reads: Lists<Read>,
+    reads: Lists<ValueRead>,
     /// The block that defines a value; none for parameters, which are live from before the entry.
     definition: SecondaryMap<Value, Option<Block>>,
     num_values: usize,
@@ -56,14 +56,14 @@ impl<'a> Liveness<'a> {
     pub fn new(func: &Function, cfg: &'a Cfg) -> Self {
         let mut definition = SecondaryMap::with_len(func.value_count());
         let mut reads = Vec::new();
-        let mut read = |value: Value, read: Read| {
+        let mut read = |value: Value, read: ValueRead| {
             if func.value_def(value) != ValueDef::Const {
                 reads.push((value.index(), read));
             }
         };
         for block in func.blocks().filter(|&block| cfg.is_reachable(block)) {
             if let Some(predicate) = func.predicate(block) {
-                read(predicate, Read::Within(block));
+                read(predicate, ValueRead::Within(block));
             }
             for inst in func.block_insts(block) {
                 for &result in func.results(inst) {
@@ -74,14 +74,14 @@ impl<'a> Liveness<'a> {
                     Detail::Phi(_) if data.op == Op::Phi => {
                         for (pred, value) in data.incoming() {
                             if cfg.is_reachable(pred) {
-                                read(value, Read::AtEnd(pred));
+                                read(value, ValueRead::AtEnd(pred));
                             }
                         }
                         if let Some(shadow) = data.shadow() {
-                            read(shadow, Read::Within(block));
+                            read(shadow, ValueRead::Within(block));
                         }
                     }
-                    _ => data.args.iter().for_each(|&arg| read(arg, Read::Within(block))),
+                    _ => data.args.iter().for_each(|&arg| read(arg, ValueRead::Within(block))),
                 }
             }
         }
@@ -93,7 +93,7 @@ impl<'a> Liveness<'a> {
     /// Whether the value is live at the start of the block.
     pub fn is_live_in(&self, value: Value, block: Block) -> bool {
         let mut found = false;
-        self.walk(value, &mut Seen::default(), |at, is_out| {
+        self.walk(value, &mut VisitedBoundaries::default(), |at, is_out| {
             found |= !is_out && at == block;
             found
         });
@@ -103,7 +103,7 @@ impl<'a> Liveness<'a> {
     /// Whether the value is live at the end of the block.
     pub fn is_live_out(&self, value: Value, block: Block) -> bool {
         let mut found = false;
-        self.walk(value, &mut Seen::default(), |at, is_out| {
+        self.walk(value, &mut VisitedBoundaries::default(), |at, is_out| {
             found |= is_out && at == block;
             found
         });
@@ -113,7 +113,7 @@ impl<'a> Liveness<'a> {
     /// Where the value is live.
     pub fn range(&self, value: Value) -> LiveRange {
         let mut range = LiveRange::default();
-        self.walk(value, &mut Seen::default(), |block, is_out| {
+        self.walk(value, &mut VisitedBoundaries::default(), |block, is_out| {
             if is_out {
                 range.live_out.push(block)
             } else {
@@ -130,7 +130,7 @@ impl<'a> Liveness<'a> {
     pub fn sets(&self) -> LiveSets {
         let mut live_in = Vec::new();
         let mut live_out = Vec::new();
-        let mut seen = Seen::default();
+        let mut seen = VisitedBoundaries::default();
         for value in (0..self.num_values).map(Value::new) {
             self.walk(value, &mut seen, |block, is_out| {
                 let list = if is_out { &mut live_out } else { &mut live_in };
@@ -144,15 +144,15 @@ impl<'a> Liveness<'a> {
 
     /// Visits each block once where the value is live-in, and once where it is live-out (`true`), until `visit`
     /// says that it has seen enough.
-    fn walk(&self, value: Value, seen: &mut Seen, mut visit: impl FnMut(Block, bool) -> bool) {
+    fn walk(&self, value: Value, seen: &mut VisitedBoundaries, mut visit: impl FnMut(Block, bool) -> bool) {
         let is_definition = |block: Block| self.definition[value] == Some(block);
         seen.start(value);
         let mut worklist = Vec::new();
         for &read in self.reads.get(value.index()) {
             match read {
-                Read::Within(block) if !is_definition(block) => worklist.push((block, false)),
-                Read::Within(_) => {}
-                Read::AtEnd(block) => worklist.push((block, true)),
+                ValueRead::Within(block) if !is_definition(block) => worklist.push((block, false)),
+                ValueRead::Within(_) => {}
+                ValueRead::AtEnd(block) => worklist.push((block, true)),
             }
             while let Some((block, is_out)) = worklist.pop() {
                 if !seen.insert(block, is_out) {
@@ -185,12 +185,12 @@ impl LiveSets {
 
 /// Which block boundaries the walk of one value has seen; starting the next value costs nothing.
 #[derive(Default)]
-struct Seen {
+struct VisitedBoundaries {
     value: Option<Value>,
     last: [SecondaryMap<Block, Option<Value>>; 2],
 }
 
-impl Seen {
+impl VisitedBoundaries {
     fn start(&mut self, value: Value) {
         self.value = Some(value);
     }

@@ -24,7 +24,7 @@ use heddle_ir::entity::{Entity, EntitySet};
 
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
-use crate::dominators::PostDominators;
+use crate::dominators::PostDominatorTree;
 
 /// The reachable blocks that depend, directly or through one another, on uniform branches only, and are in no loop that
 /// lanes leave apart.
@@ -42,7 +42,7 @@ pub fn region_of_nondivergence(
     }
     let is_late = |block| cycles.innermost(block).is_some_and(|cycle| lacks[cycle.index()]);
     let is_source = |block| cfg.succs(block).len() > 1 && (is_divergent(block) || is_late(block));
-    let tree = PostDominators::new(cfg);
+    let tree = PostDominatorTree::new(cfg);
     let mut outside: EntitySet<Block> = EntitySet::new();
     // Per block, one at or above it that may be inside; the virtual exit is behind all blocks.
     let exit = cfg.num_blocks();

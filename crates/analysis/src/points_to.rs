@@ -10,25 +10,25 @@ use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value};
 use smallvec::SmallVec;
 
 use crate::control_tables::ControlTables;
-use crate::uses::Uses;
+use crate::uses::UseLists;
 
 heddle_ir::entity! {
     /// A private object: what an `alloca` makes.
-    pub Object, "object"
+    pub PrivateObject, "object"
 }
 
 /// An object with an offset into it; none if any is possible.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PointsToTarget {
     /// The object.
-    pub object: Object,
+    pub object: PrivateObject,
     /// The byte, from the start of the object.
     pub offset: Option<i64>,
 }
 
 /// Where a pointer may point to, beside memory that lanes share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Targets {
+pub struct PointsToSet {
     /// Objects of this function that do not escape, sorted.
     pub known: SmallVec<[PointsToTarget; 2]>,
     /// Whether it may point to other private memory, of which nothing is known.
@@ -37,7 +37,7 @@ pub struct Targets {
 
 /// An `alloca`.
 #[derive(Clone, Debug)]
-pub struct ObjectInfo {
+pub struct PrivateObjectInfo {
     /// The instruction.
     pub alloca: Inst,
     /// Its size.
@@ -51,8 +51,8 @@ pub struct ObjectInfo {
 /// Objects, and where pointers point to.
 #[derive(Clone, Debug)]
 pub struct PointsTo {
-    objects: Vec<ObjectInfo>,
-    targets: SecondaryMap<Value, Targets>,
+    objects: Vec<PrivateObjectInfo>,
+    targets: SecondaryMap<Value, PointsToSet>,
 }
 
 /// Different offsets into an object, and objects, that are told apart.
@@ -61,7 +61,7 @@ const MOST_TARGETS: usize = 16;
 
 impl PointsTo {
     /// Follows all pointers of a function.
-    pub(crate) fn new(func: &Function, control: &ControlTables, uses: &Uses) -> Self {
+    pub(crate) fn new(func: &Function, control: &ControlTables, uses: &UseLists) -> Self {
         let mut this = Self { objects: Vec::new(), targets: SecondaryMap::new() };
         let mut follows: SecondaryMap<Value, bool> = SecondaryMap::new();
         let mut work = Vec::new();
@@ -75,9 +75,11 @@ impl PointsTo {
                     match data.op {
                         Op::Alloca => {
                             let heddle_ir::Detail::Alloca { bytes, .. } = data.detail else { continue };
-                            let target =
-                                PointsToTarget { object: Object::new(this.objects.len()), offset: Some(0) };
-                            this.objects.push(ObjectInfo {
+                            let target = PointsToTarget {
+                                object: PrivateObject::new(this.objects.len()),
+                                offset: Some(0),
+                            };
+                            this.objects.push(PrivateObjectInfo {
                                 alloca: inst,
                                 bytes,
                                 escapes: false,
@@ -133,12 +135,12 @@ impl PointsTo {
     }
 
     /// All objects, by number.
-    pub fn objects(&self) -> &[ObjectInfo] {
+    pub fn objects(&self) -> &[PrivateObjectInfo] {
         &self.objects
     }
 
     /// Where a pointer may point to.
-    pub fn targets(&self, pointer: Value) -> &Targets {
+    pub fn targets(&self, pointer: Value) -> &PointsToSet {
         &self.targets[pointer]
     }
 
@@ -169,7 +171,7 @@ impl PointsTo {
         is_new
     }
 
-    fn find_escapes(&mut self, func: &Function, control: &ControlTables, uses: &Uses) {
+    fn find_escapes(&mut self, func: &Function, control: &ControlTables, uses: &UseLists) {
         for &block in control.index.order() {
             for inst in func.block_insts(block) {
                 let data = func.inst(inst);
@@ -186,7 +188,8 @@ impl PointsTo {
             let alloca = self.objects[number].alloca;
             let block = func.layout.block_of(alloca).expect("the alloca was found in a block");
             if control.cycles.innermost(block).is_some() {
-                let is_carried = self.is_carried(func, uses, Object::new(number), func.results(alloca));
+                let is_carried =
+                    self.is_carried(func, uses, PrivateObject::new(number), func.results(alloca));
                 self.objects[number].is_single = !is_carried;
             }
         }
@@ -202,7 +205,7 @@ impl PointsTo {
     }
 
     /// Whether a φ has an address in this object.
-    fn is_carried(&self, func: &Function, uses: &Uses, object: Object, first: &[Value]) -> bool {
+    fn is_carried(&self, func: &Function, uses: &UseLists, object: PrivateObject, first: &[Value]) -> bool {
         let mut work = first.to_vec();
         let mut seen = rustc_hash::FxHashSet::default();
         while let Some(value) = work.pop() {

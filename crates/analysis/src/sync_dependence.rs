@@ -28,7 +28,7 @@
 //! * Inner loops are single nodes, and so are regions between a block and its closest post-dominator (of the same
 //!   loop, on forward paths) if it dominates that one: a lane that goes in comes out there, with the label unchanged.
 //! * If a walk is at a branch `c`, and all other labels alive are at targets of `c`, what is left is what lanes that
-//!   part at `c` do: the result refers to that of `c` instead of repeating it ([`Parting::then`]).
+//!   part at `c` do: the result refers to that of `c` instead of repeating it ([`InfluenceRegion::then`]).
 //! * So it is where a question is asked in front of `c` that leads past it or to a target of it.
 //! * So it is if others wait elsewhere that nothing else leads to any more: they go on first. A chain of checks, each
 //!   with a way into a chain of clean-ups (two rails with rungs), costs no more than one walk along both.
@@ -56,8 +56,8 @@ use smallvec::SmallVec;
 use crate::block_index::BlockIndex;
 use crate::cfg::{Cfg, Edge};
 use crate::cycles::{Cycle, CycleForest};
-use crate::dominators::Dominators;
-use crate::tree::{Climber, NONE};
+use crate::dominators::DominatorTree;
+use crate::tree::{JumpPointerForest, NONE};
 
 /// A block where lanes that are apart may meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,24 +70,24 @@ pub struct Join {
 
 /// What lanes do that part at a branch, or that leave a loop apart, up to the end of the loop around.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Parting {
+pub struct InfluenceRegion {
     /// Where they may meet, in block-index order.
     pub joins: Vec<Join>,
     /// The edges by which they may leave the loop around apart, as numbers of [`SyncDependence::exits`], in order.
-    pub exits: Vec<u32>,
+    pub divergent_exits: Vec<u32>,
     /// Blocks that some lanes execute while others, apart from them, do not. With each block, all that it dominates
     /// in the loop around is meant, and loops whose header it is.
-    pub apart: Vec<Block>,
+    pub blocks: Vec<Block>,
     /// The branch whose parting is a part of this one as well. A join that both name has its edges in both, and one
     /// of them in common.
-    pub then: Option<Block>,
+    pub continues_at: Option<Block>,
 }
 
 /// Answers queries for partings; remembers those of branches.
 #[derive(Debug)]
 pub struct SyncDependence<'a> {
     cfg: &'a Cfg,
-    dominators: &'a Dominators,
+    dominators: &'a DominatorTree,
     cycles: &'a CycleForest,
     index: &'a BlockIndex,
     exits: Vec<Vec<Edge>>,
@@ -97,7 +97,7 @@ pub struct SyncDependence<'a> {
     loop_bypass: Vec<Option<Block>>,
     /// Per block, the length of the longest way to it that does not go round.
     depth: SecondaryMap<Block, u32>,
-    known: SecondaryMap<Block, Option<Box<Parting>>>,
+    cached: SecondaryMap<Block, Option<Box<InfluenceRegion>>>,
     labels: SecondaryMap<Block, u32>,
     steps: u64,
 }
@@ -106,14 +106,14 @@ pub struct SyncDependence<'a> {
 const UNREACHED: u32 = u32::MAX;
 /// How many blocks may wait beside a branch that is looked at closely, how many edges may lead to each of them, and how
 /// many are taken before their turn.
-const MOST_BESIDE: usize = 4;
-const MOST_EDGES: usize = 8;
-const MOST_HURRIED: usize = 4;
+const MAX_PENDING: usize = 4;
+const MAX_PREDS: usize = 8;
+const MAX_EARLY_VISITS: usize = 4;
 /// How many targets a branch has that is looked at closely, and how many blocks are left behind on the way to each.
-const MOST_WAYS: usize = 8;
-const MOST_PASSED: usize = 3;
+const MAX_TARGETS: usize = 8;
+const MAX_PASSED_BLOCKS: usize = 3;
 /// The greatest size of a parting that is remembered.
-const MOST_KEPT: usize = 64;
+const MAX_CACHED_SIZE: usize = 64;
 
 impl<'a> SyncDependence<'a> {
     /// Prepares for queries.
@@ -122,7 +122,7 @@ impl<'a> SyncDependence<'a> {
     /// If the graph is irreducible.
     pub fn new(
         cfg: &'a Cfg,
-        dominators: &'a Dominators,
+        dominators: &'a DominatorTree,
         cycles: &'a CycleForest,
         index: &'a BlockIndex,
     ) -> Self {
@@ -148,7 +148,7 @@ impl<'a> SyncDependence<'a> {
             bypass: SecondaryMap::with_len(cfg.num_blocks()),
             loop_bypass: vec![None; cycles.num_cycles()],
             depth: depths(cfg, index),
-            known: SecondaryMap::with_len(cfg.num_blocks()),
+            cached: SecondaryMap::with_len(cfg.num_blocks()),
             labels: SecondaryMap::filled(UNREACHED, cfg.num_blocks()),
             steps: 0,
         };
@@ -167,9 +167,9 @@ impl<'a> SyncDependence<'a> {
     }
 
     /// What lanes do that part at this block.
-    pub fn of_branch(&mut self, branch: Block) -> Parting {
-        if let Some(parting) = &self.known[branch] {
-            return Parting::clone(parting);
+    pub fn branch_region(&mut self, branch: Block) -> InfluenceRegion {
+        if let Some(region) = &self.cached[branch] {
+            return InfluenceRegion::clone(region);
         }
         let mut seeds: Vec<Edge> =
             self.cfg.succs(branch).iter().map(|&to| Edge { from: branch, to }).collect();
@@ -177,45 +177,45 @@ impl<'a> SyncDependence<'a> {
         seeds.dedup();
         let first = self.cfg.num_blocks() as u32;
         let seeds: Vec<(Edge, u32)> = seeds.into_iter().zip(first..).collect();
-        let parting = self.walk(self.cycles.innermost(branch), &seeds);
+        let region = self.walk(self.cycles.innermost(branch), &seeds);
         // Where partings are not shared, to keep them all would take quadratic space.
-        if parting.joins.len() + parting.apart.len() <= MOST_KEPT {
-            self.known[branch] = Some(Box::new(parting.clone()));
+        if region.joins.len() + region.blocks.len() <= MAX_CACHED_SIZE {
+            self.cached[branch] = Some(Box::new(region.clone()));
         }
-        parting
+        region
     }
 
     /// What lanes do behind a loop that leave it apart by these of its exits.
-    pub fn of_loop(&mut self, cycle: Cycle, is_left_apart: impl Fn(u32) -> bool) -> Parting {
+    pub fn loop_region(&mut self, cycle: Cycle, is_divergent_exit: impl Fn(u32) -> bool) -> InfluenceRegion {
         let together = self.cfg.num_blocks() as u32;
         let seeds: Vec<(Edge, u32)> = (0..)
             .zip(&self.exits[cycle.index()])
             .map(|(number, &edge)| {
-                (edge, if is_left_apart(number) { together + 1 + number } else { together })
+                (edge, if is_divergent_exit(number) { together + 1 + number } else { together })
             })
             .collect();
         self.walk(self.cycles.parent(cycle), &seeds)
     }
 
-    /// The blocks that some lanes execute without others, given what [`Parting::apart`] names and the loops that some
+    /// The blocks that some lanes execute without others, given what [`InfluenceRegion::apart`] names and the loops that some
     /// lanes leave apart: in later rounds of these, those that have left are missing everywhere.
-    pub fn spread(
+    pub fn partial_blocks(
         &self,
-        apart: &EntitySet<Block>,
-        is_left_apart: impl Fn(Cycle) -> bool,
+        roots: &EntitySet<Block>,
+        is_divergent_loop: impl Fn(Cycle) -> bool,
     ) -> EntitySet<Block> {
         let mut entered = EntitySet::new();
         let mut lacks = vec![false; self.cycles.num_cycles()];
         for cycle in self.cycles.cycles() {
             let is_inside = self.cycles.parent(cycle).is_some_and(|parent| lacks[parent.index()]);
-            lacks[cycle.index()] = is_inside || is_left_apart(cycle);
+            lacks[cycle.index()] = is_inside || is_divergent_loop(cycle);
         }
         for &block in self.dominators.pre_order() {
             // A dominator in a loop that the block is not in stands for the loop: all lanes that entered it come out.
             let above = self.dominators.idom(block).map(|above| {
                 self.cycles.outermost_without(above, block).map_or(above, |cycle| self.cycles.header(cycle))
             });
-            if apart.contains(block) || above.is_some_and(|above| entered.contains(above)) {
+            if roots.contains(block) || above.is_some_and(|above| entered.contains(above)) {
                 entered.insert(block);
             }
         }
@@ -225,41 +225,41 @@ impl<'a> SyncDependence<'a> {
     }
 
     /// Pushes labels from these edges through the loop around, or through the function.
-    fn walk(&mut self, around: Option<Cycle>, seeds: &[(Edge, u32)]) -> Parting {
-        let mut walk = Walk::default();
+    fn walk(&mut self, around: Option<Cycle>, seeds: &[(Edge, u32)]) -> InfluenceRegion {
+        let mut walk = LabelWalk::default();
         for &(edge, label) in seeds {
             self.push(&mut walk, around, edge, label);
         }
-        let mut then = None;
-        while walk.alive.len() > 1 || walk.some_are_lost {
+        let mut continues_at = None;
+        while walk.live_labels.len() > 1 || walk.may_not_reconverge {
             let Some(Reverse((_, block))) = walk.pending.pop() else { break };
             self.steps += 1;
-            walk.apart.push(block);
+            walk.blocks.push(block);
             let label = self.labels[block];
             let inner = self.cycles.headed_by(block).filter(|_| self.cycles.innermost(block) != around);
             if inner.is_none() && self.cfg.succs(block).len() > 1 {
-                self.hurry(&mut walk, around, block);
+                self.visit_ready_early(&mut walk, around, block);
             }
-            if inner.is_none() && self.is_like_parting_at(&walk, around, block) {
-                then = Some(block);
+            if inner.is_none() && self.continues_as_branch(&walk, around, block) {
+                continues_at = Some(block);
                 for &to in self.cfg.succs(block) {
                     self.push(&mut walk, around, Edge { from: block, to }, label);
                 }
-                for place in self.passages(around, block) {
-                    walk.pending.retain(|&Reverse((_, other))| other != place);
-                    walk.apart.push(place);
-                    self.pass_on(&mut walk, around, place, None);
+                for passed in self.passed_blocks(around, block) {
+                    walk.pending.retain(|&Reverse((_, other))| other != passed);
+                    walk.blocks.push(passed);
+                    self.propagate(&mut walk, around, passed, None);
                 }
                 // The label alive at a target of the branch is another than that of any exit, or of all but one.
                 break;
             }
-            self.pass_on(&mut walk, around, block, inner);
+            self.propagate(&mut walk, around, block, inner);
         }
-        self.finish(walk, around, then)
+        self.finish(walk, around, continues_at)
     }
 
     /// Pushes the label of a block that has been taken along all ways that lead on from it.
-    fn pass_on(&mut self, walk: &mut Walk, around: Option<Cycle>, block: Block, inner: Option<Cycle>) {
+    fn propagate(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, block: Block, inner: Option<Cycle>) {
         let label = self.labels[block];
         walk.release(label);
         let bypass = match inner {
@@ -269,13 +269,13 @@ impl<'a> SyncDependence<'a> {
         if let Some(behind) = bypass {
             self.push(walk, around, Edge { from: block, to: behind }, label);
         } else if let Some(cycle) = inner {
-            walk.some_are_lost |= self.exits[cycle.index()].is_empty();
+            walk.may_not_reconverge |= self.exits[cycle.index()].is_empty();
             for at in 0..self.exits[cycle.index()].len() {
                 let edge = self.exits[cycle.index()][at];
                 self.push(walk, around, edge, label);
             }
         } else {
-            walk.some_are_lost |= self.cfg.succs(block).is_empty();
+            walk.may_not_reconverge |= self.cfg.succs(block).is_empty();
             for &to in self.cfg.succs(block) {
                 self.push(walk, around, Edge { from: block, to }, label);
             }
@@ -285,11 +285,11 @@ impl<'a> SyncDependence<'a> {
     /// Takes blocks before their turn that nothing leads to any more, so that fewer wait beside a branch. Any
     /// topological order gives the same labels; in this one partings are recognized that lead to several joins side by
     /// side, as from a chain of checks to a chain of clean-ups.
-    fn hurry(&mut self, walk: &mut Walk, around: Option<Cycle>, branch: Block) {
+    fn visit_ready_early(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, branch: Block) {
         let before = self.index.number(branch);
-        let landings = self.landings(around, branch);
-        for _ in 0..MOST_HURRIED {
-            if walk.pending.len() > MOST_BESIDE {
+        let landing_blocks = self.landing_blocks(around, branch);
+        for _ in 0..MAX_EARLY_VISITS {
+            if walk.pending.len() > MAX_PENDING {
                 return;
             }
             let waiting = || walk.pending.iter().map(|&Reverse((_, block))| block);
@@ -311,8 +311,8 @@ impl<'a> SyncDependence<'a> {
                     let number = self.index.number(**pred);
                     number.is_some() && number < self.index.number(block)
                 };
-                !landings.contains(&block)
-                    && preds.len() <= MOST_EDGES
+                !landing_blocks.contains(&block)
+                    && preds.len() <= MAX_PREDS
                     && self.cycles.headed_by(block).is_none()
                     && preds.iter().filter(forward).all(|&pred| pred != branch && is_behind(pred))
             };
@@ -321,14 +321,19 @@ impl<'a> SyncDependence<'a> {
             let Some((_, block)) = found else { return };
             walk.pending.retain(|&Reverse((_, other))| other != block);
             self.steps += 1;
-            walk.apart.push(block);
-            self.pass_on(walk, around, block, None);
+            walk.blocks.push(block);
+            self.propagate(walk, around, block, None);
         }
     }
 
-    fn finish(&mut self, walk: Walk, around: Option<Cycle>, then: Option<Block>) -> Parting {
+    fn finish(
+        &mut self,
+        walk: LabelWalk,
+        around: Option<Cycle>,
+        continues_at: Option<Block>,
+    ) -> InfluenceRegion {
         let mut joins: Vec<Join> = Vec::new();
-        for (&block, from) in &walk.reached {
+        for (&block, from) in &walk.reached_from {
             if self.labels[block] == block.as_u32() {
                 let mut from = from.clone();
                 from.sort_unstable();
@@ -338,39 +343,39 @@ impl<'a> SyncDependence<'a> {
             self.labels[block] = UNREACHED;
         }
         joins.sort_unstable_by_key(|join| self.index.number(join.block));
-        let mut exits: Vec<u32> = Vec::new();
+        let mut divergent_exits: Vec<u32> = Vec::new();
         if let Some(cycle) = around {
             // Lanes that go round have one of the labels alive. If there are none they never do; then exits differ
             // from each other.
-            let first = walk.left.first().map(|&(_, label)| label);
-            let goes_round_apart = |label: u32| match walk.alive.len() {
-                0 => walk.left.iter().any(|&(_, other)| Some(other) != first),
-                1 => !walk.alive.contains_key(&label),
+            let first = walk.exit_labels.first().map(|&(_, label)| label);
+            let is_divergent = |label: u32| match walk.live_labels.len() {
+                0 => walk.exit_labels.iter().any(|&(_, other)| Some(other) != first),
+                1 => !walk.live_labels.contains_key(&label),
                 _ => true,
             };
             let number =
                 |edge: Edge| self.exits[cycle.index()].binary_search(&edge).expect("an exit is listed");
-            exits = walk
-                .left
+            divergent_exits = walk
+                .exit_labels
                 .iter()
-                .filter(|&&(_, label)| goes_round_apart(label))
+                .filter(|&&(_, label)| is_divergent(label))
                 .map(|&(edge, _)| number(edge) as u32)
                 .collect();
-            exits.sort_unstable();
-            exits.dedup();
+            divergent_exits.sort_unstable();
+            divergent_exits.dedup();
         }
-        Parting { joins, exits, apart: walk.apart, then }
+        InfluenceRegion { joins, divergent_exits, blocks: walk.blocks, continues_at }
     }
 
-    fn push(&mut self, walk: &mut Walk, around: Option<Cycle>, edge: Edge, label: u32) {
+    fn push(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, edge: Edge, label: u32) {
         if let Some(cycle) = around {
             if !self.cycles.contains(cycle, edge.to) {
-                walk.left.push((edge, label));
+                walk.exit_labels.push((edge, label));
                 return;
             }
             if self.cycles.header(cycle) == edge.to {
                 // The latch: lanes that come there meet, by different edges if there are several.
-                let old = walk.round;
+                let old = walk.latch_label;
                 let new = match old {
                     None => label,
                     Some(old) if old == label => old,
@@ -380,9 +385,9 @@ impl<'a> SyncDependence<'a> {
                     walk.release(old);
                 }
                 walk.hold(new);
-                walk.round = Some(new);
+                walk.latch_label = Some(new);
                 self.labels[edge.to] = new;
-                walk.reached.entry(edge.to).or_default().push(edge.from);
+                walk.reached_from.entry(edge.to).or_default().push(edge.from);
                 return;
             }
         }
@@ -401,24 +406,27 @@ impl<'a> SyncDependence<'a> {
         }
         walk.hold(new);
         self.labels[edge.to] = new;
-        walk.reached.entry(edge.to).or_default().push(edge.from);
+        walk.reached_from.entry(edge.to).or_default().push(edge.from);
     }
 
     /// Whether what is still to come is what lanes do that part at this branch, the last block taken.
-    fn is_like_parting_at(&self, walk: &Walk, around: Option<Cycle>, branch: Block) -> bool {
-        if walk.round.is_some() || walk.some_are_lost || self.cycles.innermost(branch) != around {
+    fn continues_as_branch(&self, walk: &LabelWalk, around: Option<Cycle>, branch: Block) -> bool {
+        if walk.latch_label.is_some() || walk.may_not_reconverge || self.cycles.innermost(branch) != around {
             return false;
         }
-        if walk.pending.len() > MOST_WAYS * (MOST_PASSED + 1) {
+        if walk.pending.len() > MAX_TARGETS * (MAX_PASSED_BLOCKS + 1) {
             return false;
         }
-        let targets = self.landings(around, branch);
+        let targets = self.landing_blocks(around, branch);
         let label = self.labels[branch];
         if targets.len() < 2 {
             return false;
         }
-        let passages = self.passages(around, branch);
-        if !walk.pending.iter().all(|Reverse((_, block))| targets.contains(block) || passages.contains(block))
+        let passed_blocks = self.passed_blocks(around, branch);
+        if !walk
+            .pending
+            .iter()
+            .all(|Reverse((_, block))| targets.contains(block) || passed_blocks.contains(block))
         {
             return false;
         }
@@ -429,62 +437,68 @@ impl<'a> SyncDependence<'a> {
         let is_followed = |&&to: &&Block| self.labels[to] == UNREACHED || self.labels[to] == label;
         distinct.len() == targets.len()
             && distinct.iter().filter(is_followed).count() <= 1
-            && distinct.iter().all(|&to| self.labels[to] != label || self.is_complete(to, branch))
+            && distinct.iter().all(|&to| self.labels[to] != label || self.has_only_visited_preds(to, branch))
     }
 
     /// Where lanes come to that take one or the other way at a branch, ways on which nothing else happens left behind:
     /// in order, each as often as there are different ways to it. Nothing if there are many ways.
-    fn landings(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
-        let ways = self.ways(branch);
-        let mut landings: SmallVec<[Block; 8]> =
-            ways.iter().map(|&to| self.way(around, branch, to).last().unwrap_or(to)).collect();
-        landings.sort_unstable();
-        landings
+    fn landing_blocks(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
+        let distinct_targets = self.distinct_targets(branch);
+        let mut landing_blocks: SmallVec<[Block; 8]> = distinct_targets
+            .iter()
+            .map(|&to| self.straight_path(around, branch, to).last().unwrap_or(to))
+            .collect();
+        landing_blocks.sort_unstable();
+        landing_blocks
     }
 
     /// The blocks on these ways, each before those behind it.
-    fn passages(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
+    fn passed_blocks(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let mut blocks = SmallVec::new();
-        for to in self.ways(branch) {
-            let way: SmallVec<[Block; MOST_PASSED + 1]> = self.way(around, branch, to).collect();
-            blocks.extend(way.iter().copied().take(way.len() - 1));
+        for to in self.distinct_targets(branch) {
+            let straight_path: SmallVec<[Block; MAX_PASSED_BLOCKS + 1]> =
+                self.straight_path(around, branch, to).collect();
+            blocks.extend(straight_path.iter().copied().take(straight_path.len() - 1));
         }
         blocks
     }
 
     /// The distinct targets of a branch, in order; none if there are many.
-    fn ways(&self, branch: Block) -> SmallVec<[Block; 8]> {
+    fn distinct_targets(&self, branch: Block) -> SmallVec<[Block; 8]> {
         let targets = self.cfg.succs(branch);
-        if targets.len() > MOST_WAYS {
+        if targets.len() > MAX_TARGETS {
             return SmallVec::new();
         }
-        let mut ways = SmallVec::from_slice(targets);
-        ways.sort_unstable();
-        ways.dedup();
-        ways
+        let mut distinct_targets = SmallVec::from_slice(targets);
+        distinct_targets.sort_unstable();
+        distinct_targets.dedup();
+        distinct_targets
     }
 
     /// A target of a branch and the blocks behind it, as long as there is one way out, and no other lane comes in that is
     /// not there yet.
-    fn way(&self, around: Option<Cycle>, branch: Block, from: Block) -> impl Iterator<Item = Block> + '_ {
+    fn straight_path(
+        &self,
+        around: Option<Cycle>,
+        branch: Block,
+        from: Block,
+    ) -> impl Iterator<Item = Block> + '_ {
         let next = move |&at: &Block| {
             let [to] = self.cfg.succs(at) else { return None };
             let is_passage = self.cycles.innermost(at) == around
-                && (self.cfg.preds(at).len() == 1 || at == from && self.is_complete(at, branch));
+                && (self.cfg.preds(at).len() == 1 || at == from && self.has_only_visited_preds(at, branch));
             let goes_on = around
                 .is_none_or(|cycle| self.cycles.contains(cycle, *to) && self.cycles.header(cycle) != *to);
             (is_passage && goes_on).then_some(*to)
         };
-        std::iter::successors(Some(from), next).take(MOST_PASSED + 1)
+        std::iter::successors(Some(from), next).take(MAX_PASSED_BLOCKS + 1)
     }
 
     /// Whether nothing but this branch, and what was taken before it, leads to a block.
-    fn is_complete(&self, block: Block, branch: Block) -> bool {
+    fn has_only_visited_preds(&self, block: Block, branch: Block) -> bool {
         let [number, last] = [block, branch].map(|block| self.index.number(block));
         let preds = self.cfg.preds(block);
-        number > last
-            && preds.len() <= MOST_EDGES
-            && preds.iter().all(|&pred| self.index.number(pred) <= last)
+        number > last && preds.len() <= MAX_PREDS && preds.iter().all(|&pred| self.index.number(pred) <= last)
     }
 
     /// Local post-dominators, level by level: the nodes of a level are the blocks directly in a loop and the loops
@@ -492,14 +506,21 @@ impl<'a> SyncDependence<'a> {
     fn find_bypasses(&mut self) {
         let num_blocks = self.cfg.num_blocks();
         let root = (num_blocks + self.cycles.num_cycles()) as u32;
-        let mut tree = Climber::new(root as usize + 1);
+        let mut tree = JumpPointerForest::new(root as usize + 1);
         for &block in self.index.order().iter().rev() {
             let targets = self.cfg.succs(block).iter().copied();
-            let own = self.place(&mut tree, block.as_u32(), self.cycles.innermost(block), root, targets);
+            let own = self.attach_to_postdominator(
+                &mut tree,
+                block.as_u32(),
+                self.cycles.innermost(block),
+                root,
+                targets,
+            );
             if let Some(cycle) = self.cycles.headed_by(block) {
                 let targets = self.exits[cycle.index()].iter().map(|edge| edge.to);
                 let node = num_blocks as u32 + cycle.as_u32();
-                let behind = self.place(&mut tree, node, self.cycles.parent(cycle), root, targets);
+                let behind =
+                    self.attach_to_postdominator(&mut tree, node, self.cycles.parent(cycle), root, targets);
                 self.loop_bypass[cycle.index()] =
                     behind.filter(|&behind| self.dominators.dominates(block, behind));
             }
@@ -508,9 +529,9 @@ impl<'a> SyncDependence<'a> {
     }
 
     /// Hangs a node under the closest node that all its targets lead to, and gives the block where that starts.
-    fn place(
+    fn attach_to_postdominator(
         &self,
-        tree: &mut Climber,
+        tree: &mut JumpPointerForest,
         node: u32,
         around: Option<Cycle>,
         root: u32,
@@ -552,32 +573,32 @@ fn depths(cfg: &Cfg, index: &BlockIndex) -> SecondaryMap<Block, u32> {
 
 /// The state of one walk.
 #[derive(Default)]
-struct Walk {
+struct LabelWalk {
     /// Blocks reached and not taken, by block index.
     pending: BinaryHeap<Reverse<(usize, Block)>>,
     /// Labels of these and of the latch, with how many have each.
-    alive: FxHashMap<u32, u32>,
+    live_labels: FxHashMap<u32, u32>,
     /// The label of the latch, once it is reached.
-    round: Option<u32>,
+    latch_label: Option<u32>,
     /// Exit edges reached, with their labels.
-    left: Vec<(Edge, u32)>,
+    exit_labels: Vec<(Edge, u32)>,
     /// Where each reached block was reached from.
-    reached: FxHashMap<Block, SmallVec<[Block; 4]>>,
-    apart: Vec<Block>,
+    reached_from: FxHashMap<Block, SmallVec<[Block; 4]>>,
+    blocks: Vec<Block>,
     /// Whether lanes may have returned, or stay in a loop for ever: then those behind are never all.
-    some_are_lost: bool,
+    may_not_reconverge: bool,
 }
 
-impl Walk {
+impl LabelWalk {
     fn hold(&mut self, label: u32) {
-        *self.alive.entry(label).or_default() += 1;
+        *self.live_labels.entry(label).or_default() += 1;
     }
 
     fn release(&mut self, label: u32) {
-        if let Some(count) = self.alive.get_mut(&label) {
+        if let Some(count) = self.live_labels.get_mut(&label) {
             *count -= 1;
             if *count == 0 {
-                self.alive.remove(&label);
+                self.live_labels.remove(&label);
             }
         }
     }
@@ -589,45 +610,45 @@ pub struct ControlDivergence {
     /// Where lanes meet by different edges, with these edges' sources, in block order.
     pub joins: Vec<Join>,
     /// The edges by which lanes leave a loop apart: outside of the loop, its values may be those of different rounds.
-    pub exits: Vec<(Cycle, Edge)>,
+    pub divergent_exits: Vec<(Cycle, Edge)>,
     /// The blocks that some lanes execute without others.
-    pub apart: EntitySet<Block>,
+    pub partial_blocks: EntitySet<Block>,
 }
 
 impl SyncDependence<'_> {
     /// All that lanes do that part at this block.
-    pub fn everywhere(&mut self, branch: Block) -> ControlDivergence {
+    pub fn control_divergence(&mut self, branch: Block) -> ControlDivergence {
         let mut joins: FxHashMap<Block, SmallVec<[Block; 4]>> = FxHashMap::default();
-        let mut exits = Vec::new();
-        let mut marks = EntitySet::new();
-        let mut merge = |found: &Parting| {
+        let mut divergent_exits = Vec::new();
+        let mut roots = EntitySet::new();
+        let mut merge = |found: &InfluenceRegion| {
             for join in &found.joins {
                 joins.entry(join.block).or_default().extend_from_slice(&join.from);
             }
-            for &block in &found.apart {
-                marks.insert(block);
+            for &block in &found.blocks {
+                roots.insert(block);
             }
         };
         let mut left: Vec<u32> = Vec::new();
         let mut next = Some(branch);
         while let Some(at) = next {
-            let parting = self.of_branch(at);
-            merge(&parting);
-            left.extend_from_slice(&parting.exits);
-            next = parting.then;
+            let region = self.branch_region(at);
+            merge(&region);
+            left.extend_from_slice(&region.divergent_exits);
+            next = region.continues_at;
         }
         let mut around = self.cycles.innermost(branch);
         while let Some(cycle) = around.filter(|_| !left.is_empty()) {
-            exits.extend(left.iter().map(|&number| (cycle, self.exits(cycle)[number as usize])));
-            let parting = self.of_loop(cycle, |number| left.contains(&number));
-            merge(&parting);
-            left.clone_from(&parting.exits);
-            let mut next = parting.then;
+            divergent_exits.extend(left.iter().map(|&number| (cycle, self.exits(cycle)[number as usize])));
+            let region = self.loop_region(cycle, |number| left.contains(&number));
+            merge(&region);
+            left.clone_from(&region.divergent_exits);
+            let mut next = region.continues_at;
             while let Some(at) = next {
-                let parting = self.of_branch(at);
-                merge(&parting);
-                left.extend_from_slice(&parting.exits);
-                next = parting.then;
+                let region = self.branch_region(at);
+                merge(&region);
+                left.extend_from_slice(&region.divergent_exits);
+                next = region.continues_at;
             }
             around = self.cycles.parent(cycle);
         }
@@ -637,9 +658,10 @@ impl SyncDependence<'_> {
             join.from.dedup();
         });
         joins.sort_unstable_by_key(|join| join.block);
-        exits.sort_unstable();
-        exits.dedup();
-        let apart = self.spread(&marks, |cycle| exits.iter().any(|&(left, _)| left == cycle));
-        ControlDivergence { joins, exits, apart }
+        divergent_exits.sort_unstable();
+        divergent_exits.dedup();
+        let partial_blocks =
+            self.partial_blocks(&roots, |cycle| divergent_exits.iter().any(|&(left, _)| left == cycle));
+        ControlDivergence { joins, divergent_exits, partial_blocks }
     }
 }

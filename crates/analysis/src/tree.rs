@@ -14,18 +14,18 @@ pub(crate) const NONE: u32 = u32::MAX;
 
 /// A forest over some of the entities `0..n`.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree<K> {
-    up: Climber,
-    spans: Vec<Span>,
+pub(crate) struct AncestorTree<K> {
+    up: JumpPointerForest,
+    spans: Vec<PreOrderRange>,
     pre_order: Vec<K>,
     children: Lists<K>,
 }
 
-impl<K: Entity> Tree<K> {
+impl<K: Entity> AncestorTree<K> {
     /// A forest of the nodes in `order`, where parents come before children; the parent of a root is [`NONE`].
     /// Siblings keep the order that they have in `order`.
     pub(crate) fn new(num_nodes: usize, parent: impl Fn(u32) -> u32, order: &[u32]) -> Self {
-        let mut up = Climber::new(num_nodes);
+        let mut up = JumpPointerForest::new(num_nodes);
         for &node in order {
             up.attach(node, parent(node));
         }
@@ -35,7 +35,7 @@ impl<K: Entity> Tree<K> {
                 size[up.parent(node) as usize] += size[node as usize];
             }
         }
-        let mut spans = vec![Span { first: NONE, last: 0 }; num_nodes];
+        let mut spans = vec![PreOrderRange { first: NONE, last: 0 }; num_nodes];
         let mut pre_order = vec![K::new(0); order.len()];
         // The pre-order position that the next child of a node takes.
         let mut next = vec![0; num_nodes];
@@ -46,7 +46,7 @@ impl<K: Entity> Tree<K> {
             let own = *position;
             *position += size[node as usize];
             next[node as usize] = own + 1;
-            spans[node as usize] = Span { first: own, last: own + size[node as usize] - 1 };
+            spans[node as usize] = PreOrderRange { first: own, last: own + size[node as usize] - 1 };
             pre_order[own as usize] = K::new(node as usize);
         }
         let children = Lists::new(
@@ -134,29 +134,29 @@ impl<K: Entity> Tree<K> {
 
 /// Positions in the pre-order: a node's own and that of its last descendant.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct PreOrderRange {
     first: u32,
     last: u32,
 }
 
 /// The upward half of a forest, which grows one leaf at a time.
 #[derive(Clone, Debug)]
-pub(crate) struct Climber {
-    nodes: Vec<Upward>,
+pub(crate) struct JumpPointerForest {
+    nodes: Vec<JumpPointers>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Upward {
+struct JumpPointers {
     parent: u32,
     /// An ancestor further up; a root's is itself.
     jump: u32,
     depth: u32,
 }
 
-impl Climber {
+impl JumpPointerForest {
     /// `num_nodes` nodes, none of them attached.
     pub(crate) fn new(num_nodes: usize) -> Self {
-        let root = |node| Upward { parent: NONE, jump: node, depth: 0 };
+        let root = |node| JumpPointers { parent: NONE, jump: node, depth: 0 };
         Self { nodes: (0..num_nodes as u32).map(root).collect() }
     }
 
@@ -171,7 +171,7 @@ impl Climber {
         // Two jumps of one length become one of twice that length, as in a skew binary number.
         let same_length = above.depth - first.depth == first.depth - second.depth;
         let jump = if same_length { first.jump } else { parent };
-        self.nodes[node as usize] = Upward { parent, jump, depth: above.depth + 1 };
+        self.nodes[node as usize] = JumpPointers { parent, jump, depth: above.depth + 1 };
     }
 
     /// The parent of an attached node.
@@ -209,7 +209,7 @@ impl Climber {
         }
         let mut node = below;
         loop {
-            let Upward { parent, jump, .. } = self.nodes[node as usize];
+            let JumpPointers { parent, jump, .. } = self.nodes[node as usize];
             if jump != node && has(jump) {
                 node = jump;
             } else if parent != NONE && parent != jump && has(parent) {
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn climbs_take_logarithmic_steps() {
         let size: u32 = 1 << 17;
-        let mut chain = Climber::new(size as usize);
+        let mut chain = JumpPointerForest::new(size as usize);
         for node in 0..size {
             chain.attach(node, node.checked_sub(1).unwrap_or(NONE));
         }

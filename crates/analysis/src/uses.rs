@@ -8,11 +8,11 @@ use crate::lists::Lists;
 
 /// For each value the instructions of reachable blocks that have it as an operand, once for each time.
 #[derive(Clone, Debug)]
-pub(crate) struct Uses {
+pub(crate) struct UseLists {
     users: Lists<Inst>,
 }
 
-impl Uses {
+impl UseLists {
     pub(crate) fn new(func: &Function, control: &ControlTables) -> Self {
         let uses: Vec<(usize, Inst)> = control
             .index

@@ -1,7 +1,9 @@
 //! Shapes of whole functions without control flow: the text of a function, and the shape of each of its values.
 #![allow(missing_docs)]
 
-use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Poison, Shape, declared_fact, transfer};
+use heddle_analysis::shape::{
+    Congruence, Fact, Geometry, Poison, Shape, TransferContext, declared_fact, transfer,
+};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Function, Type, Value, parse_module};
 use rustc_hash::FxHashMap;
@@ -9,7 +11,7 @@ use rustc_hash::FxHashMap;
 fn shapes(text: &str, geometry: &Geometry) -> String {
     let module = parse_module(text).expect("the text is well-formed");
     let func: &Function = &module.functions[0];
-    let context = Context::new(geometry.clone());
+    let context = TransferContext::new(geometry.clone());
     let mut facts: FxHashMap<Value, Fact> = FxHashMap::default();
     for (&value, param) in func.params().iter().zip(&func.signature.params) {
         facts.insert(value, declared_fact(param.ty, param.shape.as_ref(), param.align, &context));
@@ -73,7 +75,7 @@ block0:
 #[test]
 fn nothing_panics() {
     use heddle_analysis::shape::{
-        Activation, Congruence, Contents, Domain, Operation, Shape, Straight, apply,
+        Activation, Congruence, DetachedInst, Domain, MemoryUniformity, NoWrap, Shape, apply,
     };
     use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
     use heddle_ir::{Detail, Op};
@@ -92,7 +94,7 @@ fn nothing_panics() {
                 if width > 0 {
                     let fact = Fact::of_shape(Shape::strided(width, [step, 0, 0, 0], base));
                     facts.push(fact);
-                    facts.push(Fact { straight: Straight::BOTH, ..fact });
+                    facts.push(Fact { no_wrap: NoWrap::BOTH, ..fact });
                 }
             }
         }
@@ -112,8 +114,11 @@ fn nothing_panics() {
     for geometry in
         [Geometry::unknown(), Geometry::lanes(1), Geometry::lanes(128), Geometry::brush(&[2, 3, 4])]
     {
-        let context =
-            Context { activation: Activation::Full, contents: Contents::Alike, ..Context::new(geometry) };
+        let context = TransferContext {
+            activation: Activation::Full,
+            memory: MemoryUniformity::Uniform,
+            ..TransferContext::new(geometry)
+        };
         for &op in Op::ALL {
             for (index, domain) in domains.into_iter().enumerate() {
                 let detail = match op {
@@ -130,7 +135,7 @@ fn nothing_panics() {
                     for other in [domain, domains[(index + 3) % domains.len()]] {
                         let operands = [domain, other, other];
                         let results = [other, domain];
-                        let operation = Operation {
+                        let operation = DetachedInst {
                             op,
                             detail,
                             flags,
@@ -166,7 +171,7 @@ fn of_two_strides_the_first_is_kept() {
 /// What is no number has no steps, whatever is declared.
 #[test]
 fn only_numbers_are_declared_to_step() {
-    let context = Context::new(Geometry::lanes(4));
+    let context = TransferContext::new(Geometry::lanes(4));
     let steps = DeclaredShape::Linear([4].into_iter().collect());
     assert_eq!(
         declared_fact(Type::F32, Some(&steps), 1, &context),

@@ -3,11 +3,11 @@
 use crate::Failure;
 use crate::report::{error, note, read_module, tell, title};
 use clap::{Args, ValueEnum};
-use heddle::analysis::baselines::{Analysis, Baseline};
-use heddle::analysis::shape::{Context, Geometry, Shape, declared_fact};
+use heddle::analysis::baselines::{BaselineResult, UniformityAnalysis};
+use heddle::analysis::shape::{Geometry, Shape, TransferContext, declared_fact};
 use heddle::analysis::{
-    AccessGroups, Activation, Chain, Condition, ControlTables, Cycle, Divergence, Explanations,
-    GroupedAccess, InitialShapes, Level, Summaries, divergence,
+    AccessGroups, Activation, CauseChain, ControlTables, Cycle, Divergence, DivergenceExplanations,
+    GroupedAccess, InitialShapes, ResultSummaries, StrideCondition, UniformityLevel, divergence,
 };
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::{AnnotatedLine, print_function_with};
@@ -45,9 +45,9 @@ enum Format {
     Json,
 }
 
-fn analysis(word: &str) -> Result<Analysis, String> {
-    Analysis::from_name(word).ok_or_else(|| {
-        let names: Vec<&str> = Analysis::ALL.iter().map(|analysis| analysis.name()).collect();
+fn analysis(word: &str) -> Result<UniformityAnalysis, String> {
+    UniformityAnalysis::from_name(word).ok_or_else(|| {
+        let names: Vec<&str> = UniformityAnalysis::ALL.iter().map(|analysis| analysis.name()).collect();
         format!("the analyses are {}", names.join(", "))
     })
 }
@@ -102,7 +102,7 @@ pub(crate) struct Analyze {
     params: Vec<Given>,
     /// Whose analysis
     #[arg(long, default_value = "heddle", value_parser = analysis, value_name = "NAME")]
-    analysis: Analysis,
+    analysis: UniformityAnalysis,
     /// Why a value varies or a branch diverges: a name of the source (`xx`), a line (`14`), `v12` or `block2`; may be given
     /// several times
     #[arg(long, value_name = "VALUE")]
@@ -125,7 +125,7 @@ struct Found<'m> {
 
 enum Verdict {
     Ours(Box<Divergence>, AccessGroups),
-    Published(Baseline),
+    Published(BaselineResult),
 }
 
 impl Analyze {
@@ -150,7 +150,7 @@ impl Analyze {
             }
         };
         let mut founds = Vec::new();
-        let callees = Summaries::infer(&module, &self.geometry());
+        let callees = ResultSummaries::infer(&module, &self.geometry());
         for func in funcs {
             match self.analyze(&module, func, &callees)? {
                 Some(found) => founds.push(found),
@@ -160,7 +160,7 @@ impl Analyze {
                 }
             }
         }
-        if self.analysis != Analysis::Heddle && !self.why.is_empty() {
+        if self.analysis != UniformityAnalysis::Heddle && !self.why.is_empty() {
             return Err(Failure::Usage(format!(
                 "`{}` does not explain itself; leave out --why",
                 self.analysis.name()
@@ -196,11 +196,11 @@ impl Analyze {
         &self,
         module: &'m Module,
         func: &'m Function,
-        callees: &Arc<Summaries>,
+        callees: &Arc<ResultSummaries>,
     ) -> Result<Option<Found<'m>>, Failure> {
         let geometry = self.geometry();
-        let mut initial = InitialShapes::uniform(func, geometry.clone()).knowing(callees);
-        let context = Context::new(geometry);
+        let mut initial = InitialShapes::uniform(func, geometry.clone()).with_summaries(callees);
+        let context = TransferContext::new(geometry);
         for given in &self.params {
             // A parameter that is taken apart gives its name to all that it consists of.
             let is_meant =
@@ -230,7 +230,7 @@ impl Analyze {
             return Ok(None);
         }
         let verdict = match self.analysis {
-            Analysis::Heddle => ours(func, &control, &initial),
+            UniformityAnalysis::Heddle => ours(func, &control, &initial),
             published => Verdict::Published(published.run(func, &control, &initial)),
         };
         Ok(Some(Found { module, func, control, verdict }))
@@ -245,8 +245,8 @@ impl Analyze {
                 let Verdict::Ours(divergence, _) = &found.verdict else { continue };
                 let asked = found.asked(name);
                 is_anywhere |= !asked.is_empty();
-                let all = Explanations::new(found.func, &found.control, divergence);
-                let mut varying: Vec<(Chain, Option<Block>)> = asked
+                let all = DivergenceExplanations::new(found.func, &found.control, divergence);
+                let mut varying: Vec<(CauseChain, Option<Block>)> = asked
                     .iter()
                     .filter_map(|asked| match *asked {
                         Asked::Value(value) => Some((all.of_value(value)?, None)),
@@ -259,10 +259,10 @@ impl Analyze {
                     varying.truncate(1);
                 }
                 for (chain, block) in &varying {
-                    let mut text = all.in_words(chain, Some(found.module)).to_string();
+                    let mut text = all.display(chain, Some(found.module)).to_string();
                     let cost = block.and_then(|block| all.cost(block));
                     cost.into_iter().for_each(|cost| text.push_str(&format!("\n  cost: {cost}")));
-                    all.way_out(chain).into_iter().for_each(|way| text.push_str(&format!("\n  {way}")));
+                    all.help(chain).into_iter().for_each(|way| text.push_str(&format!("\n  {way}")));
                     chains.push(text);
                 }
                 if let (true, Some(first)) = (varying.is_empty(), asked.first()) {
@@ -304,9 +304,9 @@ pub(crate) fn annotated(module: &Module, func: &Function, brush: &[u32]) -> (Str
     let verdict = ours(func, &control, &initial);
     let found = Found { module, func, control, verdict };
     let Verdict::Ours(divergence, _) = &found.verdict else { return (found.text(), Vec::new()) };
-    let all = Explanations::new(func, &found.control, divergence);
+    let all = DivergenceExplanations::new(func, &found.control, divergence);
     let chains = func.blocks().filter_map(|block| all.of_branch(block));
-    let chains = chains.map(|chain| all.in_words(&chain, Some(module)).to_string()).collect();
+    let chains = chains.map(|chain| all.display(&chain, Some(module)).to_string()).collect();
     (found.text(), chains)
 }
 
@@ -317,7 +317,7 @@ pub(crate) fn with_facts(module: &Module, stage: Stage) -> String {
         return module.to_string();
     }
     let geometry = Geometry::unknown();
-    let callees = Summaries::infer(module, &geometry);
+    let callees = ResultSummaries::infer(module, &geometry);
     let around = Module { functions: Vec::new(), ..module.clone() };
     let mut text = around.to_string();
     for func in &module.functions {
@@ -329,7 +329,7 @@ pub(crate) fn with_facts(module: &Module, stage: Stage) -> String {
             text.push_str(&func.to_string());
             continue;
         }
-        let initial = InitialShapes::declared(func, geometry.clone()).knowing(&callees);
+        let initial = InitialShapes::declared(func, geometry.clone()).with_summaries(&callees);
         let verdict = ours(func, &control, &initial);
         text.push_str(&Found { module, func, control, verdict }.text());
     }
@@ -404,7 +404,7 @@ impl Found<'_> {
         if let Verdict::Ours(_, accesses) = &self.verdict {
             let _ = writeln!(text, "; no divergent branch has a say in: {}", self.region().join(", "));
             for group in accesses.groups() {
-                let _ = writeln!(text, "; {}", group.in_words(self.func));
+                let _ = writeln!(text, "; {}", group.display(self.func));
             }
         }
         text
@@ -483,7 +483,9 @@ impl Found<'_> {
         let reachable = |block: &Block| self.control.cfg.is_reachable(*block);
         let values = self.values();
         let all = match &self.verdict {
-            Verdict::Ours(divergence, _) => Some(Explanations::new(self.func, &self.control, divergence)),
+            Verdict::Ours(divergence, _) => {
+                Some(DivergenceExplanations::new(self.func, &self.control, divergence))
+            }
             Verdict::Published(_) => None,
         };
         let blocks = self.func.blocks().filter(reachable).filter(|&block| self.has_choice(block));
@@ -512,9 +514,9 @@ impl Found<'_> {
         }
     }
 
-    fn branch_json(&self, block: Block, all: Option<&Explanations<'_>>) -> BranchJson {
+    fn branch_json(&self, block: Block, all: Option<&DivergenceExplanations<'_>>) -> BranchJson {
         let chain = all.and_then(|all| Some((all, all.of_branch(block)?)));
-        let words = chain.map(|(all, chain)| all.in_words(&chain, Some(self.module)).to_string());
+        let words = chain.map(|(all, chain)| all.display(&chain, Some(self.module)).to_string());
         BranchJson {
             block: block.to_string(),
             verdict: verdict_on(self.is_divergent(block)),
@@ -530,7 +532,7 @@ impl Found<'_> {
                 from: edge.from.to_string(),
                 to: edge.to.to_string(),
                 verdict: verdict_on(agreement.is_none()),
-                level: agreement.map(Level::name),
+                level: agreement.map(UniformityLevel::name),
             });
             LoopJson {
                 header: self.control.cycles.header(cycle).to_string(),
@@ -548,7 +550,7 @@ impl Found<'_> {
             from: slot.bytes.start,
             to: slot.bytes.end,
             verdict: if slot.shared.is_some() { "shared" } else { "per lane" },
-            level: slot.shared.map(Level::name),
+            level: slot.shared.map(UniformityLevel::name),
             loc: self.loc(Some(slot.alloca)),
         });
         slots.collect()
@@ -576,18 +578,18 @@ fn shape_json(shape: Shape) -> ShapeJson {
     ShapeJson { kind, strides: shape.strides().map(|strides| strides.shown().to_vec()), align: shape.align() }
 }
 
-fn condition_json(condition: &Condition) -> ConditionJson {
+fn condition_json(condition: &StrideCondition) -> ConditionJson {
     ConditionJson {
         value: condition.value.to_string(),
         stride: condition.stride,
         bits: condition.width,
         signed: condition.is_signed,
         // Beyond what many readers of JSON take for a number.
-        least: condition.least.to_string(),
-        greatest: condition.greatest.to_string(),
+        least: condition.min.to_string(),
+        greatest: condition.max.to_string(),
         bound: condition.bound.map(|bound| BoundJson {
             value: bound.value.to_string(),
-            is_greatest: bound.is_greatest,
+            is_greatest: bound.is_upper,
             reach: bound.reach,
         }),
     }

@@ -29,7 +29,7 @@ impl DivergenceStatistics {
     /// Counts the blocks `is_counted` of a function that all lanes enter.
     pub(crate) fn of_blocks(func: &Function, is_counted: impl Fn(Block) -> bool) -> DivergenceStatistics {
         let control = ControlTables::new(func);
-        let initial = InitialShapes::declared(func, Geometry::unknown()).entered_by(Activation::Full);
+        let initial = InitialShapes::declared(func, Geometry::unknown()).with_entry(Activation::Full);
         let facts = divergence(func, &control, &initial);
         let mut counts = DivergenceStatistics::default();
         let is_inner =

@@ -494,7 +494,7 @@ pub fn widen_module(
         let Some(func) = module.function(&form.name) else { continue };
         let control = ControlTables::new(func);
         let geometry = geometry_of(func, &form.brush, form.is_region);
-        let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
+        let initial = InitialShapes::declared(func, geometry).with_entry(Activation::Full);
         let facts = divergence(func, &control, &initial);
         let accesses = AccessGroups::new(func, &control, &facts, &initial.geometry);
         around.is_region = form.is_region;

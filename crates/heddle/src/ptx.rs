@@ -1,7 +1,7 @@
 //! What analyses know of functions that go out as PTX.
 
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{ControlTables, InitialShapes, PostDominators, Summaries, divergence};
+use heddle_analysis::{ControlTables, InitialShapes, PostDominatorTree, ResultSummaries, divergence};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::FunctionKind;
 use heddle_ir::{Block, Function, Inst, Module, Op, Value, ValueDef};
@@ -15,13 +15,13 @@ const WARP: u32 = 32;
 /// those in which lanes may meet in different iterations, or which may call such ones.
 pub(crate) fn facts(module: &Module) -> ModuleFacts {
     let geometry = Geometry::brush(&[WARP]);
-    let summaries = Summaries::infer(module, &geometry);
+    let summaries = ResultSummaries::infer(module, &geometry);
     let told = |func: &Function| {
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
             return None;
         }
-        let initial = InitialShapes::declared(func, geometry.clone()).knowing(&summaries);
+        let initial = InitialShapes::declared(func, geometry.clone()).with_summaries(&summaries);
         let facts = divergence(func, &control, &initial);
         let diverges = |block: Block| facts.is_divergent_branch(block);
         if mixes_iterations(func, &control, diverges) {
@@ -47,7 +47,7 @@ pub(crate) fn facts(module: &Module) -> ModuleFacts {
 /// loop, and a lane may go round before it comes there, those that wait are some iterations behind.
 fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(Block) -> bool) -> bool {
     let ControlTables { cfg, dominators, cycles, .. } = control;
-    let post_dominators = PostDominators::new(cfg);
+    let post_dominators = PostDominatorTree::new(cfg);
     let waits_within = |block: Block| {
         let Some(join) = post_dominators.ipdom(block) else { return cycles.innermost(block).is_some() };
         let around = std::iter::successors(cycles.innermost(block), |&cycle| cycles.parent(cycle));

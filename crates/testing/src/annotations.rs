@@ -17,7 +17,7 @@
 //! More may follow, after anything but a letter.
 
 use crate::shapes_oracle::Claims;
-use heddle_analysis::{AccessGroup, Activation, Edge, Explanations};
+use heddle_analysis::{AccessGroup, Activation, DivergenceExplanations, Edge};
 use heddle_ir::{Block, Inst, Module, Op, Value};
 
 /// What the annotations of a text say and the claims do not.
@@ -85,7 +85,7 @@ fn directive(claims: &Claims<'_>, module: &Module, comment: &str) -> Result<(), 
         return if word.trim() == found { Ok(()) } else { Err(format!("{exit}: {found}")) };
     }
     if let Some(expected) = comment.strip_prefix("group:") {
-        let words = |group: &AccessGroup| group.in_words(claims.func).to_string();
+        let words = |group: &AccessGroup| group.display(claims.func).to_string();
         let found: Vec<String> = claims.accesses.groups().iter().map(words).collect();
         let is_there = found.iter().any(|found| found == expected.trim());
         return if is_there { Ok(()) } else { Err(format!("the groups are {}", found.join("\n  "))) };
@@ -102,7 +102,7 @@ fn directive(claims: &Claims<'_>, module: &Module, comment: &str) -> Result<(), 
         let is_in = accesses.iter().find_map(|&inst| claims.accesses.of(inst));
         return match is_in {
             _ if accesses.is_empty() => Err(format!("{name} is neither loaded nor an address")),
-            Some(group) => Err(group.in_words(claims.func).to_string()),
+            Some(group) => Err(group.display(claims.func).to_string()),
             None => Ok(()),
         };
     }
@@ -113,14 +113,14 @@ fn directive(claims: &Claims<'_>, module: &Module, comment: &str) -> Result<(), 
         return if found == expected.trim() { Ok(()) } else { Err(format!("the region is {found}")) };
     }
     if let Some((name, expected)) = comment.strip_prefix("why ").and_then(|rest| rest.split_once(':')) {
-        let all = Explanations::new(claims.func, &claims.control, &claims.divergence);
+        let all = DivergenceExplanations::new(claims.func, &claims.control, &claims.divergence);
         let chain = match (entity(name, "v"), entity(name, "block")) {
             (Some(value), _) => all.of_value(Value::from_u32(value)),
             (_, Some(block)) => all.of_branch(Block::from_u32(block)),
             _ => None,
         };
         let chain = chain.ok_or_else(|| format!("{name} is uniform"))?;
-        let words = all.in_words(&chain, Some(module)).to_string().replace("\n  ", " ");
+        let words = all.display(&chain, Some(module)).to_string().replace("\n  ", " ");
         return if words.contains(expected.trim()) { Ok(()) } else { Err(words) };
     }
     Ok(())
@@ -208,7 +208,7 @@ block2:
     fn failures(text: &str) -> Vec<String> {
         let module = heddle_ir::parse_module(text).expect("the text is well-formed");
         let func = &module.functions[0];
-        let initial = InitialShapes::declared(func, Geometry::lanes(4)).entered_by(Activation::Full);
+        let initial = InitialShapes::declared(func, Geometry::lanes(4)).with_entry(Activation::Full);
         let claims = vec![Claims::new(func, initial, &[4])];
         check(text, &module, &claims)
     }

@@ -10,7 +10,7 @@
 //! it; what they contradict and is not called wrong is a failure, and so is what is called wrong and they do not.
 
 use crate::baselines_oracle::{Contradicted, Observed};
-use heddle_analysis::baselines::Analysis;
+use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_analysis::{ControlTables, InitialShapes};
 use heddle_ir::{Block, Function, Module, Value};
 
@@ -40,7 +40,7 @@ impl Said {
     }
 }
 
-/// What a comment says of each analysis, in the order of [`Analysis::ALL`]; none if it says nothing.
+/// What a comment says of each analysis, in the order of [`UniformityAnalysis::ALL`]; none if it says nothing.
 fn read(comment: &str) -> Result<Option<[Said; 4]>, String> {
     let mut parts = comment.split(';');
     let Some(general) = parts.next().and_then(Said::read) else { return Ok(None) };
@@ -50,8 +50,9 @@ fn read(comment: &str) -> Result<Option<[Said; 4]>, String> {
         let (names, words) = part.split_once(':').ok_or_else(wrong)?;
         let words = Said::read(words).ok_or_else(wrong)?;
         for name in names.split(',') {
-            let named = Analysis::from_name(name.trim()).ok_or_else(wrong)?;
-            let number = Analysis::ALL.iter().position(|&analysis| analysis == named).ok_or_else(wrong)?;
+            let named = UniformityAnalysis::from_name(name.trim()).ok_or_else(wrong)?;
+            let number =
+                UniformityAnalysis::ALL.iter().position(|&analysis| analysis == named).ok_or_else(wrong)?;
             said[number] = words;
         }
     }
@@ -100,7 +101,7 @@ pub fn check(
             failures.push(format!("@{} is irreducible", func.name));
             continue;
         }
-        for (place, analysis) in Analysis::ALL.into_iter().enumerate() {
+        for (place, analysis) in UniformityAnalysis::ALL.into_iter().enumerate() {
             let claims = analysis.run(func, &control, &initial(func));
             let mut contradicted = observed[index].contradicts(&claims);
             for (line, _, about, said) in notes.iter().filter(|(_, func, ..)| *func == index) {

@@ -7,8 +7,8 @@
 use crate::execution::{options_with, prepare};
 use crate::generate::{Argument, Case, Class};
 use crate::properties::brush_of;
-use heddle_analysis::baselines::Baseline;
-use heddle_analysis::shape::{Context, Geometry, declared_fact};
+use heddle_analysis::baselines::BaselineResult;
+use heddle_analysis::shape::{Geometry, TransferContext, declared_fact};
 use heddle_analysis::{ControlTables, InitialShapes};
 use heddle_interp::{RunOptions, Scheduler, Trace};
 use heddle_ir::entity::EntitySet;
@@ -83,7 +83,7 @@ impl Observed {
     }
 
     /// The claims of an analysis that are contradicted.
-    pub fn contradicts(&self, claims: &Baseline) -> Vec<Contradicted> {
+    pub fn contradicts(&self, claims: &BaselineResult) -> Vec<Contradicted> {
         let values = self.differing.iter().filter(|&value| !claims.varying.contains(value));
         let blocks = self.parting.iter().filter(|&block| !claims.divergent.contains(block));
         values.map(Contradicted::Value).chain(blocks.map(Contradicted::Branch)).collect()
@@ -157,7 +157,7 @@ fn initial_shapes(case: &Case, module: &Module, func: &Function) -> Option<Initi
     if func.name != case.entry {
         return Some(initial);
     }
-    let context = Context::new(geometry);
+    let context = TransferContext::new(geometry);
     for (index, param) in func.signature.params.iter().enumerate().filter(|(_, param)| param.shape.is_none())
     {
         let mut shapes = case.inputs.iter().map(|input| match &input.args[index] {

@@ -30,7 +30,7 @@ use crate::profiled::summary;
 use crate::shapes_oracle::{Claims, check_trace};
 use heddle_analysis::explain::unexplained;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{Activation, InitialShapes, Summaries};
+use heddle_analysis::{Activation, InitialShapes, ResultSummaries};
 use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module, Value, parse_bytes};
@@ -370,15 +370,15 @@ impl FileTest<'_> {
     fn check_divergence(&mut self, module: &Module, assumed: &Assumed) {
         let claims = |brush: Option<&[u32]>| -> Vec<Option<Claims<'_>>> {
             let geometry = brush.map_or_else(Geometry::unknown, Geometry::brush);
-            let callees = Summaries::infer(module, &geometry);
+            let callees = ResultSummaries::infer(module, &geometry);
             let of = |func| {
                 let initial = match assumed.params_are_uniform {
                     true => InitialShapes::uniform(func, geometry.clone()),
                     false => InitialShapes::declared(func, geometry.clone()),
                 };
-                let initial = initial.knowing(&callees);
+                let initial = initial.with_summaries(&callees);
                 let entry = if assumed.some_enter { Activation::Varying } else { Activation::Full };
-                Claims::new(func, initial.entered_by(entry), brush.unwrap_or(&[1]))
+                Claims::new(func, initial.with_entry(entry), brush.unwrap_or(&[1]))
             };
             module.functions.iter().map(of).collect()
         };

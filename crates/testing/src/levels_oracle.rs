@@ -5,7 +5,7 @@
 //! which loops are left. Only what a kernel itself executes is compared: how often brushes have called a function before is
 //! each one's own affair.
 
-use heddle_analysis::{Cycle, Edge, Level};
+use heddle_analysis::{Cycle, Edge, UniformityLevel};
 use heddle_interp::{LaneSuccessor, TraceStep};
 use heddle_ir::{Block, Value};
 use rustc_hash::FxHashMap;
@@ -77,15 +77,15 @@ impl Levels {
     fn compare(
         &mut self,
         step: &TraceStep,
-        level: Option<Level>,
+        level: Option<UniformityLevel>,
         rounds: &[u64],
         what: What,
         shown: u128,
     ) -> Result<(), String> {
         let group = match level {
-            Some(Level::Launch) => None,
-            Some(Level::Group) => Some(step.group),
-            Some(Level::Brush) | None => return Ok(()),
+            Some(UniformityLevel::Launch) => None,
+            Some(UniformityLevel::Group) => Some(step.group),
+            Some(UniformityLevel::Brush) | None => return Ok(()),
         };
         let key = (group, step.func, step.block, rounds.to_vec(), what);
         let (known, of_group, of_brush) = *self.seen.entry(key).or_insert((shown, step.group, step.brush));
@@ -97,7 +97,7 @@ impl Levels {
                  one in the {}",
                 step.brush,
                 step.group,
-                level.map_or("", Level::name),
+                level.map_or("", UniformityLevel::name),
             )),
         }
     }

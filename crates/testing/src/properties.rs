@@ -5,9 +5,9 @@ use crate::execution::{Part, difference, observe, options, options_with, prepare
 use crate::generate::{Argument, Case, Class, Input, Profile};
 use crate::shapes_oracle::{Checked, Claims, check_trace};
 use crate::spill::spill_phis;
-use heddle_analysis::divergence::Rule;
-use heddle_analysis::shape::{Context, Geometry, Size, declared_fact};
-use heddle_analysis::{Activation, InitialShapes, Summaries};
+use heddle_analysis::divergence::DivergenceRule;
+use heddle_analysis::shape::{Geometry, GroupExtent, TransferContext, declared_fact};
+use heddle_analysis::{Activation, InitialShapes, ResultSummaries};
 use heddle_interp::{InvocationOrigin, PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
@@ -199,7 +199,7 @@ pub fn refines(case: &Case, ensures: Option<Stage>, passes: &[fn(&mut Function)]
 /// Checks what the divergence analysis claims of the canonicalized program on each of its inputs, under several
 /// schedules, with the number of lanes known and not known, and parameters as the input has them or as declared.
 /// Without one of its rules some claims should not hold.
-pub fn divergence_holds(case: &Case, without: Option<Rule>) -> Result<Checked, String> {
+pub fn divergence_holds(case: &Case, without: Option<DivergenceRule>) -> Result<Checked, String> {
     let is_predicated = case.traits.class == Class::Predicated;
     let mut module = case.module.clone();
     if !is_predicated {
@@ -216,7 +216,11 @@ pub fn divergence_holds(case: &Case, without: Option<Rule>) -> Result<Checked, S
     Ok(checked)
 }
 
-fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> Result<Checked, String> {
+fn divergence_holds_of(
+    case: &Case,
+    module: &Module,
+    without: Option<DivergenceRule>,
+) -> Result<Checked, String> {
     let is_predicated = case.traits.class == Class::Predicated;
     let semantics = if is_predicated { PassiveSemantics::Oblivious } else { PassiveSemantics::Freezing };
     let mut checked = Checked::default();
@@ -228,8 +232,8 @@ fn divergence_holds_of(case: &Case, module: &Module, without: Option<Rule>) -> R
             .map(|func| {
                 let brush = brush_of(module, func, input)?;
                 let initial = initial_shapes(case, func, input, &brush, choice);
-                let callees = Summaries::infer(module, &initial.geometry);
-                Claims::without(func, initial.knowing(&callees), &brush, without)
+                let callees = ResultSummaries::infer(module, &initial.geometry);
+                Claims::without(func, initial.with_summaries(&callees), &brush, without)
             })
             .collect();
         let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
@@ -284,16 +288,16 @@ pub fn initial_shapes(
         _ => known,
     };
     if let Some(group) = input.group.filter(|_| choice.is_multiple_of(2)) {
-        geometry.local = group.map(Size::Known);
+        geometry.local = group.map(GroupExtent::Known);
     }
     let mut initial = InitialShapes::declared(func, geometry.clone());
     if func.name != case.entry {
         return initial;
     }
     if input.is_whole() && !matches!(case.traits.class, Class::Launch) {
-        initial = initial.entered_by(Activation::Full);
+        initial = initial.with_entry(Activation::Full);
     }
-    let context = Context::new(geometry);
+    let context = TransferContext::new(geometry);
     for (index, argument) in input.args.iter().enumerate() {
         let param = &func.signature.params[index];
         let shape = match argument {

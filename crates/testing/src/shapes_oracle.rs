@@ -10,7 +10,7 @@
 //! how such programs must be run.
 
 use crate::levels_oracle::Levels;
-use heddle_analysis::divergence::{Rule, divergence_without};
+use heddle_analysis::divergence::{DivergenceRule, divergence_without};
 use heddle_analysis::shape::{Geometry, Poison, Shape};
 use heddle_analysis::{
     AccessGroup, AccessGroups, Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes,
@@ -52,7 +52,7 @@ impl<'m> Claims<'m> {
         func: &'m Function,
         initial: InitialShapes,
         brush: &[u32],
-        rule: Option<Rule>,
+        rule: Option<DivergenceRule>,
     ) -> Option<Claims<'m>> {
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
@@ -293,7 +293,7 @@ impl Frame {
             let poisoned = count - held.len();
             let fits = match fact.poison {
                 Poison::Never => poisoned == 0,
-                Poison::Even => poisoned == 0 || poisoned == count,
+                Poison::Uniform => poisoned == 0 || poisoned == count,
                 Poison::Any => true,
             };
             if !fits {
@@ -305,7 +305,7 @@ impl Frame {
                 return Err(show());
             }
             if is_number && !fits_line(claims, *value, &held, width) {
-                return Err(format!("{}: not {:?}", show(), fact.straight));
+                return Err(format!("{}: not {:?}", show(), fact.no_wrap));
             }
             checked.executions += 1;
             if held.len() > 1 && held.iter().all(|&(_, bits)| bits == held[0].1) {
@@ -427,7 +427,7 @@ impl Frame {
             let address = |lane: usize| Some((lane, self.get(claims.func, pointer, lane)?));
             let mut all = mask.iter().filter_map(address);
             let Some((first, start)) = all.next() else { continue };
-            let holds = |condition: &heddle_analysis::Condition| {
+            let holds = |condition: &heddle_analysis::StrideCondition| {
                 let bound = condition.bound.and_then(|bound| self.get(claims.func, bound.value, first));
                 let value = self.get(claims.func, condition.value, first);
                 value.is_some_and(|bits| condition.holds(bits, first, bound))
@@ -450,7 +450,7 @@ impl Frame {
                 if (found.wrapping_sub(start) as i64) != expected {
                     return Err(format!(
                         "lane {first} accesses {start}, lane {lane} {found}: not {}",
-                        group.in_words(claims.func)
+                        group.display(claims.func)
                     ));
                 }
                 checked.addresses += 1;
@@ -616,6 +616,6 @@ fn fits_line(claims: &Claims<'_>, value: Value, held: &[(usize, u128)], width: u
         let Some(&(lane, bits)) = held.first() else { return true };
         held.iter().all(|&(other, its)| number(its) - number(bits) == step(other) - step(lane))
     };
-    (!fact.straight.unsigned || width > 64 || is_line(&|bits| bits as i128))
-        && (!fact.straight.signed || width > 64 || is_line(&|bits| signed(bits, width)))
+    (!fact.no_wrap.unsigned || width > 64 || is_line(&|bits| bits as i128))
+        && (!fact.no_wrap.signed || width > 64 || is_line(&|bits| signed(bits, width)))
 }

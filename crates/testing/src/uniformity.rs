@@ -1,6 +1,6 @@
 //! Which branches may be taken for divergent ones, whatever they do.
 
-use heddle_analysis::{Cfg, ControlDependence, CycleForest, PostDominators};
+use heddle_analysis::{Cfg, ControlDependence, CycleForest, PostDominatorTree};
 use heddle_ir::Block;
 use heddle_ir::entity::EntitySet;
 use heddle_transform::linearize::iteration_graph;
@@ -8,7 +8,7 @@ use heddle_transform::linearize::iteration_graph;
 /// The blocks whose branches have no say in whether a loop is left.
 pub fn free_branches(cfg: &Cfg) -> EntitySet<Block> {
     let cycles = CycleForest::new(cfg);
-    let post_dominators = PostDominators::new(&iteration_graph(cfg, &cycles));
+    let post_dominators = PostDominatorTree::new(&iteration_graph(cfg, &cycles));
     let dependence = ControlDependence::new(&post_dominators);
     let mut free: EntitySet<Block> = cfg
         .blocks()

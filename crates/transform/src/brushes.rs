@@ -10,7 +10,7 @@
 //! After: S. Moll, *The Region Vectorizer*, 11.5 (vector register tiling). Differs in: a model chooses.
 
 use crate::target::{OpTime, TargetInfo};
-use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
+use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::function::SourceLoc;
 use heddle_ir::ops::{Effect, InstFormat};
 use heddle_ir::types::MOST_CHOSEN_LANES;
@@ -135,7 +135,7 @@ pub fn compare_with_scalars(
 fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<(usize, LoopEstimate)> {
     let calls = call_times(module, target);
     let cfg = Cfg::new(wide);
-    let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+    let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     let mut loop_blocks: FxHashMap<Cycle, Vec<Block>> = FxHashMap::default();
     for &block in index.order() {
@@ -201,7 +201,7 @@ fn straight_time(func: &Function, calls: &CallTimes, target: &TargetInfo) -> Opt
     if cycles.num_cycles() > 0 {
         return None;
     }
-    let index = BlockIndex::new(&cfg, &Dominators::new(&cfg), &cycles);
+    let index = BlockIndex::new(&cfg, &DominatorTree::new(&cfg), &cycles);
     let insts = index.order().iter().flat_map(|&block| func.block_insts(block));
     let times: Vec<(Inst, OpTime)> =
         insts.map(|inst| Some((inst, time_of(func, inst, calls, target)?))).collect::<Option<_>>()?;

@@ -1,6 +1,6 @@
 //! Control-flow graph of an unchanged function with lazily computed analyses.
 
-use heddle_analysis::{Cfg, CycleForest, Dominators};
+use heddle_analysis::{Cfg, CycleForest, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function};
 use std::cell::OnceCell;
@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 pub(crate) struct CfgAnalyses {
     pub(crate) cfg: Cfg,
     forest: OnceCell<CycleForest>,
-    dominators: OnceCell<Dominators>,
+    dominators: OnceCell<DominatorTree>,
 }
 
 impl CfgAnalyses {
@@ -21,8 +21,8 @@ impl CfgAnalyses {
         self.forest.get_or_init(|| CycleForest::new(&self.cfg))
     }
 
-    pub(crate) fn dominators(&self) -> &Dominators {
-        self.dominators.get_or_init(|| Dominators::new(&self.cfg))
+    pub(crate) fn dominators(&self) -> &DominatorTree {
+        self.dominators.get_or_init(|| DominatorTree::new(&self.cfg))
     }
 
     /// Reachable blocks in pre-order of the dominator tree. Siblings keep their layout order, for locality.

@@ -17,7 +17,7 @@
 //! leave. The branch of block5 is implied by that of block3, which dominates it, and becomes a jump. The bypassed block
 //! has no other instructions, so lanes that met there behave as before. Edges into and back to loop headers stay.
 
-use heddle_analysis::{Cfg, CycleForest, Dominators, Edge};
+use heddle_analysis::{Cfg, CycleForest, DominatorTree, Edge};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
@@ -59,7 +59,7 @@ pub fn thread_jumps(func: &mut Function) -> usize {
 /// Branches whose slot is implied by a dominating branch on the same condition, with that slot.
 fn implied_branches(func: &Function) -> Vec<(Block, usize)> {
     let cfg = Cfg::new(func);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let known = |block: Block| {
         let (condition, _) = branch_of(func, block)?;
         let above = std::iter::successors(dominators.idom(block), |&block| dominators.idom(block));

@@ -5,7 +5,7 @@
 //! must contain their own iterated dominance frontier as far as the definition dominates it, and the definition must
 //! dominate all reads; then something is above every read.
 
-use heddle_analysis::{Cfg, DominanceFrontier, Dominators};
+use heddle_analysis::{Cfg, DominanceFrontier, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Inst, Type, Value};
@@ -16,7 +16,7 @@ use crate::edges::{prepend_phi, set_incoming};
 #[derive(Debug)]
 pub(crate) struct SsaRepair<'a> {
     cfg: &'a Cfg,
-    dominators: &'a Dominators,
+    dominators: &'a DominatorTree,
     frontier: DominanceFrontier<'a>,
     /// Position in the pre-order of the dominator tree.
     number: SecondaryMap<Block, u32>,
@@ -59,7 +59,7 @@ struct Site {
 }
 
 impl<'a> SsaRepair<'a> {
-    pub(crate) fn new(cfg: &'a Cfg, dominators: &'a Dominators) -> Self {
+    pub(crate) fn new(cfg: &'a Cfg, dominators: &'a DominatorTree) -> Self {
         let mut number = SecondaryMap::with_len(cfg.num_blocks());
         for (position, &block) in dominators.pre_order().iter().enumerate() {
             number[block] = position as u32;

@@ -4,12 +4,12 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Op, Value};
 use smallvec::SmallVec;
 
-use super::Finder;
+use super::AccessGroupFinder;
 use super::condition::interpret;
 use crate::cycles::Cycle;
 
 /// How many parts of an address are looked at.
-pub(super) const MOST_PARTS: usize = 32;
+pub(super) const MAX_PARTS: usize = 32;
 /// Addresses have so many bits.
 pub(super) const ADDRESS: u32 = 64;
 
@@ -22,7 +22,7 @@ pub(super) enum Extension {
 
 /// A value, made as wide as an address, times a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(super) struct Term {
+pub(super) struct LinearTerm {
     pub(super) value: Value,
     pub(super) extension: Extension,
     /// Whether a promise keeps the value to half of its range: a multiple of it does not wrap around.
@@ -30,21 +30,21 @@ pub(super) struct Term {
     pub(super) factor: i64,
 }
 
-pub(super) struct Address {
+pub(super) struct LinearAddress {
     pub(super) root: Value,
-    pub(super) terms: SmallVec<[Term; 4]>,
+    pub(super) terms: SmallVec<[LinearTerm; 4]>,
     pub(super) offset: i64,
 }
 
 /// What the addresses of a group have in common.
 #[derive(PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct AccessGroupKey {
     pub(super) root: Value,
-    pub(super) terms: SmallVec<[Term; 4]>,
+    pub(super) terms: SmallVec<[LinearTerm; 4]>,
     pub(super) around: Option<Cycle>,
 }
 
-impl Finder<'_> {
+impl AccessGroupFinder<'_> {
     pub(super) fn width(&self, value: Value) -> u32 {
         self.func.value_type(value).scalar().bits()
     }
@@ -59,39 +59,39 @@ impl Finder<'_> {
     }
 
     /// An address as base, terms and constant, all modulo 2^64.
-    pub(super) fn address(&self, pointer: Value) -> Option<Address> {
+    pub(super) fn address(&self, pointer: Value) -> Option<LinearAddress> {
         let mut root = pointer;
-        let mut parts: Vec<Term> = Vec::new();
+        let mut parts: Vec<LinearTerm> = Vec::new();
         while let Some(inst) = self.func.def_inst(root).filter(|&inst| self.func.inst(inst).op == Op::PtrAdd)
         {
             let data = self.func.inst(inst);
-            if parts.len() == MOST_PARTS || self.width(data.args[1]) > ADDRESS {
+            if parts.len() == MAX_PARTS || self.width(data.args[1]) > ADDRESS {
                 break;
             }
             let offset =
-                Term { value: data.args[1], extension: Extension::Signed, is_half: false, factor: 1 };
+                LinearTerm { value: data.args[1], extension: Extension::Signed, is_half: false, factor: 1 };
             parts.push(offset);
             root = data.args[0];
         }
         if self.width(root) != ADDRESS {
             return None;
         }
-        let mut terms: SmallVec<[Term; 4]> = SmallVec::new();
+        let mut terms: SmallVec<[LinearTerm; 4]> = SmallVec::new();
         let mut offset = 0i64;
         let mut seen = 0;
         while let Some(part) = parts.pop() {
             seen += 1;
-            let Term { value, extension, is_half, factor } = part;
+            let LinearTerm { value, extension, is_half, factor } = part;
             if let Some(constant) = self.constant(value, extension) {
                 offset = offset.wrapping_add(factor.wrapping_mul(constant as i64));
-            } else if seen > MOST_PARTS || !self.split(part, &mut parts) {
+            } else if seen > MAX_PARTS || !self.split(part, &mut parts) {
                 // At this width both are the same.
                 let extension = if self.width(value) == ADDRESS { Extension::Signed } else { extension };
-                terms.push(Term { value, extension, is_half, factor });
+                terms.push(LinearTerm { value, extension, is_half, factor });
             }
         }
         terms.sort_unstable();
-        let mut merged: SmallVec<[Term; 4]> = SmallVec::new();
+        let mut merged: SmallVec<[LinearTerm; 4]> = SmallVec::new();
         for term in terms {
             match merged.last_mut() {
                 Some(last) if (last.value, last.extension) == (term.value, term.extension) => {
@@ -102,12 +102,12 @@ impl Finder<'_> {
             }
         }
         merged.retain(|term| term.factor != 0);
-        Some(Address { root, terms: merged, offset })
+        Some(LinearAddress { root, terms: merged, offset })
     }
 
     /// Adds the parts of a sum or a multiple; whether it is one, modulo 2^64.
-    fn split(&self, part: Term, parts: &mut Vec<Term>) -> bool {
-        let Term { value, extension, factor, .. } = part;
+    fn split(&self, part: LinearTerm, parts: &mut Vec<LinearTerm>) -> bool {
+        let LinearTerm { value, extension, factor, .. } = part;
         let Some(inst) = self.func.def_inst(value) else { return false };
         let data = self.func.inst(inst);
         // A promise that is broken makes an address of which nothing need be known.
@@ -117,7 +117,7 @@ impl Finder<'_> {
                 Extension::Unsigned => data.flags.has(Flag::Nuw),
             };
         let mut push_half = |value: Value, factor: i64, is_half: bool| {
-            parts.push(Term { value, extension, is_half, factor });
+            parts.push(LinearTerm { value, extension, is_half, factor });
         };
         let mut push = |value: Value, factor: i64| push_half(value, factor, false);
         match data.op {
@@ -146,7 +146,7 @@ impl Finder<'_> {
                 _ => return false,
             },
             Op::Sext if extension == Extension::Signed || self.width(value) == ADDRESS => {
-                parts.push(Term {
+                parts.push(LinearTerm {
                     value: data.args[0],
                     extension: Extension::Signed,
                     is_half: false,
@@ -154,7 +154,7 @@ impl Finder<'_> {
                 });
             }
             Op::Zext => {
-                parts.push(Term {
+                parts.push(LinearTerm {
                     value: data.args[0],
                     extension: Extension::Unsigned,
                     is_half: false,

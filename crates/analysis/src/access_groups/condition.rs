@@ -4,18 +4,18 @@ use heddle_ir::{Function, Value};
 
 /// A uniform value that all lanes are to be on one side of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Bound {
+pub struct UniformBound {
     /// The value.
     pub value: Value,
     /// Whether it is the greatest that lanes may have, not the least.
-    pub is_greatest: bool,
+    pub is_upper: bool,
     /// How far the lane that comes closest is from lane 0.
     pub reach: i64,
 }
 
 /// A value is within bounds, in the execution of the access: in lane 0, or as it would be there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Condition {
+pub struct StrideCondition {
     /// The value.
     pub value: Value,
     /// Its step from a lane to the next, modulo its width; 0 if it is uniform.
@@ -23,19 +23,19 @@ pub struct Condition {
     /// How many of its bits are looked at, from the lowest on.
     pub width: u32,
     /// Whether it has more.
-    pub is_part: bool,
+    pub is_truncated: bool,
     /// Whether they are read as a signed number.
     pub is_signed: bool,
     /// The least that it may be.
-    pub least: i128,
+    pub min: i128,
     /// The greatest.
-    pub greatest: i128,
+    pub max: i128,
     /// What else it is compared with. The sum of it and the reach does not wrap around where the conditions of an access that
     /// has this one hold.
-    pub bound: Option<Bound>,
+    pub bound: Option<UniformBound>,
 }
 
-impl Condition {
+impl StrideCondition {
     /// Whether it holds where a lane has these bits, and its bound those.
     pub fn holds(&self, bits: u128, lane: usize, of_bound: Option<u128>) -> bool {
         let first = (bits as i128).wrapping_sub(i128::from(self.stride) * lane as i128);
@@ -46,32 +46,32 @@ impl Condition {
             (Some(bound), Some(bits)) => {
                 let limit = interpret(bits as i128, self.width, self.is_signed);
                 let closest = number + i128::from(bound.reach);
-                if bound.is_greatest { closest <= limit } else { closest >= limit }
+                if bound.is_upper { closest <= limit } else { closest >= limit }
             }
         };
-        is_within && (self.least..=self.greatest).contains(&number)
+        is_within && (self.min..=self.max).contains(&number)
     }
 
     /// Whether there are numbers below those that it allows.
-    pub fn has_least(&self) -> bool {
-        self.least > range_of(self.width, self.is_signed).0
+    pub fn has_lower_bound(&self) -> bool {
+        self.min > range_of(self.width, self.is_signed).0
     }
 
     /// Whether there are numbers above those that it allows.
-    pub fn has_greatest(&self) -> bool {
-        self.greatest < range_of(self.width, self.is_signed).1
+    pub fn has_upper_bound(&self) -> bool {
+        self.max < range_of(self.width, self.is_signed).1
     }
 
     /// As a comparison, in the words of the source.
-    pub fn in_words(&self, func: &Function) -> String {
+    pub fn describe(&self, func: &Function) -> String {
         let (first, last) = range_of(self.width, self.is_signed);
         let value = func.describe(self.value);
-        let value = if self.is_part { format!("{value} mod 2^{}", self.width) } else { value };
-        let range = match (self.least, self.greatest) {
-            (least, greatest) if least == greatest => format!("{value} == {least}"),
-            (least, greatest) if greatest == last => format!("{value} >= {least}"),
-            (least, greatest) if least == first => format!("{value} <= {greatest}"),
-            (least, greatest) => format!("{least} <= {value} <= {greatest}"),
+        let value = if self.is_truncated { format!("{value} mod 2^{}", self.width) } else { value };
+        let range = match (self.min, self.max) {
+            (min, max) if min == max => format!("{value} == {min}"),
+            (min, max) if max == last => format!("{value} >= {min}"),
+            (min, max) if min == first => format!("{value} <= {max}"),
+            (min, max) => format!("{min} <= {value} <= {max}"),
         };
         let lane = if self.stride != 0 { " in lane 0" } else { "" };
         let sign = if self.is_signed { " (signed)" } else { "" };
@@ -82,8 +82,8 @@ impl Condition {
             reach @ 1.. => format!("{value} + {reach}"),
             reach => format!("{value} - {}", reach.unsigned_abs()),
         };
-        let bounds = format!("{closest} {} {of_bound}", if bound.is_greatest { "<=" } else { ">=" });
-        match self.has_least() || self.has_greatest() {
+        let bounds = format!("{closest} {} {of_bound}", if bound.is_upper { "<=" } else { ">=" });
+        match self.has_lower_bound() || self.has_upper_bound() {
             true => format!("{range} and {bounds}{lane}{sign}"),
             false => format!("{bounds}{lane}{sign}"),
         }
@@ -129,37 +129,37 @@ mod tests {
         let module = heddle_ir::parse_bytes(b"func @f() {\nblock0:\n  v4 = lane i32\n  ret\n}\n")
             .expect("it is well-formed");
         let (func, value) = (&module.functions[0], Value::from_u32(4));
-        let signed = Condition {
+        let signed = StrideCondition {
             value,
             stride: 2,
             width: 8,
-            is_part: true,
+            is_truncated: true,
             is_signed: true,
-            least: -3,
-            greatest: 100,
+            min: -3,
+            max: 100,
             bound: None,
         };
         let holds = |bits, lane| signed.holds(bits, lane, None);
         assert!(holds(100, 0) && holds(0x1fd, 0) && holds(106, 3) && holds(3, 3));
         assert!(!holds(101, 0) && !holds(0xfc, 0) && !holds(107, 3) && !holds(2, 3));
-        assert!(signed.has_least() && signed.has_greatest());
-        assert_eq!(signed.in_words(func), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
-        let all = Condition { stride: 0, is_part: false, least: -128, greatest: 127, ..signed };
-        assert!(!all.has_least() && !all.has_greatest());
-        let below = Condition { is_signed: false, least: 0, greatest: 7, ..all };
-        assert_eq!(below.in_words(func), "v4 <= 7");
-        assert_eq!(Condition { least: 7, ..below }.in_words(func), "v4 == 7");
-        assert_eq!(Condition { least: 7, greatest: 255, ..below }.in_words(func), "v4 >= 7");
+        assert!(signed.has_lower_bound() && signed.has_upper_bound());
+        assert_eq!(signed.describe(func), "-3 <= v4 mod 2^8 <= 100 in lane 0 (signed)");
+        let all = StrideCondition { stride: 0, is_truncated: false, min: -128, max: 127, ..signed };
+        assert!(!all.has_lower_bound() && !all.has_upper_bound());
+        let below = StrideCondition { is_signed: false, min: 0, max: 7, ..all };
+        assert_eq!(below.describe(func), "v4 <= 7");
+        assert_eq!(StrideCondition { min: 7, ..below }.describe(func), "v4 == 7");
+        assert_eq!(StrideCondition { min: 7, max: 255, ..below }.describe(func), "v4 >= 7");
         // Six more in the last lane, which is not to be above another value; then six less, and not below it.
-        let bound = Bound { value, is_greatest: true, reach: 6 };
-        let kept = Condition { bound: Some(bound), ..signed };
+        let bound = UniformBound { value, is_upper: true, reach: 6 };
+        let kept = StrideCondition { bound: Some(bound), ..signed };
         assert!(kept.holds(10, 0, Some(16)) && kept.holds(16, 3, Some(16)) && !kept.holds(11, 0, Some(16)));
         assert!(!kept.holds(10, 0, None) && !kept.holds(101, 0, Some(127)) && !kept.holds(10, 0, Some(0xf0)));
         let words = "-3 <= v4 mod 2^8 <= 100 and v4 mod 2^8 + 6 <= v4 in lane 0 (signed)";
-        assert_eq!(kept.in_words(func), words);
-        let above = Bound { value, is_greatest: false, reach: -6 };
-        let kept = Condition { bound: Some(above), stride: -2, ..signed };
+        assert_eq!(kept.describe(func), words);
+        let above = UniformBound { value, is_upper: false, reach: -6 };
+        let kept = StrideCondition { bound: Some(above), stride: -2, ..signed };
         assert!(kept.holds(10, 0, Some(4)) && kept.holds(4, 3, Some(4)) && !kept.holds(9, 0, Some(4)));
-        assert_eq!(Condition { bound: Some(above), ..all }.in_words(func), "v4 - 6 >= v4 (signed)");
+        assert_eq!(StrideCondition { bound: Some(above), ..all }.describe(func), "v4 - 6 >= v4 (signed)");
     }
 }

@@ -9,7 +9,7 @@
 //!     stride 4     contiguous     stride 8    strided; interleaved if several share the eight bytes without overlap
 //! ```
 //!
-//! Where the shape of a term does not say how its lanes lie, a [`Condition`] on a uniform value may: `lane % u` is `lane`
+//! Where the shape of a term does not say how its lanes lie, a [`StrideCondition`] on a uniform value may: `lane % u` is `lane`
 //! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end. So
 //! may one on lane 0's number of a value that steps: nothing wraps around if that is far enough from the end, and
 //! `min(max(x, 0), u)`, as a clamped coordinate is, is `x` if lane 0 is not below 0 and the last lane not above `u`.
@@ -35,14 +35,14 @@ use crate::shape::Geometry;
 
 mod addresses;
 mod condition;
-mod lines;
+mod conditional_stride;
 
-use addresses::{Address, Key};
-pub use condition::{Bound, Condition};
+use addresses::{AccessGroupKey, LinearAddress};
+pub use condition::{StrideCondition, UniformBound};
 
 /// How the addresses of a group lie from lane to lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AccessKind {
+pub enum AccessPattern {
     /// All lanes use one address.
     Uniform,
     /// Each lane's follows the last one's.
@@ -55,15 +55,15 @@ pub enum AccessKind {
     Interleaved,
 }
 
-impl AccessKind {
+impl AccessPattern {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
-            AccessKind::Uniform => "uniform",
-            AccessKind::Contiguous => "contiguous",
-            AccessKind::Reversed => "reversed",
-            AccessKind::Strided => "strided",
-            AccessKind::Interleaved => "interleaved",
+            AccessPattern::Uniform => "uniform",
+            AccessPattern::Contiguous => "contiguous",
+            AccessPattern::Reversed => "reversed",
+            AccessPattern::Strided => "strided",
+            AccessPattern::Interleaved => "interleaved",
         }
     }
 }
@@ -87,11 +87,11 @@ pub struct AccessGroup {
     /// The pointer that their addresses start from.
     pub base: Value,
     /// How the addresses lie.
-    pub kind: AccessKind,
+    pub kind: AccessPattern,
     /// From a lane to the next.
     pub stride: i64,
     /// What must hold for that; nothing if it always does.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<StrideCondition>,
     /// In the order of the block index.
     pub accesses: Vec<GroupedAccess>,
 }
@@ -111,21 +111,21 @@ impl AccessGroups {
         divergence: &Divergence,
         geometry: &Geometry,
     ) -> AccessGroups {
-        let finder = Finder { func, control, divergence, geometry };
+        let finder = AccessGroupFinder { func, control, divergence, geometry };
         let mut all = AccessGroups::default();
-        let mut known: FxHashMap<Key, Option<usize>> = FxHashMap::default();
+        let mut known: FxHashMap<AccessGroupKey, Option<usize>> = FxHashMap::default();
         for &block in control.index.order() {
             for inst in func.block_insts(block) {
                 let Some((pointer, bytes, writes)) = access_of(func, inst) else { continue };
                 let Some(address) = finder.address(pointer) else { continue };
-                let Address { root, terms, offset } = address;
+                let LinearAddress { root, terms, offset } = address;
                 let access = GroupedAccess { inst, offset, bytes, writes };
-                let key = Key { root, terms, around: control.cycles.innermost(block) };
+                let key = AccessGroupKey { root, terms, around: control.cycles.innermost(block) };
                 let number = *known.entry(key).or_insert_with_key(|key| {
                     // What is known of the address itself needs no conditions on its parts.
                     let known = finder.strides(pointer, block).map(|stride| (stride, Vec::new()));
                     let (stride, conditions) = known.or_else(|| finder.stride(key, block))?;
-                    let kind = AccessKind::Uniform;
+                    let kind = AccessPattern::Uniform;
                     all.groups.push(AccessGroup {
                         base: root,
                         kind,
@@ -163,7 +163,7 @@ impl AccessGroups {
     }
 
     /// The number of a load's or a store's group, and its place in it.
-    pub fn place(&self, inst: Inst) -> Option<(usize, GroupedAccess)> {
+    pub fn position(&self, inst: Inst) -> Option<(usize, GroupedAccess)> {
         let &(number, index) = self.of.get(&inst)?;
         Some((number as usize, self.groups[number as usize].accesses[index as usize]))
     }
@@ -171,21 +171,21 @@ impl AccessGroups {
 
 impl AccessGroup {
     /// The group in words.
-    pub fn in_words<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
-        Words { group: self, func }
+    pub fn display<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        AccessGroupDisplay { group: self, func }
     }
 }
 
-struct Words<'a> {
+struct AccessGroupDisplay<'a> {
     group: &'a AccessGroup,
     func: &'a Function,
 }
 
-impl fmt::Display for Words<'_> {
+impl fmt::Display for AccessGroupDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = self.group;
         write!(f, "{} from {}", group.kind.name(), self.func.describe(group.base))?;
-        if matches!(group.kind, AccessKind::Strided | AccessKind::Interleaved) {
+        if matches!(group.kind, AccessPattern::Strided | AccessPattern::Interleaved) {
             write!(f, " by {}", group.stride)?;
         }
         for (number, access) in group.accesses.iter().enumerate() {
@@ -197,19 +197,19 @@ impl fmt::Display for Words<'_> {
             write!(f, " at {:+}", access.offset)?;
         }
         for (number, condition) in group.conditions.iter().enumerate() {
-            write!(f, "{} {}", if number == 0 { "; if" } else { " and" }, condition.in_words(self.func))?;
+            write!(f, "{} {}", if number == 0 { "; if" } else { " and" }, condition.describe(self.func))?;
         }
         Ok(())
     }
 }
 
-fn kind_of(group: &AccessGroup) -> AccessKind {
+fn kind_of(group: &AccessGroup) -> AccessPattern {
     let bytes = group.accesses.iter().map(|access| i64::from(access.bytes)).max().unwrap_or(0);
     let are_alike = group.accesses.iter().all(|access| i64::from(access.bytes) == bytes);
     match group.stride {
-        0 => return AccessKind::Uniform,
-        stride if stride == bytes && are_alike => return AccessKind::Contiguous,
-        stride if stride == -bytes && are_alike => return AccessKind::Reversed,
+        0 => return AccessPattern::Uniform,
+        stride if stride == bytes && are_alike => return AccessPattern::Contiguous,
+        stride if stride == -bytes && are_alike => return AccessPattern::Reversed,
         _ => {}
     }
     let mut spans: SmallVec<[(i64, i64); 8]> = group
@@ -224,7 +224,7 @@ fn kind_of(group: &AccessGroup) -> AccessKind {
         (Some(first), Some(last)) => last.1.abs_diff(first.0) <= group.stride.unsigned_abs(),
         _ => false,
     };
-    if spans.len() > 1 && are_apart && fit { AccessKind::Interleaved } else { AccessKind::Strided }
+    if spans.len() > 1 && are_apart && fit { AccessPattern::Interleaved } else { AccessPattern::Strided }
 }
 
 /// The pointer of a load or store of a scalar, how many bytes it is, whether it stores.
@@ -239,7 +239,7 @@ fn access_of(func: &Function, inst: Inst) -> Option<(Value, u32, bool)> {
     is_scalar.then(|| (pointer, func.value_type(accessed).bytes(), data.op == Op::Store))
 }
 
-struct Finder<'a> {
+struct AccessGroupFinder<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     divergence: &'a Divergence,

@@ -9,7 +9,7 @@
 //!     x = φ(a, b), p        and v' = φ(v, v), p for each v from the region that is used behind
 //! ```
 //!
-//! After: Coutinho, Sampaio, Quintão Pereira, Meira, *Divergence Analysis and Optimizations*, PACT 2011, section III,
+//! After: Coutinho, Sampaio, Quintão Pereira, Meira, *Divergence UniformityAnalysis and Optimizations*, PACT 2011, section III,
 //! Theorem 3.3 and Fig. 7. Instead of rewriting the function, uses behind the region count as renamed. By its letter Fig. 7
 //! gates a φ only for operands defined in the region; the text says *every* φ at the post-dominator. Taken here: a φ
 //! with an operand from the region, or with different operands along edges from it.
@@ -22,14 +22,14 @@
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Op, Value};
 
-use super::{Baseline, Marks, propagate};
+use super::{BaselineResult, VaryingMarks, propagate};
 use crate::control_tables::ControlTables;
 use crate::divergence::InitialShapes;
-use crate::dominators::PostDominators;
+use crate::dominators::PostDominatorTree;
 
 /// What varies by data and sync dependence, if lanes meet at immediate post-dominators.
-pub fn coutinho(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Baseline {
-    let post_dominators = PostDominators::new(&control.cfg);
+pub fn coutinho(func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
+    let post_dominators = PostDominatorTree::new(&control.cfg);
     propagate(func, control, initial, |marks, branch| {
         if let Some(meeting) = post_dominators.ipdom(branch) {
             gate(marks, control, branch, meeting);
@@ -52,7 +52,7 @@ fn influence_region(control: &ControlTables, branch: Block, meeting: Block) -> E
     region
 }
 
-fn gate(marks: &mut Marks<'_>, control: &ControlTables, branch: Block, meeting: Block) {
+fn gate(marks: &mut VaryingMarks<'_>, control: &ControlTables, branch: Block, meeting: Block) {
     let func = marks.func;
     let region = influence_region(control, branch, meeting);
     let is_defined_inside = |value: Value| {

@@ -20,14 +20,14 @@
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function};
 
-use super::{Baseline, propagate};
+use super::{BaselineResult, propagate};
 use crate::cfg::Cfg;
 use crate::control_tables::ControlTables;
 use crate::divergence::InitialShapes;
-use crate::dominators::Dominators;
+use crate::dominators::DominatorTree;
 
 /// What varies by data dependence and in divergent blocks.
-pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Baseline {
+pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
     propagate(func, control, initial, |marks, branch| {
         for block in divergent_blocks(control, branch).iter() {
             for phi in marks.func.phis(block) {
@@ -41,7 +41,7 @@ pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialSha
 pub fn divergent_blocks(control: &ControlTables, branch: Block) -> EntitySet<Block> {
     let cfg = &control.cfg;
     let edges = cfg.edges().filter(|edge| edge.to != branch).map(|edge| (edge.from, edge.to));
-    let paths = Dominators::new(&Cfg::from_edges(cfg.num_blocks(), branch, edges));
+    let paths = DominatorTree::new(&Cfg::from_edges(cfg.num_blocks(), branch, edges));
     // 1 and 2: a direct successor that is not dominated by the branch alone is still one.
     let mut divergent: EntitySet<Block> = EntitySet::new();
     let direct = cfg.succs(branch).iter().chain(paths.children(branch));
@@ -73,7 +73,7 @@ mod tests {
     fn tables(num_blocks: usize, edges: &[(u32, u32)]) -> ControlTables {
         let edges = edges.iter().map(|&(from, to)| (Block::from_u32(from), Block::from_u32(to)));
         let cfg = Cfg::from_edges(num_blocks, Block::from_u32(0), edges);
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         let cycles = CycleForest::new(&cfg);
         let index = BlockIndex::new(&cfg, &dominators, &cycles);
         ControlTables { cfg, dominators, cycles, index }

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 
 use crate::control_tables::ControlTables;
 use crate::divergence::{Divergence, InitialShapes, divergence};
-use crate::shape::{Congruence, Contents, Context, Fact, Shape, transfer};
-use crate::uses::Uses;
+use crate::shape::{Congruence, Fact, MemoryUniformity, Shape, TransferContext, transfer};
+use crate::uses::UseLists;
 
 mod stratton;
 
@@ -27,7 +27,7 @@ pub use stratton::stratton;
 
 /// What a published analysis claims.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Baseline {
+pub struct BaselineResult {
     /// The values whose lanes may differ where they are defined.
     pub varying: EntitySet<Value>,
     /// The blocks at whose branch lanes may part.
@@ -36,7 +36,7 @@ pub struct Baseline {
 
 /// An analysis that says what is uniform.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Analysis {
+pub enum UniformityAnalysis {
     /// Ours, by its uniform shapes alone.
     Heddle,
     /// Coutinho et al., PACT 2011.
@@ -47,40 +47,44 @@ pub enum Analysis {
     Stratton,
 }
 
-impl Analysis {
+impl UniformityAnalysis {
     /// All of them, ours first.
-    pub const ALL: [Analysis; 4] =
-        [Analysis::Heddle, Analysis::Coutinho, Analysis::Karrenberg, Analysis::Stratton];
+    pub const ALL: [UniformityAnalysis; 4] = [
+        UniformityAnalysis::Heddle,
+        UniformityAnalysis::Coutinho,
+        UniformityAnalysis::Karrenberg,
+        UniformityAnalysis::Stratton,
+    ];
 
     /// Its name on command lines.
     pub const fn name(self) -> &'static str {
         match self {
-            Analysis::Heddle => "heddle",
-            Analysis::Coutinho => "coutinho",
-            Analysis::Karrenberg => "karrenberg",
-            Analysis::Stratton => "stratton",
+            UniformityAnalysis::Heddle => "heddle",
+            UniformityAnalysis::Coutinho => "coutinho",
+            UniformityAnalysis::Karrenberg => "karrenberg",
+            UniformityAnalysis::Stratton => "stratton",
         }
     }
 
     /// The analysis of this name.
-    pub fn from_name(name: &str) -> Option<Analysis> {
-        Analysis::ALL.into_iter().find(|analysis| analysis.name() == name)
+    pub fn from_name(name: &str) -> Option<UniformityAnalysis> {
+        UniformityAnalysis::ALL.into_iter().find(|analysis| analysis.name() == name)
     }
 
     /// What it says of a function. Of a value that no lane holds everybody says that it is uniform.
-    pub fn run(self, func: &Function, control: &ControlTables, initial: &InitialShapes) -> Baseline {
+    pub fn run(self, func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
         match self {
-            Analysis::Heddle => in_two_shapes(func, control, &divergence(func, control, initial)),
-            Analysis::Coutinho => coutinho(func, control, initial),
-            Analysis::Karrenberg => karrenberg(func, control, initial),
-            Analysis::Stratton => stratton(func, control, initial),
+            UniformityAnalysis::Heddle => in_two_shapes(func, control, &divergence(func, control, initial)),
+            UniformityAnalysis::Coutinho => coutinho(func, control, initial),
+            UniformityAnalysis::Karrenberg => karrenberg(func, control, initial),
+            UniformityAnalysis::Stratton => stratton(func, control, initial),
         }
     }
 }
 
 /// What is left of our claims in the words of the others.
-pub fn in_two_shapes(func: &Function, control: &ControlTables, divergence: &Divergence) -> Baseline {
-    let mut baseline = Baseline { varying: EntitySet::new(), divergent: EntitySet::new() };
+pub fn in_two_shapes(func: &Function, control: &ControlTables, divergence: &Divergence) -> BaselineResult {
+    let mut baseline = BaselineResult { varying: EntitySet::new(), divergent: EntitySet::new() };
     for &block in control.index.order() {
         if divergence.is_divergent_branch(block) {
             baseline.divergent.insert(block);
@@ -102,12 +106,12 @@ fn propagate(
     func: &Function,
     control: &ControlTables,
     initial: &InitialShapes,
-    at_branch: impl FnMut(&mut Marks<'_>, Block),
-) -> Baseline {
-    let mut marks = Marks {
+    at_branch: impl FnMut(&mut VaryingMarks<'_>, Block),
+) -> BaselineResult {
+    let mut marks = VaryingMarks {
         func,
         initial,
-        uses: Uses::new(func, control),
+        uses: UseLists::new(func, control),
         varying: EntitySet::new(),
         renamed: FxHashSet::default(),
         divergent: EntitySet::new(),
@@ -124,23 +128,23 @@ fn propagate(
         insts.into_iter().rev().for_each(|inst| marks.push(inst));
     }
     marks.run(at_branch);
-    Baseline { varying: marks.varying, divergent: marks.divergent }
+    BaselineResult { varying: marks.varying, divergent: marks.divergent }
 }
 
 /// What has been found to vary, and what is still to be looked at.
-struct Marks<'a> {
+struct VaryingMarks<'a> {
     func: &'a Function,
     initial: &'a InitialShapes,
-    uses: Uses,
+    uses: UseLists,
     varying: EntitySet<Value>,
-    /// Uses that see a value vary which is uniform where it is defined.
+    /// UseLists that see a value vary which is uniform where it is defined.
     renamed: FxHashSet<(Inst, Value)>,
     divergent: EntitySet<Block>,
     queue: Vec<Inst>,
     is_queued: SecondaryMap<Inst, bool>,
 }
 
-impl Marks<'_> {
+impl VaryingMarks<'_> {
     fn push(&mut self, inst: Inst) {
         if !std::mem::replace(&mut self.is_queued[inst], true) {
             self.queue.push(inst);
@@ -219,10 +223,13 @@ impl Marks<'_> {
             let ty = self.func.value_type(*pointer);
             matches!(ty, Type::Scalar(Scalar::Ptr(Space::Global | Space::Local | Space::Constant)))
         };
-        let contents =
-            if data.args.first().is_some_and(is_shared) { Contents::Alike } else { Contents::PerLane };
+        let memory = if data.args.first().is_some_and(is_shared) {
+            MemoryUniformity::Uniform
+        } else {
+            MemoryUniformity::PerLane
+        };
         let geometry = Cow::Borrowed(&self.initial.geometry);
-        let context = Context { geometry, contents, ..Context::default() };
+        let context = TransferContext { geometry, memory, ..TransferContext::default() };
         let facts = transfer(self.func, inst, &operands, &context);
         facts.iter().any(|fact| !fact.is_uniform() && !fact.shape.is_undefined())
     }

@@ -10,11 +10,11 @@
 
 use heddle_ir::Function;
 
-use super::{Baseline, propagate};
+use super::{BaselineResult, propagate};
 use crate::control_tables::ControlTables;
 use crate::divergence::InitialShapes;
 
 /// What varies by data dependence alone.
-pub fn stratton(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Baseline {
+pub fn stratton(func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
     propagate(func, control, initial, |_, _| ())
 }

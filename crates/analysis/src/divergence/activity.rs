@@ -4,18 +4,18 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Inst};
 
-use super::Rule;
+use super::DivergenceRule;
 use super::facts::agreement_on;
-use super::solver::{Item, Solver};
+use super::solver::{DivergenceSolver, WorklistItem};
 use crate::control_tables::ControlTables;
-use crate::dominators::PostDominators;
+use crate::dominators::PostDominatorTree;
 use crate::shape::Activation;
 
-impl Solver<'_> {
+impl DivergenceSolver<'_> {
     /// Finds which lanes are active where; tells whether something that depends on it must be looked at again.
     pub(super) fn update_activation(&mut self) -> bool {
-        let is_late = |cycle| self.loop_agreement(cycle).is_none() && self.follows(Rule::Late);
-        let lacks = self.sync.spread(&self.apart, is_late);
+        let is_late = |cycle| self.loop_agreement(cycle).is_none() && self.is_enabled(DivergenceRule::Late);
+        let lacks = self.sync.partial_blocks(&self.region_roots, is_late);
         let mut is_new = false;
         for at in 0..self.control.index.order().len() {
             let block = self.control.index.order()[at];
@@ -33,7 +33,7 @@ impl Solver<'_> {
                     users.copied().filter(|&user| self.func.inst(user).is_total()).collect();
                 for user in total.into_iter().chain(asks.then_some(inst)) {
                     is_new = true;
-                    self.push(Item::Inst(user));
+                    self.push(WorklistItem::Inst(user));
                 }
             }
         }
@@ -41,21 +41,22 @@ impl Solver<'_> {
     }
 
     pub(super) fn block_activation(&self, block: Block, lacks: &EntitySet<Block>) -> Activation {
-        let by_predicate = match self.func.predicate(block).filter(|_| self.follows(Rule::Predicate)) {
-            None => Activation::Full,
-            Some(predicate) => {
-                let fact = self.facts[predicate];
-                match (fact.shape.constant(1), agreement_on(fact)) {
-                    (Some(1), _) => Activation::Full,
-                    (_, Some(_)) => Activation::Uniform,
-                    _ => Activation::Varying,
+        let by_predicate =
+            match self.func.predicate(block).filter(|_| self.is_enabled(DivergenceRule::Predicate)) {
+                None => Activation::Full,
+                Some(predicate) => {
+                    let fact = self.facts[predicate];
+                    match (fact.shape.constant(1), agreement_on(fact)) {
+                        (Some(1), _) => Activation::Full,
+                        (_, Some(_)) => Activation::Uniform,
+                        _ => Activation::Varying,
+                    }
                 }
-            }
-        };
+            };
         match by_predicate {
             Activation::Varying => Activation::Varying,
             _ if lacks.contains(block) => Activation::Varying,
-            Activation::Full if self.always.contains(block) => Activation::Full,
+            Activation::Full if self.always_executed.contains(block) => Activation::Full,
             _ => Activation::Uniform,
         }
     }
@@ -63,7 +64,7 @@ impl Solver<'_> {
 
 /// The blocks that every run executes that comes to a return.
 pub(super) fn always_executed(control: &ControlTables) -> EntitySet<Block> {
-    let post_dominators = PostDominators::new(&control.cfg);
+    let post_dominators = PostDominatorTree::new(&control.cfg);
     let entry = control.cfg.entry();
     std::iter::successors(Some(entry), |&block| post_dominators.ipdom(block)).collect()
 }

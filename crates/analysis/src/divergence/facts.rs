@@ -7,14 +7,16 @@ use heddle_ir::{Block, Function, Inst, Op, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::incoming::MOST_EDGES;
-use super::solver::Solver;
-use super::{ALL_AGREE, Agreement, Rule};
+use super::incoming::MAX_EDGES;
+use super::solver::DivergenceSolver;
+use super::{ALL_AGREE, Agreement, DivergenceRule};
 use crate::alloca_ssa;
 use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
-use crate::shape::{Activation, Contents, Context, Domain, Fact, Poison, are_shared, transfer};
+use crate::shape::{
+    Activation, Domain, Fact, MemoryUniformity, Poison, TransferContext, are_shared, transfer,
+};
 
 /// The level at which lanes agree on a value: one that no lane holds divides no lanes.
 pub(crate) fn agreement_on(fact: Fact) -> Agreement {
@@ -22,7 +24,7 @@ pub(crate) fn agreement_on(fact: Fact) -> Agreement {
 }
 
 /// What is left of a fact about values of one round where lanes bring them from different ones.
-pub(super) fn temporal(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
+pub(super) fn limited(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
     match limit {
         None => fact.mixed(fact, domain),
         Some(limit) => fact.at(fact.level.join(limit)),
@@ -30,7 +32,7 @@ pub(super) fn temporal(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
 }
 
 /// How far lanes agree that leave the loops around the definition of a value on the way to a use.
-pub(super) fn left_limit(
+pub(super) fn loop_exit_limit(
     func: &Function,
     control: &ControlTables,
     value: Value,
@@ -47,15 +49,16 @@ pub(super) fn left_limit(
     limit
 }
 
-impl Solver<'_> {
+impl DivergenceSolver<'_> {
     /// What is known of an operand where it is used.
-    pub(super) fn seen(&self, value: Value, inst: Inst, block: Block) -> Fact {
+    pub(super) fn operand_fact(&self, value: Value, inst: Inst, block: Block) -> Fact {
         let mut fact = self.facts[value];
         let ValueDef::Result(defined_by, _) = self.func.value_def(value) else { return fact };
         let Some(defined_in) = self.func.layout.block_of(defined_by) else { return fact };
-        if !self.open.is_empty() {
-            let limit = left_limit(self.func, self.control, value, block, |cycle| self.loop_agreement(cycle));
-            fact = temporal(fact, limit, Domain::of(self.func.value_type(value)));
+        if !self.escaping_uses.is_empty() {
+            let limit =
+                loop_exit_limit(self.func, self.control, value, block, |cycle| self.loop_agreement(cycle));
+            fact = limited(fact, limit, Domain::of(self.func.value_type(value)));
         }
         let definition = self.func.inst(defined_by);
         if !definition.is_total() && definition.op != Op::Mask && definition.shadow().is_none() {
@@ -69,34 +72,36 @@ impl Solver<'_> {
                 let may_differ = || data.op == Op::Phi || predicate != self.func.predicate(block);
                 predicate.is_some() && may_differ()
             };
-            if is_wider && !fact.is_bottom() && self.follows(Rule::SmallerMask) {
+            if is_wider && !fact.is_bottom() && self.is_enabled(DivergenceRule::SmallerMask) {
                 fact = fact.with_poison(Poison::Any);
             }
         }
         fact
     }
 
-    pub(super) fn results(&mut self, inst: Inst, block: Block) -> SmallVec<[Fact; 2]> {
+    pub(super) fn result_facts(&mut self, inst: Inst, block: Block) -> SmallVec<[Fact; 2]> {
         let data = self.func.inst(inst);
         let operands: SmallVec<[Fact; 4]> =
-            data.args.iter().map(|&arg| self.seen(arg, inst, block)).collect();
+            data.args.iter().map(|&arg| self.operand_fact(arg, inst, block)).collect();
         let activation = match data.is_total() {
             true => Activation::Full,
             false => self.initial.entry.max(self.activation[block]),
         };
         let states = self.ssa.read_by(inst);
         let is_private = !states.is_empty();
-        let agreement = states.iter().map(|state| self.agreement[state.index()]).min().unwrap_or(ALL_AGREE);
+        let agreement =
+            states.iter().map(|state| self.state_agreements[state.index()]).min().unwrap_or(ALL_AGREE);
         let reads = matches!(data.op, Op::Load | Op::AtomicRmw | Op::CompareExchange);
         let is_unknown = reads && alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst);
-        let is_alike = reads && agreement.is_some() && !(is_unknown && self.follows(Rule::Unknown));
+        let is_alike =
+            reads && agreement.is_some() && !(is_unknown && self.is_enabled(DivergenceRule::Unknown));
         let callee = self.func.callee_of(data).filter(|_| data.op == Op::Call);
-        let has_summary = are_shared(&operands) || !self.follows(Rule::Arguments);
+        let has_summary = are_shared(&operands) || !self.is_enabled(DivergenceRule::Arguments);
         let summary = callee.and_then(|callee| self.initial.callees.of(&callee.name));
-        let context = Context {
+        let context = TransferContext {
             geometry: Cow::Borrowed(&self.initial.geometry),
             activation,
-            contents: if is_alike { Contents::Alike } else { Contents::PerLane },
+            memory: if is_alike { MemoryUniformity::Uniform } else { MemoryUniformity::PerLane },
             results: summary.filter(|_| has_summary),
         };
         let mut facts = transfer(self.func, inst, &operands, &context);
@@ -112,21 +117,21 @@ impl Solver<'_> {
     }
 
     /// A φ: one of its values if all lanes come along one edge; a mixture if they may not.
-    pub(super) fn phi(&self, inst: Inst, block: Block) -> Fact {
+    pub(super) fn phi_fact(&self, inst: Inst, block: Block) -> Fact {
         let data = self.func.inst(inst);
         let domain = self
             .func
             .results(inst)
             .first()
             .map_or(Domain::Opaque, |&result| Domain::of(self.func.value_type(result)));
-        let limit = self.mixed[inst];
+        let limit = self.phi_limits[inst];
         let mut fact = Fact::BOTTOM;
-        let mut values: SmallVec<[Value; MOST_EDGES]> = SmallVec::new();
+        let mut values: SmallVec<[Value; MAX_EDGES]> = SmallVec::new();
         let mut many: FxHashSet<Value> = FxHashSet::default();
         let is_dense = self.incoming.has_many(inst);
         for (from, value) in data.incoming() {
-            let seen = temporal(
-                self.seen(value, inst, from),
+            let seen = limited(
+                self.operand_fact(value, inst, from),
                 self.edge_limit(Edge { from, to: block }, value),
                 domain,
             );
@@ -143,14 +148,14 @@ impl Solver<'_> {
         if let Some(limit) = limit {
             fact = fact.at(fact.level.join(limit));
         }
-        if self.mixed_with_poison.contains(inst) && !fact.is_bottom() {
+        if self.poison_phis.contains(inst) && !fact.is_bottom() {
             fact = fact.with_poison(Poison::Any);
         }
         if let Some(shadow) = data.shadow()
-            && self.follows(Rule::Shadow)
+            && self.is_enabled(DivergenceRule::Shadow)
             && (self.initial.entry == Activation::Varying || self.activation[block] == Activation::Varying)
         {
-            fact = fact.mixed(self.seen(shadow, inst, block).with_poison(Poison::Any), domain);
+            fact = fact.mixed(self.operand_fact(shadow, inst, block).with_poison(Poison::Any), domain);
         }
         fact
     }
@@ -158,7 +163,7 @@ impl Solver<'_> {
     /// How far lanes agree on the round in which a value was defined that they bring along an exit edge.
     pub(super) fn edge_limit(&self, edge: Edge, value: Value) -> Agreement {
         let defined_in = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
-        match defined_in.filter(|_| self.follows(Rule::Temporal)) {
+        match defined_in.filter(|_| self.is_enabled(DivergenceRule::Temporal)) {
             Some(defined_in) => self.edge_limit_from(edge, defined_in),
             None => ALL_AGREE,
         }
@@ -171,7 +176,7 @@ impl Solver<'_> {
         while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
             if cycles.contains(cycle, defined_in) {
                 let number = self.sync.exits(cycle).binary_search(&edge).expect("an exit is listed");
-                limit = limit.min(self.exits[cycle.index()][number]);
+                limit = limit.min(self.exit_agreements[cycle.index()][number]);
             }
             around = cycles.parent(cycle);
         }

@@ -5,19 +5,19 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// A join of more edges than this is looked at when all else is settled, for each time costs as much as it has edges.
-pub(super) const MOST_EDGES: usize = 8;
+pub(super) const MAX_EDGES: usize = 8;
 
 /// Per φ of many edges, its values by predecessor.
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct IncomingIndex {
     sorted: FxHashMap<Inst, Vec<(Block, Value)>>,
 }
 
-impl Incoming {
+impl IncomingIndex {
     /// Notes a φ if it has many edges.
     pub(super) fn note(&mut self, func: &Function, inst: Inst) {
         let data = func.inst(inst);
-        if data.args.len() > MOST_EDGES {
+        if data.args.len() > MAX_EDGES {
             let mut incoming: Vec<(Block, Value)> = data.incoming().collect();
             incoming.sort_unstable();
             self.sorted.insert(inst, incoming);
@@ -33,7 +33,7 @@ impl Incoming {
     pub(super) fn of(&self, func: &Function, phi: Inst, from: &[Block]) -> SmallVec<[Value; 4]> {
         match self.sorted.get(&phi) {
             Some(sorted) => distinct(sorted, from),
-            None => distinct(&func.inst(phi).incoming().collect::<SmallVec<[_; MOST_EDGES]>>(), from),
+            None => distinct(&func.inst(phi).incoming().collect::<SmallVec<[_; MAX_EDGES]>>(), from),
         }
     }
 }
@@ -41,7 +41,7 @@ impl Incoming {
 /// The distinct things that come from these predecessors; long lists of incoming ones must be in order, and so must the
 /// predecessors.
 pub(super) fn distinct<T: Copy + Ord>(incoming: &[(Block, T)], from: &[Block]) -> SmallVec<[T; 4]> {
-    let mut found: SmallVec<[T; 4]> = if incoming.len() > MOST_EDGES && from.len() < incoming.len() / 4 {
+    let mut found: SmallVec<[T; 4]> = if incoming.len() > MAX_EDGES && from.len() < incoming.len() / 4 {
         let at = |pred: &Block| incoming.binary_search_by_key(pred, |&(pred, _)| pred).ok();
         from.iter().filter_map(at).map(|at| incoming[at].1).collect()
     } else {

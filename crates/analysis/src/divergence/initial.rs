@@ -4,8 +4,8 @@ use heddle_ir::Function;
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use std::sync::Arc;
 
-use super::Summaries;
-use crate::shape::{Activation, Context, Fact, Geometry, Level, declared_fact};
+use super::ResultSummaries;
+use crate::shape::{Activation, Fact, Geometry, TransferContext, UniformityLevel, declared_fact};
 
 /// What is known before.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct InitialShapes {
     /// Which lanes enter the function.
     pub entry: Activation,
     /// What functions return that it calls.
-    pub callees: Arc<Summaries>,
+    pub callees: Arc<ResultSummaries>,
 }
 
 impl InitialShapes {
@@ -35,24 +35,24 @@ impl InitialShapes {
     fn with(func: &Function, geometry: Geometry, otherwise: Option<DeclaredShape>) -> Self {
         let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
         let otherwise = if is_kernel { Some(DeclaredShape::Uniform) } else { otherwise };
-        let context = Context::new(geometry.clone());
+        let context = TransferContext::new(geometry.clone());
         let params = func.signature.params.iter().map(|param| {
             let shape = param.shape.as_ref().or(otherwise.as_ref());
             let fact = declared_fact(param.ty, shape, param.align, &context);
-            if is_kernel && fact.is_uniform() { fact.at(Level::Launch) } else { fact }
+            if is_kernel && fact.is_uniform() { fact.at(UniformityLevel::Launch) } else { fact }
         });
         Self { params: params.collect(), geometry, entry: Activation::Varying, callees: Arc::default() }
     }
 
     /// The same, where this is known of functions that it calls.
     #[must_use]
-    pub fn knowing(self, callees: &Arc<Summaries>) -> Self {
+    pub fn with_summaries(self, callees: &Arc<ResultSummaries>) -> Self {
         Self { callees: Arc::clone(callees), ..self }
     }
 
     /// The same, entered by these lanes.
     #[must_use]
-    pub fn entered_by(self, entry: Activation) -> Self {
+    pub fn with_entry(self, entry: Activation) -> Self {
         Self { entry, ..self }
     }
 }

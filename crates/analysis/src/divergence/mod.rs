@@ -37,7 +37,7 @@ mod activity;
 mod facts;
 mod incoming;
 mod objects;
-mod partings;
+mod influence_regions;
 mod solver;
 
 mod rule;
@@ -46,20 +46,20 @@ mod summaries;
 use heddle_ir::Function;
 
 pub use initial::InitialShapes;
-pub use rule::Rule;
-pub use summaries::{Summaries, callees_first, returned};
+pub use rule::DivergenceRule;
+pub use summaries::{ResultSummaries, callees_first, returned_facts};
 pub use table::{Divergence, SlotFact};
-pub(crate) use table::{Outcome, Source};
+pub(crate) use table::{DivergenceEffect, DivergenceOrigin};
 
 use crate::control_tables::ControlTables;
-use crate::shape::Level;
-use solver::Solver;
+use crate::shape::UniformityLevel;
+use solver::DivergenceSolver;
 
 /// The widest level at which lanes agree; none if those of a brush may not.
-pub type Agreement = Option<Level>;
+pub type Agreement = Option<UniformityLevel>;
 
 /// All lanes of the launch agree.
-pub const ALL_AGREE: Agreement = Some(Level::Launch);
+pub const ALL_AGREE: Agreement = Some(UniformityLevel::Launch);
 
 /// Finds what diverges.
 pub fn divergence(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Divergence {
@@ -72,10 +72,10 @@ pub fn divergence_without(
     func: &Function,
     control: &ControlTables,
     initial: &InitialShapes,
-    without: Option<Rule>,
+    without: Option<DivergenceRule>,
 ) -> Divergence {
-    let mut solver = Solver::new(func, control, initial);
-    solver.without = without;
+    let mut solver = DivergenceSolver::new(func, control, initial);
+    solver.disabled_rule = without;
     solver.solve();
     solver.finish()
 }

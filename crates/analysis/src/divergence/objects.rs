@@ -4,33 +4,35 @@ use heddle_ir::entity::Entity;
 use heddle_ir::{Inst, Op};
 
 use super::facts::agreement_on;
-use super::solver::{Item, Solver};
-use super::{ALL_AGREE, Agreement, Rule, SlotFact};
-use crate::alloca_ssa::{self, Slot, State, StateDef, StateUser};
+use super::solver::{DivergenceSolver, WorklistItem};
+use super::{ALL_AGREE, Agreement, DivergenceRule, SlotFact};
+use crate::alloca_ssa::{self, AllocaSlot, SlotState, SlotStateDef, SlotStateUser};
 use crate::cfg::Edge;
-use crate::shape::{Fact, Level, Poison};
+use crate::shape::{Fact, Poison, UniformityLevel};
 use smallvec::SmallVec;
 
-impl Solver<'_> {
-    pub(super) fn visit_state(&mut self, state: State) {
+impl DivergenceSolver<'_> {
+    pub(super) fn visit_state(&mut self, state: SlotState) {
         let (new, may_hold_poison) = match &self.ssa.state(state).def {
-            StateDef::Undefined => (ALL_AGREE, false),
-            StateDef::Write { inst, before } => {
-                let (written, poison) = self.written(*inst);
-                let old = before.map_or(ALL_AGREE, |before| self.agreement[before.index()]);
+            SlotStateDef::Undefined => (ALL_AGREE, false),
+            SlotStateDef::Write { inst, before } => {
+                let (written, poison) = self.write_agreement(*inst);
+                let old = before.map_or(ALL_AGREE, |before| self.state_agreements[before.index()]);
                 let had = before.is_some_and(|before| self.may_hold_poison[before.index()]);
                 (written.min(old), poison || had)
             }
-            StateDef::Join { block, incoming } => {
-                let limit = self.mixed_states[state.index()];
-                let mut poison = limit.is_none() || self.mixed_states_with_poison.contains(state);
+            SlotStateDef::Join { block, incoming } => {
+                let limit = self.state_limits[state.index()];
+                let mut poison = limit.is_none() || self.poison_states.contains(state);
                 let mut agreement = limit;
                 for &(from, incoming) in incoming {
-                    agreement = agreement.min(self.agreement[incoming.index()]);
+                    agreement = agreement.min(self.state_agreements[incoming.index()]);
                     poison |= self.may_hold_poison[incoming.index()];
                     let is_defined = !self.ssa.state(incoming).is_undefined;
                     let defined_in = self.ssa.block_of(self.func, incoming).filter(|_| is_defined);
-                    if let Some(defined_in) = defined_in.filter(|_| self.follows(Rule::TemporalState)) {
+                    if let Some(defined_in) =
+                        defined_in.filter(|_| self.is_enabled(DivergenceRule::TemporalState))
+                    {
                         let limit = self.edge_limit_from(Edge { from, to: *block }, defined_in);
                         agreement = agreement.min(limit);
                         poison |= limit.is_none();
@@ -39,63 +41,65 @@ impl Solver<'_> {
                 (agreement, poison)
             }
         };
-        let agreement = new.min(self.agreement[state.index()]);
+        let agreement = new.min(self.state_agreements[state.index()]);
         let may_hold_poison = may_hold_poison || self.may_hold_poison[state.index()];
-        if agreement != self.agreement[state.index()]
+        if agreement != self.state_agreements[state.index()]
             || may_hold_poison != self.may_hold_poison[state.index()]
         {
-            self.agreement[state.index()] = agreement;
+            self.state_agreements[state.index()] = agreement;
             self.may_hold_poison[state.index()] = may_hold_poison;
             for at in 0..self.ssa.users(state).len() {
                 match self.ssa.users(state)[at] {
-                    StateUser::Inst(inst) => self.push(Item::Inst(inst)),
-                    StateUser::State(state) => self.push(Item::State(state)),
+                    SlotStateUser::Inst(inst) => self.push(WorklistItem::Inst(inst)),
+                    SlotStateUser::State(state) => self.push(WorklistItem::State(state)),
                 }
             }
         }
     }
 
     /// How far lanes agree on what an instruction writes, and where; and whether it may be ⊤ in some of them.
-    pub(super) fn written(&self, inst: Inst) -> (Agreement, bool) {
+    pub(super) fn write_agreement(&self, inst: Inst) -> (Agreement, bool) {
         let data = self.func.inst(inst);
         let block = self.func.layout.block_of(inst).expect("a writing instruction stands in a block");
-        if data.op == Op::Alloca || !self.follows(Rule::Written) {
+        if data.op == Op::Alloca || !self.is_enabled(DivergenceRule::Written) {
             return (ALL_AGREE, false);
         }
         if alloca_ssa::is_volatile(data) || data.is_total() {
             return (None, true);
         }
-        let read = data.args.iter().map(|&arg| self.seen(arg, inst, block));
+        let read = data.args.iter().map(|&arg| self.operand_fact(arg, inst, block));
         let read: SmallVec<[Fact; 3]> = read.collect();
         let mut agreement = read.iter().map(|&fact| agreement_on(fact)).min().unwrap_or(ALL_AGREE);
         let mut poison = read.iter().any(|fact| fact.poison == Poison::Any);
-        if let Some(predicate) = self.func.predicate(block).filter(|_| self.follows(Rule::PredicatedWrite)) {
+        if let Some(predicate) =
+            self.func.predicate(block).filter(|_| self.is_enabled(DivergenceRule::PredicatedWrite))
+        {
             let fact = self.facts[predicate];
             agreement = agreement.min(agreement_on(fact));
             poison |= !fact.is_uniform();
         }
         if matches!(data.op, Op::Memcpy | Op::Memmove) {
             for state in self.ssa.read_by(inst) {
-                agreement = agreement.min(self.agreement[state.index()]);
+                agreement = agreement.min(self.state_agreements[state.index()]);
                 poison |= self.may_hold_poison[state.index()];
             }
             if alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst) {
                 (agreement, poison) = (None, true);
             } else if self.ssa.read_by(inst).is_empty() {
                 // Shared memory, read at one moment by the lanes of one brush.
-                agreement = agreement.min(Some(Level::Brush));
+                agreement = agreement.min(Some(UniformityLevel::Brush));
             }
         }
         (agreement, poison)
     }
 
     /// Which slots one copy can serve.
-    pub(super) fn slots(&self) -> Vec<SlotFact> {
+    pub(super) fn slot_facts(&self) -> Vec<SlotFact> {
         let infos = self.ssa.slots().iter();
         let mut slots: Vec<SlotFact> = infos
             .map(|info| SlotFact { alloca: info.alloca, bytes: info.bytes.clone(), shared: ALL_AGREE })
             .collect();
-        let mut lower = |slot: Slot, agreement: Agreement| {
+        let mut lower = |slot: AllocaSlot, agreement: Agreement| {
             let shared = &mut slots[slot.index()].shared;
             *shared = (*shared).min(agreement);
         };
@@ -109,17 +113,19 @@ impl Solver<'_> {
             .flatten();
         for (number, info) in self.ssa.states().iter().enumerate() {
             match &info.def {
-                StateDef::Undefined => {}
-                StateDef::Write { inst, .. } => {
-                    lower(info.slot, self.written(*inst).0);
+                SlotStateDef::Undefined => {}
+                SlotStateDef::Write { inst, .. } => {
+                    lower(info.slot, self.write_agreement(*inst).0);
                     lower(info.slot, may_not_meet.unwrap_or(ALL_AGREE));
                 }
-                StateDef::Join { block, incoming } => {
-                    lower(info.slot, self.mixed_states[number]);
+                SlotStateDef::Join { block, incoming } => {
+                    lower(info.slot, self.state_limits[number]);
                     for &(from, incoming) in incoming.iter().filter(|_| info.is_read) {
                         let is_defined = !self.ssa.state(incoming).is_undefined;
                         let defined_in = self.ssa.block_of(self.func, incoming).filter(|_| is_defined);
-                        if let Some(defined_in) = defined_in.filter(|_| self.follows(Rule::TemporalState)) {
+                        if let Some(defined_in) =
+                            defined_in.filter(|_| self.is_enabled(DivergenceRule::TemporalState))
+                        {
                             lower(info.slot, self.edge_limit_from(Edge { from, to: *block }, defined_in));
                         }
                     }

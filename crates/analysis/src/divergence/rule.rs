@@ -2,7 +2,7 @@
 
 /// The rules by which something comes to vary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum DivergenceRule {
     /// φs where parted lanes meet mix what they bring.
     Sync,
     /// A parting may go on as that at another branch.
@@ -37,24 +37,24 @@ pub enum Rule {
     Arguments,
 }
 
-impl Rule {
+impl DivergenceRule {
     /// All rules.
-    pub const ALL: [Rule; 16] = [
-        Rule::Sync,
-        Rule::Leads,
-        Rule::Temporal,
-        Rule::Leaving,
-        Rule::Apart,
-        Rule::Late,
-        Rule::Predicate,
-        Rule::Shadow,
-        Rule::SmallerMask,
-        Rule::MixedPoison,
-        Rule::Written,
-        Rule::PredicatedWrite,
-        Rule::MixedState,
-        Rule::TemporalState,
-        Rule::Unknown,
-        Rule::Arguments,
+    pub const ALL: [DivergenceRule; 16] = [
+        DivergenceRule::Sync,
+        DivergenceRule::Leads,
+        DivergenceRule::Temporal,
+        DivergenceRule::Leaving,
+        DivergenceRule::Apart,
+        DivergenceRule::Late,
+        DivergenceRule::Predicate,
+        DivergenceRule::Shadow,
+        DivergenceRule::SmallerMask,
+        DivergenceRule::MixedPoison,
+        DivergenceRule::Written,
+        DivergenceRule::PredicatedWrite,
+        DivergenceRule::MixedState,
+        DivergenceRule::TemporalState,
+        DivergenceRule::Unknown,
+        DivergenceRule::Arguments,
     ];
 }

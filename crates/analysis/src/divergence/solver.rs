@@ -9,77 +9,78 @@ use smallvec::SmallVec;
 
 use super::activity::always_executed;
 use super::facts::agreement_on;
-use super::incoming::{Incoming, MOST_EDGES};
-use super::table::{Divergence, Outcome, Source};
-use super::{ALL_AGREE, Agreement, InitialShapes, Rule};
-use crate::alloca_ssa::{AllocaSsa, State, StateDef};
+use super::incoming::{IncomingIndex, MAX_EDGES};
+use super::table::{Divergence, DivergenceEffect, DivergenceOrigin};
+use super::{ALL_AGREE, Agreement, DivergenceRule, InitialShapes};
+use crate::alloca_ssa::{AllocaSsa, SlotState, SlotStateDef};
 use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
 use crate::shape::{Activation, Fact};
 use crate::sync_dependence::SyncDependence;
-use crate::uses::Uses;
+use crate::uses::UseLists;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Item {
+pub(super) enum WorklistItem {
     Inst(Inst),
-    State(State),
+    State(SlotState),
 }
 
-pub(super) struct Solver<'a> {
+pub(super) struct DivergenceSolver<'a> {
     pub(super) func: &'a Function,
     pub(super) control: &'a ControlTables,
     pub(super) initial: &'a InitialShapes,
     pub(super) sync: SyncDependence<'a>,
-    pub(super) uses: Uses,
+    pub(super) uses: UseLists,
     pub(super) ssa: AllocaSsa,
     pub(super) facts: SecondaryMap<Value, Fact>,
-    pub(super) queue: VecDeque<Item>,
+    pub(super) queue: VecDeque<WorklistItem>,
     /// Joins of many edges, for when all else is settled.
-    pub(super) dense: VecDeque<Item>,
-    pub(super) incoming: Incoming,
+    pub(super) deferred: VecDeque<WorklistItem>,
+    pub(super) incoming: IncomingIndex,
     pub(super) is_queued: SecondaryMap<Inst, bool>,
     pub(super) is_state_queued: Vec<bool>,
     /// Per block, the agreement at its branch that has been seen.
     pub(super) branches: SecondaryMap<Block, Agreement>,
     /// Branches whose agreement has fallen, by block index.
-    pub(super) parting: BinaryHeap<(usize, Block)>,
+    pub(super) pending_branches: BinaryHeap<(usize, Block)>,
     /// Per block, the limit with which its parting was applied.
-    pub(super) parted: SecondaryMap<Block, Agreement>,
-    pub(super) exits: Vec<Vec<Agreement>>,
+    pub(super) applied_limits: SecondaryMap<Block, Agreement>,
+    pub(super) exit_agreements: Vec<Vec<Agreement>>,
     /// Per loop, the least of these.
-    pub(super) loops: Vec<Agreement>,
+    pub(super) loop_agreements: Vec<Agreement>,
     /// Loops with an exit whose agreement has fallen, by block index of the header.
-    pub(super) leaving: BTreeMap<usize, Cycle>,
+    pub(super) pending_loops: BTreeMap<usize, Cycle>,
     /// Per φ, how far the lanes agree that meet there with different values.
-    pub(super) mixed: SecondaryMap<Inst, Agreement>,
+    pub(super) phi_limits: SecondaryMap<Inst, Agreement>,
     /// φs where lanes meet of which some bring ⊤.
-    pub(super) mixed_with_poison: EntitySet<Inst>,
-    pub(super) mixed_states: Vec<Agreement>,
+    pub(super) poison_phis: EntitySet<Inst>,
+    pub(super) state_limits: Vec<Agreement>,
     /// States where lanes meet of which some hold ⊤.
-    pub(super) mixed_states_with_poison: EntitySet<State>,
-    pub(super) agreement: Vec<Agreement>,
+    pub(super) poison_states: EntitySet<SlotState>,
+    pub(super) state_agreements: Vec<Agreement>,
     pub(super) may_hold_poison: Vec<bool>,
-    pub(super) apart: EntitySet<Block>,
+    pub(super) region_roots: EntitySet<Block>,
     pub(super) activation: SecondaryMap<Block, Activation>,
     /// The blocks that every complete run executes.
-    pub(super) always: EntitySet<Block>,
+    pub(super) always_executed: EntitySet<Block>,
     /// Per predicate, the instructions under it that write to private objects.
-    pub(super) predicated: FxHashMap<Value, Vec<Inst>>,
-    /// Uses outside of the loop that defines the value.
-    pub(super) open: FxHashMap<Cycle, Vec<Inst>>,
+    pub(super) predicated_writes: FxHashMap<Value, Vec<Inst>>,
+    /// UseLists outside of the loop that defines the value.
+    pub(super) escaping_uses: FxHashMap<Cycle, Vec<Inst>>,
     /// Joins of which it has been asked whether they bring one thing, ⊤ aside, along all their edges.
-    pub(super) one_of_all: FxHashMap<Item, bool>,
-    pub(super) outcomes: Vec<(Source, Outcome)>,
-    pub(super) without: Option<Rule>,
+    pub(super) single_incoming: FxHashMap<WorklistItem, bool>,
+    pub(super) effects: Vec<(DivergenceOrigin, DivergenceEffect)>,
+    pub(super) disabled_rule: Option<DivergenceRule>,
 }
 
-impl<'a> Solver<'a> {
+impl<'a> DivergenceSolver<'a> {
     pub(super) fn new(func: &'a Function, control: &'a ControlTables, initial: &'a InitialShapes) -> Self {
         let sync = SyncDependence::new(&control.cfg, &control.dominators, &control.cycles, &control.index);
-        let uses = Uses::new(func, control);
+        let uses = UseLists::new(func, control);
         let ssa = AllocaSsa::new(func, control, &uses);
-        let exits = control.cycles.cycles().map(|cycle| vec![ALL_AGREE; sync.exits(cycle).len()]).collect();
+        let exit_agreements =
+            control.cycles.cycles().map(|cycle| vec![ALL_AGREE; sync.exits(cycle).len()]).collect();
         let (num_states, num_blocks) = (ssa.states().len(), control.cfg.num_blocks());
         let mut solver = Self {
             func,
@@ -89,72 +90,72 @@ impl<'a> Solver<'a> {
             uses,
             facts: SecondaryMap::with_len(func.value_count()),
             queue: VecDeque::new(),
-            dense: VecDeque::new(),
-            incoming: Incoming::default(),
+            deferred: VecDeque::new(),
+            incoming: IncomingIndex::default(),
             is_queued: SecondaryMap::with_len(func.inst_count()),
             is_state_queued: vec![false; num_states],
             branches: SecondaryMap::filled(ALL_AGREE, num_blocks),
-            parting: BinaryHeap::new(),
-            parted: SecondaryMap::filled(ALL_AGREE, num_blocks),
-            loops: vec![ALL_AGREE; control.cycles.num_cycles()],
-            exits,
-            leaving: BTreeMap::new(),
-            mixed: SecondaryMap::with_default(ALL_AGREE),
-            mixed_with_poison: EntitySet::new(),
-            mixed_states: vec![ALL_AGREE; num_states],
-            mixed_states_with_poison: EntitySet::new(),
-            agreement: vec![ALL_AGREE; num_states],
+            pending_branches: BinaryHeap::new(),
+            applied_limits: SecondaryMap::filled(ALL_AGREE, num_blocks),
+            loop_agreements: vec![ALL_AGREE; control.cycles.num_cycles()],
+            exit_agreements,
+            pending_loops: BTreeMap::new(),
+            phi_limits: SecondaryMap::with_default(ALL_AGREE),
+            poison_phis: EntitySet::new(),
+            state_limits: vec![ALL_AGREE; num_states],
+            poison_states: EntitySet::new(),
+            state_agreements: vec![ALL_AGREE; num_states],
             may_hold_poison: vec![false; num_states],
             ssa,
-            apart: EntitySet::new(),
+            region_roots: EntitySet::new(),
             activation: SecondaryMap::filled(Activation::Full, num_blocks),
-            always: always_executed(control),
-            predicated: FxHashMap::default(),
-            open: FxHashMap::default(),
-            one_of_all: FxHashMap::default(),
-            outcomes: Vec::new(),
-            without: None,
+            always_executed: always_executed(control),
+            predicated_writes: FxHashMap::default(),
+            escaping_uses: FxHashMap::default(),
+            single_incoming: FxHashMap::default(),
+            effects: Vec::new(),
+            disabled_rule: None,
         };
-        solver.start();
+        solver.initialize();
         solver
     }
 
-    pub(super) fn start(&mut self) {
+    pub(super) fn initialize(&mut self) {
         for (&param, &fact) in self.func.params().iter().zip(&self.initial.params) {
             self.facts[param] = fact;
         }
         for &block in self.control.index.order() {
             for inst in self.func.block_insts(block) {
                 for &arg in &self.func.inst(inst).args {
-                    self.note_constant(arg);
+                    self.set_constant(arg);
                 }
-                self.find_open_uses(inst, block);
+                self.find_escaping_uses(inst, block);
                 if self.func.inst(inst).op == Op::Phi {
                     self.incoming.note(self.func, inst);
                 }
-                self.push(Item::Inst(inst));
+                self.push(WorklistItem::Inst(inst));
             }
             if let Some(predicate) = self.func.predicate(block) {
-                self.note_constant(predicate);
+                self.set_constant(predicate);
                 let writes = |inst: &Inst| !self.ssa.written_by(*inst).is_empty();
                 let writing = self.func.block_insts(block).filter(writes);
-                self.predicated.entry(predicate).or_default().extend(writing);
+                self.predicated_writes.entry(predicate).or_default().extend(writing);
             }
         }
-        (0..self.ssa.states().len()).for_each(|state| self.push(Item::State(State::new(state))));
+        (0..self.ssa.states().len()).for_each(|state| self.push(WorklistItem::State(SlotState::new(state))));
     }
 
-    pub(super) fn follows(&self, rule: Rule) -> bool {
-        self.without != Some(rule)
+    pub(super) fn is_enabled(&self, rule: DivergenceRule) -> bool {
+        self.disabled_rule != Some(rule)
     }
 
-    pub(super) fn note_constant(&mut self, value: Value) {
+    pub(super) fn set_constant(&mut self, value: Value) {
         if let Some(constant) = self.func.constant(value) {
             self.facts[value] = Fact::of_constant(constant);
         }
     }
 
-    pub(super) fn find_open_uses(&mut self, inst: Inst, block: Block) {
+    pub(super) fn find_escaping_uses(&mut self, inst: Inst, block: Block) {
         let data = self.func.inst(inst);
         let places = data.incoming().map(|(from, _)| from).chain(std::iter::repeat(block));
         for (&arg, used_in) in data.args.iter().zip(places) {
@@ -164,26 +165,26 @@ impl<'a> Solver<'a> {
             };
             let mut around = self.control.cycles.innermost(defined_in);
             while let Some(cycle) = around.filter(|&cycle| !self.control.cycles.contains(cycle, used_in)) {
-                self.open.entry(cycle).or_default().push(inst);
+                self.escaping_uses.entry(cycle).or_default().push(inst);
                 around = self.control.cycles.parent(cycle);
             }
         }
     }
 
-    pub(super) fn push(&mut self, item: Item) {
+    pub(super) fn push(&mut self, item: WorklistItem) {
         let is_queued = match item {
-            Item::Inst(inst) => &mut self.is_queued[inst],
-            Item::State(state) => &mut self.is_state_queued[state.index()],
+            WorklistItem::Inst(inst) => &mut self.is_queued[inst],
+            WorklistItem::State(state) => &mut self.is_state_queued[state.index()],
         };
         if !std::mem::replace(is_queued, true) {
             let is_dense = match item {
-                Item::Inst(inst) => self.incoming.has_many(inst),
-                Item::State(state) => match &self.ssa.state(state).def {
-                    StateDef::Join { incoming, .. } => incoming.len() > MOST_EDGES,
+                WorklistItem::Inst(inst) => self.incoming.has_many(inst),
+                WorklistItem::State(state) => match &self.ssa.state(state).def {
+                    SlotStateDef::Join { incoming, .. } => incoming.len() > MAX_EDGES,
                     _ => false,
                 },
             };
-            if is_dense { self.dense.push_back(item) } else { self.queue.push_back(item) }
+            if is_dense { self.deferred.push_back(item) } else { self.queue.push_back(item) }
         }
     }
 
@@ -201,28 +202,28 @@ impl<'a> Solver<'a> {
         loop {
             if let Some(item) = self.queue.pop_front() {
                 self.visit_item(item);
-            } else if let Some((_, block)) = self.parting.pop() {
+            } else if let Some((_, block)) = self.pending_branches.pop() {
                 let limit = self.branches[block];
-                if limit < self.parted[block] {
-                    self.part(block, limit);
+                if limit < self.applied_limits[block] {
+                    self.apply_branch(block, limit);
                 }
-            } else if let Some(item) = self.dense.pop_front() {
+            } else if let Some(item) = self.deferred.pop_front() {
                 self.visit_item(item);
-            } else if let Some((_, cycle)) = self.leaving.pop_last() {
-                self.leave(cycle);
+            } else if let Some((_, cycle)) = self.pending_loops.pop_last() {
+                self.apply_loop(cycle);
             } else {
                 return;
             }
         }
     }
 
-    fn visit_item(&mut self, item: Item) {
+    fn visit_item(&mut self, item: WorklistItem) {
         match item {
-            Item::Inst(inst) => {
+            WorklistItem::Inst(inst) => {
                 self.is_queued[inst] = false;
                 self.visit(inst);
             }
-            Item::State(state) => {
+            WorklistItem::State(state) => {
                 self.is_state_queued[state.index()] = false;
                 self.visit_state(state);
             }
@@ -237,8 +238,8 @@ impl<'a> Solver<'a> {
                 self.visit_branch(inst, block);
                 return;
             }
-            Op::Phi => SmallVec::from_iter([self.phi(inst, block)]),
-            _ => self.results(inst, block),
+            Op::Phi => SmallVec::from_iter([self.phi_fact(inst, block)]),
+            _ => self.result_facts(inst, block),
         };
         for (&result, fact) in self.func.results(inst).iter().zip(facts) {
             let old = self.facts[result];
@@ -247,10 +248,10 @@ impl<'a> Solver<'a> {
                 self.facts[result] = new;
                 for at in 0..self.uses.of(result).len() {
                     let user = self.uses.of(result)[at];
-                    self.push(Item::Inst(user));
+                    self.push(WorklistItem::Inst(user));
                 }
-                if !self.predicated.is_empty() {
-                    for inst in self.predicated.get(&result).cloned().unwrap_or_default() {
+                if !self.predicated_writes.is_empty() {
+                    for inst in self.predicated_writes.get(&result).cloned().unwrap_or_default() {
                         self.push_written(inst);
                     }
                 }
@@ -261,12 +262,12 @@ impl<'a> Solver<'a> {
 
     pub(super) fn push_written(&mut self, inst: Inst) {
         for at in 0..self.ssa.written_by(inst).len() {
-            self.push(Item::State(self.ssa.written_by(inst)[at]));
+            self.push(WorklistItem::State(self.ssa.written_by(inst)[at]));
         }
     }
 
     pub(super) fn loop_agreement(&self, cycle: Cycle) -> Agreement {
-        self.loops[cycle.index()]
+        self.loop_agreements[cycle.index()]
     }
 
     pub(super) fn visit_branch(&mut self, inst: Inst, block: Block) {
@@ -275,33 +276,34 @@ impl<'a> Solver<'a> {
         if others.iter().all(|to| to == first) {
             return;
         }
-        let agreement = agreement_on(self.seen(condition, inst, block));
+        let agreement = agreement_on(self.operand_fact(condition, inst, block));
         if agreement < self.branches[block] {
             self.branches[block] = agreement;
             let number = self.control.index.number(block).expect("queued blocks are reachable");
-            self.parting.push((number, block));
+            self.pending_branches.push((number, block));
         }
     }
 
     pub(super) fn finish(self) -> Divergence {
         let exits = self.control.cycles.cycles().map(|cycle| {
             let edges = self.sync.exits(cycle).iter().copied();
-            edges.zip(self.exits[cycle.index()].iter().copied()).collect()
+            edges.zip(self.exit_agreements[cycle.index()].iter().copied()).collect()
         });
         let exits: Vec<Vec<(Edge, Agreement)>> = exits.collect();
-        let slots = self.slots();
-        let apart = self.sync.spread(&self.apart, |cycle| self.loop_agreement(cycle).is_none());
+        let slots = self.slot_facts();
+        let partial_blocks =
+            self.sync.partial_blocks(&self.region_roots, |cycle| self.loop_agreement(cycle).is_none());
         Divergence {
             slots,
             exits,
-            apart,
+            partial_blocks,
             facts: self.facts,
             branches: self.branches,
             activation: self.activation,
             ssa: self.ssa,
-            agreement: self.agreement,
-            outcomes: self.outcomes,
-            is_closed: self.open.is_empty(),
+            state_agreements: self.state_agreements,
+            effects: self.effects,
+            is_lcssa: self.escaping_uses.is_empty(),
         }
     }
 }

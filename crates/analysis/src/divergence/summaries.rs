@@ -9,28 +9,28 @@ use std::sync::Arc;
 
 use super::{Divergence, InitialShapes, divergence};
 use crate::control_tables::ControlTables;
-use crate::shape::{Fact, Geometry, Level};
+use crate::shape::{Fact, Geometry, UniformityLevel};
 
 /// What is known of the results of functions, by name, where lanes that call together share the arguments.
 #[derive(Clone, Debug, Default)]
-pub struct Summaries {
+pub struct ResultSummaries {
     results: FxHashMap<String, Vec<Fact>>,
 }
 
-impl Summaries {
+impl ResultSummaries {
     /// Looks at all functions that have a body, for lanes at these places.
-    pub fn infer(module: &Module, geometry: &Geometry) -> Arc<Summaries> {
-        let mut summaries = Arc::new(Summaries::default());
+    pub fn infer(module: &Module, geometry: &Geometry) -> Arc<ResultSummaries> {
+        let mut summaries = Arc::new(ResultSummaries::default());
         for func in callees_first(module).into_iter().map(|number| &module.functions[number]) {
             let control = ControlTables::new(func);
             if !control.cycles.is_graph_reducible() {
                 continue;
             }
-            let initial = InitialShapes::uniform(func, geometry.clone()).knowing(&summaries);
+            let initial = InitialShapes::uniform(func, geometry.clone()).with_summaries(&summaries);
             let facts = divergence(func, &control, &initial);
             // What it was lent has to be back before it grows.
             drop(initial);
-            if let Some(results) = returned(func, &control, &facts) {
+            if let Some(results) = returned_facts(func, &control, &facts) {
                 Arc::make_mut(&mut summaries).results.insert(func.name.clone(), results);
             }
         }
@@ -44,7 +44,7 @@ impl Summaries {
 }
 
 /// What lanes that come back together hold; nothing if they may come from different places, or never.
-pub fn returned(func: &Function, control: &ControlTables, facts: &Divergence) -> Option<Vec<Fact>> {
+pub fn returned_facts(func: &Function, control: &ControlTables, facts: &Divergence) -> Option<Vec<Fact>> {
     let returns: Vec<Block> = func
         .blocks()
         .filter(|&block| control.cfg.is_reachable(block))
@@ -63,7 +63,7 @@ pub fn returned(func: &Function, control: &ControlTables, facts: &Divergence) ->
         }
     }
     // Brushes do not call together.
-    let all = joined.into_iter().map(|fact| fact.at(Level::Brush));
+    let all = joined.into_iter().map(|fact| fact.at(UniformityLevel::Brush));
     Some(all.collect()).filter(|all: &Vec<Fact>| !all.iter().any(|fact| fact.is_bottom()))
 }
 

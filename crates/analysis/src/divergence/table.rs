@@ -3,9 +3,9 @@
 use heddle_ir::entity::{Entity, EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, Inst, Value};
 
-use super::facts::{left_limit, temporal};
+use super::facts::{limited, loop_exit_limit};
 use super::{ALL_AGREE, Agreement};
-use crate::alloca_ssa::{AllocaSsa, State};
+use crate::alloca_ssa::{AllocaSsa, SlotState};
 use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
@@ -25,22 +25,22 @@ pub struct SlotFact {
 
 /// What becomes of lanes that part, as the fixpoint came upon it. Chains of causes are built of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum DivergenceEffect {
     /// They meet at this φ with different values.
-    Mixes(Inst),
+    MixedPhi(Inst),
     /// The same for a state.
-    MixesState(State),
+    MixedState(SlotState),
     /// They do what lanes do that part at this branch.
-    Leads(Block),
+    ContinuesAt(Block),
     /// They leave a loop apart by this exit.
-    Leaves(Cycle, u32),
+    DivergentExit(Cycle, u32),
     /// Some execute this block without others.
-    RunsApart(Block),
+    PartialBlock(Block),
 }
 
 /// Where lanes part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Source {
+pub(crate) enum DivergenceOrigin {
     /// At a branch.
     Branch(Block),
     /// Behind a loop.
@@ -53,13 +53,13 @@ pub struct Divergence {
     pub(super) facts: SecondaryMap<Value, Fact>,
     pub(super) branches: SecondaryMap<Block, Agreement>,
     pub(super) exits: Vec<Vec<(Edge, Agreement)>>,
-    pub(super) apart: EntitySet<Block>,
+    pub(super) partial_blocks: EntitySet<Block>,
     pub(super) activation: SecondaryMap<Block, Activation>,
     pub(super) slots: Vec<SlotFact>,
     pub(crate) ssa: AllocaSsa,
-    pub(crate) agreement: Vec<Agreement>,
-    pub(crate) outcomes: Vec<(Source, Outcome)>,
-    pub(crate) is_closed: bool,
+    pub(crate) state_agreements: Vec<Agreement>,
+    pub(crate) effects: Vec<(DivergenceOrigin, DivergenceEffect)>,
+    pub(crate) is_lcssa: bool,
 }
 
 impl Divergence {
@@ -75,8 +75,8 @@ impl Divergence {
 
     /// What is known of a value at a use in this block: of one from a loop that lanes leave apart less than inside.
     pub fn fact_at(&self, func: &Function, control: &ControlTables, value: Value, block: Block) -> Fact {
-        let limit = left_limit(func, control, value, block, |cycle| self.loop_agreement(cycle));
-        temporal(self.facts[value], limit, Domain::of(func.value_type(value)))
+        let limit = loop_exit_limit(func, control, value, block, |cycle| self.loop_agreement(cycle));
+        limited(self.facts[value], limit, Domain::of(func.value_type(value)))
     }
 
     /// The widest level at which lanes agree on where a block's branch goes.
@@ -187,7 +187,7 @@ impl Divergence {
     }
 
     /// The blocks that some lanes execute without others.
-    pub(crate) fn apart(&self) -> &EntitySet<Block> {
-        &self.apart
+    pub(crate) fn partial_blocks(&self) -> &EntitySet<Block> {
+        &self.partial_blocks
     }
 }

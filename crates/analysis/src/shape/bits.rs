@@ -2,7 +2,7 @@
 //!
 //! Let `k` bits be known of both bases. Lane `l` of an operand is `2^k (q + c(l)) + p(l)` with `0 <= p(l) < 2^k`: the
 //! low part `p` and the carry `c` of each lane are known, `q` is the same for all. Low parts give the low part of the
-//! result, lane by lane. Upper parts are uniform if no carry differs between lanes; and if the upper part of one
+//! result, lane by lane. UpperBits parts are uniform if no carry differs between lanes; and if the upper part of one
 //! operand is known to be all zeros or all ones, those of the other pass, are wiped out, or are complemented, carries
 //! and all (`!h = -1 - h`). If what comes out of both lies on a line, so do the lanes.
 //!
@@ -11,9 +11,9 @@
 //!
 //! This is `or` as addition (thesis 10.4.5), `and` as rounding down or as remainder, and `xor` of all ones as negation.
 
-use super::lines::{Lanes, Line};
+use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::{Steps, signed};
-use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic};
+use super::{Congruence, DetachedInst, Fact, Geometry, NoWrap, Shape, arithmetic};
 use heddle_ir::Op;
 use heddle_ir::words::Flag;
 
@@ -47,23 +47,23 @@ fn known_bits(op: Op, x: Congruence, y: Congruence) -> Congruence {
 }
 
 /// What becomes of the other operand's upper part beside upper parts that are all zeros or all ones.
-enum Upper {
+enum UpperBits {
     Passes,
     Constant(i128),
     Complemented,
 }
 
-fn beside(op: Op, ones: bool) -> Upper {
+fn beside(op: Op, ones: bool) -> UpperBits {
     match (op, ones) {
-        (Op::And, false) => Upper::Constant(0),
-        (Op::Or, true) => Upper::Constant(-1),
-        (Op::Xor, true) => Upper::Complemented,
-        _ => Upper::Passes,
+        (Op::And, false) => UpperBits::Constant(0),
+        (Op::Or, true) => UpperBits::Constant(-1),
+        (Op::Xor, true) => UpperBits::Complemented,
+        _ => UpperBits::Passes,
     }
 }
 
 /// The upper part of an operand known in full: whether it is all ones or all zeros, in all lanes.
-fn upper_ones(line: &Line, parts: &[i128], known: u32) -> Option<bool> {
+fn upper_ones(line: &AffineLanes, parts: &[i128], known: u32) -> Option<bool> {
     line.base.constant(line.width)?;
     if known >= line.width {
         return None;
@@ -78,12 +78,12 @@ fn upper_ones(line: &Line, parts: &[i128], known: u32) -> Option<bool> {
 }
 
 /// `and`, `or`, `xor`.
-pub(crate) fn bitwise(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+pub(crate) fn bitwise(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let (op, width) = (operation.op, operation.width(0));
     if operation.flags.has(Flag::Disjoint) {
         // No carry: a sum that wraps in no way.
         let flags = heddle_ir::words::Flags::WRAP;
-        let sum = Operation { op: Op::Add, flags, ..operation.clone() };
+        let sum = DetachedInst { op: Op::Add, flags, ..operation.clone() };
         let lanes = arithmetic::add(&sum, operands, geometry);
         if !lanes.shape.is_varying() {
             return lanes;
@@ -93,21 +93,22 @@ pub(crate) fn bitwise(operation: &Operation<'_>, operands: &[Fact], geometry: &G
 }
 
 /// `x & mask`.
-pub(crate) fn masked(width: u32, x: Fact, mask: Fact, geometry: &Geometry) -> Lanes {
+pub(crate) fn masked(width: u32, x: Fact, mask: Fact, geometry: &Geometry) -> ResultShape {
     combined(Op::And, width, &[x, mask], geometry)
 }
 
-fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> Lanes {
+fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let each = known_bits(op, operands[0].shape.each(), operands[1].shape.each());
     let are_uniform = operands.iter().all(|operand| operand.is_uniform());
-    let fallback = Lanes::number(are_uniform, width, each);
-    let lines = (Line::of(operands[0], width, geometry), Line::of(operands[1], width, geometry));
+    let fallback = ResultShape::number(are_uniform, width, each);
+    let lines =
+        (AffineLanes::of(operands[0], width, geometry), AffineLanes::of(operands[1], width, geometry));
     let (Some(x), Some(y)) = lines else { return fallback };
     if are_uniform {
         return Shape::uniform(known_bits(op, x.base, y.base)).into();
     }
     let top = Congruence::new(1 << (width.min(64) - 1), width);
-    let flipped = |line: &Line| Line { base: line.base.plus(top), ..*line };
+    let flipped = |line: &AffineLanes| AffineLanes { base: line.base.plus(top), ..*line };
     let steps = upper_steps(op, &x, &y, geometry)
         // Both ways to say that the highest bit is flipped.
         .or_else(|| if op == Op::Xor { upper_steps(op, &x, &flipped(&y), geometry) } else { None })
@@ -119,23 +120,23 @@ fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> Lanes
 }
 
 /// The steps of the result, if it is a line.
-fn upper_steps(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<Steps<i128>> {
-    let zeros = |line: &Line| line.steps.iter().map(|step| step.trailing_zeros()).min().unwrap_or(0);
+fn upper_steps(op: Op, x: &AffineLanes, y: &AffineLanes, geometry: &Geometry) -> Option<Steps<i128>> {
+    let zeros = |line: &AffineLanes| line.steps.iter().map(|step| step.trailing_zeros()).min().unwrap_or(0);
     let split = zeros(x).min(zeros(y)).min(x.width - 1);
-    let above = |line: &Line| {
+    let above = |line: &AffineLanes| {
         let base = Congruence::new(
             (line.base.residue() >> split.min(63)).into(),
             line.base.bits().saturating_sub(split),
         );
-        Line::new(line.width - split, line.steps.map(|step| step >> split), base, Straight::NEITHER)
+        AffineLanes::new(line.width - split, line.steps.map(|step| step >> split), base, NoWrap::NEITHER)
     };
     let steps = line_of_parts(op, &above(x), &above(y), geometry)?;
     Some(steps.map(|step| step << split))
 }
 
-fn line_of_parts(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<Steps<i128>> {
+fn line_of_parts(op: Op, x: &AffineLanes, y: &AffineLanes, geometry: &Geometry) -> Option<Steps<i128>> {
     let known = x.base.bits().min(y.base.bits());
-    let cut = |line: &Line| Line { base: line.base.known(known), ..*line };
+    let cut = |line: &AffineLanes| AffineLanes { base: line.base.known(known), ..*line };
     let (mut xs, mut ys) = (cut(x).known_parts(geometry)?, cut(y).known_parts(geometry)?);
     let (x_ones, y_ones) =
         (upper_ones(x, &x.known_parts(geometry)?, known), upper_ones(y, &y.known_parts(geometry)?, known));
@@ -161,23 +162,23 @@ fn line_of_parts(op: Op, x: &Line, y: &Line, geometry: &Geometry) -> Option<Step
     geometry.fit_modulo(&values, x.width)
 }
 
-fn passed(upper: Upper, parts: &[i128], carry: impl Fn(i128) -> i128) -> Vec<i128> {
+fn passed(upper: UpperBits, parts: &[i128], carry: impl Fn(i128) -> i128) -> Vec<i128> {
     let lane = |&part: &i128| match upper {
-        Upper::Passes => carry(part),
-        Upper::Complemented => -1 - carry(part),
-        Upper::Constant(constant) => constant,
+        UpperBits::Passes => carry(part),
+        UpperBits::Complemented => -1 - carry(part),
+        UpperBits::Constant(constant) => constant,
     };
     parts.iter().map(lane).collect()
 }
 
 /// `ctpop`, `ctlz`, `cttz`: a known set bit ends the trailing zeros.
-pub(crate) fn count(operation: &Operation<'_>, operands: &[Fact]) -> Lanes {
+pub(crate) fn count(operation: &DetachedInst<'_>, operands: &[Fact]) -> ResultShape {
     let each = operands[0].shape.each();
     match operation.op {
         Op::Cttz if each.residue() != 0 => {
             let zeros = i128::from(each.residue().trailing_zeros());
             Shape::uniform(Congruence::new(zeros, operation.result().width())).into()
         }
-        _ => Lanes { shape: Shape::VARYING, straight: Straight::NEITHER },
+        _ => ResultShape { shape: Shape::VARYING, no_wrap: NoWrap::NEITHER },
     }
 }

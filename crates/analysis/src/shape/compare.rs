@@ -8,36 +8,42 @@
 //!
 //! After: Moll, thesis, Fig. 10.12; its `sge` is unsound where the strides rise from x to y, and under wrap-around.
 
-use super::lines::{Lanes, Line};
+use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::unsigned;
-use super::{Fact, Geometry, Operation, Shape};
+use super::{DetachedInst, Fact, Geometry, Shape};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Detail, Op};
 
 /// `icmp`.
-pub(crate) fn icmp(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+pub(crate) fn icmp(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     debug_assert_eq!(operation.op, Op::Icmp);
     match operation.detail {
         Detail::IntCompare(predicate) if operation.width(0) > 0 => {
             compare(*predicate, operation.width(0), operands[0], operands[1], geometry)
         }
-        _ => Lanes::VARYING,
+        _ => ResultShape::VARYING,
     }
 }
 
 /// What is known of a comparison of two numbers of this width.
-pub(crate) fn compare(predicate: IntPredicate, width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Lanes {
+pub(crate) fn compare(
+    predicate: IntPredicate,
+    width: u32,
+    x: Fact,
+    y: Fact,
+    geometry: &Geometry,
+) -> ResultShape {
     use IntPredicate::*;
     if x.shape.is_undefined() || y.shape.is_undefined() {
-        return Lanes::POISON;
+        return ResultShape::POISON;
     }
     if let Some(truth) = by_extremes(predicate, width, x, y) {
-        return Lanes::truth(truth);
+        return ResultShape::truth(truth);
     }
     let lanes = match predicate {
         Eq => equal(width, x, y, geometry),
         Ne => match equal(width, x, y, geometry) {
-            Answer::Always(truth) => Answer::Always(!truth),
+            ComparisonResult::Always(truth) => ComparisonResult::Always(!truth),
             answer => answer,
         },
         Ult | Slt => less(predicate == Slt, false, width, x, y, geometry),
@@ -46,14 +52,14 @@ pub(crate) fn compare(predicate: IntPredicate, width: u32, x: Fact, y: Fact, geo
         Uge | Sge => less(predicate == Sge, true, width, y, x, geometry),
     };
     match lanes {
-        Answer::Always(truth) => Lanes::truth(truth),
-        Answer::Uniform => Lanes::UNIFORM,
-        Answer::Varying if x.is_uniform() && y.is_uniform() => Lanes::UNIFORM,
-        Answer::Varying => Lanes::VARYING,
+        ComparisonResult::Always(truth) => ResultShape::truth(truth),
+        ComparisonResult::Uniform => ResultShape::UNIFORM,
+        ComparisonResult::Varying if x.is_uniform() && y.is_uniform() => ResultShape::UNIFORM,
+        ComparisonResult::Varying => ResultShape::VARYING,
     }
 }
 
-enum Answer {
+enum ComparisonResult {
     Always(bool),
     Uniform,
     Varying,
@@ -81,32 +87,41 @@ fn by_extremes(predicate: IntPredicate, width: u32, x: Fact, y: Fact) -> Option<
 }
 
 /// `x == y`: uniform if their difference is, never if the difference is not 0 modulo what is known of it.
-fn equal(width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Answer {
+fn equal(width: u32, x: Fact, y: Fact, geometry: &Geometry) -> ComparisonResult {
     let each = x.shape.each().plus(y.shape.each().negated());
     if each.residue() != 0 {
-        return Answer::Always(false);
+        return ComparisonResult::Always(false);
     }
-    let lines = (Line::of(x, width, geometry), Line::of(y, width, geometry));
-    let (Some(x), Some(y)) = lines else { return Answer::Varying };
+    let lines = (AffineLanes::of(x, width, geometry), AffineLanes::of(y, width, geometry));
+    let (Some(x), Some(y)) = lines else { return ComparisonResult::Varying };
     let steps = std::array::from_fn(|d| x.steps[d] - y.steps[d]);
     if Shape::strided(width, steps, x.base).is_uniform() {
-        return Answer::Uniform;
+        return ComparisonResult::Uniform;
     }
     let base = x.base.plus(y.base.negated());
-    let Some(differences) = (Line { steps, base, ..x }).known_parts(geometry) else { return Answer::Varying };
+    let Some(differences) = (AffineLanes { steps, base, ..x }).known_parts(geometry) else {
+        return ComparisonResult::Varying;
+    };
     match differences.into_iter().all(|difference| unsigned(base.bits(), difference) != 0) {
-        true => Answer::Always(false),
-        false => Answer::Varying,
+        true => ComparisonResult::Always(false),
+        false => ComparisonResult::Varying,
     }
 }
 
 /// `x < y`, or `x <= y`, that is, `x - 1 < y` in ℤ.
-fn less(is_signed: bool, or_equal: bool, width: u32, x: Fact, y: Fact, geometry: &Geometry) -> Answer {
-    let lines = (Line::of(x, width, geometry), Line::of(y, width, geometry));
-    let (Some(x), Some(y)) = lines else { return Answer::Varying };
-    let straight = x.straight.and(y.straight);
-    if !(if is_signed { straight.signed } else { straight.unsigned }) {
-        return Answer::Varying;
+fn less(
+    is_signed: bool,
+    or_equal: bool,
+    width: u32,
+    x: Fact,
+    y: Fact,
+    geometry: &Geometry,
+) -> ComparisonResult {
+    let lines = (AffineLanes::of(x, width, geometry), AffineLanes::of(y, width, geometry));
+    let (Some(x), Some(y)) = lines else { return ComparisonResult::Varying };
+    let no_wrap = x.no_wrap.and(y.no_wrap);
+    if !(if is_signed { no_wrap.signed } else { no_wrap.unsigned }) {
+        return ComparisonResult::Varying;
     }
     // Both in ℤ now: steps are compared as they are, and never wrap.
     let steps = std::array::from_fn(|d| x.steps[d] - y.steps[d]);
@@ -116,7 +131,7 @@ fn less(is_signed: bool, or_equal: bool, width: u32, x: Fact, y: Fact, geometry:
     let period = 1i128 << difference.bits();
     // The first number of the class at or behind `-greatest`, counted from there.
     match (class + greatest).rem_euclid(period) >= greatest - least {
-        true => Answer::Uniform,
-        false => Answer::Varying,
+        true => ComparisonResult::Uniform,
+        false => ComparisonResult::Varying,
     }
 }

@@ -1,13 +1,17 @@
 //! Operations on lanes that are known in full: computed, lane by lane.
 
-use super::lines::Lanes;
+use super::affine_lanes::ResultShape;
 use super::strides::{signed, unsigned};
-use super::{Congruence, Domain, Fact, Geometry, Operation, Shape};
-use crate::exact::{Exact, integers};
+use super::{Congruence, DetachedInst, Domain, Fact, Geometry, Shape};
+use crate::exact::{ExactResult, evaluate_integer};
 use heddle_ir::Op;
 
 /// The result of an operation whose operands are known in every lane.
-pub(crate) fn fold(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Option<Lanes> {
+pub(crate) fn fold(
+    operation: &DetachedInst<'_>,
+    operands: &[Fact],
+    geometry: &Geometry,
+) -> Option<ResultShape> {
     let Domain::Number(to) = operation.result() else { return None };
     if to > 64 || operands.is_empty() || operands.len() > 3 {
         return None;
@@ -37,9 +41,9 @@ pub(crate) fn fold(operation: &Operation<'_>, operands: &[Fact], geometry: &Geom
 }
 
 /// The best shape of these lanes; none stands for ⊤.
-fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> Lanes {
+fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> ResultShape {
     let known: Vec<i128> = values.iter().flatten().copied().collect();
-    let Some(&first) = known.first() else { return Lanes::POISON };
+    let Some(&first) = known.first() else { return ResultShape::POISON };
     let each = known
         .iter()
         .map(|&value| Congruence::new(value, width))
@@ -57,7 +61,7 @@ fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> Lanes {
 
 /// One lane. The outer none: not an operation for this. The inner: ⊤, or undefined behaviour, which is no lane's value.
 fn evaluate(
-    operation: &Operation<'_>,
+    operation: &DetachedInst<'_>,
     widths: [u32; 3],
     to: u32,
     operands: [i128; 3],
@@ -68,10 +72,10 @@ fn evaluate(
         Op::PtrAdd if operation.flags.is_empty() => Some(Some(unsigned(to, x + signed(widths[1], y)))),
         op => {
             let args = operands.map(|operand| operand as u128);
-            let exact = integers(op, operation.flags, operation.detail, widths[0], to, &args)?;
+            let exact = evaluate_integer(op, operation.flags, operation.detail, widths[0], to, &args)?;
             Some(match exact {
-                Exact::Bits(bits) => Some(bits as i128),
-                Exact::Poison | Exact::Undefined => None,
+                ExactResult::Bits(bits) => Some(bits as i128),
+                ExactResult::Poison | ExactResult::Undefined => None,
             })
         }
     }

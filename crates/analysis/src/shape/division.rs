@@ -4,15 +4,15 @@
 //! the quotient rounded down is `2^(k-j) q + floor((r + s·l) / c)`: what lanes do is known from the known bits alone.
 //! For any `c` that divides all steps it is `floor(b / c) + (s / c)·l`.
 
-use super::lines::{Lanes, Line};
+use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::{Steps, signed};
-use super::{Congruence, Fact, Geometry, Operation, Shape, Straight, arithmetic, bits, compare};
+use super::{Congruence, DetachedInst, Fact, Geometry, NoWrap, Shape, arithmetic, bits, compare};
 use heddle_ir::Op;
 use heddle_ir::words::{Flag, IntPredicate};
 
 /// The quotients of a straight line's lanes by a positive divisor, all rounded down, or all rounded up.
 fn divided(
-    line: Line,
+    line: AffineLanes,
     divisor: i128,
     round_up: bool,
     geometry: &Geometry,
@@ -57,55 +57,61 @@ fn each_shifted(each: Congruence, shift: u32) -> Congruence {
     }
 }
 
-fn shifted(operand: Fact, width: u32, shift: u32, is_signed: bool, geometry: &Geometry) -> Lanes {
+fn shifted(operand: Fact, width: u32, shift: u32, is_signed: bool, geometry: &Geometry) -> ResultShape {
     let each = match shift < 64 {
         true => each_shifted(operand.shape.each(), shift),
         false => Congruence::ANY,
     };
     if shift == 0 {
-        return Lanes { shape: operand.shape, straight: operand.straight };
+        return ResultShape { shape: operand.shape, no_wrap: operand.no_wrap };
     }
-    let Some(line) = Line::of(operand, width, geometry) else { return Shape::varying(width, each).into() };
-    let is_straight = if is_signed { line.straight.signed } else { line.straight.unsigned };
-    let fit = is_straight.then(|| divided(line, 1 << shift.min(126), false, geometry)).flatten();
+    let Some(line) = AffineLanes::of(operand, width, geometry) else {
+        return Shape::varying(width, each).into();
+    };
+    let cannot_wrap = if is_signed { line.no_wrap.signed } else { line.no_wrap.unsigned };
+    let fit = cannot_wrap.then(|| divided(line, 1 << shift.min(126), false, geometry)).flatten();
     match fit {
         Some((steps, base)) => {
-            let straight = Straight { unsigned: !is_signed, signed: true };
-            Line::new(width, steps, base, straight).lanes()
+            let no_wrap = NoWrap { unsigned: !is_signed, signed: true };
+            AffineLanes::new(width, steps, base, no_wrap).lanes()
         }
-        None => Lanes::number(line.is_uniform(), width, each),
+        None => ResultShape::number(line.is_uniform(), width, each),
     }
 }
 
 /// `lshr`, `ashr`: by a constant, a quotient rounded down.
-pub(crate) fn shift_right(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+pub(crate) fn shift_right(
+    operation: &DetachedInst<'_>,
+    operands: &[Fact],
+    geometry: &Geometry,
+) -> ResultShape {
     let width = operation.width(0);
     match operands[1].shape.constant(width) {
-        Some(amount) if amount >= width.into() => Lanes::POISON,
+        Some(amount) if amount >= width.into() => ResultShape::POISON,
         Some(amount) => shifted(operands[0], width, amount as u32, operation.op == Op::Ashr, geometry),
-        None if operands[1].shape.each().residue() >= width.into() => Lanes::POISON,
-        None => Lanes::VARYING,
+        None if operands[1].shape.each().residue() >= width.into() => ResultShape::POISON,
+        None => ResultShape::VARYING,
     }
 }
 
 /// `fshl`, `fshr` by a constant: what is left of the upper number above what is left of the lower one. By a multiple of
 /// the width the one or the other as it is.
-pub(crate) fn funnel(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+pub(crate) fn funnel(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
-    let Some(amount) = operands[2].shape.constant(width) else { return Lanes::VARYING };
+    let Some(amount) = operands[2].shape.constant(width) else { return ResultShape::VARYING };
     let amount = (amount % u64::from(width)) as u32;
     let [upper, lower] = [operands[0], operands[1]];
     let left = match (operation.op, amount) {
-        (Op::Fshl, 0) => return Lanes { shape: upper.shape, straight: upper.straight },
-        (_, 0) => return Lanes { shape: lower.shape, straight: lower.straight },
+        (Op::Fshl, 0) => return ResultShape { shape: upper.shape, no_wrap: upper.no_wrap },
+        (_, 0) => return ResultShape { shape: lower.shape, no_wrap: lower.no_wrap },
         (Op::Fshl, amount) => amount,
         (_, amount) => width - amount,
     };
     let factor = Fact::of_shape(Shape::uniform(Congruence::new(1 << left, width)));
-    let as_fact = |lanes: Lanes, of: Fact| Fact { shape: lanes.shape, straight: lanes.straight, ..of };
-    let upper = as_fact(arithmetic::product(width, upper, factor, Straight::NEITHER, geometry), upper);
+    let as_fact = |lanes: ResultShape, of: Fact| Fact { shape: lanes.shape, no_wrap: lanes.no_wrap, ..of };
+    let upper = as_fact(arithmetic::product(width, upper, factor, NoWrap::NEITHER, geometry), upper);
     let lower = as_fact(shifted(lower, width, width - left, false, geometry), lower);
-    arithmetic::sum(width, &[upper, lower], Straight::NEITHER, geometry)
+    arithmetic::sum(width, &[upper, lower], NoWrap::NEITHER, geometry)
 }
 
 /// The inverse of an odd number modulo 2^64, by Newton's iteration: each round doubles the number of right bits.
@@ -114,10 +120,10 @@ fn inverse(odd: u64) -> u64 {
 }
 
 /// An exact quotient by an odd number is a product with its inverse modulo 2^width, straight or not.
-fn exactly_divided(operand: Fact, width: u32, divisor: u64, geometry: &Geometry) -> Lanes {
+fn exactly_divided(operand: Fact, width: u32, divisor: u64, geometry: &Geometry) -> ResultShape {
     let inverse = Congruence::new(inverse(divisor).into(), width);
     let each = operand.shape.each().times(inverse, width);
-    match Line::of(operand, width, geometry) {
+    match AffineLanes::of(operand, width, geometry) {
         Some(line) if width <= 64 => {
             let steps = line.steps.map(|step| step.wrapping_mul(inverse.residue().into()));
             Shape::strided(width, steps, line.base.times(inverse, width)).into()
@@ -127,10 +133,10 @@ fn exactly_divided(operand: Fact, width: u32, divisor: u64, geometry: &Geometry)
 }
 
 /// `udiv`, `sdiv` by a constant; by anything else a quotient is uniform if both operands are.
-pub(crate) fn quotient(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+pub(crate) fn quotient(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     let x = operands[0];
-    let Some(divisor) = operands[1].shape.constant(width) else { return Lanes::VARYING };
+    let Some(divisor) = operands[1].shape.constant(width) else { return ResultShape::VARYING };
     let is_signed = operation.op == Op::Sdiv;
     let divisor = if is_signed { signed(width, divisor.into()) } else { divisor.into() };
     let is_exact = operation.flags.has(Flag::Exact);
@@ -138,13 +144,13 @@ pub(crate) fn quotient(operation: &Operation<'_>, operands: &[Fact], geometry: &
     match divisor.signum() {
         1 => by_magnitude(),
         // Undefined behaviour in every lane: no value comes out.
-        0 => Lanes::POISON,
+        0 => ResultShape::POISON,
         // x / -c = -(x / c). The least number by -1 is undefined, so that no negation wraps around.
         _ => {
-            let Lanes { shape, straight } = by_magnitude();
+            let ResultShape { shape, no_wrap } = by_magnitude();
             let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
-            let promised = Straight { unsigned: false, signed: true };
-            arithmetic::difference(width, zero, Fact { shape, straight, ..x }, promised, geometry)
+            let promised = NoWrap { unsigned: false, signed: true };
+            arithmetic::difference(width, zero, Fact { shape, no_wrap, ..x }, promised, geometry)
         }
     }
 }
@@ -156,7 +162,7 @@ fn quotient_by(
     is_signed: bool,
     exact: bool,
     geometry: &Geometry,
-) -> Lanes {
+) -> ResultShape {
     let is_power = divisor & (divisor - 1) == 0;
     let shift = divisor.trailing_zeros();
     let each = x.shape.each();
@@ -165,19 +171,19 @@ fn quotient_by(
     if is_power && (!is_signed || is_exact) {
         return shifted(x, width, shift, is_signed, geometry);
     }
-    let Some(line) = Line::of(x, width, geometry) else {
+    let Some(line) = AffineLanes::of(x, width, geometry) else {
         return match exact {
             true => {
                 let shifted = shifted(x, width, shift, is_signed, geometry);
-                let x = Fact { shape: shifted.shape, straight: shifted.straight, ..x };
+                let x = Fact { shape: shifted.shape, no_wrap: shifted.no_wrap, ..x };
                 exactly_divided(x, width, (divisor >> shift) as u64, geometry)
             }
-            false => Lanes::VARYING,
+            false => ResultShape::VARYING,
         };
     };
-    let is_straight = if is_signed { line.straight.signed } else { line.straight.unsigned };
-    let down = is_straight.then(|| divided(line, divisor, false, geometry)).flatten();
-    let up = is_straight.then(|| divided(line, divisor, true, geometry)).flatten();
+    let cannot_wrap = if is_signed { line.no_wrap.signed } else { line.no_wrap.unsigned };
+    let down = cannot_wrap.then(|| divided(line, divisor, false, geometry)).flatten();
+    let up = cannot_wrap.then(|| divided(line, divisor, true, geometry)).flatten();
     let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
     let sign = || compare::compare(IntPredicate::Slt, width, x, zero, geometry).shape;
     let fit = match (down, up) {
@@ -192,39 +198,39 @@ fn quotient_by(
     if exact {
         // The product with the inverse knows more of the base than the quotient does, and no less of the steps.
         let shifted = shifted(x, width, shift, is_signed, geometry);
-        let odd = Fact { shape: shifted.shape, straight: shifted.straight, ..x };
+        let odd = Fact { shape: shifted.shape, no_wrap: shifted.no_wrap, ..x };
         let lanes = exactly_divided(odd, width, (divisor >> shift) as u64, geometry);
-        let straight = match fit {
+        let no_wrap = match fit {
             Some((steps, _)) if lanes.shape.strides().is_some_and(|s| s.wide() == steps) => {
-                Straight { unsigned: !is_signed, signed: is_signed || divisor > 1 }
+                NoWrap { unsigned: !is_signed, signed: is_signed || divisor > 1 }
             }
-            _ => Straight::NEITHER,
+            _ => NoWrap::NEITHER,
         };
-        return Lanes { shape: lanes.shape, straight };
+        return ResultShape { shape: lanes.shape, no_wrap };
     }
     match fit {
         Some((steps, base)) => {
-            let straight = Straight { unsigned: !is_signed, signed: is_signed || divisor > 1 };
-            Line::new(width, steps, base, straight).lanes()
+            let no_wrap = NoWrap { unsigned: !is_signed, signed: is_signed || divisor > 1 };
+            AffineLanes::new(width, steps, base, no_wrap).lanes()
         }
-        None => Lanes::number(line.is_uniform(), width, Congruence::ANY),
+        None => ResultShape::number(line.is_uniform(), width, Congruence::ANY),
     }
 }
 
 /// `urem`, `srem` by a constant: what the quotient leaves.
-pub(crate) fn remainder(operation: &Operation<'_>, operands: &[Fact], geometry: &Geometry) -> Lanes {
+pub(crate) fn remainder(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     let x = operands[0];
     let is_signed = operation.op == Op::Srem;
     // x - c·(x / c): the known bits of x that are low zeros of c stay.
     let kept = x.shape.each().known(operands[1].shape.each().zeros());
     let Some(divisor) = operands[1].shape.constant(width) else {
-        return Lanes::number(x.is_uniform() && operands[1].is_uniform(), width, kept);
+        return ResultShape::number(x.is_uniform() && operands[1].is_uniform(), width, kept);
     };
     let divisor = if is_signed { signed(width, divisor.into()).abs() } else { divisor.into() };
     // Undefined behaviour in every lane: no value comes out.
     if divisor == 0 {
-        return Lanes::POISON;
+        return ResultShape::POISON;
     }
     if divisor & (divisor - 1) == 0 && x.shape.each().zeros() >= divisor.trailing_zeros() {
         return Shape::uniform(Congruence::new(0, width)).into();
@@ -235,15 +241,15 @@ pub(crate) fn remainder(operation: &Operation<'_>, operands: &[Fact], geometry: 
     }
     let quotient = quotient_by(x, width, divisor, is_signed, false, geometry);
     if quotient.shape.is_varying() {
-        return Lanes::number(x.is_uniform(), width, kept);
+        return ResultShape::number(x.is_uniform(), width, kept);
     }
-    let quotient = Fact { shape: quotient.shape, straight: quotient.straight, ..x };
+    let quotient = Fact { shape: quotient.shape, no_wrap: quotient.no_wrap, ..x };
     let factor = Congruence::new(divisor, width);
-    let Some(line) = Line::of(quotient, width, geometry) else { return Lanes::VARYING };
+    let Some(line) = AffineLanes::of(quotient, width, geometry) else { return ResultShape::VARYING };
     let steps = line.steps.map(|step| step.wrapping_mul(divisor));
     let multiple = Shape::strided(width, steps, line.base.times(factor, width));
-    let multiple = Fact { shape: multiple, straight: Straight::NEITHER, ..x };
-    let rest = arithmetic::difference(width, x, multiple, Straight::NEITHER, geometry);
+    let multiple = Fact { shape: multiple, no_wrap: NoWrap::NEITHER, ..x };
+    let rest = arithmetic::difference(width, x, multiple, NoWrap::NEITHER, geometry);
     match rest.shape {
         Shape::Strided { strides, base } => {
             let shape = Shape::Strided { strides, base: base.meet(kept).unwrap_or(base) };

@@ -11,7 +11,7 @@ use heddle_ir::Constant;
 /// data that flows into a value: whether all brushes take the same path to it is for the divergence analysis to say,
 /// which lowers the level of φs and of values that outlive a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Level {
+pub enum UniformityLevel {
     /// Each brush has its own.
     Brush,
     /// The brushes of a work-group agree.
@@ -21,19 +21,19 @@ pub enum Level {
     Launch,
 }
 
-impl Level {
+impl UniformityLevel {
     /// The widest level at which both hold.
     #[must_use]
-    pub fn join(self, other: Level) -> Level {
+    pub fn join(self, other: UniformityLevel) -> UniformityLevel {
         self.min(other)
     }
 
     /// The word of reports.
     pub const fn name(self) -> &'static str {
         match self {
-            Level::Brush => "brush",
-            Level::Group => "group",
-            Level::Launch => "launch",
+            UniformityLevel::Brush => "brush",
+            UniformityLevel::Group => "group",
+            UniformityLevel::Launch => "launch",
         }
     }
 }
@@ -45,7 +45,7 @@ pub enum Poison {
     #[default]
     Never,
     /// In all of them or in none.
-    Even,
+    Uniform,
     /// In any.
     Any,
 }
@@ -64,29 +64,29 @@ impl Poison {
 /// Steps are those of [`Strides`](super::Strides), least in magnitude. `b` itself need not be an integer of the type:
 /// lane 0 may be inactive. It agrees with the base modulo 2^width. Uniform values are straight, varying ones are not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Straight {
+pub struct NoWrap {
     /// As unsigned integers.
     pub unsigned: bool,
     /// As signed integers.
     pub signed: bool,
 }
 
-impl Straight {
+impl NoWrap {
     /// Both ways.
-    pub const BOTH: Straight = Straight { unsigned: true, signed: true };
+    pub const BOTH: NoWrap = NoWrap { unsigned: true, signed: true };
     /// Neither way, as far as is known.
-    pub const NEITHER: Straight = Straight { unsigned: false, signed: false };
+    pub const NEITHER: NoWrap = NoWrap { unsigned: false, signed: false };
 
     /// What holds of both.
     #[must_use]
-    pub const fn and(self, other: Straight) -> Straight {
-        Straight { unsigned: self.unsigned && other.unsigned, signed: self.signed && other.signed }
+    pub const fn and(self, other: NoWrap) -> NoWrap {
+        NoWrap { unsigned: self.unsigned && other.unsigned, signed: self.signed && other.signed }
     }
 
     /// What holds of either.
     #[must_use]
-    pub const fn or(self, other: Straight) -> Straight {
-        Straight { unsigned: self.unsigned || other.unsigned, signed: self.signed || other.signed }
+    pub const fn or(self, other: NoWrap) -> NoWrap {
+        NoWrap { unsigned: self.unsigned || other.unsigned, signed: self.signed || other.signed }
     }
 }
 
@@ -96,9 +96,9 @@ pub struct Fact {
     /// How its lanes relate.
     pub shape: Shape,
     /// Whether its lanes wrap around.
-    pub straight: Straight,
+    pub no_wrap: NoWrap,
     /// How far its brushes agree.
-    pub level: Level,
+    pub level: UniformityLevel,
     /// Where it may be ⊤.
     pub poison: Poison,
 }
@@ -113,21 +113,26 @@ impl Fact {
     /// Nothing has reached the value. Below everything.
     pub const BOTTOM: Fact = Fact {
         shape: Shape::Undefined,
-        straight: Straight::BOTH,
-        level: Level::Launch,
+        no_wrap: NoWrap::BOTH,
+        level: UniformityLevel::Launch,
         poison: Poison::Never,
     };
 
     /// Anything.
-    pub const TOP: Fact =
-        Fact { shape: Shape::VARYING, straight: Straight::NEITHER, level: Level::Brush, poison: Poison::Any };
+    pub const TOP: Fact = Fact {
+        shape: Shape::VARYING,
+        no_wrap: NoWrap::NEITHER,
+        level: UniformityLevel::Brush,
+        poison: Poison::Any,
+    };
 
     /// ⊤ in all lanes: no lane holds a value, so that it joins with anything.
-    pub const POISON: Fact = Fact { poison: Poison::Even, ..Fact::BOTTOM };
+    pub const POISON: Fact = Fact { poison: Poison::Uniform, ..Fact::BOTTOM };
 
     /// A value of this shape that is never ⊤, of the least level.
     pub fn of_shape(shape: Shape) -> Fact {
-        Fact { shape, straight: Straight::NEITHER, level: Level::Brush, poison: Poison::Never }.settled()
+        Fact { shape, no_wrap: NoWrap::NEITHER, level: UniformityLevel::Brush, poison: Poison::Never }
+            .settled()
     }
 
     /// A constant.
@@ -140,12 +145,12 @@ impl Fact {
             }
             _ => Congruence::ANY,
         };
-        Fact { level: Level::Launch, ..Fact::of_shape(Shape::uniform(base)) }
+        Fact { level: UniformityLevel::Launch, ..Fact::of_shape(Shape::uniform(base)) }
     }
 
     /// The same at this level.
     #[must_use]
-    pub const fn at(self, level: Level) -> Fact {
+    pub const fn at(self, level: UniformityLevel) -> Fact {
         Fact { level, ..self }
     }
 
@@ -161,7 +166,7 @@ impl Fact {
     }
 
     /// The level up to which the value is one: none if not even the lanes of a brush agree.
-    pub fn uniform_level(self) -> Option<Level> {
+    pub fn uniform_level(self) -> Option<UniformityLevel> {
         self.is_uniform().then_some(self.level)
     }
 
@@ -175,7 +180,7 @@ impl Fact {
     pub fn join(self, other: Fact) -> Fact {
         Fact {
             shape: self.shape.join(other.shape),
-            straight: self.straight.and(other.straight),
+            no_wrap: self.no_wrap.and(other.no_wrap),
             level: self.level.join(other.level),
             poison: self.poison.join(other.poison),
         }
@@ -186,30 +191,30 @@ impl Fact {
     #[must_use]
     pub fn mixed(self, other: Fact, domain: Domain) -> Fact {
         let poison = match self.poison.join(other.poison) {
-            Poison::Even => Poison::Any,
+            Poison::Uniform => Poison::Any,
             poison => poison,
         };
         let joined = self.join(other);
         let shape = match (self.shape, other.shape) {
             (Shape::Undefined, shape) | (shape, Shape::Undefined) => shape,
             _ => match joined.shape {
-                // Lanes agree on a base only if it is known in full.
+                // ResultShape agree on a base only if it is known in full.
                 Shape::Strided { base, .. } if base.constant(domain.width()).is_none() => {
                     Shape::varying(domain.width(), joined.shape.each())
                 }
                 shape => shape,
             },
         };
-        Fact { shape, poison, level: Level::Brush, ..joined }.settled()
+        Fact { shape, poison, level: UniformityLevel::Brush, ..joined }.settled()
     }
 
     /// What follows from the shape alone.
     #[must_use]
     pub(crate) fn settled(mut self) -> Fact {
         match self.shape {
-            Shape::Varying { .. } => self.straight = Straight::NEITHER,
-            Shape::Undefined => self.straight = Straight::BOTH,
-            Shape::Strided { strides, .. } if strides.is_zero() => self.straight = Straight::BOTH,
+            Shape::Varying { .. } => self.no_wrap = NoWrap::NEITHER,
+            Shape::Undefined => self.no_wrap = NoWrap::BOTH,
+            Shape::Strided { strides, .. } if strides.is_zero() => self.no_wrap = NoWrap::BOTH,
             Shape::Strided { .. } => {}
         }
         self

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 /// What is known of the size of a work-group along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Size {
+pub enum GroupExtent {
     /// Nothing.
     #[default]
     Unknown,
@@ -25,13 +25,13 @@ pub enum Size {
 /// of more dimensions is a tile of it. A work-group has fewer than 2^31 work-items.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Geometry {
-    /// Lanes along each dimension of the brush, if known: no dimension has 0, and together they are at most
+    /// ResultShape along each dimension of the brush, if known: no dimension has 0, and together they are at most
     /// [`MAX_LANES`].
     pub brush: Option<SmallVec<[u32; 3]>>,
     /// Dimensions of the brush, where its extents are not known; 0 is taken for 1.
     pub dimensions: u32,
     /// The size of the work-group along each dimension.
-    pub local: [Size; 3],
+    pub local: [GroupExtent; 3],
     /// A power of two that divides the least global index along each dimension; 0 if that index is 0.
     pub offset_align: [u64; 3],
     /// Every global index is below two to this; 64 if nothing is known.
@@ -60,7 +60,7 @@ impl Geometry {
         Geometry {
             brush: None,
             dimensions: 1,
-            local: [Size::Unknown; 3],
+            local: [GroupExtent::Unknown; 3],
             offset_align: [1; 3],
             global_bits: 64,
         }
@@ -163,10 +163,10 @@ pub enum Activation {
 
 /// What the caller knows of the memory that a load reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Contents {
-    /// Lanes that read at one address at one time read the same: memory that lanes share, or a private object that is
+pub enum MemoryUniformity {
+    /// ResultShape that read at one address at one time read the same: memory that lanes share, or a private object that is
     /// the same in all lanes.
-    Alike,
+    Uniform,
     /// Each lane may have its own.
     #[default]
     PerLane,
@@ -174,20 +174,20 @@ pub enum Contents {
 
 /// What a transfer function may use beside its operands.
 #[derive(Clone, Debug, Default)]
-pub struct Context<'a> {
+pub struct TransferContext<'a> {
     /// The lanes' places.
     pub geometry: Cow<'a, Geometry>,
     /// Which lanes execute the instruction; `Full` for a `total` one.
     pub activation: Activation,
     /// Of a load: the memory that it reads.
-    pub contents: Contents,
+    pub memory: MemoryUniformity,
     /// Of a call: a summary of what it returns to these lanes.
     pub results: Option<&'a [Fact]>,
 }
 
-impl Context<'_> {
+impl TransferContext<'_> {
     /// Nothing known but the lanes' places.
-    pub fn new(geometry: Geometry) -> Context<'static> {
-        Context { geometry: Cow::Owned(geometry), ..Context::default() }
+    pub fn new(geometry: Geometry) -> TransferContext<'static> {
+        TransferContext { geometry: Cow::Owned(geometry), ..TransferContext::default() }
     }
 }

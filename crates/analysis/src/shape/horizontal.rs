@@ -1,18 +1,24 @@
 //! Horizontals: what lanes learn of each other.
 
-use super::lines::Line;
-use super::{Activation, Congruence, Context, Fact, Level, Operation, Poison, Shape, Straight};
+use super::affine_lanes::AffineLanes;
+use super::{
+    Activation, Congruence, DetachedInst, Fact, NoWrap, Poison, Shape, TransferContext, UniformityLevel,
+};
 use heddle_ir::words::Reduction;
 use heddle_ir::{Detail, Op};
 
 /// All but `mask`. Every operand holds a value in some lane.
-pub(crate) fn horizontal(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
+pub(crate) fn horizontal(
+    operation: &DetachedInst<'_>,
+    operands: &[Fact],
+    context: &TransferContext<'_>,
+) -> Fact {
     let operand = operands[0];
     let width = operation.result().width();
     // One poisoned lane makes ⊤ of what all lanes are told.
     let told = match operand.poison {
         Poison::Never => Poison::Never,
-        _ => Poison::Even,
+        _ => Poison::Uniform,
     };
     let uniform = |known: Congruence| {
         let fact = Fact::of_shape(Shape::uniform(known.known(width)));
@@ -30,7 +36,7 @@ pub(crate) fn horizontal(operation: &Operation<'_>, operands: &[Fact], context: 
             false => uniform(operand.shape.each()),
         },
         Op::Broadcast => {
-            let known = Fact { poison: Poison::Even, ..uniform(operand.shape.each()) };
+            let known = Fact { poison: Poison::Uniform, ..uniform(operand.shape.each()) };
             let level = operand.level.join(operands[1].level);
             if operand.is_uniform() { Fact { level, ..known } } else { known }
         }
@@ -49,7 +55,7 @@ pub(crate) fn horizontal(operation: &Operation<'_>, operands: &[Fact], context: 
             let level = operand.level;
             let shape = if operand.is_uniform() { Shape::UNIFORM } else { Shape::VARYING };
             let poison = if operand.is_uniform() { told } else { operand.poison };
-            Fact { shape, straight: Straight::NEITHER, level, poison }.settled()
+            Fact { shape, no_wrap: NoWrap::NEITHER, level, poison }.settled()
         }
     }
 }
@@ -71,7 +77,7 @@ fn combined(by: Reduction, each: Congruence) -> Congruence {
 
 /// Each lane reads another: of lanes that agree the same, at one index one value; along a line, a line. A lane that is
 /// not there gives ⊤, which fits.
-fn shuffle(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
+fn shuffle(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
     let [operand, index] = [operands[0], operands[1]];
     let (width, index_width) = (operation.width(0), operation.width(1));
     let varying = Fact { shape: Shape::varying(width, operand.shape.each()), ..Fact::TOP };
@@ -80,15 +86,15 @@ fn shuffle(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) 
     }
     if index.is_uniform() {
         let shape = Shape::uniform(operand.shape.each());
-        let level = Level::Brush;
-        return Fact { shape, level, poison: Poison::Even, ..operand }.settled();
+        let level = UniformityLevel::Brush;
+        return Fact { shape, level, poison: Poison::Uniform, ..operand }.settled();
     }
     let geometry = &context.geometry;
-    let lines = (Line::of(operand, width, geometry), Line::of(index, index_width, geometry));
+    let lines = (AffineLanes::of(operand, width, geometry), AffineLanes::of(index, index_width, geometry));
     let (Some(values), Some(at)) = lines else { return varying.settled() };
     // Lane i of a one-dimensional brush holds b + s·i; at i = c + t·l that is b + s·c + s·t·l, if the index is that
     // number, at least modulo 2^width.
-    let is_linear = geometry.is_linear() && (at.straight.unsigned || index_width >= width);
+    let is_linear = geometry.is_linear() && (at.no_wrap.unsigned || index_width >= width);
     if !is_linear || width == 0 {
         return varying.settled();
     }
@@ -100,7 +106,7 @@ fn shuffle(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) 
 
 /// Each lane combines those up to it. Of lanes that agree, the least is what they agree on; a sum grows by it, if all
 /// lanes take part and it is known.
-fn scan(operation: &Operation<'_>, operand: Fact, context: &Context<'_>) -> Fact {
+fn scan(operation: &DetachedInst<'_>, operand: Fact, context: &TransferContext<'_>) -> Fact {
     let Detail::Scan { by, before } = operation.detail else { return Fact::TOP };
     let width = operation.result().width();
     let poison = match operand.poison {

@@ -18,8 +18,8 @@
 //! every lane for varying ones. Values that are no integers and no addresses (floats, vectors, masks), and truth
 //! values, are uniform or varying; of floats and vectors no congruence is known.
 //!
-//! A [`Fact`] is a shape with what else is known of the value: how far beyond the brush its lanes agree ([`Level`]),
-//! whether it may be ⊤ ([`Poison`]), and whether its lanes form a line without wrapping around ([`Straight`]).
+//! A [`Fact`] is a shape with what else is known of the value: how far beyond the brush its lanes agree ([`UniformityLevel`]),
+//! whether it may be ⊤ ([`Poison`]), and whether its lanes form a line without wrapping around ([`NoWrap`]).
 //!
 //! # Why fixed points are reached
 //!
@@ -42,7 +42,7 @@ mod fact;
 mod geometry;
 mod operation;
 mod transfer;
-mod lines;
+mod affine_lanes;
 mod arithmetic;
 mod compare;
 mod convert;
@@ -54,12 +54,12 @@ mod query;
 mod text;
 
 pub use congruence::Congruence;
-pub use fact::{Fact, Level, Poison, Straight};
-pub use geometry::{Activation, Contents, Context, Geometry, Size};
-pub use operation::{Domain, Operation};
+pub use fact::{Fact, NoWrap, Poison, UniformityLevel};
+pub use geometry::{Activation, Geometry, GroupExtent, MemoryUniformity, TransferContext};
+pub use operation::{DetachedInst, Domain};
 pub use strides::{Steps, Strides};
 pub(crate) use transfer::are_shared;
-pub use transfer::{Facts, apply, declared_fact, transfer};
+pub use transfer::{ResultFacts, apply, declared_fact, transfer};
 
 /// How the lanes of a value relate; the module's head says what each variant means.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -74,7 +74,7 @@ pub enum Shape {
         /// What is known of lane 0's number.
         base: Congruence,
     },
-    /// Lanes are unrelated.
+    /// ResultShape are unrelated.
     Varying {
         /// What is known of each lane's number.
         each: Congruence,

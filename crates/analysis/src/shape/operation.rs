@@ -33,7 +33,7 @@ impl Domain {
 
 /// An instruction apart from its function: any width is allowed, so that small ones can be tried out in full.
 #[derive(Clone, Debug)]
-pub struct Operation<'a> {
+pub struct DetachedInst<'a> {
     /// What it does.
     pub op: Op,
     /// What refines it.
@@ -48,12 +48,12 @@ pub struct Operation<'a> {
     pub reads_vector: bool,
 }
 
-impl<'a> Operation<'a> {
+impl<'a> DetachedInst<'a> {
     /// The operation of an instruction.
-    pub fn of(func: &'a Function, inst: Inst) -> Operation<'a> {
+    pub fn of(func: &'a Function, inst: Inst) -> DetachedInst<'a> {
         let data = func.inst(inst);
         let domain = |&value| Domain::of(func.value_type(value));
-        Operation {
+        DetachedInst {
             op: data.op,
             detail: &data.detail,
             flags: data.flags,

@@ -1,21 +1,22 @@
 //! What lanes ask about themselves: their place, their activation, a private object of their own.
 
 use super::{
-    Activation, Congruence, Context, Fact, Geometry, Level, Operation, Poison, Shape, Size, Steps, Straight,
+    Activation, Congruence, DetachedInst, Fact, Geometry, GroupExtent, NoWrap, Poison, Shape, Steps,
+    TransferContext, UniformityLevel,
 };
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Detail, Op};
 
 /// The address of a private object. All lanes see one address, and each has memory of its own behind it: uniform as a
 /// number; what lanes store there is for the analysis of objects to follow.
-pub(crate) fn alloca(operation: &Operation<'_>) -> Fact {
+pub(crate) fn alloca(operation: &DetachedInst<'_>) -> Fact {
     let Detail::Alloca { align, .. } = operation.detail else { return Fact::TOP };
     let base = Congruence::aligned((*align).into(), operation.result().width());
     Fact::of_shape(Shape::uniform(base))
 }
 
 /// Geometry queries and `mask`.
-pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
+pub(crate) fn query(operation: &DetachedInst<'_>, context: &TransferContext<'_>) -> Fact {
     let width = operation.result().width();
     let geometry = &context.geometry;
     let dimension = match operation.detail {
@@ -29,27 +30,32 @@ pub(crate) fn query(operation: &Operation<'_>, context: &Context<'_>) -> Fact {
     };
     match operation.op {
         Op::Lane => lane(width, dimension, geometry),
-        Op::Width => known(dimension.map_or(geometry.width(), |d| geometry.extent(d)), Level::Launch),
+        Op::Width => {
+            known(dimension.map_or(geometry.width(), |d| geometry.extent(d)), UniformityLevel::Launch)
+        }
         Op::LocalId => local_id(width, along, geometry),
         Op::GlobalId => global_id(width, along, geometry),
         Op::LocalSize | Op::EnqueuedSize => match geometry.local[along] {
-            Size::Known(size) => known(Some(size), Level::Launch),
-            size => Fact::of_shape(Shape::uniform(multiple(size, geometry).known(width))).at(Level::Launch),
+            GroupExtent::Known(size) => known(Some(size), UniformityLevel::Launch),
+            size => Fact::of_shape(Shape::uniform(multiple(size, geometry).known(width)))
+                .at(UniformityLevel::Launch),
         },
         Op::GlobalSize => {
             let base = multiple(geometry.local[along], geometry).known(width);
-            Fact::of_shape(Shape::uniform(base)).at(Level::Launch)
+            Fact::of_shape(Shape::uniform(base)).at(UniformityLevel::Launch)
         }
-        Op::GroupId => known(None, Level::Group),
+        Op::GroupId => known(None, UniformityLevel::Group),
         Op::GlobalOffset => {
-            Fact::of_shape(Shape::uniform(offset(geometry, along).known(width))).at(Level::Launch)
+            Fact::of_shape(Shape::uniform(offset(geometry, along).known(width))).at(UniformityLevel::Launch)
         }
         Op::Mask => match context.activation {
-            Activation::Full => Fact::of_shape(Shape::uniform(Congruence::new(1, 1))).at(Level::Launch),
-            Activation::Uniform => known(None, Level::Brush),
+            Activation::Full => {
+                Fact::of_shape(Shape::uniform(Congruence::new(1, 1))).at(UniformityLevel::Launch)
+            }
+            Activation::Uniform => known(None, UniformityLevel::Brush),
             Activation::Varying => Fact::of_shape(Shape::VARYING),
         },
-        _ => known(None, Level::Launch),
+        _ => known(None, UniformityLevel::Launch),
     }
     .with_poison(Poison::Never)
 }
@@ -73,7 +79,7 @@ fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
                         *step = lanes;
                         before = extent.map(|extent| lanes * i128::from(extent));
                     }
-                    (None, _) => return Fact::of_shape(Shape::VARYING).at(Level::Launch),
+                    (None, _) => return Fact::of_shape(Shape::VARYING).at(UniformityLevel::Launch),
                 }
             }
         }
@@ -83,14 +89,14 @@ fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
             *step = 0;
         }
     }
-    Fact::of_shape(Shape::strided(width, steps, Congruence::new(0, width.max(1)))).at(Level::Launch)
+    Fact::of_shape(Shape::strided(width, steps, Congruence::new(0, width.max(1)))).at(UniformityLevel::Launch)
 }
 
 /// The power of two known to divide a size.
-fn multiple(size: Size, geometry: &Geometry) -> Congruence {
+fn multiple(size: GroupExtent, geometry: &Geometry) -> Congruence {
     match (size, geometry.width()) {
-        (Size::Known(size), _) => Congruence::aligned(size.into(), 64),
-        (Size::MultipleOfWidth, Some(width)) => Congruence::aligned(width.into(), 64),
+        (GroupExtent::Known(size), _) => Congruence::aligned(size.into(), 64),
+        (GroupExtent::MultipleOfWidth, Some(width)) => Congruence::aligned(width.into(), 64),
         _ => Congruence::ANY,
     }
 }
@@ -106,7 +112,7 @@ fn offset(geometry: &Geometry, dimension: usize) -> Congruence {
 fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruence)> {
     const NONE: Steps<i128> = [0; MAX_DIMENSIONS];
     let zero = Congruence::new(0, 64);
-    if geometry.local[dimension] == Size::Known(1) {
+    if geometry.local[dimension] == GroupExtent::Known(1) {
         return Some((NONE, zero));
     }
     if !geometry.is_linear() {
@@ -125,29 +131,29 @@ fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruen
             steps[3] = if further > 1 { extent.into() } else { 0 };
             extent *= further;
         }
-        let fits = matches!(geometry.local[dimension], Size::Known(size) if size <= extent);
+        let fits = matches!(geometry.local[dimension], GroupExtent::Known(size) if size <= extent);
         return Some((steps, if fits { zero } else { Congruence::aligned(extent.into(), 64) }));
     }
     // A piece of the group's linear order, from a multiple of the width on.
     let sizes = geometry.local;
     let width = geometry.width();
-    let is_one = |size: &Size| *size == Size::Known(1);
+    let is_one = |size: &GroupExtent| *size == GroupExtent::Known(1);
     let start = width.map_or(Congruence::ANY, |width| Congruence::aligned(width.into(), 64));
     // Whether a whole number of brushes makes a run of this many lanes along the order.
-    let holds_brushes = |sizes: &[Size]| {
+    let holds_brushes = |sizes: &[GroupExtent]| {
         let product = sizes.iter().try_fold(1u64, |product, size| match size {
-            Size::Known(size) => product.checked_mul((*size).into()),
+            GroupExtent::Known(size) => product.checked_mul((*size).into()),
             _ => None,
         });
         let divides = product.zip(width).is_some_and(|(product, width)| product % u64::from(width) == 0);
-        divides || sizes.contains(&Size::MultipleOfWidth)
+        divides || sizes.contains(&GroupExtent::MultipleOfWidth)
     };
     let (before, behind) = (&sizes[..dimension], &sizes[dimension + 1..]);
     if holds_brushes(before) {
         return Some((NONE, Congruence::ANY));
     }
     let group: Option<u64> = sizes.iter().try_fold(1u64, |product, size| match size {
-        Size::Known(size) => product.checked_mul((*size).into()),
+        GroupExtent::Known(size) => product.checked_mul((*size).into()),
         _ => None,
     });
     let is_alone = group.zip(width).is_some_and(|(group, width)| group <= width.into());
@@ -167,12 +173,12 @@ fn local_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
         None => Fact::of_shape(Shape::VARYING),
     };
     // Fewer than 2^31 work-items: nothing wraps around, signed or not, in 32 bits.
-    let straight = if width >= 32 { Straight::BOTH } else { Straight::NEITHER };
+    let no_wrap = if width >= 32 { NoWrap::BOTH } else { NoWrap::NEITHER };
     let level = match fact.shape.constant(width) {
-        Some(_) => Level::Launch,
-        None => Level::Brush,
+        Some(_) => UniformityLevel::Launch,
+        None => UniformityLevel::Brush,
     };
-    Fact { straight, level, ..fact }.settled()
+    Fact { no_wrap, level, ..fact }.settled()
 }
 
 fn global_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
@@ -185,6 +191,6 @@ fn global_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
         None => Fact::of_shape(Shape::VARYING),
     };
     let bound = geometry.global_bits;
-    let straight = Straight { unsigned: bound <= width && bound < 64, signed: bound < width };
-    Fact { straight, ..fact }.settled()
+    let no_wrap = NoWrap { unsigned: bound <= width && bound < 64, signed: bound < width };
+    Fact { no_wrap, ..fact }.settled()
 }

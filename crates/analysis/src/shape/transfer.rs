@@ -3,10 +3,10 @@
 //! One match over the ops table says which rule an op has. A rule sees operands that are reached and hold a value in
 //! some lane; the rest is common to all: ⊤ spreads, levels are those of the operands.
 
-use super::lines::Lanes;
+use super::affine_lanes::ResultShape;
 use super::{
-    Congruence, Contents, Context, Domain, Fact, Level, Operation, Poison, Shape, Steps, Straight,
-    arithmetic, bits, compare, concrete, convert, division, horizontal, query,
+    Congruence, DetachedInst, Domain, Fact, MemoryUniformity, NoWrap, Poison, Shape, Steps, TransferContext,
+    UniformityLevel, arithmetic, bits, compare, concrete, convert, division, horizontal, query,
 };
 use heddle_ir::module::{DeclaredShape, Effects};
 use heddle_ir::words::{Flag, Flags};
@@ -14,14 +14,19 @@ use heddle_ir::{Detail, Function, Inst, Op, Type};
 use smallvec::SmallVec;
 
 /// One fact for each result.
-pub type Facts = SmallVec<[Fact; 2]>;
+pub type ResultFacts = SmallVec<[Fact; 2]>;
 
 /// What is known of the results of an instruction, given what is known of its operands (in the order of `args`).
 ///
 /// φs are joined here as if all lanes came along one edge. Of a `total` instruction the operands' facts must hold in
 /// all lanes; and the paths that lanes take are not looked at: both is the divergence analysis' part.
-pub fn transfer(func: &Function, inst: Inst, operands: &[Fact], context: &Context<'_>) -> Facts {
-    let operation = Operation::of(func, inst);
+pub fn transfer(
+    func: &Function,
+    inst: Inst,
+    operands: &[Fact],
+    context: &TransferContext<'_>,
+) -> ResultFacts {
+    let operation = DetachedInst::of(func, inst);
     match operation.op {
         Op::Call | Op::Launch => {
             let callee = func.callee_of(func.inst(inst));
@@ -35,7 +40,7 @@ pub fn transfer(func: &Function, inst: Inst, operands: &[Fact], context: &Contex
                 match (&result.shape, summary) {
                     (None | Some(DeclaredShape::Varying), Some(fact)) => finish(fact, context),
                     (None | Some(DeclaredShape::Varying), None) if is_same => {
-                        finish(Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Even), context)
+                        finish(Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Uniform), context)
                     }
                     (shape, _) => declared_fact(result.ty, shape.as_ref(), 1, context),
                 }
@@ -58,7 +63,12 @@ fn is_function_of_arguments(effects: Effects) -> bool {
 }
 
 /// What a declaration says of a parameter or a result; nothing said is varying.
-pub fn declared_fact(ty: Type, shape: Option<&DeclaredShape>, align: u32, context: &Context<'_>) -> Fact {
+pub fn declared_fact(
+    ty: Type,
+    shape: Option<&DeclaredShape>,
+    align: u32,
+    context: &TransferContext<'_>,
+) -> Fact {
     let width = Domain::of(ty).width();
     let base = match width {
         0 => Congruence::ANY,
@@ -66,7 +76,9 @@ pub fn declared_fact(ty: Type, shape: Option<&DeclaredShape>, align: u32, contex
     };
     let fact = match shape {
         None | Some(DeclaredShape::Varying) => Fact::TOP,
-        Some(DeclaredShape::Uniform) => Fact { poison: Poison::Even, ..Fact::of_shape(Shape::uniform(base)) },
+        Some(DeclaredShape::Uniform) => {
+            Fact { poison: Poison::Uniform, ..Fact::of_shape(Shape::uniform(base)) }
+        }
         Some(DeclaredShape::Linear(strides)) => {
             let mut steps = Steps::default();
             for (step, &stride) in steps.iter_mut().zip(strides) {
@@ -79,10 +91,10 @@ pub fn declared_fact(ty: Type, shape: Option<&DeclaredShape>, align: u32, contex
 }
 
 /// The same for an instruction apart from its function. Calls have no declaration here.
-pub fn apply(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Facts {
+pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> ResultFacts {
     let results = operation.results.len();
     if results == 0 {
-        return Facts::new();
+        return ResultFacts::new();
     }
     let expected = match operation.op.info().operands.len() {
         0 => operation.operands.len(),
@@ -130,10 +142,10 @@ pub fn apply(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>
 }
 
 /// What follows from a brush of one lane: whatever it holds is uniform.
-fn finish(fact: Fact, context: &Context<'_>) -> Fact {
+fn finish(fact: Fact, context: &TransferContext<'_>) -> Fact {
     match (fact.shape, context.geometry.width()) {
         (Shape::Varying { each }, Some(1)) => {
-            let poison = fact.poison.min(Poison::Even);
+            let poison = fact.poison.min(Poison::Uniform);
             Fact { shape: Shape::uniform(each), poison, ..fact }.settled()
         }
         _ => fact.settled(),
@@ -146,7 +158,7 @@ fn missing(operand: Fact) -> Option<Fact> {
 }
 
 /// An operation on each lane by itself, ⊤ if an operand is.
-fn elementwise(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Fact {
+fn elementwise(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
     if operands.iter().any(|operand| operand.is_bottom()) {
         return Fact::BOTTOM;
     }
@@ -166,13 +178,13 @@ fn elementwise(operation: &Operation<'_>, operands: &[Fact], context: &Context<'
         .iter()
         .fold(made_poison(operation, operands, are_uniform), |poison, operand| poison.join(operand.poison));
     let known = lanes.shape.constant(operation.result().width()).is_some();
-    let level = operands.iter().fold(Level::Launch, |level, operand| level.join(operand.level));
-    let level = if known { Level::Launch } else { level };
-    Fact { shape: lanes.shape, straight: lanes.straight, level, poison }.settled()
+    let level = operands.iter().fold(UniformityLevel::Launch, |level, operand| level.join(operand.level));
+    let level = if known { UniformityLevel::Launch } else { level };
+    Fact { shape: lanes.shape, no_wrap: lanes.no_wrap, level, poison }.settled()
 }
 
 /// Where an operation makes ⊤ of operands that are none.
-fn made_poison(operation: &Operation<'_>, operands: &[Fact], are_uniform: bool) -> Poison {
+fn made_poison(operation: &DetachedInst<'_>, operands: &[Fact], are_uniform: bool) -> Poison {
     let promises = !operation.flags.intersection(Flags::POISON).is_empty();
     let may = promises
         || match operation.op {
@@ -185,18 +197,18 @@ fn made_poison(operation: &Operation<'_>, operands: &[Fact], are_uniform: bool) 
         };
     match (may, are_uniform) {
         (false, _) => Poison::Never,
-        (true, true) => Poison::Even,
+        (true, true) => Poison::Uniform,
         (true, false) => Poison::Any,
     }
 }
 
 /// The rule of an op, for operands that all hold a value in some lane.
-fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> Lanes {
+fn rule(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> ResultShape {
     let geometry = &context.geometry;
     let are_numbers = operation.operands.iter().chain(&operation.results).all(|domain| domain.width() > 0);
     if !are_numbers {
         // Floats and vectors: what is uniform stays so, and no more is known.
-        return Lanes::VARYING;
+        return ResultShape::VARYING;
     }
     match operation.op {
         Op::Add => arithmetic::add(operation, operands, geometry),
@@ -219,12 +231,12 @@ fn rule(operation: &Operation<'_>, operands: &[Fact], context: &Context<'_>) -> 
         Op::Sext => convert::sext(operation, operands, geometry),
         Op::Ptrtoint | Op::Inttoptr => convert::resize(operation, operands, geometry),
         Op::SpaceCast | Op::Bitcast => convert::same_bits(operation, operands),
-        _ => Lanes::VARYING,
+        _ => ResultShape::VARYING,
     }
 }
 
 /// A choice. Uniform conditions take all lanes to one arm; varying ones mix arms.
-fn select(operation: &Operation<'_>, operands: &[Fact]) -> Fact {
+fn select(operation: &DetachedInst<'_>, operands: &[Fact]) -> Fact {
     let [condition, then, otherwise] = [operands[0], operands[1], operands[2]];
     if let Some(fact) = missing(condition) {
         return fact;
@@ -241,7 +253,7 @@ fn select(operation: &Operation<'_>, operands: &[Fact]) -> Fact {
     };
     let made = match operation.flags.intersection(Flags::POISON).is_empty() {
         true => Poison::Never,
-        false if chosen.is_uniform() => Poison::Even,
+        false if chosen.is_uniform() => Poison::Uniform,
         false => Poison::Any,
     };
     Fact { poison: chosen.poison.join(condition.poison).join(made), ..chosen }
@@ -256,15 +268,15 @@ fn freeze(operand: Fact) -> Fact {
     let shape = match (operand.poison, operand.shape) {
         (Poison::Never, shape) => shape,
         (_, Shape::Undefined) => Shape::UNIFORM,
-        (Poison::Even, shape) if shape.is_uniform() => Shape::UNIFORM,
+        (Poison::Uniform, shape) if shape.is_uniform() => Shape::UNIFORM,
         _ => Shape::VARYING,
     };
-    let straight = if shape == operand.shape { operand.straight } else { Straight::NEITHER };
-    Fact { shape, straight, poison: Poison::Never, ..operand }.settled()
+    let no_wrap = if shape == operand.shape { operand.no_wrap } else { NoWrap::NEITHER };
+    Fact { shape, no_wrap, poison: Poison::Never, ..operand }.settled()
 }
 
 /// A load: uniform where one address is read in memory that lanes see alike, and nothing writes in between.
-fn load(operation: &Operation<'_>, address: Fact, context: &Context<'_>) -> Fact {
+fn load(operation: &DetachedInst<'_>, address: Fact, context: &TransferContext<'_>) -> Fact {
     if let Some(fact) = missing(address) {
         return fact;
     }
@@ -273,9 +285,9 @@ fn load(operation: &Operation<'_>, address: Fact, context: &Context<'_>) -> Fact
         _ => true,
     };
     let may_change = atomic || operation.flags.has(Flag::Volatile);
-    if !address.is_uniform() || context.contents != Contents::Alike || may_change {
+    if !address.is_uniform() || context.memory != MemoryUniformity::Uniform || may_change {
         return Fact::TOP;
     }
-    let level = if operation.flags.has(Flag::Invariant) { address.level } else { Level::Brush };
-    Fact { shape: Shape::UNIFORM, level, poison: address.poison.join(Poison::Even), ..Fact::TOP }.settled()
+    let level = if operation.flags.has(Flag::Invariant) { address.level } else { UniformityLevel::Brush };
+    Fact { shape: Shape::UNIFORM, level, poison: address.poison.join(Poison::Uniform), ..Fact::TOP }.settled()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, Dominators};
+use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::Block;
 use heddle_ir::entity::Entity;
 
@@ -18,7 +18,7 @@ impl Tables {
     fn new(graph: &Graph) -> Self {
         let cfg = graph.cfg();
         let cycles = CycleForest::new(&cfg);
-        let index = BlockIndex::new(&cfg, &Dominators::new(&cfg), &cycles);
+        let index = BlockIndex::new(&cfg, &DominatorTree::new(&cfg), &cycles);
         Self { cfg, cycles, index }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use heddle_analysis::{Cycle, CycleForest, Dominators, Edge};
+use heddle_analysis::{Cycle, CycleForest, DominatorTree, Edge};
 use heddle_ir::Block;
 use heddle_ir::entity::Entity;
 
@@ -157,7 +157,7 @@ fn reducible_cycles_are_natural_loops() {
             return;
         }
         reducible += 1;
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         let mut loops = BTreeMap::<Block, Set>::new();
         for edge in graph.edges().filter(|edge| dominators.dominates(edge.to, edge.from)) {
             assert!(forest.is_retreating(edge));

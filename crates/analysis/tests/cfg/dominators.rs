@@ -1,6 +1,6 @@
 //! Dominance by deleting a block and looking what is still reached.
 
-use heddle_analysis::{Dominators, PostDominators};
+use heddle_analysis::{DominatorTree, PostDominatorTree};
 use heddle_ir::entity::Entity;
 
 use crate::graphs::{Graph, Set, bit, block, for_all_graphs, members, set_of};
@@ -8,7 +8,7 @@ use crate::graphs::{Graph, Set, bit, block, for_all_graphs, members, set_of};
 #[test]
 fn dominance_is_reachability_without_the_block() {
     for_all_graphs(|graph| {
-        let dominators = Dominators::new(&graph.cfg());
+        let dominators = DominatorTree::new(&graph.cfg());
         let twin = graph.dominance();
         for a in 0..graph.len() {
             assert_eq!(set_of(dominators.dominated(block(a))), twin[a]);
@@ -62,7 +62,7 @@ pub(crate) fn post_dominance(graph: &Graph) -> Vec<Set> {
 #[test]
 fn post_dominance_is_reachability_of_an_exit_without_the_block() {
     for_all_graphs(|graph| {
-        let post_dominators = PostDominators::new(&graph.cfg());
+        let post_dominators = PostDominatorTree::new(&graph.cfg());
         let twin = post_dominance(graph);
         let pseudo: Set = members(exits(graph)).filter(|&at| !graph.succs[at].is_empty()).map(bit).sum();
         assert_eq!(set_of(post_dominators.pseudo_exits()), pseudo);
@@ -98,7 +98,7 @@ fn post_dominance_is_reachability_of_an_exit_without_the_block() {
 fn an_endless_loop_is_left_at_its_header() {
     // block1 and block2 go round forever; block3 returns.
     let graph = Graph::new(0, &[&[1, 3], &[2], &[1], &[]]);
-    let post_dominators = PostDominators::new(&graph.cfg());
+    let post_dominators = PostDominatorTree::new(&graph.cfg());
     assert_eq!(post_dominators.pseudo_exits(), [block(1)]);
     assert_eq!(post_dominators.ipdom(block(2)), Some(block(1)));
     assert_eq!(post_dominators.ipdom(block(1)), None);

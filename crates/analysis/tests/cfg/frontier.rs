@@ -1,6 +1,6 @@
 //! Frontiers and control dependence by their definitions.
 
-use heddle_analysis::{ControlDependence, DominanceFrontier, Dominators, Edge, PostDominators};
+use heddle_analysis::{ControlDependence, DominanceFrontier, DominatorTree, Edge, PostDominatorTree};
 use heddle_ir::Block;
 use heddle_ir::entity::Entity;
 
@@ -32,7 +32,7 @@ fn frontiers_follow_their_definition() {
     let mut random = Random(1);
     for_all_graphs(|graph| {
         let cfg = graph.cfg();
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         let frontiers = DominanceFrontier::new(&cfg, &dominators);
         let dominance = graph.dominance();
         let twin: Vec<Set> = (0..graph.len())
@@ -70,7 +70,7 @@ fn control_dependence_follows_its_definition() {
     let mut random = Random(2);
     for_all_graphs(|graph| {
         let cfg = graph.cfg();
-        let post_dominators = PostDominators::new(&cfg);
+        let post_dominators = PostDominatorTree::new(&cfg);
         let dependence = ControlDependence::new(&post_dominators);
         let twin = post_dominance(graph);
         let depends = |at: usize, edge: &Edge| {
@@ -117,7 +117,7 @@ fn on_acyclic_graphs_post_dominance_holds_on_each_path() {
             return;
         }
         count += 1;
-        let post_dominators = PostDominators::new(&graph.cfg());
+        let post_dominators = PostDominatorTree::new(&graph.cfg());
         assert_eq!(
             exits(graph),
             members(graph.reachable()).filter(|&at| graph.succs[at].is_empty()).map(bit).sum()
@@ -137,7 +137,7 @@ fn on_acyclic_graphs_post_dominance_holds_on_each_path() {
 #[test]
 fn a_loop_that_tests_at_its_end_controls_itself() {
     let graph = Graph::new(0, &[&[1], &[1, 2], &[]]);
-    let post_dominators = PostDominators::new(&graph.cfg());
+    let post_dominators = PostDominatorTree::new(&graph.cfg());
     let again = Edge { from: block(1), to: block(1) };
     assert_eq!(ControlDependence::new(&post_dominators).edges(block(1)), [again]);
 }
@@ -146,7 +146,7 @@ fn a_loop_that_tests_at_its_end_controls_itself() {
 fn blocks_outside_of_the_graph_have_no_frontier() {
     let graph = Graph::new(0, &[&[], &[0]]);
     let cfg = graph.cfg();
-    let (dominators, post_dominators) = (Dominators::new(&cfg), PostDominators::new(&cfg));
+    let (dominators, post_dominators) = (DominatorTree::new(&cfg), PostDominatorTree::new(&cfg));
     assert_eq!(DominanceFrontier::new(&cfg, &dominators).of(block(1)), []);
     let dependence = ControlDependence::new(&post_dominators);
     assert_eq!(dependence.edges(block(1)), []);

@@ -355,7 +355,7 @@ fn random_graphs_cover_what_matters() {
         let cfg = graph.cfg();
         let cycles = heddle_analysis::CycleForest::new(&cfg);
         irreducible += usize::from(!graph.is_reducible());
-        endless += usize::from(!heddle_analysis::PostDominators::new(&cfg).pseudo_exits().is_empty());
+        endless += usize::from(!heddle_analysis::PostDominatorTree::new(&cfg).pseudo_exits().is_empty());
         unreachable += usize::from(cfg.num_reachable() < graph.len());
         let mut edges: Vec<Edge> = cfg.edges().collect();
         self_loops += usize::from(edges.iter().any(|edge| edge.from == edge.to));

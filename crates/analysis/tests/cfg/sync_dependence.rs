@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, SyncDependence};
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, SyncDependence};
 use heddle_ir::entity::Entity;
 
 use crate::graphs::{Graph, Random, Set, bit, block, for_all_graphs, members};
@@ -20,17 +20,17 @@ struct Found {
 
 fn analyzed(graph: &Graph, branch: usize) -> Found {
     let cfg = graph.cfg();
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let cycles = CycleForest::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     let mut sync = SyncDependence::new(&cfg, &dominators, &cycles, &index);
     // Branches are asked for in any order.
     for at in 0..graph.len() {
         if cfg.is_reachable(block(at)) {
-            sync.of_branch(block(at));
+            sync.branch_region(block(at));
         }
     }
-    let all = sync.everywhere(block(branch));
+    let all = sync.control_divergence(block(branch));
     let exit = |&(cycle, edge): &(_, heddle_analysis::Edge)| {
         (cycles.header(cycle).index(), edge.from.index(), edge.to.index())
     };
@@ -40,8 +40,8 @@ fn analyzed(graph: &Graph, branch: usize) -> Found {
             .iter()
             .map(|join| (join.block.index(), join.from.iter().map(|from| from.index()).collect()))
             .collect(),
-        exits: all.exits.iter().map(exit).collect(),
-        apart: all.apart.iter().map(|at| at.index()).collect(),
+        exits: all.divergent_exits.iter().map(exit).collect(),
+        apart: all.partial_blocks.iter().map(|at| at.index()).collect(),
     }
 }
 
@@ -467,16 +467,16 @@ fn cascades_share_their_walks() {
         let last = edges.iter().map(|&(_, to)| to).max().unwrap_or(0);
         let cfg =
             Cfg::from_edges(last + 1, block(0), edges.iter().map(|&(from, to)| (block(from), block(to))));
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         let cycles = CycleForest::new(&cfg);
         let index = BlockIndex::new(&cfg, &dominators, &cycles);
         let mut sync = SyncDependence::new(&cfg, &dominators, &cycles, &index);
         for at in cfg.blocks().filter(|&at| cfg.succs(at).len() > 1) {
-            sync.of_branch(at);
+            sync.branch_region(at);
         }
         for cycle in cycles.cycles() {
-            let parting = sync.of_loop(cycle, |_| true);
-            assert!(parting.joins.len() <= 1, "{name}");
+            let region = sync.loop_region(cycle, |_| true);
+            assert!(region.joins.len() <= 1, "{name}");
         }
         let steps = sync.steps();
         println!("{name}: {steps} steps for {} blocks", cfg.num_blocks());

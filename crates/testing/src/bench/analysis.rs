@@ -5,7 +5,7 @@ use super::kit::{Report, Table, Target, copies, growth_exponent, interleaved, ti
 use super::programs::{DIVERGING, Family};
 use crate::baselines_oracle::subjects;
 use crate::generate::{Profile, generate};
-use heddle_analysis::baselines::{Analysis, Baseline};
+use heddle_analysis::baselines::{BaselineResult, UniformityAnalysis};
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Fact, Geometry};
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
@@ -212,8 +212,8 @@ fn precision(report: &mut Report) {
             functions += 1;
             values += subject.observed.uniform().count();
             branches += subject.observed.staying().count();
-            let claims =
-                Analysis::ALL.map(|analysis| analysis.run(&subject.func, &subject.control, &subject.initial));
+            let claims = UniformityAnalysis::ALL
+                .map(|analysis| analysis.run(&subject.func, &subject.control, &subject.initial));
             for (index, claim) in claims.iter().enumerate() {
                 let contradicted = subject.observed.contradicts(claim);
                 let uniform: EntitySet<_> =
@@ -258,7 +258,7 @@ fn precision(report: &mut Report) {
         "with more",
     ]);
     let share = |part: usize, whole: usize| format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64);
-    for (analysis, proved) in Analysis::ALL.into_iter().zip(&proved) {
+    for (analysis, proved) in UniformityAnalysis::ALL.into_iter().zip(&proved) {
         table.row([
             analysis.name().to_string(),
             proved.values.to_string(),
@@ -280,11 +280,14 @@ fn precision(report: &mut Report) {
     // What an analysis claims by a rule that is wrong elsewhere proves nothing where no input shows it.
     let is_sound = |index: usize| proved[index].wrong_programs == 0;
     for (index, seed, value) in listed.iter().filter(|(index, ..)| is_sound(*index)).take(MOST_LISTED) {
-        report.say(format_args!("more than ours: {}, seed {seed}: {value}", Analysis::ALL[*index].name()));
+        report.say(format_args!(
+            "more than ours: {}, seed {seed}: {value}",
+            UniformityAnalysis::ALL[*index].name()
+        ));
     }
     report.check(is_sound(0), || format!("runs contradict us on {} programs", proved[0].wrong_programs));
     for (index, analysis) in
-        Analysis::ALL.into_iter().enumerate().skip(1).filter(|(index, _)| is_sound(*index))
+        UniformityAnalysis::ALL.into_iter().enumerate().skip(1).filter(|(index, _)| is_sound(*index))
     {
         let name = format!("precision.programs-with-more ({})", analysis.name());
         report.aim(name, proved[index].more as f64, Target::AtMost(0.0), "");
@@ -299,6 +302,6 @@ struct Tally {
 }
 
 /// The branches at which lanes always stayed together and that are said to be uniform.
-fn staying(observed: &crate::baselines_oracle::Observed, claims: &Baseline) -> usize {
+fn staying(observed: &crate::baselines_oracle::Observed, claims: &BaselineResult) -> usize {
     observed.staying().filter(|&block| !claims.divergent.contains(block)).count()
 }

@@ -5,7 +5,7 @@ use super::kit::{Report, Sample, Table, Target, copies, growth_exponent, interle
 use super::programs::{FAMILIES, Family};
 use heddle::Session;
 use heddle::passes::{PASSES, PassInfo};
-use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, PostDominatorTree};
 use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
 
 /// Six sizes, each twice the last.
@@ -102,14 +102,14 @@ fn operations() -> Vec<Operation> {
             timed_each(subjects, |subject| verify_module(&subject.module, Stage::Source))
         }),
         operation("cfg", true, |subjects| timed_each(subjects, |subject| Cfg::new(subject.func()))),
-        operation("dominators", true, |subjects| timed_each(&cfgs(subjects), Dominators::new)),
-        operation("post-dominators", true, |subjects| timed_each(&cfgs(subjects), PostDominators::new)),
+        operation("dominators", true, |subjects| timed_each(&cfgs(subjects), DominatorTree::new)),
+        operation("post-dominators", true, |subjects| timed_each(&cfgs(subjects), PostDominatorTree::new)),
         operation("cycles", true, |subjects| timed_each(&cfgs(subjects), CycleForest::new)),
         operation("block-index", true, |subjects| {
-            let tables: Vec<(Cfg, Dominators, CycleForest)> = cfgs(subjects)
+            let tables: Vec<(Cfg, DominatorTree, CycleForest)> = cfgs(subjects)
                 .into_iter()
                 .map(|cfg| {
-                    let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+                    let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
                     (cfg, dominators, cycles)
                 })
                 .collect();
@@ -225,7 +225,7 @@ fn check(family: &Family, subjects: &[&Subject], report: &mut Report) {
         report.check(printed.as_ref() == Ok(&subject.text), || wrong("parsed and printed, it differs"));
         report.check(verify_module(&subject.module, family.stage).is_ok(), || wrong("it does not verify"));
         let cfg = Cfg::new(subject.func());
-        let (dominators, cycles) = (Dominators::new(&cfg), CycleForest::new(&cfg));
+        let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
         let index = BlockIndex::new(&cfg, &dominators, &cycles);
         report.check(index.order().len() == subject.func().blocks().count(), || {
             wrong("blocks without an index")

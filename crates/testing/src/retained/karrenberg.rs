@@ -11,7 +11,7 @@
 //! then there is no result.
 
 use heddle_analysis::baselines::divergent_blocks;
-use heddle_analysis::{BlockIndex, Cfg, ControlTables, CycleForest, Dominators, Edge, PostDominators};
+use heddle_analysis::{BlockIndex, Cfg, ControlTables, CycleForest, DominatorTree, Edge, PostDominatorTree};
 use heddle_ir::Block;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_transform::linearize::{LinearEdges, iteration_graph};
@@ -78,7 +78,7 @@ impl<'a> Regions<'a> {
         index: &'a BlockIndex,
         divergent: &EntitySet<Block>,
     ) -> Regions<'a> {
-        let post_dominators = PostDominators::new(&iteration_graph(cfg, cycles));
+        let post_dominators = PostDominatorTree::new(&iteration_graph(cfg, cycles));
         let begins: Vec<(Block, EntitySet<Block>)> = divergent
             .iter()
             .map(|branch| (branch, between(cfg, cycles, branch, post_dominators.ipdom(branch))))
@@ -93,7 +93,7 @@ impl<'a> Regions<'a> {
         sets.dedup_by(|a, b| contains(a, b) && contains(b, a));
         sets = only_from_above(cfg, &begins, sets);
 
-        let dominators = Dominators::new(cfg);
+        let dominators = DominatorTree::new(cfg);
         let control =
             ControlTables { cfg: cfg.clone(), dominators, cycles: cycles.clone(), index: index.clone() };
         let mut meets = EntitySet::new();
@@ -169,7 +169,7 @@ impl<'a> Regions<'a> {
         if !new_cycles.is_graph_reducible() || new_cycles.num_cycles() != cycles.num_cycles() {
             return false;
         }
-        let post_dominators = PostDominators::new(&iteration_graph(&new, &new_cycles));
+        let post_dominators = PostDominatorTree::new(&iteration_graph(&new, &new_cycles));
         self.index.order().iter().all(|&from| {
             let succs = cfg.succs(from);
             succs.iter().enumerate().all(|(slot, &to)| {

@@ -19,7 +19,7 @@ use crate::execution::{Part, difference, observe, options};
 use crate::generate::{Case, Class};
 use crate::uniformity::free_branches;
 use heddle::verdicts::{divergent_branches, uniform_loops};
-use heddle_analysis::{ControlTables, PostDominators};
+use heddle_analysis::{ControlTables, PostDominatorTree};
 use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Module};
@@ -221,7 +221,7 @@ fn in_divergent_regions(
     divergent: &EntitySet<Block>,
     free: &EntitySet<Block>,
 ) -> EntitySet<Block> {
-    let post_dominators = PostDominators::new(&control.cfg);
+    let post_dominators = PostDominatorTree::new(&control.cfg);
     let region = |branch: Block| {
         let mut entry = branch;
         let mut exit = post_dominators.ipdom(branch)?;

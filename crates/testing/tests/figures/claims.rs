@@ -2,13 +2,13 @@
 
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
-use heddle_analysis::baselines::Analysis;
-use heddle_analysis::divergence::{Rule, divergence_without};
-use heddle_analysis::shape::{Fact, Geometry, Poison, Size};
+use heddle_analysis::baselines::UniformityAnalysis;
+use heddle_analysis::divergence::{DivergenceRule, divergence_without};
+use heddle_analysis::shape::{Fact, Geometry, GroupExtent, NoWrap, Poison};
 use heddle_analysis::{
-    AccessGroups, Activation, Agreement, ControlDependence, ControlTables, Divergence, DominanceFrontier,
-    Edge, Explanations, InitialShapes, Level, Liveness, PostDominators, Shape, Summaries, SyncDependence,
-    divergence,
+    AccessGroups, Activation, Agreement, ControlDependence, ControlTables, Divergence,
+    DivergenceExplanations, DominanceFrontier, Edge, InfluenceRegion, InitialShapes, Liveness,
+    PostDominatorTree, ResultSummaries, Shape, SyncDependence, UniformityLevel, divergence,
 };
 use heddle_ir::ops::Op;
 use heddle_ir::verify::Stage;
@@ -45,17 +45,17 @@ pub(crate) fn claims(figures: &mut Figures, kind: &str, program: &Program) {
     }
     if program.case.is_none() {
         for (name, geometry, entry) in geometries() {
-            let summaries = Summaries::infer(&module, &geometry);
+            let summaries = ResultSummaries::infer(&module, &geometry);
             for func in functions.clone() {
                 let initial = match name {
                     "4 lanes" => InitialShapes::declared(func, geometry.clone()),
                     _ => InitialShapes::uniform(func, geometry.clone()),
                 };
-                let initial = initial.knowing(&summaries).entered_by(entry);
+                let initial = initial.with_summaries(&summaries).with_entry(entry);
                 let mut column = figures.column(&table, name);
                 summary(&mut column, &summaries, func);
                 proved(&mut column, &module, func, &initial);
-                for &rule in Rule::ALL.iter().filter(|_| name == "4 lanes") {
+                for &rule in DivergenceRule::ALL.iter().filter(|_| name == "4 lanes") {
                     let mut column = figures.column(&format!("{table} without a rule"), &format!("{rule:?}"));
                     unruled(&mut column, func, &initial, rule);
                 }
@@ -65,8 +65,9 @@ pub(crate) fn claims(figures: &mut Figures, kind: &str, program: &Program) {
 }
 
 fn geometries() -> [(&'static str, Geometry, Activation); 4] {
-    let group = [Size::Known(64), Size::Known(2), Size::Unknown];
-    let tile = Geometry { local: [Size::MultipleOfWidth; 3], global_bits: 32, ..Geometry::brush(&[4, 2]) };
+    let group = [GroupExtent::Known(64), GroupExtent::Known(2), GroupExtent::Unknown];
+    let tile =
+        Geometry { local: [GroupExtent::MultipleOfWidth; 3], global_bits: 32, ..Geometry::brush(&[4, 2]) };
     [
         ("4 lanes", Geometry::lanes(4), Activation::Varying),
         (
@@ -101,7 +102,7 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     let length = |edge: Edge| position(edge.from).abs_diff(position(edge.to));
     column.add("edges' lengths in the block index", cfg.edges().map(length).sum::<usize>());
     column.sign(format_args!("{:?}", index.order()));
-    let post = PostDominators::new(cfg);
+    let post = PostDominatorTree::new(cfg);
     column.add("ends that are none", post.pseudo_exits().len());
     column.add("roots of post-dominators", post.roots().len());
     let frontier = DominanceFrontier::new(cfg, dominators);
@@ -128,29 +129,29 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     }
     let mut sync = SyncDependence::new(cfg, dominators, cycles, index);
     for &block in index.order().iter().filter(|&&block| cfg.succs(block).len() > 1) {
-        let parting = sync.of_branch(block);
-        column.sign(format_args!("{block} {parting:?}"));
-        column.add("partings: joins", parting.joins.len());
+        let region = sync.branch_region(block);
+        column.sign(format_args!("{block} {}", region_text(&region)));
+        column.add("partings: joins", region.joins.len());
         column.add(
             "partings: edges into joins",
-            parting.joins.iter().map(|join| join.from.len()).sum::<usize>(),
+            region.joins.iter().map(|join| join.from.len()).sum::<usize>(),
         );
-        column.add("partings: exits", parting.exits.len());
-        column.add("partings: blocks apart", parting.apart.len());
-        column.add("partings: go on", usize::from(parting.then.is_some()));
-        let all = sync.everywhere(block);
+        column.add("partings: exits", region.divergent_exits.len());
+        column.add("partings: blocks apart", region.blocks.len());
+        column.add("partings: go on", usize::from(region.continues_at.is_some()));
+        let all = sync.control_divergence(block);
         column.add("partings everywhere: joins", all.joins.len());
-        column.add("partings everywhere: exits", all.exits.len());
-        column.add("partings everywhere: apart", all.apart.iter().count());
+        column.add("partings everywhere: exits", all.divergent_exits.len());
+        column.add("partings everywhere: apart", all.partial_blocks.iter().count());
     }
     for cycle in cycles.cycles() {
         for take in 1..=2 {
-            let parting = sync.of_loop(cycle, |exit| exit % take == 0);
-            column.sign(format_args!("{take} {parting:?}"));
-            column.add("partings behind loops: joins", parting.joins.len());
-            column.add("partings behind loops: exits", parting.exits.len());
-            column.add("partings behind loops: apart", parting.apart.len());
-            column.add("partings behind loops: go on", usize::from(parting.then.is_some()));
+            let region = sync.loop_region(cycle, |exit| exit % take == 0);
+            column.sign(format_args!("{take} {}", region_text(&region)));
+            column.add("partings behind loops: joins", region.joins.len());
+            column.add("partings behind loops: exits", region.divergent_exits.len());
+            column.add("partings behind loops: apart", region.blocks.len());
+            column.add("partings behind loops: go on", usize::from(region.continues_at.is_some()));
         }
     }
     column.add("partings: steps", sync.steps());
@@ -194,7 +195,7 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
 }
 
 /// What would be claimed without one of the rules.
-fn unruled(column: &mut Column<'_>, func: &Function, initial: &InitialShapes, rule: Rule) {
+fn unruled(column: &mut Column<'_>, func: &Function, initial: &InitialShapes, rule: DivergenceRule) {
     let found = divergence_without(func, &ControlTables::new(func), initial, Some(rule));
     for value in func.blocks().flat_map(|block| func.block_insts(block)).flat_map(|inst| func.results(inst)) {
         column.add("values uniform", usize::from(found.fact(*value).is_uniform()));
@@ -206,7 +207,7 @@ fn unruled(column: &mut Column<'_>, func: &Function, initial: &InitialShapes, ru
 }
 
 fn level(level: Agreement) -> &'static str {
-    level.map_or("nowhere", Level::name)
+    level.map_or("nowhere", UniformityLevel::name)
 }
 
 fn activation(activation: Activation) -> &'static str {
@@ -226,14 +227,37 @@ fn shape(shape: Shape) -> &'static str {
     }
 }
 
+/// Text of a fact for signatures, independent of the names of Rust items.
+pub(crate) fn fact_text(fact: Fact) -> String {
+    let NoWrap { unsigned, signed } = fact.no_wrap;
+    let poison = match fact.poison {
+        Poison::Never => "Never",
+        Poison::Uniform => "Even",
+        Poison::Any => "Any",
+    };
+    format!(
+        "Fact {{ shape: {:?}, straight: Straight {{ unsigned: {unsigned}, signed: {signed} }}, level: {:?}, \
+         poison: {poison} }}",
+        fact.shape, fact.level
+    )
+}
+
+/// Text of an influence region for signatures, independent of the names of Rust items.
+fn region_text(region: &InfluenceRegion) -> String {
+    let InfluenceRegion { joins, divergent_exits, blocks, continues_at } = region;
+    format!(
+        "Parting {{ joins: {joins:?}, exits: {divergent_exits:?}, apart: {blocks:?}, then: {continues_at:?} }}"
+    )
+}
+
 /// All that is known of a value.
 pub(crate) fn fact(column: &mut Column<'_>, what: &str, fact: Fact) {
-    column.sign(format_args!("{fact:?}"));
+    column.sign(fact_text(fact));
     column.add(format!("{what} {}", shape(fact.shape)), 1);
     column.add(format!("{what} known never ⊤"), usize::from(fact.poison == Poison::Never));
-    column.add(format!("{what} known evenly ⊤"), usize::from(fact.poison == Poison::Even));
-    column.add(format!("{what} straight, signed"), usize::from(fact.straight.signed));
-    column.add(format!("{what} straight, unsigned"), usize::from(fact.straight.unsigned));
+    column.add(format!("{what} known evenly ⊤"), usize::from(fact.poison == Poison::Uniform));
+    column.add(format!("{what} straight, signed"), usize::from(fact.no_wrap.signed));
+    column.add(format!("{what} straight, unsigned"), usize::from(fact.no_wrap.unsigned));
     column.add(format!("{what} alike in the {}", fact.level.name()), 1);
     column.add(format!("{what}: bits known"), fact.shape.base().bits());
     column.add(format!("{what}: bits known to be zero"), fact.shape.base().zeros());
@@ -278,14 +302,14 @@ fn groups(column: &mut Column<'_>, func: &Function, groups: &AccessGroups) {
         for condition in &group.conditions {
             let bound =
                 |is_there: bool, bound: i128| if is_there { bound.unsigned_abs().min(1 << 20) } else { 0 };
-            column.add("conditions: least", bound(condition.has_least(), condition.least));
-            column.add("conditions: greatest", bound(condition.has_greatest(), condition.greatest));
+            column.add("conditions: least", bound(condition.has_lower_bound(), condition.min));
+            column.add("conditions: greatest", bound(condition.has_upper_bound(), condition.max));
             column.add("conditions: stride", condition.stride.unsigned_abs().min(1 << 20));
             column.add("conditions: bits looked at", condition.width);
-            column.add(format!("condition {}", kind_of_message(&condition.in_words(func))), 1);
+            column.add(format!("condition {}", kind_of_message(&condition.describe(func))), 1);
         }
-        column.sign(group.in_words(func));
-        column.add("words about groups", words(&group.in_words(func).to_string()));
+        column.sign(group.display(func));
+        column.add("words about groups", words(&group.display(func).to_string()));
     }
 }
 
@@ -296,14 +320,14 @@ fn explanations(
     control: &ControlTables,
     found: &Divergence,
 ) {
-    let why = Explanations::new(func, control, found);
+    let why = DivergenceExplanations::new(func, control, found);
     let values = control.index.order().iter().flat_map(|&block| func.block_insts(block));
     let values = values.flat_map(|inst| func.results(inst).iter().copied());
     let chains = values.filter_map(|value| why.of_value(value));
     for chain in chains.chain(func.blocks().filter_map(|block| why.of_branch(block))) {
         column.add("explanations", 1);
         column.add("explanations: links", chain.links.len());
-        let told = why.in_words(&chain, Some(module)).to_string();
+        let told = why.display(&chain, Some(module)).to_string();
         column.sign(&told);
         column.add("explanations: words", words(&told));
     }
@@ -314,7 +338,7 @@ fn words(text: &str) -> usize {
 }
 
 /// What is known of what a function returns.
-fn summary(column: &mut Column<'_>, summaries: &Arc<Summaries>, func: &Function) {
+fn summary(column: &mut Column<'_>, summaries: &Arc<ResultSummaries>, func: &Function) {
     for &result in summaries.of(&func.name).unwrap_or_default() {
         fact(column, "results of functions", result);
     }
@@ -322,9 +346,13 @@ fn summary(column: &mut Column<'_>, summaries: &Arc<Summaries>, func: &Function)
 
 fn published(column: &mut Column<'_>, func: &Function) {
     let control = ControlTables::new(func);
-    for analysis in Analysis::ALL {
+    for analysis in UniformityAnalysis::ALL {
         let claims = analysis.run(func, &control, &InitialShapes::declared(func, Geometry::unknown()));
-        column.sign(format_args!("{} {claims:?}", analysis.name()));
+        let (varying, divergent) = (&claims.varying, &claims.divergent);
+        column.sign(format_args!(
+            "{} Baseline {{ varying: {varying:?}, divergent: {divergent:?} }}",
+            analysis.name()
+        ));
         column.add(format!("{} varying", analysis.name()), claims.varying.iter().count());
         column.add(format!("{} divergent", analysis.name()), claims.divergent.iter().count());
     }

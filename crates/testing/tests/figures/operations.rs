@@ -1,9 +1,10 @@
 //! What is proved of single operations: shapes of all kinds go in, figures of what is known of the result come out.
 
+use crate::claims::fact_text;
 use crate::{Column, Figures};
 use heddle_analysis::shape::{
-    Activation, Congruence, Contents, Context, Domain, Fact, Geometry, Level, Operation, Poison, Shape, Size,
-    Straight, apply,
+    Activation, Congruence, DetachedInst, Domain, Fact, Geometry, GroupExtent, MemoryUniformity, NoWrap,
+    Poison, Shape, TransferContext, UniformityLevel, apply,
 };
 use heddle_ir::Detail;
 use heddle_ir::ops::{Effect, InstFormat, Op, OperandConstraint, TypeClass};
@@ -15,7 +16,7 @@ fn facts(domain: Domain) -> Vec<Fact> {
     let mut facts = vec![
         Fact::TOP,
         Fact::of_shape(Shape::UNIFORM),
-        Fact { poison: Poison::Even, ..Fact::of_shape(Shape::UNIFORM) },
+        Fact { poison: Poison::Uniform, ..Fact::of_shape(Shape::UNIFORM) },
         Fact::POISON,
     ];
     if width == 0 {
@@ -44,10 +45,10 @@ fn facts(domain: Domain) -> Vec<Fact> {
             let fact = Fact::of_shape(Shape::strided(width, steps, base));
             facts.push(fact);
             if steps[0] == 1 {
-                facts.push(Fact { straight: Straight { unsigned: true, signed: false }, ..fact });
-                facts.push(Fact { straight: Straight { unsigned: false, signed: true }, ..fact });
+                facts.push(Fact { no_wrap: NoWrap { unsigned: true, signed: false }, ..fact });
+                facts.push(Fact { no_wrap: NoWrap { unsigned: false, signed: true }, ..fact });
             } else {
-                facts.push(Fact { straight: Straight::BOTH, ..fact });
+                facts.push(Fact { no_wrap: NoWrap::BOTH, ..fact });
             }
         }
     }
@@ -70,8 +71,8 @@ fn rare(width: u32) -> Vec<Fact> {
             steps.into_iter().chain([[1, 0, 8, 0], [0, 1, 2, 0], [-1, 2, 0, 0]]).enumerate()
         {
             let fact = Fact::of_shape(Shape::strided(width, steps, base));
-            let one = Straight { unsigned: number % 2 == 0, signed: number % 2 != 0 };
-            facts.extend([Straight::NEITHER, Straight::BOTH, one].map(|straight| Fact { straight, ..fact }));
+            let one = NoWrap { unsigned: number % 2 == 0, signed: number % 2 != 0 };
+            facts.extend([NoWrap::NEITHER, NoWrap::BOTH, one].map(|no_wrap| Fact { no_wrap, ..fact }));
         }
     }
     facts
@@ -120,25 +121,27 @@ fn details(op: Op) -> Vec<Detail> {
     }
 }
 
-fn contexts() -> [(&'static str, Context<'static>); 4] {
+fn contexts() -> [(&'static str, TransferContext<'static>); 4] {
     let groups = Geometry {
-        local: [Size::Known(8), Size::MultipleOfWidth, Size::Unknown],
+        local: [GroupExtent::Known(8), GroupExtent::MultipleOfWidth, GroupExtent::Unknown],
         offset_align: [0, 4, 1],
         global_bits: 20,
         ..Geometry::lanes(4)
     };
-    let tile =
-        Geometry { local: [Size::Known(4), Size::Known(2), Size::Known(1)], ..Geometry::brush(&[4, 2]) };
-    let full = |geometry| Context {
+    let tile = Geometry {
+        local: [GroupExtent::Known(4), GroupExtent::Known(2), GroupExtent::Known(1)],
+        ..Geometry::brush(&[4, 2])
+    };
+    let full = |geometry| TransferContext {
         activation: Activation::Full,
-        contents: Contents::Alike,
-        ..Context::new(geometry)
+        memory: MemoryUniformity::Uniform,
+        ..TransferContext::new(geometry)
     };
     [
         ("4 lanes", full(Geometry::lanes(4))),
-        ("of 8, some", Context { activation: Activation::Uniform, ..Context::new(groups) }),
+        ("of 8, some", TransferContext { activation: Activation::Uniform, ..TransferContext::new(groups) }),
         ("4x2", full(tile)),
-        ("unknown", Context::new(Geometry::unknown())),
+        ("unknown", TransferContext::new(Geometry::unknown())),
     ]
 }
 
@@ -166,9 +169,9 @@ impl Known {
         }
         self.bits += u64::from(fact.shape.base().bits());
         self.never += u64::from(fact.poison == Poison::Never);
-        self.even += u64::from(fact.poison == Poison::Even);
-        self.straight += u64::from(fact.straight.signed) + u64::from(fact.straight.unsigned);
-        self.alike += u64::from(fact.level > Level::Brush);
+        self.even += u64::from(fact.poison == Poison::Uniform);
+        self.straight += u64::from(fact.no_wrap.signed) + u64::from(fact.no_wrap.unsigned);
+        self.alike += u64::from(fact.level > UniformityLevel::Brush);
     }
 
     fn tell(self, column: &mut Column<'_>, op: Op) {
@@ -213,7 +216,7 @@ fn operation(
     op: Op,
     detail: &Detail,
     width: u32,
-    context: &Context<'_>,
+    context: &TransferContext<'_>,
 ) {
     let info = op.info();
     let count = match op {
@@ -238,7 +241,7 @@ fn operation(
     if op == Op::Select {
         domains[0] = Domain::Number(1);
     }
-    let mut operation = Operation {
+    let mut operation = DetachedInst {
         op,
         detail,
         flags: Flags::NONE,
@@ -267,7 +270,7 @@ fn operation(
                 };
                 for found in &apply(&operation, &operands[..count.min(3)], context) {
                     known.add(found);
-                    column.sign(format_args!("{op} {found:?}"));
+                    column.sign(format_args!("{op} {}", fact_text(*found)));
                 }
             }
         }

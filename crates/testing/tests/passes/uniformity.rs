@@ -2,7 +2,7 @@
 //! contradicts ours, and whatever LLVM proves we prove. The table in docs/analysis.md is made here.
 
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{ControlTables, Divergence, InitialShapes, Summaries, divergence};
+use heddle_analysis::{ControlTables, Divergence, InitialShapes, ResultSummaries, divergence};
 use heddle_interp::{RunOptions, Scheduler};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_llvm::{LlvmModule, compile, import};
@@ -117,10 +117,10 @@ fn unknown_block() -> Geometry {
 }
 
 /// What we say.
-fn ours(func: &Function, callees: &Arc<Summaries>) -> Vec<Uniform> {
+fn ours(func: &Function, callees: &Arc<ResultSummaries>) -> Vec<Uniform> {
     let control = ControlTables::new(func);
     let initial = InitialShapes::declared(func, unknown_block());
-    let facts = divergence(func, &control, &initial.knowing(callees));
+    let facts = divergence(func, &control, &initial.with_summaries(callees));
     func.blocks().map(|block| ours_of(func, &facts, block)).collect()
 }
 
@@ -144,7 +144,7 @@ struct Score {
 /// Compares the two, and tells what LLVM alone proves.
 fn compare(path: &Path) -> (Score, Vec<String>) {
     let (llvm, module) = compiled(path);
-    let callees = Summaries::infer(&module, &unknown_block());
+    let callees = ResultSummaries::infer(&module, &unknown_block());
     let mut score = Score::default();
     let mut lost = Vec::new();
     for (name, theirs) in theirs(&llvm) {
@@ -225,14 +225,14 @@ fn no_run_contradicts_ours() {
         let run = RunLine::parse(line).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let brush = run.options.brush.clone();
         for geometry in [Geometry::brush(&brush), unknown_block()] {
-            let callees = Summaries::infer(&module, &geometry);
+            let callees = ResultSummaries::infer(&module, &geometry);
             let claims: Vec<Option<Claims<'_>>> = module
                 .functions
                 .iter()
                 .map(|func| {
                     Claims::new(
                         func,
-                        InitialShapes::declared(func, geometry.clone()).knowing(&callees),
+                        InitialShapes::declared(func, geometry.clone()).with_summaries(&callees),
                         &brush,
                     )
                 })

@@ -1,6 +1,6 @@
 //! The published analyses on generated programs: what they must have in common, and that runs tell them apart.
 
-use heddle_analysis::baselines::Analysis;
+use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_testing::baselines_oracle::subjects;
 use heddle_testing::generate::{Profile, generate};
 
@@ -10,8 +10,8 @@ fn all_follow_data_and_runs_contradict_those_that_forget_control() {
     let mut contradicted = [0; 4];
     for seed in 0..250 {
         for subject in subjects(&generate(seed, &profile)) {
-            let claims =
-                Analysis::ALL.map(|analysis| analysis.run(&subject.func, &subject.control, &subject.initial));
+            let claims = UniformityAnalysis::ALL
+                .map(|analysis| analysis.run(&subject.func, &subject.control, &subject.initial));
             let [_, coutinho, karrenberg, stratton] = &claims;
             for value in stratton.varying.iter() {
                 assert!(coutinho.varying.contains(value), "seed {seed}: {value} varies by data");

@@ -1,6 +1,6 @@
 //! What the tests of passes share: random functions, a small sequential evaluator, a check of stage Canonical.
 
-use heddle_analysis::{Cfg, Dominators};
+use heddle_analysis::{Cfg, DominatorTree};
 use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::module::Signature;
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
@@ -110,7 +110,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
     let edges = targets.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |&to| (from, to)));
     let edges: Vec<(Block, Block)> = edges.map(|(from, to)| (blocks[from], to)).collect();
     let cfg = Cfg::from_edges(count, blocks[0], edges);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
 
     let constants: Vec<Value> =
         [0, 1, 2, 3, -1, 7, 31, 32].iter().map(|&value| func.make_int(Scalar::I32, value)).collect();

@@ -1,8 +1,8 @@
 //! Some thousand generated programs against what the divergence analysis claims of them.
 
-use heddle_analysis::divergence::Rule;
+use heddle_analysis::divergence::DivergenceRule;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{Activation, InitialShapes, Level};
+use heddle_analysis::{Activation, InitialShapes, UniformityLevel};
 use heddle_interp::{RunOptions, Scheduler};
 use heddle_ir::Value;
 use heddle_runs::line::RunLine;
@@ -46,7 +46,7 @@ fn no_run_contradicts_a_claim() {
 }
 
 /// The same without one of the rules, on the runs of the divergence tests.
-fn a_file_contradicts(rule: Rule) -> Option<String> {
+fn a_file_contradicts(rule: DivergenceRule) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/divergence");
     for path in find_files(&root).expect("there are tests") {
         let text = std::fs::read_to_string(&path).expect("a test can be read");
@@ -58,7 +58,7 @@ fn a_file_contradicts(rule: Rule) -> Option<String> {
                 .iter()
                 .map(|func| {
                     let initial = InitialShapes::declared(func, Geometry::brush(&run.options.brush));
-                    let initial = initial.entered_by(Activation::Full);
+                    let initial = initial.with_entry(Activation::Full);
                     Claims::without(func, initial, &run.options.brush, Some(rule))
                 })
                 .collect();
@@ -77,7 +77,7 @@ fn a_file_contradicts(rule: Rule) -> Option<String> {
 #[test]
 fn runs_contradict_the_analysis_without_any_of_its_rules() {
     let mut unnoticed = Vec::new();
-    for rule in Rule::ALL {
+    for rule in DivergenceRule::ALL {
         let seed = || {
             (0..1000).find(|&seed| {
                 let case = generate(seed, &Profile::default());
@@ -105,7 +105,7 @@ fn is_contradicted(name: &str, change: &dyn Fn(&mut Claims<'_>)) -> bool {
             .map(|func| {
                 let initial = InitialShapes::declared(func, Geometry::brush(&run.options.brush));
                 let brush = &run.options.brush;
-                let mut claims = Claims::new(func, initial.entered_by(Activation::Full), brush)?;
+                let mut claims = Claims::new(func, initial.with_entry(Activation::Full), brush)?;
                 change(&mut claims);
                 Some(claims)
             })
@@ -145,8 +145,8 @@ fn wrong_groups_and_regions_are_contradicted() {
         let change = |claims: &mut Claims<'_>| {
             if claims.func.name == func {
                 let condition = &mut claims.accesses.groups_mut()[number].conditions[0];
-                condition.least -= 1;
-                condition.greatest += 1;
+                condition.min -= 1;
+                condition.max += 1;
             }
         };
         assert!(is_contradicted("access-conditions.hed", &change), "@{func}, group {number}");
@@ -172,20 +172,20 @@ fn wrong_levels_are_contradicted() {
                 return;
             }
             let fact = claims.divergence.fact(value);
-            assert_eq!(fact.level, Level::Group);
-            claims.divergence.claim(value, fact.at(Level::Launch));
+            assert_eq!(fact.level, UniformityLevel::Group);
+            claims.divergence.claim(value, fact.at(UniformityLevel::Launch));
         };
         assert!(is_contradicted(file, &change), "{value}");
     }
     let branch = |claims: &mut Claims<'_>| {
         if claims.func.name == "levels" {
-            claims.divergence.claim_branch(heddle_ir::Block::from_u32(2), Some(Level::Launch));
+            claims.divergence.claim_branch(heddle_ir::Block::from_u32(2), Some(UniformityLevel::Launch));
         }
     };
     assert!(is_contradicted(file, &branch));
     let exits = |claims: &mut Claims<'_>| {
         for cycle in claims.control.cycles.cycles() {
-            claims.divergence.claim_exits(cycle, Some(Level::Launch));
+            claims.divergence.claim_exits(cycle, Some(UniformityLevel::Launch));
         }
     };
     assert!(is_contradicted(file, &exits));
@@ -194,7 +194,7 @@ fn wrong_levels_are_contradicted() {
         if claims.func.name == "brushes" {
             for value in [2, 3].map(Value::from_u32) {
                 let fact = claims.divergence.fact(value);
-                claims.divergence.claim(value, fact.at(Level::Group));
+                claims.divergence.claim(value, fact.at(UniformityLevel::Group));
             }
         }
     };
@@ -204,7 +204,7 @@ fn wrong_levels_are_contradicted() {
 /// Without a rule for private objects, generated programs tell soon.
 #[test]
 fn private_cells_show_which_rules_are_missing() {
-    for rule in [Rule::Written, Rule::MixedState, Rule::TemporalState] {
+    for rule in [DivergenceRule::Written, DivergenceRule::MixedState, DivergenceRule::TemporalState] {
         let is_noticed = |seed: &u64| {
             let case = generate(*seed, &Profile::default());
             divergence_holds(&case, Some(rule)).is_err()

@@ -1,7 +1,9 @@
 //! Partial linearization as a matter of graphs alone: the theorems of chapter 8 on random graphs, against the listing
 //! word by word.
 
-use heddle_analysis::{BlockIndex, Cfg, ControlDependence, CycleForest, Dominators, Edge, PostDominators};
+use heddle_analysis::{
+    BlockIndex, Cfg, ControlDependence, CycleForest, DominatorTree, Edge, PostDominatorTree,
+};
 use heddle_ir::Block;
 use heddle_ir::entity::{Entity as _, EntitySet};
 use heddle_testing::uniformity::free_branches;
@@ -15,7 +17,7 @@ struct Graph {
     cfg: Cfg,
     cycles: CycleForest,
     index: BlockIndex,
-    dominators: Dominators,
+    dominators: DominatorTree,
     divergent: EntitySet<Block>,
 }
 
@@ -24,7 +26,7 @@ type Targets = BTreeMap<Block, Vec<Block>>;
 
 impl Graph {
     fn new(cfg: Cfg, divergent: EntitySet<Block>) -> Graph {
-        let (cycles, dominators) = (CycleForest::new(&cfg), Dominators::new(&cfg));
+        let (cycles, dominators) = (CycleForest::new(&cfg), DominatorTree::new(&cfg));
         let index = BlockIndex::new(&cfg, &dominators, &cycles);
         Graph { cfg, cycles, index, dominators, divergent }
     }
@@ -73,7 +75,7 @@ fn random_loops(seed: u64) -> Option<Graph> {
     canonicalize(&mut func);
     let cfg = Cfg::new(&func);
     let ends = cfg.blocks().filter(|&block| cfg.is_reachable(block) && cfg.succs(block).is_empty()).count();
-    if ends != 1 || !PostDominators::new(&cfg).pseudo_exits().is_empty() {
+    if ends != 1 || !PostDominatorTree::new(&cfg).pseudo_exits().is_empty() {
         return None;
     }
     let mut random = Random(seed);
@@ -267,7 +269,7 @@ fn embeds_paths(graph: &Graph, targets: &Targets, seed: u64) -> Result<(), Strin
 
 /// The blocks all of whose control dependences are uniform.
 fn uniform_blocks(graph: &Graph) -> EntitySet<Block> {
-    let post_dominators = PostDominators::new(&graph.cfg);
+    let post_dominators = PostDominatorTree::new(&graph.cfg);
     let dependence = ControlDependence::new(&post_dominators);
     let is_uniform =
         |&block: &Block| dependence.iterated([block]).into_iter().all(|decides| !graph.diverges(decides));
@@ -281,7 +283,7 @@ fn new_graph(graph: &Graph, targets: &Targets) -> Cfg {
 
 /// What dominated dominates: appendix B says that SSA is preserved.
 fn keeps_dominance(graph: &Graph, targets: &Targets) -> Result<(), String> {
-    let dominators = Dominators::new(&new_graph(graph, targets));
+    let dominators = DominatorTree::new(&new_graph(graph, targets));
     for &block in graph.index.order() {
         if let Some(above) = graph.dominators.idom(block)
             && !dominators.dominates(above, block)
@@ -295,7 +297,7 @@ fn keeps_dominance(graph: &Graph, targets: &Targets) -> Result<(), String> {
 /// Lemma 2: blocks with uniform predicates depend on the edges that they depended on.
 fn keeps_control_dependence(graph: &Graph, targets: &Targets) -> Result<(), String> {
     let new = new_graph(graph, targets);
-    let (before, after) = (PostDominators::new(&graph.cfg), PostDominators::new(&new));
+    let (before, after) = (PostDominatorTree::new(&graph.cfg), PostDominatorTree::new(&new));
     let (before, after) = (ControlDependence::new(&before), ControlDependence::new(&after));
     for block in uniform_blocks(graph).iter() {
         if before.edges(block) != after.edges(block) {
@@ -325,7 +327,7 @@ fn keeps_relative_branches(graph: &Graph, targets: &Targets) -> Result<(), Strin
         // What leaves the region ends there.
         let edges = edges.into_iter().filter(|&(from, _)| inside(from));
         let region = Cfg::from_edges(graph.cfg.num_blocks(), root, edges);
-        let post_dominators = PostDominators::new(&region);
+        let post_dominators = PostDominatorTree::new(&region);
         let dependence = ControlDependence::new(&post_dominators);
         for &block in graph.dominators.dominated(root) {
             if graph.diverges(block) || dependence.iterated([block]).into_iter().any(|at| graph.diverges(at))

@@ -2,13 +2,13 @@
 
 use crate::operations::{Case, Outcome};
 use crate::vectors::{Family, Lanes, contains, contradiction, facts, family, poison_contradiction, wrap};
-use heddle_analysis::shape::{Congruence, Context, Fact, Geometry, Shape, Steps, apply};
+use heddle_analysis::shape::{Congruence, Fact, Geometry, Shape, Steps, TransferContext, apply};
 
 /// A transfer function under test.
-pub type Rule<'a> = &'a dyn Fn(&Case, &[Fact], &Context<'_>) -> Fact;
+pub type Rule<'a> = &'a dyn Fn(&Case, &[Fact], &TransferContext<'_>) -> Fact;
 
 /// The one of the crate.
-pub fn the_rule(case: &Case, operands: &[Fact], context: &Context<'_>) -> Fact {
+pub fn the_rule(case: &Case, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
     apply(&case.operation(), operands, context)[0]
 }
 
@@ -29,7 +29,7 @@ pub struct Tally {
 /// What is tried out.
 pub struct Setup {
     pub lanes: Lanes,
-    pub context: Context<'static>,
+    pub context: TransferContext<'static>,
     /// With promises of straightness, and some lanes not active.
     pub with_straight: bool,
     /// Whether to look for smaller shapes.
@@ -39,7 +39,7 @@ pub struct Setup {
 impl Setup {
     pub fn new(extents: &[u32]) -> Setup {
         let lanes = Lanes::new(extents);
-        let context = Context::new(lanes.geometry());
+        let context = TransferContext::new(lanes.geometry());
         Setup { lanes, context, with_straight: false, judges: true }
     }
 
@@ -50,7 +50,7 @@ impl Setup {
     /// The brush is not known.
     pub fn unknown(extents: &[u32]) -> Setup {
         let geometry = Geometry { dimensions: extents.len() as u32, ..Geometry::unknown() };
-        Setup { context: Context::new(geometry), judges: false, ..Setup::new(extents) }
+        Setup { context: TransferContext::new(geometry), judges: false, ..Setup::new(extents) }
     }
 
     fn masks(&self) -> Vec<u32> {
@@ -265,7 +265,7 @@ pub fn check(case: &Case, setup: &Setup, rule: Rule<'_>) -> Result<Tally, String
 pub fn describe(fact: &Fact) -> String {
     let mut text = format!("{:#}", fact.shape);
     if !fact.shape.is_uniform() {
-        for (holds, word) in [(fact.straight.unsigned, "unsigned"), (fact.straight.signed, "signed")] {
+        for (holds, word) in [(fact.no_wrap.unsigned, "unsigned"), (fact.no_wrap.signed, "signed")] {
             if holds {
                 text += &format!(" {word}");
             }

@@ -3,12 +3,12 @@
 use crate::checker::{Rule, Setup, check, the_rule};
 use crate::horizontals::Horizontal;
 use crate::operations::Case;
-use heddle_analysis::shape::{Activation, Congruence, Context, Fact, Poison, Shape, Steps, Straight};
+use heddle_analysis::shape::{Activation, Congruence, Fact, NoWrap, Poison, Shape, Steps, TransferContext};
 use heddle_ir::words::{Flag, IntPredicate, Reduction};
 use heddle_ir::{Detail, Op};
 
-type WrongAcross = fn(&Horizontal, &[Fact], &Context<'_>) -> Fact;
-type Wrong = fn(&Case, &[Fact], &Context<'_>) -> Fact;
+type WrongAcross = fn(&Horizontal, &[Fact], &TransferContext<'_>) -> Fact;
+type Wrong = fn(&Case, &[Fact], &TransferContext<'_>) -> Fact;
 
 fn steps(fact: Fact) -> Option<Steps<i128>> {
     fact.shape.strides().map(|strides| strides.wide())
@@ -37,13 +37,13 @@ fn with_base(fact: Fact, case: &Case, base: Congruence) -> Fact {
 }
 
 /// The rule of the op, promised more than it should be: as if every line were straight.
-fn trusting(case: &Case, operands: &[Fact], context: &Context<'_>) -> Fact {
-    let trusted: Vec<Fact> = operands.iter().map(|&fact| Fact { straight: Straight::BOTH, ..fact }).collect();
+fn trusting(case: &Case, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
+    let trusted: Vec<Fact> = operands.iter().map(|&fact| Fact { no_wrap: NoWrap::BOTH, ..fact }).collect();
     the_rule(case, &trusted, context)
 }
 
 /// The rule of the op for flags that it does not have.
-fn flagged(case: &Case, operands: &[Fact], context: &Context<'_>, flags: &[Flag]) -> Fact {
+fn flagged(case: &Case, operands: &[Fact], context: &TransferContext<'_>, flags: &[Flag]) -> Fact {
     let case = Case { flags: heddle_ir::words::Flags::of(flags), ..case.clone() };
     the_rule(&case, operands, context).with_poison(Poison::Any)
 }
@@ -57,7 +57,7 @@ fn icmp(predicate: IntPredicate) -> Case {
 }
 
 /// Thesis Fig. 10.12 as printed, alignments for congruences.
-fn printed_comparison(_: &Case, operands: &[Fact], context: &Context<'_>) -> Fact {
+fn printed_comparison(_: &Case, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
     let Some((s, t)) = both(operands) else { return Fact::TOP };
     let last = i128::from(context.geometry.width().unwrap_or(1)) - 1;
     let align = 1 << operands[0].shape.base().zeros().min(operands[1].shape.base().zeros());
@@ -79,16 +79,16 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
             with_base(the_rule(case, operands, context), case, operands[0].shape.base())
         }),
         ("add: straight without a promise", case(Op::Add), |case, operands, context| Fact {
-            straight: Straight::BOTH,
+            no_wrap: NoWrap::BOTH,
             ..the_rule(case, operands, context)
         }),
         (
             "add nsw: straight though operands wrap",
             Case::new(Op::Add, &[Nsw], &[3, 3], 3),
             |case, operands, context| {
-                let trusted = operands.iter().map(|fact| Fact { straight: Straight::BOTH, ..*fact });
+                let trusted = operands.iter().map(|fact| Fact { no_wrap: NoWrap::BOTH, ..*fact });
                 let trusted: Vec<Fact> = trusted.collect();
-                Fact { straight: Straight::BOTH, ..the_rule(case, &trusted, context) }
+                Fact { no_wrap: NoWrap::BOTH, ..the_rule(case, &trusted, context) }
             },
         ),
         (
@@ -102,7 +102,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
         (
             "add nuw: poison in all lanes or in none",
             Case::new(Op::Add, &[Nuw], &[3, 3], 3),
-            |case, operands, context| the_rule(case, operands, context).with_poison(Poison::Even),
+            |case, operands, context| the_rule(case, operands, context).with_poison(Poison::Uniform),
         ),
         ("sub: steps added", case(Op::Sub), |case, operands, context| {
             let right = the_rule(case, operands, context);
@@ -268,7 +268,7 @@ fn faults() -> Vec<(&'static str, Case, Wrong)> {
         (
             "trunc: straight without a promise",
             Case::new(Op::Trunc, &[], &[3], 2),
-            |case, operands, context| Fact { straight: Straight::BOTH, ..the_rule(case, operands, context) },
+            |case, operands, context| Fact { no_wrap: NoWrap::BOTH, ..the_rule(case, operands, context) },
         ),
         ("ptradd: unsigned offsets", Case::new(Op::PtrAdd, &[], &[3, 2], 3), |_, operands, context| {
             let wide = the_rule(&Case::new(Op::Zext, &[], &[2], 3), &operands[1..], context);
@@ -375,7 +375,7 @@ fn horizontal_faults() -> Vec<(&'static str, Horizontal, WrongAcross)> {
             "scan add: as if all lanes were active",
             scan(Reduction::Add, false),
             |across, operands, context| {
-                across.rule(operands, &Context { activation: Activation::Full, ..context.clone() })
+                across.rule(operands, &TransferContext { activation: Activation::Full, ..context.clone() })
             },
         ),
         ("scan add before: as scan", scan(Reduction::Add, true), |across, operands, context| {

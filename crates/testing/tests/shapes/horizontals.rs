@@ -2,7 +2,7 @@
 
 use crate::checker::describe;
 use crate::vectors::{Family, Lanes, contradiction, facts, family, poison_contradiction, wrap};
-use heddle_analysis::shape::{Activation, Context, Domain, Fact, Operation, Poison, apply};
+use heddle_analysis::shape::{Activation, DetachedInst, Domain, Fact, Poison, TransferContext, apply};
 use heddle_interp::scalar::integer;
 use heddle_ir::words::{Flags, Reduction};
 use heddle_ir::{Detail, Op};
@@ -69,7 +69,7 @@ const INTEGERS: [Reduction; 9] = [
 ];
 
 /// A rule under test.
-pub type Rule<'a> = &'a dyn Fn(&Horizontal, &[Fact], &Context<'_>) -> Fact;
+pub type Rule<'a> = &'a dyn Fn(&Horizontal, &[Fact], &TransferContext<'_>) -> Fact;
 
 /// An operation across lanes.
 #[derive(Clone)]
@@ -126,8 +126,8 @@ impl Horizontal {
         }
     }
 
-    fn operation(&self) -> Operation<'_> {
-        Operation {
+    fn operation(&self) -> DetachedInst<'_> {
+        DetachedInst {
             op: self.op,
             detail: &self.detail,
             flags: Flags::NONE,
@@ -138,7 +138,7 @@ impl Horizontal {
     }
 
     /// The rule of the crate.
-    pub fn rule(&self, operands: &[Fact], context: &Context<'_>) -> Fact {
+    pub fn rule(&self, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
         apply(&self.operation(), operands, context)[0]
     }
 
@@ -149,13 +149,14 @@ impl Horizontal {
     /// Checks a rule on all facts, vectors and activations. An `Err` tells where it is unsound.
     pub fn check(&self, extents: &[u32], activation: Activation, rule: Rule<'_>) -> Result<(), String> {
         let lanes = Lanes::new(extents);
-        let context = Context { activation, ..Context::new(lanes.geometry()) };
+        let context = TransferContext { activation, ..TransferContext::new(lanes.geometry()) };
         let all = (1u32 << lanes.count()) - 1;
         let masks = if activation == Activation::Full { all..=all } else { 1..=all };
         let mut facts_of: Vec<Vec<Fact>> =
             self.from.iter().map(|&width| facts(width, extents.len(), false)).collect();
         // An operand that may be ⊤.
-        let poisoned = |fact: &Fact| [*fact, fact.with_poison(Poison::Even), fact.with_poison(Poison::Any)];
+        let poisoned =
+            |fact: &Fact| [*fact, fact.with_poison(Poison::Uniform), fact.with_poison(Poison::Any)];
         facts_of[0] = facts_of[0].iter().flat_map(poisoned).collect();
         let seconds = facts_of.get(1).cloned().unwrap_or_else(|| vec![Fact::BOTTOM]);
         for first in &facts_of[0] {
@@ -248,7 +249,7 @@ fn horizontals_are_sound() {
 fn shuffles_along_a_line_are_lines() {
     let shuffle = Horizontal { op: Op::Shuffle, detail: Detail::None, from: vec![3, 3], to: 3 };
     let lanes = Lanes::new(&[4]);
-    let context = Context::new(lanes.geometry());
+    let context = TransferContext::new(lanes.geometry());
     let strided = facts(3, 1, false).into_iter().filter(|fact| !fact.shape.is_varying());
     let strided: Vec<Fact> = strided.filter(|fact| fact.shape.base().bits() % 3 == 0).collect();
     for first in &strided {
@@ -276,16 +277,16 @@ fn shuffles_along_a_line_are_lines() {
 #[test]
 fn freeze_is_sound() {
     let lanes = Lanes::new(&[4]);
-    let context = Context::new(lanes.geometry());
+    let context = TransferContext::new(lanes.geometry());
     let freeze = Horizontal { op: Op::Freeze, detail: Detail::None, from: vec![2], to: 2 };
     for fact in facts(2, 1, false) {
-        for poison in [Poison::Never, Poison::Even, Poison::Any] {
+        for poison in [Poison::Never, Poison::Uniform, Poison::Any] {
             let operand = fact.with_poison(poison);
             let result = apply(&freeze.operation(), &[operand], &context)[0];
             assert_eq!(result.poison, Poison::Never);
             let holes: &[u32] = match poison {
                 Poison::Never => &[0],
-                Poison::Even => &[0, 15],
+                Poison::Uniform => &[0, 15],
                 Poison::Any => &[0, 1, 2, 4, 5, 8, 11, 15],
             };
             for vector in members(&operand, 2, &lanes, 15) {

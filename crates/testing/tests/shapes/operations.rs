@@ -1,6 +1,6 @@
 //! The operations under test, with the oracle's meaning.
 
-use heddle_analysis::shape::{Domain, Operation};
+use heddle_analysis::shape::{DetachedInst, Domain};
 use heddle_interp::scalar::{Trap, bitwise, compare, convert, integer, shift};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Detail, Op};
@@ -44,8 +44,8 @@ impl Case {
         name
     }
 
-    pub fn operation(&self) -> Operation<'_> {
-        Operation {
+    pub fn operation(&self) -> DetachedInst<'_> {
+        DetachedInst {
             op: self.op,
             detail: &self.detail,
             flags: self.flags,

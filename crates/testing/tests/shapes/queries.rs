@@ -1,7 +1,7 @@
 //! Where lanes stand: what is claimed of geometry queries, against runs of the oracle.
 
 use crate::vectors::{Lanes, contradiction};
-use heddle_analysis::shape::{Context, Fact, Geometry, Size, transfer};
+use heddle_analysis::shape::{Fact, Geometry, GroupExtent, TransferContext, transfer};
 use heddle_interp::{Memory, RunOptions, run};
 use heddle_ir::{Function, Inst, Op, Value, parse_module};
 use rustc_hash::FxHashMap;
@@ -57,13 +57,14 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
     let width: u32 = brush.iter().product();
     let align = |number: u64| if number == 0 { 0 } else { 1 << number.trailing_zeros() };
     let known = Geometry {
-        local: local.map(Size::Known),
+        local: local.map(GroupExtent::Known),
         offset_align: offset.map(align),
         global_bits: 16,
         ..Geometry::brush(brush)
     };
-    let coarser = local.map(|size| if size % width == 0 { Size::MultipleOfWidth } else { Size::Unknown });
-    let flat = [coarser[0], Size::Known(local[1]), Size::Known(local[2])];
+    let coarser =
+        local.map(|size| if size % width == 0 { GroupExtent::MultipleOfWidth } else { GroupExtent::Unknown });
+    let flat = [coarser[0], GroupExtent::Known(local[1]), GroupExtent::Known(local[2])];
     let knowledge = [
         Geometry { local: coarser, ..known.clone() },
         Geometry { local: flat, ..known.clone() },
@@ -75,7 +76,7 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
     ];
     let mut strided = 0;
     for geometry in knowledge {
-        let context = Context::new(geometry);
+        let context = TransferContext::new(geometry);
         for step in &outcome.trace.steps {
             for (value, numbers) in &step.values {
                 let fact: Fact = transfer(func, insts[value], &[], &context)[0];
@@ -88,7 +89,7 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
                 assert_eq!(
                     reason, None,
                     "{text} {value} is {:#} {:?} in {brush:?} of {local:?}, but {seen:?}; {:?}",
-                    fact.shape, fact.straight, context.geometry
+                    fact.shape, fact.no_wrap, context.geometry
                 );
                 strided += usize::from(!fact.shape.is_varying());
             }
@@ -137,10 +138,13 @@ fn what_is_known_of_places() {
                 && data.detail == heddle_ir::Detail::Dimension(dimension)
                 && func.result(inst).is_some_and(is_wide)
         });
-        format!("{:#}", transfer(func, inst.expect("it is there"), &[], &Context::new(geometry))[0].shape)
+        format!(
+            "{:#}",
+            transfer(func, inst.expect("it is there"), &[], &TransferContext::new(geometry))[0].shape
+        )
     };
     let multiple = |width: u32| Geometry {
-        local: [Size::MultipleOfWidth, Size::Unknown, Size::Unknown],
+        local: [GroupExtent::MultipleOfWidth, GroupExtent::Unknown, GroupExtent::Unknown],
         ..Geometry::lanes(width)
     };
     assert_eq!(shape(Op::Lane, 8, None, Geometry::lanes(4)), "strided 1 from 0 mod 256");

@@ -1,6 +1,6 @@
 //! What facts mean, in vectors of lanes. Obvious and slow.
 
-use heddle_analysis::shape::{Congruence, Fact, Geometry, Poison, Shape, Steps, Straight};
+use heddle_analysis::shape::{Congruence, Fact, Geometry, NoWrap, Poison, Shape, Steps};
 
 /// The lanes of a brush: the place of each.
 #[derive(Clone, Debug)]
@@ -79,10 +79,10 @@ pub fn contradiction(
                 let first = bases.next();
                 bases.all(|base| Some(base) == first)
             };
-            if fact.straight.unsigned && !is_straight(&|number| number as i128) {
+            if fact.no_wrap.unsigned && !is_straight(&|number| number as i128) {
                 return Some("lanes wrap around, unsigned");
             }
-            if fact.straight.signed && !is_straight(&|number| signed(width, number)) {
+            if fact.no_wrap.signed && !is_straight(&|number| signed(width, number)) {
                 return Some("lanes wrap around, signed");
             }
             None
@@ -94,7 +94,9 @@ pub fn contradiction(
 pub fn poison_contradiction(fact: &Fact, active: usize, poisoned: usize) -> Option<&'static str> {
     match fact.poison {
         Poison::Never if poisoned > 0 => Some("a lane is poison"),
-        Poison::Even if poisoned > 0 && poisoned < active => Some("some lanes are poison, and some are not"),
+        Poison::Uniform if poisoned > 0 && poisoned < active => {
+            Some("some lanes are poison, and some are not")
+        }
         _ => None,
     }
 }
@@ -137,7 +139,7 @@ pub fn facts(width: u32, dimensions: usize, with_straight: bool) -> Vec<Fact> {
         facts.push(plain);
         if with_straight && !shape.is_uniform() && !shape.is_varying() {
             for (unsigned, signed) in [(true, false), (false, true), (true, true)] {
-                facts.push(Fact { straight: Straight { unsigned, signed }, ..plain });
+                facts.push(Fact { no_wrap: NoWrap { unsigned, signed }, ..plain });
             }
         }
     }

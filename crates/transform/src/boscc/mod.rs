@@ -41,7 +41,7 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use heddle_analysis::{ControlDependence, ControlTables, Edge, PostDominators};
+use heddle_analysis::{ControlDependence, ControlTables, Edge, PostDominatorTree};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, InstData, Op};
 use heddle_ir::{Code, Diagnostic};
@@ -106,7 +106,7 @@ pub fn guard_regions(
         return Ok(Vec::new());
     }
     let control = ControlTables::new(func);
-    let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
+    let post_dominators = PostDominatorTree::new(&iteration_graph(&control.cfg, &control.cycles));
     let planner = GuardPlanner { func, control: &control, post_dominators: &post_dominators, divergent };
     let plan = planner.plan(options)?;
     let occupied = planner.occupied(&plan);
@@ -136,7 +136,7 @@ pub fn guard_regions(
 struct GuardPlanner<'a> {
     func: &'a Function,
     control: &'a ControlTables,
-    post_dominators: &'a PostDominators,
+    post_dominators: &'a PostDominatorTree,
     divergent: &'a EntitySet<Block>,
 }
 
@@ -296,7 +296,7 @@ impl GuardPlanner<'_> {
         let ControlTables { cfg, dominators, index, .. } = self.control;
         let requires =
             |block: &Block| self.func.block_insts(*block).any(|inst| requires_lane(self.func.inst(inst)));
-        let post_dominators = PostDominators::new(cfg);
+        let post_dominators = PostDominatorTree::new(cfg);
         let dependence = ControlDependence::new(&post_dominators);
         let lane_source = |block| lane_source(&dependence, dominators, self.divergent, block);
         let sources = index.order().iter().copied().filter(requires).map(lane_source);

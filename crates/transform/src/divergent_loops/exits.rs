@@ -14,7 +14,7 @@
 //!     b: br v2, X2, H     X1   j: br v2, X2, H
 //! ```
 
-use heddle_analysis::{Cfg, Cycle, CycleForest, Dominators};
+use heddle_analysis::{Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::Block;
 
 use super::LoopFacts;
@@ -73,7 +73,7 @@ impl Plan {
     pub(super) fn new(
         cfg: &Cfg,
         forest: &CycleForest,
-        dominators: &Dominators,
+        dominators: &DominatorTree,
         facts: &LoopFacts,
         cycle: Cycle,
         exits: &[Exit],

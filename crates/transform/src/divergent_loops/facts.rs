@@ -1,7 +1,7 @@
 //! What the transformation needs to know of lanes: which loops they leave apart, and where they leave together.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{Cfg, ControlTables, CycleForest, Dominators};
+use heddle_analysis::{Cfg, ControlTables, CycleForest, DominatorTree};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::ops::Effect;
@@ -64,7 +64,7 @@ impl LoopFacts {
         let mut facts = Self::none();
         let cfg = Cfg::new(func);
         let forest = CycleForest::new(&cfg);
-        let dominators = Dominators::new(&cfg);
+        let dominators = DominatorTree::new(&cfg);
         for from in cfg.blocks() {
             let Some(home) = forest.innermost(from) else { continue };
             let condition = func.terminator(from).and_then(|inst| func.inst(inst).args.first().copied());
@@ -100,7 +100,7 @@ fn obviously_uniform(func: &Function) -> EntitySet<Value> {
             uniform.insert(value);
         }
     }
-    let dominators = Dominators::new(&Cfg::new(func));
+    let dominators = DominatorTree::new(&Cfg::new(func));
     for &block in dominators.pre_order() {
         for inst in func.block_insts(block) {
             let data = func.inst(inst);

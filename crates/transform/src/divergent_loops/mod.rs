@@ -51,7 +51,7 @@ mod rejoin;
 
 pub use facts::LoopFacts;
 
-use heddle_analysis::{Cycle, CycleForest, Dominators};
+use heddle_analysis::{Cycle, CycleForest, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Function, Op, Value};
 
@@ -120,7 +120,7 @@ fn number(cycle: Cycle) -> usize {
 struct Nest<'a> {
     forest: &'a CycleForest,
     /// Of the blocks that were there before.
-    dominators: &'a Dominators,
+    dominators: &'a DominatorTree,
     /// The innermost loop of each new block that is in one.
     new_home: SecondaryMap<Block, Option<Cycle>>,
 }

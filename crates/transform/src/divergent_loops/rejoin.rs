@@ -6,7 +6,7 @@
 //!
 //! What an access says of its base is dropped where the base's definition no longer dominates it.
 
-use heddle_analysis::{Cfg, Dominators};
+use heddle_analysis::{Cfg, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::{Block, Function, Inst, Value};
@@ -28,7 +28,7 @@ pub(super) struct Rejoin {
 /// Leads values through the joins, and drops hints of bases out of sight.
 pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
     let cfg = Cfg::new(func);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let mut join_behind: SecondaryMap<Block, Option<usize>> = SecondaryMap::with_len(cfg.num_blocks());
     for (number, rejoin) in rejoins.iter().enumerate() {
         let above = dominators.idom(rejoin.join);

@@ -3,7 +3,7 @@
 //! A value is carried only where it is live: in a state whose loop, as it was, reads it. Everywhere else it is ⊤, so that
 //! no lane waits with what it does not need.
 
-use heddle_analysis::{Cfg, Dominators, Liveness};
+use heddle_analysis::{Cfg, DominatorTree, Liveness};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, Op, Value, ValueDef};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) fn carry(
     nest: &LoopNest,
     made: &FlattenedNest,
 ) {
-    let (cfg, dominators): (&Cfg, &Dominators) = (&flow.cfg, flow.dominators());
+    let (cfg, dominators): (&Cfg, &DominatorTree) = (&flow.cfg, flow.dominators());
     let is_inside: EntitySet<Block> = nest.blocks.iter().copied().collect();
     let mut source_of: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
     made.ways.iter().for_each(|way| source_of[way.edge] = Some(way.source));

@@ -9,7 +9,7 @@
 //! Whose source language has no races may say so ([`RaceSemantics::Excluded`]); then plain accesses tell nothing.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{ControlTables, Cycle, PostDominators};
+use heddle_analysis::{ControlTables, Cycle, PostDominatorTree};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
@@ -74,7 +74,7 @@ pub(super) struct SharedMemoryEffects<'a> {
     control: &'a ControlTables,
     pub(super) divergence: &'a Divergence,
     /// Of the graph of one iteration.
-    post_dominators: PostDominators,
+    post_dominators: PostDominatorTree,
     /// The blocks that may write shared memory, in the order of the block index.
     writing: Vec<Block>,
     /// The rule that is not applied, to see what it is for.
@@ -88,7 +88,7 @@ impl<'a> SharedMemoryEffects<'a> {
         divergence: &'a Divergence,
         without: Option<FlattenRule>,
     ) -> SharedMemoryEffects<'a> {
-        let post_dominators = PostDominators::new(&iteration_graph(&control.cfg, &control.cycles));
+        let post_dominators = PostDominatorTree::new(&iteration_graph(&control.cfg, &control.cycles));
         let mut memory =
             SharedMemoryEffects { func, control, divergence, post_dominators, writing: Vec::new(), without };
         let order = control.index.order().iter().copied();

@@ -21,7 +21,7 @@ mod reorder;
 mod sides;
 
 use crate::races::RaceSemantics;
-use heddle_analysis::{ControlTables, InitialShapes, PostDominators, divergence};
+use heddle_analysis::{ControlTables, InitialShapes, PostDominatorTree, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::SourceLoc;
 use heddle_ir::{Block, Function, Inst};
@@ -148,7 +148,7 @@ fn candidates(
     settled: &EntitySet<Inst>,
 ) -> (Vec<FusionCandidate>, Vec<BranchFusion>) {
     let control = ControlTables::new(func);
-    let post_dominators = PostDominators::new(&control.cfg);
+    let post_dominators = PostDominatorTree::new(&control.cfg);
     let finder = SideFinder::new(func, &control, &post_dominators, options.races);
     // Without sides nothing can be fused, and what diverges need not be known, unless it is asked why.
     if !options.explain && !control.index.order().iter().any(|&block| finder.has_sides(block)) {

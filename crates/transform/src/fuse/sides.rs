@@ -15,7 +15,7 @@
 //!         J: φs
 //! ```
 
-use heddle_analysis::{ControlTables, PostDominators};
+use heddle_analysis::{ControlTables, PostDominatorTree};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::InstData;
 use heddle_ir::ops::Effect;
@@ -132,7 +132,7 @@ pub(super) struct UnifiableBranch {
 pub(super) struct SideFinder<'a> {
     func: &'a Function,
     control: &'a ControlTables,
-    post_dominators: &'a PostDominators,
+    post_dominators: &'a PostDominatorTree,
     races: RaceSemantics,
     /// Position in reverse post-order.
     number: SecondaryMap<Block, u32>,
@@ -142,7 +142,7 @@ impl<'a> SideFinder<'a> {
     pub(super) fn new(
         func: &'a Function,
         control: &'a ControlTables,
-        post_dominators: &'a PostDominators,
+        post_dominators: &'a PostDominatorTree,
         races: RaceSemantics,
     ) -> SideFinder<'a> {
         let order = heddle_analysis::order::DepthFirstOrder::new(&control.cfg);

@@ -8,7 +8,7 @@ use super::block_copier::BlockCopier;
 use super::continuations::ContinuationGraph;
 use super::spill_slots::{BRUSH_ALIGN, SpillPlan, SpillSlot};
 use crate::ssa_repair::{SsaRepair, Variable};
-use heddle_analysis::{Cfg, ControlTables, Dominators};
+use heddle_analysis::{Cfg, ControlTables, DominatorTree};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Detail, InstData};
@@ -221,7 +221,7 @@ pub(super) fn make_region(
     }
 
     let cfg = Cfg::new(&region.func);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let repair = SsaRepair::new(&cfg, &dominators);
     let renamed: Vec<(Value, Value)> =
         reloaded.iter().copied().filter(|&(value, _)| defined.contains(value)).collect();

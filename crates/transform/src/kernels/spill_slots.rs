@@ -15,7 +15,7 @@ use super::continuations::ContinuationGraph;
 use super::launch_params::{GroupDescriptorField, LaunchParams};
 use super::private_objects::{PrivateObject, users_of};
 use super::refuse_inst;
-use heddle_analysis::shape::{Fact, Geometry, Level, Poison, Shape, Strides};
+use heddle_analysis::shape::{Fact, Geometry, Poison, Shape, Strides, UniformityLevel};
 use heddle_analysis::{ControlTables, InitialShapes, Liveness, divergence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -88,7 +88,7 @@ pub(super) fn assign_spill_slots(
     for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
         // Different brushes have different first indices.
         if launch_params.items.contains(&param) {
-            *fact = fact.at(Level::Brush).with_poison(Poison::Never);
+            *fact = fact.at(UniformityLevel::Brush).with_poison(Poison::Never);
         } else if launch_params.fields.iter().any(|&(_, field)| field == param) {
             *fact = fact.with_poison(Poison::Never);
         }
@@ -157,7 +157,7 @@ pub(super) fn assign_spill_slots(
         if plan.slots[value].is_none() {
             let mut fact = known[value].unwrap_or_default();
             if per_lane_addresses.contains(value) {
-                (fact.shape, fact.level) = (Shape::VARYING, Level::Brush);
+                (fact.shape, fact.level) = (Shape::VARYING, UniformityLevel::Brush);
             }
             plan.slots[value] = Some(plan.choose_slot(kernel, value, &fact, lanes));
             if fact.poison != Poison::Never {
@@ -249,7 +249,7 @@ impl SpillPlan {
         // A lane with poison does not represent the others.
         let is_one = fact.poison != Poison::Any;
         match fact.shape.strides() {
-            Some(strides) if is_one && strides.is_zero() && fact.level >= Level::Group => {
+            Some(strides) if is_one && strides.is_zero() && fact.level >= UniformityLevel::Group => {
                 SpillSlot::GroupVariable
             }
             Some(strides) if is_one && strides.is_zero() => {

@@ -3,7 +3,7 @@
 //! Linearization preserves dominance on graphs with one exit. A dead end gets a successor, so a path may bypass a
 //! definition that dominated the successor before. No active lane takes that path, so the value is poison there.
 
-use heddle_analysis::{Cfg, Dominators};
+use heddle_analysis::{Cfg, DominatorTree};
 use heddle_ir::inst::Detail;
 use heddle_ir::{Block, Function, Inst, Value};
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ enum UsePosition {
 /// Inserts φs for uses that their definitions don't dominate.
 pub(super) fn restore_dominance(func: &mut Function) {
     let cfg = Cfg::new(func);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let mut cut_off: BTreeMap<Value, (Block, Vec<(Block, UsePosition)>)> = BTreeMap::new();
     let mut check = |value: Value, block: Block, position: UsePosition| {
         let definition = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));

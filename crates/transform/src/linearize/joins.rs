@@ -14,7 +14,7 @@
 //! one. The graph has no back edges, so the variable starts anew in each iteration. Updates on different edges concern
 //! different lanes: a lane takes one edge into the join.
 
-use heddle_analysis::{Cfg, DominanceFrontier, Dominators};
+use heddle_analysis::{Cfg, DominanceFrontier, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::{Block, Constant, Function, Inst, InstData, Type, Value};
 use std::cell::OnceCell;
@@ -25,14 +25,14 @@ use crate::edges::{phis, prepend_phi, set_incoming};
 /// Linearized graph without back edges, with the tables that evaluation needs.
 pub(super) struct JoinGraph<'a> {
     dag: &'a Cfg,
-    dominators: &'a Dominators,
+    dominators: &'a DominatorTree,
     frontier: DominanceFrontier<'a>,
     /// Position in the pre-order of the dominator tree.
     position: SecondaryMap<Block, u32>,
 }
 
 impl<'a> JoinGraph<'a> {
-    pub(super) fn new(dag: &'a Cfg, dominators: &'a Dominators) -> Self {
+    pub(super) fn new(dag: &'a Cfg, dominators: &'a DominatorTree) -> Self {
         let mut position = SecondaryMap::with_len(dag.num_blocks());
         for (number, &block) in dominators.pre_order().iter().enumerate() {
             position[block] = number as u32;

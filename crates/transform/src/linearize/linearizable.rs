@@ -1,6 +1,6 @@
 //! Uniform branches that may be linearized.
 
-use heddle_analysis::{BlockIndex, CycleForest, Dominators, Edge, SyncDependence};
+use heddle_analysis::{BlockIndex, CycleForest, DominatorTree, Edge, SyncDependence};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, Op};
 
@@ -9,7 +9,7 @@ use heddle_ir::{Block, Function, Op};
 pub fn find_linearizable_branches(func: &Function) -> EntitySet<Block> {
     let (cfg, _) = super::closed_graph(func);
     let cycles = CycleForest::new(&cfg);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     let mut sync = SyncDependence::new(&cfg, &dominators, &cycles, &index);
     let is_vote = |block: Block| {
@@ -38,9 +38,9 @@ pub fn find_linearizable_branches(func: &Function) -> EntitySet<Block> {
                     break;
                 }
                 chain.push(at);
-                let region = sync.of_branch(at);
-                may_leave = !region.exits.is_empty();
-                next = region.then.filter(|_| !may_leave);
+                let region = sync.branch_region(at);
+                may_leave = !region.divergent_exits.is_empty();
+                next = region.continues_at.filter(|_| !may_leave);
             }
             chain.into_iter().for_each(|at| leaves[at] = Some(may_leave));
         }

@@ -48,7 +48,7 @@ mod select_phis;
 pub use linear_edges::{LinearEdges, linearize_edges};
 pub use linearizable::find_linearizable_branches;
 
-use heddle_analysis::{BlockIndex, Cfg, CycleForest, Dominators, PostDominators};
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, PostDominatorTree};
 use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, InstData, Op, Value};
@@ -78,15 +78,15 @@ pub fn linearize_with(
         &func.blocks().filter(|block| divergent.contains(*block) && is_conditional(block)).collect();
     let (cfg, dead_ends) = closed_graph(func);
     let cycles = CycleForest::new(&cfg);
-    let dominators = Dominators::new(&cfg);
+    let dominators = DominatorTree::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     refusal::check_exits(func, &cfg, &cycles, &dominators, &index, divergent)?;
     let edges = find_edges(&cfg, &cycles, &index, divergent, &dead_ends);
     let dag = forward_graph(&cfg, &cycles, &index, &edges);
-    let dag_dominators = Dominators::new(&dag);
+    let dag_dominators = DominatorTree::new(&dag);
 
     let graphs = LinearGraphs {
-        post_dominators: PostDominators::new(&iteration_graph(&cfg, &cycles)),
+        post_dominators: PostDominatorTree::new(&iteration_graph(&cfg, &cycles)),
         cfg: &cfg,
         cycles: &cycles,
         dominators: &dominators,
@@ -117,9 +117,9 @@ struct LinearGraphs<'a> {
     /// Old graph, with the artificial edges out of dead ends.
     cfg: &'a Cfg,
     cycles: &'a CycleForest,
-    dominators: &'a Dominators,
+    dominators: &'a DominatorTree,
     /// Post-dominators of the graph of a single iteration.
-    post_dominators: PostDominators,
+    post_dominators: PostDominatorTree,
     index: &'a BlockIndex,
     edges: &'a LinearEdges,
     dead_ends: &'a EntitySet<Block>,

@@ -12,7 +12,7 @@
 //! ```
 
 use heddle_analysis::{
-    BlockIndex, Cfg, ControlDependence, CycleForest, Dominators, Edge, PostDominators, SyncDependence,
+    BlockIndex, Cfg, ControlDependence, CycleForest, DominatorTree, Edge, PostDominatorTree, SyncDependence,
 };
 use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::entity::EntitySet;
@@ -46,7 +46,7 @@ pub(super) fn check_exits(
     func: &Function,
     cfg: &Cfg,
     cycles: &CycleForest,
-    dominators: &Dominators,
+    dominators: &DominatorTree,
     index: &BlockIndex,
     divergent: &EntitySet<Block>,
 ) -> Result<(), Diagnostic> {
@@ -69,11 +69,11 @@ pub(super) fn check_exits(
         }
         let mut next = Some(block);
         while let Some(at) = next.filter(|&at| seen.insert(at)) {
-            let region = sync.of_branch(at);
-            if !region.exits.is_empty() {
+            let region = sync.branch_region(at);
+            if !region.divergent_exits.is_empty() {
                 return Err(refuse(block));
             }
-            next = region.then;
+            next = region.continues_at;
         }
     }
     Ok(())
@@ -93,7 +93,7 @@ pub(crate) fn requires_lane(data: &InstData) -> bool {
 /// if that dominator does (Theorem 4).
 pub(crate) fn lane_source(
     dependence: &ControlDependence<'_>,
-    dominators: &Dominators,
+    dominators: &DominatorTree,
     divergent: &EntitySet<Block>,
     block: Block,
 ) -> Block {
@@ -114,7 +114,7 @@ pub(super) fn check_lanes(
     if !func.blocks().any(|block| find_requiring(block).is_some()) {
         return Ok(());
     }
-    let post_dominators = PostDominators::new(graphs.cfg);
+    let post_dominators = PostDominatorTree::new(graphs.cfg);
     let dependence = ControlDependence::new(&post_dominators);
     let mut occupied: EntitySet<Block> = EntitySet::new();
     // Blocks that depend on uniform branches only; they run exactly when they did before (Theorem 4).

@@ -118,7 +118,7 @@ fn tells_lanes_apart(func: &Function, marked: &Marked) -> bool {
 /// The one loop in the marked one that lanes leave, or enter, apart; `spread` is the function whose lanes run together.
 fn find_inner(func: &Function, spread: &Function, marked: &Marked) -> Option<Inner> {
     let control = ControlTables::new(spread);
-    let shapes = InitialShapes::declared(spread, Geometry::unknown()).entered_by(Activation::Full);
+    let shapes = InitialShapes::declared(spread, Geometry::unknown()).with_entry(Activation::Full);
     let facts = divergence(spread, &control, &shapes);
     let outer = control.cycles.headed_by(marked.header)?;
     let parts = |cycle: &&Cycle| {

@@ -13,7 +13,7 @@
 //! need the value. A lane that does not need it must not fail for it, nor race: it loads only what nothing in the function
 //! writes, and what is known to be there.
 
-use heddle_analysis::PostDominators;
+use heddle_analysis::PostDominatorTree;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Detail, Function, Op, Value, ValueDef};
@@ -50,7 +50,7 @@ pub(super) fn target(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
     question: &mut QueryPropagation,
-    post_dominators: &PostDominators,
+    post_dominators: &PostDominatorTree,
     parts: impl Fn(Block) -> bool,
 ) -> Option<HoistTarget> {
     let ReplacementContext { control, .. } = *program;

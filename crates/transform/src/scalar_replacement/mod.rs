@@ -28,7 +28,7 @@ mod round;
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
-use heddle_analysis::{ControlTables, Edge, InitialShapes, PostDominators, divergence};
+use heddle_analysis::{ControlTables, Edge, InitialShapes, PostDominatorTree, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Block, Function, Op, Value};
@@ -278,7 +278,7 @@ struct ReplacementAnalyses {
     /// How many blocks it had before.
     blocks: usize,
     control: ControlTables,
-    post_dominators: PostDominators,
+    post_dominators: PostDominatorTree,
     facts: Divergence,
     together: EntitySet<Block>,
     frequency: BlockFrequencies,
@@ -297,7 +297,7 @@ impl ReplacementAnalyses {
         let facts = facts(func, &control);
         ReplacementAnalyses {
             blocks,
-            post_dominators: PostDominators::new(&control.cfg),
+            post_dominators: PostDominatorTree::new(&control.cfg),
             together: facts.region_of_nondivergence(&control),
             frequency: model::frequencies(func, &control, &facts),
             facts,

@@ -21,7 +21,7 @@
 //! for sure, which is the least solution, and values are inserted only where they meet a real one, and only where lanes
 //! that come there need them in any case (`anticipation`, which does not look behind such loops either).
 
-use heddle_analysis::{ControlTables, Dominators};
+use heddle_analysis::{ControlTables, DominatorTree};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Args, Detail};
 use heddle_ir::types::Type;
@@ -454,7 +454,7 @@ pub(super) fn along(
 }
 
 /// Whether what a query is about is the same in a block that control goes to as it was before.
-pub(super) fn lasts(func: &Function, dominators: &Dominators, query: &ValueQuery, to: Block) -> bool {
+pub(super) fn lasts(func: &Function, dominators: &DominatorTree, query: &ValueQuery, to: Block) -> bool {
     query.values().into_iter().all(|value| {
         let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
         home.is_none_or(|home| dominators.strictly_dominates(home, to))

@@ -1,7 +1,7 @@
 //! One look at all instructions: each asks what its value is on the ways that lead to it, and is replaced, hoisted or left.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{ControlTables, PostDominators};
+use heddle_analysis::{ControlTables, PostDominatorTree};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::words::Flag;
@@ -23,7 +23,7 @@ use crate::races::RaceSemantics;
 #[derive(Clone, Copy)]
 pub(super) struct RoundContext<'a> {
     pub(super) control: &'a ControlTables,
-    pub(super) post_dominators: &'a PostDominators,
+    pub(super) post_dominators: &'a PostDominatorTree,
     pub(super) facts: &'a Divergence,
     /// Where all lanes are together.
     pub(super) together: &'a EntitySet<Block>,

@@ -9,7 +9,7 @@ use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Scalar, Type, Value};
 
 use super::floats;
-use heddle_analysis::exact::{Exact, integers};
+use heddle_analysis::exact::{ExactResult, evaluate_integer};
 
 /// A replacement for the result of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,10 +73,10 @@ fn exact(data: &InstData, from: Scalar, to: Scalar, known: &[u128]) -> Option<Fo
     if to.is_ptr() || !from.is_int() && data.op != Op::Icmp {
         return None;
     }
-    match integers(data.op, data.flags, &data.detail, from.bits(), to.bits(), known)? {
-        Exact::Bits(bits) => Some(Folded::Bits(bits)),
-        Exact::Poison => Some(Folded::Poison),
-        Exact::Undefined => None,
+    match evaluate_integer(data.op, data.flags, &data.detail, from.bits(), to.bits(), known)? {
+        ExactResult::Bits(bits) => Some(Folded::Bits(bits)),
+        ExactResult::Poison => Some(Folded::Poison),
+        ExactResult::Undefined => None,
     }
 }
 

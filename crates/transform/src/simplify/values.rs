@@ -10,7 +10,7 @@
 //! * in a function with `total` instructions or shadows, which see values in lanes that did not come by: there a result
 //!   is replaced by constants alone.
 
-use heddle_analysis::{CycleForest, Dominators};
+use heddle_analysis::{CycleForest, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::Effects;
@@ -138,7 +138,7 @@ impl Computed {
 
 struct Replace<'a> {
     func: &'a mut Function,
-    dominators: &'a Dominators,
+    dominators: &'a DominatorTree,
     forest: &'a CycleForest,
     limits: Limits,
     replaced_by: Replacements,

@@ -10,7 +10,7 @@
 //!
 //! A branch on v3 is certain then wherever L is come to by a branch on v4.
 
-use heddle_analysis::Dominators;
+use heddle_analysis::DominatorTree;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Constant, Function, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
@@ -47,7 +47,7 @@ pub(super) fn carry_votes(func: &mut Function, flow: &CfgAnalyses) -> bool {
 /// What a vote of a φ beside it is along each edge, if all of that is known and some comes round.
 fn incoming_votes(
     func: &mut Function,
-    dominators: &Dominators,
+    dominators: &DominatorTree,
     votes: &Votes,
     vote: Inst,
 ) -> Option<Vec<(heddle_ir::Block, Value)>> {

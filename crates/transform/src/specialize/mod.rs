@@ -26,7 +26,7 @@ pub(crate) use entered::{roots, sequential_functions};
 
 use entered::insts_of;
 use forms::{Form, Forms, Known, declared};
-use heddle_analysis::shape::{Activation, Geometry, Poison, Size};
+use heddle_analysis::shape::{Activation, Geometry, GroupExtent, Poison};
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, Shape, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData, LaunchDetail};
@@ -107,7 +107,7 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     }
     let control = ControlTables::new(func);
     let geometry = geometry_of(func, &entered.brush, entered.is_region);
-    let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
+    let initial = InitialShapes::declared(func, geometry).with_entry(Activation::Full);
     let facts = divergence(func, &control, &initial);
     let has_private_numbers = makes_private_numbers(func, &facts);
     for inst in calls {
@@ -222,10 +222,10 @@ pub fn enter_with_mask(func: &mut Function) {
 pub fn geometry_of(func: &Function, brush: &[u32], is_region: bool) -> Geometry {
     let mut geometry = Geometry::brush(brush);
     if is_region {
-        geometry.local = entry::tile_of(brush).map(Size::Known);
+        geometry.local = entry::tile_of(brush).map(GroupExtent::Known);
         geometry.offset_align = [0; 3];
     } else if let FunctionKind::Kernel(Some(sizes)) = func.kind {
-        geometry.local = sizes.map(Size::Known);
+        geometry.local = sizes.map(GroupExtent::Known);
     }
     geometry
 }

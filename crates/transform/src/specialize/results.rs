@@ -1,6 +1,6 @@
 //! Says of the results of forms which of them lanes share, so that callers need not take them for vectors.
 
-use heddle_analysis::divergence::{callees_first, divergence, returned};
+use heddle_analysis::divergence::{callees_first, divergence, returned_facts};
 use heddle_analysis::shape::{Activation, Poison};
 use heddle_analysis::{ControlTables, InitialShapes};
 use heddle_ir::module::{DeclaredShape, ReturnValue};
@@ -46,9 +46,9 @@ fn shared_results(func: &Function, entered: &LockStep) -> Vec<usize> {
     }
     let control = ControlTables::new(func);
     let geometry = geometry_of(func, &entered.brush, entered.is_region);
-    let initial = InitialShapes::declared(func, geometry).entered_by(Activation::Full);
+    let initial = InitialShapes::declared(func, geometry).with_entry(Activation::Full);
     let facts = divergence(func, &control, &initial);
-    let results = returned(func, &control, &facts).unwrap_or_default();
+    let results = returned_facts(func, &control, &facts).unwrap_or_default();
     // Private objects of lanes may come to lie apart.
     let may_be_private = |ty: Type| matches!(ty, Type::Scalar(Scalar::Ptr(Space::Private | Space::Generic)));
     let is_shared = |index: &usize| {

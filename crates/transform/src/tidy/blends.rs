@@ -1,6 +1,6 @@
 //! Simplifies selects and φs.
 
-use heddle_analysis::Dominators;
+use heddle_analysis::DominatorTree;
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
 
 use super::{choice, is_bool, negated};
@@ -28,7 +28,12 @@ pub(super) fn simplify_arms(func: &mut Function, inst: Inst) -> bool {
 }
 
 /// Single value of a φ, other than itself and poison.
-pub(super) fn only_value(func: &Function, dominators: &Dominators, block: Block, phi: Inst) -> Option<Value> {
+pub(super) fn only_value(
+    func: &Function,
+    dominators: &DominatorTree,
+    block: Block,
+    phi: Inst,
+) -> Option<Value> {
     let data = func.inst(phi);
     let own = func.results(phi)[0];
     if data.shadow().is_some() {

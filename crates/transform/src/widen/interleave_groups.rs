@@ -21,7 +21,7 @@
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark, describe_location};
-use heddle_analysis::{AccessGroups, Condition};
+use heddle_analysis::{AccessGroups, StrideCondition};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value, ValueDef};
@@ -53,7 +53,7 @@ pub(super) struct InterleaveGroup {
     pub(super) scalar: Scalar,
     pub(super) writes: bool,
     /// Run-time conditions for this stride; empty if it is static.
-    pub(super) conditions: Vec<Condition>,
+    pub(super) conditions: Vec<StrideCondition>,
 }
 
 impl InterleaveGroup {
@@ -208,7 +208,7 @@ fn remark(
         stride if stride == -size => "side by side, backwards".into(),
         stride => format!("in whole lines, by {stride} bytes"),
     };
-    let conditions: Vec<String> = group.conditions.iter().map(|it| it.in_words(func)).collect();
+    let conditions: Vec<String> = group.conditions.iter().map(|it| it.describe(func)).collect();
     let when = match &conditions[..] {
         [] => String::new(),
         all => format!(" if {}", all.join(" and ")),
@@ -261,7 +261,7 @@ struct OpenGroup {
     accesses: SmallVec<[PlainAccess; 4]>,
     /// Accesses since the first member that it may conflict with; for loads, only stores.
     between: Vec<PlainAccess>,
-    conditions: Vec<Condition>,
+    conditions: Vec<StrideCondition>,
 }
 
 impl OpenGroup {
@@ -289,7 +289,7 @@ fn plain_access(func: &Function, accesses: &AccessGroups, inst: Inst) -> Option<
         return None;
     }
     let bytes = func.value_type(accessed).bytes().into();
-    let group_offset = accesses.place(inst).map(|(group, access)| (group, access.offset));
+    let group_offset = accesses.position(inst).map(|(group, access)| (group, access.offset));
     Some(PlainAccess { inst, address, writes: data.op == Op::Store, bytes, group_offset })
 }
 
@@ -342,7 +342,7 @@ impl AccessOrder<'_> {
         };
         let fits = (least..=MAX_FACTOR.min(lanes.into())).contains(&factor);
         // The scalar of a strided condition is lane 0's value, so its steps must be those of the condition.
-        let is_checkable = |condition: &Condition| {
+        let is_checkable = |condition: &StrideCondition| {
             let steps = match (self.func.constant(condition.value), reps.of(condition.value)) {
                 (None, ValueRep::Scalar(steps)) => steps,
                 _ => return false,

@@ -4,7 +4,7 @@ use super::refusal;
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
 use heddle_analysis::shape::Steps;
-use heddle_analysis::{Condition, Shape};
+use heddle_analysis::{Shape, StrideCondition};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
@@ -362,7 +362,7 @@ impl Widener<'_> {
         &mut self,
         inst: Inst,
         address: Value,
-        conditions: &[Condition],
+        conditions: &[StrideCondition],
     ) -> Value {
         if let Some(scalar) = self.first_lane_value(inst, address, conditions) {
             return scalar;
@@ -381,7 +381,7 @@ impl Widener<'_> {
         inst: Inst,
         address: Value,
         step: i64,
-        conditions: &[Condition],
+        conditions: &[StrideCondition],
     ) -> Value {
         let first = self.first_active_address(inst, address, conditions);
         if self.predicate_of(inst).is_none() {

@@ -351,7 +351,7 @@ impl Widener<'_> {
         }
         let fact = self.facts.fact(value);
         if let Shape::Strided { strides, .. } = fact.shape {
-            let is_straight = if is_signed { fact.straight.signed } else { fact.straight.unsigned };
+            let is_straight = if is_signed { fact.no_wrap.signed } else { fact.no_wrap.unsigned };
             return is_straight.then(|| strides.along(0));
         }
         let depth = depth.checked_sub(1)?;

@@ -3,7 +3,7 @@
 
 use super::value_reps::ValueRep;
 use super::widener::Widener;
-use heddle_analysis::Condition;
+use heddle_analysis::StrideCondition;
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::InstData;
 use heddle_ir::words::Flags;
@@ -29,7 +29,7 @@ impl Widener<'_> {
         &mut self,
         inst: Inst,
         value: Value,
-        conditions: &[Condition],
+        conditions: &[StrideCondition],
     ) -> Option<Value> {
         let order = self.recomputable(value, conditions, true)?;
         let lane_offset = self.predicate_of(inst).map(|_| self.first_lane());
@@ -70,7 +70,12 @@ impl Widener<'_> {
     }
 
     /// Instructions that compute a value from scalars, in order of dependence.
-    fn recomputable(&self, value: Value, conditions: &[Condition], crosses_rows: bool) -> Option<Vec<Inst>> {
+    fn recomputable(
+        &self,
+        value: Value,
+        conditions: &[StrideCondition],
+        crosses_rows: bool,
+    ) -> Option<Vec<Inst>> {
         let mut order: Vec<Inst> = Vec::new();
         let mut work = vec![(value, false)];
         while let Some((value, is_ready)) = work.pop() {
@@ -96,7 +101,7 @@ impl Widener<'_> {
             }
             let data = self.old.inst(inst);
             let divides = |divisor: Value| {
-                conditions.iter().any(|condition| condition.value == divisor && condition.least >= 1)
+                conditions.iter().any(|condition| condition.value == divisor && condition.min >= 1)
             };
             let is_plain = match data.op {
                 Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Lshr | Op::Ashr | Op::And | Op::Or | Op::Xor => {

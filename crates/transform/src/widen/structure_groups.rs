@@ -245,7 +245,7 @@ fn field_load(
     if !is_apart || !is_plain || reps.is_rebased(address) {
         return None;
     }
-    let (root, offset) = match accesses.place(inst) {
+    let (root, offset) = match accesses.position(inst) {
         Some((group, access)) => (AddressRoot::Group(group), access.offset),
         None => {
             let (root, offset) = split_constant_offset(func, address)?;

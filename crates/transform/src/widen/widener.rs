@@ -7,7 +7,7 @@ use super::structure_groups::StructureGroups;
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, WidenContext, WidenOptions, Widened, refusal};
 use heddle_analysis::shape::Steps;
-use heddle_analysis::{Cfg, Condition, CycleForest, Divergence, Dominators};
+use heddle_analysis::{Cfg, CycleForest, Divergence, DominatorTree, StrideCondition};
 use heddle_ir::Diagnostic;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
@@ -65,14 +65,14 @@ pub(super) struct Widener<'a> {
     /// Per block: true if any lane is active.
     any: SecondaryMap<Block, Option<Value>>,
     /// Run-time conditions, each with the block from which on it is available.
-    conditions: FxHashMap<Condition, SmallVec<[(Block, Value); 1]>>,
+    conditions: FxHashMap<StrideCondition, SmallVec<[(Block, Value); 1]>>,
     /// Per block: its first active lane.
     first: SecondaryMap<Block, Option<Value>>,
     origins: SecondaryMap<Origin, Option<Origin>>,
     origin: Origin,
     cfg: Cfg,
     cycles: CycleForest,
-    dominators: Dominators,
+    dominators: DominatorTree,
 }
 
 impl<'a> Widener<'a> {
@@ -118,7 +118,7 @@ impl<'a> Widener<'a> {
             origins: SecondaryMap::new(),
             origin: Origin::NONE,
             cycles: CycleForest::new(&cfg),
-            dominators: Dominators::new(&cfg),
+            dominators: DominatorTree::new(&cfg),
             cfg,
         }
     }
@@ -425,7 +425,7 @@ impl<'a> Widener<'a> {
     }
 
     /// Conjunction of conditions, each computed in the outermost preheader where its value is available.
-    pub(super) fn emit_conditions(&mut self, conditions: &[Condition]) -> Value {
+    pub(super) fn emit_conditions(&mut self, conditions: &[StrideCondition]) -> Value {
         let mut all: Option<Value> = None;
         for condition in conditions {
             let found = self.conditions.get(condition).into_iter().flatten();
@@ -444,7 +444,7 @@ impl<'a> Widener<'a> {
         self.emit(InstData::plain(Op::Freeze, [all]), None)
     }
 
-    fn emit_condition(&mut self, condition: &Condition) -> Value {
+    fn emit_condition(&mut self, condition: &StrideCondition) -> Value {
         let (block, at) = (self.block, self.at);
         let preheader = match condition.bound {
             None => self.preheader(condition.value),
@@ -465,16 +465,16 @@ impl<'a> Widener<'a> {
             let low = self.new.make_const(Constant::int(scalar, (1 << condition.width) - 1));
             value = self.emit(InstData::plain(Op::And, [value, low]), None);
         }
-        let [least, greatest] = [condition.least, condition.greatest]
-            .map(|number| self.new.make_const(Constant::int(scalar, number)));
-        let mut holds = if condition.least == condition.greatest {
+        let [least, greatest] =
+            [condition.min, condition.max].map(|number| self.new.make_const(Constant::int(scalar, number)));
+        let mut holds = if condition.min == condition.max {
             self.compare(IntPredicate::Eq, value, least)
         } else {
             let (at_least, at_most) = match condition.is_signed {
                 true => (IntPredicate::Sge, IntPredicate::Sle),
                 false => (IntPredicate::Uge, IntPredicate::Ule),
             };
-            match (condition.has_least(), condition.has_greatest()) {
+            match (condition.has_lower_bound(), condition.has_upper_bound()) {
                 (true, false) => self.compare(at_least, value, least),
                 (false, _) => self.compare(at_most, value, greatest),
                 (true, true) => {
@@ -488,7 +488,7 @@ impl<'a> Widener<'a> {
             let limit = self.scalar(bound.value);
             let reach = self.new.make_const(Constant::int(scalar, bound.reach.into()));
             let closest = self.emit(InstData::plain(Op::Add, [value, reach]), None);
-            let predicate = match (bound.is_greatest, condition.is_signed) {
+            let predicate = match (bound.is_upper, condition.is_signed) {
                 (true, true) => IntPredicate::Sle,
                 (true, false) => IntPredicate::Ule,
                 (false, true) => IntPredicate::Sge,

@@ -1,32 +1,32 @@
 //! A strided operand, ready to compute with: the line that its lanes lie on.
 
 use super::strides::{Steps, signed};
-use super::{Congruence, Fact, Geometry, Shape, Straight};
+use super::{Congruence, Fact, Geometry, NoWrap, Shape};
 
 /// The lanes' numbers are `b + steps·lane` modulo 2^width, `b` in `base`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct AffineLanes {
     pub(crate) width: u32,
     pub(crate) steps: Steps<i128>,
     pub(crate) base: Congruence,
     /// What is known of wrapping, by promises or by the base.
-    pub(crate) straight: Straight,
+    pub(crate) no_wrap: NoWrap,
     /// Of that what the base alone tells: then what is known of `b` modulo 2^width is true of `b` in ℤ.
-    pub(crate) by_base: Straight,
+    pub(crate) by_base: NoWrap,
 }
 
-impl Line {
+impl AffineLanes {
     /// The line of a strided value.
-    pub(crate) fn of(fact: Fact, width: u32, geometry: &Geometry) -> Option<Line> {
+    pub(crate) fn of(fact: Fact, width: u32, geometry: &Geometry) -> Option<AffineLanes> {
         let Shape::Strided { strides, base } = fact.shape else { return None };
-        let line = Line::new(width, strides.wide(), base, fact.straight);
-        let by_base = line.straight_by_base(geometry);
-        Some(Line { straight: fact.straight.or(by_base), by_base, ..line })
+        let line = AffineLanes::new(width, strides.wide(), base, fact.no_wrap);
+        let by_base = line.no_wrap_by_base(geometry);
+        Some(AffineLanes { no_wrap: fact.no_wrap.or(by_base), by_base, ..line })
     }
 
     /// A line of which this is known.
-    pub(crate) fn new(width: u32, steps: Steps<i128>, base: Congruence, straight: Straight) -> Line {
-        Line { width, steps, base, straight, by_base: Straight::NEITHER }
+    pub(crate) fn new(width: u32, steps: Steps<i128>, base: Congruence, no_wrap: NoWrap) -> AffineLanes {
+        AffineLanes { width, steps, base, no_wrap, by_base: NoWrap::NEITHER }
     }
 
     /// Whether the base alone rules out that lanes wrap around.
@@ -34,9 +34,9 @@ impl Line {
     /// If `b = r + 2^k q` and `0 <= r + steps·lane < 2^k` for all lanes, all lanes have the upper bits `q`: none wraps
     /// around, signed or unsigned, if `k` is less than the width. If all bits of `b` are known, lanes are compared
     /// with the ends of the range.
-    fn straight_by_base(&self, geometry: &Geometry) -> Straight {
+    fn no_wrap_by_base(&self, geometry: &Geometry) -> NoWrap {
         if self.width == 0 {
-            return Straight::NEITHER;
+            return NoWrap::NEITHER;
         }
         let (least, greatest) = geometry.span(self.steps);
         let residue = i128::from(self.base.residue());
@@ -48,7 +48,7 @@ impl Line {
             Some(_) => within(least, greatest, self.width - 1, signed(self.width, residue)),
             None => fits,
         };
-        Straight { unsigned: fits, signed: is_signed_line }
+        NoWrap { unsigned: fits, signed: is_signed_line }
     }
 
     pub(crate) fn is_uniform(&self) -> bool {
@@ -69,36 +69,36 @@ impl Line {
 
     /// The line's shape with its straightness, for a line whose steps may be too long for its width: what is straight
     /// with long steps is not straight with the short ones that the shape keeps.
-    pub(crate) fn lanes(&self) -> Lanes {
+    pub(crate) fn lanes(&self) -> ResultShape {
         let is_short = self.steps.iter().all(|&step| signed(self.width, step) == step);
-        let straight = if is_short { self.straight } else { Straight::NEITHER };
-        Lanes { shape: self.shape(), straight }
+        let no_wrap = if is_short { self.no_wrap } else { NoWrap::NEITHER };
+        ResultShape { shape: self.shape(), no_wrap }
     }
 }
 
 /// What a rule says of a result: its shape and its straightness.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct ResultShape {
     pub(crate) shape: Shape,
-    pub(crate) straight: Straight,
+    pub(crate) no_wrap: NoWrap,
 }
 
-impl From<Shape> for Lanes {
-    fn from(shape: Shape) -> Lanes {
-        Lanes { shape, straight: Straight::NEITHER }
+impl From<Shape> for ResultShape {
+    fn from(shape: Shape) -> ResultShape {
+        ResultShape { shape, no_wrap: NoWrap::NEITHER }
     }
 }
 
-impl Lanes {
+impl ResultShape {
     /// Anything.
-    pub(crate) const VARYING: Lanes = Lanes { shape: Shape::VARYING, straight: Straight::NEITHER };
+    pub(crate) const VARYING: ResultShape = ResultShape { shape: Shape::VARYING, no_wrap: NoWrap::NEITHER };
     /// One value, unknown.
-    pub(crate) const UNIFORM: Lanes = Lanes { shape: Shape::UNIFORM, straight: Straight::BOTH };
+    pub(crate) const UNIFORM: ResultShape = ResultShape { shape: Shape::UNIFORM, no_wrap: NoWrap::BOTH };
     /// ⊤ everywhere.
-    pub(crate) const POISON: Lanes = Lanes { shape: Shape::Undefined, straight: Straight::BOTH };
+    pub(crate) const POISON: ResultShape = ResultShape { shape: Shape::Undefined, no_wrap: NoWrap::BOTH };
 
     /// A number of which this is known, uniform or not.
-    pub(crate) fn number(is_uniform: bool, width: u32, known: Congruence) -> Lanes {
+    pub(crate) fn number(is_uniform: bool, width: u32, known: Congruence) -> ResultShape {
         match is_uniform {
             true => Shape::uniform(known.known(width)).into(),
             false => Shape::varying(width, known).into(),
@@ -106,7 +106,7 @@ impl Lanes {
     }
 
     /// A truth value of which all lanes hold this.
-    pub(crate) fn truth(value: bool) -> Lanes {
+    pub(crate) fn truth(value: bool) -> ResultShape {
         Shape::uniform(Congruence::new(value.into(), 1)).into()
     }
 }

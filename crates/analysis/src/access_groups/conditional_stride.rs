@@ -5,37 +5,37 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Block, Inst, Op, Value};
 use smallvec::SmallVec;
 
-use super::Finder;
-use super::addresses::{ADDRESS, Extension, Key, MOST_PARTS};
-use super::condition::{Bound, Condition, interpret, range_of};
+use super::AccessGroupFinder;
+use super::addresses::{ADDRESS, AccessGroupKey, Extension, MAX_PARTS};
+use super::condition::{StrideCondition, UniformBound, interpret, range_of};
 use crate::shape::Shape;
 
 /// How deeply is looked, and how many conditions a group may have.
-const MOST_DEPTH: usize = 3;
-const MOST_CONDITIONS: usize = 3;
+const MAX_DEPTH: usize = 3;
+const MAX_CONDITIONS: usize = 3;
 
 /// How the lanes of a number lie, read as signed or unsigned: on a line without wrapping around.
-struct Line {
+struct ConditionalStride {
     stride: i128,
     /// The least and the greatest number in any lane of the brush, if known.
     range: Option<(i128, i128)>,
-    conditions: SmallVec<[Condition; MOST_CONDITIONS]>,
+    conditions: SmallVec<[StrideCondition; MAX_CONDITIONS]>,
 }
 
-impl Finder<'_> {
+impl AccessGroupFinder<'_> {
     /// The stride of all addresses of a kind in a block, and what must hold.
-    pub(super) fn stride(&self, key: &Key, block: Block) -> Option<(i64, Vec<Condition>)> {
+    pub(super) fn stride(&self, key: &AccessGroupKey, block: Block) -> Option<(i64, Vec<StrideCondition>)> {
         let mut stride = self.strides(key.root, block)?;
-        let mut conditions: Vec<Condition> = Vec::new();
+        let mut conditions: Vec<StrideCondition> = Vec::new();
         for term in &key.terms {
             let fact = self.divergence.fact_at(self.func, self.control, term.value, block);
-            let is_straight = self.width(term.value) == ADDRESS
+            let cannot_wrap = self.width(term.value) == ADDRESS
                 || match term.extension {
-                    Extension::Signed => fact.straight.signed,
-                    Extension::Unsigned => fact.straight.unsigned,
+                    Extension::Signed => fact.no_wrap.signed,
+                    Extension::Unsigned => fact.no_wrap.unsigned,
                 }
                 || term.is_half && self.spans_less_than_half(term.value, block);
-            let own = match self.strides(term.value, block).filter(|_| is_straight) {
+            let own = match self.strides(term.value, block).filter(|_| cannot_wrap) {
                 Some(own) => own,
                 None => {
                     let line = self.line(term.value, term.extension, block, 0)?;
@@ -47,7 +47,7 @@ impl Finder<'_> {
         }
         conditions.sort_unstable();
         conditions.dedup();
-        (conditions.len() <= MOST_CONDITIONS).then_some((stride, conditions))
+        (conditions.len() <= MAX_CONDITIONS).then_some((stride, conditions))
     }
 
     /// Whether the lanes of a value that keeps to half of its range must lie on a line: the difference of two of them is
@@ -93,7 +93,7 @@ impl Finder<'_> {
     }
 
     /// The line of a value whose base is known, from lane to lane.
-    fn known_line(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+    fn known_line(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
         let lanes = i128::from(self.geometry.width()?);
         if self.geometry.extent(0) != self.geometry.width() {
             return None;
@@ -105,14 +105,20 @@ impl Finder<'_> {
         let stride = i128::from(strides.along(0));
         let last = first + stride * (lanes - 1);
         let range = (first.min(last), first.max(last));
-        let (least, greatest) = range_of(width, extension == Extension::Signed);
-        let fits = least <= range.0 && range.1 <= greatest;
-        fits.then(|| Line { stride, range: Some(range), conditions: SmallVec::new() })
+        let (min, max) = range_of(width, extension == Extension::Signed);
+        let fits = min <= range.0 && range.1 <= max;
+        fits.then(|| ConditionalStride { stride, range: Some(range), conditions: SmallVec::new() })
     }
 
     /// How the lanes of a value lie, if that takes conditions.
-    fn line(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
-        if depth > MOST_DEPTH || self.width(value) > ADDRESS {
+    fn line(
+        &self,
+        value: Value,
+        extension: Extension,
+        block: Block,
+        depth: usize,
+    ) -> Option<ConditionalStride> {
+        if depth > MAX_DEPTH || self.width(value) > ADDRESS {
             return None;
         }
         if let Some(line) = self.known_line(value, extension, block) {
@@ -142,20 +148,27 @@ impl Finder<'_> {
     }
 
     /// The line of the lowest bits of a value that steps: no lane wraps around if lane 0 is far enough from the end.
-    fn stepping_line(&self, value: Value, width: u32, extension: Extension, block: Block) -> Option<Line> {
+    fn stepping_line(
+        &self,
+        value: Value,
+        width: u32,
+        extension: Extension,
+        block: Block,
+    ) -> Option<ConditionalStride> {
         let stride = self.strides(value, block).filter(|&stride| stride != 0)?;
         let is_signed = extension == Extension::Signed;
         let reach = i128::from(stride) * (i128::from(self.geometry.width()?) - 1);
-        let (least, greatest) = range_of(width, is_signed);
-        let (least, greatest) = (least - reach.min(0), greatest - reach.max(0));
-        let is_part = width < self.width(value);
-        let condition = Condition { value, stride, width, is_part, is_signed, least, greatest, bound: None };
+        let (min, max) = range_of(width, is_signed);
+        let (min, max) = (min - reach.min(0), max - reach.max(0));
+        let is_truncated = width < self.width(value);
+        let condition =
+            StrideCondition { value, stride, width, is_truncated, is_signed, min, max, bound: None };
         let conditions = SmallVec::from_iter([condition]);
-        (least <= greatest).then(|| Line { stride: stride.into(), range: None, conditions })
+        (min <= max).then(|| ConditionalStride { stride: stride.into(), range: None, conditions })
     }
 
     /// The line of a value that steps and is kept within bounds, which are uniform: all lanes are within them.
-    fn clamped_line(&self, value: Value, extension: Extension, block: Block) -> Option<Line> {
+    fn clamped_line(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
         let op = |inst: Inst| self.func.inst(inst).op;
         let width = self.width(value);
         let is_signed = match op(self.func.def_inst(value)?) {
@@ -168,13 +181,13 @@ impl Finder<'_> {
         let (asked_low, asked_high) = range_of(width, extension == Extension::Signed);
         let (low, high) = range_of(width, is_signed);
         let (mut low, mut high) = (low.max(asked_low), high.min(asked_high));
-        let mut bounds: SmallVec<[(Value, bool); MOST_CONDITIONS]> = SmallVec::new();
+        let mut bounds: SmallVec<[(Value, bool); MAX_CONDITIONS]> = SmallVec::new();
         let mut inner = value;
-        for _ in 0..MOST_PARTS {
+        for _ in 0..MAX_PARTS {
             let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_fresh(inst, block)) else {
                 break;
             };
-            let is_greatest = match (op(inst), is_signed) {
+            let is_upper = match (op(inst), is_signed) {
                 (Op::Smin, true) | (Op::Umin, false) => true,
                 (Op::Smax, true) | (Op::Umax, false) => false,
                 _ => break,
@@ -184,56 +197,62 @@ impl Finder<'_> {
                 std::mem::swap(&mut of, &mut by);
             }
             match self.constant(by, own) {
-                Some(constant) if is_greatest => high = high.min(constant),
+                Some(constant) if is_upper => high = high.min(constant),
                 Some(constant) => low = low.max(constant),
-                None if !self.is_uniform(by, block) || bounds.len() == MOST_CONDITIONS => return None,
-                None => bounds.push((by, is_greatest)),
+                None if !self.is_uniform(by, block) || bounds.len() == MAX_CONDITIONS => return None,
+                None => bounds.push((by, is_upper)),
             }
             inner = of;
         }
         let stride = self.strides(inner, block).filter(|&stride| stride != 0)?;
         let reach = stride.checked_mul(i64::from(self.geometry.width()?) - 1)?;
-        let (least, greatest) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
+        let (min, max) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
         // Of lanes that are known, lane 0 may be out of bounds in any case.
         let known = self.known_line(inner, own, block).and_then(|line| line.range);
         let is_out = |(first, last): (i128, i128)| first < low || last > high;
-        if least > greatest || known.is_some_and(is_out) {
+        if min > max || known.is_some_and(is_out) {
             return None;
         }
-        let within = |(least, greatest), bound| Condition {
+        let within = |(min, max), bound| StrideCondition {
             value: inner,
             stride,
             width,
-            is_part: false,
+            is_truncated: false,
             is_signed,
-            least,
-            greatest,
+            min,
+            max,
             bound,
         };
-        let bound = |(value, is_greatest)| {
-            let reach = if is_greatest { reach.max(0) } else { reach.min(0) };
-            Some(Bound { value, is_greatest, reach })
+        let bound = |(value, is_upper)| {
+            let reach = if is_upper { reach.max(0) } else { reach.min(0) };
+            Some(UniformBound { value, is_upper, reach })
         };
         // One of them says that no lane wraps around.
         let mut bounds = bounds.into_iter().map(bound);
-        let mut conditions = SmallVec::from_iter([within((least, greatest), bounds.next().flatten())]);
+        let mut conditions = SmallVec::from_iter([within((min, max), bounds.next().flatten())]);
         conditions.extend(bounds.map(|bound| within(range_of(width, is_signed), bound)));
-        Some(Line { stride: stride.into(), range: None, conditions })
+        Some(ConditionalStride { stride: stride.into(), range: None, conditions })
     }
 
     /// The line of a sum of a multiple of one uniform value and of numbers that are known from lane to lane, if no lane
     /// of it wraps around.
-    fn sum(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+    fn sum(
+        &self,
+        value: Value,
+        extension: Extension,
+        block: Block,
+        depth: usize,
+    ) -> Option<ConditionalStride> {
         let width = self.width(value);
-        let (least, greatest) = range_of(width, extension == Extension::Signed);
+        let (min, max) = range_of(width, extension == Extension::Signed);
         // The sum, modulo 2^width: `factor` times `uniform`, and what lies within `range`.
         let mut uniform: Option<(Value, i128)> = None;
-        let mut sum = Line { stride: 0, range: Some((0, 0)), conditions: SmallVec::new() };
+        let mut sum = ConditionalStride { stride: 0, range: Some((0, 0)), conditions: SmallVec::new() };
         let mut parts: SmallVec<[(Value, i128); 8]> = SmallVec::from_iter([(value, 1)]);
         let mut seen = 0;
         while let Some((part, factor)) = parts.pop() {
             seen += 1;
-            if seen > MOST_PARTS || factor.unsigned_abs() > 1 << 40 {
+            if seen > MAX_PARTS || factor.unsigned_abs() > 1 << 40 {
                 return None;
             }
             let (low, high) = sum.range?;
@@ -264,27 +283,27 @@ impl Finder<'_> {
         }
         let (low, high) = sum.range?;
         match uniform.filter(|&(_, factor)| factor != 0) {
-            None => (least <= low && high <= greatest).then_some(sum),
+            None => (min <= low && high <= max).then_some(sum),
             Some((value, factor)) => {
                 // least <= factor * u + low, factor * u + high <= greatest
-                let (from, to) = (least - low, greatest - high);
+                let (from, to) = (min - low, max - high);
                 let (from, to) = match factor {
                     1.. => (ceiling(from, factor), to.div_euclid(factor)),
                     _ => (ceiling(-to, -factor), (-from).div_euclid(-factor)),
                 };
-                let (from, to) = (from.max(least), to.min(greatest));
-                if from > to || sum.conditions.len() == MOST_CONDITIONS {
+                let (from, to) = (from.max(min), to.min(max));
+                if from > to || sum.conditions.len() == MAX_CONDITIONS {
                     return None;
                 }
                 let is_signed = extension == Extension::Signed;
-                sum.conditions.push(Condition {
+                sum.conditions.push(StrideCondition {
                     value,
                     stride: 0,
                     width,
-                    is_part: false,
+                    is_truncated: false,
                     is_signed,
-                    least: from,
-                    greatest: to,
+                    min: from,
+                    max: to,
                     bound: None,
                 });
                 sum.range = None;
@@ -329,7 +348,13 @@ impl Finder<'_> {
     }
 
     /// An operation that leaves a line as it is if its other operand, which is uniform, is large enough, or one.
-    fn special(&self, value: Value, extension: Extension, block: Block, depth: usize) -> Option<Line> {
+    fn special(
+        &self,
+        value: Value,
+        extension: Extension,
+        block: Block,
+        depth: usize,
+    ) -> Option<ConditionalStride> {
         let inst = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block))?;
         let data = self.func.inst(inst);
         let is_signed = match data.op {
@@ -350,14 +375,14 @@ impl Finder<'_> {
         let inner = if is_signed { Extension::Signed } else { Extension::Unsigned };
         let mut line = self.line(of, inner, block, depth + 1)?;
         let (low, high) = line.range?;
-        let greatest = range_of(width, is_signed).1;
-        let (least, greatest) = match data.op {
+        let max = range_of(width, is_signed).1;
+        let (min, max) = match data.op {
             Op::Mul => (1, 1),
             Op::Shl => (0, 0),
-            Op::Umin | Op::Smin => (high, greatest),
+            Op::Umin | Op::Smin => (high, max),
             // Of negative numbers remainders and quotients go the other way.
-            _ if low < 0 || high == greatest => return None,
-            _ => (high + 1, greatest),
+            _ if low < 0 || high == max => return None,
+            _ => (high + 1, max),
         };
         // The result must read the same in the way that is asked for.
         if range_of(width, extension == Extension::Signed).1 < high
@@ -368,17 +393,17 @@ impl Finder<'_> {
         if matches!(data.op, Op::Udiv | Op::Sdiv) {
             (line.stride, line.range) = (0, Some((0, 0)));
         }
-        if line.conditions.len() == MOST_CONDITIONS {
+        if line.conditions.len() == MAX_CONDITIONS {
             return None;
         }
-        line.conditions.push(Condition {
+        line.conditions.push(StrideCondition {
             value: by,
             stride: 0,
             width,
-            is_part: false,
+            is_truncated: false,
             is_signed,
-            least,
-            greatest,
+            min,
+            max,
             bound: None,
         });
         Some(line)

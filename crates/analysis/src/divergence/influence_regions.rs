@@ -1,0 +1,221 @@
+//! What lanes do that have parted: at branches, and behind loops that they leave apart.
+
+use heddle_ir::entity::Entity;
+use heddle_ir::{Block, Constant, Value};
+
+use super::incoming::distinct;
+use super::solver::{DivergenceSolver, WorklistItem};
+use super::table::{DivergenceEffect, DivergenceOrigin};
+use super::{Agreement, DivergenceRule};
+use crate::alloca_ssa::{SlotState, SlotStateDef};
+use crate::cycles::Cycle;
+use crate::shape::UniformityLevel;
+use crate::sync_dependence::{InfluenceRegion, Join};
+
+/// How many branches that lead to each other are followed where ⊤ meets a value.
+const MAX_REGIONS: usize = 16;
+
+impl DivergenceSolver<'_> {
+    /// Lanes part at this block, or as if they did.
+    pub(super) fn apply_branch(&mut self, block: Block, limit: Agreement) {
+        let mut at = block;
+        loop {
+            self.applied_limits[at] = limit;
+            let region = self.sync.branch_region(at);
+            let source = DivergenceOrigin::Branch(at);
+            self.apply_region(source, &region, self.control.cycles.innermost(at), limit);
+            let Some(then) = region.continues_at.filter(|_| self.is_enabled(DivergenceRule::Leads)) else {
+                return;
+            };
+            if limit.is_none() {
+                self.effects.push((source, DivergenceEffect::ContinuesAt(then)));
+            }
+            if self.applied_limits[then] <= limit {
+                return;
+            }
+            at = then;
+        }
+    }
+
+    /// Lanes leave a loop apart.
+    pub(super) fn apply_loop(&mut self, cycle: Cycle) {
+        if !self.is_enabled(DivergenceRule::Leaving) {
+            return;
+        }
+        let mut before: Option<Vec<bool>> = None;
+        for limit in [None, Some(UniformityLevel::Brush), Some(UniformityLevel::Group)] {
+            let exits = &self.exit_agreements[cycle.index()];
+            let apart: Vec<bool> = exits.iter().map(|&agreement| agreement <= limit).collect();
+            if !apart.contains(&true) || before.as_ref() == Some(&apart) {
+                continue;
+            }
+            let region = self.sync.loop_region(cycle, |number| apart[number as usize]);
+            let source = DivergenceOrigin::Loop(cycle);
+            self.apply_region(source, &region, self.control.cycles.parent(cycle), limit);
+            if let Some(then) = region.continues_at.filter(|_| self.is_enabled(DivergenceRule::Leads)) {
+                if limit.is_none() {
+                    self.effects.push((source, DivergenceEffect::ContinuesAt(then)));
+                }
+                if limit < self.applied_limits[then] {
+                    self.apply_branch(then, limit);
+                }
+            }
+            before = Some(apart);
+        }
+    }
+
+    pub(super) fn apply_region(
+        &mut self,
+        source: DivergenceOrigin,
+        region: &InfluenceRegion,
+        around: Option<Cycle>,
+        limit: Agreement,
+    ) {
+        if limit.is_none() && self.is_enabled(DivergenceRule::Apart) {
+            for &block in &region.blocks {
+                if self.region_roots.insert(block) {
+                    self.effects.push((source, DivergenceEffect::PartialBlock(block)));
+                }
+            }
+        }
+        for join in &region.joins {
+            for inst in self.func.phis(join.block) {
+                let values = self.incoming.of(self.func, inst, &join.from);
+                if values.len() < 2 {
+                    continue;
+                }
+                let func = self.func;
+                let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
+                // The branch that this one leads to looks at some of the edges only.
+                let is_alone = values.iter().any(is_poison) && {
+                    self.holds_for_all_preds(region, join, WorklistItem::Inst(inst), |solver, from| {
+                        let values = solver.incoming.of(func, inst, from);
+                        values.iter().filter(|value| !is_poison(value)).count() < 2
+                    })
+                };
+                if is_alone {
+                    if limit.is_none()
+                        && self.is_enabled(DivergenceRule::MixedPoison)
+                        && self.poison_phis.insert(inst)
+                    {
+                        self.push(WorklistItem::Inst(inst));
+                    }
+                    continue;
+                }
+                if limit.is_none() {
+                    self.effects.push((source, DivergenceEffect::MixedPhi(inst)));
+                }
+                if limit < self.phi_limits[inst] && self.is_enabled(DivergenceRule::Sync) {
+                    self.phi_limits[inst] = limit;
+                    self.push(WorklistItem::Inst(inst));
+                }
+            }
+            for at in 0..self.ssa.joined_at(join.block).len() {
+                let state = self.ssa.joined_at(join.block)[at];
+                let SlotStateDef::Join { incoming, .. } = &self.ssa.state(state).def else { continue };
+                let states = distinct(incoming, &join.from);
+                if states.len() < 2 {
+                    continue;
+                }
+                if self.is_unread_exit_join(source, state, &states) {
+                    continue;
+                }
+                // As with φs: ⊤ beside one state is no difference.
+                let is_undefined = |state: &SlotState| self.ssa.state(*state).is_undefined;
+                let is_alone = states.iter().any(is_undefined) && {
+                    self.holds_for_all_preds(region, join, WorklistItem::State(state), |solver, from| {
+                        let SlotStateDef::Join { incoming, .. } = &solver.ssa.state(state).def else {
+                            return true;
+                        };
+                        let states = distinct(incoming, from);
+                        states.iter().filter(|state| !solver.ssa.state(**state).is_undefined).count() < 2
+                    })
+                };
+                if is_alone {
+                    if limit.is_none() && self.is_enabled(DivergenceRule::MixedPoison) {
+                        self.poison_states.insert(state);
+                        self.push(WorklistItem::State(state));
+                    }
+                    continue;
+                }
+                if limit.is_none() {
+                    self.effects.push((source, DivergenceEffect::MixedState(state)));
+                }
+                if limit < self.state_limits[state.index()] && self.is_enabled(DivergenceRule::MixedState) {
+                    self.state_limits[state.index()] = limit;
+                    self.push(WorklistItem::State(state));
+                }
+            }
+        }
+        let Some(cycle) = around else { return };
+        for &number in &region.divergent_exits {
+            if limit.is_none() {
+                self.effects.push((source, DivergenceEffect::DivergentExit(cycle, number)));
+            }
+            if limit < self.exit_agreements[cycle.index()][number as usize] {
+                self.exit_agreements[cycle.index()][number as usize] = limit;
+                let header = self.control.cycles.header(cycle);
+                let key = self.control.index.number(header).expect("a header is reachable");
+                self.pending_loops.insert(key, cycle);
+                let edge = self.sync.exits(cycle)[number as usize];
+                self.func.phis(edge.to).for_each(|inst| self.push(WorklistItem::Inst(inst)));
+                for at in 0..self.ssa.joined_at(edge.to).len() {
+                    self.push(WorklistItem::State(self.ssa.joined_at(edge.to)[at]));
+                }
+                if limit < self.loop_agreements[cycle.index()] {
+                    self.loop_agreements[cycle.index()] = limit;
+                    for inst in self.escaping_uses.get(&cycle).cloned().unwrap_or_default() {
+                        self.push(WorklistItem::Inst(inst));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether lanes meet here that have left a loop by different exits, have written nothing since, and nothing reads
+    /// what they bring: while some went round the others waited behind the loop.
+    fn is_unread_exit_join(&self, source: DivergenceOrigin, join: SlotState, states: &[SlotState]) -> bool {
+        let DivergenceOrigin::Loop(cycle) = source else { return false };
+        let is_of_exit = |state: &SlotState| match &self.ssa.state(*state).def {
+            SlotStateDef::Join { block, incoming } => {
+                let of_loop = |(from, _): &(Block, SlotState)| self.control.cycles.contains(cycle, *from);
+                !self.control.cycles.contains(cycle, *block) && incoming.iter().all(of_loop)
+            }
+            _ => false,
+        };
+        !self.ssa.state(join).is_read && states.iter().all(is_of_exit)
+    }
+
+    /// Whether this holds of the predecessors of a join that lanes come from which part like this, those after a branch
+    /// that it leads to included; after a few such branches of all of them, which is found once.
+    fn holds_for_all_preds(
+        &mut self,
+        region: &InfluenceRegion,
+        join: &Join,
+        item: WorklistItem,
+        holds: impl Fn(&Self, &[Block]) -> bool,
+    ) -> bool {
+        let mut from = join.from.clone();
+        let mut next = region.continues_at;
+        for _ in 0..MAX_REGIONS {
+            let Some(at) = next else {
+                from.sort_unstable();
+                from.dedup();
+                return holds(self, &from);
+            };
+            let region = self.sync.branch_region(at);
+            let same = region.joins.iter().filter(|other| other.block == join.block);
+            same.for_each(|other| from.extend_from_slice(&other.from));
+            next = region.continues_at;
+        }
+        if let Some(&known) = self.single_incoming.get(&item) {
+            return known;
+        }
+        let mut all = self.control.cfg.preds(join.block).to_vec();
+        all.sort_unstable();
+        all.dedup();
+        let answer = holds(self, &all);
+        self.single_incoming.insert(item, answer);
+        answer
+    }
+}
