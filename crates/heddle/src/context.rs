@@ -1,5 +1,4 @@
-//! What passes share while a module goes through them: settings, facts about functions, what they tell, and how long each
-//! took.
+//! State that passes share while they run on a module: settings, cached analyses, remarks and times.
 
 use crate::passes::PassInfo;
 use crate::profile::Profile;
@@ -14,18 +13,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Facts about functions, by name. A pass that leaves a function as they describe it keeps them for the next pass; of
-/// what it does not keep, they are found anew.
+/// Results of analyses by function. A pass that preserves a result stores it again; results it does not store are
+/// recomputed for the next pass.
 #[derive(Default, Debug)]
 pub struct AnalysisCache {
-    /// Whether branches that may be folded count as divergent.
+    /// True to treat uniform branches that can be if-converted as divergent.
     pub folds_all: bool,
     known: FxHashMap<String, EntitySet<Block>>,
     kept: FxHashMap<String, EntitySet<Block>>,
 }
 
 impl AnalysisCache {
-    /// The blocks whose branches may diverge. No loop may.
+    /// Returns the blocks with divergent branches. Requires that no loop is divergent.
     pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
         match self.known.remove(&func.name) {
             Some(known) => Ok(known),
@@ -39,7 +38,7 @@ impl AnalysisCache {
         }
     }
 
-    /// The function is left as these facts describe it.
+    /// Marks the divergent branches of a function as preserved.
     pub fn keep_divergent_branches(&mut self, func: &Function, branches: EntitySet<Block>) {
         self.kept.insert(func.name.clone(), branches);
     }
@@ -49,34 +48,34 @@ impl AnalysisCache {
     }
 }
 
-/// How long a pass took.
+/// Wall-clock time of a pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PassTime {
-    /// Its name.
+    /// Name of the pass.
     pub name: &'static str,
-    /// On the clock.
+    /// Wall-clock time.
     pub time: Duration,
 }
 
-/// Sees the module behind a pass.
+/// Callback that receives the module after each pass.
 type PassObserver<'a> = Box<dyn FnMut(&PassInfo, &Module) + 'a>;
 
-/// What passes share.
+/// State that passes share.
 #[derive(Default)]
 pub struct PassContext<'a> {
-    /// Whether what passes need and ensure is checked before and behind each of them.
+    /// True to verify the required and ensured stage around each pass.
     pub verify: bool,
-    /// What is known of functions.
+    /// Cached analyses.
     pub facts: AnalysisCache,
-    /// What passes have chosen, and why.
+    /// Remarks of the passes: decisions and their reasons.
     pub remarks: Vec<Remark>,
-    /// How long passes took, in their order.
+    /// Times of the passes, in the order they ran.
     pub times: Vec<PassTime>,
-    /// What a run has told.
+    /// Profile of an earlier run.
     pub(crate) profile: Option<Arc<Profile>>,
-    /// Functions whose branches lanes come to in another order than in the run.
+    /// Functions in which a pass changed the order of lanes, so edge profiles no longer hold.
     pub(crate) rearranged: BTreeSet<String>,
-    /// How many brushes run side by side, once that is decided.
+    /// Number of brushes side by side, once it is decided.
     pub(crate) side_by_side: Option<u32>,
     watch: Option<PassObserver<'a>>,
     cancelled: Option<&'a AtomicBool>,
@@ -92,17 +91,17 @@ impl fmt::Debug for PassContext<'_> {
 }
 
 impl<'a> PassContext<'a> {
-    /// Nothing is checked, and nothing watches.
+    /// Creates a context without verification and without an observer.
     pub fn new() -> PassContext<'a> {
         PassContext::default()
     }
 
-    /// Everything is checked.
+    /// Creates a context that verifies around each pass if `verify` is set.
     pub fn verifying(verify: bool) -> PassContext<'a> {
         PassContext { verify, ..PassContext::default() }
     }
 
-    /// With what a run has told of the module, whose branches get the weights that were seen.
+    /// Sets the profile and annotates the module's branches with its weights.
     pub fn profiled(
         mut self,
         profile: Arc<Profile>,
@@ -113,14 +112,14 @@ impl<'a> PassContext<'a> {
         Ok(self)
     }
 
-    /// With a function that sees the module behind each pass.
+    /// Sets a callback that receives the module after each pass.
     #[must_use]
     pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> PassContext<'a> {
         self.watch = Some(Box::new(watch));
         self
     }
 
-    /// With a flag that ends the run between two passes.
+    /// Sets a flag that cancels the run before the next pass.
     #[must_use]
     pub fn cancelled_by(mut self, flag: &'a AtomicBool) -> PassContext<'a> {
         self.cancelled = Some(flag);

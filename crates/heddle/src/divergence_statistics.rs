@@ -1,4 +1,4 @@
-//! What diverges in a loop, counted: how many branches, loops, accesses and objects lanes share.
+//! Statistics of a loop's divergence: branches, loops, accesses and objects by whether lanes share them.
 
 use heddle_analysis::cycles::Cycle;
 use heddle_analysis::shape::Geometry;
@@ -6,7 +6,7 @@ use heddle_analysis::{Activation, ControlTables, Divergence, InitialShapes, dive
 use heddle_ir::{Block, Function, Op};
 use std::fmt;
 
-/// Counts of a loop's body, the loop itself left out. Where there are two, the first is what lanes share.
+/// Counts over a loop's body. Pairs count uniform, then divergent entities; triples count by mask: none, uniform, varying.
 ///
 /// After: Moll, thesis, Fig. 13.1.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -17,16 +17,16 @@ pub struct DivergenceStatistics {
     pub loops: [usize; 2],
     /// Exits of divergent inner loops.
     pub exits: [usize; 2],
-    /// Loads of all lanes, of all or none, of some.
+    /// Loads.
     pub loads: [usize; 3],
-    /// Stores of all lanes, of all or none, of some.
+    /// Stores.
     pub stores: [usize; 3],
-    /// Private objects.
+    /// Private objects: shared by all lanes, one for each lane.
     pub objects: [usize; 2],
 }
 
 impl DivergenceStatistics {
-    /// Counts the blocks `is_counted` of a function that all lanes enter.
+    /// Counts the blocks that `is_counted` selects, in a function that all lanes enter.
     pub(crate) fn of_blocks(func: &Function, is_counted: impl Fn(Block) -> bool) -> DivergenceStatistics {
         let control = ControlTables::new(func);
         let initial = InitialShapes::declared(func, Geometry::unknown()).with_entry(Activation::Full);

@@ -1,4 +1,4 @@
-//! The pass `flatten`: its options in words, and what it says.
+//! The pass `flatten`: parses its options and turns its decisions into remarks.
 
 use crate::context::PassContext;
 use crate::options::not_understood;
@@ -14,9 +14,9 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::widen::{Remark, RemarkKind};
 use std::collections::BTreeSet;
 
-/// Options, with + in between: `force`, `none`, `races=excluded`, `lanes=32`; `block1` for the nest whose outer loop has its
-/// header there, an error where it may not be flattened; `block2=1x31/64x1` for an inner loop that goes round once in 31 of
-/// 32 lanes and 64 times in the other.
+/// Parses options separated by `+`: `force`, `none`, `races=excluded`, `lanes=32`; `block1` forces the nest with the outer
+/// header `block1`, an error where that is illegal; `block2=1x31/64x1` gives an inner loop's trip counts: one iteration in
+/// 31 of 32 lanes, 64 in the other.
 pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
     let (mut options, mut asked) = (FlattenOptions::default(), BTreeSet::new());
     for word in words.split('+').filter(|word| !word.is_empty()) {
@@ -48,7 +48,7 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
     Ok(options)
 }
 
-/// Flattens the nests of all functions; says what became of each.
+/// Flattens the nests of all functions; returns remarks on the decisions.
 pub(crate) fn flatten_module(
     module: &mut Module,
     options: &FlattenOptions,
@@ -60,7 +60,7 @@ pub(crate) fn flatten_module(
         let source = func.clone();
         let mut options = options.clone();
         if let Some(profile) = &context.profile {
-            // What is said of a loop counts more than what was seen.
+            // Options override the profile.
             let said = std::mem::replace(&mut options.trips, profile.trips(func));
             options.trips.extend(said);
         }
@@ -78,7 +78,7 @@ pub(crate) fn flatten_module(
                 }
                 met.insert(decision.outer);
             }
-            // Why nests are left is told on request.
+            // Refusals are remarks on request only.
             let is_asked = options.machine == MachineModel::Warps || context.profile.is_some();
             if decision.verdict != FlattenVerdict::Flattened && !is_asked {
                 continue;

@@ -1,7 +1,7 @@
-//! Heddle as a library: the compiler behind every door.
+//! Heddle's compiler as a library; every interface and driver goes through it.
 //!
-//! A [`Session`] reads sources (`.hed`, LLVM IR, C, C++, OpenCL C), takes a [`VectorizeRequest`] for a function in lanes, and makes an
-//! [`Artifact`] of it: IR, LLVM's IR, an object, or code that can be called. What it can't do comes back as diagnostics.
+//! A [`Session`] reads sources (`.hed`, LLVM IR, C, C++, OpenCL C, PTX). For a [`VectorizeRequest`] it compiles a function to
+//! an [`Artifact`]: IR, LLVM IR, an object, or callable code. Failures are diagnostics.
 #![forbid(unsafe_code)]
 
 pub mod options;

@@ -1,5 +1,5 @@
-//! Vector code of marked loops: a function that holds one loop becomes one that runs its iterations in lanes, with the same
-//! parameters.
+//! Vectorization of marked loops: a function that holds one loop becomes one that runs the loop's iterations in lanes and has
+//! the same parameters.
 
 use crate::context::PassContext;
 use crate::divergence_statistics::DivergenceStatistics;
@@ -21,63 +21,62 @@ use heddle_transform::widen::wide_name;
 use heddle_transform::{Promises, choose_brushes, find_brush_observer, refill_lanes};
 use std::fmt;
 
-/// A loop to make vector code of.
+/// Request to vectorize a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoopRequest {
-    /// The function that holds it and nothing else.
+    /// Function that holds the loop and nothing else.
     pub func: String,
-    /// How many iterations shall run together, in one vector.
+    /// Number of iterations in one vector.
     pub lanes: LoopLanes,
-    /// How many vectors shall run side by side; as many as pay, if nothing is said.
+    /// Interleave factor: number of vectors side by side; none lets the cost model choose.
     pub interleaved: Option<u32>,
-    /// What is known of it.
+    /// Properties that the programmer promises.
     pub promises: Promises,
 }
 
-/// Scalar code is faster for as many iterations as one lane in so many: it has less to set up, and no masks.
+/// A loop of up to `lanes / LANES_FOR_FEW` iterations runs faster as scalar code, which has less setup and no masks.
 const LANES_FOR_FEW: u32 = 8;
 
-/// How many iterations run together.
+/// Number of iterations in one vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopLanes {
-    /// As many as pay.
+    /// Chosen by the cost model.
     Auto,
-    /// As many as pay, of so many that may.
+    /// Chosen by the cost model, up to a maximum.
     AtMost(u32),
-    /// So many.
+    /// Fixed number.
     Exactly(u32),
 }
 
-/// One form of a loop.
+/// One version of a loop's vector code.
 #[derive(Debug)]
 pub struct LoopCode {
-    /// The module with the code, which LLVM's passes have been through. Nothing but the wide function is seen from outside;
-    /// globals are those of the source.
+    /// Optimized LLVM module. Only the wide function is visible from outside; globals are declarations of the source's.
     pub code: LlvmModule,
-    /// The wide function.
+    /// Name of the wide function.
     pub wide: String,
 }
 
 /// Vector code of a loop.
 #[derive(Debug)]
 pub struct VectorLoop {
-    /// The code whose lanes run iterations side by side.
+    /// Version whose lanes run consecutive iterations.
     pub vector: LoopCode,
-    /// Code whose lanes take new iterations when they are done with theirs, where lanes may wait for each other in an inner loop.
-    /// It computes the same bits; data decide which is faster.
+    /// Version with lane refill, where lanes may wait for each other in an inner loop. It computes the same bits; which version
+    /// is faster depends on the data.
     pub refilled: Option<LoopCode>,
-    /// How many iterations run together.
+    /// Number of iterations that run together.
     pub lanes: u32,
-    /// How many vectors they fill, of its most frequent width.
+    /// Number of vectors that these iterations fill.
     pub interleaved: u32,
-    /// Whether data decide if it is faster than scalar code: lanes share what they walk over, an innermost loop gathers, or something is
-    /// done for one lane after the other.
+    /// True if the data decide whether scalar code is faster: lanes observe each other, an innermost loop gathers, or
+    /// something runs lane by lane.
     pub is_doubtful: bool,
-    /// Up to how many iterations scalar code is faster, since a vector takes as long for one as for all of its lanes.
+    /// Maximum trip count at which scalar code is faster, since a vector takes as long for one iteration as for all.
     pub few: u32,
-    /// What diverges in it.
+    /// Statistics of the loop's divergence.
     pub statistics: DivergenceStatistics,
-    /// What loads and stores became that had a choice, and why.
+    /// Remarks on how loads and stores were lowered.
     pub remarks: Vec<Diagnostic>,
 }
 
@@ -86,7 +85,7 @@ fn failed(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
 }
 
 impl Session {
-    /// Makes vector code of the one loop of a function, all of whose arguments are the same for all iterations.
+    /// Vectorizes the only loop of a function whose arguments are all uniform.
     pub fn vectorize_loop(
         &self,
         source: &SourceModule,
@@ -107,7 +106,7 @@ impl Session {
         let Some(at) = module.functions.iter().position(|func| func.name == *name) else {
             return Err(failed(Code::UnknownFunction, &format!("there is no function @{name}")).into());
         };
-        // Callees have loops of their own, which stay as they are.
+        // Loops of callees are not vectorized, so the function is processed without them.
         let mut alone = Module { files: module.files.clone(), ..Module::default() };
         alone.functions.push(module.functions.remove(at));
         let is_asked_by_callees = asks_lanes(&module.functions, &module);
@@ -146,9 +145,9 @@ impl Session {
         let (mut wide, mut remarks) = self.widen_loop(&module, name, one)?;
         let mut interleaved = 1;
         if let Some(func) = wide.function(&wide_name(name, &[one])) {
-            // What lanes compute does not depend on how many there are, so more of them are as good as several brushes.
+            // Results do not depend on the number of lanes, so one wider vector replaces several brushes.
             let paying = || choose_brushes(&wide, func, one, &self.options.target).brushes;
-            // Lanes that vote do so as one: more of them go where only some want to.
+            // Lanes that vote do so together: more of them run a branch that only some of them take.
             let unasked = || if asks_lanes { 1 } else { paying() };
             interleaved = wanted.unwrap_or_else(unasked).min(most / one).max(1);
         }
@@ -169,7 +168,7 @@ impl Session {
         Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, few, statistics, remarks })
     }
 
-    /// The form of a loop whose lanes take new iterations, if some may wait; the loop stands in a function, beside its callees.
+    /// Builds the version with lane refill; none if no lane would wait.
     fn refilled(
         &self,
         source: &SourceModule,
@@ -199,7 +198,7 @@ impl Session {
         Ok(Some(self.loop_code(source, &wide, wide_name(&name, &[lanes]))?))
     }
 
-    /// Machine-independent code of a wide function, as fast as LLVM's passes make it.
+    /// Generates optimized code of a wide function, still independent of the machine.
     fn loop_code(
         &self,
         source: &SourceModule,
@@ -217,7 +216,7 @@ impl Session {
         Ok(LoopCode { code, wide })
     }
 
-    /// The module at stage Wide, for so many lanes.
+    /// Returns the module at stage Wide for a number of lanes, and the remarks on its accesses.
     fn widen_loop(
         &self,
         module: &Module,
@@ -237,21 +236,21 @@ impl Session {
     }
 }
 
-/// Whether lanes ask each other in some functions, of which those of a module are looked at by themselves.
+/// True if some functions observe the lanes they run with. Callees that `callees` defines are not followed.
 fn asks_lanes(functions: &[Function], callees: &Module) -> bool {
     let defined = callees.functions.iter().map(|func| &*func.name).collect();
     functions.iter().any(|func| find_brush_observer(func, true, &defined).is_some())
 }
 
-/// Whether functions call others than each other for floats. Vector code has functions of its own in their place, which may differ in
-/// the last bit, so results would tell which code has run.
+/// True if a function calls an external function that returns floats. Vector code calls its own implementations, which may
+/// differ in the last bit, so results would reveal which version ran.
 fn takes_floats_of_others(module: &Module) -> bool {
     let gives_floats = |signature: &Signature| signature.results.iter().any(|it| it.ty.scalar().is_float());
     let callees = module.functions.iter().flat_map(|func| func.callees.values());
     callees.filter(|callee| module.function(&callee.name).is_none()).any(|it| gives_floats(&it.signature))
 }
 
-/// Whether wide code gathers or scatters in a loop that has none in it.
+/// True if wide code gathers or scatters in an innermost loop.
 fn gathers_in_innermost_loop(wide: &Function) -> bool {
     let cycles = CycleForest::new(&Cfg::new(wide));
     let is_scattered = |inst| matches!(wide.inst(inst).op, Op::Gather | Op::Scatter);
@@ -260,7 +259,7 @@ fn gathers_in_innermost_loop(wide: &Function) -> bool {
     wide.blocks().any(|block| is_innermost(block) && wide.block_insts(block).any(is_scattered))
 }
 
-/// As many lanes as the widest numbers that differ between lanes, computed or accessed, fit a register.
+/// Returns the number of lanes for which the widest varying values, computed or accessed, fill a register.
 fn lanes_in_register(func: &Function, bits: u32) -> u32 {
     let control = ControlTables::new(func);
     let facts = divergence(func, &control, &InitialShapes::declared(func, Geometry::unknown()));

@@ -1,5 +1,5 @@
-//! What can be asked of the compiler, typed. Command lines, environments and lists of passes only fill it: each type reads
-//! its own text form.
+//! Options of the compiler. Command lines, environment variables and pass lists fill these types; each parses its own text
+//! form.
 
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
@@ -12,19 +12,19 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::str::FromStr;
 
-/// The lanes that run in lock-step, along one to four dimensions.
+/// Lanes of a brush along one to four dimensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BrushExtents {
     extents: SmallVec<[u32; 3]>,
 }
 
-/// An option that means nothing, and what could be written.
+/// Returns the error for an option that does not parse, with the accepted forms as help.
 pub(crate) fn not_understood(text: impl fmt::Display, help: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).help(help)
 }
 
 impl BrushExtents {
-    /// So many lanes along each dimension.
+    /// Creates a brush with the given lanes along each dimension.
     pub fn new(extents: &[u32]) -> Result<BrushExtents, Diagnostic> {
         let brush = BrushExtents { extents: extents.into() };
         let is_brush =
@@ -38,17 +38,17 @@ impl BrushExtents {
         ))
     }
 
-    /// Lanes along each dimension.
+    /// Returns the lanes along each dimension.
     pub fn extents(&self) -> &[u32] {
         &self.extents
     }
 
-    /// All lanes.
+    /// Returns the number of lanes.
     pub fn lanes(&self) -> u32 {
         self.extents.iter().fold(1, |lanes: u32, &extent| lanes.saturating_mul(extent))
     }
 
-    /// So many of them, side by side along the last dimension.
+    /// Returns the extents of `count` brushes side by side along the last dimension.
     pub fn times(&self, count: u32) -> Result<BrushExtents, Diagnostic> {
         let mut extents = self.extents.clone();
         if let Some(last) = extents.last_mut() {
@@ -75,12 +75,12 @@ impl FromStr for BrushExtents {
     }
 }
 
-/// How many brushes run side by side in one call.
+/// Number of brushes side by side in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BrushCount {
-    /// So many.
+    /// Fixed number.
     Count(u32),
-    /// As many as pay.
+    /// Number that the cost model chooses.
     Auto,
 }
 
@@ -104,14 +104,14 @@ impl fmt::Display for BrushCount {
     }
 }
 
-/// Where a pass is applied that gains at one place and costs at another.
+/// Conditions under which an optional pass is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PassPolicy {
-    /// Nowhere.
+    /// Never.
     Never,
-    /// Where its model says that it pays.
+    /// Where its cost model expects a gain.
     IfProfitable,
-    /// Wherever it can be.
+    /// Wherever it is legal.
     Always,
 }
 
@@ -127,69 +127,74 @@ impl FromStr for PassPolicy {
     }
 }
 
-/// How vector code is made. The text form is a list of words with commas in between: `math=fast,brushes=auto`.
+/// Options of the vectorizer. The text form is a comma-separated list: `math=fast,brushes=auto`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VectorizeOptions {
-    /// The machine whose costs decide.
+    /// Machine whose cost table the passes use.
     pub target: TargetInfo,
-    /// Whose mathematical functions are called; none leaves calls as they are.
+    /// Implementation of mathematical functions; none leaves their calls alone.
     pub math: Option<Accuracy>,
-    /// What is said of parameters of entered functions of which nothing is said.
+    /// Default shape for parameters of entry functions without a declared shape.
     pub params: Option<DeclaredShape>,
-    /// How many brushes run side by side.
+    /// Number of brushes side by side.
     pub brushes: BrushCount,
-    /// Where accesses get versions.
+    /// Policy for run-time versions of accesses.
     pub versions: VersioningPolicy,
+<<<<<<< HEAD
     /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
     pub kernels: Option<WorkItemLayout>,
     /// Whether values that lanes have are kept, and where they may be inserted.
+=======
+    /// Work-item layout of kernels; none leaves kernels to the surrounding code to launch.
+    pub kernels: Option<Fold>,
+    /// Variant of scalar replacement, if any.
+>>>>>>> eff040f (heddle: describe the compiler in the field's terms)
     pub scalars: Option<ReplacementVariant>,
-    /// Which branches are fused.
+    /// Policy of branch fusion.
     pub fuse: PassPolicy,
-    /// Which nests of loops are flattened.
+    /// Policy of loop flattening.
     pub flatten: PassPolicy,
-    /// Where lanes take new work-items of a kernel when they are done with theirs. Where it pays is found out by running it: the
-    /// pipeline does it where that is possible, if that is asked for, or nowhere.
+    /// Policy of lane refill for kernels. The pipeline applies it only if forced; the runtime finds out by trial where it pays.
     pub refill: PassPolicy,
-    /// Whether lanes may race.
+    /// Assumption about data races between lanes.
     pub races: RaceSemantics,
-    /// Where regions are skipped that no lane is in.
+    /// Policy of guard insertion.
     pub guards: GuardPolicy,
-    /// Which branches are folded.
+    /// Branches to if-convert.
     pub branches: IfConversion,
-    /// How quotients by square roots are computed.
+    /// Precision of quotients by square roots.
     pub roots: RootPrecision,
-    /// Whether stores go through the caches.
+    /// Caching of vector stores.
     pub stores: StorePolicy,
 }
 
-/// Whether stores of whole vectors to global memory go through the caches.
+/// Caching of whole-vector stores to global memory.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum StorePolicy {
-    /// They do.
+    /// Ordinary stores.
     #[default]
     Cached,
-    /// They go past them. Whoever else reads what is stored waits for a fence behind the code.
+    /// Non-temporal stores. Other readers need a fence after the code.
     Streamed,
 }
 
-/// How quotients by square roots are computed that the source allows to be off by some units in the last place.
+/// Precision of quotients by square roots whose source allows an error of some ulps.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum RootPrecision {
-    /// By an estimate that is made better, where the machine has one that is good enough.
+    /// A refined hardware estimate, where the machine has a sufficient one.
     #[default]
     Estimated,
-    /// As exactly as others.
+    /// Correctly rounded, as elsewhere.
     Exact,
 }
 
-/// Which branches are folded.
+/// Branches that linearization if-converts.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum IfConversion {
-    /// Those at which lanes part.
+    /// Divergent branches.
     #[default]
     DivergentOnly,
-    /// All that can be.
+    /// All branches that can be if-converted.
     AllPossible,
 }
 
@@ -217,10 +222,10 @@ impl Default for VectorizeOptions {
 }
 
 impl VectorizeOptions {
-    /// The words of the text form.
+    /// Help text: all options of the text form.
     pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `refill=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact`, `stores=cached|streamed` and `brushes=2` (or `auto`)";
 
-    /// Takes one word of the text form; false if it is none.
+    /// Sets the option `key`; returns false if there is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
         match key {
             "params" => self.params = Some(parse_open_params(value)?),
@@ -259,12 +264,12 @@ impl FromStr for VectorizeOptions {
     }
 }
 
-/// `exact`, `fast` or `libm`.
+/// Parses `exact`, `fast` or `libm`.
 pub fn parse_accuracy(word: &str) -> Result<Accuracy, Diagnostic> {
     Accuracy::named(word).ok_or_else(|| not_understood(word, "write `exact`, `fast` or `libm`"))
 }
 
-/// A machine by the name of its table of costs.
+/// Parses the name of a machine's cost table.
 pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
     TargetInfo::named(name).ok_or_else(|| {
         let known: Vec<&str> = TargetInfo::ALL.iter().map(|target| target.name).collect();
@@ -273,7 +278,7 @@ pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
     })
 }
 
-/// Where scalar replacement inserts values.
+/// Parses the name of a variant of scalar replacement.
 pub(crate) fn parse_variant(word: &str) -> Result<ReplacementVariant, Diagnostic> {
     ReplacementVariant::ALL.into_iter().find(|variant| variant.name() == word).ok_or_else(|| {
         let names = ReplacementVariant::ALL.map(|variant| format!("`{}`", variant.name()));
@@ -281,7 +286,7 @@ pub(crate) fn parse_variant(word: &str) -> Result<ReplacementVariant, Diagnostic
     })
 }
 
-/// `force` or `none`.
+/// Parses `force` or `none`.
 pub fn parse_versions(word: &str) -> Result<VersioningPolicy, Diagnostic> {
     match word {
         "force" => Ok(VersioningPolicy::Force),
@@ -290,7 +295,7 @@ pub fn parse_versions(word: &str) -> Result<VersioningPolicy, Diagnostic> {
     }
 }
 
-/// `force` or `needed`.
+/// Parses `force` or `needed`.
 fn parse_policy(word: &str) -> Result<GuardPolicy, Diagnostic> {
     match word {
         "force" => Ok(GuardPolicy::Force),
@@ -299,7 +304,7 @@ fn parse_policy(word: &str) -> Result<GuardPolicy, Diagnostic> {
     }
 }
 
-/// `keep` or `fold`.
+/// Parses `keep` or `fold`.
 pub(crate) fn parse_branches(word: &str) -> Result<IfConversion, Diagnostic> {
     match word {
         "keep" => Ok(IfConversion::DivergentOnly),
@@ -308,7 +313,7 @@ pub(crate) fn parse_branches(word: &str) -> Result<IfConversion, Diagnostic> {
     }
 }
 
-/// `cached` or `streamed`.
+/// Parses `cached` or `streamed`.
 fn parse_stores(word: &str) -> Result<StorePolicy, Diagnostic> {
     match word {
         "cached" => Ok(StorePolicy::Cached),
@@ -317,7 +322,7 @@ fn parse_stores(word: &str) -> Result<StorePolicy, Diagnostic> {
     }
 }
 
-/// `estimated` or `exact`.
+/// Parses `estimated` or `exact`.
 fn parse_roots(word: &str) -> Result<RootPrecision, Diagnostic> {
     match word {
         "estimated" => Ok(RootPrecision::Estimated),
@@ -326,7 +331,7 @@ fn parse_roots(word: &str) -> Result<RootPrecision, Diagnostic> {
     }
 }
 
-/// `ordered` or `excluded`.
+/// Parses `ordered` or `excluded`.
 pub(crate) fn parse_races(word: &str) -> Result<RaceSemantics, Diagnostic> {
     match word {
         "ordered" => Ok(RaceSemantics::Ordered),
@@ -335,8 +340,13 @@ pub(crate) fn parse_races(word: &str) -> Result<RaceSemantics, Diagnostic> {
     }
 }
 
+<<<<<<< HEAD
 /// `rows` or `linear`.
 pub(crate) fn parse_fold(word: &str) -> Result<WorkItemLayout, Diagnostic> {
+=======
+/// Parses `rows` or `linear`.
+pub(crate) fn parse_fold(word: &str) -> Result<Fold, Diagnostic> {
+>>>>>>> eff040f (heddle: describe the compiler in the field's terms)
     match word {
         "rows" => Ok(WorkItemLayout::Rows),
         "linear" => Ok(WorkItemLayout::Linear),
@@ -344,7 +354,7 @@ pub(crate) fn parse_fold(word: &str) -> Result<WorkItemLayout, Diagnostic> {
     }
 }
 
-/// `uniform` or `varying`.
+/// Parses `uniform` or `varying`.
 pub(crate) fn parse_open_params(word: &str) -> Result<DeclaredShape, Diagnostic> {
     match word {
         "uniform" => Ok(DeclaredShape::Uniform),
@@ -353,12 +363,12 @@ pub(crate) fn parse_open_params(word: &str) -> Result<DeclaredShape, Diagnostic>
     }
 }
 
-/// What is said of a parameter. The text form is `varying`, of the next parameter in order, or `cx=varying`, of one by name.
+/// Shape of a parameter. The text form is `varying` for the next parameter in order, or `cx=varying` by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParamShape {
-    /// The parameter's name in the source; none is the next in order.
+    /// Name of the parameter in the source; none is the next in order.
     pub name: Option<String>,
-    /// What lanes share of it.
+    /// Declared shape.
     pub shape: DeclaredShape,
 }
 
@@ -379,7 +389,7 @@ impl FromStr for ParamShape {
     }
 }
 
-/// What lanes share of a parameter: `uniform`, `varying`, or `linear:4`, so much more (bytes, of pointers) from lane to lane.
+/// Parses a shape: `uniform`, `varying`, or `linear:4` with the step from lane to lane (of pointers, in bytes).
 pub fn parse_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
     let stride = |text: &str| text.parse::<i64>().ok();
     match word.split_once(':') {

@@ -1,4 +1,4 @@
-//! The passes: what each is called, takes, needs and ensures, and how it is run on a module.
+//! Table of passes: name, argument, required and ensured stage, and how to run each on a module.
 
 use crate::context::PassContext;
 use crate::flattening::{flatten_module, parse_nests};
@@ -32,68 +32,68 @@ use std::collections::BTreeMap;
 /// A pass with its options.
 #[derive(Clone, Debug)]
 pub enum Pass {
-    /// Nothing but a look whether several brushes may run side by side.
+    /// Checks that several brushes may run side by side.
     Brushes(BrushCount),
-    /// Bodies for mathematical functions.
+    /// Defines the mathematical functions that are called.
     Math(Accuracy),
-    /// What is not said of parameters.
+    /// Default shape for parameters without a declared shape.
     Params(DeclaredShape),
-    /// Kernels as sequential code for one work-group.
+    /// Lowers kernels to sequential code for one work-group.
     Kernels(KernelOptions),
-    /// Folding, dead code, common subexpressions.
+    /// Constant folding, dead code elimination, common subexpression elimination.
     Simplify,
-    /// Small functions in the place of their calls.
+    /// Inlines small functions.
     Inline,
-    /// Stores of whole vectors go past the caches.
+    /// Makes stores of whole vectors non-temporal.
     Stream,
-    /// Quotients by square roots that may be off, as inverse roots.
+    /// Turns quotients by approximate square roots into products with inverse roots.
     Roots,
-    /// Jumps past blocks that ask what has just been answered.
+    /// Jump threading past blocks whose branch is already decided.
     Thread,
-    /// One block a round where lanes wait for each other.
+    /// Schedules one block a round where lanes wait for each other.
     Progress,
-    /// Control flow in a simple form.
+    /// Canonicalizes control flow.
     Canonicalize,
-    /// The iterations of a loop spread over lanes.
+    /// Distributes the iterations of a loop over lanes.
     Spread(Promises),
-    /// See [`refill_lanes`]; of functions in which no lane would wait, as `Spread`.
+    /// Distributes iterations with lane refill ([`refill_lanes`]); like `Spread` where no lane would wait.
     Refill,
-    /// A form of each function for each way in which lanes enter it.
+    /// Specializes functions by the shapes of their arguments.
     Specialize(BrushExtents),
-    /// Values kept that lanes have loaded or computed before.
+    /// Scalar replacement of loads and redundant computations.
     Scalars(scalar_replacement::ReplacementOptions),
-    /// What both sides of divergent branches do, done once.
+    /// Branch fusion: merges code that both sides of a divergent branch have.
     Fuse(FuseOptions),
-    /// Nests of divergent loops as one loop.
+    /// Flattens nests of divergent loops.
     Flatten(flatten::FlattenOptions),
-    /// Divergent loops made uniform; which branches are folded behind.
+    /// Makes divergent loops uniform; selects the branches that linearization if-converts.
     Loops(IfConversion),
-    /// Regions skipped where no lane is.
+    /// Inserts guards: branches past regions without active lanes.
     Boscc(boscc::GuardOptions),
-    /// Divergent branches folded; of these blocks and no others, if any are named.
+    /// Linearizes divergent branches; if blocks are named, only theirs.
     Linearize(EntitySet<Block>),
-    /// Simpler masks and blends.
+    /// Simplifies masks and blends.
     Tidy,
-    /// Vector code.
+    /// Widens lock-step code to vector code.
     Widen(BrushExtents, WidenOptions),
 }
 
-/// What is known of a pass without its options.
+/// Description of a pass, apart from its options.
 #[derive(Clone, Copy, Debug)]
 pub struct PassInfo {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Help text of one sentence.
     pub doc: &'static str,
-    /// The stage that it needs.
+    /// Stage that the pass requires.
     pub requires: Stage,
-    /// The stage that it ensures; none leaves the stage as it was.
+    /// Stage that the pass ensures; none keeps the stage.
     pub ensures: Option<Stage>,
-    /// The pass, given what its name is followed by, behind a colon.
+    /// Parser of the argument after the name's colon.
     read: fn(&str) -> Result<Pass, Diagnostic>,
 }
 
-/// All passes, in the order in which the pipeline runs them.
+/// All passes, in the order of the pipeline.
 pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "brushes",
@@ -267,19 +267,19 @@ pub const PASSES: &[PassInfo] = &[
 ];
 
 impl PassInfo {
-    /// The pass of this name.
+    /// Returns the pass of a name.
     pub fn named(name: &str) -> Option<&'static PassInfo> {
         PASSES.iter().find(|info| info.name == name)
     }
 
-    /// The pass, given what its name is followed by, behind a colon.
+    /// Parses the pass's argument, the text after the name's colon.
     pub fn with(&self, argument: &str) -> Result<Pass, Diagnostic> {
         (self.read)(argument)
     }
 }
 
 impl Pass {
-    /// What is known of it without its options.
+    /// Returns the pass's description.
     pub fn info(&self) -> &'static PassInfo {
         let name = match self {
             Pass::Brushes(_) => "brushes",
@@ -307,7 +307,7 @@ impl Pass {
         PassInfo::named(name).expect("each pass stands in the table")
     }
 
-    /// Runs it on a module that is at the stage which it needs.
+    /// Runs the pass on a module at the required stage.
     pub(crate) fn run(&self, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), Diagnostic> {
         match self {
             Pass::Brushes(count) => return check_brushes(module, *count),
@@ -330,7 +330,7 @@ impl Pass {
             Pass::Roots => _ = invert_roots(module),
             Pass::Stream => _ = stream_stores(module),
             Pass::Thread => {
-                // What is known then is folded.
+                // Threading turns conditions into constants.
                 for func in &mut module.functions {
                     if thread_jumps(func) > 0 {
                         simplify(func);
@@ -367,7 +367,7 @@ impl Pass {
                 for func in &mut module.functions {
                     let parted = context.parted(func);
                     let told = fuse_profiled(func, options, &parted).branches;
-                    // Why branches are left is told on request.
+                    // Refusals are remarks on request only.
                     let is_told = |told: &BranchFusion| told.refused.is_none() || options.explain;
                     for told in told.into_iter().filter(is_told) {
                         let form =
@@ -421,12 +421,12 @@ impl Pass {
 }
 
 impl PassContext<'_> {
-    /// At which share of their executions lanes part at branches, as far as a run has told.
+    /// Returns the profiled fraction of divergent executions by branch.
     fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
         self.profile.as_ref().map(|profile| profile.parted(func)).unwrap_or_default()
     }
 
-    /// How often no lane takes each way of branches, as far as a run has told, and lanes still come there as they did then.
+    /// Returns the profiled fraction of visits with no active lane on each edge, unless passes have changed the order of lanes.
     fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
         let mut forms =
             std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
@@ -435,7 +435,7 @@ impl PassContext<'_> {
         profile.map(|profile| profile.untaken(func)).unwrap_or_default()
     }
 
-    /// The lanes of all brushes that run side by side.
+    /// Returns the extents of all brushes side by side.
     fn all_lanes(&self, brush: &BrushExtents) -> Result<BrushExtents, Diagnostic> {
         brush.times(self.side_by_side.unwrap_or(1))
     }
@@ -456,7 +456,7 @@ fn declare_params(module: &mut Module, shape: &DeclaredShape) {
     }
 }
 
-/// Refuses what would see several brushes as one.
+/// Refuses several brushes side by side in a program that observes its lanes.
 fn check_brushes(module: &Module, count: BrushCount) -> Result<(), Diagnostic> {
     let Some((func, inst)) = seen_brush(module).filter(|_| count != BrushCount::Count(1)) else {
         return Ok(());
@@ -467,7 +467,7 @@ fn check_brushes(module: &Module, count: BrushCount) -> Result<(), Diagnostic> {
         .help("let one run at a time, or write all lanes as one brush if that is meant"))
 }
 
-/// Where lock-step code sees which lanes are in its brush, if it does.
+/// Returns the first instruction of lock-step code that observes the lanes of its brush.
 pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
     let launches = |func: &Function| {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
@@ -479,7 +479,7 @@ pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
     functions.find_map(|func| Some((func, find_brush_observer(func, is_launched, &defined)?)))
 }
 
-/// Replaces each lock-step function by its wide form. Gives what was chosen for accesses, and why.
+/// Replaces lock-step functions by their wide functions. Returns remarks on how accesses were lowered.
 pub fn widen_module(
     module: &mut Module,
     brush: &[u32],
@@ -513,7 +513,7 @@ pub fn widen_module(
     Ok(remarks)
 }
 
-/// What is said of widening behind its brush, with + in between.
+/// Parses the options of widening after the brush, separated by `+`.
 fn parse_widen_options(words: &str) -> Result<WidenOptions, Diagnostic> {
     let mut options = WidenOptions::default();
     for word in words.split('+').filter(|word| !word.is_empty()) {
@@ -526,7 +526,7 @@ fn parse_widen_options(words: &str) -> Result<WidenOptions, Diagnostic> {
     Ok(options)
 }
 
-/// What is said of fusion, with + in between: lanes, a machine, whether lanes race.
+/// Parses the options of fusion, separated by `+`: lanes, machine, races.
 fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
     let mut options = FuseOptions::default();
     let (mut lanes, mut target) = (8, Some(TargetInfo::default()));
@@ -549,7 +549,7 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
     Ok(options)
 }
 
-/// How group functions are made: lanes, and what is said behind them, with + in between.
+/// Parses the options of kernel lowering, separated by `+`; the first is the brush.
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<BrushExtents>()?.extents().into();
@@ -577,7 +577,7 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     Ok(options)
 }
 
-/// Blocks by name, with `+` in between.
+/// Parses names of blocks, separated by `+`.
 fn parse_blocks(names: &str) -> Result<EntitySet<Block>, Diagnostic> {
     names.split('+').filter(|name| !name.is_empty()).map(parse_block).collect()
 }
@@ -587,7 +587,7 @@ fn parse_block(name: &str) -> Result<Block, Diagnostic> {
     number.map(Block::from_u32).ok_or_else(|| not_understood(name, "write a block, as in `block3`"))
 }
 
-/// Where guards are placed.
+/// Parses the options of guard insertion.
 fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
     let mut options = boscc::GuardOptions::default();
     for word in words.split('+').filter(|word| !word.is_empty()) {

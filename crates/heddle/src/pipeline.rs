@@ -1,4 +1,4 @@
-//! The pipeline: the only place that knows the order of passes.
+//! The pass pipeline. No other module knows the order of passes.
 
 use crate::context::PassContext;
 use crate::options::{BrushCount, BrushExtents, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions};
@@ -16,7 +16,7 @@ use heddle_transform::{
 };
 use std::time::Instant;
 
-/// All that makes vector code of lock-step code for a brush.
+/// Returns the passes that vectorize lock-step code for a brush.
 pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
     let &VectorizeOptions {
         target,
@@ -70,7 +70,7 @@ pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) ->
     passes
 }
 
-/// What makes lanes do less, and part less often, at stage Canonical.
+/// Returns the passes at stage Canonical that reduce divergence and redundant work.
 fn less_divergence(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
     let &VectorizeOptions { target, scalars, fuse, flatten, races, .. } = options;
     let machine = MachineModel::Vectors(target, brush.lanes());
@@ -96,8 +96,8 @@ fn less_divergence(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass
     passes
 }
 
-/// Passes by their words: each a name, with `:` and an argument behind it where it takes one. `vectorize`, followed by its
-/// options (`vectorize`, `W=8`, `params=uniform`), stands for all that makes vector code.
+/// Parses a list of passes: names, each with `:` and an argument where the pass takes one. `vectorize`, followed by its
+/// options (`vectorize`, `W=8`, `params=uniform`), stands for the whole pipeline.
 pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
     let mut passes = Vec::new();
     let mut rest = words.iter().copied().peekable();
@@ -138,7 +138,7 @@ fn unknown_pass(name: &str) -> Diagnostic {
         .help(format!("there are vectorize, {}", known.join(", ")))
 }
 
-/// Runs passes, each after the other. What a pass needs is checked unless a pass before has ensured it.
+/// Runs passes in order. Verifies a pass's required stage unless earlier passes ensured it.
 pub(crate) fn run(
     module: &mut Module,
     passes: &[Pass],
@@ -182,7 +182,7 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
     })
 }
 
-/// How many brushes pay, by what these passes make of one; with the figures in a remark.
+/// Returns the profitable number of brushes, estimated from the wide code of one, and adds a remark with the figures.
 fn brushes_that_pay(
     module: &Module,
     passes: &[Pass],

@@ -1,7 +1,7 @@
-//! What a run has told of a program, as `heddle profile --json` writes it, for passes that choose by it.
+//! Profiles of program runs, as `heddle profile --json` writes them, for profile-guided passes.
 //!
-//! Blocks keep their names through passes, so what was seen is looked up by function and block. A branch is known again by its
-//! weights, which the profile gives it before the first pass: code that was inlined or made anew has others, or none.
+//! Passes keep the numbers of blocks, so counts are looked up by function and block. The profile annotates branches with weights
+//! before the first pass; a count applies only to a branch that still has them, which inlined and new code does not.
 
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::inst::BranchWeights;
@@ -10,32 +10,32 @@ use heddle_transform::flatten::{JointIterations, TripCounts};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// What a run has told of functions.
+/// Profile of a program run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Profile {
     functions: BTreeMap<String, FunctionCounts>,
 }
 
-/// What it has told of one.
+/// Counts of one function.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct FunctionCounts {
     branches: BTreeMap<Block, BranchCounts>,
-    /// By headers.
+    /// By header.
     loops: BTreeMap<Block, TripCounts>,
 }
 
-/// How lanes went at a branch with two targets.
+/// Counts of a two-way branch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BranchCounts {
-    /// How often lanes came there.
+    /// Executions by a brush.
     pub executed: u64,
-    /// How often they parted.
+    /// Divergent executions.
     pub diverged: u64,
-    /// Its targets.
+    /// Successors.
     pub to: [Block; 2],
-    /// How many lanes went to each.
+    /// Lanes that took each edge.
     pub lanes: [u64; 2],
-    /// How often some lane did.
+    /// Executions in which some lane took each edge.
     pub taken: [u64; 2],
 }
 
@@ -97,17 +97,17 @@ impl FunctionCounts {
 }
 
 impl Profile {
-    /// Notes how lanes went at the branch of a block.
+    /// Records the counts of a block's branch.
     pub fn note_branch(&mut self, func: &str, block: Block, went: BranchCounts) {
         self.functions.entry(func.into()).or_default().branches.insert(block, went);
     }
 
-    /// Notes how often a loop went round.
+    /// Records the trip counts of a loop.
     pub fn note_loop(&mut self, func: &str, header: Block, trips: TripCounts) {
         self.functions.entry(func.into()).or_default().loops.insert(header, trips);
     }
 
-    /// Reads what `heddle profile --json` has written to this file.
+    /// Parses the output of `heddle profile --json`; `file` names it in diagnostics.
     pub fn from_json(text: &str, file: &str) -> Result<Profile, Diagnostic> {
         let refuse = |text: String| {
             let place = DiagnosticLocation::of_line(Some(file), 0, 0);
@@ -128,7 +128,7 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Gives branches the weights that were seen.
+    /// Annotates branches with their profiled weights.
     pub(crate) fn annotate(&self, module: &mut Module) -> Result<(), Diagnostic> {
         let mut is_known = false;
         for func in &mut module.functions {
@@ -162,7 +162,7 @@ impl Profile {
         Err(Diagnostic::error(Code::PassOption, text).help("profile a function of this program"))
     }
 
-    /// What is told of a function, or of the one that a form is made of.
+    /// Returns the counts of a function, or of the function that it is a specialization of.
     fn of(&self, name: &str) -> Option<&FunctionCounts> {
         let forms = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(of, _)| of));
         forms.filter_map(|name| self.functions.get(name)).next()
@@ -179,18 +179,18 @@ impl Profile {
         })
     }
 
-    /// For branches at which share of their executions no lane took each way.
+    /// Returns, by branch, the fraction of executions with no active lane on each edge.
     pub(crate) fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
         let untaken = |went: &BranchCounts| went.taken.map(|times| 1.0 - went.share(times));
         self.branches(func).map(|(block, went)| (block, untaken(went))).collect()
     }
 
-    /// For branches at which share of their executions lanes parted.
+    /// Returns, by branch, the fraction of divergent executions.
     pub(crate) fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
         self.branches(func).map(|(block, went)| (block, went.share(went.diverged))).collect()
     }
 
-    /// How often loops went round, by their headers.
+    /// Returns trip counts by loop header.
     pub(crate) fn trips(&self, func: &Function) -> BTreeMap<Block, TripCounts> {
         self.of(&func.name).map(|seen| seen.loops.clone()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What analyses know of functions that go out as PTX.
+//! Analysis results for the printer of PTX: uniform branches and invariant loads.
 
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, PostDominatorTree, ResultSummaries, divergence};
@@ -8,11 +8,11 @@ use heddle_ir::{Block, Function, Inst, Module, Op, Value, ValueDef};
 use heddle_ptx::{FunctionFacts, ModuleFacts};
 use rustc_hash::FxHashSet;
 
-/// The lanes of a warp.
+/// Lanes of a warp.
 const WARP: u32 = 32;
 
-/// Branches that all lanes of a warp take together. Functions with irreducible control flow have none that are known, nor have
-/// those in which lanes may meet in different iterations, or which may call such ones.
+/// Returns uniform branches and invariant loads of all functions. No branch counts as uniform in functions with irreducible
+/// control flow, in functions where lanes may meet in different iterations, and in functions that may call such ones.
 pub(crate) fn facts(module: &Module) -> ModuleFacts {
     let geometry = Geometry::brush(&[WARP]);
     let summaries = ResultSummaries::infer(module, &geometry);
@@ -42,9 +42,9 @@ pub(crate) fn facts(module: &Module) -> ModuleFacts {
     module.functions.iter().zip(told).map(of).collect()
 }
 
-/// Whether a GPU may bring lanes together that are in different iterations of a loop. The analysis speaks of greedy schedules,
-/// which never do. A reconvergence stack lets lanes that part wait at the immediate post-dominator: if that is inside of the
-/// loop, and a lane may go round before it comes there, those that wait are some iterations behind.
+/// True if a GPU may reconverge lanes that are in different iterations of a loop. The divergence analysis assumes greedy
+/// schedules, which never do. A reconvergence stack makes diverged lanes wait at the immediate post-dominator: if that lies in
+/// the loop, and a lane can pass the back edge before it, waiting lanes are some iterations behind.
 fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(Block) -> bool) -> bool {
     let ControlTables { cfg, dominators, cycles, .. } = control;
     let post_dominators = PostDominatorTree::new(cfg);
@@ -52,7 +52,7 @@ fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(
         let Some(join) = post_dominators.ipdom(block) else { return cycles.innermost(block).is_some() };
         let around = std::iter::successors(cycles.innermost(block), |&cycle| cycles.parent(cycle));
         around.filter(|&cycle| cycles.contains(cycle, join)).any(|cycle| {
-            // A lane that may go round without passing by the join comes to it later in any case.
+            // A lane that passes the back edge without the join reaches the join later in any case.
             let is_later = post_dominators.post_dominates(join, cycles.header(cycle));
             let is_behind = !dominators.dominates(join, block)
                 && cycles.latches(cfg, cycle).iter().all(|&latch| dominators.dominates(join, latch));
@@ -62,11 +62,10 @@ fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(
     func.blocks().filter(|&block| cfg.is_reachable(block) && diverges(block)).any(waits_within)
 }
 
-/// The most steps that an address is followed back.
+/// Maximum number of steps in following an address back to its base.
 const MOST_STEPS: usize = 64;
 
-/// Loads of a kernel by way of a parameter that promises that nothing writes what it leads to while the kernel runs: it is
-/// `noalias` and `readonly`.
+/// Returns the loads of a kernel through `noalias` `readonly` parameters, whose memory does not change while it runs.
 fn invariant_loads(func: &Function) -> FxHashSet<Inst> {
     if !matches!(func.kind, FunctionKind::Kernel(_)) {
         return FxHashSet::default();
@@ -107,7 +106,7 @@ mod tests {
         blocks
     }
 
-    /// Lane by lane the loop is left by block2, where a stack lets lanes wait for those that go round.
+    /// Under a greedy schedule, lanes leave the loop at block2; a reconvergence stack keeps them there for the lanes that iterate.
     #[test]
     fn lanes_that_meet_in_different_iterations_part_at_uniform_branches() {
         let text = "func @f(v0: i32, v1: i32 uniform) -> i32 {\nblock0:\n br block1\nblock1:\n \

@@ -1,4 +1,4 @@
-//! What became of a function or of a kernel: counted over its vector code and all that this calls.
+//! Reports of compiled functions and kernels: counts over their vector code, including callees, and remarks.
 
 use heddle_ir::module::Param;
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
@@ -7,46 +7,46 @@ use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What memory operations became.
+/// Counts of memory accesses by how they were lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct AccessCounts {
-    /// One for all lanes.
+    /// One access for all lanes.
     pub scalar: usize,
-    /// Contiguous.
+    /// Contiguous vector accesses.
     pub contiguous: usize,
-    /// As many of the contiguous ones are under a mask.
+    /// Contiguous vector accesses under a mask; `contiguous` includes them.
     pub masked: usize,
     /// Gathers and scatters.
     pub scattered: usize,
 }
 
-/// What became of a function.
+/// Report of a vectorized function.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct VectorReport {
-    /// How many lanes the vector code is for, of all brushes.
+    /// Lanes of all brushes together.
     pub lanes: u32,
-    /// How many brushes run side by side.
+    /// Number of brushes side by side.
     pub brushes: u32,
-    /// Branches of the source, and those that are left.
+    /// Branches in the source and in the vector code.
     pub branches: [usize; 2],
     /// Loads and stores.
     pub accesses: AccessCounts,
-    /// Instructions on scalars and on vectors.
+    /// Scalar and vector instructions.
     pub instructions: [usize; 2],
-    /// What is done lane by lane, by name.
+    /// Names of operations that run lane by lane.
     pub lane_by_lane: Vec<String>,
-    /// What of the source was not taken, and is called, or used, as something that is defined elsewhere.
+    /// Definitions that the importer refused; calls to them are treated as external.
     pub warnings: Vec<Diagnostic>,
-    /// What loads and stores became that had a choice, how many brushes were chosen, and why.
+    /// Remarks of the passes, such as how accesses were lowered and how many brushes were chosen.
     pub remarks: Vec<Diagnostic>,
 }
 
-/// The functions of a module that come with one of them: it, and those that it calls.
+/// Returns a function and its transitive callees.
 pub(crate) fn reachable(module: &Module, name: &str) -> FxHashSet<String> {
     reachable_from(module, vec![name.to_string()])
 }
 
-/// The functions of a module that come with some of them.
+/// Returns some functions and their transitive callees.
 pub(crate) fn reachable_from(module: &Module, names: Vec<String>) -> FxHashSet<String> {
     let mut wanted: FxHashSet<String> = FxHashSet::default();
     let mut work = names;
@@ -58,26 +58,26 @@ pub(crate) fn reachable_from(module: &Module, names: Vec<String>) -> FxHashSet<S
     wanted
 }
 
-/// The branches of a function and of those that it calls, but for Heddle's own mathematical functions.
+/// Counts the branches of a function and its callees, without Heddle's own mathematical functions.
 pub(crate) fn branches(module: &Module, name: &str) -> usize {
     let leads_apart =
         |func: &Function| func.blocks().filter(|&block| func.successors(block).len() > 1).count();
     users(module, name).map(leads_apart).sum()
 }
 
-/// The functions that come with one of them, in the order of the module, and are the user's.
+/// Iterates over a function and its callees in module order, without Heddle's own mathematical functions.
 fn users<'m>(module: &'m Module, name: &str) -> impl Iterator<Item = &'m Function> {
     users_of(module, reachable(module, name))
 }
 
-/// Those of some functions that are the user's, in the order of the module.
+/// Iterates over the reached functions in module order, without Heddle's own mathematical functions.
 fn users_of(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item = &Function> {
     let is_own = |func: &Function| func.name.starts_with(heddle_math::PREFIX);
     module.functions.iter().filter(move |func| reached.contains(&func.name) && !is_own(func))
 }
 
 impl VectorReport {
-    /// All that there is to tell, as remarks: what became of the function as a whole, then of its parts.
+    /// Returns the report as remarks: a summary of the function, then the remarks of the passes.
     pub fn diagnostics(&self, func: &str) -> Vec<Diagnostic> {
         let VectorReport { lanes, brushes, branches, accesses, instructions, .. } = self;
         let text = match brushes {
@@ -95,7 +95,7 @@ impl VectorReport {
         std::iter::once(shape).chain(self.remarks.iter().cloned()).collect()
     }
 
-    /// Counts what stands in a wide function and in those that it calls.
+    /// Adds the instructions of a wide function and its callees to the counts.
     pub(crate) fn count(&mut self, module: &Module, name: &str) {
         users(module, name).for_each(|func| self.count_function(func));
     }
@@ -126,43 +126,43 @@ impl VectorReport {
     }
 }
 
-/// Whether an instruction works on what was taken out of vectors.
+/// True if an instruction has an operand that is extracted from a vector.
 fn is_of_one_lane(func: &Function, inst: Inst) -> bool {
     let is_extracted = |&arg: &Value| func.def_inst(arg).is_some_and(|it| func.inst(it).op == Op::Extract);
     func.inst(inst).args.iter().any(is_extracted)
 }
 
-/// What became of a kernel: of its regions, in the form for whole brushes. The loops around them that go over the brushes of a
-/// work-group are not counted.
+/// Report of a kernel: counts over its regions, in their version for whole brushes. The loops over the brushes of a work-group
+/// are not counted.
 ///
-/// Its `Display` is what the command and drivers say, a line for each fact.
+/// `Display` writes one line for each fact, as the command and the drivers print it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelReport {
-    /// The kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// How work-items lie in brushes.
+    /// Work-item layout.
     pub fold: WorkItemLayout,
-    /// The lanes of a brush along each dimension.
+    /// Lanes of a brush along each dimension.
     pub brush: Vec<u32>,
-    /// The barriers of the kernel, calls inlined.
+    /// Barriers after inlining.
     pub barriers: usize,
-    /// What it runs between barriers.
+    /// States: pieces of code between barriers.
     pub states: usize,
-    /// Bytes that each brush keeps across barriers.
+    /// Bytes of spill slots per brush for values that live across barriers.
     pub brush_bytes: u64,
     /// Bytes of local memory that the kernel declares.
     pub local_bytes: u64,
-    /// What became of its code.
+    /// Counts and remarks of the regions.
     pub code: VectorReport,
-    /// Where branches are left: lines of the source.
+    /// Source lines of the remaining branches.
     pub branch_lines: Vec<String>,
-    /// Where memory is gathered or scattered.
+    /// Source lines of gathers and scatters.
     pub scattered_lines: Vec<String>,
-    /// Where something is done lane by lane.
+    /// Source lines of code that runs lane by lane.
     pub lane_by_lane_lines: Vec<String>,
 }
 
-/// What is said of a region, said of its kernel.
+/// Attributes a diagnostic of a region to its kernel.
 #[must_use]
 pub fn of_kernel(mut told: Diagnostic, kernel: &str) -> Diagnostic {
     let is_region = |name: &str| name.strip_prefix(kernel).is_some_and(|rest| rest.starts_with(".region"));
@@ -172,7 +172,7 @@ pub fn of_kernel(mut told: Diagnostic, kernel: &str) -> Diagnostic {
     told
 }
 
-/// The wide functions of a kernel: regions for whole brushes, and what they call.
+/// Returns the wide functions of a kernel: its regions for whole brushes, and their callees.
 fn wide_functions<'m>(wide: &'m Module, kernel: &str) -> Vec<&'m Function> {
     let Some(group) = wide.function(kernel) else { return Vec::new() };
     let is_mask = |param: &Param| matches!(param.ty, Type::Vector(Scalar::I1, _));
@@ -186,18 +186,18 @@ fn wide_functions<'m>(wide: &'m Module, kernel: &str) -> Vec<&'m Function> {
     users_of(wide, reachable_from(wide, entered)).collect()
 }
 
-/// The line of an instruction, with its file where that is not the first of the module.
+/// Returns the file and line of an instruction.
 fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
     func.loc(inst).filter(|loc| module.files.get(loc.file).is_some()).map(|loc| (loc.file.as_u32(), loc.line))
 }
 
 impl KernelReport {
-    /// Whether branches of the source are none of the vector code.
+    /// True if the vector code has fewer branches than the source.
     pub fn folds_branches(&self) -> bool {
         self.code.branches[1] < self.code.branches[0]
     }
 
-    /// Of a kernel of `source` that became this group function, made like this, and these regions in `wide`.
+    /// Builds the report of a kernel of `source` that became `group`, with its regions in `wide`.
     pub fn new(
         source: &Module,
         wide: &Module,
@@ -232,7 +232,7 @@ impl KernelReport {
                 }
             }
         }
-        // What is not counted, the last brush of a row above all, tells the same once more.
+        // Versions that are not counted, such as that for the last brush of a row, repeat the remarks.
         let is_form =
             |name: &str, wide: &str| wide.strip_prefix(name).is_some_and(|rest| rest.starts_with(".w"));
         let is_told = |told: &&Diagnostic| {
@@ -274,7 +274,7 @@ impl KernelReport {
     }
 }
 
-/// `(line 5)`, `(lines 5, 9)`, or nothing.
+/// List of source lines, displayed as `(line 5)` or `(lines 5, 9)`; displays nothing if empty.
 struct LineList<'a>(&'a [String]);
 
 impl fmt::Display for LineList<'_> {
@@ -327,7 +327,7 @@ impl fmt::Display for KernelReport {
             let what: Vec<&str> = what.into_iter().collect();
             writeln!(f, "  lane by lane: {}{}", what.join(", "), LineList(&self.lane_by_lane_lines))?;
         }
-        // What runs lane by lane is summed up above.
+        // The line above summarizes code that runs lane by lane.
         let mut remarks = remarks.iter().filter(|remark| remark.code != Code::LaneByLane);
         remarks.try_for_each(|remark| writeln!(f, "  {remark}"))
     }

@@ -1,4 +1,4 @@
-//! The pass `ssrqp`: its options in words, and what it says.
+//! The pass `ssrqp`: parses its options and turns its results into remarks.
 
 use crate::options::{BrushExtents, not_understood, parse_races, parse_target, parse_variant};
 use heddle_ir::diagnostic::DiagnosticLocation;
@@ -8,7 +8,7 @@ use heddle_transform::scalar_replacement::{ReplacementOptions, ReplacementStatis
 use heddle_transform::widen::{Remark, RemarkKind};
 use heddle_transform::{TargetInfo, replace_scalars};
 
-/// Options, with + in between: a variant, lanes and a machine for `cost`, `races=excluded`.
+/// Parses options separated by `+`: a variant, lanes and a machine for `cost`, `races=excluded`.
 pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnostic> {
     let mut options = ReplacementOptions::default();
     let (mut lanes, mut target) = (8, Some(TargetInfo::default()));
@@ -31,7 +31,7 @@ pub(crate) fn parse_scalars(words: &str) -> Result<ReplacementOptions, Diagnosti
     Ok(options)
 }
 
-/// Replaces scalars in all functions; says in which, and how many.
+/// Runs scalar replacement on all functions; returns a remark for each function it changed.
 pub(crate) fn replace_scalars_of(module: &mut Module, options: &ReplacementOptions) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for func in &mut module.functions {

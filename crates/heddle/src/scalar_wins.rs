@@ -1,14 +1,14 @@
-//! Whether scalar code would win, as far as a model can tell.
+//! Remark for vector code that is slower than scalar code by the cost model.
 
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::{TargetInfo, compare_with_scalars};
 
-/// What scalar code must gain before it is said to win, in percent.
+/// Minimum gain of scalar code for the remark, in percent.
 const LEAST_GAIN: u64 = 10;
 
-/// Says so if scalar code of a function would keep the machine less busy with the loop that most time is spent in than its wide
-/// form does.
+/// Returns a remark if, by the throughput model, the hottest loop takes fewer cycles per iteration as scalar code than as wide
+/// code.
 pub(crate) fn scalar_wins(
     module: &Module,
     wide: &str,

@@ -1,5 +1,4 @@
-//! The compiler behind every door: a [`Session`] reads sources, takes a [`VectorizeRequest`] and makes one [`Artifact`] of it, or
-//! says why not.
+//! Compiler sessions: a [`Session`] reads sources, takes a [`VectorizeRequest`] and returns one [`Artifact`] or diagnostics.
 //!
 //! ```
 //! use heddle::{Session, VectorizeRequest};
@@ -42,10 +41,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Why there is no result: at least one error.
+/// Error that carries at least one diagnostic of severity error.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DiagnosticError {
-    /// All that there is to say, errors and what may help to understand them, in order.
+    /// Errors, and notes that help to understand them, in order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -64,8 +63,8 @@ impl fmt::Display for DiagnosticError {
 
 impl std::error::Error for DiagnosticError {}
 
-/// Diagnostics as JSON, an array of objects: `severity`, `code`, `file`, `line`, `column`, `function`, `instruction` (as far
-/// as known), `text`, `way_out`, `notes`.
+/// Returns diagnostics as a JSON array of objects: `severity`, `code`, `file`, `line`, `column`, `function`, `instruction`
+/// (where known), `text`, `way_out`, `notes`.
 pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
     let place = |object: &mut Map<String, Json>, place: &DiagnosticLocation| {
         let mut set = |key: &str, value: Option<Json>| value.map(|value| object.insert(key.into(), value));
@@ -96,14 +95,14 @@ pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
     Json::Array(diagnostics.iter().map(one).collect()).to_string()
 }
 
-/// A module that was read.
+/// Module that a session has read.
 #[derive(Debug)]
 pub struct SourceModule {
-    /// As lock-step code.
+    /// Lock-step code.
     pub module: Module,
-    /// The module of LLVM that it was imported from, if it was.
+    /// LLVM module that `module` was imported from, if any.
     pub llvm: Option<LlvmModule>,
-    /// Functions that were not taken, and why.
+    /// Definitions that the importer refused, with the reasons.
     pub refused: Vec<Diagnostic>,
 }
 
@@ -113,23 +112,23 @@ impl From<Module> for SourceModule {
     }
 }
 
-/// A function to make vector code of.
+/// Request to vectorize one function.
 #[derive(Clone, Debug)]
 pub struct VectorizeRequest {
-    /// The function.
+    /// Name of the function.
     pub func: String,
-    /// Its lanes, of one brush.
+    /// Lanes of one brush.
     pub brush: BrushExtents,
-    /// What lanes share of its parameters, of the first in order or of those named; nothing said is `varying`.
+    /// Shapes of the source's parameters, in order or by name; the default is `varying`.
     pub shapes: Vec<ParamShape>,
-    /// Whether one more parameter is wanted, a mask of the lanes that are there.
+    /// True if the vector code takes an additional mask of the active lanes.
     pub is_masked: bool,
-    /// What a run has told of the program.
+    /// Profile of an earlier run of the program.
     pub profile: Option<Arc<Profile>>,
 }
 
 impl VectorizeRequest {
-    /// All parameters vary, and all lanes are there.
+    /// Creates a request without a mask, in which all parameters are varying.
     pub fn new(func: &str, brush: BrushExtents) -> VectorizeRequest {
         VectorizeRequest { func: func.into(), brush, shapes: Vec::new(), is_masked: false, profile: None }
     }
@@ -138,36 +137,36 @@ impl VectorizeRequest {
 /// Vector code of a function.
 #[derive(Debug)]
 pub struct Artifact {
-    /// The function that was asked for.
+    /// Name of the requested function.
     pub func: String,
-    /// The module at stage Wide.
+    /// Module at stage Wide.
     pub module: Module,
-    /// The name of the wide form in it.
+    /// Name of the wide function in `module`.
     pub wide: String,
-    /// What became of the function.
+    /// Statistics and remarks of the compilation.
     pub report: VectorReport,
-    /// How long each pass took.
+    /// Wall-clock time of each pass.
     pub times: Vec<PassTime>,
     shapes: Vec<DeclaredShape>,
     is_masked: bool,
-    /// Of a kernel, where it asks for its place in a launch.
+    /// Location of the first work-item query; none for functions that are no kernels.
     asks_place: Option<DiagnosticLocation>,
-    /// A parameter of the source that is taken apart, and how many values it becomes.
+    /// Source parameter that LLVM splits into several values, with their number.
     apart: Option<(String, usize)>,
     llvm: Option<LlvmModule>,
     cpu: Cpu,
 }
 
-/// The compiler: a machine, options, caches. One session may serve many threads.
+/// Compiler for one machine, with options and a cache. Threads may share a session.
 #[derive(Debug)]
 pub struct Session {
-    /// The machine that code is for.
+    /// Machine to generate code for.
     pub cpu: Cpu,
-    /// How vector code is made.
+    /// Options of the vectorizer.
     pub options: VectorizeOptions,
-    /// Whether what passes need and ensure is checked around each of them.
+    /// True to verify the required and ensured stage around each pass.
     pub verify: bool,
-    /// Where compiled code is kept; none compiles it each time.
+    /// Cache of compiled code; none compiles each time.
     pub cache: Option<ObjectCache>,
     cancelled: Arc<AtomicBool>,
 }
@@ -178,13 +177,13 @@ impl Default for Session {
     }
 }
 
-/// An error without a place.
+/// Returns an error without a location.
 fn error(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
     Diagnostic::error(code, reason.to_string())
 }
 
 impl Session {
-    /// For a machine, by the costs of that machine; with Heddle's own mathematical functions.
+    /// Creates a session with the machine's cost table and Heddle's own mathematical functions.
     pub fn new(cpu: Cpu) -> Session {
         let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
         let math = Some(heddle_math::Accuracy::Exact);
@@ -192,17 +191,17 @@ impl Session {
         Session { cpu, options, verify: false, cache: None, cancelled: Arc::default() }
     }
 
-    /// Ends what the session does in other threads, between two passes; it does nothing any more after that.
+    /// Cancels compilations in other threads before their next pass. The session compiles nothing afterwards.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Reads a program in Heddle's own text form.
+    /// Parses a program in Heddle's text format.
     pub fn parse_hed(&self, text: impl AsRef<[u8]>) -> Result<SourceModule, DiagnosticError> {
         self.parse_hed_at(text, Stage::Source)
     }
 
-    /// The same, at another stage.
+    /// Parses a program in Heddle's text format at a given stage.
     pub fn parse_hed_at(
         &self,
         text: impl AsRef<[u8]>,
@@ -213,7 +212,7 @@ impl Session {
         Ok(module.into())
     }
 
-    /// Reads a file: `.hed`, LLVM IR, or what clang compiles to it. `clang` goes to clang.
+    /// Reads a file: `.hed`, PTX, LLVM IR, or a language that clang compiles. `clang` holds arguments for clang.
     pub fn read(&self, path: &Path, stage: Stage, clang: &[&str]) -> Result<SourceModule, DiagnosticError> {
         let file = path.display().to_string();
         if path.extension().is_some_and(|extension| extension == "ptx") {
@@ -233,7 +232,7 @@ impl Session {
         }
         if language == Some(Language::OpenCl) {
             let source = heddle_llvm::read_source(path)?;
-            // Headers are looked for beside the file.
+            // Headers are searched in the file's folder.
             let folder =
                 path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let mut words = vec!["-cl-std=CL3.0".to_string(), "-I".into(), folder.display().to_string()];
@@ -253,14 +252,14 @@ impl Session {
         self.import(llvm, &file)
     }
 
-    /// Reads LLVM IR, text or bitcode, which need not have been optimized; `file` is its name in messages.
+    /// Reads LLVM IR as text or bitcode, optimized or not; `file` names it in diagnostics.
     pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<SourceModule, DiagnosticError> {
         let llvm = read_ir(file, bytes)?;
         let ImportedModule { module, refused } = import(&cleaned_copy(&llvm)?);
         imported(module, refused, llvm, file)
     }
 
-    /// Reads a file of PTX, for launches with this much dynamic shared memory.
+    /// Reads a PTX file for launches with the given number of bytes of dynamic shared memory.
     pub fn read_ptx_file(&self, path: &Path, dynamic_shared: u64) -> Result<SourceModule, DiagnosticError> {
         let file = path.display().to_string();
         let text = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
@@ -271,8 +270,7 @@ impl Session {
         )
     }
 
-    /// Reads PTX; `file` is its name in messages. What is not taken is told in the source; it is an error only if nothing is
-    /// left.
+    /// Reads PTX; `file` names it in diagnostics. Refused functions are warnings in the source, unless nothing is left.
     pub fn read_ptx(
         &self,
         text: &str,
@@ -293,23 +291,23 @@ impl Session {
         Ok(SourceModule { module: lowered.module, llvm: None, refused })
     }
 
-    /// Writes PTX of a module before it is made linear: branches that all lanes take together as `bra.uni`. `approximate` says
-    /// that functions of the C library may become PTX's approximations, as they do in what came from PTX.
+    /// Writes a module that is not linearized yet as PTX; uniform branches become `bra.uni`. With `approximate`, functions of
+    /// the C library may become PTX's approximations, as code that came from PTX had them.
     pub fn ptx(&self, module: &Module, approximate: bool) -> Result<String, DiagnosticError> {
         let facts = crate::ptx::facts(module);
         let options = heddle_ptx::RaiseOptions { approximate, ..heddle_ptx::RaiseOptions::default() };
         heddle_ptx::raise(module, &facts, &options).map_err(|diagnostics| DiagnosticError { diagnostics })
     }
 
-    /// Takes a module of LLVM; `file` is its name in messages. What is not taken is told in the source; it is an error only
-    /// if nothing is left.
+    /// Imports an LLVM module; `file` names it in diagnostics. Refused functions are recorded in the source, unless nothing is
+    /// left.
     pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<SourceModule, DiagnosticError> {
         let ImportedModule { module, refused } = import(&llvm);
         imported(module, refused, llvm, file)
     }
 
-    /// Compiles OpenCL C with the options of `clBuildProgram`, together with the builtins that it calls; `name` is its
-    /// name in messages.
+    /// Compiles OpenCL C with the options of `clBuildProgram` and adds the builtins that it calls; `name` names it in
+    /// diagnostics.
     pub fn compile_opencl(
         &self,
         source: &str,
@@ -329,7 +327,7 @@ impl Session {
         imported(program.module, told, program.llvm, name)
     }
 
-    /// Makes vector code of a function and of what it calls. Other functions go.
+    /// Vectorizes a function and its callees; removes all other functions.
     pub fn vectorize(
         &self,
         source: impl Into<SourceModule>,
@@ -412,8 +410,7 @@ impl Session {
         })
     }
 
-    /// Makes vector code, at stage Wide, of all functions of a module that nothing in it calls or launches, with what is said
-    /// of their parameters.
+    /// Vectorizes, by the declared shapes of their parameters, all functions that nothing in the module calls or launches.
     pub fn widen_module(
         &self,
         module: &mut Module,
@@ -423,12 +420,12 @@ impl Session {
         run(module, &vectorization(brush, &self.options), context)
     }
 
-    /// Passes by their words, as `heddle opt` takes them.
+    /// Parses a list of passes in the syntax of `heddle opt`.
     pub fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
         parse_passes(words)
     }
 
-    /// Runs passes, each after the other; what they tell and how long they took is left in the context.
+    /// Runs passes in order; remarks and times are left in the context.
     pub fn run(
         &self,
         module: &mut Module,
@@ -438,7 +435,7 @@ impl Session {
         run(module, passes, context)
     }
 
-    /// The same of passes by their words, as `heddle opt` takes them; `watch` sees the module behind each of them.
+    /// Parses and runs passes in the syntax of `heddle opt`; `watch` observes the module after each pass.
     pub fn run_passes(
         &self,
         module: &mut Module,
@@ -451,8 +448,7 @@ impl Session {
         Ok(context.remarks)
     }
 
-    /// Machine code of a module whose functions one thread runs, callable in this process; kept, and found again, in the
-    /// session's cache.
+    /// JIT-compiles a module of single-threaded functions, through the session's cache if there is one.
     pub fn jit(
         &self,
         module: &Module,
@@ -460,7 +456,7 @@ impl Session {
         level: CodegenLevel,
     ) -> Result<Jit, Diagnostic> {
         let code = emit(module, emission).map_err(|told| told.in_module(module))?;
-        // With the least effort that is done when machine code is made.
+        // The minimal level runs no IR passes.
         if level != CodegenLevel::Minimal {
             simplify(&code);
         }
@@ -482,14 +478,14 @@ impl Session {
 }
 
 impl DiagnosticError {
-    /// With a file where none is named.
+    /// Sets the file of diagnostics that name none.
     #[must_use]
     pub fn in_file(self, file: &str) -> DiagnosticError {
         DiagnosticError { diagnostics: self.diagnostics.into_iter().map(|told| told.in_file(file)).collect() }
     }
 }
 
-/// What an import gave, with what else there is to tell.
+/// Builds the source of an imported LLVM module; an error if the module has no function.
 fn imported(
     module: Module,
     mut told: Vec<Diagnostic>,
@@ -512,8 +508,7 @@ fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
     error(Code::Unreadable, reason).at(DiagnosticLocation::of_line(Some(file), 0, 0))
 }
 
-/// What was not taken of the functions and globals that are left, and is treated as if it were defined elsewhere; and what
-/// the front end warns of.
+/// Keeps refusals of definitions that the module calls (they are treated as external), and the front end's warnings.
 fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let callees = module.functions.iter().flat_map(|func| func.callees.values());
     let needed: FxHashSet<&str> = callees.map(|callee| &*callee.name).collect();
@@ -524,7 +519,7 @@ fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnost
     refused.into_iter().filter(is_needed).collect()
 }
 
-/// Of a kernel, where it asks for its place first, as far as that is known.
+/// Returns the location of a kernel's first work-item query, or else of the kernel; none if the function is no kernel.
 fn place_asked(func: &Function) -> Option<DiagnosticLocation> {
     use Op::{
         EnqueuedSize, GlobalId, GlobalOffset, GlobalSize, GroupId, LocalId, LocalSize, NumGroups, WorkDim,
@@ -554,7 +549,7 @@ fn place_asked(func: &Function) -> Option<DiagnosticLocation> {
     ))
 }
 
-/// There is no such function: because it was refused, because it is only declared, or because its name is another.
+/// Explains why a function is missing: it was refused, it is only declared, or it has another name.
 fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> DiagnosticError {
     let own: Vec<Diagnostic> =
         refused.iter().filter(|told| told.place.func.as_deref() == Some(name)).cloned().collect();
@@ -582,8 +577,8 @@ fn as_error(told: Diagnostic) -> Diagnostic {
     Diagnostic { severity: Severity::Error, ..told }
 }
 
-/// The values that each parameter of the source consists of: a vector or a structure is taken apart. `parts` are those of
-/// the parameters of LLVM's function, which may be several for one of the source; they all have its name.
+/// Returns the IR parameters of each source parameter, since vectors and structures are split. `parts` are the counts per
+/// parameter of the LLVM function; several of these may belong to one source parameter and share its name.
 fn params_of_source(func: &Function, parts: Option<Vec<usize>>) -> Vec<Range<usize>> {
     let count = func.params().len();
     let parts = parts.filter(|parts| parts.iter().sum::<usize>() == count).unwrap_or_else(|| vec![1; count]);
@@ -602,7 +597,7 @@ fn params_of_source(func: &Function, parts: Option<Vec<usize>>) -> Vec<Range<usi
     all
 }
 
-/// Declares what is said of parameters of the source, by their order or by their names.
+/// Declares the shapes of source parameters, by order or by name.
 fn declare_shapes(
     func: &mut Function,
     params: &[Range<usize>],
@@ -642,18 +637,18 @@ fn declare_shapes(
     Ok(())
 }
 
-/// Leaves of a module a function and what it calls.
+/// Removes all functions but one and its callees.
 pub fn retain_reachable(module: &mut Module, name: &str) {
     retain_all_reachable(module, &[name]);
 }
 
-/// Leaves of a module some functions and what they call.
+/// Removes all functions but the named ones and their callees.
 pub fn retain_all_reachable(module: &mut Module, names: &[&str]) {
     let wanted = reachable_from(module, names.iter().map(ToString::to_string).collect());
     module.functions.retain(|func| wanted.contains(&func.name));
 }
 
-/// What a function launches first, if anything.
+/// Returns the first function that a function launches.
 fn launched(func: &Function) -> Option<String> {
     let mut details =
         func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| &func.inst(inst).detail);
@@ -664,7 +659,7 @@ fn launched(func: &Function) -> Option<String> {
 }
 
 impl Artifact {
-    /// Adds the form of the vector ABI to the module; its name. Where there is none: why.
+    /// Adds the variant of the vector ABI to the module and returns its name, or the reason why there is none.
     pub fn add_abi_form(&mut self) -> Result<String, Diagnostic> {
         if !self.cpu.is_x86() {
             let text = "the forms of the vector ABI are made for x86 only";
@@ -685,8 +680,7 @@ impl Artifact {
         add_abi_form(&mut self.module, &self.wide, &form)
     }
 
-    /// The module of LLVM with the code, which LLVM's passes have been through. Only the function of this name is seen from
-    /// outside.
+    /// Returns the code as an optimized LLVM module in which only the function `seen` is visible from outside.
     pub fn llvm(&self, seen: &str) -> Result<LlvmModule, Diagnostic> {
         self.optimized(seen, self.emit(EmitOptions::default())?)
     }
@@ -700,7 +694,7 @@ impl Artifact {
         Ok(code)
     }
 
-    /// Gives the wide form another name.
+    /// Renames the wide function.
     pub fn rename(&mut self, name: &str) {
         if let Some(func) = self.module.function_mut(&self.wide) {
             func.name = name.into();
@@ -708,7 +702,7 @@ impl Artifact {
         }
     }
 
-    /// The code by itself, the wide form seen by its name.
+    /// Generates the code without its source's module; the wide function keeps its name.
     pub fn code(&self, output: CodeFormat) -> Result<Vec<u8>, Diagnostic> {
         let code = self.llvm(&self.wide)?;
         generate(&code, &self.cpu, output)
@@ -721,11 +715,11 @@ impl Artifact {
         })
     }
 
-    /// What nothing launches is not told its place.
+    /// Explains that work-item queries need a launch.
     fn needs_launch(&self, told: Diagnostic) -> Diagnostic {
         let Some(place) = &self.asks_place else {
             let told = self.of_source(told);
-            // The source calls it by another name than the instruction.
+            // The source has another name for the instruction.
             let inst = told.place.inst.clone().filter(|_| told.place.line == 0);
             let place = DiagnosticLocation { inst, ..(*told.place).clone() };
             return told.at(place);
@@ -737,7 +731,7 @@ impl Artifact {
         told.in_module(&self.module)
     }
 
-    /// About a wide function, as the user knows it: by the name of the function that it was made of.
+    /// Attributes a diagnostic of a wide function to the function it was made from.
     fn of_source(&self, mut told: Diagnostic) -> Diagnostic {
         if let Some(name) = told.place.func.take() {
             let suffix = self.wide.rsplit_once(".w").map_or("", |(_, brush)| brush);
@@ -748,8 +742,9 @@ impl Artifact {
         told.in_module(&self.module)
     }
 
-    /// The code as text, bitcode, assembly or object. As LLVM IR it stands beside all that its source has; as assembly or
-    /// object by itself, to be linked with that. Without a form of the vector ABI it has Heddle's name, which is told.
+    /// Generates text, bitcode, assembly or an object. LLVM IR contains the source's module as well; assembly and objects hold
+    /// the vector code only, to be linked with it. Without a variant of the vector ABI the code has Heddle's name, and a
+    /// remark is returned.
     pub fn write(&mut self, output: CodeFormat) -> Result<(Vec<u8>, Option<Diagnostic>), Diagnostic> {
         let is_ir = matches!(output, CodeFormat::Text | CodeFormat::Bitcode);
         let (name, told) = match self.add_abi_form() {
@@ -778,17 +773,17 @@ impl Artifact {
         Ok((bytes, told))
     }
 
-    /// The code, callable in this process.
+    /// JIT-compiles the code.
     pub fn jit(&mut self) -> Result<Jit, Diagnostic> {
         let begin = Instant::now();
         let code = self.emit(EmitOptions::default())?;
-        // No debugger looks at it, and lines take time.
+        // No debugger reads it, and line tables cost time.
         code.strip_debug_info();
         let code = self.optimized(&self.wide, code)?;
         self.times.push(PassTime { name: "LLVM's passes", time: begin.elapsed() });
         let begin = Instant::now();
         let jit = Jit::new(code, CodegenLevel::Default, &[])?;
-        // It generates code when that is asked for.
+        // Looking up the address generates the code.
         jit.address(&self.wide)?;
         self.times.push(PassTime { name: "code generation", time: begin.elapsed() });
         Ok(jit)

@@ -1,4 +1,4 @@
-//! What the divergence analysis says of a function before its brush is known, as passes ask it.
+//! Divergence analysis with the inputs that passes use: declared shapes and an unknown brush.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::Geometry;
@@ -10,13 +10,13 @@ use heddle_ir::{Block, Code, Diagnostic, Function, Op};
 use heddle_transform::linearize::find_linearizable_branches;
 use heddle_transform::{LoopFacts, make_loops_uniform};
 
-/// Whether a function is sequential code, which launches others.
+/// True if a function launches others, so it is sequential code.
 fn launches(func: &Function) -> bool {
     let launches = |block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch);
     func.blocks().any(launches)
 }
 
-/// What diverges, whatever the brush; none in sequential code, which one thread executes.
+/// Analyzes divergence for an unknown brush; none for sequential code, which one thread executes.
 pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
     if launches(func) {
         return None;
@@ -27,7 +27,7 @@ pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
     Some((control, facts))
 }
 
-/// Which loops lanes leave apart.
+/// Returns the divergent loops of a function.
 pub fn loop_facts(func: &Function) -> LoopFacts {
     match verdicts(func) {
         Some((control, facts)) => LoopFacts::by_divergence(&control, &facts),
@@ -35,13 +35,13 @@ pub fn loop_facts(func: &Function) -> LoopFacts {
     }
 }
 
-/// Makes divergent loops uniform. Behind a loop that has several exits lanes tell by masks which one they took; where all
-/// took the same, that is lost, and loops may turn out divergent that were not.
+/// Makes divergent loops uniform, until no loop is divergent. A loop with several exits leaves masks that hold the exit of
+/// each lane; they are varying even if all lanes took one exit, so another loop may become divergent.
 pub fn uniform_loops(func: &mut Function) -> Result<(), Diagnostic> {
     uniform_loops_and_branches(func).map(drop)
 }
 
-/// The same; gives the branches that may diverge then, if the analysis has been asked.
+/// Makes divergent loops uniform; returns the divergent branches afterwards if the analysis is up to date.
 pub(crate) fn uniform_loops_and_branches(
     func: &mut Function,
 ) -> Result<Option<EntitySet<Block>>, Diagnostic> {
@@ -59,7 +59,7 @@ pub(crate) fn uniform_loops_and_branches(
     }
 }
 
-/// The blocks whose branches may be folded, whether lanes part there or not; none in sequential code.
+/// Returns the blocks whose branches can be if-converted, uniform ones included; none in sequential code.
 pub(crate) fn foldable_branches(func: &Function) -> EntitySet<Block> {
     match launches(func) {
         true => EntitySet::new(),
@@ -67,7 +67,7 @@ pub(crate) fn foldable_branches(func: &Function) -> EntitySet<Block> {
     }
 }
 
-/// The blocks whose branches may diverge. No loop may.
+/// Returns the blocks with divergent branches; an error if a loop is divergent.
 pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
     let Some((control, facts)) = verdicts(func) else { return Ok(EntitySet::new()) };
     let Some(cycle) = control.cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) else {

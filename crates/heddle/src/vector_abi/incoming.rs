@@ -1,4 +1,4 @@
-//! Forms that other compilers call: parts come in and are put together for the wide function.
+//! Adapters that foreign code calls: they join register-sized parts and call the wide function.
 
 use super::{AbiLayout, AbiMask, AbiVariant, is_set, permute};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -8,7 +8,7 @@ use heddle_ir::module::Signature;
 use heddle_ir::{Diagnostic, Function, Module, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
-/// Adds the form to a module that has the wide function, and gives its name.
+/// Adds a variant to a module that has the wide function, and returns the variant's name.
 pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiVariant<'_>) -> Result<String, Diagnostic> {
     let Some(wide) = module.function(wide) else { return form.refuse(format!("there is no @{wide}")) };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
@@ -52,7 +52,7 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiVariant<'_>) -> R
     Ok(name)
 }
 
-/// What the wide function takes but the mask.
+/// Builds the arguments of the wide function except the mask.
 fn arguments(
     builder: &mut Builder<'_>,
     form: &AbiVariant<'_>,
@@ -71,7 +71,7 @@ fn arguments(
     args
 }
 
-/// Vectors side by side as one.
+/// Concatenates vectors.
 fn join(builder: &mut Builder<'_>, mut parts: Vec<Value>) -> Value {
     while parts.len() > 1 {
         parts = parts
@@ -85,7 +85,7 @@ fn join(builder: &mut Builder<'_>, mut parts: Vec<Value>) -> Value {
     parts[0]
 }
 
-/// The lanes whose bits are set.
+/// Converts an integer of bits to a mask.
 fn mask_of_bits(builder: &mut Builder<'_>, bits: Value, lanes: u16) -> Value {
     let width = lanes.max(8);
     let int = Scalar::int(width.into()).unwrap_or(Scalar::I64);

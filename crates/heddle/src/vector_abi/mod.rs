@@ -1,9 +1,9 @@
-//! Vector forms as other compilers call and make them: names and calling conventions of the x86 Vector Function ABI.
+//! Vector variants of functions by the x86 Vector Function ABI: names and calling conventions.
 //!
-//! A wide function takes whole vectors, however wide, and a mask of bits. The ABI hands a vector over register by
-//! register, bools as bytes, and a mask as bits (AVX-512) or as lanes of all ones (before it); a result that fills several
-//! registers goes to memory, whose address comes before all arguments. Functions between the two take all of that apart and
-//! put it together again: `incoming` makes those that others call, `outgoing` those through which we call theirs.
+//! A wide function takes whole vectors of any width, and a mask of bits. The ABI passes a vector register by register, bools as
+//! bytes, and a mask as bits (AVX-512) or as lanes of all ones (AVX2, SSE). A result that fills several registers is stored
+//! through a pointer that precedes the arguments. Adapters convert between the two: `incoming` makes those that foreign code
+//! calls, `outgoing` those through which wide code calls foreign variants.
 //!
 //! ```text
 //! double f(double)            double f(double)                       as wide functions have it
@@ -26,19 +26,19 @@ use heddle_ir::words::IntPredicate;
 use heddle_ir::{Code, Constant, Diagnostic, Op, Scalar, Space, Type, Value};
 use std::fmt;
 
-/// The vector registers that a form is for.
+/// Instruction set of a variant, which determines its vector registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VectorIsa {
-    /// Of 128 bits: SSE.
+    /// SSE, 128 bits.
     Sse,
-    /// Of 256 bits: AVX2.
+    /// AVX2, 256 bits.
     Avx2,
-    /// Of 512 bits, with masks of their own: AVX-512.
+    /// AVX-512, 512 bits, with mask registers.
     Avx512,
 }
 
 impl VectorIsa {
-    /// By the bits of the registers.
+    /// Returns the instruction set with registers of this many bits.
     pub fn of_bits(bits: u32) -> VectorIsa {
         match bits {
             512.. => VectorIsa::Avx512,
@@ -68,24 +68,24 @@ impl VectorIsa {
     }
 }
 
-/// A vector form that is asked for.
+/// Vector variant of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AbiVariant<'a> {
-    /// The function.
+    /// Name of the scalar function.
     pub name: &'a str,
-    /// How many lanes.
+    /// Number of lanes.
     pub lanes: u32,
-    /// What lanes share of each parameter.
+    /// Shapes of the parameters.
     pub shapes: &'a [DeclaredShape],
-    /// The registers.
+    /// Instruction set.
     pub isa: VectorIsa,
-    /// Whether a mask says which lanes are there.
+    /// True if the variant takes a mask of the active lanes.
     pub is_masked: bool,
 }
 
 impl AbiVariant<'_> {
-    /// Its name: `_ZGVeN16uv_f` is `f` for sixteen lanes, its first parameter the same for all, the second different,
-    /// on AVX-512; with `M` instead of `N` it takes a mask.
+    /// Returns the mangled name: `_ZGVeN16uv_f` is `f` for 16 lanes on AVX-512, with a uniform and a varying parameter; `M` in
+    /// place of `N` adds a mask.
     pub fn abi_name(&self) -> String {
         let letters = self.shapes.iter().map(|shape| match shape {
             DeclaredShape::Uniform => "u".to_string(),
@@ -102,10 +102,10 @@ impl AbiVariant<'_> {
     }
 }
 
-/// How the elements of a vector are handed over.
+/// Split of a vector into registers.
 #[derive(Clone, Copy, Debug)]
 struct VectorParts {
-    /// The type as which an element lies in a register.
+    /// Type of an element in a register.
     element: Scalar,
     /// Lanes of each part.
     lanes: u16,
@@ -119,7 +119,7 @@ impl VectorParts {
 }
 
 impl AbiVariant<'_> {
-    /// There is no such form.
+    /// Returns the error that the ABI has no such variant.
     fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
         let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
         let told = Diagnostic::error(Code::NoAbiForm, text).of_func(self.name);
@@ -142,7 +142,8 @@ impl AbiVariant<'_> {
         Ok(VectorParts { element, lanes: (self.lanes / count) as u16, count: count as u16 })
     }
 
-    /// The type whose size masks have: that of the result, or of the first parameter that varies.
+    /// Returns the characteristic data type, which sets the element size of masks: the type of the result, or of the first
+    /// varying parameter.
     fn characteristic(&self, signature: &Signature) -> Scalar {
         let of_vector = |ty: Type| ty.is_vector().then(|| ty.scalar());
         let given = signature.results.iter().find_map(|result| of_vector(result.ty));
@@ -150,7 +151,7 @@ impl AbiVariant<'_> {
         given.or_else(|| params.iter().find_map(|param| of_vector(param.ty))).unwrap_or(Scalar::I32)
     }
 
-    /// What a mask comes as: for each register that the characteristic type fills, an integer of bits, or a vector.
+    /// Returns the representation of the mask: an integer of bits or a vector for each register of the characteristic type.
     fn mask(&self, signature: &Signature) -> Result<AbiMask, Diagnostic> {
         let scalar = self.characteristic(signature);
         let parts = self.parts(scalar)?;
@@ -163,28 +164,28 @@ impl AbiVariant<'_> {
     }
 }
 
-/// How the values of a form are handed over.
+/// Signature of a variant, and how it maps to that of the wide function.
 struct AbiLayout {
-    /// The types of the parameters.
+    /// Types of the parameters.
     params: Vec<Type>,
-    /// The types of the results.
+    /// Types of the results.
     given: Vec<Type>,
-    /// Of each parameter of the wide function but the mask, its parts, if it is a vector.
+    /// Split of each parameter of the wide function except the mask; none for scalars.
     taken: Vec<Option<VectorParts>>,
     mask: Option<AbiMask>,
-    /// The parts of the result, if it is a vector.
+    /// Split of the result, if it is a vector.
     result: Option<VectorParts>,
-    /// Whether the result goes to memory.
+    /// True if the result is returned through memory.
     in_memory: bool,
 }
 
 impl AbiVariant<'_> {
-    /// The parameters of a wide function but the mask.
+    /// Returns the parameters of a wide function without the mask.
     fn plain<'s>(&self, signature: &'s Signature) -> &'s [Param] {
         &signature.params[..signature.params.len().saturating_sub(usize::from(self.is_masked))]
     }
 
-    /// How the values of a wide function with this signature are handed over.
+    /// Computes the layout for a wide function's signature.
     fn layout(&self, signature: &Signature) -> Result<AbiLayout, Diagnostic> {
         if !self.lanes.is_power_of_two() || self.lanes < 2 {
             return self.refuse("the number of lanes is no power of two");
@@ -226,23 +227,23 @@ impl AbiVariant<'_> {
     }
 }
 
-/// What a mask comes as.
+/// Representation of a mask.
 #[derive(Clone, Copy, Debug)]
 enum AbiMask {
-    /// A bit for each lane, in an integer for each part.
+    /// One bit a lane, in an integer for each part.
     Bits(Scalar, VectorParts),
-    /// Lanes that are all ones, or zero.
+    /// Lanes of all ones or zero.
     Lanes(VectorParts),
 }
 
-/// Some lanes of two vectors side by side.
+/// Selects lanes of two concatenated vectors.
 fn permute(builder: &mut Builder<'_>, vectors: [Value; 2], lanes: impl IntoIterator<Item = u16>) -> Value {
     let lanes: Box<[u16]> = lanes.into_iter().collect();
     let ty = Type::Vector(builder.func.value_type(vectors[0]).scalar(), lanes.len() as u16);
     builder.value(InstData::new(Op::Permute, vectors, Detail::Permute(lanes)), Some(ty))
 }
 
-/// The lanes that are not zero.
+/// Returns the mask of the lanes that are not zero.
 fn is_set(builder: &mut Builder<'_>, vector: Value) -> Value {
     let ty = builder.func.value_type(vector);
     let zero = builder.func.make_const(Constant::splat(ty, 0));

@@ -1,7 +1,8 @@
-//! Forms that other compilers make: a call of a function that is only declared is one call of its vector form, where the
-//! module declares that by its name in the ABI.
+//! Calls of foreign vector variants: a call of an external function becomes a call of its variant, if the module declares one
+//! under its mangled name.
 //!
-//! `widen` calls `NAME.whole`, which takes whole vectors; that is made here, and calls `NAME` part by part.
+//! `widen` calls the adapter `NAME.whole`, which takes whole vectors; the adapter is defined here and calls `NAME` with
+//! register-sized parts.
 
 use super::{AbiLayout, AbiMask, AbiVariant, VectorIsa, is_set, permute};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -13,10 +14,10 @@ use heddle_transform::widen::VectorVariant;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What stands behind the name of a form that takes whole vectors.
+/// Suffix of the adapter's name.
 const WHOLE: &str = ".whole";
 
-/// What a name of the ABI says.
+/// Demangled name of a variant.
 struct AbiName<'a> {
     name: &'a str,
     lanes: u32,
@@ -32,13 +33,13 @@ impl AbiName<'_> {
     }
 }
 
-/// Cuts a number off the start of a text.
+/// Splits a number off the start of a text.
 fn number(text: &str) -> (Option<i64>, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     (text[..end].parse().ok(), &text[end..])
 }
 
-/// Reads a name of the ABI; none if it is no such name, or says what has no counterpart here.
+/// Demangles the name of a variant; none if it is no such name, or uses a kind of parameter that Heddle lacks.
 fn read_name(text: &str) -> Option<AbiName<'_>> {
     let mut letters = text.strip_prefix("_ZGV")?.chars();
     let isa = VectorIsa::of_letter(letters.next()?)?;
@@ -64,7 +65,7 @@ fn read_name(text: &str) -> Option<AbiName<'_>> {
                 DeclaredShape::Linear([if tail.is_some() { -stride } else { stride }][..].into())
             }
         });
-        // How a pointer is aligned.
+        // Alignment of a pointer.
         if let Some(tail) = rest.strip_prefix('a') {
             rest = number(tail).1;
         }
@@ -73,7 +74,7 @@ fn read_name(text: &str) -> Option<AbiName<'_>> {
     Some(AbiName { name, lanes, shapes, isa, is_masked })
 }
 
-/// The signature of the form that takes whole vectors.
+/// Returns the signature of the adapter.
 fn whole_signature(signature: &Signature, named: &AbiName<'_>) -> Signature {
     let vector = |ty: Type| Type::Vector(ty.scalar(), named.lanes as u16);
     let params = signature.params.iter().zip(&named.shapes).map(|(param, shape)| match shape {
@@ -85,7 +86,7 @@ fn whole_signature(signature: &Signature, named: &AbiName<'_>) -> Signature {
     Signature { params: params.chain(mask).collect(), results: results.collect(), effects: signature.effects }
 }
 
-/// Declares those vector forms of functions of a module that these registers can call, by their names.
+/// Declares the named variants that the instruction set can call, if the module declares their scalar functions.
 pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'n str>, isa: VectorIsa) {
     let mut known: FxHashSet<String> =
         module.declarations.iter().map(|declaration| declaration.name.clone()).collect();
@@ -97,7 +98,7 @@ pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'
         if callee.signature.params.len() != named.shapes.len() || !known.insert(text.into()) {
             continue;
         }
-        // What the ABI cannot hand over is called lane by lane.
+        // Functions whose signature the ABI cannot express are called lane by lane.
         let Ok(layout) = named.form().layout(&whole_signature(&callee.signature, &named)) else { continue };
         let effects = callee.signature.effects;
         let signature = Signature { effects, ..Signature::new(&layout.params, &layout.given) };
@@ -109,7 +110,7 @@ pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'
     }
 }
 
-/// The vector forms for a brush that a module declares, with the types that the ABI has for them.
+/// Returns the declared variants for a brush, by scalar function, whose types conform to the ABI.
 pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorVariant>> {
     let mut known: FxHashMap<String, Vec<VectorVariant>> = FxHashMap::default();
     let declared: FxHashMap<&str, &Declaration> =
@@ -129,7 +130,7 @@ pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, V
     known
 }
 
-/// Whether a form of a function is declared as the ABI has it.
+/// True if the declared types of a variant conform to the ABI.
 fn has_types(declaration: &Declaration, callee: &Declaration, named: &AbiName<'_>) -> bool {
     let signature = &declaration.signature;
     let layout = named.form().layout(&whole_signature(&callee.signature, named));
@@ -140,7 +141,7 @@ fn has_types(declaration: &Declaration, callee: &Declaration, named: &AbiName<'_
         })
 }
 
-/// Defines the forms that take whole vectors and that functions call.
+/// Defines the adapters that wide code calls.
 pub(crate) fn define_outgoing(module: &mut Module) {
     let declared: FxHashMap<String, Arc<Declaration>> =
         module.declarations.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
@@ -157,7 +158,7 @@ pub(crate) fn define_outgoing(module: &mut Module) {
     module.functions.extend(new);
 }
 
-/// The function that takes whole vectors, and calls the form part by part.
+/// Builds an adapter.
 fn outgoing(
     whole: &Declaration,
     target: &Arc<Declaration>,
@@ -216,7 +217,7 @@ fn outgoing(
     func
 }
 
-/// A vector as so many of so many lanes.
+/// Splits a vector into `count` vectors of `lanes` lanes.
 fn split(builder: &mut Builder<'_>, whole: Value, lanes: u16, count: u16) -> Vec<Value> {
     match count {
         1 => vec![whole],
@@ -226,7 +227,7 @@ fn split(builder: &mut Builder<'_>, whole: Value, lanes: u16, count: u16) -> Vec
     }
 }
 
-/// The bits of a mask in an integer, zeros above them.
+/// Converts a mask to an integer of bits, zero-extended.
 fn bits_of_mask(builder: &mut Builder<'_>, mut mask: Value, scalar: Scalar) -> Value {
     let lanes = builder.func.value_type(mask).lanes().unwrap_or(1);
     let width = lanes.max(8);
