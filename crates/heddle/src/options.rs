@@ -140,15 +140,9 @@ pub struct VectorizeOptions {
     pub brushes: BrushCount,
     /// Policy for run-time versions of accesses.
     pub versions: VersioningPolicy,
-<<<<<<< HEAD
-    /// How work-items of kernels lie in brushes; none leaves kernels to be launched by what surrounds them.
-    pub kernels: Option<WorkItemLayout>,
-    /// Whether values that lanes have are kept, and where they may be inserted.
-=======
     /// Work-item layout of kernels; none leaves kernels to the surrounding code to launch.
-    pub kernels: Option<Fold>,
+    pub kernels: Option<WorkItemLayout>,
     /// Variant of scalar replacement, if any.
->>>>>>> eff040f (heddle: describe the compiler in the field's terms)
     pub scalars: Option<ReplacementVariant>,
     /// Policy of branch fusion.
     pub fuse: PassPolicy,
@@ -340,13 +334,8 @@ pub(crate) fn parse_races(word: &str) -> Result<RaceSemantics, Diagnostic> {
     }
 }
 
-<<<<<<< HEAD
-/// `rows` or `linear`.
-pub(crate) fn parse_fold(word: &str) -> Result<WorkItemLayout, Diagnostic> {
-=======
 /// Parses `rows` or `linear`.
-pub(crate) fn parse_fold(word: &str) -> Result<Fold, Diagnostic> {
->>>>>>> eff040f (heddle: describe the compiler in the field's terms)
+pub(crate) fn parse_fold(word: &str) -> Result<WorkItemLayout, Diagnostic> {
     match word {
         "rows" => Ok(WorkItemLayout::Rows),
         "linear" => Ok(WorkItemLayout::Linear),

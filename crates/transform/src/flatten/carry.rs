@@ -1,7 +1,7 @@
-//! Carries values through N and L that are defined in one state and read in another.
+//! Repairs SSA form: carries values through N and L that are defined in one state and read in another.
 //!
-//! A value is carried only where it is live: in a state whose loop, as it was, reads it. Everywhere else it is ⊤, so that
-//! no lane waits with what it does not need.
+//! A value is carried only in states where it is live: whose loop, before flattening, reads it. In all other states it is
+//! poison, so lanes wait with no value that they do not need.
 
 use heddle_analysis::{Cfg, DominatorTree, Liveness};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -12,7 +12,7 @@ use super::rewrite::{FlattenedNest, LoopNest, NextState};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::ssa_repair::{Read, SsaRepair};
 
-/// Gives new names to what does not dominate its reads any more. `liveness` is that of the function before the edit.
+/// Inserts φs for values that no longer dominate their uses. `liveness` is that of the function before the rewrite.
 pub(super) fn carry(
     func: &mut Function,
     flow: &CfgAnalyses,
@@ -39,7 +39,7 @@ pub(super) fn carry(
                     Op::Phi => data.incoming().nth(operand).map_or(block, |(from, _)| from),
                     _ => block,
                 };
-                // What L is told along a way is read where the way begins.
+                // Operands of φs at L are read at the start of their edge.
                 let at = source_of[at].unwrap_or(at);
                 if !dominators.dominates(home, at) {
                     broken.entry(value).or_default().push(Read { inst, operand, block: at });

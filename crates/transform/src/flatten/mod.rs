@@ -1,38 +1,38 @@
-//! Flattens nests of divergent loops: one loop, in which each lane does what is next for itself.
+//! Flattens nests of divergent loops into one loop, in which each lane proceeds independently.
 //!
 //! Requires: Stage::Canonical.  Ensures: Stage::Canonical.
-//! Invariant: blocks keep their names, and instructions stay where they are, once each; what is new is empty blocks,
-//! branches, comparisons and φs. Each lane executes what it executed, in the same order; only which lanes are together
-//! changes. A nest that is flattened has one back edge, and one exiting block, which is its latch.
-//! After: Bulavintsev, Flattening of Data-Dependent Nested Loops, section III. Differs in where the nest is cut, in
-//! one latch for all ways round and out, and in the model.
+//! Invariant: blocks keep their names, and instructions stay in place; the pass adds only empty blocks, branches, comparisons
+//! and φs. Each lane executes the same operations in the same order; only the sets of lanes that run together change. A
+//! flattened nest has one back edge, and one exiting block, its latch.
+//! After: Bulavintsev, Flattening of Data-Dependent Nested Loops, section III. Differs in the cut of the nest, in a single
+//! latch for all back edges and exits, and in the cost model.
 //!
 //! ```text
 //!       P                      P
 //!       │                      │
-//!       ▼                      ▼                state: what each lane does next. At first the payload A, then
+//!       ▼                      ▼                state: the next block of each lane. Initially the payload A, then
 //!   ┌►  A                  ┌►  N ───┐           always an iteration of B
 //!   │   │                  │   │    ▼
-//!   │   ▼                  │   ▼    A ◄─┐       lanes that leave B go on with C and with the A of the next
-//!   │ ┌►B                  │   B    │   │       iteration, while the others wait at L for one iteration of B at
-//!   │ └─┤                  │  ╱ ╲   │   │       most
+//!   │   ▼                  │   ▼    A ◄─┐       lanes that leave B continue with C and with the A of the next
+//!   │ ┌►B                  │   B    │   │       iteration, while the others wait at L for at most one iteration
+//!   │ └─┤                  │  ╱ ╲   │   │       of B
 //!   │   ▼                  │ │   ▼  │   │
-//!   └── C                  │ │   C ─│───┘       C goes to A, no longer back: if no way round A and C passes by B
-//!       │                  │ ▼   ▼  ▼           (else it goes to L, and the lane's state is A)
+//!   └── C                  │ │   C ─│───┘       C jumps to A directly if no path through A and C bypasses B
+//!       │                  │ ▼   ▼  ▼           (else it jumps to L, with the state A)
 //!       ▼                  └───  L
-//!       X                        ▼              L: one exit. Lanes that have left C, or B, for good, wait for
-//!                                X              those of this iteration, no longer
+//!       X                        ▼              L: the only exit. Lanes that have left C or B for good wait for the
+//!                                X              others of this iteration, no longer
 //! ```
 //!
-//! The paper cuts between C and A. Cut between A and B, N asks nothing that lanes differ in, even if A is where the outer
-//! loop is left, and no way out passes by L: a stack of reconvergence points at immediate post-dominators joins lanes at
-//! L in each iteration, as the greedy schedule does.
+//! The paper cuts between C and A. Cut between A and B, N's branch is uniform even if A has the exit of the outer loop, and
+//! all exits pass L. So a stack of reconvergence points at immediate post-dominators joins lanes at L in each iteration, as
+//! the greedy schedule does.
 //!
-//! Several inner loops are as many states. Loops inside of each other are flattened from the innermost on. What is
-//! defined before B and read in it or behind goes round in φs, for those states in which it is live (`carry`).
+//! Several inner loops become several states. Nested nests are flattened from the innermost outward. `carry` adds φs for
+//! values that are defined before B and read in B or later, in the states in which they are live.
 //!
-//! Lanes are in different iterations then, so what lanes tell each other must not depend on it: `refusal` finds what
-//! does. Whether it pays is told by `model`.
+//! Lanes end up in different iterations, so nothing may observe which lanes are together: `refusal` finds what does. `model`
+//! estimates the gain.
 
 mod carry;
 mod model;
@@ -55,32 +55,32 @@ pub use model::{FlattenEstimate, JointIterations, TripCounts};
 pub use refusal::{FlattenRefusal, FlattenRule};
 use rewrite::LoopNest;
 
-/// Which nests are flattened, of those that may be.
+/// Nests to flatten, if that is legal.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum FlattenPolicy {
-    /// Those of divergent loops where it is likely to pay; on a CPU only where it is known how often inner loops go round.
+    /// Nests of divergent loops with an estimated gain; on a CPU only with known trip counts.
     #[default]
     Model,
-    /// All.
+    /// All nests.
     Force,
     /// None.
     None,
 }
 
-/// How nests are flattened.
+/// Options of flattening.
 #[derive(Clone, Debug)]
 pub struct FlattenOptions {
-    /// Which ones.
+    /// Nests to flatten.
     pub policy: FlattenPolicy,
-    /// What is known of races.
+    /// Assumption about data races between lanes.
     pub races: RaceSemantics,
-    /// The lanes that run together, for the model.
+    /// Number of lanes that run together, for the model.
     pub lanes: u32,
-    /// What the code is for, for the model.
+    /// Machine, for the model.
     pub machine: MachineModel,
-    /// How often inner loops go round, by their headers, where it is known.
+    /// Known trip counts, by loop header.
     pub trips: BTreeMap<Block, TripCounts>,
-    /// The headers of outer loops that are flattened whatever the policy says.
+    /// Headers of outer loops to flatten regardless of the policy.
     pub asked: EntitySet<Block>,
 }
 
@@ -97,29 +97,29 @@ impl Default for FlattenOptions {
     }
 }
 
-/// What became of a nest.
+/// Outcome for a nest.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FlattenVerdict {
-    /// It is one loop.
+    /// The nest is one loop now.
     Flattened,
-    /// It would not pay, by the estimate, or nothing was to be flattened.
+    /// Not profitable by the model, or excluded by the policy.
     Left,
-    /// It may not be flattened.
+    /// Illegal to flatten.
     Refused(FlattenRefusal),
 }
 
-/// What was decided of a nest.
+/// Decision about a nest.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FlattenDecision {
-    /// The function.
+    /// Name of the function.
     pub func: String,
-    /// The header of the outer loop.
+    /// Header of the outer loop.
     pub outer: Block,
-    /// The headers of the inner loops that it is about.
+    /// Headers of the inner loops to flatten.
     pub inner: Vec<Block>,
-    /// What became of it.
+    /// Outcome.
     pub verdict: FlattenVerdict,
-    /// What the model makes of it, unless it was refused before.
+    /// Estimate of the model; none if the nest was refused before.
     pub estimate: Option<FlattenEstimate>,
 }
 
@@ -140,11 +140,10 @@ impl fmt::Display for FlattenDecision {
     }
 }
 
-/// The facts that flattening asks for: none for code that one thread executes.
+/// Analyses that flattening needs; none for code that one thread executes.
 pub type FlattenAnalyses = Option<(ControlTables, Divergence)>;
 
-/// Flattens the nests of a function. `facts` tells of the function as it is then; it is asked once for each level of
-/// nests.
+/// Flattens the nests of a function. `facts` analyzes the function's current state; it is called once per level of nests.
 pub fn flatten(
     func: &mut Function,
     facts: impl FnMut(&Function) -> FlattenAnalyses,
@@ -153,7 +152,7 @@ pub fn flatten(
     flatten_without(func, facts, options, None)
 }
 
-/// The same, where one rule of those that refuse is not applied: what comes out may be wrong, which tests are to notice.
+/// Flattens without one of the legality rules, for tests: the result may be wrong.
 pub fn flatten_without(
     func: &mut Function,
     mut facts: impl FnMut(&Function) -> FlattenAnalyses,
@@ -162,7 +161,7 @@ pub fn flatten_without(
 ) -> Vec<FlattenDecision> {
     let mut decisions = Vec::new();
     let mut options = options.clone();
-    // The outer loops that nothing is left to decide of, by their headers.
+    // Headers of outer loops that are decided.
     let mut settled: EntitySet<Block> = EntitySet::new();
     while let Some((control, divergence)) = facts(func) {
         let memory = refusal::SharedMemoryEffects::new(func, &control, &divergence, without);
@@ -187,7 +186,7 @@ pub fn flatten_without(
     decisions
 }
 
-/// Whether there is a loop in a loop: else there is nothing to flatten.
+/// True if a function has nested loops.
 pub fn has_nests(func: &Function) -> bool {
     holds_nests(CfgAnalyses::new(func).forest())
 }
@@ -196,8 +195,7 @@ fn holds_nests(forest: &CycleForest) -> bool {
     forest.cycles().any(|cycle| forest.parent(cycle).is_some())
 }
 
-/// The nests to flatten next, none inside of another, and how often lanes go round what they become. Those inside of others come
-/// first.
+/// Chooses disjoint nests to flatten next, inner ones first, with the trip counts of the flattened loops.
 fn choose(
     func: &Function,
     control: &ControlTables,
@@ -243,8 +241,8 @@ fn choose(
             Err(reason) => decision.verdict = FlattenVerdict::Refused(reason),
             Ok(()) => {
                 let (estimate, trips) = costs.estimate(outer, &inner, options);
-                // On a CPU a guess costs more than it brings: lanes that go round as often are then apart for nothing. And what a
-                // run has not shown is not worth one.
+                // On a CPU guesses do not pay: lanes with equal trip counts would diverge for nothing. Nor do loops that a
+                // profiled run did not reach.
                 let may_guess = matches!(options.machine, MachineModel::Warps) && options.trips.is_empty();
                 let is_told = may_guess || inner.iter().any(is_known);
                 if is_forced || is_told && estimate.pays() {

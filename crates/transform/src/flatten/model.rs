@@ -1,24 +1,23 @@
-//! Whether flattening pays: what lanes that run together take for an iteration of the outer loop, before and after.
+//! Cost model: estimates the time of an outer iteration for lanes that run together, before and after flattening.
 //!
-//! Be `a` the cost of the payload and `b` that of an iteration of the inner loop. How often the inner loop goes round is drawn
-//! for each lane and each iteration of the outer loop, from its distribution; in each iteration the lanes of a brush are a fair
-//! sample of it. Before, lanes wait for the slowest: `a + b max t`. After, each lane goes on for itself: an iteration of an
-//! inner loop is executed whenever some lane is in it, and the payload whenever a lane comes to its end, once for those that
-//! come there at the same time. That they often do is why the end times are drawn, and not only their number. In the end all
-//! wait for the lane with the most to do. Lanes also leave the outer loop by its own distribution, and an iteration of it may
-//! pass by an inner loop.
+//! Let `a` be the cost of the payload and `b` that of an iteration of the inner loop. The model draws the inner trip count `t`
+//! for each lane and each outer iteration from its distribution; in each iteration the lanes of a brush are a stratified
+//! sample. Before flattening, lanes wait for the slowest: `a + b max t`. Afterwards each lane proceeds on its own: an iteration
+//! of an inner loop is executed whenever some lane is in it, and the payload whenever lanes reach its end, once for all that
+//! arrive at the same time. They often do, so the model draws end times and not only counts. In the end all lanes wait for the
+//! one with the most work. Lanes leave the outer loop by its own distribution, and an iteration of it may bypass an inner loop.
 //!
-//! A distribution does not tell lanes that differ from iterations that do: where a loop goes round once more in each iteration of
-//! the outer one, but as often for all lanes, none waits. A run tells by how often lanes went round *together*, which is then
-//! what it takes before.
+//! A distribution does not distinguish variation between lanes from variation between iterations: if all lanes have equal
+//! trip counts that grow with each outer iteration, none waits. So a profile counts iterations of lanes *together*, which then
+//! give the time before flattening.
 //!
-//! On a CPU, what lanes shared before differs then: counters of the outer loop become vectors, and accesses that were of lanes
-//! side by side gather and scatter. Both sides of a branch run in each iteration unless a guard is asked, so the payload is
-//! executed in each or guarded, whichever is less; and what goes round is chosen lane by lane. Much of that is done while the
-//! chain of operations of an iteration waits for itself.
+//! On a CPU, flattening makes uniform values varying: counters of the outer loop become vectors, and contiguous accesses gather
+//! and scatter. Both sides of a branch run in each iteration unless it is guarded, so the payload counts for each iteration or as
+//! guarded, whichever is less. Loop-carried values need selects. Much of that overlaps with the latency of the iteration's
+//! dependence chain.
 //!
-//! Formula (1) of the paper says that it pays if `n/N > Ta/(Ta + Tb)`, where `n/N` is the share of lanes that are idle in
-//! the inner loop. It knows no overhead, and takes the payload to be executed each time. Both are told.
+//! By formula (1) of the paper flattening pays if `n/N > Ta/(Ta + Tb)`, where `n/N` is the fraction of idle lanes in the inner
+//! loop. It ignores overhead and charges the payload in each iteration. Remarks show both estimates.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, Cycle, InitialShapes, divergence};
@@ -31,44 +30,44 @@ use super::FlattenOptions;
 use crate::fuse::MachineModel;
 use crate::fuse::cost::{AccessPattern, reach};
 
-/// How often loops go round of which nothing is known, on average.
+/// Assumed mean trip count of loops without counts.
 const UNKNOWN_TRIPS: f64 = 8.0;
-/// How many iterations of the outer loop are drawn, if nothing is known of it, and at most.
+/// Number of drawn outer iterations without counts (`UNKNOWN_ROUNDS`), and the maximum (`MOST_ROUNDS`).
 const UNKNOWN_ROUNDS: u64 = 32;
 const MOST_ROUNDS: u64 = 256;
-/// The deepest nest of loops in a loop that counts.
+/// Maximum loop depth inside a loop that raises its cost.
 const DEEPEST: usize = 6;
-/// The most lanes of a run that are drawn together.
+/// Maximum number of profiled lanes that are drawn together.
 const MOST_LANES: usize = 128;
-/// What must be gained, as a factor. Draws know nothing of lanes that have more to do than others all the time, for which all wait
-/// in the end, as in `sorts` quicksort of `./x bench ptx`.
+/// Minimum speedup. Draws do not model lanes that have more work all the time, for which all others wait in the end, as in
+/// `sorts` quicksort of `./x bench ptx`.
 const LEAST_GAIN: f64 = 1.15;
-/// What a guard costs on a CPU: a question and a branch that is now and then a surprise.
+/// Cost of a guard on a CPU: a test and a branch that is sometimes mispredicted.
 const GUARD: f64 = 6.0;
-/// The share that is left on a CPU of what choosing, asking and scattered accesses take, beside the operations of an iteration
-/// that wait for each other. Fitted to what `./x bench divergence native` measures on Zen 4.
+/// Fraction of the cost of selects, tests and scattered accesses on a CPU that the latency of an iteration does not hide. Fitted
+/// to `./x bench divergence native` on Zen 4.
 const NOT_HIDDEN: f64 = 0.6;
 
-/// How often a loop goes round once it is entered: counts of lanes, by number of iterations.
+/// Distribution of a loop's trip count: numbers of lanes by number of iterations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TripCounts {
-    /// Pairs of a number of iterations and how often it came, in ascending order.
+    /// Pairs of a trip count and its frequency, in ascending order.
     pub counts: Vec<(u64, u64)>,
-    /// How lanes went round it together, where that was seen.
+    /// Iterations of lanes together, if they were profiled.
     pub together: Option<JointIterations>,
 }
 
-/// How lanes that run together went round a loop.
+/// Iterations of a loop by lanes that run together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JointIterations {
-    /// How many there are.
+    /// Number of lanes.
     pub lanes: u64,
-    /// Iterations that any of them executed, each counted once.
+    /// Iterations that some lane executed.
     pub iterations: u64,
 }
 
 impl TripCounts {
-    /// From words: `1x31/64x1` is one iteration 31 times, 64 iterations once.
+    /// Parses a distribution: `1x31/64x1` is a trip count of 1 for 31 lanes and of 64 for one.
     pub fn parse(words: &str) -> Option<TripCounts> {
         let pair = |word: &str| {
             let (trips, count) = word.split_once('x')?;
@@ -79,18 +78,18 @@ impl TripCounts {
         Some(TripCounts { counts, together: None })
     }
 
-    /// How many lanes left it.
+    /// Returns the number of lanes that left the loop.
     fn lanes(&self) -> u64 {
         self.counts.iter().fold(0, |total: u64, &(_, count)| total.saturating_add(count))
     }
 
-    /// How many iterations all of them did.
+    /// Returns the iterations of all lanes together.
     fn all(&self) -> u64 {
         let all = |&(trips, count): &(u64, u64)| trips.saturating_mul(count);
         self.counts.iter().map(all).fold(0, u64::saturating_add)
     }
 
-    /// The same, of a loop that iterations of another one may pass by.
+    /// Returns the distribution with outer iterations that bypass the loop counted as trip count 0.
     fn within(&self, outer: Option<&TripCounts>) -> TripCounts {
         let passed = outer.map_or(0, |outer| outer.all().saturating_sub(self.lanes()));
         let mut counts = self.counts.clone();
@@ -101,8 +100,7 @@ impl TripCounts {
         TripCounts { counts, together: self.together }
     }
 
-    /// The number of iterations below which this share of the lanes stays; of a loop that nothing is known of as if after
-    /// each iteration a lane left with the same probability.
+    /// Returns the trip count at a quantile. Without counts the distribution is geometric.
     fn quantile(known: Option<&TripCounts>, share: f64) -> u64 {
         let counts = known.map_or(&[][..], |trips| &trips.counts);
         let total = known.map_or(0, TripCounts::lanes);
@@ -119,7 +117,7 @@ impl TripCounts {
         most
     }
 
-    /// How often lanes go round a loop together in an iteration of the one around. What a run did not come to is not gone round.
+    /// Returns the mean number of brush iterations per iteration of the outer loop; 0 for loops that the profiled run did not reach.
     fn rounds_in(inner: Option<&TripCounts>, outer: Option<&TripCounts>) -> f64 {
         let together = |trips: Option<&TripCounts>| trips.and_then(|trips| trips.together);
         match (inner, together(inner).zip(together(outer))) {
@@ -130,18 +128,18 @@ impl TripCounts {
         }
     }
 
-    /// How often an inner loop was gone round in an iteration of the outer one: by lanes together, and by each of so many.
+    /// Returns the profiled iterations of an inner loop per outer iteration: by lanes together, and by each of `lanes` lanes.
     fn seen(inner: Option<&TripCounts>, outer: Option<&TripCounts>, lanes: usize) -> Option<(f64, f64)> {
         let (inner, outer) = inner.zip(outer)?;
         let (within, around) = inner.together.zip(outer.together)?;
-        // Of more lanes, one that goes round often is more likely among them.
+        // Counts of other brush sizes do not apply: among more lanes a slow one is more likely.
         (within.lanes == lanes as u64 && around.lanes == within.lanes).then_some(())?;
         let rounds = Some(around.iterations as f64).filter(|&rounds| rounds > 0.0)?;
         Some((within.iterations as f64 / rounds, inner.all() as f64 / (rounds * lanes as f64)))
     }
 }
 
-/// Numbers for draws, always the same ones (SplitMix64).
+/// Deterministic random numbers (SplitMix64).
 struct SplitMix64(u64);
 
 impl SplitMix64 {
@@ -161,7 +159,7 @@ impl SplitMix64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A fair sample for so many lanes: each of as many equal parts of the distribution comes once, to any lane.
+    /// Draws a stratified sample: one trip count of each of `lanes` equal parts of the distribution, in random order.
     fn sample(&mut self, known: Option<&TripCounts>, lanes: usize) -> Vec<u64> {
         let mut parts: Vec<usize> = (0..lanes).collect();
         for index in (1..lanes).rev() {
@@ -171,7 +169,7 @@ impl SplitMix64 {
         parts.iter().map(|&part| TripCounts::quantile(known, (part as f64 + offset) / lanes as f64)).collect()
     }
 
-    /// The same, where it is those lanes that a run had together which are a fair sample, in any order.
+    /// Draws stratified samples of as many lanes as the profile had together.
     fn sample_as_seen(&mut self, known: Option<&TripCounts>, lanes: usize) -> Vec<u64> {
         let together = known
             .and_then(|trips| trips.together)
@@ -185,7 +183,7 @@ impl SplitMix64 {
     }
 }
 
-/// How long intervals of time are together, where they overlap once.
+/// Returns the length of a union of intervals.
 fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
     intervals.sort_unstable();
     let (mut covered, mut end) = (0u64, 0u64);
@@ -196,26 +194,26 @@ fn union(mut intervals: Vec<(u64, u64)>) -> u64 {
     covered
 }
 
-/// What the model makes of a nest; costs are in instructions of lanes together.
+/// Estimate for a nest; costs are in instructions of lanes together.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlattenEstimate {
-    /// An iteration of the outer loop as it is.
+    /// Outer iteration before flattening.
     pub before: f64,
-    /// The same, flattened.
+    /// Outer iteration after flattening.
     pub after: f64,
-    /// Formula (1): the share of lanes that are idle in the inner loop.
+    /// Formula (1): fraction of lanes that are idle in the inner loop.
     pub idle: f64,
-    /// Formula (1): the share of the payload in one way round.
+    /// Formula (1): fraction of the payload in one iteration.
     pub payload: f64,
 }
 
 impl FlattenEstimate {
-    /// Whether it pays.
+    /// True if flattening pays by the model.
     pub fn pays(&self) -> bool {
         self.before > LEAST_GAIN * self.after
     }
 
-    /// Whether it would by formula (1).
+    /// True if flattening pays by formula (1).
     pub fn pays_by_formula(&self) -> bool {
         self.idle > self.payload
     }
@@ -232,20 +230,20 @@ impl fmt::Display for FlattenEstimate {
     }
 }
 
-/// What the parts of a function cost, in simple instructions.
+/// Costs of a function's blocks, in simple instructions.
 pub(super) struct FlattenCosts<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     machine: MachineModel,
-    /// How often loops go round in an iteration of the loop around.
+    /// Mean iterations of loops per iteration of the parent loop.
     rounds: SecondaryMap<Cycle, f64>,
-    /// Blocks as they are.
+    /// Costs of blocks before flattening.
     now: SecondaryMap<Block, f64>,
-    /// Blocks whose lanes are in different iterations.
+    /// Costs of blocks whose lanes are in different iterations.
     apart: SecondaryMap<Block, f64>,
 }
 
-/// About how many simple instructions one takes.
+/// Returns a machine-independent cost, in simple instructions.
 fn cost(data: &InstData) -> f64 {
     match data.op {
         Op::Phi => 0.0,
@@ -260,7 +258,7 @@ fn cost(data: &InstData) -> f64 {
     }
 }
 
-/// What one costs on a machine, where lanes are in one iteration or in several.
+/// Returns the cost on a machine; with `is_apart`, lanes are in different iterations.
 fn cost_on(
     machine: MachineModel,
     func: &Function,
@@ -324,7 +322,7 @@ impl<'a> FlattenCosts<'a> {
         FlattenCosts { func, control, machine, rounds, now, apart }
     }
 
-    /// An iteration of a loop, those inside of it gone round as often as is known or guessed.
+    /// Returns the cost of an iteration of a loop, inner loops included.
     fn iteration(&self, cycle: Cycle, own: &SecondaryMap<Block, f64>) -> f64 {
         let forest = &self.control.cycles;
         let weight = |block: &Block| -> f64 {
@@ -334,7 +332,7 @@ impl<'a> FlattenCosts<'a> {
         forest.blocks(cycle).iter().map(|block| own[*block] * weight(block)).sum()
     }
 
-    /// The payload, and an iteration of each inner loop.
+    /// Returns the costs of the payload and of an iteration of each inner loop.
     fn parts(&self, outer: Cycle, inner: &[Cycle], own: &SecondaryMap<Block, f64>) -> (f64, Vec<f64>) {
         let bodies: Vec<f64> = inner.iter().map(|&cycle| self.iteration(cycle, own)).collect();
         let inside: f64 = inner.iter().zip(&bodies).map(|(&cycle, body)| self.rounds[cycle] * body).sum();
@@ -342,7 +340,7 @@ impl<'a> FlattenCosts<'a> {
         (payload, bodies)
     }
 
-    /// What choosing costs in each iteration, lane by lane, of what goes round these loops.
+    /// Returns the cost of the selects of loop-carried values per iteration.
     fn chosen(&self, cycles: &[Cycle]) -> f64 {
         let header = |&cycle: &Cycle| self.func.phis(self.control.cycles.header(cycle));
         let values = cycles.iter().flat_map(header).filter_map(|phi| self.func.result(phi));
@@ -355,7 +353,7 @@ impl<'a> FlattenCosts<'a> {
         tenths as f64 / 10.0
     }
 
-    /// What the model makes of a nest; and how often lanes go round it once it is flattened, if all of that is known now.
+    /// Estimates a nest; also returns the trip counts of the flattened loop if those of its loops are known.
     pub(super) fn estimate(
         &self,
         outer: Cycle,
@@ -389,13 +387,12 @@ impl<'a> FlattenCosts<'a> {
                     done[number] += drawn[lane] as f64 / active as f64;
                 }
             }
-            // What passes by all of them goes round once with the payload alone.
+            // An outer iteration that bypasses all inner loops takes one iteration of the flattened loop.
             for lane in (0..lanes).filter(is_active) {
                 now[lane] += u64::from(now[lane] == before[lane]);
             }
         }
-        // Of each iteration of the outer loop, by what was seen, if it was, or else drawn: how often an inner loop goes round, and
-        // how often a lane does.
+        // Per outer iteration, profiled or else drawn: iterations of each inner loop by the brush and by a lane.
         let (mut waited, mut worked, mut waiting) = (0.0, 0.0, 0.0);
         for (number, &cycle) in inner.iter().enumerate() {
             let (most, done) = TripCounts::seen(trips(cycle), trips(outer), lanes)
@@ -404,13 +401,13 @@ impl<'a> FlattenCosts<'a> {
             worked += done * bodies[number];
             waiting += most * self.chosen(&[cycle]);
         }
-        // The payload behind an inner loop is executed whenever a lane comes to the end of that one.
+        // The payload after an inner loop is executed whenever lanes reach the end of that loop.
         let ends: usize = inside.iter().map(|inside| distinct_ends(inside)).sum();
         let all = now.iter().copied().max().unwrap_or(0) as f64;
         let (payload_apart, bodies_apart) = self.parts(outer, inner, &self.apart);
         let in_loops: f64 =
             bodies_apart.iter().zip(inside).map(|(body, inside)| body * union(inside) as f64).sum();
-        // Asking for the state, and whether the lane leaves; choosing what goes round. Of two states it is a truth value.
+        // Tests of the state and of the exit, and selects of loop-carried values. Two states are one boolean.
         let around: Vec<Cycle> = inner.iter().copied().chain([outer]).collect();
         let states = if inner.len() == 1 { 1.0 } else { 2.0 * inner.len() as f64 };
         let left = if self.machine == MachineModel::Warps { 1.0 } else { NOT_HIDDEN };
@@ -438,7 +435,7 @@ impl<'a> FlattenCosts<'a> {
     }
 }
 
-/// How many iterations of the outer loop each lane is thought to do.
+/// Returns the drawn number of outer iterations of each lane.
 fn rounds_of(known: Option<&TripCounts>, lanes: usize, draws: &mut SplitMix64) -> Vec<u64> {
     let Some(known) = known.filter(|trips| trips.lanes() > 0) else { return vec![UNKNOWN_ROUNDS; lanes] };
     let rounds = draws.sample(Some(known), lanes);
@@ -448,7 +445,7 @@ fn rounds_of(known: Option<&TripCounts>, lanes: usize, draws: &mut SplitMix64) -
     rounds.into_iter().map(|rounds| scaled(rounds).max(1)).collect()
 }
 
-/// How many different ends intervals have.
+/// Returns the number of distinct ends of intervals.
 fn distinct_ends(intervals: &[(u64, u64)]) -> usize {
     let mut ends: Vec<u64> = intervals.iter().map(|&(_, end)| end).collect();
     ends.sort_unstable();
@@ -474,7 +471,7 @@ mod tests {
         assert!((mean - UNKNOWN_TRIPS).abs() < 0.5, "{mean}");
     }
 
-    /// Of 32 lanes two are late, each time: of 16 of them none to two.
+    /// Two of 32 lanes are slow each time; of 16 lanes zero to two are.
     #[test]
     fn fewer_lanes_than_were_seen_are_some_of_them() {
         let together = Some(JointIterations { lanes: 32, iterations: 64 });
@@ -501,7 +498,7 @@ mod tests {
         }
     }
 
-    /// A loop that goes round once more each time, for all lanes alike, and one that lanes go round as often as they like.
+    /// One loop's trip count grows each time, equally for all lanes; the other's differs between lanes.
     #[test]
     fn what_lanes_did_together_is_known() {
         let counts: Vec<(u64, u64)> = (1..=16).map(|trips| (trips, 32)).collect();

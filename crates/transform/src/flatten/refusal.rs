@@ -1,12 +1,12 @@
-//! What would tell that lanes are in different iterations: nests that may not be flattened, and why.
+//! Legality of flattening: finds instructions that could observe that lanes are in different iterations.
 //!
-//! A lane executes what it executed, so it matters only what lanes see of each other. Horizontals, barriers, fences,
-//! `total` instructions and shadows tell which lanes are together. Atomics and volatile accesses tell in
-//! which order lanes come, and so may calls. So do plain accesses to memory that lanes share if they race: a race has
-//! an outcome by some greedy schedule, in which a lane is not an iteration ahead. A nest that writes no shared
-//! memory, and reads none that lanes write which run beside it, has no race.
+//! Each lane executes the same operations, so only communication between lanes matters. Horizontal operations, barriers,
+//! fences, `total` instructions and shadows observe which lanes are together. Atomics and volatile accesses observe the order
+//! of lanes, and calls may. So do plain accesses to shared memory in case of races: a race has an outcome of some greedy
+//! schedule, in which no lane is an iteration ahead. A nest has no race if it writes no shared memory and reads none that
+//! lanes outside may write concurrently.
 //!
-//! Whose source language has no races may say so ([`RaceSemantics::Excluded`]); then plain accesses tell nothing.
+//! A source language without races may promise that ([`RaceSemantics::Excluded`]); then plain accesses observe nothing.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, Cycle, PostDominatorTree};
@@ -19,7 +19,7 @@ use thiserror::Error;
 use super::RaceSemantics;
 use crate::linearize::iteration_graph;
 
-/// Why a nest is not flattened.
+/// Reason why a nest is not flattened.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{what} in {block}{}: {why}", line.map_or(String::new(), |line| format!(" (line {line})")))]
 pub struct FlattenRefusal {
@@ -29,7 +29,7 @@ pub struct FlattenRefusal {
     why: FlattenRule,
 }
 
-/// What a nest holds that may tell, and the way out.
+/// Legality rule that a nest violates; the text says what to write instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum FlattenRule {
     /// Horizontals, `total` instructions, shadows.
@@ -63,21 +63,21 @@ pub enum FlattenRule {
         "lanes that run beside the nest may write what is read there, and a race would tell: say that there are no races (`races=excluded`)"
     )]
     SharedRead,
-    /// Nothing that leaves.
+    /// Missing exit.
     #[error("no lane leaves the nest: give it an exit")]
     Endless,
 }
 
-/// What a function does with memory that lanes may share.
+/// Accesses of a function to memory that lanes may share.
 pub(super) struct SharedMemoryEffects<'a> {
     func: &'a Function,
     control: &'a ControlTables,
     pub(super) divergence: &'a Divergence,
-    /// Of the graph of one iteration.
+    /// Post-dominators of the graph of one iteration.
     post_dominators: PostDominatorTree,
-    /// The blocks that may write shared memory, in the order of the block index.
+    /// Blocks that may write shared memory, in the order of the block index.
     writing: Vec<Block>,
-    /// The rule that is not applied, to see what it is for.
+    /// Rule that tests disable.
     without: Option<FlattenRule>,
 }
 
@@ -97,7 +97,7 @@ impl<'a> SharedMemoryEffects<'a> {
         memory
     }
 
-    /// Whether an instruction may read shared memory that is not constant, and whether it may write some.
+    /// Returns two flags: an instruction may read shared memory that is not constant, and it may write shared memory.
     fn touches(&self, inst: Inst) -> (bool, bool) {
         let data = self.func.inst(inst);
         let shared = |index: usize| data.args.get(index).is_some_and(|&address| self.is_shared(address));
@@ -114,7 +114,7 @@ impl<'a> SharedMemoryEffects<'a> {
         }
     }
 
-    /// Whether an address may lead to memory that other lanes may write. A lane's own objects are those that it makes.
+    /// True if other lanes may write the memory at an address. Objects that the lane allocates itself are not shared.
     fn is_shared(&self, address: Value) -> bool {
         let is_constant =
             matches!(self.func.value_type(address), Type::Scalar(heddle_ir::Scalar::Ptr(Space::Constant)));
@@ -133,7 +133,7 @@ impl<'a> SharedMemoryEffects<'a> {
         true
     }
 
-    /// Whether lanes may be in this block while others are in a loop, with nothing that says which go first.
+    /// True if lanes may be in a block while others are in a loop, without an order between them.
     fn is_beside(&self, block: Block, header: Block) -> bool {
         let (dominators, post) = (&self.control.dominators, &self.post_dominators);
         !(dominators.dominates(block, header)
@@ -142,7 +142,7 @@ impl<'a> SharedMemoryEffects<'a> {
             || post.post_dominates(header, block))
     }
 
-    /// Refuses a nest that holds something that would tell.
+    /// Refuses a nest with an instruction that observes other lanes.
     pub(super) fn check(&self, outer: Cycle, races: RaceSemantics) -> Result<(), FlattenRefusal> {
         let ControlTables { cfg, cycles, .. } = self.control;
         let func = self.func;
@@ -180,7 +180,7 @@ impl<'a> SharedMemoryEffects<'a> {
         Ok(())
     }
 
-    /// What an instruction tells, whatever is known of races.
+    /// Returns the rule that an instruction violates independently of races.
     fn tells(&self, inst: Inst) -> Option<FlattenRule> {
         let data = self.func.inst(inst);
         if data.is_total() || data.shadow().is_some() {

@@ -1,4 +1,4 @@
-//! The edit of the graph, and of the φs at its seams.
+//! Rewrites the control flow of a nest and the φs at its new join points.
 
 use heddle_analysis::{ControlTables, Cycle};
 use heddle_ir::entity::EntitySet;
@@ -7,7 +7,7 @@ use heddle_ir::{Block, Detail, Function, Inst, InstData, Op, Scalar, Type, Value
 
 use crate::edges::{append_jump, phis, retarget, set_incoming};
 
-/// An inner loop.
+/// Inner loop of a nest.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerLoop {
     pub(super) header: Block,
@@ -15,32 +15,32 @@ pub(super) struct InnerLoop {
     latch: Block,
 }
 
-/// A loop with the loops in it that become states of one loop.
+/// Outer loop and the inner loops that become states of the flattened loop.
 #[derive(Clone, Debug)]
 pub(super) struct LoopNest {
     pub(super) preheader: Block,
     header: Block,
     latch: Block,
-    /// The state of the first one is 1, and so on.
+    /// Inner loops; the state of the first one is 1.
     pub(super) inner: Vec<InnerLoop>,
-    /// The edges that leave the nest.
+    /// Exit edges of the nest.
     exits: Vec<(Block, Block)>,
-    /// Its blocks.
+    /// Blocks of the nest.
     pub(super) blocks: Vec<Block>,
-    /// Whether an iteration of the outer loop may pass by all inner loops.
+    /// True if an iteration of the outer loop may bypass all inner loops.
     passes_by: bool,
 }
 
-/// Where a lane goes from L.
+/// Next state of a lane at L.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextState {
-    /// Round, in this state: 0 is the payload of the outer loop.
+    /// Next iteration, in this state; 0 is the payload of the outer loop.
     Round(usize),
-    /// Out, to the exit of this number.
+    /// Exit, by the index of its target.
     Out(usize),
 }
 
-/// A way to L, through a block of its own.
+/// Edge to L, through a block of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlattenEdge {
     pub(super) source: Block,
@@ -48,7 +48,7 @@ pub(super) struct FlattenEdge {
     pub(super) next: NextState,
 }
 
-/// The new parts of a nest.
+/// New blocks of a flattened nest.
 #[derive(Clone, Debug)]
 pub(super) struct FlattenedNest {
     pub(super) header: Block,
@@ -87,7 +87,7 @@ impl LoopNest {
         LoopNest { preheader, header, latch, inner, exits, blocks: forest.blocks(outer).to_vec(), passes_by }
     }
 
-    /// The blocks to which the nest is left, each once.
+    /// Returns the distinct exit targets of the nest.
     fn targets(&self) -> Vec<Block> {
         let mut targets = Vec::new();
         for &(_, to) in &self.exits {
@@ -99,11 +99,11 @@ impl LoopNest {
     }
 }
 
-/// Leads control through N and L, and gives φs what comes from there. What is defined in the nest may not dominate its
-/// reads behind this.
+/// Redirects control flow through N and L and sets the operands of φs. Definitions in the nest may not dominate their uses
+/// afterwards.
 pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
     let header = func.insert_block_after(nest.preheader);
-    // Inner loops are asked for first: lanes are in them most of the time.
+    // Test for inner loops first, since lanes are in them most of the time.
     let mut tests = vec![header];
     for _ in 1..nest.inner.len() {
         let last = tests[tests.len() - 1];
@@ -171,7 +171,7 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
             set_incoming(func, phi, [(last_test, initial), (nest.latch, update)]);
         }
     }
-    // Behind all φs of N.
+    // Comparisons follow the φs of N.
     for (index, &test) in tests.iter().enumerate() {
         let is_this = if count == 1 { state } else { equals(func, test, state, index as i128 + 1) };
         let otherwise = tests.get(index + 1).copied().unwrap_or(nest.header);
@@ -185,7 +185,7 @@ fn value_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
     incoming.iter().find(|&&(from, _)| from == source).map(|&(_, value)| value)
 }
 
-/// Where lanes come together.
+/// Builder of φs at N and L.
 struct MergePoints<'a> {
     nest: &'a LoopNest,
     header: Block,
@@ -194,7 +194,7 @@ struct MergePoints<'a> {
 }
 
 impl MergePoints<'_> {
-    /// What comes to L: along each way this value, or nothing that is read. One value for all needs no φ.
+    /// Returns a φ at L with a value per edge, or poison where there is none. A common constant needs no φ.
     fn joined(
         &self,
         func: &mut Function,
@@ -214,7 +214,7 @@ impl MergePoints<'_> {
         append_phi(func, self.latch, ty, &incoming)
     }
 
-    /// What goes round: this at first, then what comes to L.
+    /// Returns a φ at N with an initial value and the joined value of L.
     fn carried(
         &self,
         func: &mut Function,
@@ -226,7 +226,7 @@ impl MergePoints<'_> {
         append_phi(func, self.header, ty, &[(self.nest.preheader, initial), (self.latch, update)])
     }
 
-    /// Ends L, and sends each lane that leaves to its exit.
+    /// Ends L and dispatches leaving lanes to their exits.
     fn leave(&self, func: &mut Function, targets: &[Block]) {
         let [no, yes] = [false, true].map(|value| func.make_bool(value));
         let is_done: Vec<(Block, Value)> = (self.ways.iter())

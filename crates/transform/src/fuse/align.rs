@@ -1,12 +1,12 @@
-//! The best alignment of two sequences with affine gaps.
+//! Optimal alignment of two sequences with affine gaps.
 //!
-//! After: Coutinho et al., PACT'11, Definition 4.2, by Gotoh's recurrence. Differs in: two numbers for each pair of
-//! places, one behind a pair and one inside a gap, since the recurrence as printed adds the gain of a pair on every arm and
-//! subtracts the cost of a gap on the diagonal; and gaps at the ends cost what inner ones cost, since each is a branch.
+//! After: Coutinho et al., PACT'11, Definition 4.2, by Gotoh's recurrence. Differs in: two values per cell, one after a
+//! pair and one in a gap, since the printed recurrence adds a pair's gain on every arm and subtracts the gap cost on the
+//! diagonal; and gaps at the ends cost the same as inner ones, since each is a branch.
 //!
-//! A gap is a maximal run of items without partner, of either sequence or of both: one branch goes round all of them.
+//! A gap is a maximal run of unpaired items of one or both sequences: one branch skips all of them.
 
-/// One step of an alignment.
+/// Step of an alignment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AlignmentStep {
     /// An item of each sequence, merged.
@@ -17,23 +17,23 @@ pub enum AlignmentStep {
     Right(usize),
 }
 
-/// The profitability matrix of two sequences.
+/// Profitability matrix of two sequences.
 #[derive(Clone, Debug)]
 pub struct AlignmentMatrix {
     left: usize,
     right: usize,
     gap: i64,
-    /// The best that ends with this pair.
+    /// Maximum profit of alignments that end with this pair.
     paired: Vec<i64>,
-    /// The best that ends in a gap here.
+    /// Maximum profit of alignments that end in a gap here.
     open: Vec<i64>,
 }
 
-/// Less than any sum of gains.
+/// Lower bound of all sums of gains.
 const NEVER: i64 = i64::MIN / 4;
 
 impl AlignmentMatrix {
-    /// The matrix of sequences of these lengths. `gain` is what merging two items saves, less what it costs; none means that
+    /// Computes the matrix of sequences of these lengths. `gain` is the saving of merging two items minus its costs; none if
     /// they cannot be merged. Each gap costs `gap`.
     pub fn new(
         left: usize,
@@ -69,36 +69,36 @@ impl AlignmentMatrix {
         i * (self.right + 1) + j
     }
 
-    /// What a gap is worth that goes on behind this place, or opens there.
+    /// Returns the profit of a gap that continues or opens after this cell.
     fn inside_gap(&self, i: usize, j: usize) -> i64 {
         let cell = self.cell(i, j);
         self.open[cell].max(self.paired[cell] - self.gap)
     }
 
-    /// Whether a gap behind this place opens there, behind a pair.
+    /// True if a gap after this cell opens there, after a pair.
     fn opens_gap(&self, i: usize, j: usize) -> bool {
         let cell = self.cell(i, j);
         self.paired[cell] - self.gap >= self.open[cell]
     }
 
-    /// The highest profit of merging the first `i` items of the left with the first `j` items of the right.
+    /// Returns the maximum profit for the first `i` items of the left and the first `j` items of the right sequence.
     pub fn best(&self, i: usize, j: usize) -> i64 {
         let cell = self.cell(i, j);
         self.paired[cell].max(self.open[cell])
     }
 
-    /// The highest profit of all.
+    /// Returns the maximum profit of the whole sequences.
     pub fn profit(&self) -> i64 {
         self.best(self.left, self.right)
     }
 
-    /// Whether the best way to these first items ends with a pair.
+    /// True if the most profitable alignment of these prefixes ends with a pair.
     pub fn ends_with_pair(&self, i: usize, j: usize) -> bool {
         let cell = self.cell(i, j);
         self.paired[cell] >= self.open[cell]
     }
 
-    /// The most profitable alignment: within a gap the left items come first.
+    /// Returns the most profitable alignment; within a gap the left items come first.
     pub fn alignment(&self) -> Vec<AlignmentStep> {
         let (mut i, mut j) = (self.left, self.right);
         let mut steps = Vec::with_capacity(i + j);
@@ -113,7 +113,7 @@ impl AlignmentMatrix {
             let here = self.open[self.cell(i, j)];
             let left = (i > 0).then(|| (i - 1, j)).filter(|&(i, j)| self.inside_gap(i, j) == here);
             let right = (j > 0).then(|| (i, j - 1)).filter(|&(i, j)| self.inside_gap(i, j) == here);
-            // Of ways that are worth the same the one with a pair at once.
+            // Ties prefer the step that reaches a pair.
             let opens = |&(i, j): &(usize, usize)| self.opens_gap(i, j);
             let goes_left = left.is_some_and(|before| opens(&before) || !right.as_ref().is_some_and(opens));
             if goes_left {
@@ -131,7 +131,7 @@ impl AlignmentMatrix {
     }
 }
 
-/// Puts the left items of each gap in front of its right ones.
+/// Sorts the left items of each gap before its right ones.
 fn sort_gaps(steps: &mut [AlignmentStep]) {
     for gap in steps.chunk_by_mut(|a, b| is_pair(a) == is_pair(b)) {
         if !is_pair(&gap[0]) {
@@ -150,7 +150,7 @@ mod tests {
 
     type Gain = dyn Fn(u8, u8) -> Option<i64>;
 
-    /// All alignments of sequences of these lengths: the pairs of each, and how many gaps are between, in front and behind.
+    /// Returns all alignments of sequences of these lengths: their pairs, and the number of gaps.
     fn alignments(left: usize, right: usize) -> Vec<(Vec<(usize, usize)>, i64)> {
         let mut all = Vec::new();
         let mut open = vec![Vec::new()];
@@ -171,7 +171,7 @@ mod tests {
         all
     }
 
-    /// What an alignment is worth by the definition; it must go through both sequences in order.
+    /// Computes an alignment's profit by definition; asserts that it visits both sequences in order.
     fn worth(steps: &[AlignmentStep], left: &[u8], right: &[u8], gap: i64, gain: &Gain) -> i64 {
         let (mut i, mut j, mut sum, mut in_gap) = (0, 0, 0, false);
         for &step in steps {
@@ -198,7 +198,7 @@ mod tests {
         sum
     }
 
-    /// All sequences of at most so many letters.
+    /// Returns all sequences up to a length.
     fn sequences(letters: u8, longest: usize) -> Vec<Vec<u8>> {
         let mut all = vec![Vec::new()];
         let mut from = 0;
@@ -216,7 +216,7 @@ mod tests {
         all
     }
 
-    /// Compares with the best of all alignments, tried one by one.
+    /// Compares with exhaustive search over all alignments.
     fn agree(letters: u8, longest: usize, gap: i64, gain: &Gain) -> usize {
         let all = sequences(letters, longest);
         let gains: Vec<Option<i64>> =
@@ -241,7 +241,7 @@ mod tests {
         all.len() * all.len()
     }
 
-    /// Equal letters gain by what they are; the first two may stand for each other at a loss.
+    /// Gain of two letters: positive for equal ones, negative for the first two.
     fn gain(a: u8, b: u8) -> Option<i64> {
         match (a, b) {
             (0, 0) => Some(3),
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!((pairs, longer), (3 * 121 * 121, 255 * 255));
     }
 
-    /// Fig. 12 with its scores: loads and stores 100, divisions 8, sums and products 2, a product beside a sum 1, a gap 2.
+    /// Fig. 12 with its scores: loads and stores 100, divisions 8, sums and products 2, a product paired with a sum 1, a gap 2.
     /// The selectors of the third and fourth products stand for those of Fig. 10: one pair of products shares an operand.
     #[test]
     fn the_example_of_the_paper_is_aligned_as_printed() {

@@ -1,4 +1,4 @@
-//! What instructions, selects and branches cost, in tenths of a plain operation.
+//! Costs of instructions, selects and branches, in tenths of a plain operation.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Geometry, Shape};
@@ -7,12 +7,12 @@ use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
 use crate::target::TargetInfo;
 
-/// What code is for.
+/// Machine for which costs are estimated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MachineModel {
-    /// Vectors of so many lanes on a CPU, where both sides of a divergent branch are folded into one.
+    /// Vectors of this many lanes on a CPU, where divergent branches are linearized.
     Vectors(TargetInfo, u32),
-    /// Warps, which execute one side after the other. Estimates of instructions that a warp issues.
+    /// Warps, which execute one side after the other. Costs estimate issued instructions.
     Warps,
 }
 
@@ -22,34 +22,34 @@ impl Default for MachineModel {
     }
 }
 
-/// How the lanes of an address lie.
+/// Address pattern of an access across lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AccessPattern {
-    /// All at one address.
+    /// One address for all lanes.
     Uniform,
-    /// Side by side.
+    /// Consecutive addresses.
     Contiguous,
-    /// Anywhere.
+    /// Arbitrary addresses.
     Scattered,
 }
 
-/// The lanes of a warp.
+/// Lanes of a warp.
 const WARP: u32 = 32;
-/// A plain operation.
+/// Plain operation.
 const PLAIN: i64 = 10;
-/// A call.
+/// Call.
 const CALL: i64 = 400;
-/// A load or a store of a warp; another one where lanes are scattered.
+/// Load or store of a warp; scattered accesses cost twice as much.
 const WARP_ACCESS: i64 = 200;
-/// A division or root of a warp.
+/// Division or root of a warp.
 const WARP_DIVISION: i64 = 160;
-/// A branch at which a warp parts: one instruction, as the profile counts it. What joins it again comes with the join.
+/// Divergent branch of a warp: one issued instruction, as profiles count it. Reconvergence is part of the join.
 const WARP_BRANCH: i64 = PLAIN;
-/// What a warp executes without need rather than part for it.
+/// Maximum cost that a warp executes speculatively to avoid a divergent branch.
 const WARP_GAP: i64 = 8 * PLAIN;
 
 impl MachineModel {
-    /// How lanes lie, for costs: in a row. Where they lie otherwise, accesses cost something else.
+    /// Returns the work-item layout that costs assume: a row.
     pub(crate) fn geometry(self) -> Geometry {
         match self {
             MachineModel::Vectors(_, lanes) => Geometry::brush(&[lanes]),
@@ -57,7 +57,7 @@ impl MachineModel {
         }
     }
 
-    /// A choice between two values of a type.
+    /// Returns the cost of a select.
     pub(crate) fn select(self, ty: Type) -> i64 {
         match self {
             MachineModel::Vectors(..) => PLAIN * self.registers(ty),
@@ -65,7 +65,7 @@ impl MachineModel {
         }
     }
 
-    /// A branch at which lanes part: the masks of its edges, or what a warp does there.
+    /// Returns the cost of a divergent branch: of its edge masks, or of a warp's branch.
     pub(crate) fn branch(self) -> i64 {
         match self {
             MachineModel::Vectors(target, _) => i64::from(target.branch),
@@ -73,7 +73,7 @@ impl MachineModel {
         }
     }
 
-    /// The most that harmless operations of one side may cost to be executed by all lanes.
+    /// Returns the maximum cost of speculatable operations of one side that all lanes execute without a branch.
     pub(super) fn harmless_gap(self) -> i64 {
         match self {
             MachineModel::Vectors(..) => 2 * self.branch(),
@@ -81,7 +81,7 @@ impl MachineModel {
         }
     }
 
-    /// Whether `fma` is one instruction.
+    /// True if the machine has a fused multiply-add instruction.
     pub(super) fn has_fma(self) -> bool {
         match self {
             MachineModel::Vectors(target, _) => target != TargetInfo::SSE42,
@@ -98,7 +98,7 @@ impl MachineModel {
         }
     }
 
-    /// An instruction where not all lanes are active; of a memory operation `reach` tells how its addresses lie.
+    /// Returns the cost of an instruction under a mask; `reach` is the address pattern of a memory operation.
     pub(crate) fn inst(
         self,
         func: &Function,
@@ -127,7 +127,7 @@ impl MachineModel {
         }
     }
 
-    /// An operation on values that differ, and on one that is known: quotients of integers become products then.
+    /// Returns the cost of a varying operation with a constant operand; integer divisions become multiplications.
     pub(super) fn operation_by_constant(self, op: Op, ty: Type) -> i64 {
         match self {
             MachineModel::Vectors(target, _) if is_division(op) && !ty.scalar().is_float() => {
@@ -139,12 +139,12 @@ impl MachineModel {
         }
     }
 
-    /// A memory operation of this many bits.
+    /// Returns the cost of a masked memory operation.
     pub(super) fn access(self, is_load: bool, ty: Type, reach: AccessPattern) -> i64 {
         self.access_of(is_load, ty, reach, true)
     }
 
-    /// The same, of the lanes of a mask or of all.
+    /// Returns the cost of a memory operation with or without a mask.
     pub(crate) fn access_of(self, is_load: bool, ty: Type, reach: AccessPattern, is_masked: bool) -> i64 {
         match self {
             MachineModel::Warps => WARP_ACCESS * if reach == AccessPattern::Scattered { 2 } else { 1 },
@@ -162,7 +162,7 @@ impl MachineModel {
         }
     }
 
-    /// An operation on a value that all lanes share.
+    /// Returns the cost of a uniform operation.
     fn scalar(self, op: Op) -> i64 {
         match self {
             MachineModel::Vectors(target, _) => {
@@ -175,7 +175,7 @@ impl MachineModel {
         }
     }
 
-    /// An operation on values that differ.
+    /// Returns the cost of a varying operation.
     pub(crate) fn operation(self, op: Op, ty: Type) -> i64 {
         let MachineModel::Vectors(target, lanes) = self else {
             return if is_division(op) { WARP_DIVISION } else { PLAIN };
@@ -199,7 +199,7 @@ fn is_division(op: Op) -> bool {
     matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt | Op::Rsqrt)
 }
 
-/// How the lanes of an address lie, for accesses to this type.
+/// Returns the address pattern of accesses to this type.
 pub(crate) fn reach(facts: &Divergence, address: Value, scalar: Scalar) -> AccessPattern {
     match facts.fact(address).shape {
         shape if shape.is_uniform() => AccessPattern::Uniform,

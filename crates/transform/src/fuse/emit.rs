@@ -1,18 +1,18 @@
-//! The code of a fused branch.
+//! Emits the code of a fused branch.
 //!
 //! ```text
-//!     A: …; selects; merged …          what both sides do, once
-//!        br v5, G, H                   a gap: what one side alone does, under the branch's condition
-//!     G: …; br M    H: …; br M         φs at M for what is read later: ⊤ along the edge of the other side
+//!     A: …; selects; merged …          operations of both sides, merged
+//!        br v5, G, H                   a gap: operations of one side, under the branch's condition
+//!     G: …; br M    H: …; br M         φs at M for later reads: poison on the other side's edge
 //!     M: selects; merged …
 //!        br J
 //! ```
 //!
-//! After: Coutinho et al., PACT'11, IV-A c). Differs in: gaps of both sides in one place share a branch; a gap that is harmless is
-//! executed by all lanes; where a gap ends, a φ chooses operands in place of a select.
+//! After: Coutinho et al., PACT'11, IV-A c). Differs in: gaps of both sides at one position share a branch; all lanes execute a
+//! speculatable gap; after a gap, a φ chooses operands in place of a select.
 //!
-//! Values of the sides are looked up by what stands for them *now*: a merged instruction, or the φ behind the gap that
-//! defines them, which is made when the first read asks for it.
+//! The emitter maps values of the sides to their *current* replacement: a merged instruction, or the φ after the gap that
+//! defines them, which the first read creates.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
@@ -28,33 +28,33 @@ use super::plan::{FusionPlan, PairedRegions, is_harmless, orient};
 use super::sides::{BranchSide, SideElement, SideRegion, UnifiableBranch};
 use crate::edges::{append_jump, phis, prepend_phi, retarget, set_incoming};
 
-/// Where merged code runs straight on, but for gaps: that of the chains, or that of a pair of blocks.
+/// Straight sequence of merged code with gaps: the one of the chains, or that of a pair of blocks.
 type Strand = u32;
 
-/// A place in a strand: so many gaps lie before it.
+/// Position in a strand, by the number of gaps before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct EmitPosition {
     strand: Strand,
     gaps: u32,
 }
 
-/// A gap with blocks of its own.
+/// Gap that has its own blocks.
 #[derive(Clone, Copy, Debug)]
 struct FusionGap {
-    /// The place before it.
+    /// Position before the gap.
     place: EmitPosition,
-    /// The block behind it.
+    /// Block after the gap.
     join: Block,
-    /// Where the lanes of the left and of the right side come from there.
+    /// Predecessors of `join` for the lanes of the left and of the right side.
     ends: [Block; 2],
 }
 
-/// What stands for a value of a side.
+/// Current replacement of a value of a side.
 #[derive(Clone, Copy, Debug)]
 enum CurrentValue {
-    /// This value.
+    /// Value that dominates the current position.
     Is(Value),
-    /// This value, inside of a gap, on this side of it.
+    /// Value inside of a gap, on one side of it; a read after the gap needs a φ.
     Behind(usize, GapSide, Value),
 }
 
@@ -64,7 +64,7 @@ enum GapSide {
     Right,
 }
 
-/// A φ whose operands are known at the end only.
+/// φ whose operands are filled in after its region is emitted.
 struct PendingPhi {
     phi: Inst,
     left: Option<InstData>,
@@ -76,33 +76,33 @@ struct FusionEmitter<'a> {
     branch: &'a UnifiableBranch,
     machine: MachineModel,
     now: FxHashMap<Value, CurrentValue>,
-    /// Where values were made that are not older than the branch.
+    /// Positions of values defined since the branch.
     made: FxHashMap<Value, EmitPosition>,
     gaps: Vec<FusionGap>,
     blends: FxHashMap<(Strand, Value, Value), Value>,
     here: Block,
-    /// Instructions go before this one; at the end of the block if there is none.
+    /// Insertion point; none is the end of `here`.
     before: Option<Inst>,
     place: EmitPosition,
     strands: Strand,
-    /// Where a block of the sides ends now, and at which place.
+    /// Current end of each source block, with its position.
     end_of: SecondaryMap<Block, Option<(Block, EmitPosition)>>,
-    /// The φs and the terminators of the blocks that were taken apart.
+    /// φs and terminators of the dissolved blocks.
     phis: FxHashMap<Block, Vec<Inst>>,
     terminators: FxHashMap<Block, Inst>,
     done: EmittedFusion,
 }
 
-/// What a fused branch became.
+/// Result of emitting a fused branch.
 #[derive(Default)]
 pub(super) struct EmittedFusion {
-    /// The branches around gaps.
+    /// Branches around gaps.
     pub(super) branches: Vec<Inst>,
-    /// Which blocks of the source lanes pass in a block, in order, if it is others than itself.
+    /// Source blocks that lanes pass in a block, in order, where they differ from the block itself.
     pub(super) passed: Vec<(Block, Vec<Block>)>,
 }
 
-/// Fuses the sides of a branch.
+/// Emits the fused code of a branch.
 pub(super) fn emit(
     func: &mut Function,
     branch: &UnifiableBranch,
@@ -148,15 +148,15 @@ pub(super) fn emit(
     emitter.done
 }
 
-/// What the sides were made of.
+/// Code of the sides that was taken out of the layout.
 struct DetachedCode {
     insts: Vec<Inst>,
-    /// Those that are not used again.
+    /// Blocks that are not reused.
     blocks: Vec<Block>,
 }
 
 impl FusionEmitter<'_> {
-    /// Takes the instructions of all blocks that are rewritten out of their places.
+    /// Removes the instructions of all rewritten blocks from the layout.
     fn take_apart(&mut self, plan: &FusionPlan) -> DetachedCode {
         let mut taken = DetachedCode { insts: Vec::new(), blocks: Vec::new() };
         let branch = self.branch;
@@ -183,7 +183,7 @@ impl FusionEmitter<'_> {
         taken
     }
 
-    /// Writes aligned elements. Gives the blocks from which the join is entered if a gap ends the chains.
+    /// Emits aligned elements. Returns the predecessors of the join if a gap ends the chains.
     fn steps(
         &mut self,
         steps: &[AlignmentStep],
@@ -228,7 +228,7 @@ impl FusionEmitter<'_> {
         None
     }
 
-    /// Leads to the join, and says what comes along.
+    /// Jumps to the join and sets the operands of its φs.
     fn close(&mut self, ends: [Block; 2], lasts: [Block; 2]) {
         let join = self.branch.join;
         let are_together = ends[0] == ends[1];
@@ -266,7 +266,7 @@ impl FusionEmitter<'_> {
         self.now.insert(value, CurrentValue::Is(now));
     }
 
-    /// What stands for a value here.
+    /// Returns the current replacement of a value; creates the φ after a gap if needed.
     fn read(&mut self, value: Value) -> Value {
         match self.now.get(&value) {
             None => value,
@@ -284,7 +284,7 @@ impl FusionEmitter<'_> {
         }
     }
 
-    /// A φ behind a gap.
+    /// Returns a φ after a gap.
     fn join_of_gap(&mut self, gap: usize, sides: [Value; 2]) -> Value {
         let FusionGap { place, join, ends } = self.gaps[gap];
         let key = (place.strand, sides[0], sides[1]);
@@ -299,7 +299,7 @@ impl FusionEmitter<'_> {
         value
     }
 
-    /// What a value is where a gap begins, if it is known there.
+    /// Returns the replacement of a value that dominates a gap.
     fn before_gap(&self, value: Value, gap: usize) -> Option<Value> {
         let now = match self.now.get(&value) {
             None => value,
@@ -311,7 +311,7 @@ impl FusionEmitter<'_> {
         self.made.get(&now).is_none_or(is_there).then_some(now)
     }
 
-    /// The value that lanes of the left side have from the one operand, the others from the other.
+    /// Returns the operand of a merged instruction: the left value for lanes of the left side, else the right one.
     fn blend(&mut self, left: &MergeOperand, right: &MergeOperand) -> Value {
         if let (&MergeOperand::Value(x), &MergeOperand::Value(y)) = (left, right) {
             let [a, b] = [x, y].map(|value| self.now.get(&value).copied().unwrap_or(CurrentValue::Is(value)));
@@ -355,7 +355,7 @@ impl FusionEmitter<'_> {
         value
     }
 
-    /// Writes one instruction for two.
+    /// Emits one instruction in place of two.
     fn merged(&mut self, left: Inst, right: Inst) {
         let mut merged = merge(self.func, left, right).expect("only what can be merged is aligned");
         orient(&mut merged, |a, b| i64::from(!self.agree(a, b)));
@@ -379,7 +379,7 @@ impl FusionEmitter<'_> {
         self.func.make_origin(a.merged(&b))
     }
 
-    /// Lets the results of the left instruction stand for those of both.
+    /// Replaces the results of both instructions by those of the left one.
     fn stands_for(&mut self, left: Inst, right: Inst) {
         let [a, b] = [left, right].map(|inst| self.func.results(inst).to_vec());
         for (a, b) in a.into_iter().zip(b) {
@@ -389,7 +389,7 @@ impl FusionEmitter<'_> {
         }
     }
 
-    /// Whether one value stands for both operands already.
+    /// True if both operands have the same replacement.
     fn agree(&self, left: &MergeOperand, right: &MergeOperand) -> bool {
         let now = |value: &Value| match self.now.get(value) {
             Some(&CurrentValue::Is(now)) => now,
@@ -401,7 +401,7 @@ impl FusionEmitter<'_> {
         }
     }
 
-    /// Lets an instruction read what stands for its operands here.
+    /// Renames the operands of an instruction to their replacements.
     fn rename(&mut self, inst: Inst) {
         let mut data = self.func.inst(inst).clone();
         for arg in &mut data.args {
@@ -420,7 +420,7 @@ impl FusionEmitter<'_> {
         *self.func.inst_mut(inst) = data;
     }
 
-    /// The object that an access is in, as far as it can be named here.
+    /// Returns the base object of an access if it is still available under its name.
     fn base(&self, base: Option<Value>) -> Option<Value> {
         base.filter(|base| match self.now.get(base) {
             None => true,
@@ -429,14 +429,14 @@ impl FusionEmitter<'_> {
         })
     }
 
-    /// Writes what the sides do each by itself. Gives the ends of both if nothing comes behind.
+    /// Emits elements of the sides that are not merged. Returns the ends of both sides if the chains end here.
     fn gap(&mut self, elements: [Vec<SideElement>; 2], is_last: bool) -> Option<[Block; 2]> {
         let all: Vec<SideElement> = elements.iter().flatten().copied().collect();
         if is_harmless(self.func, self.machine, &all) {
             for element in all {
                 let SideElement::Inst(inst) = element else { continue };
                 self.rename(inst);
-                // Where a lane does not need the result, promises about it may be broken.
+                // Lanes of the other side may violate the flags' promises.
                 let data = self.func.inst_mut(inst);
                 data.flags = data.flags.without(Flags::POISON);
                 self.put(inst);
@@ -487,7 +487,7 @@ impl FusionEmitter<'_> {
         None
     }
 
-    /// Writes elements of one side as they are. Gives what they define.
+    /// Emits elements of one side unmerged. Returns the values they define.
     fn alone(&mut self, side: &BranchSide, elements: &[SideElement]) -> Vec<Value> {
         let mut defined = Vec::new();
         for &element in elements {
@@ -503,7 +503,7 @@ impl FusionEmitter<'_> {
         defined
     }
 
-    /// Leads through a region of one side, which stays.
+    /// Moves a region of one side into the current position.
     fn region(&mut self, side: &BranchSide, region: &SideRegion, defined: &mut Vec<Value>) {
         let (from, here) = (region.from, self.here);
         let exit = self.func.insert_block_after(here);
@@ -533,7 +533,7 @@ impl FusionEmitter<'_> {
         }
     }
 
-    /// Writes one region for two of one shape.
+    /// Emits one region for two isomorphic ones.
     fn regions(&mut self, left: &SideRegion, right: &SideRegion, paired: &PairedRegions) {
         let (from, outer) = (self.here, self.place);
         let last = paired.blocks.last().map_or(from, |pair| pair.left);
@@ -565,13 +565,13 @@ impl FusionEmitter<'_> {
         self.place = EmitPosition { gaps: outer.gaps + 1, ..outer };
     }
 
-    /// Begins a strand of its own.
+    /// Begins a new strand.
     fn strand(&mut self) {
         self.place = EmitPosition { strand: self.strands, gaps: 0 };
         self.strands += 1;
     }
 
-    /// Ends a block with one branch for those of two blocks; what was the exit of the left region is another block now.
+    /// Ends a block with one branch for two; `exit` replaces the exit of the left region.
     fn branch_for_both(&mut self, (left, right): (Block, Block), swapped: bool, (old, exit): (Block, Block)) {
         let [a, b] = [left, right].map(|block| self.terminators[&block]);
         let origin = self.common_origin(a, b);
@@ -613,7 +613,7 @@ impl FusionEmitter<'_> {
         Some(a)
     }
 
-    /// Writes the φs of two blocks, one for each of these pairs. Their operands are to come.
+    /// Emits the φs of two blocks, one for each pair; their operands stay pending.
     fn phis_for_both(
         &mut self,
         (left, right): (Block, Block),
@@ -639,7 +639,7 @@ impl FusionEmitter<'_> {
         }
     }
 
-    /// Gives φs the operands of both sides.
+    /// Fills in the operands of pending φs from both sides.
     fn fill(
         &mut self,
         pending: Vec<PendingPhi>,

@@ -1,4 +1,4 @@
-//! What became of branches, in words; the profitability matrix.
+//! Text of fusion remarks, with the profitability matrix.
 
 use heddle_ir::{Block, Function};
 use std::fmt::Write as _;
@@ -8,14 +8,14 @@ use super::align::AlignmentStep;
 use super::plan::FusionPlan;
 use super::sides::{FusionRefusal, SideElement, UnifiableBranch};
 
-/// The longest sequences whose matrix is printed.
+/// Maximum sequence length for which the matrix is printed.
 const MAX_SHOWN: usize = 24;
 
 pub(super) fn refused(block: Block, reason: FusionRefusal) -> String {
     format!("the branch of {block} is not fused: {reason}")
 }
 
-/// What is merged, what that gains, and with `explain` how that was found.
+/// Describes a plan: merged elements, gain, and on request the matrix.
 pub(super) fn planned(
     func: &Function,
     branch: &UnifiableBranch,
@@ -61,8 +61,8 @@ fn name(func: &Function, side: &super::sides::BranchSide, element: SideElement) 
     }
 }
 
-/// The matrix, a row for each element of the left side, a column for each of the right one, with the way that was taken marked;
-/// below it the alignment.
+/// Prints the matrix, a row for each element of the left side and a column for each of the right one, with the chosen path
+/// marked, and the alignment below it.
 fn matrix(func: &Function, branch: &UnifiableBranch, plan: &FusionPlan) -> String {
     let (left, right) = (&branch.left, &branch.right);
     let mut text = String::new();

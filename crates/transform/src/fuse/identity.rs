@@ -1,7 +1,7 @@
-//! What two instructions have in common: the one instruction that can stand for both, and the operands of each side.
+//! Merges two instructions into one that computes both, with the operands for each side.
 //!
-//! After: Coutinho et al., PACT'11, IV-A, "identity". Beside equal instructions: swapped comparisons, commuted operands,
-//! sums beside differences, products beside shifts by constants, and sums, differences and products as `fma`.
+//! After: Coutinho et al., PACT'11, IV-A, "identity". Beyond equal instructions it merges swapped comparisons, commuted
+//! operands, sums with differences, products with shifts by constants, and sums, differences and products as `fma`.
 
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::module::Effects;
@@ -10,17 +10,17 @@ use heddle_ir::words::{Flag, Flags, FloatPredicate};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
-/// An operand of a merged instruction, as one side has it.
+/// Operand of a merged instruction for one side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum MergeOperand {
-    /// A value of the side.
+    /// Value of the side.
     Value(Value),
-    /// A constant that the side may not have.
+    /// Constant, such as a neutral element.
     Constant(Constant),
 }
 
 impl MergeOperand {
-    /// The constant that it is, if it is one.
+    /// Returns the constant, if the operand is one.
     pub(super) fn constant<'a>(&'a self, func: &'a Function) -> Option<&'a Constant> {
         match self {
             MergeOperand::Value(value) => func.constant(*value),
@@ -29,10 +29,10 @@ impl MergeOperand {
     }
 }
 
-/// The operands of one side.
+/// Operands for one side.
 pub(super) type MergeOperands = SmallVec<[MergeOperand; 3]>;
 
-/// One instruction that stands for one of each side.
+/// Instruction that replaces one of each side.
 #[derive(Clone, Debug)]
 pub(super) struct MergedInst {
     pub(super) op: Op,
@@ -40,11 +40,11 @@ pub(super) struct MergedInst {
     pub(super) flags: Flags,
     pub(super) left: MergeOperands,
     pub(super) right: MergeOperands,
-    /// Whether the first two operands of a side may change places.
+    /// True if the first two operands commute.
     pub(super) commutes: bool,
 }
 
-/// The instruction that stands for both, if there is one.
+/// Returns the instruction that replaces both, if there is one.
 pub(super) fn merge(func: &Function, left: Inst, right: Inst) -> Option<MergedInst> {
     let (a, b) = (func.inst(left), func.inst(right));
     let types = |inst| func.results(inst).iter().map(|&value| func.value_type(value));
@@ -54,7 +54,7 @@ pub(super) fn merge(func: &Function, left: Inst, right: Inst) -> Option<MergedIn
     if a.op == b.op { same(func, a, b) } else { related(func, a, b, types(left).next()?) }
 }
 
-/// Whether an instruction may be executed for both sides together at all.
+/// True if an instruction may be merged at all.
 pub(super) fn is_mergeable(func: &Function, data: &InstData) -> bool {
     if data.is_total() || data.flags.has(Flag::Volatile) {
         return false;
@@ -81,7 +81,7 @@ fn values(args: &[Value]) -> MergeOperands {
     args.iter().map(|&arg| MergeOperand::Value(arg)).collect()
 }
 
-/// Of two instructions with the same op.
+/// Merges two instructions with the same op.
 fn same(func: &Function, a: &InstData, b: &InstData) -> Option<MergedInst> {
     let ty = |&value: &Value| func.value_type(value);
     if !a.args.iter().map(ty).eq(b.args.iter().map(ty)) {
@@ -115,7 +115,7 @@ fn same(func: &Function, a: &InstData, b: &InstData) -> Option<MergedInst> {
     Some(MergedInst { op: a.op, detail, flags: a.flags.intersection(b.flags), left, right, commutes })
 }
 
-/// The comparison that holds where this one holds of the operands the other way round.
+/// Returns the predicate that is equivalent when the operands are swapped.
 fn with_swapped_operands(predicate: FloatPredicate) -> FloatPredicate {
     use FloatPredicate::{Oge, Ogt, Ole, Olt, Uge, Ugt, Ule, Ult};
     match predicate {
@@ -131,7 +131,7 @@ fn with_swapped_operands(predicate: FloatPredicate) -> FloatPredicate {
     }
 }
 
-/// What holds of both accesses.
+/// Returns the weakest properties of both accesses.
 fn common_access(a: &Access, b: &Access) -> Access {
     Access {
         align: a.align.min(b.align),
@@ -166,7 +166,7 @@ fn commutes(op: Op) -> bool {
     )
 }
 
-/// Of two instructions that one op can express.
+/// Merges two instructions that a common op can express.
 fn related(func: &Function, a: &InstData, b: &InstData, ty: Type) -> Option<MergedInst> {
     let Type::Scalar(scalar) = ty else { return None };
     let flags = a.flags.intersection(b.flags);
@@ -175,12 +175,12 @@ fn related(func: &Function, a: &InstData, b: &InstData, ty: Type) -> Option<Merg
         let left = as_op(func, a, op, scalar)?;
         Some((op, left, as_op(func, b, op, scalar)?))
     })?;
-    // What is computed differently may wrap around where the original did not.
+    // The new operation may wrap where the original did not.
     let flags = if scalar.is_float() { flags } else { flags.without(Flags::WRAP) };
     Some(MergedInst { op, detail: Detail::None, flags, left, right, commutes: true })
 }
 
-/// The operands with which an op computes what an instruction does.
+/// Returns the operands with which `op` computes the instruction.
 fn as_op(func: &Function, data: &InstData, op: Op, scalar: Scalar) -> Option<MergeOperands> {
     if data.op == op {
         return Some(values(&data.args));
@@ -204,7 +204,7 @@ fn as_op(func: &Function, data: &InstData, op: Op, scalar: Scalar) -> Option<Mer
         (Op::Fsub, Op::Fma) => {
             return Some([arg(1), number(one(scalar)? ^ sign(scalar)), arg(0)].into_iter().collect());
         }
-        // The product alone: -0 leaves every sum as it is, the sign of zero included.
+        // A product as a sum with -0, which preserves even the sign of zero.
         (Op::Fmul, Op::Fma) => {
             return Some([arg(0), arg(1), number(sign(scalar))].into_iter().collect());
         }
@@ -217,7 +217,7 @@ fn sign(scalar: Scalar) -> u128 {
     1 << (scalar.bits() - 1)
 }
 
-/// The bits of 1.
+/// Returns the bit pattern of 1.
 fn one(scalar: Scalar) -> Option<u128> {
     match scalar {
         Scalar::F16 => Some(0x3c00),

@@ -1,15 +1,15 @@
-//! Branch fusion: what both sides of a divergent branch do is done once, for all lanes.
+//! Branch fusion: merges code that both sides of a divergent branch have, so all lanes execute it once.
 //!
 //! Requires: Stage::Canonical.  Ensures: Stage::Canonical.
-//! Invariants: each lane executes what it executed, in its order, but for harmless operations whose results it does not
-//! read; so no lane can fault where it did not. Operands of the side that a lane does not take are never observable.
-//! Calls keep their numbers.
-//! After: Coutinho, Sampaio, Pereira & Meira, PACT'11, IV-A. Differs in: sides of several blocks, with nested branches and
-//! loops of one shape laid on top of each other; operands of either order; loads and stores of different addresses;
-//! costs of a machine; several branches, the most profitable first.
+//! Invariants: each lane executes the same operations in the same order, except for speculated operations whose results
+//! it does not read; so no lane faults where it did not. Operands from the side that a lane does not take are never
+//! observable. Calls keep their numbers.
+//! After: Coutinho, Sampaio, Pereira & Meira, PACT'11, IV-A. Differs in: sides of several blocks, with isomorphic nested
+//! branches and loops merged block by block; operands of either order; loads and stores of different addresses; costs of
+//! a machine; several branches, the most profitable first.
 //!
-//! Lanes of both sides run side by side behind fusion, where one side ran before the other. That can be told only by
-//! lanes that race: [`RaceSemantics`] says whether they do.
+//! Fusion interleaves the lanes of both sides, where one side ran before the other. Only racing lanes can observe that:
+//! [`RaceSemantics`] says whether to preserve the order.
 
 pub mod align;
 pub(crate) mod cost;
@@ -34,55 +34,55 @@ use crate::edges::funnel;
 use plan::{FusionContext, FusionPlan};
 use sides::{SideFinder, UnifiableBranch};
 
-/// What is fused.
+/// Options of branch fusion.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FuseOptions {
-    /// What the code is for.
+    /// Machine whose costs decide.
     pub machine: MachineModel,
-    /// Whether lanes race.
+    /// Assumption about data races between lanes.
     pub races: RaceSemantics,
-    /// Whether branches are fused that do not diverge, and where it does not pay.
+    /// True to fuse uniform branches too, and branches without profit.
     pub force: bool,
-    /// Whether matrices are told.
+    /// True to include profitability matrices in the remarks.
     pub explain: bool,
 }
 
-/// What became of a branch with two targets.
+/// Result of fusion for one two-way branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BranchFusion {
-    /// The block that it ends.
+    /// Block that the branch ends.
     pub block: Block,
-    /// Where it came from.
+    /// Source location of the branch.
     pub loc: Option<SourceLoc>,
-    /// Why it is as it was, if it is.
+    /// Reason why the branch was not fused.
     pub refused: Option<FusionRefusal>,
-    /// How many instructions of its sides, apart from those in regions, stand for two.
+    /// Number of merged pairs of instructions, those in regions excluded.
     pub insts: usize,
-    /// How many blocks of regions do.
+    /// Number of merged pairs of blocks in regions.
     pub blocks: usize,
-    /// What merging gains by the costs of the machine, in tenths of a plain operation.
+    /// Gain by the machine's costs, in tenths of a plain operation.
     pub profit: i64,
-    /// All that in words, with the matrix if it was asked for.
+    /// Text of the remark, with the matrix on request.
     pub text: String,
 }
 
-/// What became of a function.
+/// Result of fusion for a function.
 #[derive(Clone, Default, Debug)]
 pub struct FusionResult {
-    /// What became of its branches, the fused ones first.
+    /// Results for its branches, fused ones first.
     pub branches: Vec<BranchFusion>,
-    /// Which blocks of the source lanes pass in a block, in an order in which they may, where it is not that block alone. For
-    /// those that replay a schedule.
+    /// Source blocks that lanes pass in a block, in a legal order, where they differ from the block itself. The replay of
+    /// schedules reads them.
     pub passed: BTreeMap<Block, Vec<Block>>,
 }
 
 impl FusionResult {
-    /// The branches that were fused.
+    /// Iterates over the fused branches.
     pub fn fused(&self) -> impl Iterator<Item = &BranchFusion> {
         self.branches.iter().filter(|fusion| fusion.refused.is_none())
     }
 
-    /// Adds what one more fusion made of blocks that earlier ones may have made.
+    /// Adds the source blocks of one more fusion; its blocks may be results of earlier ones.
     fn pass(&mut self, passed: Vec<(Block, Vec<Block>)>) {
         let known = |block: &Block| self.passed.get(block).cloned().unwrap_or_else(|| vec![*block]);
         let passed: Vec<(Block, Vec<Block>)> =
@@ -91,15 +91,15 @@ impl FusionResult {
     }
 }
 
-/// The most often that a function is looked at again.
+/// Maximum number of rounds over a function.
 const MAX_ROUNDS: usize = 8;
 
-/// Fuses branches where it pays.
+/// Fuses branches where that is profitable.
 pub fn fuse(func: &mut Function, options: &FuseOptions) -> FusionResult {
     fuse_profiled(func, options, &BTreeMap::new())
 }
 
-/// The same, where a run has told of some blocks at which share of their executions lanes part.
+/// Fuses branches where that is profitable. `parted` holds profiled fractions of divergent executions, by block.
 pub fn fuse_profiled(
     func: &mut Function,
     options: &FuseOptions,
@@ -140,7 +140,7 @@ struct FusionCandidate {
     told: BranchFusion,
 }
 
-/// The branches that can be fused with profit, and what speaks against the others.
+/// Returns the candidates for fusion, and the refused branches.
 fn candidates(
     func: &Function,
     options: &FuseOptions,
@@ -150,7 +150,7 @@ fn candidates(
     let control = ControlTables::new(func);
     let post_dominators = PostDominatorTree::new(&control.cfg);
     let finder = SideFinder::new(func, &control, &post_dominators, options.races);
-    // Without sides nothing can be fused, and what diverges need not be known, unless it is asked why.
+    // Without sides nothing can be fused, and the divergence analysis is needed for explanations only.
     if !options.explain && !control.index.order().iter().any(|&block| finder.has_sides(block)) {
         return (Vec::new(), Vec::new());
     }
@@ -189,7 +189,7 @@ fn candidates(
     (found, refused)
 }
 
-/// The plan for a branch, with the instructions of its sides as they stand, or in an order that is more alike.
+/// Returns the better of two plans: for the sides in program order, and in a canonical order.
 fn best_order(
     planner: &FusionContext<'_>,
     branch: UnifiableBranch,
@@ -205,7 +205,7 @@ fn best_order(
     Ok(if other.profit > plan.profit { (ordered, other) } else { (branch, plan) })
 }
 
-/// The candidates to fuse at once: the most profitable first, none inside of another.
+/// Selects candidates to fuse in one round: the most profitable first, no two of them overlapping.
 fn most_profitable(mut found: Vec<FusionCandidate>) -> Vec<FusionCandidate> {
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.plan.profit));
     let mut touched: EntitySet<Block> = EntitySet::new();
@@ -221,7 +221,7 @@ fn most_profitable(mut found: Vec<FusionCandidate>) -> Vec<FusionCandidate> {
     found
 }
 
-/// Lets each side come to the join from one block of its chain. Tells whether anything had to be done.
+/// Gives the join a single predecessor in each side's chain. Returns true if the function changed.
 fn add_landings(func: &mut Function, branch: &UnifiableBranch) -> bool {
     let ends = |side: &sides::BranchSide| -> Option<Vec<Block>> {
         let region = side.regions.last().filter(|region| region.exit == branch.join)?;

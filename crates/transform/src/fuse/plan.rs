@@ -1,8 +1,8 @@
-//! What of two sides is merged, and what that gains.
+//! Plans a fusion: aligns the elements of both sides and estimates the gain.
 //!
-//! Elements of the chains are aligned; so are, block by block, regions of one shape. Whether operands need a select depends on
-//! what else is merged, so the alignment is repeated with what the last one merged; the first one takes for merged
-//! what can be. The best of them by its full account is taken.
+//! Elements of the chains are aligned, and isomorphic regions block by block. The need for a select depends on what else is
+//! merged, so the alignment is repeated with the previous result; the first one assumes that whatever can be merged is. The
+//! plan with the best complete estimate wins.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, CycleForest};
@@ -16,21 +16,21 @@ use super::cost::{AccessPattern, MachineModel, reach};
 use super::identity::{MergeOperand, MergedInst, is_mergeable, merge};
 use super::sides::{BranchSide, FusionRefusal, SideElement, SideRegion, UnifiableBranch, straight};
 
-/// How often the alignment is done.
+/// Maximum number of alignments.
 const ROUNDS: usize = 3;
-/// Times that a loop is thought to go round.
+/// Assumed trip count of loops.
 const TRIPS: i64 = 8;
-/// The deepest loop that counts.
+/// Maximum loop depth that raises the weight.
 const DEEPEST: usize = 4;
-/// The most pairs of elements of chains that are looked at, and of instructions of regions in each alignment.
+/// Maximum number of matrix cells: for the chains, and in each alignment for all regions.
 const MAX_CELLS: usize = 1 << 16;
 
-/// Two blocks that become one.
+/// Two blocks to merge.
 #[derive(Clone, Debug)]
 pub(super) struct PairedBlocks {
     pub(super) left: Block,
     pub(super) right: Block,
-    /// Whether the right one's branch goes the other way.
+    /// True if the targets of the right block's branch are swapped.
     pub(super) swapped: bool,
     pub(super) phis: Vec<(Inst, Inst)>,
     pub(super) insts: [Vec<Inst>; 2],
@@ -38,17 +38,17 @@ pub(super) struct PairedBlocks {
     weight: i64,
 }
 
-/// Two regions that become one.
+/// Two regions to merge.
 #[derive(Clone, Debug)]
 pub(super) struct PairedRegions {
-    /// Whether the branch into the right one goes the other way.
+    /// True if the targets of the branch into the right region are swapped.
     pub(super) swapped: bool,
-    /// In an order in which definitions come before uses.
+    /// Pairs of blocks, definitions before uses.
     pub(super) blocks: Vec<PairedBlocks>,
     pub(super) exit_phis: Vec<(Inst, Inst)>,
 }
 
-/// What is merged.
+/// Alignment of a branch's sides, with its estimated gain.
 #[derive(Clone, Debug)]
 pub(super) struct FusionPlan {
     pub(super) steps: Vec<AlignmentStep>,
@@ -56,44 +56,44 @@ pub(super) struct FusionPlan {
     pub(super) matrix: AlignmentMatrix,
     /// In tenths of a plain operation.
     pub(super) profit: i64,
-    /// What selects and branches cost that are new, and gaps that all lanes execute: all that merging brings where lanes stay
-    /// together.
+    /// Cost of new selects and branches, and of gaps that all lanes execute. Merging has no other effect where lanes do not
+    /// diverge.
     spent: i64,
-    /// What both sides cost as they are.
+    /// Cost of both sides before fusion.
     sides: i64,
 }
 
-/// A plan gains at least one in so many of what both sides cost, or nothing: costs are not more exact than that.
+/// A plan must gain at least this fraction of the sides' cost, since costs are no more exact: one in `LEAST_GAIN`.
 const LEAST_GAIN: i64 = 20;
 
 impl FusionPlan {
-    /// Whether it gains more than the costs may be wrong by.
+    /// True if the gain exceeds the error of the costs.
     pub(super) fn pays(&self) -> bool {
         self.profit > 0 && self.profit >= self.sides / LEAST_GAIN
     }
 
-    /// Lets the plan gain what it does where lanes part at so many of all executions, as a share.
+    /// Scales the gain by the profiled fraction of divergent executions.
     pub(super) fn part_at(&mut self, share: f64) {
         self.profit = (share * self.profit as f64 - (1.0 - share) * self.spent as f64).floor() as i64;
         self.sides = (share * self.sides as f64).floor() as i64;
     }
 
-    /// How many elements of the chains, and blocks of regions, are merged.
+    /// Returns the numbers of merged elements of the chains and of merged blocks of regions.
     pub(super) fn merged(&self) -> (usize, usize) {
         let pairs = self.steps.iter().filter(|step| matches!(step, AlignmentStep::Both(..))).count();
         (pairs - self.regions.len(), self.regions.values().map(|region| region.blocks.len()).sum())
     }
 }
 
-/// What is merged with what, of the left.
+/// Merged pairs of values, by the left one.
 #[derive(Clone, Default)]
 struct ValuePairs {
     of: FxHashMap<Value, Value>,
-    /// Those of them that compute the same of the same.
+    /// Left values of pairs that compute the same operation on the same operands.
     same: FxHashSet<Value>,
 }
 
-/// What planning asks.
+/// Function and analyses that planning uses.
 pub(super) struct FusionContext<'a> {
     pub(super) func: &'a Function,
     pub(super) control: &'a ControlTables,
@@ -101,19 +101,19 @@ pub(super) struct FusionContext<'a> {
     pub(super) machine: MachineModel,
 }
 
-/// The planning of one branch.
+/// Planner of one branch.
 struct BranchPlanner<'a> {
     around: &'a FusionContext<'a>,
     branch: &'a UnifiableBranch,
     mates: ValuePairs,
-    /// Whether what can be merged counts as merged.
+    /// True to assume that whatever can be merged is merged.
     is_first: bool,
-    /// How many pairs of instructions of regions may still be looked at.
+    /// Remaining budget of matrix cells for regions.
     cells: Cell<usize>,
 }
 
 impl FusionContext<'_> {
-    /// The most profitable plan for a branch.
+    /// Returns the most profitable plan for a branch.
     pub(super) fn plan(&self, branch: &UnifiableBranch) -> Result<FusionPlan, FusionRefusal> {
         let (left, right) = (branch.left.elements.len(), branch.right.elements.len());
         if left.saturating_mul(right) > MAX_CELLS {
@@ -178,7 +178,7 @@ impl BranchPlanner<'_> {
         plan
     }
 
-    /// What merging two instructions gains, less the selects of their operands.
+    /// Returns the gain of merging two instructions, minus the selects of their operands.
     fn gain(&self, left: Inst, right: Inst) -> Option<i64> {
         let merged = self.merge(left, right)?;
         let selects: i64 = self.operands(&merged).map(|(a, b)| self.select(a, b)).sum();
@@ -203,7 +203,7 @@ impl BranchPlanner<'_> {
         merged.left.iter().zip(&merged.right)
     }
 
-    /// What the select of two operands costs, if they need one.
+    /// Returns the cost of selecting between two operands; 0 if they agree.
     fn select(&self, left: &MergeOperand, right: &MergeOperand) -> i64 {
         let func = self.func();
         let is_poison = |operand: &MergeOperand| matches!(operand.constant(func), Some(Constant::Poison(_)));
@@ -224,7 +224,7 @@ impl BranchPlanner<'_> {
         if agree { 0 } else { self.around.machine.select(ty) }
     }
 
-    /// Whether one value stands for both.
+    /// True if one value will replace both.
     fn agree(&self, left: Value, right: Value) -> bool {
         if left == right || self.mates.of.get(&left) == Some(&right) {
             return true;
@@ -241,7 +241,7 @@ impl BranchPlanner<'_> {
         self.is_first && is_inside(&self.branch.left, a) && is_inside(&self.branch.right, b) && may_be()
     }
 
-    /// What both cost, less what the one costs that stands for both.
+    /// Returns the cost of both instructions minus that of the merged one.
     fn saved(&self, left: Inst, right: Inst, merged: &MergedInst) -> i64 {
         let (func, facts, machine) = (self.func(), self.around.facts, self.around.machine);
         let (a, b) = (self.cost(left), self.cost(right));
@@ -286,7 +286,7 @@ impl BranchPlanner<'_> {
         a + b - together
     }
 
-    /// What both sides cost.
+    /// Returns the cost of both sides.
     fn sides(&self) -> i64 {
         let blocks = self.branch.left.blocks.iter().chain(self.branch.right.blocks.iter());
         let of = |block| straight(self.func(), block).map(|inst| self.cost(inst)).sum::<i64>();
@@ -308,8 +308,7 @@ impl BranchPlanner<'_> {
         self.around.machine.inst(func, self.around.facts, inst, lies)
     }
 
-    /// How much more an access costs that keeps its side, where its address becomes one with another: lanes that lay side by side
-    /// do not any more.
+    /// Returns the additional cost of an access that is not merged, but whose address is: contiguous lanes become scattered.
     fn moved(&self, inst: Inst) -> i64 {
         let (func, machine) = (self.func(), self.around.machine);
         let data = func.inst(inst);
@@ -330,8 +329,8 @@ impl BranchPlanner<'_> {
         (cost(AccessPattern::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
     }
 
-    /// What quotients by known numbers cost that both sides keep for themselves: behind what is merged LLVM makes those of one
-    /// number one by a number that is chosen, which has no vector form, also where other operations are in between.
+    /// Returns the penalty for unmerged divisions by constants that both sides have. After the merged code, LLVM combines them to
+    /// one division by a selected constant, which has no vector form, even if other operations lie between.
     fn quotients(&self, kept: &[(Inst, i64)]) -> i64 {
         let (func, machine) = (self.func(), self.around.machine);
         if machine == MachineModel::Warps {
@@ -361,7 +360,7 @@ impl BranchPlanner<'_> {
         TRIPS.pow(deeper.min(DEEPEST) as u32)
     }
 
-    /// Lays two regions on top of each other, and says what that gains; none if they are not of one shape.
+    /// Aligns two regions block by block and returns the gain; none if they are not isomorphic.
     fn pair_regions(&self, left: &SideRegion, right: &SideRegion) -> Option<(PairedRegions, i64)> {
         let func = self.func();
         let (swapped, pairs) = isomorphism(func, &self.around.control.cycles, left, right)?;
@@ -390,7 +389,7 @@ impl BranchPlanner<'_> {
         Some((PairedRegions { swapped, blocks, exit_phis }, gain))
     }
 
-    /// What one branch for two gains, where they part lanes.
+    /// Returns the gain of merging two divergent branches.
     fn branch_gain(&self, left: Block, right: Block, swapped: bool) -> i64 {
         let func = self.func();
         let condition = |block| {
@@ -405,7 +404,7 @@ impl BranchPlanner<'_> {
         saved - chosen - if swapped { machine.select(func.value_type(a)) } else { 0 }
     }
 
-    /// The φs of two blocks that become one: those of which some values agree.
+    /// Pairs φs of two merged blocks that agree in some operands.
     fn pair_phis(&self, left: Block, right: Block, mate_of: &FxHashMap<Block, Block>) -> Vec<(Inst, Inst)> {
         let func = self.func();
         let mut free: Vec<Inst> = func.phis(right).collect();
@@ -427,7 +426,7 @@ impl BranchPlanner<'_> {
         pairs
     }
 
-    /// What a plan merges.
+    /// Returns the pairs of values that a plan merges.
     fn mates_of(&self, plan: &FusionPlan) -> ValuePairs {
         let mut mates = ValuePairs::default();
         let (left, right) = (&self.branch.left, &self.branch.right);
@@ -474,8 +473,8 @@ impl BranchPlanner<'_> {
         }
     }
 
-    /// What a plan gains: all that is saved, each select once, branches around gaps, and what the join no longer chooses. And what
-    /// of it is spent on selects and branches.
+    /// Estimates a plan: all savings, each select once, branches around gaps, and selects that the join no longer needs. The
+    /// second result is the cost of the selects and branches.
     fn account(&self, plan: &FusionPlan) -> (i64, i64) {
         let after = BranchPlanner {
             around: self.around,
@@ -536,7 +535,7 @@ impl BranchPlanner<'_> {
 struct FusionCost<'a, 'p> {
     planning: &'a BranchPlanner<'p>,
     selects: FxHashSet<(Value, Value)>,
-    /// What one side alone does, and how often.
+    /// Unmerged instructions with their weights.
     kept: Vec<(Inst, i64)>,
     sum: i64,
     spent: i64,
@@ -559,7 +558,7 @@ impl FusionCost<'_, '_> {
         }
     }
 
-    /// Takes off the branches around gaps that are not executed by all lanes.
+    /// Subtracts the branches around gaps that are not speculated.
     fn gaps(
         &mut self,
         steps: &[AlignmentStep],
@@ -580,7 +579,7 @@ impl FusionCost<'_, '_> {
             };
             let lone: Vec<Inst> = elements.iter().filter_map(lone).collect();
             if is_executed {
-                // Lanes that part execute it in any case, others what the side that they do not take has of it: half, about.
+                // Diverging lanes execute it in any case, others execute the other side's part too: about half of the cost.
                 let cost: i64 = lone.iter().map(|&inst| self.planning.cost(inst)).sum();
                 self.spent += weight * cost / 2;
             }
@@ -595,8 +594,7 @@ impl FusionCost<'_, '_> {
         self.spent += cost;
     }
 
-    /// What the φs of the join no longer choose; or, on a warp, where what comes along edges costs nothing, what is to be chosen
-    /// instead.
+    /// Adds the selects of the join's φs that are no longer needed. On a warp, where φs are free, subtracts the new selects instead.
     fn join(&mut self, left: Block, right: Block) {
         let planning = self.planning;
         let func = planning.func();
@@ -617,7 +615,7 @@ impl FusionCost<'_, '_> {
     }
 }
 
-/// Lets the right operands change places if that makes them fit better.
+/// Swaps the right operands of a commutative instruction if that is cheaper.
 pub(super) fn orient(merged: &mut MergedInst, mut cost: impl FnMut(&MergeOperand, &MergeOperand) -> i64) {
     if !merged.commutes {
         return;
@@ -629,8 +627,8 @@ pub(super) fn orient(merged: &mut MergedInst, mut cost: impl FnMut(&MergeOperand
     }
 }
 
-/// Whether a gap may and should be executed by all lanes, so that no branch is needed around it: in lanes of the other side its
-/// results are never read, so they may be anything, ⊤ included.
+/// True if all lanes may and should execute a gap without a branch. Lanes of the other side never read its results, so these
+/// may be poison.
 pub(super) fn is_harmless(func: &Function, machine: MachineModel, gap: &[SideElement]) -> bool {
     let mut cost = 0;
     gap.iter().all(|element| match element {
@@ -646,11 +644,11 @@ pub(super) fn is_harmless(func: &Function, machine: MachineModel, gap: &[SideEle
     })
 }
 
-/// A block of the left region, that of the right one which stands beside it, and whether its branch goes the other way.
+/// Block of the left region, its counterpart in the right one, and true if the targets of their branches are swapped.
 type BlockPair = (Block, Block, bool);
 
-/// Which block of the right region stands beside which of the left, in the order of the left; and whether the branch into
-/// the region goes the other way. None if they are not of one shape.
+/// Returns the isomorphism of two regions: pairs of blocks, and true if the targets of the branches into the regions are
+/// swapped. None if the regions are not isomorphic.
 fn isomorphism(
     func: &Function,
     cycles: &CycleForest,

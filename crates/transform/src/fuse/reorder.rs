@@ -1,8 +1,7 @@
-//! An order of the elements of a side that depends less on how it was written, so that sides which do the same in another
-//! order are aligned.
+//! Canonical order of a side's elements, so that sides with equal operations in different orders can be aligned.
 //!
-//! Operations without effects move as far as their operands and users allow; everything else keeps its order. Of what may
-//! come next that comes first which the longest chain of users waits for; among those the op decides.
+//! A list scheduler: pure operations move as far as their operands and users allow; everything else keeps its order. Of the
+//! ready elements, the one with the longest chain of users comes first; ties are broken by the op.
 
 use heddle_ir::ops::Effect;
 use heddle_ir::{Function, Inst, Value};
@@ -12,7 +11,7 @@ use std::collections::BinaryHeap;
 
 use super::sides::{BranchSide, SideElement};
 
-/// The elements of a side in such an order.
+/// Returns the elements of a side in canonical order.
 pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> {
     let elements = &side.elements;
     let mut defined_by: FxHashMap<Value, usize> = FxHashMap::default();
@@ -21,7 +20,7 @@ pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> 
             func.results(inst).iter().for_each(|&value| _ = defined_by.insert(value, number));
         });
     }
-    // Which elements wait for which; all lead from earlier to later ones.
+    // Dependences; all lead from earlier to later elements.
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); elements.len()];
     let mut waits_for: Vec<usize> = vec![0; elements.len()];
     let mut fixed: Option<usize> = None;
@@ -65,12 +64,12 @@ pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> 
     ordered
 }
 
-/// Whether the order in which an element comes can be changed.
+/// True if an element may be reordered.
 fn moves(func: &Function, element: SideElement) -> bool {
     matches!(element, SideElement::Inst(inst) if func.inst(inst).op.info().effect == Effect::Pure)
 }
 
-/// The instructions of an element: of a region its blocks', the branch into it, and the φs at its exit.
+/// Visits the instructions of an element; of a region, its blocks', the branch into it, and the φs at its exit.
 fn each_inst(func: &Function, side: &BranchSide, element: SideElement, mut visit: impl FnMut(Inst)) {
     match element {
         SideElement::Inst(inst) => visit(inst),

@@ -1,7 +1,7 @@
-//! Which branches have two sides that can be laid on top of each other, and what these are made of.
+//! Finds branches whose two sides can be merged, and the elements of their sides.
 //!
-//! After: Coutinho et al., PACT'11, Definition 4.1. Beyond it a side may be several blocks: those that all lanes of the side
-//! pass, its *chain*, and between them *regions* with one entry and one exit, which are nested branches and loops.
+//! After: Coutinho et al., PACT'11, Definition 4.1. Differs in: a side may have several blocks. Its *chain* are the blocks
+//! that all its lanes pass; between them lie *regions* with one entry and one exit: nested branches and loops.
 //!
 //! ```text
 //!     A: br v5, L, R                 left side: L … J, right side: R … J
@@ -26,10 +26,10 @@ use thiserror::Error;
 
 use super::RaceSemantics;
 
-/// The most blocks of a side: those around it are looked at again with it.
+/// Maximum number of blocks of a side; enclosing branches visit them again.
 const MAX_BLOCKS: usize = 64;
 
-/// Why a branch is not fused.
+/// Reason why a branch is not fused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum FusionRefusal {
     /// Definition 4.1.
@@ -47,43 +47,43 @@ pub enum FusionRefusal {
     /// The matrix would be too large.
     #[error("its sides are too long to be aligned: {0} by {1} elements")]
     Long(usize, usize),
-    /// Which lanes are active where would be told.
+    /// An operation observes or waits for the active lanes.
     #[error("`{0}` in a side depends on or waits for the lanes that are active with it")]
     Convergent(Op),
-    /// Executed in all lanes, whichever take the side.
+    /// All lanes execute it, whichever side they take.
     #[error("a `total` instruction or a predicate in a side is not for the lanes of the side alone")]
     Total,
-    /// The order of accesses could be told.
+    /// Other lanes could observe the order of accesses.
     #[error("`{0}` in a side may be seen by other lanes: say that lanes do not race (`fuse:races=excluded`)")]
     Ordered(Op),
-    /// Atomic or volatile, or a call that may be.
+    /// An atomic or volatile access, or a call that may make one.
     #[error("`{0}` in a side must keep its place among the accesses of all lanes")]
     Fixed(Op),
     /// A φ that `simplify` removes.
     #[error("{0} has a φ of one value: run `simplify` before")]
     Unsimplified(Block),
-    /// Nothing to gain, or so little that the costs may be wrong by more.
+    /// The gain is not positive, or smaller than the error of the costs.
     #[error("merging its sides would gain {0} tenths of an operation")]
     Unprofitable(i64),
 }
 
-/// What a side is made of, in order.
+/// Element of a side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SideElement {
-    /// An instruction of the chain.
+    /// Instruction of the chain.
     Inst(Inst),
-    /// A region, by its number in the side.
+    /// Region, by index into the side's regions.
     NestedRegion(usize),
 }
 
-/// Blocks between two of the chain.
+/// Single-entry, single-exit region between two blocks of the chain.
 #[derive(Clone, Debug)]
 pub(super) struct SideRegion {
-    /// The block of the chain that leads into it.
+    /// Block of the chain that branches into the region.
     pub(super) from: Block,
-    /// In reverse post-order.
+    /// Blocks in reverse post-order.
     pub(super) blocks: Vec<Block>,
-    /// The block of the chain, or the join, that it leads to.
+    /// Block after the region: of the chain, or the join.
     pub(super) exit: Block,
 }
 
@@ -97,14 +97,14 @@ pub(super) struct BranchSide {
 }
 
 impl BranchSide {
-    /// The block of the chain that leads to the join; none if a region does.
+    /// Returns the chain block that jumps to the join; none if a region precedes the join.
     pub(super) fn last(&self, join: Block) -> Option<Block> {
         let last = *self.chain.last()?;
         let leads_on = self.regions.last().is_some_and(|region| region.exit == join);
         (!leads_on).then_some(last)
     }
 
-    /// The blocks of the chain from this one up to the next region.
+    /// Returns the blocks of the chain from `block` to the next region.
     pub(super) fn straight_from(&self, block: Block) -> Vec<Block> {
         let behind = self.chain.iter().skip_while(|&&other| other != block);
         let mut straight = Vec::new();
@@ -118,7 +118,7 @@ impl BranchSide {
     }
 }
 
-/// A branch with two sides.
+/// Branch with two sides that can be merged.
 #[derive(Clone, Debug)]
 pub(super) struct UnifiableBranch {
     pub(super) block: Block,
@@ -128,7 +128,7 @@ pub(super) struct UnifiableBranch {
     pub(super) right: BranchSide,
 }
 
-/// What the sides of branches are found by.
+/// Search for the sides of branches.
 pub(super) struct SideFinder<'a> {
     func: &'a Function,
     control: &'a ControlTables,
@@ -153,20 +153,20 @@ impl<'a> SideFinder<'a> {
         SideFinder { func, control, post_dominators, races, number }
     }
 
-    /// The sides of the branch at the end of a block; none if it is no conditional branch.
+    /// Returns the sides of a block's branch; none if it is no conditional branch.
     pub(super) fn unifiable(&self, block: Block) -> Option<Result<UnifiableBranch, FusionRefusal>> {
         let data = self.func.inst(self.func.terminator(block)?);
         let (&[condition], &[left, right]) = (&data.args[..], data.targets()) else { return None };
         (data.op == Op::Br && left != right).then(|| self.sides(block, condition, left, right))
     }
 
-    /// Whether a block ends in a branch whose sides meet again, both with something in them.
+    /// True if a block ends in a branch with two nonempty sides that meet again.
     pub(super) fn has_sides(&self, block: Block) -> bool {
         let targets = self.func.terminator(block).map(|inst| self.func.inst(inst)).map(|data| data.targets());
         matches!(targets, Some(&[left, right]) if left != right && self.join(block, left, right).is_ok())
     }
 
-    /// Where the sides of a branch meet.
+    /// Returns the block where the sides of a branch meet.
     fn join(&self, block: Block, left: Block, right: Block) -> Result<Block, FusionRefusal> {
         let join = self.post_dominators.ipdom(block).ok_or(FusionRefusal::NoJoin)?;
         if join == left || join == right {
@@ -250,7 +250,7 @@ impl<'a> SideFinder<'a> {
         Ok(side)
     }
 
-    /// Where all that these successors of a block lead to comes out again, behind the loop if they enter one.
+    /// Returns the exit of the region that starts at `succs`; of a loop, the block after it.
     fn exit_of(&self, here: Block, succs: &[Block], join: Block) -> Result<Block, FusionRefusal> {
         let mut exit = self.post_dominators.ipdom(here).ok_or(FusionRefusal::NoJoin)?;
         if let &[header] = succs {
@@ -259,12 +259,12 @@ impl<'a> SideFinder<'a> {
                 exit = self.post_dominators.ipdom(exit).ok_or(FusionRefusal::NoJoin)?;
             }
         }
-        // The join post-dominates everything here.
+        // The join post-dominates all blocks of the sides.
         let is_inside = exit == join || self.post_dominators.post_dominates(join, exit);
         if is_inside { Ok(exit) } else { Err(FusionRefusal::NoJoin) }
     }
 
-    /// Whether a region is entered from one block alone, and its exit from nowhere else; the join's ways in were asked before.
+    /// Checks that a region has one entry edge source, and its exit no other predecessors. The join was checked before.
     fn check_region(
         &self,
         from: Block,
@@ -281,7 +281,7 @@ impl<'a> SideFinder<'a> {
         }
     }
 
-    /// The blocks from these on that come before another one, in reverse post-order.
+    /// Returns the blocks on paths from `entries` to `end`, in reverse post-order.
     fn between(&self, entries: &[Block], end: Block) -> Result<Vec<Block>, FusionRefusal> {
         let mut seen = EntitySet::new();
         let mut blocks = Vec::new();
@@ -303,7 +303,7 @@ impl<'a> SideFinder<'a> {
         Ok(blocks)
     }
 
-    /// Whether a block may be in a side at all.
+    /// Checks that fusion can handle all instructions of a block.
     fn check(&self, block: Block) -> Result<(), FusionRefusal> {
         if self.func.predicate(block).is_some() {
             return Err(FusionRefusal::Total);
@@ -340,7 +340,7 @@ impl<'a> SideFinder<'a> {
         }
     }
 
-    /// Whether no other lane can tell when the access happens.
+    /// True if no other lane can observe the time of an access.
     fn is_own(&self, data: &InstData) -> bool {
         let Some(address) = data.address().filter(|_| matches!(data.op, Op::Load | Op::Store)) else {
             return false;
@@ -350,7 +350,7 @@ impl<'a> SideFinder<'a> {
         {
             return true;
         }
-        // An object that the lane made itself.
+        // Does the address point into a private object of the lane?
         let mut value = address;
         while let Some(inst) = self.func.def_inst(value) {
             let data = self.func.inst(inst);
@@ -364,7 +364,7 @@ impl<'a> SideFinder<'a> {
     }
 }
 
-/// The instructions of a block between its φs and its terminator.
+/// Iterates over a block's instructions between its φs and its terminator.
 pub(super) fn straight(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
     func.block_insts(block).filter(|&inst| {
         let op = func.inst(inst).op;

@@ -1,8 +1,8 @@
-//! Addresses as sums: a pointer, integers times constants, a number of bytes.
+//! Addresses as linear sums: a pointer, integers times constants, and a number of bytes.
 //!
-//! Two addresses with one sum are equal wherever both are defined, whichever way they were computed. All arithmetic is
-//! modulo 2^64, as that of addresses. What is narrower is taken apart only where its promises (`nsw`, `nuw`, `disjoint`) say
-//! that it does not wrap; an address that was computed with a broken promise is ⊤, and an access to it is an error.
+//! Two addresses with equal sums are equal wherever both are defined. All arithmetic is modulo 2^64, as for pointers. Narrower
+//! operations are decomposed only if their flags (`nsw`, `nuw`, `disjoint`) exclude wrapping; an address computed with a violated
+//! flag is poison, and an access to it is undefined.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::InstData;
@@ -11,39 +11,39 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Inst, Op, Value};
 use smallvec::SmallVec;
 
-/// The most definitions that one address is followed through, and the most integers in a sum.
+/// Maximum number of definitions to follow (`MOST_STEPS`), and of terms in a sum (`MOST_TERMS`).
 const MOST_STEPS: usize = 48;
 const MOST_TERMS: usize = 6;
 
-/// How an integer of fewer than 64 bits is extended.
+/// Extension of an integer of fewer than 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum ExtensionKind {
-    /// With its sign; of an integer of 64 bits, as it is.
+    /// Sign extension; also used for 64 bits.
     Sign,
-    /// With zeros.
+    /// Zero extension.
     Zero,
 }
 
-/// An integer of a sum.
+/// Integer in a sum.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct AddressTerm {
     pub(super) value: Value,
     pub(super) extended: ExtensionKind,
 }
 
-/// A sum.
+/// Address as a sum of a pointer, scaled integers and an offset.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct LinearAddress {
-    /// The pointer, which is no sum itself.
+    /// Base pointer, which is not decomposed further.
     pub(super) root: Value,
-    /// Integers, in order, none twice, none times 0.
+    /// Terms with their nonzero factors, sorted and distinct.
     pub(super) terms: SmallVec<[(AddressTerm, i64); 2]>,
-    /// Bytes.
+    /// Offset in bytes.
     pub(super) offset: i64,
 }
 
 impl LinearAddress {
-    /// The address that a pointer is.
+    /// Decomposes a pointer.
     pub(super) fn of(func: &Function, pointer: Value) -> LinearAddress {
         let mut sum = LinearSum::default();
         sum.add_pointer(func, pointer, true).unwrap_or_else(|| LinearAddress::opaque(pointer))
@@ -53,12 +53,12 @@ impl LinearAddress {
         LinearAddress { root, terms: SmallVec::new(), offset: 0 }
     }
 
-    /// All values in it.
+    /// Iterates over the values of the sum.
     pub(super) fn values(&self) -> impl Iterator<Item = Value> + '_ {
         std::iter::once(self.root).chain(self.terms.iter().map(|(term, _)| term.value))
     }
 
-    /// The address with other values in the place of its own; none if it becomes too long.
+    /// Substitutes values; none if the sum gets too long.
     pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<LinearAddress> {
         if self.values().all(|value| map(value) == value) {
             return Some(self.clone());
@@ -70,7 +70,7 @@ impl LinearAddress {
         sum.add_pointer(func, map(self.root), map(self.root) != self.root)
     }
 
-    /// The least power of two that divides what the terms of two addresses differ by; none if they do not differ.
+    /// Returns the maximum power of two that divides the difference of the terms of two addresses; none if they have equal terms.
     pub(super) fn apart(&self, other: &LinearAddress) -> Option<i64> {
         let mut bits = 0i64;
         let mut count = |term: &AddressTerm, factor: i64, others: &LinearAddress| {
@@ -82,7 +82,7 @@ impl LinearAddress {
         (bits != 0).then(|| bits & bits.wrapping_neg())
     }
 
-    /// Computes it in front of an instruction.
+    /// Emits the computation of the address before an instruction.
     pub(super) fn write(&self, func: &mut Function, before: Inst) -> Value {
         let mut builder = Builder::new(func, InsertPoint::Before(before));
         let wide = Type::I64;
@@ -94,7 +94,7 @@ impl LinearAddress {
                 value = builder.op_to(op, wide, &[value]);
             }
             if factor != 1 {
-                // As front ends write it, so that it may be merged with what is there.
+                // Front ends write shifts, so common subexpressions match.
                 let (op, by) = match factor {
                     _ if factor > 0 && factor.count_ones() == 1 => {
                         (Op::Shl, i64::from(factor.trailing_zeros()))
@@ -118,7 +118,7 @@ impl LinearAddress {
     }
 }
 
-/// A sum that grows.
+/// Sum under construction.
 #[derive(Default)]
 struct LinearSum {
     terms: SmallVec<[(AddressTerm, i64); 2]>,
@@ -127,7 +127,7 @@ struct LinearSum {
 }
 
 impl LinearSum {
-    /// Adds a pointer, which ends the sum. One that is not followed is the root as it is.
+    /// Adds a pointer and completes the sum. With `follows` unset the pointer becomes the root undecomposed.
     fn add_pointer(&mut self, func: &Function, mut pointer: Value, follows: bool) -> Option<LinearAddress> {
         while let Some(inst) = func.def_inst(pointer).filter(|_| follows) {
             let data = func.inst(inst);
@@ -151,7 +151,7 @@ impl LinearSum {
         (terms.len() <= MOST_TERMS).then_some(LinearAddress { root: pointer, terms, offset: self.offset })
     }
 
-    /// Adds an integer times a factor, taken apart. None if that is too much.
+    /// Adds a decomposed integer times a factor; none if the sum gets too long.
     fn add(&mut self, func: &Function, value: Value, extended: ExtensionKind, factor: i64) -> Option<()> {
         let mut work: SmallVec<[(Value, ExtensionKind, i64); 8]> = SmallVec::new();
         work.push((value, extended, factor));
@@ -182,7 +182,7 @@ impl LinearSum {
     }
 }
 
-/// Says what a value is a sum of, if its definition tells.
+/// Pushes the summands of a value's definition; returns false if it is no sum.
 fn take_apart(
     func: &Function,
     value: Value,
@@ -222,7 +222,7 @@ fn take_apart(
         Op::Sext if scalar == Scalar::I64 || extended == ExtensionKind::Sign => {
             work.push((data.args[0], ExtensionKind::Sign, factor));
         }
-        // A narrower number that is not negative is extended alike either way.
+        // Zero and sign extension of a nonnegative value agree.
         Op::Zext if data.flags.has(Flag::Nneg) => work.push((data.args[0], ExtensionKind::Sign, factor)),
         Op::Zext => work.push((data.args[0], ExtensionKind::Zero, factor)),
         Op::Phi => match copied(data) {
@@ -234,12 +234,12 @@ fn take_apart(
     true
 }
 
-/// The value that a φ is a copy of, as those behind loops are.
+/// Returns the operand of a φ with a single operand, such as an LCSSA φ.
 fn copied(data: &InstData) -> Option<Value> {
     (data.op == Op::Phi && data.args.len() == 1).then(|| data.args[0])
 }
 
-/// The constant that a value is.
+/// Returns the value of a constant.
 fn number(func: &Function, value: Value, extended: ExtensionKind) -> Option<i64> {
     let Constant::Scalar(scalar, bits) = func.constant(value)? else { return None };
     if !scalar.is_int() || scalar.bits() > 64 {

@@ -1,9 +1,9 @@
-//! Whether all lanes that come to a block compute a value there or behind it, so that it may be computed before.
+//! Anticipation: true if all lanes in a block compute a value there or later, so it may be computed earlier.
 //!
-//! The question goes forward, from a block to its successors, until it meets the value, or what changes it. One address has
-//! several names on the way: those of the states of the question that led here, since `A[i + 1]` is `A[i]` in the next
-//! iteration. What a lane does behind a loop that holds nothing does not count, as it may never come there; neither does what
-//! it does behind a call that may not return.
+//! The search goes forward, from a block to its successors, until it meets the value or an operation that changes it. An
+//! address has several names on the way: those of the query's states that led here, since `A[i + 1]` is `A[i]` in the next
+//! iteration. Uses after a loop without the value do not count, as the loop may not end; nor do uses after a call that may not
+//! return.
 
 use heddle_ir::ops::Effect;
 use heddle_ir::types::{Scalar, Space, Type};
@@ -17,21 +17,21 @@ use super::question::{
     LookupResult, MOST_LOOKS, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery, lasts,
 };
 
-/// The most blocks that are looked at.
+/// Maximum number of blocks to visit.
 const MOST_BLOCKS: usize = 48;
 
 type QueryNames = SmallVec<[ValueQuery; 2]>;
 
-/// A block, and what the value is called at its start.
+/// Block, and the names of the value on entry.
 struct AnticipationNode {
     block: Block,
     names: QueryNames,
-    /// Those behind it, if it depends on them.
+    /// Successors, if these decide.
     next: SmallVec<[usize; 2]>,
     holds: bool,
 }
 
-/// Whether all lanes that enter the block of a state, which goes on above it, need its value.
+/// True if all lanes that enter the block of a propagating state need its value.
 pub(super) fn is_anticipated(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -48,7 +48,7 @@ pub(super) fn is_anticipated(
     holds
 }
 
-/// Whether all lanes that leave the block of a state need its value behind it.
+/// True if all lanes that leave the block of a state need its value afterwards.
 pub(super) fn is_anticipated_behind(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -62,7 +62,7 @@ pub(super) fn is_anticipated_behind(
     !succs.is_empty() && walk(program, subject, question, starts)
 }
 
-/// Whether the value is met on all ways from all of these.
+/// True if all paths from all starts meet the value.
 fn walk(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -103,7 +103,7 @@ fn walk(
             return false;
         }
     }
-    // The least solution: what leads only to itself does not hold.
+    // Least fixed point: cycles without the value do not hold.
     loop {
         let mut changed = false;
         for number in (0..ahead.len()).rev() {
@@ -119,7 +119,7 @@ fn walk(
     }
 }
 
-/// What a block says; nothing, if that is for those behind it to say.
+/// Decides anticipation within a block; none leaves it to the successors.
 fn local(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -163,8 +163,8 @@ fn local(
     func.successors(ahead.block).is_empty().then_some(false)
 }
 
-/// Whether a load has no need of its own any more once the value is there. One of memory that does not change may be asked past
-/// what another one, of the same address, is not: that one is done again.
+/// True if an available value makes the load redundant. A query for constant memory may propagate past writes; a load of the
+/// same address that is not known to be constant cannot use its result.
 fn profits(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -177,7 +177,7 @@ fn profits(
     !subject.is_constant || is_constant || !memory.is_written(func, address, subject.ty.bytes().into())
 }
 
-/// What the value is called behind an edge.
+/// Returns the names of the value after an edge.
 fn names_in(
     program: &ReplacementContext<'_>,
     question: &QueryPropagation,

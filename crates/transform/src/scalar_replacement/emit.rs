@@ -1,4 +1,4 @@
-//! Answers as code: φs where ways meet, and what is inserted on those where the value is missing.
+//! Emits available values: φs at joins, and insertions in predecessors that lack the value.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::OriginData;
@@ -11,20 +11,20 @@ use rustc_hash::FxHashMap;
 use super::question::{LookupResult, QueryPropagation, QueryState, QuerySubject, ValueQuery};
 use crate::edges::{prepend_phi, set_incoming};
 
-/// What an answer becomes.
+/// Value that replaces an instruction, and the code it takes.
 #[derive(Debug)]
 pub(super) struct ReplacementValue {
-    /// The value where it was asked for.
+    /// Value at the instruction.
     pub(super) value: Value,
-    /// The instructions that compute it now, each at the end of its block.
+    /// Inserted instructions, each at the end of its block.
     pub(super) inserted: Vec<(Block, Inst)>,
-    /// The instructions that have it already, and serve one more.
+    /// Existing instructions that are reused.
     pub(super) sources: Vec<Inst>,
     /// New φs.
     pub(super) phis: Vec<Inst>,
 }
 
-/// Computes what a subject is about at the end of a block. Its address is that of the subject if it is the same there.
+/// Emits the subject's computation at the end of a block.
 pub(super) fn compute(
     func: &mut Function,
     subject: &QuerySubject,
@@ -33,7 +33,7 @@ pub(super) fn compute(
 ) -> Option<Inst> {
     let before = func.terminator(block)?;
     let loc = func.loc(subject.inst);
-    // What is promised of the value was promised in one place only.
+    // Promises about the value hold at the subject only.
     let origin = func.make_origin(OriginData { loc, ..OriginData::default() });
     let data = match query {
         ValueQuery::Load(address) => {
@@ -51,7 +51,7 @@ pub(super) fn compute(
     Some(inst)
 }
 
-/// Makes the value of a question that is answered.
+/// Emits the value of an answered query.
 pub(super) fn emit(
     func: &mut Function,
     subject: &QuerySubject,
@@ -83,7 +83,7 @@ pub(super) fn emit(
         }
     }
     let resolve = |mut state: u32| {
-        // States with one predecessor have its value. Cycles pass by a join, which has its own.
+        // States with one predecessor have its value. Each cycle contains a join, which has its own.
         while value_of[number(state)].is_none() {
             state = states[state as usize].preds[0];
         }
@@ -116,11 +116,11 @@ pub(super) fn emit(
 }
 
 heddle_ir::entity! {
-    /// A state of a question.
+    /// State of a query.
     StateNumber, "state"
 }
 
-/// The states that the first one takes its value from, in the order in which they are met.
+/// Returns the states that the first one depends on, in breadth-first order.
 fn needed(states: &[QueryState]) -> Vec<u32> {
     let mut is_needed = vec![false; states.len()];
     is_needed[0] = true;

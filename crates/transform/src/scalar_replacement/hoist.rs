@@ -1,5 +1,5 @@
-//! Hoisting out of branches: a warp whose lanes part executes both sides, so what only one side computes may as well be computed
-//! by all lanes, in front of the branch. What both sides compute is computed once then, and more becomes redundant.
+//! Hoisting out of divergent branches: a diverged warp executes both sides, so all lanes may compute before the branch what only
+//! one side needs. Values of both sides are then computed once, and more becomes redundant.
 //!
 //! ```text
 //!     block0: br v1, block1, block2        block0: v9 = load A[i]
@@ -8,10 +8,10 @@
 //!     block1: …    block2: load A[i]       both sides have v9
 //! ```
 //!
-//! Upwards from the instruction, dominator by dominator: as long as the question goes on in all blocks between, with one
-//! answer. Each divergent branch on which it depends is a place to go to; a uniform one is passed only if all lanes behind it
-//! need the value. A lane that does not need it must not fail for it, nor race: it loads only what nothing in the function
-//! writes, and what is known to be there.
+//! The search climbs the dominator tree from the instruction as long as the query propagates through all blocks between with
+//! one expression. Each divergent branch that controls the instruction is a candidate; a uniform one is passed only if all
+//! lanes after it need the value. A lane that does not need the value must not fault or race: such loads are hoisted only from
+//! dereferenceable memory that nothing in the function writes.
 
 use heddle_analysis::PostDominatorTree;
 use heddle_ir::ops::Effect;
@@ -25,27 +25,27 @@ use super::anticipation::is_anticipated_behind;
 use super::memory::{MemoryEffect, room};
 use super::question::{LookupResult, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery};
 
-/// The most dominators that are climbed, and looked at for accesses.
+/// Maximum number of dominators to climb, and to search for accesses.
 const MOST_CLIMBS: usize = 16;
-/// The most accesses of each of them.
+/// Maximum number of accesses to examine in each.
 const MOST_ACCESSES: usize = 64;
-/// The most values that an address is followed through.
+/// Maximum number of values in an address's computation.
 const MOST_VALUES: usize = 32;
-/// Objects are this far from each other, in bytes, so that what lies between two accessed bytes closer than that is there.
+/// Minimum distance of objects in bytes: memory between accessed bytes closer than that belongs to their object.
 const APART: i64 = 4096;
 
-/// Where a value may be hoisted to.
+/// Target of hoisting.
 #[derive(Debug)]
 pub(super) struct HoistTarget {
-    /// The block, at the end of which it is computed.
+    /// Block at whose end the value is computed.
     pub(super) block: Block,
-    /// What it is there.
+    /// Expression there.
     pub(super) query: ValueQuery,
-    /// Of a load, an alignment that holds for all lanes.
+    /// Alignment that holds for all lanes, for loads.
     pub(super) align: u32,
 }
 
-/// The highest place to which what a question is about may be hoisted out of branches for which `parts` says so.
+/// Returns the highest block to hoist the query's value to, out of branches that `parts` selects.
 pub(super) fn target(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -83,7 +83,7 @@ pub(super) fn target(
     best
 }
 
-/// The state of a dominating block, if all ways from there to where it is asked go on.
+/// Returns the state of a dominating block, if the query propagates on all paths from it.
 fn state_at(question: &QueryPropagation, block: Block) -> Option<usize> {
     let mut found: Option<usize> = None;
     let mut seen = vec![false; question.states.len()];
@@ -110,7 +110,7 @@ fn state_at(question: &QueryPropagation, block: Block) -> Option<usize> {
     found
 }
 
-/// Whether lanes that do not need the value may compute it at the end of a block.
+/// True if lanes that do not need the value may compute it at the end of a block.
 fn is_harmless(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -127,11 +127,11 @@ fn is_harmless(
         return false;
     }
     let told = func.inst(subject.inst).access().map_or(0, |access| access.dereferenceable);
-    // What is told is told of an address, and in lanes that do not need it there may be none.
+    // The attribute `dereferenceable` presumes a defined address, which other lanes may not have.
     if room(func, address) >= bytes || u64::from(told) >= bytes && is_defined(func, address) {
         return true;
     }
-    // Dominators access bytes on both sides of it, or it.
+    // Dominators access the address, or bytes before and after it.
     let (mut least, mut most) = (i64::MAX, i64::MIN);
     let mut at = Some(block);
     for _ in 0..MOST_CLIMBS {
@@ -154,7 +154,7 @@ fn is_harmless(
     least <= 0 && most >= bytes as i64 && most.saturating_sub(least) <= APART
 }
 
-/// Whether all that an address is computed from is defined, for sure: ⊤ is no address.
+/// True if an address cannot be poison.
 fn is_defined(func: &Function, address: &LinearAddress) -> bool {
     let mut seen: SmallVec<[Value; 16]> = address.values().collect();
     let mut next = 0;
@@ -186,7 +186,7 @@ fn is_defined(func: &Function, address: &LinearAddress) -> bool {
     true
 }
 
-/// An alignment that an address has in all lanes.
+/// Returns an alignment that the address has in all lanes.
 fn known_align(func: &Function, address: &LinearAddress) -> u32 {
     let root = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].align,

@@ -1,8 +1,8 @@
-//! What a function does with memory, block by block, and what may be at one address.
+//! Memory operations by block, and alias analysis of addresses.
 //!
-//! Two accesses of one lane do not touch the same bytes if their spaces differ, if they are in different objects (private ones
-//! whose address is not given away, globals, parameters that promise it), or if their addresses are sums of the same values,
-//! of which no multiple brings them together. Between lanes only spaces and objects tell: the lanes' values differ.
+//! Two accesses of one lane do not overlap if their address spaces differ, if they access different objects (private ones that do
+//! not escape, globals, `noalias` parameters), or if their addresses are sums of the same values that no multiple brings
+//! together. Between lanes only spaces and objects count, since the lanes' values differ.
 
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -14,52 +14,52 @@ use heddle_ir::{Block, Constant, Detail, Function, Inst, Op, Value, ValueDef};
 
 use super::address::LinearAddress;
 
-/// What an instruction does with memory.
+/// Effect of an instruction on memory.
 #[derive(Clone, Debug)]
 pub(super) enum MemoryEffect {
-    /// Reads a value: plainly, so that the value may be taken from elsewhere.
+    /// Plain read of a value that another source may provide.
     Load { address: LinearAddress, ty: Type, align: u32 },
-    /// Writes a value.
+    /// Write of a value.
     Store { address: LinearAddress, ty: Type, value: Value },
-    /// Writes as many bytes, all if it is not known.
+    /// Write of a number of bytes; none is unknown.
     Fill { address: LinearAddress, bytes: Option<u64> },
-    /// Orders memory, or writes what is not known: nothing that lanes may share is the same behind it.
+    /// Fence, or write to unknown memory: invalidates shared memory.
     Fence,
-    /// May not come back: what stands behind it is not sure to run.
+    /// Call that may not return: later code may not run.
     Stop,
 }
 
-/// An instruction that does something with memory.
+/// Instruction with an effect on memory.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryEntry {
     pub(super) inst: Inst,
     pub(super) touch: MemoryEffect,
 }
 
-/// What a pointer leads into.
+/// Object that a pointer is based on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum BaseObject {
-    /// A private object.
+    /// Private object.
     Alloca(Value),
-    /// A global.
+    /// Global.
     Global(Value),
-    /// Whatever this parameter points to.
+    /// Object that a parameter points to.
     Param(Value),
-    /// Anything whose address was given away.
+    /// Any object that has escaped.
     Unknown,
 }
 
-/// The memory of a function.
+/// Memory operations of a function.
 #[derive(Debug)]
 pub(super) struct MemoryTable {
     blocks: SecondaryMap<Block, Vec<MemoryEntry>>,
-    /// The private objects whose addresses are not only accessed, or not only plainly.
+    /// Private objects whose addresses escape.
     escaped: EntitySet<Value>,
-    /// All that is written, or none if that is not known.
+    /// All writes; none is unknown.
     written: Option<Vec<(LinearAddress, u64)>>,
 }
 
-/// The most writes that are told apart where lanes may race.
+/// Maximum number of recorded writes.
 const MOST_WRITES: usize = 32;
 
 impl MemoryTable {
@@ -90,17 +90,17 @@ impl MemoryTable {
         MemoryTable { blocks, escaped: escaped(func, control), written }
     }
 
-    /// What a block does with memory, in order.
+    /// Returns the memory operations of a block in order.
     pub(super) fn of(&self, block: Block) -> &[MemoryEntry] {
         &self.blocks[block]
     }
 
-    /// Adds what was put at the end of a block.
+    /// Appends an instruction that was inserted at the end of a block.
     pub(super) fn append(&mut self, func: &Function, block: Block, inst: Inst) {
         self.blocks[block].extend(entry(func, inst));
     }
 
-    /// Whether an entry may change what is at an address: `between_lanes` that of another lane as well.
+    /// True if an entry may change the memory at an address; with `between_lanes`, also at other lanes' addresses.
     pub(super) fn changes(
         &self,
         func: &Function,
@@ -121,7 +121,7 @@ impl MemoryTable {
         }
     }
 
-    /// Whether some lane may write in this function what is at an address of another.
+    /// True if some lane may write, in this function, the memory at another lane's address.
     pub(super) fn is_written(&self, func: &Function, address: &LinearAddress, bytes: u64) -> bool {
         let overlaps = |(other, length): &(LinearAddress, u64)| {
             self.may_overlap(func, (address, bytes), (other, *length), true)
@@ -129,7 +129,7 @@ impl MemoryTable {
         !is_private(func, address) && self.written.as_ref().is_none_or(|written| written.iter().any(overlaps))
     }
 
-    /// Whether an address is in a private object that nothing but this function's accesses touches.
+    /// True if an address is in a private object that does not escape.
     pub(super) fn is_own(&self, func: &Function, address: &LinearAddress) -> bool {
         matches!(object(func, address.root), BaseObject::Alloca(alloca) if !self.escaped.contains(alloca))
     }
@@ -154,7 +154,7 @@ impl MemoryTable {
         }
         let distance = other.offset.wrapping_sub(address.offset);
         match address.apart(other) {
-            // From one multiple of `step` to the next both must fit.
+            // Both must fit between two multiples of `step`.
             Some(step) => {
                 let step = step.unsigned_abs();
                 let distance = distance as u64 % step;
@@ -165,7 +165,7 @@ impl MemoryTable {
         }
     }
 
-    /// Whether two objects are different ones.
+    /// True if two base objects are distinct.
     fn are_apart(&self, func: &Function, objects: [BaseObject; 2], between_lanes: bool) -> bool {
         let is_hidden = |object: BaseObject| match object {
             BaseObject::Alloca(alloca) => !self.escaped.contains(alloca),
@@ -188,7 +188,7 @@ impl MemoryTable {
     }
 }
 
-/// How many bytes may be read from an address on, whatever the program does.
+/// Returns the number of bytes from an address on that are dereferenceable.
 pub(super) fn room(func: &Function, address: &LinearAddress) -> u64 {
     let bytes = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].dereferenceable,
@@ -202,7 +202,7 @@ pub(super) fn room(func: &Function, address: &LinearAddress) -> u64 {
     offset.map_or(0, |offset| bytes.saturating_sub(offset))
 }
 
-/// Whether an address is in memory of which each lane has its own.
+/// True if an address is in memory that each lane has its own copy of.
 fn is_private(func: &Function, address: &LinearAddress) -> bool {
     space(func, address.root) == Space::Private || matches!(object(func, address.root), BaseObject::Alloca(_))
 }
@@ -214,7 +214,7 @@ fn space(func: &Function, pointer: Value) -> Space {
     }
 }
 
-/// What a pointer leads into, by what it was computed from.
+/// Returns the object that a pointer is based on.
 fn object(func: &Function, mut pointer: Value) -> BaseObject {
     for _ in 0..16 {
         match func.value_def(pointer) {
@@ -234,7 +234,7 @@ fn object(func: &Function, mut pointer: Value) -> BaseObject {
     BaseObject::Unknown
 }
 
-/// Whether an instruction that orders memory, or does with it what is not known, may write.
+/// True if a fence, or an instruction with unknown effects, may write.
 fn writes(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     match data.op.info().effect {
@@ -244,7 +244,7 @@ fn writes(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Whether an access has to be as it is.
+/// True if an access is atomic or volatile.
 fn is_exact(data: &InstData) -> bool {
     data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
 }
@@ -289,7 +289,7 @@ fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
     Some(MemoryEntry { inst, touch })
 }
 
-/// The private objects whose addresses are not only accessed, or not only plainly.
+/// Returns the private objects whose addresses escape: they have uses other than plain accesses.
 fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
     let mut object: SecondaryMap<Value, Option<Value>> = SecondaryMap::with_len(func.value_count());
     let mut escaped = EntitySet::new();
@@ -299,7 +299,7 @@ fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
             for (index, &arg) in data.args.iter().enumerate() {
                 let Some(alloca) = object[arg] else { continue };
                 let is_followed = match data.op {
-                    // Of what it does only so much is known that it is a fence.
+                    // Volatile and atomic accesses are fences.
                     _ if is_exact(data) => false,
                     Op::PtrAdd | Op::SpaceCast | Op::Load | Op::Memset => index == 0,
                     Op::Store => index == 1,

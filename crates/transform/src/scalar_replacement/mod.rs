@@ -1,21 +1,20 @@
-//! Scalar replacement: values that a lane has loaded, stored or computed before are kept, also from one iteration to the next.
+//! Scalar replacement: reuses values that a lane has loaded, stored or computed before, also across iterations.
 //!
 //! Requires: Stage::Canonical.  Ensures: Stage::Canonical.
-//! Invariant: blocks and calls keep their names; what is new is loads, operations, address arithmetic, φs, and empty blocks on
-//! critical edges where something is inserted. A lane loads nothing that it did not load before, unless that is proved to be
-//! there: so no lane can fault where it did not. Unless values are hoisted out of branches, no way through the function
-//! computes more than before.
+//! Invariant: blocks and calls keep their names; the pass adds loads, operations, address arithmetic, φs, and blocks on split
+//! critical edges where it inserts code. A lane loads nothing new unless the address is proved dereferenceable, so no lane
+//! faults where it did not. Without hoisting out of branches, no path through the function computes more than before.
 //! After: Fukuhara & Takimoto, Scalar Replacement Considering Branch Divergence (2021). Differs in: solutions are fixed
-//! points, where the algorithm of A.1 keeps answers that were given while others were open; loads are hoisted only where they
-//! are anticipated or cannot fault, and not in front of loops that hold nothing; values are forwarded from stores; hoisting
-//! has one target, a branch that dominates; insertion by costs.
+//! points, where the algorithm of A.1 keeps answers given under open assumptions; loads are hoisted only where they are
+//! anticipated or cannot fault, and not before loops without the value; values are forwarded from stores; hoisting has one
+//! target, a dominating branch; insertion by costs.
 //!
-//! Each load, and each operation that costs something, asks what its value is on the ways that lead to it (`question`). If it
-//! is there on all, or on some and may be inserted on the others, φs take its place (`emit`). If not, it may be hoisted out of
-//! divergent branches (`hoist`): a warp passes both sides anyway.
+//! Each load and each costly operation propagates a query for its value backwards (`question`). If the value is available on
+//! all paths, or on some and may be inserted on the others, φs replace the instruction (`emit`). Otherwise it may be hoisted
+//! out of divergent branches (`hoist`), since a warp executes both sides anyway.
 //!
-//! What lanes write is between two loads of another lane in no order that the code tells of, if they race. Where they may
-//! ([`RaceSemantics::Ordered`]), memory that lanes share and the function writes is followed inside of a block only.
+//! Writes of other, racing lanes are unordered with a lane's loads. If lanes may race ([`RaceSemantics::Ordered`]), queries for
+//! shared memory that the function writes stay inside their block.
 
 mod address;
 mod anticipation;
@@ -42,25 +41,25 @@ use crate::races::RaceSemantics;
 use model::BlockFrequencies;
 use round::{ReplacementRound, RoundContext, is_costly};
 
-/// Where values are inserted and hoisted.
+/// Placement of inserted and hoisted values.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum ReplacementVariant {
-    /// Inserted wherever that lengthens no way: scalar replacement as for sequential code.
+    /// Inserts wherever no path gets longer: scalar replacement as for sequential code.
     Srqp,
-    /// Inserted only where no divergent branch decides.
+    /// Inserts only in blocks that no divergent branch controls.
     Esrqp,
-    /// The same, and hoisted out of all branches.
+    /// Inserts as `Esrqp`, and hoists out of all branches.
     SsrqpS,
-    /// The same, and hoisted out of divergent branches.
+    /// Inserts as `Esrqp`, and hoists out of divergent branches.
     #[default]
     Ssrqp,
-    /// Inserted where that is done less often than what it saves, be it into sides of divergent branches; hoisted or not, by
-    /// what the function costs then. Or nothing, if nothing pays.
+    /// Inserts in blocks that run less often than the replaced instruction, also in sides of divergent branches; hoists if that
+    /// reduces the function's estimated cost. Changes nothing if no placement pays.
     Cost,
 }
 
 impl ReplacementVariant {
-    /// All of them.
+    /// All variants.
     pub const ALL: [ReplacementVariant; 5] = [
         ReplacementVariant::Srqp,
         ReplacementVariant::Esrqp,
@@ -69,7 +68,7 @@ impl ReplacementVariant {
         ReplacementVariant::Cost,
     ];
 
-    /// The word for it.
+    /// Returns the variant's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             ReplacementVariant::Srqp => "srqp",
@@ -81,42 +80,42 @@ impl ReplacementVariant {
     }
 }
 
-/// How scalars are replaced.
+/// Options of scalar replacement.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ReplacementOptions {
-    /// Where values go.
+    /// Placement of inserted and hoisted values.
     pub variant: ReplacementVariant,
-    /// What is known of races.
+    /// Assumption about data races between lanes.
     pub races: RaceSemantics,
-    /// What the code is for, if costs are asked.
+    /// Machine for the cost model.
     pub machine: MachineModel,
 }
 
-/// A rule of those that keep programs right.
+/// Correctness rule, which tests can disable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplacementRule {
-    /// Stores change what they may touch.
+    /// Stores change the memory that they may alias.
     Aliases,
-    /// Barriers, atomics and calls change what lanes share.
+    /// Barriers, atomics and calls change shared memory.
     Fences,
-    /// Operands are what they were only as far as their definitions.
+    /// Queries do not pass the definitions of their operands.
     Definitions,
-    /// φs are replaced by what comes along the edge.
+    /// Queries replace φs by the operand of the edge.
     Edges,
-    /// What is inserted is anticipated.
+    /// Inserted values are anticipated.
     Anticipation,
-    /// What is hoisted is there, for lanes that do not need it.
+    /// Hoisted values are safe to compute for lanes that do not need them.
     Harmless,
-    /// Lanes that may race are looked at.
+    /// Racing lanes are considered.
     Races,
-    /// Loads have the type of what they are replaced by.
+    /// A load is replaced by a value of its type only.
     Types,
-    /// Values that stand for others promise no more.
+    /// Reused values drop promises that the replaced instruction does not make.
     Promises,
 }
 
 impl ReplacementRule {
-    /// All of them.
+    /// All rules.
     pub const ALL: [ReplacementRule; 9] = [
         ReplacementRule::Aliases,
         ReplacementRule::Fences,
@@ -130,51 +129,51 @@ impl ReplacementRule {
     ];
 }
 
-/// Where values may be inserted.
+/// Blocks in which values may be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum InsertionPolicy {
     /// Wherever they are anticipated.
     Anywhere,
-    /// Where all lanes are together.
+    /// Where no divergent branch controls.
     Together,
-    /// Where a brush comes by less often than where they are needed.
+    /// Where a brush passes less often than at the replaced instruction.
     Seldom,
 }
 
-/// Out of which branches values are hoisted.
+/// Branches that values are hoisted out of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum HoistingPolicy {
     None,
-    /// None, but it is seen whether something could be hoisted out of divergent ones.
+    /// None, but records whether hoisting out of divergent branches is possible.
     Seen,
     Divergent,
     All,
 }
 
-/// Where values go.
+/// Placement of values in one trial.
 #[derive(Clone, Copy, Debug)]
 struct ReplacementPolicy {
     insertion: InsertionPolicy,
     hoisting: HoistingPolicy,
 }
 
-/// What was done to a function.
+/// Counts of changes to a function.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ReplacementStatistics {
-    /// Loads that are gone.
+    /// Replaced loads.
     pub loads: usize,
-    /// Operations that are gone.
+    /// Replaced operations.
     pub operations: usize,
-    /// Instructions that were inserted at the ends of blocks.
+    /// Instructions inserted at the ends of blocks.
     pub inserted: usize,
-    /// Instructions that were hoisted out of branches.
+    /// Instructions hoisted out of branches.
     pub hoisted: usize,
-    /// φs that carry values.
+    /// New φs.
     pub phis: usize,
 }
 
 impl ReplacementStatistics {
-    /// Adds up.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &ReplacementStatistics) {
         self.loads += other.loads;
         self.operations += other.operations;
@@ -195,15 +194,15 @@ impl fmt::Display for ReplacementStatistics {
     }
 }
 
-/// The most often that a function is looked at with insertions, and then without.
+/// Maximum number of rounds with insertions, and of rounds without.
 const MOST_ROUNDS: usize = 4;
 
-/// Replaces loads and operations by values that are there.
+/// Replaces loads and operations by available values.
 pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> ReplacementStatistics {
     replace_scalars_without(func, options, None)
 }
 
-/// The same without one of the rules: wrong, so that tests can see whether they notice.
+/// Replaces scalars without one of the correctness rules, for tests: the result may be wrong.
 pub fn replace_scalars_without(
     func: &mut Function,
     options: &ReplacementOptions,
@@ -242,7 +241,7 @@ pub fn replace_scalars_without(
     let mut source = func.clone();
     let prepared = ReplacementAnalyses::new(&mut source);
     let (mut least, mut best) = (None, None);
-    // Where nothing can be hoisted, those that may hoist do the same as those that may not.
+    // If nothing can be hoisted, the policy with hoisting gives the same result.
     let mut could_hoist = true;
     for &policy in policies {
         if policy.hoisting == HoistingPolicy::Divergent && !could_hoist {
@@ -254,7 +253,7 @@ pub fn replace_scalars_without(
         if replaced == ReplacementStatistics::default() {
             continue;
         }
-        // What only computes addresses that nothing reads any more is no cost.
+        // Dead address computations do not count.
         crate::simplify::dead::remove_dead(&mut trial);
         let (cost, least) = (costs(&trial), least.get_or_insert_with(|| costs(func)));
         if cost < *least {
@@ -267,15 +266,15 @@ pub fn replace_scalars_without(
     replaced
 }
 
-/// What diverges, whatever the brush.
+/// Analyzes divergence for an unknown brush.
 fn facts(func: &Function, control: &ControlTables) -> Divergence {
     let geometry = Geometry { dimensions: MAX_DIMENSIONS as u32, ..Geometry::unknown() };
     divergence(func, control, &InitialShapes::declared(func, geometry))
 }
 
-/// What is known of a function whose critical edges are split, before anything is replaced.
+/// Analyses of the function after its critical edges are split.
 struct ReplacementAnalyses {
-    /// How many blocks it had before.
+    /// Number of blocks before the split.
     blocks: usize,
     control: ControlTables,
     post_dominators: PostDominatorTree,
@@ -289,7 +288,7 @@ impl ReplacementAnalyses {
         let blocks = func.block_count();
         let flow = CfgAnalyses::new(func);
         let forest = flow.forest();
-        // Exits of loops stay as they are, so that they are left from those loops only.
+        // Exit edges of loops are not split, so each exit block keeps its loop as the only predecessor.
         let stays =
             |edge: Edge| forest.innermost(edge.from).is_none_or(|cycle| forest.contains(cycle, edge.to));
         split_critical_edges(func, stays);
@@ -305,7 +304,7 @@ impl ReplacementAnalyses {
         }
     }
 
-    /// Replaces scalars of that function, or of a copy of it; and whether something could be hoisted, if that was to be seen.
+    /// Replaces scalars in the function or a copy of it. Returns the counts, and true if hoisting was possible.
     fn replace(
         &self,
         func: &mut Function,
@@ -316,7 +315,7 @@ impl ReplacementAnalyses {
         let ReplacementAnalyses { control, post_dominators, facts, together, frequency, .. } = self;
         let races = options.races;
         let (mut replaced, mut could_hoist) = (ReplacementStatistics::default(), false);
-        // Where nothing is found with insertions, nothing is found without.
+        // If a round with insertions changes nothing, one without does not either.
         'rounds: for inserts in [true, false] {
             for _ in 0..MOST_ROUNDS {
                 let around = RoundContext {
@@ -351,14 +350,14 @@ fn has_candidates(func: &Function) -> bool {
     insts.any(|inst| func.inst(inst).op == Op::Load || is_costly(func, inst))
 }
 
-/// Whether lanes read what they did not compute.
+/// True if lanes read values of lanes that are not active.
 fn sees_passive_lanes(func: &Function) -> bool {
     func.blocks().any(|block| {
         func.predicate(block).is_some() || crate::simplify::values::sees_passive_lanes(func, block)
     })
 }
 
-/// Takes out blocks that were put on edges, where nothing was inserted.
+/// Removes blocks on split edges that are still empty.
 fn drop_empty_blocks(func: &mut Function, before: usize) {
     use crate::edges::{phis, retarget, set_incoming};
     let flow = CfgAnalyses::new(func);

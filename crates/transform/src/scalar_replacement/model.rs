@@ -1,8 +1,7 @@
-//! What a function costs where lanes part, before and after: how often a brush comes to each block, times what its instructions
-//! cost there.
+//! Cost model under divergence: sums the costs of instructions, weighted by the block frequencies of a brush.
 //!
-//! Both sides of a divergent branch are passed each time, one side of a uniform one every second time, loops go round a fixed
-//! number of times. What goes round a loop in more registers than there are is stored and loaded again.
+//! A brush passes both sides of a divergent branch each time and one side of a uniform branch every second time; loops have a
+//! fixed trip count. Loop-carried values that exceed the registers are spilled.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, Edge};
@@ -13,19 +12,19 @@ use heddle_ir::{Block, Detail, Function, Inst, Op};
 use crate::fuse::MachineModel;
 use crate::fuse::cost::reach;
 
-/// How often loops go round.
+/// Assumed trip count of loops.
 const TRIPS: f64 = 8.0;
-/// What a value costs that goes round a loop.
+/// Cost of a loop-carried value.
 const CARRIED: f64 = 2.0;
-/// What a value costs that goes round a loop in memory.
+/// Cost of a spilled loop-carried value.
 const SPILLED: f64 = 25.0;
-/// How many values warps keep.
+/// Assumed number of registers of a warp for loop-carried values.
 const WARP_REGISTERS: i64 = 64;
 
-/// How often a brush comes to each block.
+/// Executions of each block by a brush.
 pub(super) type BlockFrequencies = SecondaryMap<Block, f64>;
 
-/// How often a brush comes to each block each time that it enters the function.
+/// Computes the executions of each block per entry of a brush into the function.
 pub(super) fn frequencies(func: &Function, control: &ControlTables, facts: &Divergence) -> BlockFrequencies {
     let ControlTables { cfg, dominators, cycles, index } = control;
     let mut frequency: BlockFrequencies = SecondaryMap::with_len(func.block_count());
@@ -38,7 +37,7 @@ pub(super) fn frequencies(func: &Function, control: &ControlTables, facts: &Dive
                 comes += frequency[from] * share(func, control, facts, edge);
             }
         }
-        // Lanes that parted come together.
+        // Diverged lanes reconverge.
         if let Some(above) = dominators.idom(block) {
             let left = (depth(above) - (depth(block) - i32::from(cycles.headed_by(block).is_some()))).max(0);
             comes = f64::min(comes, frequency[above] / TRIPS.powi(left));
@@ -48,7 +47,7 @@ pub(super) fn frequencies(func: &Function, control: &ControlTables, facts: &Dive
     frequency
 }
 
-/// How many of the times that a brush is at a branch it takes an edge.
+/// Returns the probability that a brush at a branch takes an edge.
 fn share(func: &Function, control: &ControlTables, facts: &Divergence, edge: Edge) -> f64 {
     let ControlTables { cfg, cycles, .. } = control;
     let depth = |block: Block| cycles.depth_of_block(block) as i32;
@@ -70,7 +69,7 @@ fn share(func: &Function, control: &ControlTables, facts: &Divergence, edge: Edg
     }
 }
 
-/// What a function costs on a machine, in tenths of a plain operation.
+/// Estimates a function's cost on a machine, in tenths of a plain operation.
 pub(super) fn cost(
     func: &Function,
     control: &ControlTables,
@@ -103,7 +102,7 @@ fn inst_cost(
         Effect::Joins => {
             let is_uniform = func.result(inst).is_some_and(|value| facts.fact(value).is_uniform());
             return match func.result(inst) {
-                // What only one edge brings, or all lanes together, costs nothing.
+                // φs with one operand and uniform φs are free.
                 _ if data.args.len() < 2 || is_uniform => 0.0,
                 _ if is_header => CARRIED,
                 Some(value) => machine.select(func.value_type(value)) as f64,
@@ -122,7 +121,7 @@ fn inst_cost(
     cost as f64
 }
 
-/// What a loop's header costs for what does not fit into registers.
+/// Returns the spill cost of the loop-carried values of a header.
 fn spills(func: &Function, facts: &Divergence, machine: MachineModel, header: Block) -> f64 {
     let registers = |inst: Inst| {
         let value = func.result(inst).filter(|&value| !facts.fact(value).is_uniform());
@@ -130,7 +129,7 @@ fn spills(func: &Function, facts: &Divergence, machine: MachineModel, header: Bl
     };
     let carried: i64 = func.phis(header).map(registers).sum();
     let known = match machine {
-        // Half of them are for what an iteration computes.
+        // Half of the registers are left for temporaries.
         MachineModel::Vectors(target, _) => i64::from(target.registers / 2),
         MachineModel::Warps => WARP_REGISTERS,
     };

@@ -1,25 +1,25 @@
-//! Questions: what a value would be on the ways that lead to where it is computed.
+//! Query propagation: looks for the value of an instruction on all paths that lead to it.
 //!
-//! A question starts at an instruction and goes backwards, block by block. In each block it becomes a *state*: what is asked
-//! there, in terms of the values that the block ends with. A state is answered in its block (the value is loaded, stored or
-//! computed there; or it is lost, since memory may change, or an operand is made there), or it goes on to the predecessors:
-//! a φ of the block is replaced by what comes along the edge. So `A[i]` becomes `A[i + 1]` on the way back round a loop. A
-//! block is asked at most two different questions, and the states of one instruction are few.
+//! A query starts at an instruction and propagates backwards, block by block. In each block it becomes a *state*: the query in
+//! terms of the values at the end of the block. A state is decided in its block (the value is loaded, stored or computed there;
+//! or it is lost, since memory may change, or an operand is defined there), or it propagates to the predecessors, with the φs of
+//! the block replaced by the operands of the edge. So `A[i]` becomes `A[i + 1]` along a back edge. A block has at most two
+//! different states, and their total number is bounded.
 //!
 //! ```text
 //!     block1: load A[0] is inserted here     A[0]: lost
 //!         │                                    │
 //!         ▼                                    ▼
-//!     block2: v2 = phi 0, v4 ◄─┐             A[v2]: goes on; available, since what is lost may be inserted
+//!     block2: v2 = phi 0, v4 ◄─┐             A[v2]: propagates; available, since the lost state permits insertion
 //!     load A[v2]               │               ▲
-//!     v4 = add v2, 1           │             A[v4]: the next line answers it
+//!     v4 = add v2, 1           │             A[v4]: decided by the next line
 //!     load A[v4] ──────────────┘
 //! ```
 //!
-//! Availability is the greatest solution: a state that depends on itself is available unless something says otherwise. That
-//! alone would carry insertions through loops that hold nothing; so a state is *real* if the value is there on one of its ways
-//! for sure, which is the least solution, and values are inserted only where they meet a real one, and only where lanes
-//! that come there need them in any case (`anticipation`, which does not look behind such loops either).
+//! Availability is the greatest fixed point: a state that depends on itself is available unless some path contradicts. That
+//! alone would insert values before loops that do not have them. So a state is *real* if some path certainly has the value,
+//! which is the least fixed point. Values are inserted only at joins with a real predecessor, and only if all lanes there need
+//! them (`anticipation`, which does not look past loops without the value either).
 
 use heddle_analysis::{ControlTables, DominatorTree};
 use heddle_ir::entity::EntitySet;
@@ -35,19 +35,19 @@ use super::address::LinearAddress;
 use super::memory::{MemoryEffect, MemoryEntry, MemoryTable};
 use crate::simplify::values::is_commutative;
 
-/// The most states of a question.
+/// Maximum number of states of a query.
 const MOST_STATES: usize = 96;
-/// The most memory operations that are looked at for it.
+/// Maximum number of memory operations that a query visits.
 pub(super) const MOST_LOOKS: usize = 2000;
-/// How often a block is asked different questions.
+/// Maximum number of different states of a block.
 const MOST_VISITS: usize = 2;
 
-/// What is asked for.
+/// Expression whose value a query looks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ValueQuery {
-    /// The value at an address.
+    /// Value in memory at an address.
     Load(LinearAddress),
-    /// An operation on these operands.
+    /// Operation on these operands.
     Operation(Args),
 }
 
@@ -60,41 +60,41 @@ impl ValueQuery {
     }
 }
 
-/// What a question is about.
+/// Instruction that a query belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct QuerySubject {
     pub(super) inst: Inst,
     pub(super) op: Op,
     pub(super) ty: Type,
-    /// Of an operation, what makes it the same.
+    /// Detail that an equal operation has.
     pub(super) detail: Detail,
     pub(super) flags: Flags,
-    /// Of a load.
+    /// Alignment, for loads.
     pub(super) align: u32,
-    /// Whether memory does not change.
+    /// True if the memory is constant.
     pub(super) is_constant: bool,
-    /// Whether other lanes may write there, at a time that cannot be told.
+    /// True if racing lanes may write the memory, so the query stays in its block.
     pub(super) keeps_to_block: bool,
-    /// Whether what other lanes write counts.
+    /// True if writes of other lanes count.
     pub(super) between_lanes: bool,
-    /// The rule that is left out.
+    /// Rule that tests disable.
     pub(super) without: Option<ReplacementRule>,
 }
 
-/// The function, as it is while a question is answered.
+/// Function and tables that query propagation uses.
 #[derive(Clone, Copy)]
 pub(super) struct ReplacementContext<'a> {
     pub(super) func: &'a Function,
     pub(super) control: &'a ControlTables,
     pub(super) memory: &'a MemoryTable,
     pub(super) operations: &'a OperationTable,
-    /// What other values stand for already.
+    /// Replaced instructions.
     pub(super) gone: &'a EntitySet<Inst>,
 }
 
 impl ReplacementContext<'_> {
-    /// Whether the value of an instruction that is gone promises no more than the subject does. Of one that stays, promises
-    /// are taken back.
+    /// True if the value of a replaced instruction makes no promise that the subject does not make. Promises of an instruction
+    /// that stays are dropped later.
     fn may_serve(&self, inst: Inst, subject: &QuerySubject) -> bool {
         if inst == subject.inst || !self.gone.contains(inst) {
             return true;
@@ -107,7 +107,7 @@ impl ReplacementContext<'_> {
     }
 }
 
-/// Where operations are computed.
+/// Operations by block, op and operands.
 #[derive(Default, Debug)]
 pub(super) struct OperationTable {
     at: FxHashMap<(Block, Op, Args), SmallVec<[Inst; 1]>>,
@@ -119,7 +119,7 @@ impl OperationTable {
         self.at.entry((block, data.op, operands(data.op, &data.args))).or_default().push(inst);
     }
 
-    /// An operation like the subject in a block, on these operands.
+    /// Returns the first operation in a block that equals the subject on these operands.
     pub(super) fn of(
         &self,
         program: &ReplacementContext<'_>,
@@ -138,7 +138,7 @@ impl OperationTable {
     }
 }
 
-/// Operands in an order that does not depend on how they were written.
+/// Returns operands in canonical order if the op is commutative.
 pub(super) fn operands(op: Op, args: &[Value]) -> Args {
     let mut args: Args = args.iter().copied().collect();
     if is_commutative(op) && args[1] < args[0] {
@@ -147,36 +147,36 @@ pub(super) fn operands(op: Op, args: &[Value]) -> Args {
     args
 }
 
-/// What a state's block says.
+/// Decision about a state in its block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LookupResult {
-    /// This value, by this instruction.
+    /// Available as this value, from this instruction.
     Value(Value, Inst),
-    /// Nothing: it is not there, and what comes before does not help.
+    /// Not available, and predecessors do not help.
     Lost,
-    /// Whatever predecessors say.
+    /// Decided by the predecessors.
     Above,
 }
 
-/// A question in a block.
+/// Query at the end of a block.
 #[derive(Clone, Debug)]
 pub(super) struct QueryState {
     pub(super) block: Block,
-    /// In terms of the values behind the block; of the first state, at the instruction.
+    /// Expression in terms of the values at the end of the block; of the first state, at the instruction.
     pub(super) query: ValueQuery,
     pub(super) found: LookupResult,
-    /// The states of the predecessors, if it goes on: a block and a state for each.
+    /// States of the predecessors, if the query propagates.
     pub(super) preds: SmallVec<[u32; 2]>,
     pub(super) is_available: bool,
     is_real: bool,
-    /// Whether its block was asked too often, and is not asked again.
+    /// True if the block has too many states, so this one is not examined.
     pub(super) is_cut: bool,
-    /// Whether it is available only because predecessors get it inserted.
+    /// True if it is available only with insertions in predecessors.
     pub(super) is_completed: bool,
     pub(super) is_anticipated: Option<bool>,
 }
 
-/// A question and its states. The first one is where it is asked.
+/// Query and its states. The first one is at the instruction.
 #[derive(Debug)]
 pub(super) struct QueryPropagation {
     pub(super) states: Vec<QueryState>,
@@ -185,7 +185,7 @@ pub(super) struct QueryPropagation {
 }
 
 impl QueryPropagation {
-    /// Goes back from an instruction; `before` is its number among the memory operations of its block.
+    /// Propagates a query from an instruction; `before` is the number of memory operations before it in its block.
     pub(super) fn new(
         program: &ReplacementContext<'_>,
         subject: &QuerySubject,
@@ -215,7 +215,7 @@ impl QueryPropagation {
             }
             question.states[next].found = found;
             next += 1;
-            // What comes behind the last state that there may be is lost, as it was made.
+            // States beyond the limit stay lost.
             if next >= MOST_STATES || question.looks > MOST_LOOKS {
                 break;
             }
@@ -242,12 +242,12 @@ impl QueryPropagation {
         number
     }
 
-    /// The states of a block, but for the first.
+    /// Returns the states of a block, without the first state.
     pub(super) fn of_block(&self, block: Block) -> &[u32] {
         self.of_block.get(&block).map_or(&[], |states| states)
     }
 
-    /// What the block of a state says, of its first `limit` memory operations.
+    /// Decides a state within its block, from the first `limit` memory operations.
     fn local(
         &mut self,
         program: &ReplacementContext<'_>,
@@ -270,7 +270,7 @@ impl QueryPropagation {
             ValueQuery::Operation(args) => {
                 self.looks += 1;
                 let known = program.operations.of(program, subject, *block, args);
-                // They stand in order, so that of its own block the first is before it, or it itself.
+                // Entries are in block order, so the first one precedes the subject or is the subject.
                 let is_before = |&inst: &Inst| state > 0 || inst != subject.inst;
                 if let Some(inst) = known.filter(is_before)
                     && let Some(value) = func.result(inst)
@@ -296,7 +296,7 @@ impl QueryPropagation {
         }
     }
 
-    /// The states of the predecessors. None if there is no predecessor, or nothing can be asked there.
+    /// Returns the states of the predecessors; none if there are none, or if the query cannot propagate.
     fn go_on(
         &mut self,
         program: &ReplacementContext<'_>,
@@ -320,7 +320,7 @@ impl QueryPropagation {
             states.push(match same {
                 Some(state) => state,
                 None if is_new && self.states.len() < MOST_STATES => self.add(pred, query),
-                // Asked too often: nothing is known there, but it may be inserted.
+                // Over the limit: unknown there, but the value may be inserted.
                 None => {
                     let number = self.states.len() as u32;
                     if self.states.len() >= 2 * MOST_STATES {
@@ -336,7 +336,7 @@ impl QueryPropagation {
         Some(states)
     }
 
-    /// Finds what is available. `may_complete` says whether what is missing may be inserted, all of it.
+    /// Computes availability. `may_complete` decides whether all missing values of a state may be inserted.
     pub(super) fn solve(&mut self, mut may_complete: impl FnMut(&mut QueryPropagation, usize) -> bool) {
         loop {
             self.find_real();
@@ -369,7 +369,7 @@ impl QueryPropagation {
         }
     }
 
-    /// Whether the value is there where it is asked for.
+    /// True if the value is available at the instruction.
     pub(super) fn is_answered(&self) -> bool {
         self.states[0].is_available && self.states[0].is_real
     }
@@ -395,7 +395,7 @@ impl QueryPropagation {
     }
 }
 
-/// What a memory operation says of the value at an address behind it.
+/// Decides a query from one memory operation that precedes it.
 fn answer(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
@@ -428,7 +428,7 @@ fn answer(
     if changes { LookupResult::Lost } else { LookupResult::Above }
 }
 
-/// What is asked at the end of a predecessor.
+/// Translates a query across an edge, to the end of the predecessor.
 pub(super) fn along(
     func: &Function,
     subject: &QuerySubject,
@@ -453,7 +453,7 @@ pub(super) fn along(
     })
 }
 
-/// Whether what a query is about is the same in a block that control goes to as it was before.
+/// True if the operands of a query dominate a block, so they are unchanged on entry to it.
 pub(super) fn lasts(func: &Function, dominators: &DominatorTree, query: &ValueQuery, to: Block) -> bool {
     query.values().into_iter().all(|value| {
         let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));

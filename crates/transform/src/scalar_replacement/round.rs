@@ -1,4 +1,4 @@
-//! One look at all instructions: each asks what its value is on the ways that lead to it, and is replaced, hoisted or left.
+//! One round over all instructions: propagates a query for each, then replaces it, hoists it, or leaves it.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, PostDominatorTree};
@@ -19,35 +19,35 @@ use super::{
 };
 use crate::races::RaceSemantics;
 
-/// What a round is told.
+/// Analyses and settings of a round.
 #[derive(Clone, Copy)]
 pub(super) struct RoundContext<'a> {
     pub(super) control: &'a ControlTables,
     pub(super) post_dominators: &'a PostDominatorTree,
     pub(super) facts: &'a Divergence,
-    /// Where all lanes are together.
+    /// Blocks that no divergent branch controls.
     pub(super) together: &'a EntitySet<Block>,
     pub(super) frequency: &'a BlockFrequencies,
     pub(super) races: RaceSemantics,
     pub(super) policy: ReplacementPolicy,
-    /// Whether anything may be inserted or hoisted.
+    /// True if values may be inserted or hoisted.
     pub(super) inserts: bool,
-    /// The rule that is left out.
+    /// Rule that tests disable.
     pub(super) without: Option<ReplacementRule>,
 }
 
-/// One look at all instructions.
+/// State of one round over all instructions.
 pub(super) struct ReplacementRound<'a> {
     func: &'a mut Function,
     around: RoundContext<'a>,
     memory: MemoryTable,
     operations: OperationTable,
-    /// What stands for a value now.
+    /// Replacements of values.
     now: SecondaryMap<Value, Option<Value>>,
-    /// What values stand for that are in `now`.
+    /// Instructions whose values are replaced.
     gone: EntitySet<Inst>,
     done: ReplacementStatistics,
-    /// Whether something was seen that could be hoisted.
+    /// True if something could be hoisted.
     pub(super) could_hoist: bool,
 }
 
@@ -65,7 +65,7 @@ impl<'a> ReplacementRound<'a> {
         ReplacementRound { func, around, memory, operations, now, gone, done, could_hoist: false }
     }
 
-    /// Asks for each instruction, in an order in which definitions come first.
+    /// Visits each instruction, definitions before uses.
     pub(super) fn run(&mut self) {
         for &block in self.around.control.index.order() {
             let mut entry = 0;
@@ -81,7 +81,7 @@ impl<'a> ReplacementRound<'a> {
         }
     }
 
-    /// What an instruction asks for, if it does.
+    /// Returns the query of an instruction; none if it is no candidate.
     fn subject(&self, block: Block, inst: Inst, entry: usize) -> Option<(QuerySubject, ValueQuery)> {
         let func = &*self.func;
         let data = func.inst(inst);
@@ -162,7 +162,7 @@ impl<'a> ReplacementRound<'a> {
         }
     }
 
-    /// Computes the value of an instruction at the end of a block that dominates it, and there only.
+    /// Moves the computation of an instruction to the end of a dominating block.
     fn hoist(&mut self, subject: &QuerySubject, target: &hoist::HoistTarget) {
         let hoisted = QuerySubject { align: target.align, ..subject.clone() };
         let made = emit::compute(self.func, &hoisted, &target.query, target.block);
@@ -173,7 +173,7 @@ impl<'a> ReplacementRound<'a> {
         self.done.hoisted += 1;
     }
 
-    /// Lets what was put at the end of a block be an answer.
+    /// Records an instruction that was added at the end of a block.
     fn know(&mut self, subject: &QuerySubject, block: Block, inst: Inst) {
         if subject.op == Op::Load {
             self.memory.append(self.func, block, inst);
@@ -182,7 +182,7 @@ impl<'a> ReplacementRound<'a> {
         }
     }
 
-    /// Puts the answer in the place of an instruction.
+    /// Replaces an instruction by the available value.
     fn answer(&mut self, subject: &QuerySubject, question: &QueryPropagation) {
         let Some(emitted) = emit::emit(self.func, subject, question) else { return };
         let Some(old) = self.func.result(subject.inst) else { return };
@@ -208,7 +208,7 @@ impl<'a> ReplacementRound<'a> {
         self.done.phis += self.drop_trivial(&emitted.phis);
     }
 
-    /// What stands for a value now.
+    /// Returns the current replacement of a value, with path compression.
     fn resolve(&mut self, mut value: Value) -> Value {
         while let Some(next) = self.now[value] {
             if let Some(behind) = self.now[next] {
@@ -219,7 +219,7 @@ impl<'a> ReplacementRound<'a> {
         value
     }
 
-    /// Replaces φs that join one value only. Gives how many are left.
+    /// Replaces trivial φs. Returns the number of φs that remain.
     fn drop_trivial(&mut self, phis: &[Inst]) -> usize {
         let mut left = phis.to_vec();
         loop {
@@ -245,7 +245,7 @@ impl<'a> ReplacementRound<'a> {
         }
     }
 
-    /// Lets all reads see what stands for values now.
+    /// Rewrites all uses to the replacements and removes replaced instructions.
     pub(super) fn finish(mut self) -> ReplacementStatistics {
         if !self.gone.is_empty() {
             let mut now = std::mem::take(&mut self.now);
@@ -268,7 +268,7 @@ impl<'a> ReplacementRound<'a> {
     }
 }
 
-/// Lets an instruction, or what it stored, stand for another as well: it keeps the promises that both make.
+/// Drops the promises of a reused instruction that the replaced one does not make.
 fn serve(func: &mut Function, inst: Inst, subject: &QuerySubject) {
     let (kept, dropped) = (func.inst(inst), func.inst(subject.inst));
     if kept.op == Op::Store || inst == subject.inst {
@@ -283,7 +283,7 @@ fn serve(func: &mut Function, inst: Inst, subject: &QuerySubject) {
     (kept.flags, kept.origin) = (flags, origin);
 }
 
-/// Whether an operation is worth being kept. Products by constants are address arithmetic, as cheap as what keeps them.
+/// True if an operation is a candidate. Products by constants are address arithmetic, as cheap as a φ.
 pub(super) fn is_costly(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     if data.op == Op::Mul {
