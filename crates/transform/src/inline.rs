@@ -1,22 +1,22 @@
-//! Puts the bodies of called functions in the place of calls.
+//! Inlines calls.
 //!
 //! Requires: Stage::Source.  Ensures: Stage::Source.
-//! Invariant: blocks keep their names; a block that calls is cut behind the call, and its rest gets a new name.
+//! Invariant: blocks keep their names; a block with an inlined call is split after it, and the rest gets a new name.
 //!
 //! ```text
 //!     block1:                       block1:  …;  br block7
 //!       …                           block7:  br v9, block8, block9      the callee's blocks, under new names
-//!       v5 = call @f(v4)            block8:  br block10                 where it returned
+//!       …                           block7:  br v9, block8, block9      the callee's blocks, under new names
+//!       v5 = call @f(v4)            block8:  br block10                 each return
 //!       …                           block9:  br block10
 //!                                   block10: v5 = phi …                 the rest of block1
-//! ```
 //!
-//! Lanes that call together join again where the callee's returns met, as they did behind the call. A callee of one
-//! block is copied in place and cuts nothing. What blocks of the callee do may now come between what other blocks of the
-//! caller do that neither lead to the call nor are led to by it: where lanes race, that is one more schedule.
+//! Lanes that call together join again where the callee's returns join, as after the call. A callee with a single block is
+//! copied in place, without a split. Blocks of the callee may now be scheduled between blocks of the caller that neither reach
+//! the call nor are reached from it: for racing lanes, that is one more legal schedule.
 //!
-//! Private objects of the callee move to the start of the caller, so that a call in a loop does not make new ones; what
-//! they hold then is what the last call left, which stands for ⊤.
+//! The callee's private objects move to the entry of the caller, so a call in a loop allocates only once. They then start with
+//! the content that the last call left, which refines poison.
 
 use heddle_analysis::divergence::callees_first;
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -32,32 +32,31 @@ use std::sync::Arc;
 use crate::edges::{append_jump, replace_predecessors};
 use crate::specialize::{roots, sequential_functions};
 
-/// The most a callee may cost to be inlined wherever it is called.
+/// Maximum cost of a callee that is inlined at every call.
 const SMALL: usize = 16;
-/// The most one may cost that is called at one place only.
+/// Maximum cost of a callee with a single call.
 const ONCE: usize = 64;
-/// What a function may have grown to by what was inlined into it.
+/// Maximum cost of a caller after inlining.
 const MOST: usize = 20_000;
 
-/// A call that may be inlined.
+/// Candidate call site.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// The function that calls.
+    /// Calling function.
     pub caller: &'a Function,
     /// The call.
     pub call: Inst,
-    /// The function that is called, with what was inlined into it.
+    /// Called function, after inlining into it.
     pub callee: &'a Function,
-    /// The number of calls of it in the whole module, as it was.
+    /// Number of calls of the callee in the original module.
     pub calls: usize,
-    /// About how many instructions the callee is.
+    /// Cost of the callee, about its number of instructions.
     pub cost: usize,
-    /// The same of the caller, with what was inlined into it.
+    /// Cost of the caller, after inlining into it.
     pub size: usize,
 }
 
-/// Inlines small functions into lock-step code, and larger ones that are called at one place. Functions that nothing
-/// calls any more go.
+/// Inlines small functions, and larger ones with a single call, into lock-step code. Removes functions without callers.
 pub fn inline_small(module: &mut Module) -> usize {
     let sequential = sequential_functions(module);
     let roots = roots(module, &sequential);
@@ -72,18 +71,18 @@ pub fn inline_small(module: &mut Module) -> usize {
     count
 }
 
-/// What inlining asks of a function's instructions.
+/// Facts about a function that inlining needs.
 struct Survey {
-    /// In layout order.
+    /// Calls, in layout order.
     calls: Vec<Inst>,
-    /// About how many instructions it is; blocks and calls count more than one.
+    /// Cost: about the number of instructions; blocks and calls count more than one.
     cost: usize,
-    /// Whether its body can stand elsewhere.
+    /// True if the body can be copied into a caller.
     is_copyable: bool,
 }
 
 impl Survey {
-    /// Goes through a function once: it may be larger than what a cache holds.
+    /// Collects all facts in one traversal: the function may exceed the cache.
     fn new(func: &Function) -> Survey {
         let is_open = |shape: &Option<DeclaredShape>| matches!(shape, None | Some(DeclaredShape::Varying));
         let promises_nothing = func.signature.params.iter().all(|param| is_open(&param.shape))
@@ -112,9 +111,8 @@ impl Survey {
     }
 }
 
-/// Inlines the calls that are wanted, callees first; gives how many. Functions stay, called or not. What can't be inlined
-/// is not asked for: functions that are only declared, that call themselves by way of the caller, that never return,
-/// that launch, or of whose parameters shapes are promised.
+/// Inlines the calls that `wanted` selects, callees first; returns their number. Keeps all functions. Calls that cannot be inlined
+/// are not offered: callees that are only declared, are recursive through the caller, never return, launch, or declare shapes.
 pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bool) -> usize {
     let surveys: Vec<Survey> = module.functions.iter().map(Survey::new).collect();
     let mut sites: FxHashMap<String, usize> = FxHashMap::default();
@@ -125,7 +123,7 @@ pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bo
             }
         }
     }
-    // Of functions that may be inlined their number and cost.
+    // Index and cost of functions that may be inlined.
     let mut done: FxHashMap<String, (usize, usize)> = FxHashMap::default();
     let mut count = 0;
     for number in callees_first(module) {
@@ -156,7 +154,7 @@ pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bo
     count
 }
 
-/// Drops functions that are neither named nor called or launched from those that are.
+/// Removes functions that are unreachable from the named ones.
 pub fn forget_unreached(module: &mut Module, named: impl IntoIterator<Item = String>) {
     let mut reached: FxHashSet<String> = FxHashSet::default();
     let mut work: Vec<String> = named.into_iter().collect();
@@ -170,7 +168,7 @@ pub fn forget_unreached(module: &mut Module, named: impl IntoIterator<Item = Str
     module.functions.retain(|func| reached.contains(&func.name));
 }
 
-/// Whether a call and its callee go together.
+/// True if a call matches its callee.
 fn fits(caller: &Function, call: Inst, callee: &Function) -> bool {
     let data = caller.inst(call);
     let block = caller.layout.block_of(call);
@@ -180,13 +178,13 @@ fn fits(caller: &Function, call: Inst, callee: &Function) -> bool {
         && callee.signature.results.len() == caller.results(call).len()
 }
 
-/// Replaces calls, which stand in layout order, by bodies.
+/// Replaces calls, given in layout order, by bodies.
 fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
     if chosen.is_empty() {
         return;
     }
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
-    // The last call of a block first, so that each instruction behind calls moves once.
+    // Last call of a block first, so that each instruction after a call moves only once.
     let mut ends: FxHashMap<Block, SmallVec<[Block; 2]>> = FxHashMap::default();
     let mut joined: Vec<Block> = Vec::new();
     for &(call, callee) in chosen.iter().rev() {
@@ -224,7 +222,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
     func.forget_unused_callees();
 }
 
-/// Lets each value lead to what finally replaces it. In code that nothing leads to, values may replace each other: that is ⊤.
+/// Resolves chains of replacements. In unreachable code they may form a cycle, which becomes poison.
 fn settle(func: &mut Function, replaced: &mut FxHashMap<Value, Value>) {
     let mut values: Vec<Value> = replaced.keys().copied().collect();
     values.sort_unstable();
@@ -242,7 +240,7 @@ fn settle(func: &mut Function, replaced: &mut FxHashMap<Value, Value>) {
     }
 }
 
-/// Drops bases that are no objects any more: parameters of callees whose arguments are addresses within objects.
+/// Removes bases that are no longer objects: parameters of callees whose arguments are addresses within objects.
 fn forget_bases(func: &mut Function, inst: Inst) {
     let is_object = |func: &Function, base: Value| match func.value_def(base) {
         ValueDef::Param(_) => true,
@@ -275,7 +273,7 @@ fn forget_bases(func: &mut Function, inst: Inst) {
     }
 }
 
-/// One body being copied to the place of one call.
+/// Copy of a callee's body at a call.
 struct Copy<'a> {
     func: &'a mut Function,
     callee: &'a Function,
@@ -286,8 +284,8 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    /// Copies the body; `replaced` learns what the results of the call are. Gives the block that the rest behind the call
-    /// is in, if it is another.
+    /// Copies the body and records the replacements of the call's results. Returns the block with the instructions after the call, if
+    /// the block was split.
     fn inline(&mut self, block: Block, replaced: &mut FxHashMap<Value, Value>) -> Option<Block> {
         let args = self.func.inst(self.call).args.clone();
         self.values.extend(self.callee.params().iter().copied().zip(args.iter().copied()));
@@ -301,7 +299,7 @@ impl Copy<'_> {
             self.blocks.insert(source, copy);
             last = copy;
         }
-        // Definitions before uses that come round a loop: operands are filled in behind.
+        // Operands are filled in after all copies exist: uses may precede definitions in loops.
         let mut returned: Vec<(Block, SmallVec<[Value; 2]>)> = Vec::new();
         for &source in &blocks {
             for inst in self.callee.block_insts(source) {
@@ -347,7 +345,7 @@ impl Copy<'_> {
         rest
     }
 
-    /// Moves what stands behind the call to a block of its own.
+    /// Splits a block after the call.
     fn cut(&mut self, block: Block) -> Block {
         let rest = self.func.insert_block_after(block);
         let mut next = self.func.layout.next_inst(self.call);
@@ -359,7 +357,7 @@ impl Copy<'_> {
         rest
     }
 
-    /// Copies an instruction to the end of a block, or before the call; its operands are still the callee's.
+    /// Copies an instruction to the end of a block, or before the call. Its operands are still the callee's.
     fn copy(&mut self, inst: Inst, to: Option<Block>) -> Inst {
         let mut data = self.callee.inst(inst).clone();
         data.origin = self.origin(data.origin);
@@ -394,7 +392,7 @@ impl Copy<'_> {
         copy
     }
 
-    /// What a value of the callee is in the caller.
+    /// Returns the caller's value for a value of the callee.
     fn value(&mut self, value: Value) -> Value {
         if let Some(&known) = self.values.get(&value) {
             return known;
@@ -406,8 +404,8 @@ impl Copy<'_> {
         known
     }
 
-    /// Where an instruction of the callee comes from, as the caller's. Alias scopes are of one call; access groups of the
-    /// call are groups of what it does.
+    /// Translates the origin of a callee's instruction. Alias scopes hold within a single call and are dropped; access groups of the
+    /// call extend to its body.
     fn origin(&mut self, origin: Origin) -> Origin {
         if let Some(&known) = self.origins.get(&origin) {
             return known;

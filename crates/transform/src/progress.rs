@@ -1,27 +1,26 @@
-//! Forward progress: loops that wait for what another lane does.
+//! Guarantees forward progress of lanes that wait in a loop for other lanes.
 //!
-//! Requires: Stage::Source.  Ensures: Stage::Source, and no lane waits in a loop for one that waits behind it.
+//! Requires: Stage::Source.  Ensures: Stage::Source, and no lane waits in a loop for a lane that waits after it.
 //!
-//! Lanes that have left a loop wait for those that are still inside. If one of them holds the lock that the others spin
-//! for, all wait for ever. A function with such a loop becomes one loop in which each lane goes on by one block a round:
+//! Lanes that have left a loop wait for those still inside. If one of them holds the lock on which the others spin, all of
+//! them hang. A function with such a loop becomes a single dispatch loop, in which each lane executes one block per iteration:
 //!
 //! ```text
-//!     block0:  …  br head                       what the entry defines is there for all blocks
-//!     head:    v9 = phi i32 [block0: 1], …      where the lane goes on; 0 is the end
+//!     block0:  …  br head                       values of the entry are available in all blocks
+//!     head:    v9 = phi i32 [block0: 1], …      number of the lane's next block; 0 is the end
 //!              switch v9, end [1: block1, 2: block2]
-//!     block1:  v4 = load …, slot                what other blocks have defined lies in private objects
+//!     block1:  v4 = load …, slot                values of other blocks are kept in private objects
 //!              …
 //!              v8 = select v5, 1, 2
 //!              br head
 //! ```
 //!
-//! All lanes meet at the head after each round, so each goes on in every round, whichever waits for which. Functions that
-//! are called and wait are inlined before: their callers would wait for all lanes to come back.
+//! All lanes meet at the head after each block, so each lane advances in every iteration. Called functions that wait are inlined before:
+//! their callers would wait for all lanes to return.
 //!
-//! *Waits* is decided by the accesses on which all exits of a loop depend: a volatile or atomic load, an exchange, or
-//! another operation that changes nothing the second time, at an address that stays the same and that the loop itself does
-//! not otherwise write. A loop that tries again what it computes from what it found (`cmpxchg` of the value just read) is
-//! left by some lane in each round, and waits for none.
+//! A loop *waits* if all of its exits depend on polling accesses: a volatile or atomic load, an exchange, or another access that
+//! is idempotent, at a loop-invariant address that the loop does not write otherwise. A loop that retries a value computed from
+//! what it read (`cmpxchg` of the value just read) does not wait: some lane leaves it in each iteration.
 
 use crate::inline::inline_calls;
 use crate::specialize::sequential_functions;
@@ -36,14 +35,14 @@ use heddle_ir::words::{Flag, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A loop that waits for another lane: the access that decides whether it goes on, and where that is.
+/// Loop that waits for another lane: operation and location of its polling access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Waiting {
     op: Op,
     place: DiagnosticLocation,
 }
 
-/// Lets lanes of functions that wait for each other go on one block a round. Gives a remark for each loop that waits.
+/// Lowers functions in which lanes wait for each other to dispatch loops. Returns a remark for each loop that waits.
 pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
     let sequential = sequential_functions(module);
     let tries: Vec<Tries> = module.functions.iter().map(Tries::new).collect();
@@ -56,7 +55,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         .map(|(func, _)| func.name.clone())
         .collect();
     let mut remarks: Vec<Remark> = Vec::new();
-    // The functions that wait, themselves or by what is inlined into them.
+    // Functions that wait, themselves or through inlined callees.
     let mut waiting: FxHashMap<String, Waiting> = FxHashMap::default();
     for (func, &tries) in module.functions.iter().zip(&tries) {
         if sequential.contains(&func.name) {
@@ -80,7 +79,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         true
     });
     for func in &mut module.functions {
-        // Sequential code goes on when all lanes that it launched have come back.
+        // Sequential code continues when all launched lanes have returned.
         let mut callees = func.callees.values().filter(|_| !sequential.contains(&func.name));
         let called = callees.find_map(|callee| waiting.get(&callee.name));
         if let Some(waits) = called {
@@ -111,7 +110,7 @@ fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
     func.blocks().flat_map(|block| func.block_insts(block))
 }
 
-/// What lanes do together, or ask each other.
+/// Returns an instruction that communicates across lanes.
 fn asks_lanes(func: &Function) -> Option<Inst> {
     insts(func).find(|&inst| {
         let data = func.inst(inst);
@@ -120,11 +119,11 @@ fn asks_lanes(func: &Function) -> Option<Inst> {
     })
 }
 
-/// What a function itself reads anew, each time that it is executed.
+/// Memory that a function polls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Tries {
     Nothing,
-    /// Only objects of the lane's own.
+    /// Private objects only.
     Private,
     Shared,
 }
@@ -143,7 +142,7 @@ impl Tries {
     }
 }
 
-/// Whether an access may find each time what another lane wrote in the meantime, and changes nothing the second time.
+/// True if an access may observe a new value of another lane each time and is idempotent.
 fn is_read_anew(data: &InstData) -> bool {
     match data.op {
         Op::Load => {
@@ -169,7 +168,7 @@ fn is_read_anew(data: &InstData) -> bool {
     }
 }
 
-/// Whether an address lies in an object of the lane's own.
+/// True if an address is in a private object of the lane.
 fn is_private(func: &Function, address: Value) -> bool {
     let mut root = address;
     for _ in 0..64 {
@@ -182,7 +181,7 @@ fn is_private(func: &Function, address: Value) -> bool {
     func.value_type(root) == Type::ptr(Space::Private)
 }
 
-/// The access by which a loop of the function waits for another lane, if one does.
+/// Returns the access by which a loop of the function waits for another lane.
 fn waits(func: &Function, tries: Tries, spinning: &FxHashSet<String>) -> Option<Inst> {
     let calls_one = || func.callees.values().any(|callee| spinning.contains(&callee.name));
     if func.layout.entry().is_none() || tries == Tries::Nothing && !calls_one() {
@@ -214,14 +213,14 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// The instruction of the loop that defines a value, if one does.
+    /// Returns the instruction that defines a value, if it is in the loop.
     fn inside(&self, value: Value) -> Option<Inst> {
         let inst = self.func.def_inst(value)?;
         let block = self.func.layout.block_of(inst)?;
         self.forest.contains(self.cycle, block).then_some(inst)
     }
 
-    /// Walks through what a value is computed from within the loop, until something is found.
+    /// Searches the instructions of the loop that a value depends on.
     fn find<T>(&self, value: Value, mut found: impl FnMut(Inst) -> Option<T>) -> Option<T> {
         let mut seen: FxHashSet<Inst> = FxHashSet::default();
         let mut work = vec![value];
@@ -235,7 +234,7 @@ impl Finder<'_> {
         None
     }
 
-    /// The access on which a condition depends, and that waits.
+    /// Returns the polling access that a condition depends on.
     fn waits_by(&self, condition: Value) -> Option<Inst> {
         self.find(condition, |inst| {
             let data = self.func.inst(inst);
@@ -247,7 +246,7 @@ impl Finder<'_> {
         })
     }
 
-    /// Whether an access finds the same in each iteration unless another lane writes.
+    /// True if an access observes the same value in each iteration unless another lane writes.
     fn stays(&self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         let Some(address) = data.address() else { return false };
@@ -266,7 +265,7 @@ impl Finder<'_> {
         !tries_what_it_found && !self.is_written(inst, address)
     }
 
-    /// Whether an address differs between iterations: it goes round, or is read from memory that lanes share.
+    /// True if an address varies between iterations: it depends on a φ or on a load from shared memory.
     fn moves(&self, address: Value) -> bool {
         self.find(address, |inst| {
             let data = self.func.inst(inst);
@@ -277,7 +276,7 @@ impl Finder<'_> {
         .is_some()
     }
 
-    /// Whether the loop writes to the address by something else.
+    /// True if the loop writes to the address by another access.
     fn is_written(&self, access: Inst, address: Value) -> bool {
         let blocks = self.forest.blocks(self.cycle).iter();
         blocks.flat_map(|&block| self.func.block_insts(block)).any(|inst| {
@@ -288,7 +287,7 @@ impl Finder<'_> {
     }
 }
 
-/// Turns a function into one loop in which each lane goes on by one block a round.
+/// Lowers a function to a dispatch loop that executes one block per iteration.
 fn go_on_by_blocks(func: &mut Function) {
     let old_entry = func.entry();
     let targets_entry = func.blocks().any(|block| func.successors(block).contains(&old_entry));
@@ -311,13 +310,13 @@ fn go_on_by_blocks(func: &mut Function) {
 struct Rounds<'a> {
     func: &'a mut Function,
     entry: Block,
-    /// The private object that holds a value for other blocks.
+    /// Private object that holds a value for other blocks.
     slots: SecondaryMap<Value, Option<Value>>,
     numbers: FxHashMap<Block, i128>,
 }
 
 impl Rounds<'_> {
-    /// The block in which a value is defined, if it has to be kept for others.
+    /// Returns the block that defines a value, if other blocks need it kept in memory.
     fn home(&self, value: Value) -> Option<Block> {
         let inst = self.func.def_inst(value)?;
         self.func.layout.block_of(inst).filter(|&block| block != self.entry)
@@ -332,7 +331,7 @@ impl Rounds<'_> {
         slot
     }
 
-    /// A private object for values of a type.
+    /// Allocates a private object for values of a type.
     fn object(&mut self, ty: Type) -> Value {
         let bytes = u64::from(ty.bytes()).max(1);
         let align = (bytes.next_power_of_two() as u32).min(16);
@@ -342,7 +341,7 @@ impl Rounds<'_> {
         self.func.results(alloca)[0]
     }
 
-    /// Lets blocks hand values to each other, and to φs, by private objects.
+    /// Moves values that cross blocks, and φs, to private objects.
     fn keep_in_memory(&mut self, blocks: &[Block]) {
         let mut kept: Vec<Value> = Vec::new();
         for block in std::iter::once(self.entry).chain(blocks.iter().copied()) {
@@ -358,13 +357,13 @@ impl Rounds<'_> {
                     self.func.inst_mut(inst).args[index] = read;
                 }
                 self.forget_bases(inst, block);
-                // Behind all that the block reads: it may read what it writes then.
+                // After all of the block's reads: it may read what it writes.
                 if self.func.inst(inst).op.is_terminator() {
                     self.hand_to_phis(block, inst, &mut loaded, &mut kept);
                 }
             }
         }
-        // φs are loads now, at the start of their block, in their order.
+        // φs become loads at the start of their block, in order.
         for &block in blocks {
             let phis: Vec<Inst> = self.func.phis(block).collect();
             let mut first = None;
@@ -385,14 +384,14 @@ impl Rounds<'_> {
         kept.sort_unstable();
         kept.dedup();
         for value in kept {
-            // The slot of a φ is written where its edges come from.
+            // The slot of a φ is written by the predecessors.
             let Some(inst) = self.func.def_inst(value) else { continue };
             let slot = self.slot(value);
             Builder::new(self.func, InsertPoint::After(inst)).store(value, slot, 1);
         }
     }
 
-    /// Drops hints of objects that other blocks have made.
+    /// Removes base hints that name objects of other blocks.
     fn forget_bases(&mut self, inst: Inst, block: Block) {
         let mut data = self.func.inst(inst).clone();
         let forget = |access: &mut Access| {
@@ -411,7 +410,7 @@ impl Rounds<'_> {
         *self.func.inst_mut(inst) = data;
     }
 
-    /// A value as a block reads it, before an instruction.
+    /// Returns a value as a block reads it before an instruction.
     fn read(
         &mut self,
         value: Value,
@@ -433,7 +432,7 @@ impl Rounds<'_> {
         load
     }
 
-    /// Writes what the φs of the next blocks get from here: all is read before anything is written.
+    /// Stores the φ operands of the successors. All loads precede all stores.
     fn hand_to_phis(
         &mut self,
         block: Block,
@@ -460,7 +459,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Leads all blocks to one head, which sends each lane to its next block.
+    /// Redirects all blocks to one head, which switches to each lane's next block.
     fn join_at_head(&mut self, blocks: &[Block]) {
         let (head, end) = (self.func.append_block(), self.func.append_block());
         let types: Vec<Type> = self.func.signature.results.iter().map(|result| result.ty).collect();

@@ -1,9 +1,8 @@
-//! Gives a value new names where its own no longer may be read.
+//! Repairs SSA form: replaces uses of a value that its definition no longer dominates.
 //!
-//! A variable is the value at its definition and a φ at each of its joins. A read finds the nearest of these above it
-//! in the dominator tree, and a φ is made when the first read asks for it, so that no φ is made in vain. The joins
-//! must contain their own iterated dominance frontier as far as the definition dominates it, and the definition must
-//! dominate all reads; then something is above every read.
+//! A variable has a value at its definitions and a φ at each of its joins. A use takes the nearest of these up the dominator
+//! tree. A φ is created at its first use, so none is dead. The joins must contain their own iterated dominance frontier as far as the
+//! first definition dominates it, and that definition must dominate all uses; then every use finds one.
 
 use heddle_analysis::{Cfg, DominanceFrontier, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
@@ -12,17 +11,17 @@ use heddle_ir::{Block, Function, Inst, Type, Value};
 
 use crate::edges::{prepend_phi, set_incoming};
 
-/// What repairs of many variables of one function share.
+/// Tables shared by the repairs of all variables of a function.
 #[derive(Debug)]
 pub(crate) struct SsaRepair<'a> {
     cfg: &'a Cfg,
     dominators: &'a DominatorTree,
     frontier: DominanceFrontier<'a>,
-    /// Position in the pre-order of the dominator tree.
+    /// Position in the dominator tree's pre-order.
     number: SecondaryMap<Block, u32>,
 }
 
-/// Where an instruction reads a value: in its block, or, if it is a φ, at the end of the one that brings it.
+/// Use of a value: the block is the user's, or the predecessor for a φ operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
     pub(crate) inst: Inst,
@@ -30,7 +29,7 @@ pub(crate) struct Read {
     pub(crate) block: Block,
 }
 
-/// A φ that a repair made.
+/// φ created by a repair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Joined {
     pub(crate) block: Block,
@@ -38,12 +37,12 @@ pub(crate) struct Joined {
     pub(crate) value: Value,
 }
 
-/// One variable under repair.
+/// Variable under repair.
 #[derive(Debug)]
 pub(crate) struct Variable<'a> {
     repair: &'a SsaRepair<'a>,
     ty: Type,
-    /// In the pre-order of the dominator tree.
+    /// Definitions and joins, in the dominator tree's pre-order.
     sites: Vec<Site>,
     made: Vec<Joined>,
     num_filled: usize,
@@ -52,9 +51,9 @@ pub(crate) struct Variable<'a> {
 #[derive(Debug)]
 struct Site {
     block: Block,
-    /// The value, once it is known.
+    /// Its value, once known.
     value: Option<Value>,
-    /// The nearest site above in the dominator tree.
+    /// Nearest site up the dominator tree.
     above: Option<u32>,
 }
 
@@ -67,12 +66,12 @@ impl<'a> SsaRepair<'a> {
         Self { cfg, dominators, frontier: DominanceFrontier::new(cfg, dominators), number }
     }
 
-    /// The blocks that must be joins beside these.
+    /// Returns the iterated dominance frontier of these blocks.
     pub(crate) fn iterated_frontier(&self, joins: &[Block]) -> Vec<Block> {
         self.frontier.iterated(joins.iter().copied())
     }
 
-    /// Lets reads find what a variable is where they stand, which has these values in these blocks; the first dominates all others.
+    /// Rewrites uses of a variable with these definitions, of which the first dominates all others.
     pub(crate) fn rename(&self, func: &mut Function, definitions: &[(Block, Value)], reads: &[Read]) {
         let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
         let joins = self.iterated_frontier(&blocks);
@@ -84,7 +83,7 @@ impl<'a> SsaRepair<'a> {
         }
     }
 
-    /// The variable that starts as this value, defined in this block, and is joined in those.
+    /// Creates a variable with one definition and these joins.
     pub(crate) fn variable(
         &'a self,
         func: &Function,
@@ -94,8 +93,7 @@ impl<'a> SsaRepair<'a> {
         self.variable_from(func, &[definition], joins)
     }
 
-    /// The variable that has these values in these blocks, of which the first dominates all others, and is joined in
-    /// those.
+    /// Creates a variable with several definitions, of which the first dominates all others, and these joins.
     pub(crate) fn variable_from(
         &'a self,
         func: &Function,
@@ -124,19 +122,19 @@ impl<'a> SsaRepair<'a> {
 }
 
 impl Variable<'_> {
-    /// What the variable is in the block, behind its φs; in the block that defines it, behind the definition.
+    /// Returns the variable's value in a block: after its φs, and after the definition if the block has one.
     pub(crate) fn read(&mut self, func: &mut Function, block: Block) -> Value {
         let site = self.nearest(block);
         self.value_of(func, site)
     }
 
-    /// What the variable is before the φs of the block, for a shadow.
+    /// Returns the variable's value before the φs of the block, for a shadow.
     pub(crate) fn read_above(&mut self, func: &mut Function, block: Block) -> Value {
         let above = self.repair.dominators.idom(block).unwrap_or(block);
         self.read(func, above)
     }
 
-    /// Completes the φs that the reads so far asked for, and returns all φs, in the order in which they were made.
+    /// Fills in the operands of all φs created by uses, and returns the φs in creation order.
     pub(crate) fn finish(mut self, func: &mut Function) -> Vec<Joined> {
         while let Some(&Joined { block, inst, .. }) = self.made.get(self.num_filled) {
             self.num_filled += 1;

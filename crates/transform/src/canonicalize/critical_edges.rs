@@ -1,4 +1,4 @@
-//! Splits critical edges: from a block that branches to one where edges join.
+//! Splits critical edges: those from a block with several successors to one with several predecessors.
 
 use heddle_analysis::{Cfg, CycleForest, Edge};
 use heddle_ir::inst::InstData;
@@ -6,10 +6,10 @@ use heddle_ir::{Block, Function, ValueDef};
 
 use crate::edges::{funnel, phis, set_incoming};
 
-/// Puts an empty block on each critical edge for which `asked` says so. Parallel edges count as one.
+/// Splits each critical edge that `asked` selects. Parallel edges count as one.
 ///
-/// Stage Canonical is kept: the new block on an edge that leaves a loop is an exit of the loop and gets φs for what
-/// passes through, and one on an edge back is the new latch.
+/// Keeps Stage::Canonical: a new block on an exit edge is an exit of the loop and gets φs for the values that cross it; one on
+/// a back edge is the new latch.
 pub fn split_critical_edges(func: &mut Function, mut asked: impl FnMut(Edge) -> bool) {
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
@@ -33,7 +33,7 @@ pub fn split_critical_edges(func: &mut Function, mut asked: impl FnMut(Edge) -> 
     }
 }
 
-/// Gives the new block of a loop's exit φs for what passes through it.
+/// Adds φs for the values that cross the new exit block of a loop.
 fn close(func: &mut Function, from: Block, new: Block, to: Block) {
     let jump = func.terminator(new).expect("a new block ends in a jump");
     for phi in phis(func, to) {

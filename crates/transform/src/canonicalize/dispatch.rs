@@ -1,4 +1,4 @@
-//! Gives each irreducible cycle one header, a dispatch block, and duplicates nothing.
+//! Makes irreducible cycles reducible: gives each a single header, a dispatch block, without duplicating code.
 //!
 //! ```text
 //!        block0                         block0
@@ -11,22 +11,21 @@
 //!                                      └──────────┘
 //! ```
 //!
-//! Node splitting would run a horizontal twice, with half the lanes each (thesis 12.7). Here every edge to an entry
-//! of the cycle, from outside or from inside, goes to the dispatch block instead; a φ there remembers the entry meant,
-//! and a chain of branches goes to it. What is left inside without the edges to the entries may have cycles of its own,
-//! which are treated in the same way. This is the forest by which greedy schedules of irreducible graphs are defined
-//! (design §4.6), so lanes meet here exactly where they met in the source: at the latch, until the rest of the
-//! iteration is over, then at the dispatch block.
+//! Node splitting would execute a horizontal twice, with half of the lanes each (thesis 12.7). Instead, every edge to an entry
+//! of the cycle, from outside or inside, is redirected to the dispatch block. A φ there records the intended entry, and a chain
+//! of branches leads to it. Without its edges to entries, the inside of the cycle may have further cycles, which are
+//! treated alike. The same forest defines greedy schedules of irreducible graphs (design §4.6). So lanes meet exactly where
+//! they met in the source: at the latch until the rest of the iteration is over, then at the dispatch block.
 //!
-//! No value needs repair: if `x` dominated `u`, it still does. A new path is an old one but for jumps, at the dispatch
-//! block, from "on the way to entry `a`" to entry `b`. Take `x` inside the cycle: it dominates the source of no edge
-//! that enters from outside, or that source would be on a cycle with it, so inside; hence `b` was reached without `x`
-//! before. And `x` outside that dominates one block of the cycle dominates all of them and all edges that enter, since
-//! from each entry a path inside leads to each block. The verifier checks it all the same.
+//! No value needs repair: if `x` dominated `u`, it still does. A new path is an old one except for jumps, at the dispatch
+//! block, from "on the way to entry `a`" to entry `b`. Take `x` inside the cycle. It dominates the source of no edge that enters
+//! from outside, or that source would be on a cycle with it, so inside; hence `b` was reachable without `x` before.
+//! Now take `x` outside that dominates one block of the cycle. It dominates all of them and all entering edges, since from each
+//! entry a path inside leads to each block. The verifier checks it all the same.
 //!
-//! All is decided by the graph as it is found: only edges to entries change, and an entry is in no cycle to come.
+//! The original graph decides everything: only edges to entries change, and an entry is in no later cycle.
 //!
-//! Time: linear but for cycles inside of irreducible ones, which cost once more per level.
+//! Time: linear except for cycles nested in irreducible ones, which cost once more per level.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::entity::Entity as _;
@@ -39,7 +38,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{append_jump, phis, retarget, set_incoming};
 
-/// Makes every cycle a natural loop; tells whether one was none.
+/// Makes every cycle a natural loop. Returns true if one was irreducible.
 pub(crate) fn make_reducible(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let (cfg, forest) = (&flow.cfg, flow.forest());
     if forest.is_graph_reducible() {
@@ -63,7 +62,7 @@ pub(crate) fn make_reducible(func: &mut Function, flow: &CfgAnalyses) -> bool {
     true
 }
 
-/// The irreducible cycles that are in no other.
+/// Returns the outermost irreducible cycles.
 fn outermost_irreducible(forest: &CycleForest) -> Vec<Cycle> {
     let mut worklist: Vec<Cycle> = forest.outermost().collect();
     let mut found = Vec::new();
@@ -81,12 +80,12 @@ fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-/// Not met yet.
+/// Not visited yet.
 const NONE: u32 = u32::MAX;
 
-/// A table that all regions share, so that each costs only as much as it is large.
+/// Scratch table shared by all regions, so that each costs time linear in its own size.
 struct Scratch {
-    /// The region that a block was last seen in, by a number of its own, and the number of the block there.
+    /// For each block, the last region that contained it and its index there.
     last_seen: Vec<(u32, u32)>,
     region: u32,
 }
@@ -103,18 +102,18 @@ impl Scratch {
         }
     }
 
-    /// The number of a block in the region at hand.
+    /// Returns the index of a block in the current region.
     fn index_of(&self, block: Block) -> Option<u32> {
         let (region, index) = self.last_seen[block.index()];
         (region == self.region).then_some(index)
     }
 
-    /// The strongly connected components, of those blocks alone, that have more than one block; after Tarjan. Each has its
-    /// blocks in the order in which they are given. A block by itself is the only entry of its cycle, if it has one.
+    /// Returns the strongly connected components with more than one block of the subgraph of these blocks (Tarjan). Each keeps the order
+    /// of the input. A single block is the only entry of its cycle, if it has one.
     fn components(&mut self, cfg: &Cfg, blocks: &[Block]) -> Vec<Vec<Block>> {
         self.mark(blocks);
         let (mut number, mut low) = (vec![NONE; blocks.len()], vec![0; blocks.len()]);
-        // The component of each block that is done, and how many blocks each has.
+        // Component of each finished block, and the size of each component.
         let (mut component, mut sizes) = (vec![NONE; blocks.len()], Vec::new());
         let (mut open, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
         let mut next_number = 0;
@@ -176,7 +175,7 @@ fn distinct(blocks: &[Block]) -> Vec<Block> {
 
 struct Dispatch<'a> {
     func: &'a mut Function,
-    /// The graph as it was found: so it still is around these entries.
+    /// The original graph; the edges around these entries are still the same.
     cfg: &'a Cfg,
 }
 
@@ -188,7 +187,7 @@ impl Dispatch<'_> {
             *entries_from.entry(source).or_default() += 1;
         }
 
-        // The edges into the dispatch block: by entry, the block that each old source became.
+        // Edges into the dispatch block: for each entry, the original source and the block that replaces it.
         let dispatch = self.func.insert_block_after(moved[0][0]);
         let mut edges: Vec<Vec<(Block, Block)>> = Vec::with_capacity(entries.len());
         for (&entry, sources) in entries.iter().zip(&moved) {
@@ -213,13 +212,12 @@ impl Dispatch<'_> {
         }
     }
 
-    /// Makes the dispatch block go to the entry that the φ at its start names. Returns the block that branches to each
-    /// entry.
+    /// Emits the chain of branches on the φ of the intended entry. Returns the block that branches to each entry.
     fn branch_to(&mut self, dispatch: Block, entries: &[Block], edges: &[Vec<(Block, Block)>]) -> Vec<Block> {
         let scalar = if entries.len() == 2 { Scalar::I1 } else { Scalar::I32 };
         let mut incoming = Vec::new();
         for (index, from) in edges.iter().enumerate() {
-            // Of two entries the first is `true`.
+            // Of two entries the first one is `true`.
             let number = if scalar == Scalar::I1 { 1 - index } else { index };
             let number = self.func.make_int(scalar, number as i128);
             incoming.extend(from.iter().map(|&(_, source)| (source, number)));
@@ -249,7 +247,7 @@ impl Dispatch<'_> {
         chain
     }
 
-    /// Joins what comes to an entry's φs in the dispatch block, with ⊤ on edges to other entries.
+    /// Merges the operands of an entry's φs in the dispatch block, with poison on edges to other entries.
     fn move_phis(
         &mut self,
         entry: Block,

@@ -1,4 +1,4 @@
-//! Closes loops: a value of a loop is read outside of it through φs in the loop's exits only.
+//! Establishes loop-closed SSA form (LCSSA): uses outside of a loop read its values only through φs in its exits.
 //!
 //! ```text
 //!     block1: v10 = add v8, 1              block1: v10 = add v8, 1
@@ -7,9 +7,9 @@
 //!                                                  v12 = and v16, 1
 //! ```
 //!
-//! A read behind several exits gets φs where their values join as well. A φ in the exit of an inner loop may itself
-//! be a value of an outer loop that is read outside of that; so it goes on, one loop outwards at a time. Loops must
-//! have exits of their own. Base hints name objects and stay.
+//! A use after several exits gets φs where their values join, too. A φ in an inner loop's exit may itself be a value of an outer
+//! loop with uses outside of that, so the pass proceeds outward, one loop at a time. Loops must have dedicated exits. Base hints
+//! name objects and stay.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::{Block, Detail, Function, Inst, Value};
@@ -18,12 +18,12 @@ use rustc_hash::FxHashMap;
 use crate::cfg_analyses::CfgAnalyses;
 use crate::ssa_repair::SsaRepair;
 
-/// Whether a block reads no value outside of the loop that defines it.
+/// True if a block uses no value outside of the loop that defines it.
 pub(crate) fn is_block_closed(func: &Function, forest: &CycleForest, block: Block) -> bool {
     reads(func, block).all(|(value, read)| left(func, forest, value, read.block).is_none())
 }
 
-/// Where a value is read.
+/// Position of a use.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Operand(Inst, usize),
@@ -31,7 +31,7 @@ enum Place {
     Predicate,
 }
 
-/// A read, and the block that must see the value: of a φ's operand the predecessor.
+/// Use of a value and the block where the value must be available: the predecessor for a φ operand.
 #[derive(Clone, Copy, Debug)]
 struct Read {
     block: Block,
@@ -44,7 +44,7 @@ pub(crate) fn close_loops(func: &mut Function, flow: &CfgAnalyses) {
     if forest.num_cycles() == 0 {
         return;
     }
-    // The last value comes first, so that an exit's φs, each put before the others, follow the order of the values.
+    // The last value is processed first: each φ is prepended, so an exit's φs end up in the order of the values.
     let mut worklist = escaping(func, forest);
     if worklist.is_empty() {
         return;
@@ -94,7 +94,7 @@ fn number(cycle: Cycle) -> u32 {
     cycle.as_u32()
 }
 
-/// The exits of each cycle.
+/// Returns the exits of each cycle.
 fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
     let mut exits: Vec<Vec<Block>> = vec![Vec::new(); forest.num_cycles()];
     for to in cfg.blocks() {
@@ -102,7 +102,7 @@ fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
             let mut left = forest.innermost(from).filter(|&cycle| !forest.contains(cycle, to));
             while let Some(cycle) = left {
                 let exits = &mut exits[number(cycle) as usize];
-                // An exit is entered from one loop only, so that a longer search would find nothing either.
+                // An exit is entered from one loop only, so the last entry is the only possible duplicate.
                 if exits.last() == Some(&to) {
                     break;
                 }
@@ -114,7 +114,7 @@ fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
     exits
 }
 
-/// What a block reads, in order.
+/// Returns the uses in a block, in order.
 fn reads(func: &Function, block: Block) -> impl Iterator<Item = (Value, Read)> + '_ {
     let predicate = func.predicate(block).map(|value| (value, Read { block, place: Place::Predicate }));
     let operands = func.block_insts(block).flat_map(move |inst| {
@@ -131,15 +131,15 @@ fn reads(func: &Function, block: Block) -> impl Iterator<Item = (Value, Read)> +
     predicate.into_iter().chain(operands)
 }
 
-/// The innermost loop that defines a value, if a block that reads it is outside of that.
+/// Returns the innermost loop that defines a value, if a use in `block` is outside of it.
 fn left(func: &Function, forest: &CycleForest, value: Value, block: Block) -> Option<Cycle> {
     let home = func.layout.block_of(func.def_inst(value)?)?;
-    // Most values are read where they are defined, and then there is nothing to look up.
+    // Most values are used in their own block, without any lookup.
     let cycle = if home == block { None } else { forest.innermost(home) };
     cycle.filter(|&cycle| !forest.contains(cycle, block))
 }
 
-/// The values that are read outside of the innermost loop that defines them, in order of their definitions.
+/// Returns the values used outside of the innermost loop that defines them, in order of definition.
 fn escaping(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<Read>)> {
     let mut reads_of: FxHashMap<Value, Vec<Read>> = FxHashMap::default();
     for (value, read) in func.blocks().flat_map(|block| reads(func, block)) {

@@ -1,13 +1,13 @@
-//! Gives every loop a preheader, a latch and exits of its own.
+//! Gives every loop a preheader, a unique latch and dedicated exits (LLVM's LoopSimplify).
 //!
 //! ```text
 //!     block0  block1                 block0  block1
 //!         │    │                         │    │
 //!         ▼    ▼                         ▼    ▼
-//!        block2 ◄──┐                     block6        preheader: the only block before the loop,
-//!        │    │    │                       │           and it goes nowhere else
+//!        block2 ◄──┐                     block6        preheader: the only predecessor outside of the loop,
+//!        │    │    │                       │           with a single successor
 //!        ▼    ▼    │                       ▼
-//!    block3  block4┤                     block2 ◄── block7      latch: the only block that goes back
+//!    block3  block4┤                     block2 ◄── block7      latch: the only source of back edges
 //!        │    │                          │    │       ▲ ▲
 //!        ▼    └────┘ (both go back)      block3  block4…
 //!     block5 ◄─ block0                   │
@@ -15,10 +15,9 @@
 //!                                      block8 ─► block5         exit: entered from the loop only
 //! ```
 //!
-//! All of it is empty blocks on edges that exist, each with one successor. An empty block runs nothing; every block
-//! that its successor waits for or is awaited by stands in the same relation to it; so a greedy schedule of the
-//! result, without the new blocks, is one of the source, where lanes on a back edge wait for the rest of their
-//! iteration as if at a latch.
+//! All changes are empty blocks on existing edges, each with a single successor. An empty block has no effect, and the waiting
+//! relations of its successor hold for it, too. So a greedy schedule of the result, without the new blocks, is one of the
+//! source, where lanes on a back edge wait for the rest of their iteration as at a latch.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::{Block, Function};
@@ -27,7 +26,7 @@ use rustc_hash::FxHashMap;
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::funnel;
 
-/// Separates edges that leave different loops; tells whether there were any. Every cycle must be a natural loop.
+/// Splits exits shared by different loops. Returns true if there were any. Requires a reducible graph.
 pub(crate) fn dedicate_exits(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let mut changed = false;
     for exit in flow.cfg.blocks() {
@@ -40,8 +39,8 @@ pub(crate) fn dedicate_exits(func: &mut Function, flow: &CfgAnalyses) -> bool {
     changed
 }
 
-/// The predecessors of a block that leave a loop, by loop, unless it is a dedicated exit: its predecessors must all be in
-/// the same innermost loop then, and it is a dedicated exit of every loop that they leave.
+/// Returns the exiting predecessors of a block by loop, or none if it is a dedicated exit: all its predecessors are then in one innermost
+/// loop, and it is a dedicated exit of every loop that they leave.
 fn mixed_exits(cfg: &Cfg, forest: &CycleForest, exit: Block) -> Vec<Vec<Block>> {
     let mut groups: Vec<Vec<Block>> = Vec::new();
     let mut group_of: FxHashMap<Cycle, usize> = FxHashMap::default();
@@ -61,8 +60,8 @@ fn mixed_exits(cfg: &Cfg, forest: &CycleForest, exit: Block) -> Vec<Vec<Block>> 
     if groups.len() + usize::from(has_others) == 1 { Vec::new() } else { groups }
 }
 
-/// Makes the preheader and the latch of every loop; tells whether one was missing. Every cycle must be a natural loop, and
-/// the entry must have no predecessor.
+/// Inserts missing preheaders and latches. Returns true if any was missing. Requires a reducible graph and an entry without
+/// predecessors.
 pub(crate) fn isolate_headers(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let (cfg, forest) = (&flow.cfg, flow.forest());
     let mut changed = false;
@@ -77,8 +76,8 @@ pub(crate) fn isolate_headers(func: &mut Function, flow: &CfgAnalyses) -> bool {
     changed
 }
 
-/// The predecessors of a loop's header that must come through a block of their own: those outside, unless there is a
-/// preheader; those inside, unless there is one latch.
+/// Returns the predecessors of a loop's header that need a block of their own: those outside, unless there is a preheader; those
+/// inside, unless there is a unique latch.
 fn mixed_entries(cfg: &Cfg, forest: &CycleForest, cycle: Cycle) -> Vec<Vec<Block>> {
     let (mut outside, mut inside) = (Vec::new(), Vec::new());
     for &pred in cfg.preds(forest.header(cycle)) {
@@ -94,7 +93,7 @@ fn mixed_entries(cfg: &Cfg, forest: &CycleForest, cycle: Cycle) -> Vec<Vec<Block
     groups
 }
 
-/// Adds a block to a list in which equal blocks come one after the other.
+/// Adds a block to a list in which equal blocks are adjacent.
 fn push_distinct(list: &mut Vec<Block>, block: Block) {
     if list.last() != Some(&block) {
         list.push(block);

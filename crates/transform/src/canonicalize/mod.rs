@@ -1,24 +1,23 @@
-//! Brings a function into the form that the later passes start from.
+//! Brings a function into canonical form, from which later passes start.
 //!
 //! Requires: Stage::Source.  Ensures: Stage::Canonical.
-//! Invariant: blocks keep their names, and instructions stay where they are, once each; what is new is empty blocks,
-//! branches, comparisons and φs.
+//! Invariant: blocks keep their names, and instructions keep their places, once each. New are empty blocks, branches,
+//! comparisons and φs.
 //!
-//! Why lanes that ran together still do (design §4.5: what the result does, its source does under some legal greedy
-//! schedule). Take any greedy schedule of the result and leave out the new blocks; it is to be one of the source.
-//! A new block stands on edges that exist or on the way from one branch to its targets; nothing happens in it, and it
-//! leads, going forward, exactly where the edges on which it stands led. So a lane in it holds up the same blocks that
-//! it held up in the source, where it already stood at the block behind; and the block behind runs only when the new
-//! block is empty, so no lane comes late that would have been in time. Which of two blocks that do not wait for each
-//! other goes first may come out differently, which a greedy schedule is free to choose.
+//! Lanes that ran together still do (design §4.5: the result refines its source under some legal greedy schedule).
+//! Proof: take any greedy schedule of the result and leave out the new blocks; it must be one of the source. A new block is
+//! on existing edges, or between a branch and its targets. It is empty, and its forward successors are those of the edges
+//! that it is on. So a lane in it blocks the same blocks as in the source, where it was already at the successor. The
+//! successor runs only when the new block is empty, so no lane is late that was in time before. Of two blocks that do not
+//! wait for each other, either may run first; a greedy schedule is free to choose.
 //!
-//! Two conventions of the oracle make this exact. Lanes on an edge back to a loop's header wait until the rest of
-//! their iteration is over, as if all such edges went through one latch: `loop_form` then adds that latch and changes
-//! nothing. And an irreducible cycle stands for its dispatch-header form: `dispatch` writes it down. Under a block
-//! predicate, lanes that pass a branch passively follow one of the active lanes, here as there.
+//! Two conventions of the oracle make this exact. First, lanes on a back edge wait for the rest of their iteration, as if
+//! all back edges shared a latch: `loop_form` adds that latch and changes nothing. Second, an irreducible cycle denotes
+//! its form with a dispatch header: `dispatch` makes it explicit. Under a block predicate, lanes that pass a branch
+//! passively follow one of the active lanes, in source and result alike.
 //!
-//! Predicates are kept where they are, although stage Canonical has none: a source with predicates gets the form
-//! of Canonical, but for that, and the pipeline refuses it.
+//! Predicates are kept, although stage Canonical has none: a source with predicates gets the canonical form
+//! otherwise, and the pipeline refuses it.
 
 pub(crate) mod critical_edges;
 pub(crate) mod dispatch;

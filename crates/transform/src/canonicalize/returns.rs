@@ -1,9 +1,8 @@
-//! Leads all returns to one block.
+//! Merges all returns into a single block.
 //!
-//! A function that never returns stays so, and `unreachable` stays where it is. A lane that returned early now
-//! waits at the new block for the others, where it is as idle as it was behind its own `ret`. Where a returning
-//! block stands under a predicate, its passive lanes arrive as well; the new block then stands under a φ of the
-//! predicates, so that they pass it as passively as they passed the old `ret`.
+//! A function that never returns stays unchanged, as does `unreachable`. A lane that returned early now waits at the new
+//! block for the others, as idle as after its own `ret`. Passive lanes of a predicated returning block arrive as well. The new
+//! block then has a φ of the predicates as its own, so that they pass it as passively as the old `ret`.
 
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::InstData;
@@ -49,7 +48,7 @@ pub(crate) fn unify_returns(func: &mut Function) {
     func.layout.append_inst(ret, all);
 }
 
-/// The value that all edges agree on, or a φ of them.
+/// Returns the value that all edges share, or a φ of them.
 fn join(func: &mut Function, block: Block, incoming: &[(Block, Value)]) -> Value {
     let (_, value) = incoming[0];
     if incoming.iter().all(|&(_, other)| other == value) {

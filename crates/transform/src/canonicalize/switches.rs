@@ -7,14 +7,13 @@
 //!             br v2, block7, block10                     br v3, block8, block9
 //! ```
 //!
-//! The order of the chain decides nothing that a greedy schedule of the `switch` could not decide. A lane on its
-//! way down the chain stands where a lane of the `switch` stood at its target; every block that waits for that
-//! target waits for the chain too, because the chain leads there; and the target itself waits for all of the chain
-//! that still leads to it, so all lanes of one target arrive together. A schedule of the chain, without the chain's
-//! blocks, is thus a greedy schedule of the `switch`.
+//! The order of the chain decides nothing that a greedy schedule of the `switch` could not decide. A lane in the chain
+//! corresponds to a lane of the `switch` at its target. Every block that waits for that target waits for the chain too,
+//! since the chain leads there. The target itself waits for all of the chain that still leads to it, so all lanes of one
+//! target arrive together. A schedule of the chain, without the chain's blocks, is thus a greedy schedule of the `switch`.
 //!
-//! Cases that go where the default goes are left to the default. Under a predicate, the chain stands under the same
-//! predicate: the value that is compared is defined there only.
+//! Cases with the default target are left to the default. The chain inherits the block's predicate: the compared value is
+//! defined only under it.
 
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData, SwitchDetail};
@@ -27,13 +26,13 @@ use crate::edges::replace_predecessors;
 
 /// Lowers every `switch`.
 pub(crate) fn lower_switches(func: &mut Function) {
-    // By target: which blocks of a chain stand for which block that switched.
+    // For each target: the chain blocks that replace each switching block.
     let mut moved: FxHashMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>> = FxHashMap::default();
     let mut targets: Vec<Block> = Vec::new();
     let blocks: Vec<Block> = func.blocks().collect();
     for block in blocks {
         for (source, target) in lower_switch(func, block) {
-            // Without φs it is not asked for.
+            // Only φs need the predecessors.
             if func.phis(target).next().is_none() {
                 continue;
             }
@@ -52,7 +51,7 @@ pub(crate) fn lower_switches(func: &mut Function) {
     }
 }
 
-/// Lowers the `switch` at the end of a block, if there is one, and returns the edges that replace its own.
+/// Lowers the `switch` at the end of a block, if any. Returns the edges that replace its own.
 fn lower_switch(func: &mut Function, block: Block) -> Vec<(Block, Block)> {
     let Some(terminator) = func.terminator(block) else { return Vec::new() };
     let data = func.inst_mut(terminator);

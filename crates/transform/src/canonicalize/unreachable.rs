@@ -1,11 +1,11 @@
-//! Drops blocks that no path from the entry leads to, and what φs take from them.
+//! Removes unreachable blocks and their edges to φs.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function};
 
 use crate::edges::{phis, set_incoming};
 
-/// Drops unreachable blocks; tells whether there were any.
+/// Removes unreachable blocks. Returns true if there were any.
 pub(crate) fn remove_unreachable(func: &mut Function) -> bool {
     let mut reachable = EntitySet::new();
     reachable.insert(func.entry());

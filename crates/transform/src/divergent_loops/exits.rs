@@ -1,16 +1,16 @@
-//! Which exits of a divergent loop go round through the latch, and which may stay.
+//! Decides for each exit of a divergent loop whether it is retained or rerouted through the latch.
 //!
-//! An exit edge stays if all lanes at its block take it together, and if every way from the loop's header to its
-//! latch leads through that block: then all lanes that are still live come there in each iteration, and those that left
-//! before, in this iteration or an earlier one, can be led there as well. A uniform exit that is passed by, or that
-//! lies in an inner loop, where those lanes do not come, is treated as divergent.
+//! An exit edge is retained if its active lanes take it together, and if its block dominates the latch: then all live
+//! lanes reach the block in each iteration, and lanes that left before, in this iteration or an earlier one, can join
+//! there. A uniform exit that some path bypasses, or in an inner loop, which waiting lanes do not enter, is treated as
+//! divergent.
 //!
 //! ```text
 //!        H                      H
 //!        │                    ╱   ╲           c1 is uniform in both loops, v2 is not.
 //!        ▼                   a     b
-//!     e: br c1, X1, b   e: br c1   │          On the left e stays an exit, and would do so behind b too.
-//!        ▼                │  ╲     │          On the right lanes in b pass it by: X1 is tracked as X2 is.
+//!     e: br c1, X1, b   e: br c1   │          Left: e is retained, and would be after b, too.
+//!        ▼                │  ╲     │          Right: lanes in b bypass e, so X1 is tracked like X2.
 //!     b: br v2, X2, H     X1   j: br v2, X2, H
 //! ```
 
@@ -19,48 +19,48 @@ use heddle_ir::Block;
 
 use super::LoopFacts;
 
-/// An edge that leaves a loop.
+/// Exit edge of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exit {
-    /// The block that has the edge: of an exit of an inner loop that was made uniform one of its dispatch blocks.
+    /// Source of the edge: for an exit of an inner loop that was made uniform, one of its dispatch blocks.
     pub(super) from: Block,
-    /// The exit. All edges to it leave the same loops.
+    /// Exit block. All edges to it leave the same loops.
     pub(super) to: Block,
-    /// A block that had the edge at first.
+    /// A block that had the edge originally.
     pub(super) source: Block,
-    /// Whether that block is in no inner loop.
+    /// True if that block is in no inner loop.
     pub(super) is_own: bool,
 }
 
 impl Exit {
-    /// What tells it from all others.
+    /// Returns the edge, which identifies the exit.
     pub(super) fn edge(&self) -> (Block, Block) {
         (self.from, self.to)
     }
 }
 
-/// What becomes of a divergent loop.
+/// Exits of a divergent loop, divided into rerouted and retained ones.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) header: Block,
     pub(super) preheader: Block,
     pub(super) latch: Block,
-    /// The exits that go round through the new latch.
+    /// Exits rerouted through the new latch.
     pub(super) rebound: Vec<Exit>,
-    /// For each of them, how many of the exits that stay are before it: those behind it are met on the way round.
+    /// For each rerouted exit, the number of retained exits before it. Its lanes pass the later ones on the way to the latch.
     pub(super) station: Vec<usize>,
-    /// The exits that stay, in the order in which lanes come to them.
+    /// Retained exits, in execution order.
     pub(super) retained: Vec<Exit>,
-    /// The exits' blocks, those that leave most loops first; the last one is in the next outer loop, if there is one.
+    /// Exit blocks, those that leave most loops first. The last one is in the next outer loop, if any.
     pub(super) targets: Vec<Block>,
 }
 
-/// For each loop the edges that leave it from no inner loop.
+/// Returns for each loop its exit edges that start in no inner loop.
 pub(super) fn own_exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Exit>> {
     let mut exits: Vec<Vec<Exit>> = vec![Vec::new(); forest.num_cycles()];
     for from in cfg.blocks() {
         let Some(cycle) = forest.innermost(from) else { continue };
-        // A block of a loop has an edge that stays, so no two lead to one exit.
+        // A block of a loop has an edge that stays inside, so only one leads to each exit.
         for &to in cfg.succs(from).iter().filter(|&&to| !forest.contains(cycle, to)) {
             exits[super::number(cycle)].push(Exit { from, to, source: from, is_own: true });
         }
@@ -69,7 +69,7 @@ pub(super) fn own_exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Exit>> {
 }
 
 impl Plan {
-    /// Decides; none if all exits may stay, so that the loop is uniform.
+    /// Returns the plan, or none if all exits are retained, so that the loop is uniform.
     pub(super) fn new(
         cfg: &Cfg,
         forest: &CycleForest,
@@ -89,7 +89,7 @@ impl Plan {
             return None;
         }
         retained.sort_by_key(|exit| dominators.depth(exit.from));
-        // They dominate the latch, so each other; an exit that one does not dominate is before it.
+        // Retained exits dominate the latch, so each other. A retained exit that does not dominate this one comes after it.
         let is_behind = |exit: &Exit, stays: &Exit| dominators.dominates(stays.from, exit.source);
         let station = rebound.iter().map(|exit| retained.partition_point(|stays| is_behind(exit, stays)));
         let station = station.collect();

@@ -1,4 +1,4 @@
-//! What the transformation needs to know of lanes: which loops they leave apart, and where they leave together.
+//! Facts about loops: which are divergent, and which exits are uniform.
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, DominatorTree};
@@ -7,26 +7,26 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Constant, Function, InstData, Op, Value, ValueDef};
 
-/// Which loops are divergent, and how.
+/// Divergent loops and uniform exits of a function.
 ///
-/// Facts must be right: a divergent loop that is not listed stays divergent. Every loop may be listed; one whose exits
-/// are all uniform and lie on all ways through it is left alone.
+/// The facts must be conservative: a divergent loop that is not listed stays divergent. Every loop may be listed; a loop
+/// whose exits are all uniform and on every path through it is left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopFacts {
-    /// The headers of loops that lanes may leave in different iterations or by different exits.
+    /// Headers of loops that lanes may leave in different iterations or by different exits.
     pub divergent_loops: EntitySet<Block>,
-    /// The blocks with an edge out of a loop at whose branch the lanes that are active there all go the same way.
+    /// Blocks with an exit edge whose active lanes all take the same successor.
     pub uniform_exits: EntitySet<Block>,
 }
 
 impl LoopFacts {
-    /// Nothing is known but literals: every loop is divergent whose exits do not all depend on constants.
+    /// Returns pessimistic facts: every loop is divergent unless all its exits depend on literals.
     pub fn pessimistic(func: &Function) -> LoopFacts {
         Self::from_uniform_branches(func, |_, condition| is_literal(func, condition))
     }
 
-    /// What can be seen without an analysis: operations on constants, on parameters that are declared uniform, and on
-    /// horizontals give one value for all lanes. φs may not. The function is at stage Canonical.
+    /// Returns facts without an analysis: constants, uniform parameters, horizontals, and operations on these are uniform. φs
+    /// are not. Requires Stage::Canonical.
     pub fn obvious(func: &Function) -> LoopFacts {
         let uniform = obviously_uniform(func);
         Self::from_uniform_branches(func, |_, condition| {
@@ -34,13 +34,13 @@ impl LoopFacts {
         })
     }
 
-    /// No loop is divergent.
+    /// Returns facts without any divergent loop.
     pub fn none() -> LoopFacts {
         LoopFacts { divergent_loops: EntitySet::new(), uniform_exits: EntitySet::new() }
     }
 
-    /// What the divergence analysis says: a loop is divergent if lanes may leave it in different rounds, and an exit is
-    /// uniform if its branch is, among those that are there.
+    /// Returns facts from the divergence analysis: a loop is divergent if lanes may leave it in different iterations, and an exit
+    /// is uniform if its branch is uniform among its active lanes.
     pub fn by_divergence(control: &ControlTables, divergence: &Divergence) -> LoopFacts {
         let mut facts = Self::none();
         let loops = control.cycles.cycles().filter(|&cycle| divergence.is_divergent_loop(cycle));
@@ -55,8 +55,8 @@ impl LoopFacts {
         facts
     }
 
-    /// The facts that follow from uniform branches alone, given for a block and its condition: a loop is divergent
-    /// if it has an exit whose branch is not uniform, or one that not every way through the loop comes to.
+    /// Returns the facts that follow from uniform branches, given a block and its condition: a loop is divergent if it has an exit
+    /// whose branch is not uniform, or one that some path through the loop bypasses.
     pub fn from_uniform_branches(
         func: &Function,
         mut is_uniform: impl FnMut(Block, Value) -> bool,
@@ -92,7 +92,7 @@ fn is_literal(func: &Function, value: Value) -> bool {
     matches!(func.constant(value), Some(Constant::Scalar(..)))
 }
 
-/// Values that all lanes that compute them together agree on, as far as operands tell.
+/// Returns values that are equal in all lanes computing them together, judged by operands alone.
 fn obviously_uniform(func: &Function) -> EntitySet<Value> {
     let mut uniform = EntitySet::new();
     for (&value, param) in func.params().iter().zip(&func.signature.params) {
@@ -113,12 +113,12 @@ fn obviously_uniform(func: &Function) -> EntitySet<Value> {
     uniform
 }
 
-/// Whether all lanes get the same, whatever they bring.
+/// True if all lanes get one result, whatever their operands.
 fn gives_one_value(data: &InstData) -> bool {
     matches!(data.op, Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Reduce | Op::First)
 }
 
-/// Whether lanes that bring the same get the same: `freeze` may choose for each lane.
+/// True if equal operands give equal results: `freeze` may choose differently for each lane.
 fn keeps_one_value(data: &InstData) -> bool {
     let info = data.op.info();
     let asks_for_lanes = matches!(data.op, Op::Lane | Op::Mask | Op::LocalId | Op::GlobalId);

@@ -1,45 +1,44 @@
 //! Makes divergent loops uniform: lanes that have left stay inside, passively, until the last lane leaves.
 //!
-//! Requires: Stage::Canonical, or what this pass made of it.  Ensures: Stage::Uniform.
-//! Invariant: blocks keep their names, and instructions stay where they are, once each; only the φs of a divergent
-//! loop's header move to its new header. What is new is φs, branches, and one `any` (or `all`) for each uniform exit.
-//! After: Moll, The Region Vectorizer, 9.1; the users of `x.out` read the header's φ, since the latch's does not
-//! dominate them; what leaves is tracked by what the exits' φs read, so that an exit with several edges needs no more
-//! than one mask.
+//! Requires: Stage::Canonical, or the output of this pass.  Ensures: Stage::Uniform.
+//! Invariant: blocks keep their names, and instructions keep their places, once each; only the φs of a divergent
+//! loop's header move to its new header. New are φs, branches, and one `any` (or `all`) per uniform exit.
+//! After: Moll, The Region Vectorizer, 9.1. Differs in: users of `x.out` read the header's φ, since the latch's does not
+//! dominate them; trackers follow the operands of the exits' φs, so an exit with several edges needs only one mask.
 //!
 //! ```text
 //!      P                 P
 //!      │                 ▼
-//!      ▼                NewH ◄────────┐     live: lanes that are still in the loop. If there are none, it is left;
-//!   ┌► H              ┌──┴──┐         │     that is tested first, so the loop may be entered by no lane at all.
+//!      ▼                NewH ◄────────┐     live: lanes still in the loop. Without any, the loop is left. The test comes
+//!   ┌► H              ┌──┴──┐         │     first, so the loop may be entered with an empty mask.
 //!   │  │              ▼     ▼         │
-//!   │  ▼            GuardH  Disp      │     Disp, and a chain of blocks behind it, sends each lane to its exit by
-//!   │  e ──► X      │   │    │        │     the mask that keeps which exit it took.
+//!   │  ▼            GuardH  Disp      │     Disp, and a chain of blocks after it, branch each lane to its exit by
+//!   │  e ──► X      │   │    │        │     the mask of the exit that it took.
 //!   │  │            ▼   │    ▼        │
-//!   └─ B            H   │    X        │     x.out, with its update in L: what each lane left with, ⊤ at first.
+//!   └─ B            H   │    X        │     x.out, updated in L: the value with which each lane left, initially poison.
 //!                   │   │             │
-//!                   ▼   │             │     φs of H move to NewH. Lanes that have left bring ⊤: nothing that
-//!                   e ──│──► E        │     matters reads it, and what was uniform stays so.
+//!                   ▼   │             │     φs of H move to NewH. Lanes that have left bring poison: no use that
+//!                   e ──│──► E        │     matters reads it, and uniform values stay uniform.
 //!                   │   │    │        │
-//!                   ▼   ▼    ▼        │     E splits the exit edge, so that the φs in L can tell it.
+//!                   ▼   ▼    ▼        │     E splits the exit edge, so that the φs in L distinguish it.
 //!                   B ─► L ◄─┘        │
 //!                        └────────────┘
 //! ```
 //!
-//! The loop body runs with the lanes that are live, so horizontals in it see the lanes that they saw before. Inner
-//! loops come first. An edge that leaves several loops leaves the inner one through its dispatch, and from there the
-//! next outer one: that one's trackers then carry on what the inner ones kept.
+//! The loop body runs with the live lanes, so horizontals in it see the lanes that they saw before. Inner loops are
+//! transformed first. An edge that leaves several loops leaves the inner one through its dispatch and then the next outer
+//! one, whose trackers carry on the inner trackers' values.
 //!
-//! A value that is uniform in its iteration needs no care: the counter of a divergent loop goes round unblended, and
-//! only the copy that lives out, `x.out`, is blended (Karrenberg & Hack, Fig. 11). What is defined outside of the loop
+//! A value that is uniform within an iteration needs no blend: the counter of a divergent loop is carried unblended, and
+//! only its live-out copy, `x.out`, is blended (Karrenberg & Hack, Fig. 11). A value defined outside of the loop
 //! is tracked only if an exit's edges bring different values.
 //!
-//! **Uniform exits of divergent loops** (exits.rs): if all live lanes always come to the exiting block, they are led
-//! together there with those that wait, and all leave at once. Any other exit edge is treated as divergent, which
-//! costs one more way round through the latch.
+//! **Uniform exits of divergent loops** (exits.rs): if all live lanes always reach the exiting block, waiting lanes join
+//! them there, and all leave together. Any other exit edge is treated as divergent, which costs one more pass through the
+//! latch.
 //!
-//! Passively executed blocks change what lanes outside hold only by `total` instructions and shadows; where what those
-//! define lives out of a divergent loop, the function is refused (passive_live_outs.rs).
+//! Passively executed blocks change values of outside lanes only by `total` instructions and shadows. A function whose
+//! divergent loops have such live-outs is refused (passive_live_outs.rs).
 
 pub mod facts;
 
@@ -60,8 +59,7 @@ use crate::cfg_analyses::CfgAnalyses;
 use exits::{Exit, Plan};
 use uniform_loop::LoopBlocks;
 
-/// Makes all loops uniform that the facts call divergent. Sequential code, which launches, has no such loops.
-/// A function that is refused stays as it was.
+/// Makes all divergent loops uniform. Sequential code, which launches, has none. A refused function stays unchanged.
 pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), heddle_ir::Diagnostic> {
     if is_sequential(func) {
         return Ok(());
@@ -71,7 +69,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     if forest.num_cycles() == 0 {
         return Ok(());
     }
-    // Where an outer loop was made uniform, its latch may read what an inner one defines that was uniform till then.
+    // After an outer loop was made uniform, its latch may read values of an inner loop that was uniform before.
     lcssa::close_loops(func, &flow);
     passive_live_outs::refuse(func, cfg, forest, facts)?;
     let mut exits = exits::own_exits(cfg, forest);
@@ -91,7 +89,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
         }
         let Some(around) = forest.parent(cycle) else { continue };
         for exit in leaving.into_iter().filter(|exit| !forest.contains(around, exit.to)) {
-            // The dispatch sends lanes there that left in different iterations.
+            // The dispatch receives lanes that left in different iterations.
             is_divergent[number(around)] |= plan.is_some();
             exits[number(around)].push(Exit { is_own: false, ..exit });
         }
@@ -106,7 +104,7 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     Ok(())
 }
 
-/// Whether one thread executes the function: it launches.
+/// True if a single thread executes the function: it launches.
 pub(crate) fn is_sequential(func: &Function) -> bool {
     func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| func.inst(inst).op == Op::Launch)
 }
@@ -115,13 +113,13 @@ fn number(cycle: Cycle) -> usize {
     cycle.as_u32() as usize
 }
 
-/// Which loops a block is in, new ones included.
+/// Loop membership of blocks, new ones included.
 #[derive(Debug)]
 struct Nest<'a> {
     forest: &'a CycleForest,
-    /// Of the blocks that were there before.
+    /// Dominators of the original blocks.
     dominators: &'a DominatorTree,
-    /// The innermost loop of each new block that is in one.
+    /// Innermost loop of each new block, if any.
     new_home: SecondaryMap<Block, Option<Cycle>>,
 }
 
@@ -133,7 +131,7 @@ impl Nest<'_> {
         }
     }
 
-    /// Whether the value is defined by an instruction in the loop.
+    /// True if an instruction of the loop defines the value.
     fn defines(&self, func: &Function, cycle: Cycle, value: Value) -> bool {
         let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
         home.is_some_and(|block| self.contains(cycle, block))

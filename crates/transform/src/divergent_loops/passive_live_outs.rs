@@ -1,5 +1,5 @@
-//! What lives out of a divergent loop, but goes on changing in lanes that have left it: results of `total`
-//! instructions, masks, and φs with shadows. No tracker can tell what such a lane left with.
+//! Refuses live-outs of divergent loops that change in lanes that have left: results of `total` instructions, masks, and
+//! φs with shadows. No tracker can keep the value with which such a lane left.
 
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
@@ -7,7 +7,7 @@ use heddle_ir::{Block, Function, Inst, Op, Value};
 
 use super::{LoopFacts, number};
 
-/// A value that passive lanes write lives out of a loop which may diverge.
+/// Returns the diagnostic for a live-out that passive lanes change.
 fn passive_live_out(func: &Function, value: Value, def: Inst, header: Block) -> Diagnostic {
     let text = format!(
         "{} is read outside of the loop at {header}, where lanes may part, but as it is `total`, a mask, or has a shadow, \
@@ -18,14 +18,14 @@ fn passive_live_out(func: &Function, value: Value, def: Inst, header: Block) -> 
     told.help("let the loop `freeze` it and read that")
 }
 
-/// Refuses a function in which such a value lives out. Closed loops make all such reads those of φs behind the loop.
+/// Refuses a function with such a live-out. In LCSSA form, φs after the loop are its only outside users.
 pub(super) fn refuse(
     func: &Function,
     cfg: &Cfg,
     forest: &CycleForest,
     facts: &LoopFacts,
 ) -> Result<(), Diagnostic> {
-    // A loop around a divergent one may become divergent by it.
+    // A divergent inner loop may make its outer loop divergent.
     let mut may_diverge: Vec<bool> =
         forest.cycles().map(|cycle| facts.divergent_loops.contains(forest.header(cycle))).collect();
     for cycle in forest.cycles().rev().filter_map(|cycle| Some((cycle, forest.parent(cycle)?))) {

@@ -1,10 +1,10 @@
-//! Restores dominance where lanes that wait in a loop join those that are live.
+//! Restores dominance where lanes that wait in a loop join live lanes.
 //!
-//! A value that is defined before such a join and read behind it gets a φ there; lanes that wait bring ⊤. A block is
-//! before at most one join that it does not dominate: the next one of its own loop, on the way on which its
-//! iteration goes. So a value needs one φ, and one walk from each join up to its dominator finds the blocks before it.
+//! A value that is defined before such a join and read after it gets a φ there; waiting lanes bring poison. A block is
+//! before at most one join that it does not dominate: the next one of its own loop, on the path of its iteration. So a
+//! value needs one φ, and one walk from each join up to its dominator finds the blocks before it.
 //!
-//! What an access says of its base is dropped where the base's definition no longer dominates it.
+//! The base hint of an access is dropped where the base's definition no longer dominates it.
 
 use heddle_analysis::{Cfg, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
@@ -15,17 +15,17 @@ use smallvec::SmallVec;
 
 use crate::edges::prepend_phi;
 
-/// A join of lanes that wait and lanes that are live.
+/// Join of waiting and live lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Rejoin {
     pub(super) join: Block,
-    /// Where live lanes come from.
+    /// Predecessor with the live lanes.
     pub(super) from: Block,
-    /// Where lanes that wait come from, and such as have just left.
+    /// Predecessors with lanes that wait or have just left.
     pub(super) waiting: SmallVec<[Block; 2]>,
 }
 
-/// Leads values through the joins, and drops hints of bases out of sight.
+/// Inserts φs for values that cross the joins, and drops base hints that lost dominance.
 pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
     let cfg = Cfg::new(func);
     let dominators = DominatorTree::new(&cfg);
@@ -71,7 +71,7 @@ pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
     }
 }
 
-/// The objects that an instruction says it accesses.
+/// Returns the base hints of an instruction's accesses.
 fn bases(data: &InstData) -> impl Iterator<Item = Value> {
     let second = match &data.detail {
         Detail::Transfer(both) => both.1.base,

@@ -1,17 +1,17 @@
-//! What lanes take out of a divergent loop: the exit they took, and the values that the exits' φs read.
+//! Tracks the live-outs of a divergent loop: the exit that each lane took, and the operands of the exits' φs.
 //!
 //! ```text
-//!     NewH: v18 = phi i32 [P: poison], [L: v22]                     x.out: what the lane left with
-//!     L:    v22 = phi i32 [GuardH: v18], [B: v10], [E: v10]         a lane that leaves now takes v10; one that left keeps its own
+//!     NewH: v18 = phi i32 [P: poison], [L: v22]                     x.out: value with which the lane left
+//!     L:    v22 = phi i32 [GuardH: v18], [B: v10], [E: v10]         a lane that leaves takes v10; one that left keeps its own
 //!     X:    v16 = phi i32 [Disp: v18]
 //! ```
 //!
-//! A lane that goes on does not read its tracker before it leaves, so it may take v10 as well (where v10 is there): the live mask of
-//! the round says which lanes take it, and no mask of those that leave is needed.
+//! A lane that continues does not read its tracker before it leaves, so it may take v10 as well where v10 is available. The live mask of
+//! the iteration then selects the lanes, and no mask of leaving lanes is needed.
 //!
-//! A lane leaves by one exit, so what it leaves with needs no more trackers than the exit has φs: exits share theirs.
-//! An exit that stays has its own: all lanes take it in one round, and what is uniform there stays so behind it. Which
-//! exit a lane took is told by masks, or by a number if there are many, so that the size is linear in the exits.
+//! A lane takes a single exit, so it needs at most as many trackers as an exit has φs: exits share trackers. A retained exit has its
+//! own ones: all lanes take it in one iteration, and uniform values stay uniform after it. Masks record which exit a lane
+//! took; for many exits a number does, so that the code is linear in their count.
 
 use heddle_analysis::Cycle;
 use heddle_ir::{Block, Function, Inst, Scalar, Type, Value};
@@ -21,43 +21,43 @@ use super::Nest;
 use super::exits::{Exit, Plan};
 use crate::edges::phis;
 
-/// A value that is kept for each lane from when it leaves.
+/// Per-lane value that is kept from when a lane leaves.
 #[derive(Debug)]
 pub(super) struct Tracker {
     pub(super) ty: Type,
-    /// What it is before a lane leaves.
+    /// Value before a lane leaves.
     pub(super) initial: Value,
-    /// What it becomes for a lane that leaves by an edge, from one block to another. Along other edges it stays.
+    /// New value for a lane that leaves along an edge. Other edges keep it.
     updates: FxHashMap<(Block, Block), Value>,
-    /// Whether an edge that goes round through the latch changes it.
+    /// True if a rerouted exit changes it.
     pub(super) goes_round: bool,
 }
 
 impl Tracker {
-    /// What it becomes for a lane that leaves by this exit.
+    /// Returns its new value for a lane that leaves by this exit.
     pub(super) fn update(&self, exit: &Exit) -> Option<Value> {
         self.updates.get(&exit.edge()).copied()
     }
 }
 
-/// How lanes remember by which exit they left.
+/// Record of the exit that each lane took.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// For each exit but the last the tracker of its mask.
+    /// For each exit but the last, the tracker of its mask.
     Masks(Vec<usize>),
-    /// The tracker of the exit's number.
+    /// Tracker of the exit's number.
     Number(usize),
 }
 
-/// The most exits that are told by masks.
+/// Maximum number of exits recorded by masks.
 const MOST_MASKED: usize = 2;
 
-/// What an exit's φ reads behind the dispatch.
+/// Source of an exit φ's value after the dispatch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LiveOut {
-    /// A value of outside of the loop, the same along all edges.
+    /// Value from outside of the loop, equal along all edges.
     Invariant(Value),
-    /// The tracker of this number.
+    /// Index of a tracker.
     Tracked(usize),
 }
 
@@ -66,12 +66,12 @@ pub(super) enum LiveOut {
 pub(super) struct Trackers {
     pub(super) all: Vec<Tracker>,
     pub(super) taken: Taken,
-    /// By exit, in the order of the plan: its φs and what they read.
+    /// φs of each exit, in the order of the plan, with their sources.
     pub(super) live_outs: Vec<Vec<(Inst, LiveOut)>>,
 }
 
 impl Trackers {
-    /// Finds what must be tracked: values that live out and can differ, and which exit lanes took if there are several.
+    /// Creates trackers for live-outs that may differ between lanes, and for the exit taken if there are several.
     pub(super) fn new(func: &mut Function, nest: &Nest<'_>, cycle: Cycle, plan: &Plan) -> Trackers {
         let number: FxHashMap<Block, usize> =
             plan.targets.iter().enumerate().map(|(index, &target)| (target, index)).collect();
@@ -117,7 +117,7 @@ impl Trackers {
     }
 }
 
-/// Makes what tells by which exit a lane left.
+/// Creates the trackers that record the exit taken.
 fn taken(func: &mut Function, all: &mut Vec<Tracker>, edges: &[Vec<(Exit, bool)>]) -> Taken {
     let goes_round = edges.iter().flatten().any(|&(_, goes_round)| goes_round);
     if edges.len() > MOST_MASKED {
@@ -141,12 +141,12 @@ fn taken(func: &mut Function, all: &mut Vec<Tracker>, edges: &[Vec<(Exit, bool)>
     Taken::Masks((0..masked.len()).collect())
 }
 
-/// What a tracker keeps: its type, whether it goes round, and the value, if it is the same along all edges of an exit.
+/// Key for sharing a tracker: its type, whether it is rerouted, and its value if equal along all edges of an exit.
 type Kept = (Type, bool, Option<Value>);
 
-/// Trackers that exits share.
+/// Trackers shared by exits.
 struct Shared {
-    /// The first tracker of a value.
+    /// Index of the first tracker for values.
     first: usize,
     all: Vec<Tracker>,
     by_value: FxHashMap<Kept, usize>,
@@ -154,8 +154,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// A tracker that this exit does not use yet: that of the same value if there is one. Of its type, those before
-    /// `next` are in use.
+    /// Returns a tracker that this exit does not use yet, preferably one with the same value. Trackers of its type before `next` are used.
     fn tracker(
         &mut self,
         func: &mut Function,
@@ -173,7 +172,7 @@ impl Shared {
         while same.get(*next).is_some_and(|tracker| used.contains(tracker)) {
             *next += 1;
         }
-        // What stays an exit is left by all lanes in one round: nothing is shared, which would make it vary.
+        // All lanes take a retained exit in one iteration: sharing would make its tracker varying.
         let tracker = match same.get(*next).filter(|_| goes_round) {
             Some(&tracker) => tracker,
             None => {

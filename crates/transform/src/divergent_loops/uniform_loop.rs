@@ -1,23 +1,22 @@
-//! Builds the uniform form of one divergent loop: blocks, masks, trackers, dispatch.
+//! Rewrites one divergent loop to a uniform one: blocks, masks, trackers, dispatch.
 //!
-//! A uniform exit that stays has two blocks of its own, J and K, where the lanes that wait join those that are live:
+//! A retained uniform exit has two blocks of its own, J and K, where waiting lanes join live ones:
 //!
 //! ```text
 //!     GuardH (or the K before) ─────────┐
-//!        │ live                         │ lanes that wait
+//!        │ live                         │ waiting lanes
 //!        ▼                              ▼
 //!        e: v5 = …; br J ────────────►  J: v6 = phi i1 [e: v5], [GuardH: true] shadow(true)
-//!        │                             │          v7 = all v6
-//!                                          v7 = any v6
+//!                                          v7 = all v6
 //!        S  ◄────────────────────────┐     br v7, Disp, K            uniform: all leave, or none
 //!        │                      live └─ K: br live, S, L             (or the next J)
 //! ```
 //!
-//! Where no lane is live any more, all leave there, too: a lane that goes on tells the next round that it need not ask.
+//! Without live lanes, all leave there, too: a lane that continues thus tells the next iteration to skip the test.
 //!
-//! J has a φ for each value that crosses it and is read behind ([`super::rejoin`]); those lanes that wait bring ⊤. Lanes
-//! that have just left by a divergent exit before e come to J as well, by their E: there live and trackers are updated,
-//! for those that leave together and for those that go on.
+//! J has a φ for each value that crosses it and is read after it ([`super::rejoin`]); waiting lanes bring poison. Lanes
+//! that have just left by a divergent exit before e reach J as well, through their E. There live and trackers are updated,
+//! for a joint exit and for lanes that continue.
 
 use heddle_analysis::Cycle;
 use heddle_ir::inst::{Detail, InstData};
@@ -32,19 +31,19 @@ use super::rejoin::Rejoin;
 use super::trackers::{LiveOut, Taken, Tracker, Trackers};
 use crate::edges::{append_jump, phis, replace_predecessors, retarget, set_incoming};
 
-/// The new blocks of a loop.
+/// New blocks of a loop.
 #[derive(Debug)]
 pub(super) struct LoopBlocks {
     /// NewH.
     header: Block,
     guard: Block,
-    /// For each exit that goes round: E.
+    /// E of each rerouted exit.
     edges: Vec<Block>,
-    /// For each exit that stays: J and K.
+    /// J and K of each retained exit.
     joins: Vec<(Block, Block)>,
     /// L.
     latch: Block,
-    /// Disp, and one more block for each exit but the last two. They are in the next outer loop.
+    /// Disp, and one further block for each exit but the last two. They are in the next outer loop.
     dispatch: Vec<Block>,
 }
 
@@ -78,12 +77,12 @@ impl LoopBlocks {
         LoopBlocks { header, guard, edges, joins, latch, dispatch }
     }
 
-    /// Where lanes that wait come from to each J, and behind the last one to L.
+    /// Returns the predecessor with waiting lanes of each J, and finally of L.
     fn waiting(&self) -> Vec<Block> {
         std::iter::once(self.guard).chain(self.joins.iter().map(|&(_, guard)| guard)).collect()
     }
 
-    /// The exits whose lanes come to each J, and behind the last one to L, with their E.
+    /// Returns the rerouted exits that lead to each J, and finally to L, with their E.
     fn left(&self, plan: &Plan) -> Vec<Vec<(Exit, Block)>> {
         let mut left = vec![Vec::new(); self.joins.len() + 1];
         for ((exit, &station), &edge) in plan.rebound.iter().zip(&plan.station).zip(&self.edges) {
@@ -92,7 +91,7 @@ impl LoopBlocks {
         left
     }
 
-    /// Where paths with and without the loop's values meet.
+    /// Returns the joins of waiting and live lanes.
     pub(super) fn rejoins(&self, plan: &Plan) -> Vec<Rejoin> {
         let edges = plan.retained.iter().zip(&self.joins).zip(self.waiting()).zip(self.left(plan));
         edges
@@ -104,7 +103,7 @@ impl LoopBlocks {
     }
 }
 
-/// Makes the loop uniform and returns its new exits' edges.
+/// Makes the loop uniform. Returns its new exit edges.
 pub(super) fn make_uniform(
     func: &mut Function,
     nest: &Nest<'_>,
@@ -135,7 +134,7 @@ pub(super) fn make_uniform(
                 let together = state.meet(func, &trackers, exit, join, &meeting);
                 leaving.push((join, together));
                 match rejoin_exit(func, exit, (join, guard), &meeting, blocks.dispatch[0]) {
-                    // Nothing is between the exit and L.
+                    // No block is between the exit and L.
                     behind if behind == next => append_jump(func, guard, next),
                     behind => append_branch(func, guard, state.live, [behind, next]),
                 }
@@ -151,18 +150,18 @@ pub(super) fn make_uniform(
     dispatch(func, plan, blocks, &trackers, &outside)
 }
 
-/// Where lanes that have left come to those that go on.
+/// Join of lanes that have left and lanes that continue: J or L.
 struct Meeting<'a> {
-    /// Where those come from that left before.
+    /// Predecessor with the lanes that left before.
     waiting: Block,
-    /// The exits by which some leave now, with their E.
+    /// Exits by which lanes leave now, with their E.
     left: &'a [(Exit, Block)],
-    /// What each tracker becomes for those that go on, if it need not stay.
+    /// Value that each tracker may take for continuing lanes, if any.
     spare: Vec<Option<Value>>,
 }
 
-/// What a tracker may become for lanes that go on: they do not read it before they leave, which sets it. What those get that leave
-/// now serves them as well, so that one blend by the live mask does for both, if it is there on the way.
+/// Returns a value that a tracker may take for continuing lanes, which do not read it before an exit sets it. The value of the lanes that
+/// leave now serves them as well if it is available: one blend by the live mask then suffices.
 fn spare(
     func: &Function,
     nest: &Nest<'_>,
@@ -178,14 +177,14 @@ fn spare(
             None => !nest.contains(cycle, home) || nest.dominators.dominates(home, from),
         })
     };
-    // A mask of the exit that a lane took is set by some exits only.
+    // Only some exits set the mask of the exit taken.
     let is_read_once_set = is_poison(func, tracker.initial);
     let mut updates = left.iter().filter(|_| is_read_once_set).filter_map(|(exit, _)| tracker.update(exit));
     updates.find(is_there)
 }
 
 impl Meeting<'_> {
-    /// All that come there but those that go on, with what they bring.
+    /// Returns the φ operands of all predecessors but that of continuing lanes.
     fn incoming<'a>(
         &'a self,
         waits: Value,
@@ -196,17 +195,16 @@ impl Meeting<'_> {
     }
 }
 
-/// What is known of lanes on the way through the loop.
+/// Values on the path through the loop body.
 struct State {
-    /// Which lanes are still in the loop.
+    /// Mask of lanes still in the loop.
     live: Value,
-    /// What each tracker is.
+    /// Current value of each tracker.
     trackers: Vec<Value>,
 }
 
 impl State {
-    /// Lanes that have left join those that are live, in front of an exit that stays. Returns what each tracker is if
-    /// all leave there.
+    /// Merges lanes that have left and live lanes before a retained exit. Returns the value of each tracker if all leave there.
     fn meet(
         &mut self,
         func: &mut Function,
@@ -237,12 +235,12 @@ impl State {
             together.push(match tracker.update(exit) {
                 None => *current,
                 Some(value) if value == goes_on && differs(before) => *current,
-                // What others bring is there already.
+                // The φ already holds the other lanes' values.
                 Some(value) if spare.is_some() && differs(before) => {
                     chosen.push((together.len(), value));
                     *current
                 }
-                // No lane that waits needs it.
+                // No waiting lane needs the tracker.
                 Some(value) if is_poison(func, before) && !differs(before) => value,
                 Some(value) => {
                     let all: Vec<_> = std::iter::once((exit.from, value)).chain(incoming).collect();
@@ -258,16 +256,16 @@ impl State {
     }
 }
 
-/// What NewH has φs for.
+/// φs of NewH.
 struct Rounds<'a> {
     live: Value,
     trackers: &'a [Value],
-    /// What was carried before, and what it becomes.
+    /// Values carried by the original header, and their updates.
     carried: &'a [(Value, Value)],
 }
 
 impl Rounds<'_> {
-    /// Gives each φ what lanes that left, lanes that go round and lanes that leave bring.
+    /// Completes each φ with the values of lanes that left, continue, and leave.
     fn close(
         &self,
         func: &mut Function,
@@ -277,7 +275,7 @@ impl Rounds<'_> {
         meeting: &Meeting<'_>,
         state: &State,
     ) {
-        // Where the last exit that stays is at the old latch, lanes are together already.
+        // If the last retained exit is at the old latch, lanes are already joined.
         let are_together = plan.retained.last().is_some_and(|exit| exit.from == plan.latch);
         let merge = |func: &mut Function, header, left, stays, leaves: &dyn Fn(&Exit) -> Value| {
             let ty = func.value_type(header);
@@ -309,13 +307,13 @@ impl Rounds<'_> {
     }
 }
 
-/// Starts NewH with its live mask, still without its update.
+/// Creates the live mask in NewH, without its update.
 fn make_header(func: &mut Function, plan: &Plan, blocks: &LoopBlocks) -> Value {
     let [yes, no] = [true, false].map(|value| func.make_bool(value));
     append_phi(func, blocks.header, Type::I1, &[(plan.preheader, yes)], Some(no))
 }
 
-/// Gives a tracker its φ in NewH, still without its update, if it needs one.
+/// Creates a tracker's φ in NewH, without its update, if it needs one.
 fn open(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, tracker: &Tracker) -> Value {
     if !tracker.goes_round {
         return tracker.initial;
@@ -323,7 +321,7 @@ fn open(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, tracker: &Tracker
     append_phi(func, blocks.header, tracker.ty, &[(plan.preheader, tracker.initial)], None)
 }
 
-/// Moves the φs of H to NewH. Returns those that need an update, and what they become for lanes that go round.
+/// Moves the φs of H to NewH. Returns those that need an update, with their values for continuing lanes.
 fn move_carried(
     func: &mut Function,
     nest: &Nest<'_>,
@@ -349,7 +347,7 @@ fn move_carried(
             incoming.retain(|&(source, _)| source != blocks.latch);
             carried.push((func.results(phi)[0], next));
         }
-        // What is defined in NewH or before the loop comes round as it is: lanes that wait may keep it.
+        // A value defined in NewH or before the loop needs no merge: waiting lanes may keep it.
         set_incoming(func, phi, incoming);
     }
     carried
@@ -362,7 +360,7 @@ fn close(func: &mut Function, header: Value, latch: Block, update: Value) {
     set_incoming(func, phi, incoming);
 }
 
-/// Leads control into and around the loop, but for what happens at each J and behind Disp.
+/// Connects the blocks in and around the loop, except for the branches at each J and after Disp.
 fn lead(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, live: Value) {
     retarget(func, plan.preheader, plan.header, blocks.header);
     retarget(func, plan.latch, plan.header, blocks.latch);
@@ -374,8 +372,7 @@ fn lead(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, live: Value) {
     append_branch(func, blocks.guard, live, [plan.header, next(0)]);
 }
 
-/// Moves the decision of a uniform exit from its block to J, where lanes come together; returns the block where the
-/// loop goes on.
+/// Moves the branch of a uniform exit to J, where lanes are joined. Returns the block where the loop continues.
 fn rejoin_exit(
     func: &mut Function,
     exit: &Exit,
@@ -386,12 +383,12 @@ fn rejoin_exit(
     let branch = func.terminator(exit.from).expect("an exiting block has a terminator");
     let leaves_if_true = func.inst(branch).targets()[0] == exit.to;
     let condition = func.inst(branch).args[0];
-    // Lanes that wait leave when the others do: they bring the neutral value. Where no lane is live any more, all leave.
+    // Waiting lanes leave with the others: they bring the neutral value. Without live lanes, all leave.
     let neutral = func.make_bool(leaves_if_true);
     let incoming: Vec<_> =
         std::iter::once((exit.from, condition)).chain(meeting.incoming(neutral, |_| neutral)).collect();
     let asked = func.make_inst(InstData::phi(incoming, Some(neutral)), &[Type::I1]);
-    // Behind φs of trackers there may be choices among these.
+    // Selects of trackers may follow the φs.
     match phis(func, join).last() {
         Some(&last) => func.layout.insert_inst_after(asked, last),
         None => func.layout.prepend_inst(asked, join),
@@ -417,7 +414,7 @@ fn rejoin_exit(
     behind
 }
 
-/// What each tracker is in Disp, where lanes may come from NewH and from each J.
+/// Returns the value of each tracker in Disp, whose predecessors are NewH and each J.
 fn leave(
     func: &mut Function,
     blocks: &LoopBlocks,
@@ -436,7 +433,7 @@ fn leave(
     outside
 }
 
-/// Sends each lane to its exit.
+/// Branches each lane to its exit.
 fn dispatch(
     func: &mut Function,
     plan: &Plan,
@@ -463,7 +460,7 @@ fn dispatch(
                 append_branch(func, from, is_this, [to, otherwise]);
             }
             _ if index == 0 => append_jump(func, from, to),
-            // The block before has led here.
+            // The previous dispatch block branches here.
             _ => {}
         }
         for &(phi, live_out) in live_outs {
@@ -503,7 +500,7 @@ fn append_branch(func: &mut Function, block: Block, condition: Value, [then, oth
     func.layout.append_inst(branch, block);
 }
 
-/// Ends a block with a branch that asks whether any lane says so.
+/// Ends a block with a branch on whether the condition holds in any lane.
 fn append_any(func: &mut Function, block: Block, condition: Value, targets: [Block; 2]) {
     let any = append(func, block, InstData::plain(Op::Any, [condition]), Type::I1);
     append_branch(func, block, any, targets);

@@ -1,28 +1,28 @@
-//! Copies of blocks.
+//! Copies blocks within a function.
 
 use heddle_ir::inst::Detail;
 use heddle_ir::{Block, Function, Inst, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// What copied blocks and values became.
+/// Maps from original blocks and values to their copies.
 pub(super) struct Copy {
     blocks: FxHashMap<Block, Block>,
     values: FxHashMap<Value, Value>,
 }
 
 impl Copy {
-    /// The copy of a block; another block itself.
+    /// Returns the copy of a block, or the block itself if it was not copied.
     pub(super) fn block(&self, block: Block) -> Block {
         self.blocks.get(&block).copied().unwrap_or(block)
     }
 
-    /// The copy of a value; one from elsewhere itself.
+    /// Returns the copy of a value, or the value itself if it was not copied.
     pub(super) fn value(&self, value: Value) -> Value {
         self.values.get(&value).copied().unwrap_or(value)
     }
 }
 
-/// Copies blocks to the end of the function. Edges among them are copied, edges that leave them lead where they did.
+/// Appends copies of blocks to the function. Edges among them lead to copies, edges out of them to the original targets.
 pub(super) fn copy_blocks(func: &mut Function, blocks: &[Block]) -> Copy {
     let mut copy = Copy { blocks: FxHashMap::default(), values: FxHashMap::default() };
     let mut inside: Vec<Block> = Vec::new();

@@ -1,4 +1,4 @@
-//! How often a loop goes round, computed before it runs.
+//! Computes trip counts of loops in advance.
 
 use super::refusal::{Reason, refuse};
 use super::{Carried, Round, is_invariant};
@@ -8,19 +8,19 @@ use heddle_ir::inst::Detail;
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Diagnostic, Function, Op, Value};
 
-/// How often a loop goes back to its header.
+/// Recognized loop counter, from which the backedge-taken count follows.
 pub(super) struct Counting {
-    /// The counter when it is first compared.
+    /// Initial value of the induction variable.
     init: Value,
-    /// What it is then more than at the start.
+    /// Offset of the compared value from the induction variable: the step if the incremented value is compared, else 0.
     ahead: i128,
     step: i128,
     bound: Value,
-    /// The loop goes back while this holds of counter and bound.
+    /// The loop continues while this holds of counter and bound.
     goes_back: IntPredicate,
 }
 
-/// Finds what a loop's latch compares.
+/// Recognizes the loop counter in the condition of the latch.
 pub(super) fn find_count(
     func: &Function,
     inside: &EntitySet<Block>,
@@ -67,7 +67,7 @@ pub(super) fn find_count(
 }
 
 impl Counting {
-    /// Computes it: a number of the counter's type.
+    /// Emits the backedge-taken count, in the counter's type.
     pub(super) fn times_back(&self, builder: &mut Builder<'_>) -> Value {
         let scalar = builder.func.value_type(self.init).scalar();
         let ahead = builder.int(scalar, self.ahead);
@@ -80,7 +80,7 @@ impl Counting {
         if self.goes_back == IntPredicate::Ne {
             return far;
         }
-        // Steps that begin in front of the bound.
+        // Number of steps that start before the bound.
         let (zero, one) = (builder.int(scalar, 0), builder.int(scalar, 1));
         let size = builder.int(scalar, self.step.abs());
         let before = builder.op(Op::Sub, &[far, one]);

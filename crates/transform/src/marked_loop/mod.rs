@@ -1,20 +1,21 @@
 //! Spreads the iterations of a marked loop over lanes.
-//! Requires: Stage::Canonical; a function of one outermost loop, entered by all lanes with the same arguments.
-//! Ensures: Stage::Source, in lock-step: lanes together do what one thread did before.
-//! Invariant: each iteration runs once, in one lane; results are the same in all lanes.
-//! After: Moll's thesis, chapter 3 (outer-loop vectorization); differs in that the whole loop is the region, its rest
-//! included, so that lanes keep what they sum up in registers until the end.
+//!
+//! Requires: Stage::Canonical; a function with a single outermost loop, entered by all lanes with equal arguments.
+//! Ensures: Stage::Source, in lock-step: the lanes together execute what one thread did before.
+//! Invariant: each iteration runs once, in one lane; results are equal in all lanes.
+//! After: Moll's thesis, chapter 3 (outer-loop vectorization). Differs in: the region is the whole loop including its
+//! remainder, so partial results of reductions stay in registers until the end.
 //!
 //! ```text
 //!   preheader                 preheader            full = count / W, rest = count % W
 //!       │                      │      └────────┐
-//!     header ◄─┐             header ◄─┐        │   lane l runs iterations l, l + W, …
+//!     header ◄─┐             header ◄─┐        │   lane l executes iterations l, l + W, …
 //!      ...     │     ──►      ...     │        │
 //!     latch ───┘             latch ───┘        │
 //!       │                      └──────► rest ◄─┘
 //!      exit                             │   └─► header', …, latch': one iteration, if lane < rest
 //!                                      join ◄─────────────────────┘
-//!                                       │           combine what lanes have
+//!                                       │           combine the lanes' partial results
 //!                                      exit
 //! ```
 
@@ -44,11 +45,11 @@ pub use refill::{Rule as RefillRule, refill_lanes, refill_lanes_without};
 use refusal::{Reason, refuse};
 use rustc_hash::FxHashMap;
 
-/// What a value that goes round a loop is.
+/// Role of a header φ.
 enum Carried {
-    /// The same step more each time.
+    /// Induction variable: grows by a loop-invariant step.
     Induction { init: Value, step: Value, is_pointer: bool },
-    /// What all iterations together make of it.
+    /// Reduction over all iterations.
     Reduction { init: Value, by: Combination },
 }
 
@@ -56,12 +57,12 @@ enum Carried {
 struct Round {
     phi: Inst,
     value: Value,
-    /// What goes round to it.
+    /// Its value along the back edge.
     next: Value,
     carried: Carried,
 }
 
-/// A loop that can be spread.
+/// A loop that can be spread over lanes.
 struct Marked {
     preheader: Block,
     header: Block,
@@ -72,10 +73,10 @@ struct Marked {
     rounds: Vec<Round>,
 }
 
-/// What is known of a loop beside its code.
+/// Facts about a loop that its code does not show.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Promises {
-    /// Each iteration may run whatever others compute: an operand of `&&` may be evaluated although one before was false.
+    /// Iterations are independent and may be speculated: an operand of `&&` may be evaluated though an earlier one was false.
     pub is_parallel: bool,
 }
 
@@ -117,7 +118,7 @@ fn find_loop(func: &Function, promises: Promises) -> Result<(Marked, Counting), 
     Ok((Marked { preheader, header, latch, exit: edge.to, blocks, inside, rounds }, counting))
 }
 
-/// Whether a value is the same in all iterations.
+/// True if a value is loop-invariant.
 fn is_invariant(func: &Function, inside: &EntitySet<Block>, value: Value) -> bool {
     let block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
     block.is_none_or(|block| !inside.contains(block))
@@ -162,14 +163,14 @@ fn classify(
     }
 }
 
-/// What a value is behind the loop.
+/// Value of an exit φ after the loop.
 #[derive(Clone, Copy)]
 enum LiveOut {
-    /// The same in all iterations, or a constant.
+    /// Loop-invariant, or a constant.
     Invariant(Value),
-    /// Combined: the number among the rounds.
+    /// Result of a reduction: index of its header φ.
     Reduced(usize),
-    /// What the last iteration left.
+    /// Value from the last iteration.
     Last(Value),
 }
 
@@ -196,21 +197,21 @@ fn find_live_outs(func: &Function, marked: &Marked) -> Result<Vec<(Inst, LiveOut
     Ok(found)
 }
 
-/// What is known while a loop is being spread.
+/// State of the transformation of one loop.
 struct Spreading<'f> {
     func: &'f mut Function,
     marked: Marked,
     origin: Origin,
-    /// How many iterations a brush runs, and which lane this is.
+    /// Number of lanes, and the lane number.
     width: Value,
     lane: Value,
-    /// How many brushes run whole, how many iterations are left, and the lane of the last iteration.
+    /// Number of full brushes, number of remaining iterations, and the lane of the last iteration.
     full: Value,
     rest: Value,
     last_lane: Value,
-    /// The number of the first iteration of the rest.
+    /// Number of iterations in full brushes.
     done: Value,
-    /// Where a reduction starts in each lane.
+    /// Initial value of each header φ, the same in all lanes.
     starts: Vec<Value>,
 }
 
@@ -218,7 +219,7 @@ fn query(builder: &mut Builder<'_>, op: Op) -> Value {
     builder.value(InstData::new(op, [], Detail::Dimension(None)), Some(Scalar::I64.into()))
 }
 
-/// A number in another type of integers, as it is modulo its size.
+/// Converts an integer to another integer type by truncation or zero extension.
 fn resize(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
     let from = builder.func.value_type(value);
     match to.scalar().bits().cmp(&from.scalar().bits()) {
@@ -228,7 +229,7 @@ fn resize(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
     }
 }
 
-/// How often a loop goes back, and how many iterations that are.
+/// Returns the backedge-taken count of a loop and its trip count.
 fn trip_count(builder: &mut Builder<'_>, counting: &Counting) -> (Value, Value) {
     let back = counting.times_back(builder);
     let back = resize(builder, back, Scalar::I64.into());
@@ -262,7 +263,7 @@ impl<'f> Spreading<'f> {
         Spreading { func, marked, origin, width, lane, full, rest, last_lane, done, starts }
     }
 
-    /// The value of an induction in the iteration of this number.
+    /// Returns the value of an induction variable in an iteration.
     fn at_iteration(builder: &mut Builder<'_>, round: &Round, number: Value) -> Value {
         let Carried::Induction { init, step, is_pointer } = round.carried else { return round.value };
         let ty = builder.func.value_type(step);
@@ -277,12 +278,12 @@ impl<'f> Spreading<'f> {
         let first = self.func.insert_block_after(preheader);
         let [left, rest, some_rest] = [(); 3].map(|()| self.func.append_block());
 
-        // The rest is a copy of the loop as it is before the loop changes.
+        // The remainder copies the loop before it changes.
         let objects = copy_objects(self.func, &self.marked.inside);
         let copy = copy_blocks(self.func, &blocks);
         let join = self.func.append_block();
 
-        // Whole brushes.
+        // Full brushes.
         let end = self.func.terminator(preheader).expect("a preheader ends in a jump");
         self.func.remove_inst(end);
         let mut builder = Builder::new(self.func, InsertPoint::End(preheader));
@@ -329,7 +330,7 @@ impl<'f> Spreading<'f> {
             set_incoming(self.func, round.phi, [(first, entered), (latch, next)]);
         }
 
-        // What goes from the whole brushes to the rest.
+        // Values that the full brushes pass on to the remainder.
         let mut passed: Vec<Value> = (self.marked.rounds.iter())
             .filter(|round| matches!(round.carried, Carried::Reduction { .. }))
             .map(|round| round.next)
@@ -366,7 +367,7 @@ impl<'f> Spreading<'f> {
         let is_some = builder.icmp(IntPredicate::Ne, self.rest, zero);
         builder.branch(is_some, some_rest, join);
 
-        // The rest: the lanes that have one more iteration.
+        // The remainder: one further iteration in some lanes.
         builder.set_insert_point(InsertPoint::End(some_rest));
         let number = builder.op(Op::Add, &[self.done, self.lane]);
         let mut entered = objects;
@@ -393,7 +394,7 @@ impl<'f> Spreading<'f> {
             entered.get(&value).copied().unwrap_or(value)
         };
 
-        // What all lanes have.
+        // Partial results of all lanes.
         let mut builder = Builder::new(self.func, InsertPoint::End(copy.block(latch)));
         builder.set_origin(self.origin);
         builder.jump(join);

@@ -1,13 +1,13 @@
-//! Objects of the rest's own.
+//! Gives the remainder loop its own copies of private objects.
 //!
-//! Whole brushes use an object in all lanes, the rest in some. Apart, each is one for all lanes more often.
+//! Full brushes access an object in all lanes, the remainder in some. With separate objects, one copy serves all lanes more often.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Inst, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Gives the rest a copy of each private object that only the blocks `inside` use, and of what is computed from its address in
-/// front of them; says what became of each value.
+/// Copies each private object that only the blocks `inside` use, with the addresses computed from it before the loop. Returns the map
+/// from originals to copies.
 pub(super) fn copy_objects(func: &mut Function, inside: &EntitySet<Block>) -> FxHashMap<Value, Value> {
     let outside: Vec<Inst> = func
         .blocks()
@@ -30,8 +30,8 @@ pub(super) fn copy_objects(func: &mut Function, inside: &EntitySet<Block>) -> Fx
     copies
 }
 
-/// An object and all that is done with its address outside of the loop, in order; none if something else is done than to compute
-/// addresses and to fill it.
+/// Returns an object and the instructions outside of the loop that use its address, in order. None if a use is neither address
+/// arithmetic nor a `memset`.
 fn made_of(func: &Function, outside: &[Inst], object: Inst) -> Option<Vec<Inst>> {
     let mut addresses: FxHashSet<Value> = func.result(object).into_iter().collect();
     let mut found = vec![object];

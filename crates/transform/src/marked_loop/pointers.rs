@@ -1,7 +1,7 @@
-//! Pointers that a loop loads lead to memory that lanes share.
+//! Declares that pointers loaded in a loop address memory shared by lanes.
 //!
-//! Private objects of lanes begin with the loop. Where none of their addresses goes into memory, no pointer that is loaded leads
-//! to one: what lies there is the same for all lanes that ask for it together. A load says so by its type, `ptr(global)`.
+//! The lanes' private objects are created for the loop. If none of their addresses is stored, no loaded pointer addresses one of them.
+//! Loads then get the type `ptr(global)`, and equal pointers give equal values in all lanes.
 
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
@@ -9,7 +9,7 @@ use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::{Function, Inst, Op, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// Declares where loaded pointers lead to, if that is known.
+/// Retypes loads of generic pointers to `ptr(global)` if no private address is stored.
 pub(super) fn declare_loaded_pointers(func: &mut Function) {
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     let is_loaded = |inst: &Inst| {
@@ -34,7 +34,7 @@ pub(super) fn declare_loaded_pointers(func: &mut Function) {
     loads.into_iter().for_each(|load| func.remove_inst(load));
 }
 
-/// Whether the address of a private object may be in memory, or where it is not followed.
+/// True if the address of a private object may be stored, or if analysis loses track of it.
 fn keeps_addresses(func: &Function, insts: &[Inst]) -> bool {
     let mut objects = insts.iter().filter(|&&inst| func.inst(inst).op == Op::Alloca).peekable();
     if objects.peek().is_none() {

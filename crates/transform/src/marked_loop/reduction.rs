@@ -1,7 +1,7 @@
-//! Values that all iterations together make: sums and the like.
+//! Recognizes reductions: sums and the like over all iterations.
 //!
-//! A reduction is a set of values, from the header's φ to what goes round to it: each is made of one of the set by the same
-//! operation, or joins some of the set. Nothing else in the loop looks at them, so lanes may each make their own.
+//! A reduction is a set of values from the header φ to its back-edge value. Each is computed from another one by the same operation,
+//! or is a φ of some. The loop has no other use of them, so each lane may compute a partial result.
 
 use heddle_ir::builder::Builder;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -12,7 +12,7 @@ use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Type, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// The instructions of some blocks that use each value.
+/// Users of each value within some blocks.
 pub(super) struct Uses(SecondaryMap<Value, SmallVec<[Inst; 2]>>);
 
 impl Uses {
@@ -33,12 +33,12 @@ impl Uses {
     }
 }
 
-/// How iterations are combined.
+/// Operation that combines partial results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Combination(Reduction);
 
 impl Combination {
-    /// What changes nothing; none where combining a value with itself gives that value.
+    /// Returns the neutral element; none if the operation is idempotent.
     pub(super) fn neutral(self, scalar: Scalar) -> Option<Constant> {
         let float = |value: f64| Constant::Scalar(scalar, float_bits(scalar, value));
         Some(match self.0 {
@@ -50,7 +50,7 @@ impl Combination {
         })
     }
 
-    /// What lanes have, and what was there before the loop.
+    /// Combines the lanes' partial results and the initial value.
     pub(super) fn combine(self, builder: &mut Builder<'_>, init: Value, lanes: Value) -> Value {
         if builder.func.value_type(lanes) == Type::I1 {
             match self.0 {
@@ -80,7 +80,7 @@ fn float_bits(scalar: Scalar, value: f64) -> u128 {
     match scalar {
         Scalar::F64 => value.to_bits().into(),
         Scalar::F32 => (value as f32).to_bits().into(),
-        // The upper half of a single.
+        // The upper half of an f32.
         Scalar::BF16 => u128::from((value as f32).to_bits() >> 16),
         // -0.0 and 1.0 of half precision.
         _ if value == 1.0 => 0x3c00,
@@ -88,7 +88,7 @@ fn float_bits(scalar: Scalar, value: f64) -> u128 {
     }
 }
 
-/// The combination that a φ and what goes round to it are; else the instruction that is none.
+/// Recognizes the reduction of a header φ. Returns the offending instruction if there is none.
 pub(super) fn find_reduction(
     func: &Function,
     uses: &Uses,
@@ -144,7 +144,7 @@ pub(super) fn find_reduction(
             return Err(member);
         }
     }
-    // A choice by a comparison is the lesser or the greater by it, and nothing else.
+    // A compared member may only select the minimum or maximum.
     for &comparison in &comparisons {
         let result = func.result(comparison).ok_or(comparison)?;
         let is_asked_here = |&user: &Inst| {
@@ -162,7 +162,7 @@ pub(super) fn find_reduction(
     }
 }
 
-/// The `&&` or `||` that an `i1` is: once it is false (or true), it stays so whatever the iterations do.
+/// Recognizes an `i1` that is a short-circuit `&&` or `||` over all iterations: once false (or true), it stays so.
 pub(super) fn find_sticky(
     func: &Function,
     uses: &Uses,
@@ -182,7 +182,7 @@ pub(super) fn find_sticky(
     }
 }
 
-/// Whether an `i1` that is `kept` at the start of an iteration is so at its end, and decides nothing else.
+/// True if an `i1` equal to `kept` at the start of an iteration is so at its end, and affects nothing else.
 fn stays(
     func: &Function,
     uses: &Uses,
@@ -191,7 +191,7 @@ fn stays(
     [phi, next]: [Value; 2],
     kept: bool,
 ) -> bool {
-    // The edges that an iteration may take then.
+    // Edges that such an iteration may take.
     let mut edges: FxHashSet<(Block, Block)> = FxHashSet::default();
     let (mut reached, mut blocks) = (EntitySet::new(), vec![header]);
     reached.insert(header);
@@ -211,7 +211,7 @@ fn stays(
             }
         }
     }
-    // All of these must be `kept`.
+    // All of these values must equal `kept`.
     let (mut seen, mut values) = (EntitySet::new(), vec![next]);
     while let Some(value) = values.pop() {
         let is_constant = func.constant(value).and_then(Constant::splat_bits) == Some(kept.into());
@@ -237,7 +237,7 @@ fn stays(
             _ => return false,
         }
     }
-    // Nothing else may tell whether it was kept: no value, and no effect that is skipped then.
+    // No other value may observe the i1, and no skipped effect.
     let is_part = |inst: Inst| func.results(inst).iter().all(|&value| seen.contains(value));
     let others_ask = uses.of(phi).iter().any(|&user| func.inst(user).op != Op::Br && !is_part(user));
     if others_ask {
@@ -260,7 +260,7 @@ fn stays(
     })
 }
 
-/// What an operation on a member of a reduction does to it.
+/// Returns the reduction that an operation on a member performs.
 fn combination(data: &InstData, member: Value) -> Option<Reduction> {
     let args = &data.args;
     let only = |index: usize| args.iter().position(|&arg| arg == member) == Some(index);
@@ -285,7 +285,7 @@ fn combination(data: &InstData, member: Value) -> Option<Reduction> {
     })
 }
 
-/// The extreme that a `select` picks of the two that its condition compares.
+/// Returns the minimum or maximum that a `select` on a comparison computes.
 fn extreme(func: &Function, select: Inst) -> Option<Reduction> {
     let data = func.inst(select);
     let &[condition, then, otherwise] = &data.args[..] else { return None };

@@ -1,17 +1,18 @@
-//! Spreads the iterations of a marked loop over lanes so that a lane which is done with its own takes the next one while others
-//! are still in an inner loop.
-//! Requires: Stage::Canonical; a function of one outermost loop, entered by all lanes with the same arguments.
-//! Ensures: Stage::Source, in lock-step: lanes together do what one thread did before.
-//! Invariant: each iteration runs once, in one lane; no lane takes an iteration while it is in the middle of one.
-//! After: Moll's thesis, 9.3, and Krzikalla et al. (2016), which it cites and which do it by hand: new work items take the place
-//! of iterations that leave a loop early. Differs in that lanes wait in the inner loop until half of them do.
+//! Spreads the iterations of a marked loop over lanes, with lane refill: a lane that has finished its iteration takes the next
+//! one while other lanes are still in an inner loop.
+//!
+//! Requires: Stage::Canonical; a function with a single outermost loop, entered by all lanes with equal arguments.
+//! Ensures: Stage::Source, in lock-step: the lanes together execute what one thread did before.
+//! Invariant: each iteration runs once, in one lane; a lane takes no iteration before it has finished its own.
+//! After: Moll's thesis, 9.3, and Krzikalla et al. (2016), cited there, who do it by hand: new work-items replace
+//! iterations that leave a loop early. Differs in: lanes wait in the inner loop until half of them are done.
 //!
 //! ```text
 //!   preheader            preheader
 //!       │                    │
-//!     header ◄──┐          again ◄───────────────┐   is this lane in the middle of an iteration?
-//!      ...      │            ├─ no ─► taking     │   if not, it takes the next one that none has
-//!       │       │            │          ├────────┼─► out: there is none
+//!     header ◄──┐          again ◄───────────────┐   does this lane continue a paused iteration?
+//!      ...      │            ├─ no ─► taking     │   if not, it takes the next free iteration
+//!       │       │            │          ├────────┼─► out: none is left
 //!    ┌► inner   │            │        header     │
 //!    │   ...    │   ──►      │          ...      │
 //!    └───┤      │          entry ◄──────┘        │
@@ -19,14 +20,14 @@
 //!     latch ────┘        ┌► waiting ── no ──┐    │   is this lane still in the inner loop?
 //!       │                │   │              │    │
 //!      exit              │  inner           │    │
-//!                        │   ... ─► left ─► │    │   it is no more; what it leaves with is kept
+//!                        │   ... ─► left ─► │    │   it leaves; its live-outs are kept
 //!                        └─ check ◄─────────┘    │   are more than half of the lanes still in it?
-//!                            ├─────► pausing ────┤   if not, those that are pause, if there are iterations for the others
-//!                            └► ... latch ───────┘   those that are not go on to the end of their iteration
+//!                            ├─────► pausing ────┤   if not, those pause if iterations are left for the others
+//!                            └► ... latch ───────┘   the others finish their iteration
 //! ```
 //!
-//! So the inner loop is left by all lanes together, and its lanes need one mask. What an iteration has computed in front of the
-//! inner loop goes round with the lanes that pause, and is ⊤ in others.
+//! All lanes leave the inner loop together, so its lanes need a single mask. Values that an iteration has computed before the
+//! inner loop are carried around the outer loop for paused lanes and are poison in others.
 
 use super::count::Counting;
 use super::pointers::declare_loaded_pointers;
@@ -46,38 +47,38 @@ use heddle_ir::words::{Flag, IntPredicate, Reduction};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 use std::collections::BTreeMap;
 
-/// What may be left out of the transformation, as planted faults that tests are to notice.
+/// Part of the transformation that a test leaves out as a planted fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rule {
-    /// Lanes that pause do not take another iteration.
+    /// Paused lanes do not take another iteration.
     PausingKeeps,
-    /// Each lane that takes an iteration takes one of its own.
+    /// Lanes take distinct iterations.
     OneEach,
-    /// What an iteration has computed goes round with it.
+    /// Values of a paused iteration are carried around the loop.
     GoesRound,
-    /// What a lane has left the inner loop with is kept while others are in it.
+    /// Live-outs of the inner loop are kept while other lanes are in it.
     Keeps,
     /// Lanes that find no iteration leave.
     Leaves,
 }
 
-/// The inner loop in which lanes wait for each other.
+/// Inner loop in which lanes wait for each other.
 struct Inner {
     preheader: Block,
     header: Block,
     latch: Block,
     blocks: EntitySet<Block>,
-    /// The edges by which it is left, each once.
+    /// Exit edges, without duplicates.
     exits: Vec<(Block, Block)>,
 }
 
-/// Spreads the iterations of the function's outermost loop over lanes that take new ones as soon as half of them are done. Whether
-/// there is an inner loop for whose iterations lanes would wait; else the function stays as it is.
+/// Spreads the iterations of the function's outermost loop over lanes, which take new ones once half of them are done. Returns false
+/// and leaves the function unchanged if there is no inner loop in which lanes would wait.
 pub fn refill_lanes(func: &mut Function, promises: Promises) -> Result<bool, Diagnostic> {
     refill_lanes_without(func, promises, None)
 }
 
-/// The same, without one of the rules: what comes out is wrong, which tests are to notice.
+/// [`refill_lanes`] without one of its rules: the result is wrong, and tests must notice.
 pub fn refill_lanes_without(
     func: &mut Function,
     promises: Promises,
@@ -99,7 +100,7 @@ pub fn refill_lanes_without(
     Ok(true)
 }
 
-/// Whether something in the loop depends on which lanes are together, or makes objects in each iteration.
+/// True if the loop communicates across lanes, has ordered accesses, or allocates objects.
 fn tells_lanes_apart(func: &Function, marked: &Marked) -> bool {
     let tells = |inst: Inst| {
         let data = func.inst(inst);
@@ -115,7 +116,7 @@ fn tells_lanes_apart(func: &Function, marked: &Marked) -> bool {
     marked.blocks.iter().any(|&block| func.block_insts(block).any(tells))
 }
 
-/// The one loop in the marked one that lanes leave, or enter, apart; `spread` is the function whose lanes run together.
+/// Returns the unique inner loop that lanes enter or leave separately. `spread` is the function with lanes in lock-step.
 fn find_inner(func: &Function, spread: &Function, marked: &Marked) -> Option<Inner> {
     let control = ControlTables::new(spread);
     let shapes = InitialShapes::declared(spread, Geometry::unknown()).with_entry(Activation::Full);
@@ -141,16 +142,16 @@ fn find_inner(func: &Function, spread: &Function, marked: &Marked) -> Option<Inn
     Some(Inner { preheader, header, latch, blocks, exits })
 }
 
-/// Where lanes go that have left the inner loop: the blocks behind it, and what φs there read along each way.
+/// Exit blocks of the inner loop, and the operands of their φs per exit edge.
 struct Behind {
-    /// Of each edge that leaves, the number of its block.
+    /// For each exit edge, the index of its exit block.
     number: Vec<usize>,
     blocks: Vec<Block>,
-    /// The φs, each with the number of its block and what it reads along the edges that lead there.
+    /// φs of the exit blocks: block index, φ, and its value along each exit edge.
     reads: Vec<(usize, Inst, Vec<Option<Value>>)>,
 }
 
-/// What is behind the inner loop. Blocks that do nothing but lead to one and the same are left out.
+/// Collects the exit blocks of the inner loop. Empty blocks that all lead to one block are merged into one.
 fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
     let mut targets: Vec<Block> = Vec::new();
     for &(_, to) in &inner.exits {
@@ -176,7 +177,7 @@ fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
                 inner_phi.map_or(Some(value), |it| incoming(func, it, from))
             };
             let values: Vec<_> = inner.exits.iter().map(|exit| resolve(func, exit)).collect();
-            // The block in between has a φ of its own, which is found as those of others are.
+            // The merged block gets a φ, like those of other exit blocks.
             let ty = func.value_type(func.results(phi)[0]);
             let between = func.make_inst(InstData::phi([], None), &[ty]);
             func.layout.append_inst(between, through);
@@ -205,19 +206,20 @@ fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
     Behind { number, blocks: targets, reads }
 }
 
-/// Values that lanes have in several states, where they go round.
+/// Blocks of the inner loop in which per-lane values are carried.
 struct Carrier {
-    /// The start of a round of the inner loop, and its end.
+    /// Start and end of an iteration of the inner loop.
     waiting: Block,
     check: Block,
     entry: Block,
-    /// Where lanes come to the end of a round: those that stay, and those that leave along each edge.
+    /// Predecessors of `check`: lanes that stay, and those that leave along each exit edge.
     stays: Block,
     left: Vec<Block>,
 }
 
 impl Carrier {
-    /// A value at the start of a round, and at its end: lanes come with `first`; those that are out keep theirs, if it is `kept`.
+    /// Creates φs for a value at the start and at the end of an iteration. Entering lanes bring `first`. Lanes that have left keep their
+    /// value if `is_kept`.
     fn carry(
         &self,
         func: &mut Function,
@@ -243,7 +245,7 @@ impl Carrier {
     }
 }
 
-/// Leads lanes that are out to the block behind their exit; the blocks that ask, each for one.
+/// Branches to the exit block of each lane that has left. Returns the testing blocks.
 fn dispatch(func: &mut Function, behind: &Behind, carrier: &Carrier, apart: Block) -> Vec<Block> {
     let mut tests = vec![func.insert_block_after(apart)];
     if behind.blocks.len() == 1 {
@@ -306,7 +308,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     }
     let behind = find_behind(func, inner);
 
-    // What goes round with lanes that pause.
+    // Values that paused lanes carry around the outer loop.
     let [no, yes] = [false, true].map(|value| func.make_bool(value));
     let mut builder = Builder::new(func, InsertPoint::End(round));
     builder.set_origin(origin);
@@ -317,7 +319,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     let base = builder.phi(Scalar::I64.into(), &[(preheader, zero)], None);
     let carrier = Carrier { waiting, check, entry, stays, left };
     let [is_in, stays_in] = carrier.carry(func, Type::I1, yes, false, Some(yes), &|_| Some(no));
-    // A lane that is out stays so.
+    // A lane that has left stays out.
     let out_again = func.def_inst(stays_in).expect("a φ defines it");
     let incoming: Vec<(Block, Value)> = (func.inst(out_again).incoming())
         .map(|(from, value)| (from, if from == waiting { no } else { value }))
@@ -344,7 +346,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
         func.remove_inst(phi);
     }
 
-    // What lanes leave the inner loop with, and where they go then.
+    // Live-outs of the inner loop, and the exit that each lane takes.
     let keeps = without != Some(Rule::Keeps);
     let mut ends = Vec::new();
     for (_, phi, values) in &behind.reads {
@@ -358,7 +360,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
         set_incoming(func, *phi, [(tests[(*at).min(tests.len() - 1)], end)]);
     }
 
-    // Lanes that do not go on take the iterations behind those that are taken, in order.
+    // Lanes without an iteration take the next free ones, in order.
     append_jump(func, round, again);
     append_jump(func, entry, waiting);
     let mut builder = Builder::new(func, InsertPoint::End(waiting));
@@ -395,7 +397,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     builder.set_insert_point(InsertPoint::End(apart));
     builder.branch(stays_in, pausing, tests[0]);
 
-    // An iteration begins with its number.
+    // An iteration starts with its number.
     builder.set_insert_point(InsertPoint::Start(header));
     for round in &marked.rounds {
         begun.insert(round.value, Spreading::at_iteration(&mut builder, round, number));
@@ -415,17 +417,17 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     carry(func, marked, inner, Seams { start: preheader, done, reading, forgotten });
 }
 
-/// The blocks at which lanes of several states meet.
+/// Blocks where lanes in different states meet.
 struct Seams {
     start: Block,
     done: Block,
-    /// Blocks beside the loop's own that read what it has computed.
+    /// Blocks outside of the original loop that read its values.
     reading: Vec<Block>,
-    /// Where everything is forgotten, as a planted fault.
+    /// Block in which carried values are dropped, as a planted fault.
     forgotten: Option<Block>,
 }
 
-/// What is computed outside of the inner loop and read where lanes may come that have computed it before they paused.
+/// Returns the uses of values that are defined in the outer loop, where the definition no longer dominates because paused lanes skip it.
 fn broken_reads(
     func: &Function,
     flow: &CfgAnalyses,
@@ -460,7 +462,7 @@ fn broken_reads(
     broken
 }
 
-/// Lets values go round with the lanes that pause.
+/// Carries values around the outer loop for paused lanes.
 fn carry(func: &mut Function, marked: &Marked, inner: &Inner, seams: Seams) {
     let flow = CfgAnalyses::new(func);
     let broken = broken_reads(func, &flow, marked, inner, &seams);

@@ -1,24 +1,24 @@
-//! Why a loop is not spread over lanes.
+//! Diagnostics for loops that cannot be spread over lanes.
 
 use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::{Function, Inst};
 
-/// Why a loop is not spread.
+/// Reason why a loop cannot be spread over lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reason {
-    /// There are none, or several.
+    /// The function has no outermost loop or several.
     NotOneLoop(usize),
-    /// The loop is not in its simple form.
+    /// The loop lacks a preheader or a unique latch.
     NotCanonical,
-    /// It is left from several places, or never.
+    /// The loop has several exits or none.
     Exits(usize),
-    /// What comes behind the test does not run in the last iteration.
+    /// The exit is not at the latch, so the last iteration is incomplete.
     LeftInTheMiddle,
-    /// How often it goes round is not known before.
+    /// The trip count cannot be computed in advance.
     NoCount,
-    /// An iteration needs what the one before computed.
+    /// An iteration depends on a value of the previous one.
     Recurrence,
-    /// A reduction is used as it was before the last iteration.
+    /// A live-out is a reduction's value before the last iteration.
     PartialResult,
 }
 
@@ -54,7 +54,7 @@ impl Reason {
     }
 }
 
-/// A function whose loop is not spread, with the place that is the reason.
+/// Returns the diagnostic, at an instruction if one is to blame.
 pub(super) fn refuse(func: &Function, inst: Option<Inst>, reason: Reason) -> Diagnostic {
     let told = Diagnostic::error(Code::MarkedLoop, reason.text()).help(reason.help());
     match inst {

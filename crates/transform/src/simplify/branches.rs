@@ -1,19 +1,19 @@
-//! Branches that can go one way only become jumps.
+//! Replaces branches with a single possible target by jumps.
 //!
-//! An edge that no lane takes still says which lanes wait for which, and which lanes meet in one iteration:
+//! Even a dead edge determines which lanes wait for others, and which lanes meet in one iteration:
 //!
 //! ```text
-//!     block1 ◄─────┐    If block2 never goes back, it is outside of the loop when that edge is gone. Lanes that come
-//!       │  ╲       │    to block2 in different iterations, and ran it apart, would then run it together, after the
-//!       ▼   ▼      │    loop: a horizontal tells the difference.
+//!     block1 ◄─────┐    If block2 never branches back, removing that edge puts it outside of the loop. Lanes that reach
+//!       │  ╲       │    block2 in different iterations, and ran it separately, would then run it together, after the
+//!       ▼   ▼      │    loop: a horizontal observes the difference.
 //!     block2  block3
 //!       ╎└──►      ╎
 //!       └╌╌╌╌╌╌╌╌╌╌┘
 //! ```
 //!
-//! The result may only do what the source may do, so an edge goes only if the blocks that remain reachable keep their
-//! cycles and still lead to the same blocks. The arms of an `if` and exits of loops do; where a search for the other way
-//! takes too long, or a cycle is irreducible, the branch stays as it is.
+//! The result must refine the source, so an edge is removed only if the remaining reachable blocks keep their cycles
+//! and still reach the same blocks. The arms of an `if` and exits of loops qualify. Where the search for another path
+//! takes too long, or a cycle is irreducible, the branch stays.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::inst::{Detail, InstData};
@@ -24,8 +24,8 @@ use smallvec::SmallVec;
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::replace_predecessors;
 
-/// Straightens branches on constants and branches whose targets agree; tells whether there were any. Blocks may become
-/// unreachable.
+/// Straightens branches on constants and branches with equal targets. Returns true if there were any. May leave unreachable
+/// blocks.
 pub(crate) fn straighten(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let certain: Vec<(Block, Block)> = func
         .blocks()
@@ -60,13 +60,13 @@ pub(crate) fn straighten(func: &mut Function, flow: &CfgAnalyses) -> bool {
     !certain.is_empty()
 }
 
-/// How far to look for another way to one block.
+/// Maximum number of blocks searched for another path to one block.
 const MAX_SEARCH: usize = 256;
 
-/// How often to try again with fewer branches.
+/// Maximum number of attempts with fewer branches.
 const MAX_TRIES: usize = 4;
 
-/// Those of the branches whose straightening, all together, changes no cycle and keeps what leads to what.
+/// Returns the branches that can be straightened together without changing cycles or reachability.
 fn harmless(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
     let (before, cycles) = (&flow.cfg, flow.forest());
     let keeps_edges = |&(block, only): &(Block, Block)| before.succs(block).iter().all(|&to| to == only);
@@ -91,7 +91,7 @@ fn harmless(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block,
                 return certain;
             }
         } else {
-            // An edge that is in no cycle keeps none together.
+            // An edge in no cycle holds none together.
             certain.retain(|&(block, only)| {
                 before.succs(block).iter().all(|&to| to == only || common_cycle(cycles, block, to).is_none())
             });
@@ -104,7 +104,7 @@ fn harmless(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block,
     certain
 }
 
-/// Whether the blocks that are reachable in `after` are in the same cycles.
+/// True if the reachable blocks of `after` are in the same cycles.
 fn has_same_cycles(cycles: &CycleForest, after: &Cfg) -> bool {
     let cycles_after = CycleForest::new(after);
     let header = |cycles: &CycleForest, block| cycles.innermost(block).map(|cycle| cycles.header(cycle));
@@ -118,7 +118,7 @@ fn has_same_cycles(cycles: &CycleForest, after: &Cfg) -> bool {
     })
 }
 
-/// The innermost cycle that both blocks are in.
+/// Returns the innermost cycle that contains both blocks.
 fn common_cycle(cycles: &CycleForest, a: Block, b: Block) -> Option<Cycle> {
     let mut cycle = cycles.innermost(a);
     while let Some(inner) = cycle.filter(|&inner| !cycles.contains(inner, b)) {
@@ -127,8 +127,7 @@ fn common_cycle(cycles: &CycleForest, a: Block, b: Block) -> Option<Cycle> {
     cycle
 }
 
-/// Whether a block that goes to `only` in `after` still leads to all blocks that it led to before, as far as they are
-/// reachable.
+/// True if a block that jumps to `only` in `after` still reaches all blocks that it reached before, if they are reachable at all.
 fn still_leads(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, only: Block) -> bool {
     let mut seen: FxHashSet<Block> = FxHashSet::default();
     let mut worklist: Vec<Block> = before.succs(block).iter().copied().filter(|&to| to != only).collect();
@@ -148,12 +147,12 @@ fn still_leads(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, on
     true
 }
 
-/// Whether `block`, which goes to `start`, leads to `end` without going round a cycle that both are in.
+/// True if `block`, with the edge to `start`, reaches `end` without another iteration of a cycle that contains both.
 fn leads(after: &Cfg, cycles: &CycleForest, start: Block, block: Block, end: Block) -> bool {
     let common = common_cycle(cycles, block, end);
     let header = common.map(|cycle| cycles.header(cycle));
     if header == Some(end) {
-        // All blocks of a cycle lead back to its header.
+        // All blocks of a cycle reach its header.
         return true;
     }
     let mut seen: FxHashSet<Block> = FxHashSet::default();
@@ -174,7 +173,7 @@ fn leads(after: &Cfg, cycles: &CycleForest, start: Block, block: Block, end: Blo
     false
 }
 
-/// Where a branch with several edges goes, if that is certain.
+/// Returns the single possible target of a branch with several edges.
 fn only_target(func: &Function, data: &InstData) -> Option<Block> {
     let (&first, others) = data.targets().split_first()?;
     match &data.detail {

@@ -1,7 +1,7 @@
-//! Drops instructions whose results nothing needs and that do nothing else.
+//! Removes instructions without effects whose results have no users.
 //!
-//! What stays by itself: terminators, stores and whatever else writes, barriers and fences, assumptions, calls that may
-//! do more than give a value, volatile and atomic accesses. A horizontal whose result is not read goes: it shows nothing.
+//! Roots are terminators, stores and other writes, barriers and fences, assumptions, calls with effects, volatile and atomic accesses.
+//! A horizontal without users is removed: it has no effect.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -9,7 +9,7 @@ use heddle_ir::ops::{Effect, Op};
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Inst, Value};
 
-/// Drops dead code; tells whether there was any.
+/// Removes dead code. Returns true if there was any.
 pub(crate) fn remove_dead(func: &mut Function) -> bool {
     let needed = needed(func);
     let all = || func.blocks().flat_map(|block| func.block_insts(block));
@@ -17,7 +17,7 @@ pub(crate) fn remove_dead(func: &mut Function) -> bool {
     if dead.is_empty() {
         return false;
     }
-    // A hint may name an object that nothing reaches any more.
+    // A base hint may name a removed object.
     let objects = dead.iter().filter(|&&inst| func.inst(inst).op == Op::Alloca);
     let gone: EntitySet<Value> = objects.flat_map(|&inst| func.results(inst)).copied().collect();
     if !gone.is_empty() {
@@ -31,8 +31,8 @@ pub(crate) fn remove_dead(func: &mut Function) -> bool {
     true
 }
 
-/// The instructions that something needs. One sweep from the end finds nearly all, since most stand behind what they
-/// read; what the sweep has passed by is gone after in the end.
+/// Returns the live instructions. A single backward sweep finds nearly all, since most definitions precede their users; a worklist
+/// handles the others.
 fn needed(func: &Function) -> EntitySet<Inst> {
     let mut needed = EntitySet::new();
     let mut passed: EntitySet<Inst> = EntitySet::new();
@@ -58,7 +58,7 @@ fn needed(func: &Function) -> EntitySet<Inst> {
     needed
 }
 
-/// Marks what defines these values; what the sweep has passed by has to be looked at again.
+/// Marks the definitions of these values as live. Those that the sweep has passed go to the worklist.
 fn need(
     func: &Function,
     values: &[Value],
@@ -87,7 +87,7 @@ fn forget_bases(data: &mut InstData, gone: &EntitySet<Value>) {
     }
 }
 
-/// Whether an instruction does something beside giving results.
+/// True if an instruction has effects other than its results.
 fn acts(func: &Function, data: &InstData) -> bool {
     let is_exact = |access: Option<&Access>| {
         data.flags.has(Flag::Volatile) || access.is_some_and(|access| access.atomic.is_some())

@@ -1,12 +1,12 @@
-//! Exact results of operations on constant floats: what does not round. By docs/ir.md; written apart from the oracle, so that
-//! the two can disagree.
+//! Folds float operations that do not round, after docs/ir.md. Independent of the oracle's implementation, so that tests can compare
+//! them.
 
 use heddle_ir::Op;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::types::Scalar;
 use heddle_ir::words::{Flags, FloatPredicate};
 
-/// Sign operations and comparisons. Promises about the operands are not looked into.
+/// Evaluates sign operations and comparisons. Operations with poison-generating flags are not folded.
 pub(crate) fn evaluate(data: &InstData, format: Scalar, args: &[u128]) -> Option<u128> {
     let sign = 1 << (format.bits() - 1);
     if !data.flags.intersection(Flags::POISON).is_empty() {

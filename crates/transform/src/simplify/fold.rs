@@ -1,7 +1,7 @@
-//! What one instruction gives, if that is a value that is there already or a constant.
+//! Folds single instructions to constants or existing values.
 //!
-//! Every rule refines: where the instruction gives ⊤ its replacement may give anything, never the other way round.
-//! So `and x, false` is `false` although `and ⊤, false` is ⊤, and `select c, x, x` is `x` whatever `c` is.
+//! Every rule refines: where the instruction gives poison, the replacement may give anything, never the reverse.
+//! So `and x, false` is `false` although `and poison, false` is poison, and `select c, x, x` is `x` whatever `c` is.
 
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::{Effect, Op};
@@ -11,7 +11,7 @@ use heddle_ir::{Constant, Function, Scalar, Type, Value};
 use super::floats;
 use heddle_analysis::exact::{ExactResult, evaluate_integer};
 
-/// A replacement for the result of an instruction.
+/// Replacement for an instruction's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Folded {
     Value(Value),
@@ -19,10 +19,10 @@ pub(crate) enum Folded {
     Poison,
 }
 
-/// Ops of which a lane's result comes from other lanes.
+/// Ops whose result in a lane depends on other lanes.
 const ACROSS_LANES: [Op; 5] = [Op::Extract, Op::Insert, Op::Permute, Op::Compress, Op::Expand];
 
-/// What an instruction with one result gives, φs and horizontals excepted. Of vectors what holds in every lane.
+/// Folds an instruction with one result, except φs and horizontals. Vectors fold if all lanes do.
 pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded> {
     let args = &data.args;
     if data.op == Op::Splat {
@@ -63,8 +63,7 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
     }
 }
 
-/// The result of an operation on operands of type `from`, all known; none if it has no result, or none that is known
-/// without rounding.
+/// Evaluates an operation on constant operands of type `from`. None if it has no result, or needs rounding.
 fn exact(data: &InstData, from: Scalar, to: Scalar, known: &[u128]) -> Option<Folded> {
     if from.is_float() {
         return floats::evaluate(data, from, known).map(Folded::Bits);
@@ -108,7 +107,7 @@ fn freeze(func: &Function, value: Value) -> Option<Folded> {
     (func.inst(inst).op == Op::Freeze).then_some(Folded::Value(value))
 }
 
-/// Operations of which one operand, or that both are the same, says enough.
+/// Folds operations that one constant operand, or equal operands, decide.
 fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) -> Option<Folded> {
     let ones = from.bit_mask();
     let (left, right) = (bits(func, a), bits(func, b));
@@ -129,7 +128,7 @@ fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) 
         (Op::UaddSat | Op::SaddSat, Some(0), _) => value(b),
         (Op::Mul, Some(1), _) => value(b),
         (Op::Mul | Op::Udiv, _, Some(1)) => value(a),
-        // Of one bit, 1 is -1, and -1 by -1 overflows.
+        // For `i1`, 1 is -1, and -1 by -1 overflows.
         (Op::Sdiv, _, Some(1)) if from != Scalar::I1 => value(a),
         (Op::Urem, _, Some(1)) => number(0),
         (Op::Srem, _, Some(1)) if from != Scalar::I1 => number(0),
@@ -149,19 +148,19 @@ fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) 
     }
 }
 
-/// What a value is extended from, if one of these operations makes it.
+/// Returns the source of an extension by one of these ops.
 fn extended(func: &Function, value: Value, ops: &[Op]) -> Option<Value> {
     let inst = func.inst(func.def_inst(value)?);
     if ops.contains(&inst.op) { inst.args.first().copied() } else { None }
 }
 
-/// Whether all bits that a value can have are among these: it is extended with zeros.
+/// True if a zero-extended value has no bits outside of this mask.
 fn has_only(func: &Function, value: Value, bits: u128) -> bool {
     let narrow = extended(func, value, &[Op::Zext]);
     narrow.is_some_and(|narrow| func.value_type(narrow).scalar().bit_mask() & !bits == 0)
 }
 
-/// `ashr (shl x, c), c` is `x`, if no more of it counts than what it was extended from.
+/// Folds `ashr (shl x, c), c` to `x` if `x` is sign-extended from no more than the remaining bits.
 fn sign_kept(func: &Function, shifted: Value, amount: u128) -> Option<Folded> {
     let shift = func.inst(func.def_inst(shifted)?);
     if shift.op != Op::Shl || bits(func, shift.args[1]) != Some(amount) {
@@ -175,7 +174,7 @@ fn sign_kept(func: &Function, shifted: Value, amount: u128) -> Option<Folded> {
     (keeps_sign && is_free).then_some(Folded::Value(value))
 }
 
-/// `xor (xor x, c), c` is `x`.
+/// Folds `xor (xor x, c), c` to `x`.
 fn double_negation(func: &Function, a: Value, b: Value) -> Option<Folded> {
     bits(func, b)?;
     let inner = func.inst(func.def_inst(a)?);
@@ -206,7 +205,7 @@ fn compare(
 mod tests {
     use super::*;
 
-    /// What an instruction of a function at stage Wide folds to, as text.
+    /// Returns the folding of an instruction of a function at stage Wide, as text.
     fn folded(instruction: &str) -> Option<String> {
         let text = format!(
             "func @f(v0: <2 x i32>, v1: mask<2>, v2: i32) -> <2 x i32> {{\nblock0:\n  v3 = zext <2 x i64>, v0\n  v4 = sext <2 x i64>, v0\n  v9 = {instruction}\n  ret v0\n}}\n"
@@ -268,7 +267,7 @@ mod tests {
             ("add v0, poison", Some("poison")),
             ("splat <2 x i32>, i32 6", Some("splat 6")),
             ("splat <2 x i32>, v2", None),
-            // What lanes take from others.
+            // Lanes take values from other lanes.
             ("permute <2 x i32>, v0, poison [1, 0]", None),
             ("insert v0, v2, i32 1", None),
             ("compress v0, splat true", None),

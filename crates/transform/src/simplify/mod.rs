@@ -1,15 +1,15 @@
-//! Makes a function smaller without changing what it does: constants, copies, repetitions, dead code, dead branches.
+//! Simplifies a function: constant folding, copy propagation, common subexpressions, dead code, dead branches.
 //!
-//! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen), or Stage::Wide (one thread; what holds in
-//! every lane of a vector is folded).  Ensures: the same stage.
-//! Invariant: horizontals, barriers and `mask` are never moved or merged, and run with the lanes that they ran with:
-//! blocks stay apart, and an edge that no lane takes goes only where that changes neither which lanes meet nor which
-//! block waits for which (`branches`). So every schedule of the result is one of the source.
+//! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen), or Stage::Wide (a single thread; vectors
+//! fold where all lanes do).  Ensures: the same stage.
+//! Invariant: horizontals, barriers and `mask` are neither moved nor merged, and execute with the same lanes as before. Blocks are
+//! not merged, and a dead edge is removed only if neither the lanes that meet nor the waiting relations of blocks
+//! change (`branches`). So every schedule of the result is one of the source.
 //!
-//! The replacement of a value by one that dominates it is right lane by lane: a lane that reads it has run both
-//! definitions, the replaced one last, and nothing that they depend on has run since without running them again.
-//! The form of Canonical stays: cycles keep their blocks, and closed loops are kept closed. For the stages between this pass is
-//! too bold but for functions with `total` instructions or shadows, where it replaces by constants only.
+//! Replacing a value by one that dominates it is correct for each lane: a lane that reads it has executed both
+//! definitions, the replaced one last, and their operands have not been recomputed since without them.
+//! Canonical form is kept: cycles keep their blocks, and LCSSA form is preserved. At the stages between, the pass is too
+//! aggressive except for functions with `total` instructions or shadows, where it replaces by constants only.
 
 pub(crate) mod branches;
 pub(crate) mod dead;
@@ -24,22 +24,22 @@ use heddle_ir::Function;
 use crate::canonicalize::{lcssa, unreachable};
 use crate::cfg_analyses::CfgAnalyses;
 
-/// The most rounds; each costs linear time. A round is repeated for what the last one uncovered, mostly once.
+/// Maximum number of rounds, each in linear time. A further round handles what the previous one uncovered; mostly one suffices.
 const MAX_ROUNDS: usize = 16;
 
-/// What may not take the place of a value.
+/// Restrictions on replacement values.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// What would be read outside of the loop that defines it: loops are closed.
+    /// Preserves LCSSA form: no use outside of the loop that defines the value.
     keep_closed: bool,
-    /// What is no constant: lanes read what they did not compute.
+    /// Allows constants only: lanes read values that they did not compute.
     constants_only: bool,
 }
 
 impl Limits {
     fn new(func: &Function, forest: &CycleForest) -> Limits {
         let mut limits = Limits { keep_closed: true, constants_only: false };
-        // Block by block, so that a large function comes by once.
+        // Block by block, so that a large function is traversed only once.
         for block in func.blocks() {
             limits.keep_closed = limits.keep_closed && lcssa::is_block_closed(func, forest, block);
             limits.constants_only |= values::sees_passive_lanes(func, block);
@@ -48,7 +48,7 @@ impl Limits {
     }
 }
 
-/// Simplifies a function; tells whether anything changed.
+/// Simplifies a function. Returns true if anything changed.
 pub fn simplify(func: &mut Function) -> bool {
     let mut flow = CfgAnalyses::new(func);
     let mut limits = Limits::new(func, flow.forest());
@@ -62,7 +62,7 @@ pub fn simplify(func: &mut Function) -> bool {
         } else if !may_replace {
             break;
         }
-        // What passive lanes were to see may be gone by now.
+        // The observers of passive lanes may be gone by now.
         limits.constants_only =
             limits.constants_only && func.blocks().any(|block| values::sees_passive_lanes(func, block));
         let replaced = values::replace_values(func, &flow, limits);

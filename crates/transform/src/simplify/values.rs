@@ -1,14 +1,14 @@
-//! Replaces results by values that are there already: folded, joined from one value only, or computed before.
+//! Replaces results by available values: folded ones, φs with a single value, and earlier computations (dominator-based CSE).
 //!
-//! One walk down the dominator tree. An instruction that was computed before, in a block that dominates, is dropped for
-//! the earlier one, which keeps only the promises that both made. Excepted is what depends on which lanes are active
-//! (horizontals, `mask`), on memory, or on when it runs; and
+//! A single walk down the dominator tree. An instruction that a dominating block has already computed is replaced by the earlier one,
+//! which keeps only the flags of both. Exceptions are instructions that depend on the active lanes (horizontals, `mask`),
+//! on memory, or on when they execute; and
 //!
-//! * under a block predicate: only what was computed without one, or under the same, is there for sure;
-//! * where loops are closed: only what was computed in no inner loop, so that they stay so. A φ of one value in a
-//!   loop's exit is no copy then, but what keeps the loop closed;
-//! * in a function with `total` instructions or shadows, which see values in lanes that did not come by: there a result
-//!   is replaced by constants alone.
+//! * under a block predicate, only values computed without one, or under the same one, are available;
+//! * in LCSSA form, only values computed in no inner loop are used, so the form is preserved. A φ with a single value in a
+//!   loop's exit is not a copy, since it closes the loop;
+//! * in a function with `total` instructions or shadows, which observe passive lanes, results are replaced by constants
+//!   only.
 
 use heddle_analysis::{CycleForest, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
@@ -26,18 +26,18 @@ use super::Limits;
 use super::fold::{Folded, fold};
 use crate::cfg_analyses::CfgAnalyses;
 
-/// What came of replacing values.
+/// Summary of one replacement pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replaced {
-    /// Whether there was anything to replace.
+    /// True if anything was replaced.
     pub(crate) any: bool,
-    /// Whether there may be more now: something reads a value that was replaced only after it was looked at itself.
+    /// True if another pass may find more: a value was replaced after one of its users was visited.
     pub(crate) is_late: bool,
-    /// Whether a branch has become certain.
+    /// True if a branch condition became constant.
     pub(crate) branches_change: bool,
 }
 
-/// Replaces what can be replaced.
+/// Replaces results by available values.
 pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Limits) -> Replaced {
     let replaced_by = SecondaryMap::with_len(func.value_count());
     let computed = Computed { by_operand: SecondaryMap::with_len(func.value_count()), ..Computed::default() };
@@ -63,8 +63,8 @@ pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Li
             is_late |= now != value;
             now
         };
-        // φs read along edges back, where replacements were found only later. All else is behind what it reads, but for
-        // where control never comes.
+        // φs read along back edges, whose values were replaced later. All other users come after their operands, except in unreachable
+        // code.
         phis.into_iter().for_each(|phi| func.inst_mut(phi).map_values(&mut late));
         let unreachable: Vec<Block> = func.blocks().filter(|&block| !flow.cfg.is_reachable(block)).collect();
         unreachable.into_iter().for_each(|block| func.map_values_of_block(block, &mut late));
@@ -72,14 +72,14 @@ pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Li
     Replaced { any, is_late, branches_change }
 }
 
-/// Whether a block reads values in lanes that did not execute what defines them.
+/// True if a block reads values in lanes that did not execute their definitions.
 pub(crate) fn sees_passive_lanes(func: &Function, block: Block) -> bool {
     func.block_insts(block).any(|inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some())
 }
 
 type Replacements = SecondaryMap<Value, Option<Value>>;
 
-/// What stands for a value now. Paths are halved on the way, so that they stay short.
+/// Returns the current replacement of a value. Halves paths on the way, so that they stay short.
 fn resolve(replaced_by: &mut Replacements, mut value: Value) -> Value {
     while let Some(next) = replaced_by[value] {
         if let Some(behind) = replaced_by[next] {
@@ -90,7 +90,7 @@ fn resolve(replaced_by: &mut Replacements, mut value: Value) -> Value {
     value
 }
 
-/// What makes two instructions the same computation.
+/// Key under which two instructions compute the same result.
 #[derive(PartialEq, Eq, Hash)]
 struct Key<'f> {
     op: Op,
@@ -112,22 +112,22 @@ impl<'f> Key<'f> {
     }
 }
 
-/// The latest instruction of each kind. One that does not dominate what comes next never will again.
+/// Latest instruction with each key. One that does not dominate the current block never will again.
 #[derive(Default)]
 struct Computed {
-    /// By the operand that was defined last: most values are read by few instructions, which are close then.
+    /// By the operand defined last: most values have few users, which are close.
     by_operand: SecondaryMap<Value, [Option<Inst>; 2]>,
-    /// All others by the hash of their key; two kinds of one hash displace each other.
+    /// Others by the hash of their key; colliding keys displace each other.
     by_hash: FxHashMap<u32, Option<Inst>>,
 }
 
 impl Computed {
-    /// Where an instruction with this key is, if there is one, and where it goes, if there is none.
+    /// Returns the slot for an instruction with this key, whether occupied or empty.
     fn place(&mut self, func: &Function, key: &Key<'_>) -> &mut Option<Inst> {
         let results = key.args.iter().copied().filter(|&arg| func.def_inst(arg).is_some());
         if let Some(operand) = results.max() {
             let is_right = |place: &Option<Inst>| place.is_none_or(|earlier| Key::new(func, earlier) == *key);
-            // The index first: the loan of what is returned would last too long.
+            // The index first: a borrow of the result would last too long.
             if let Some(at) = self.by_operand[operand].iter().position(is_right) {
                 return &mut self.by_operand[operand][at];
             }
@@ -143,10 +143,10 @@ struct Replace<'a> {
     limits: Limits,
     replaced_by: Replacements,
     computed: Computed,
-    /// Those that were visited.
+    /// φs visited so far.
     phis: Vec<Inst>,
     any: bool,
-    /// Whether a branch asks for a constant that it did not ask for before.
+    /// True if a branch condition became constant.
     branches_change: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Votes of masks that loops carry, in vector code: where the vote of what comes round is there already, it is carried as well.
+//! Carries votes of loop-carried masks in vector code, where the vote of the back-edge value is already computed.
 //!
 //! ```text
 //!     header:                                   header:
@@ -8,7 +8,7 @@
 //!       v4 = any v2;  br v4, …                        v4 = any v2;  br v4, …
 //! ```
 //!
-//! A branch on v3 is certain then wherever L is come to by a branch on v4.
+//! A branch on v3 is then decided wherever L is reached by a branch on v4.
 
 use heddle_analysis::DominatorTree;
 use heddle_ir::inst::InstData;
@@ -20,7 +20,7 @@ use crate::edges::prepend_phi;
 
 type Votes = FxHashMap<(Op, Value), Inst>;
 
-/// Carries votes; tells whether there was one.
+/// Replaces votes of φs by φs of votes. Returns true if there were any.
 pub(super) fn carry_votes(func: &mut Function, flow: &CfgAnalyses) -> bool {
     let is_vote = |inst: &Inst| {
         let data = func.inst(*inst);
@@ -44,7 +44,7 @@ pub(super) fn carry_votes(func: &mut Function, flow: &CfgAnalyses) -> bool {
     true
 }
 
-/// What a vote of a φ beside it is along each edge, if all of that is known and some comes round.
+/// Returns the operands that replace a vote of a φ in its block, if all are known and one comes from a back edge.
 fn incoming_votes(
     func: &mut Function,
     dominators: &DominatorTree,

@@ -1,4 +1,4 @@
-//! Which functions are lock-step code, and what enters them.
+//! Finds the lock-step functions of a module and the brushes that enter them.
 
 use heddle_ir::inst::Detail;
 use heddle_ir::module::FunctionKind;
@@ -8,26 +8,26 @@ use smallvec::SmallVec;
 
 use crate::widen::wide_name;
 
-/// A lock-step function.
+/// Lock-step function and the brush that enters it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LockStep {
-    /// Its name.
+    /// Name of the function.
     pub name: String,
-    /// The brush that enters it.
+    /// Extents of the brush.
     pub brush: SmallVec<[u32; 3]>,
-    /// Whether the brush is a work-group by itself: it is part of a region that sequential code launches.
+    /// True if the brush is a work-group of its own: the function is reached from a region that sequential code launches.
     pub is_region: bool,
 }
 
 impl LockStep {
-    /// The name that its wide form gets.
+    /// Returns the name of its vector code.
     pub fn wide_name(&self) -> String {
         wide_name(&self.name, &self.brush)
     }
 }
 
-/// The lock-step functions of a module after specialization, or of one that calls nothing; `brush` enters those that
-/// nothing launches or calls. Fails if two brushes enter one function.
+/// Returns the lock-step functions of a module that is specialized or has no calls. `brush` enters those that nothing launches or
+/// calls. Fails if two brushes enter one function.
 pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockStep>, String> {
     let sequential = sequential_functions(module);
     let mut work: Vec<LockStep> = roots(module, &sequential)
@@ -63,7 +63,7 @@ pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockSte
     Ok(module.functions.iter().filter_map(|func| found.remove(&func.name)).collect())
 }
 
-/// The lock-step functions that are entered from outside of the module.
+/// Returns the lock-step functions that code outside of the module enters.
 pub fn entered_functions(module: &Module) -> Vec<String> {
     roots(module, &sequential_functions(module))
 }
@@ -75,7 +75,7 @@ pub(super) fn insts_of(func: &Function, op: Op) -> Vec<Inst> {
     func.blocks().flat_map(|block| func.block_insts(block)).filter(|&inst| func.inst(inst).op == op).collect()
 }
 
-/// The functions that one thread executes: those that launch, and what they call.
+/// Returns the functions that a single thread executes: those that launch, and their callees.
 pub(crate) fn sequential_functions(module: &Module) -> FxHashSet<String> {
     let mut found: FxHashSet<String> = FxHashSet::default();
     let mut work: Vec<&Function> =
@@ -92,12 +92,12 @@ pub(crate) fn sequential_functions(module: &Module) -> FxHashSet<String> {
     found
 }
 
-/// The lock-step functions that are entered from outside: kernels, and what nothing here calls. Of functions that only
-/// call each other, the first.
+/// Returns the lock-step functions that outside code enters: kernels and functions without callers. Of a cycle of functions without
+/// other callers, the first one counts.
 pub(crate) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<String> {
     let mut called: FxHashSet<String> = FxHashSet::default();
     for func in &module.functions {
-        // A function that only calls itself is called by nothing else.
+        // Recursion does not count as a caller.
         called.extend(callees(func).filter(|name| *name != func.name));
     }
     let is_root =
@@ -122,7 +122,7 @@ pub(crate) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<Stri
     }
 }
 
-/// The functions that a function calls or launches.
+/// Returns the callees of calls and launches.
 fn callees(func: &Function) -> impl Iterator<Item = String> + '_ {
     let all = insts_of(func, Op::Call).into_iter().chain(insts_of(func, Op::Launch));
     all.filter_map(|inst| Some(func.callee_of(func.inst(inst))?.name.clone()))

@@ -1,4 +1,4 @@
-//! Lanes that do not come along go to a function's end at once.
+//! Masks lanes at a function's entry: inactive lanes branch to its end.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
@@ -6,7 +6,7 @@ use heddle_ir::module::FunctionKind;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Function, Op, Scalar, Type, Value};
 
-/// Lets lanes in only where a condition, written at the start, holds; the others go to the end at once.
+/// Adds an entry block that lets lanes in where the emitted condition holds. The others branch to the end.
 pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<'_>) -> Value) {
     let old_entry = func.entry();
     let results: Vec<Type> = func.signature.results.iter().map(|result| result.ty).collect();
@@ -35,10 +35,10 @@ pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<
     builder.ret(&values);
 }
 
-/// Lets only lanes in that are work-items, unless the group is known to be whole brushes.
+/// Masks the lanes of a kernel that are no work-items, unless the group is known to consist of whole brushes.
 ///
-/// Lanes outside of the group never start, so nothing that a lane says of its own place tells them from others; lane 0 is
-/// always there. A brush along the linear order of a group runs out of it at its end, a tile along each dimension.
+/// Lanes outside of the group never start, so their own indices cannot identify them; lane 0 always exists. In linear order
+/// only the end of the group cuts a brush, in tiles the end along each dimension.
 pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
     let lanes: u32 = brush.iter().product();
     let is_linear = brush.iter().skip(1).all(|&extent| extent == 1);
@@ -62,7 +62,7 @@ pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
     });
 }
 
-/// Whether the group's linear order goes on until this lane.
+/// Emits the test that the lane is within the linear order of the group.
 fn is_inside_along_order(builder: &mut Builder<'_>) -> Value {
     let sizes = [0, 1, 2].map(|along| query(builder, Op::LocalSize, Some(along)));
     let mut first = place_of_lane_0(builder, 2);
@@ -78,14 +78,14 @@ fn is_inside_along_order(builder: &mut Builder<'_>) -> Value {
     builder.icmp(IntPredicate::Ult, lane, left)
 }
 
-/// How many work-items a brush takes along each dimension of a group. A group has three: the last two of a brush that has
-/// four run along its third, and lanes stay in order.
+/// Returns the number of work-items of a brush along each of the three dimensions of a group. The last two dimensions of a
+/// four-dimensional brush both run along the third, in lane order.
 pub(super) fn tile_of(brush: &[u32]) -> [u32; 3] {
     let along = |dimension: usize| brush.get(dimension).copied().unwrap_or(1);
     [along(0), along(1), along(2) * along(3)]
 }
 
-/// Whether the group goes on along a dimension until this lane.
+/// Emits the test that the lane is within the group along a dimension.
 fn is_inside_along(builder: &mut Builder<'_>, along: u8, brush: &[u32]) -> Value {
     let first = place_of_lane_0(builder, along);
     let size = query(builder, Op::LocalSize, Some(along));

@@ -1,4 +1,4 @@
-//! Forms of functions: which there are, what they are called, how they come about.
+//! Table of specializations: their keys, names and bodies.
 
 use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind, Param};
 use heddle_ir::{Function, Module, Type};
@@ -8,20 +8,20 @@ use smallvec::SmallVec;
 use super::entered::LockStep;
 use super::entry::enter_if;
 
-/// A function has so many forms before calls have to do with one that knows nothing of its arguments.
+/// Maximum number of specializations of a function. Further calls use one without facts about its arguments.
 const MOST_FORMS: usize = 16;
 
-/// What is known of an argument.
+/// Known shape and alignment of an argument.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Known {
-    /// How its lanes relate.
+    /// Shape of its lanes.
     pub(super) shape: DeclaredShape,
-    /// How lane 0's value is aligned; 1 if nothing is known.
+    /// Alignment of lane 0's value; 1 if unknown.
     pub(super) align: u32,
 }
 
 impl Known {
-    /// What a declaration says.
+    /// Returns the declared facts of a parameter.
     pub(super) fn declared(param: &Param) -> Known {
         let shape = param.shape.clone().unwrap_or(DeclaredShape::Varying);
         Known { shape, align: param.align }
@@ -33,30 +33,30 @@ impl Known {
     }
 }
 
-/// How a function is entered.
+/// Key of a specialization.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Form {
-    /// The function.
+    /// Name of the original function.
     pub(super) name: String,
-    /// What is known of each parameter.
+    /// Facts about each parameter.
     pub(super) params: Vec<Known>,
-    /// Whether only some lanes may come.
+    /// True if only some lanes may call.
     pub(super) is_masked: bool,
 }
 
-/// The forms that have been asked for.
+/// Requested specializations.
 pub(super) struct Forms {
     sources: FxHashMap<String, Function>,
     named: FxHashMap<(Form, SmallVec<[u32; 3]>, bool), String>,
     taken: FxHashSet<String>,
-    /// How many forms each function has.
+    /// Number of specializations of each function.
     counts: FxHashMap<String, usize>,
-    /// Those that were made since they were looked at.
+    /// Bodies created since the last look.
     pub(super) made: Vec<(Function, LockStep)>,
 }
 
 impl Forms {
-    /// Of the functions of a module; none has been asked for.
+    /// Returns an empty table for a module.
     pub(super) fn new(module: &Module) -> Forms {
         let sources: FxHashMap<String, Function> =
             module.functions.iter().map(|func| (func.name.clone(), func.clone())).collect();
@@ -66,8 +66,7 @@ impl Forms {
         Forms { sources, named, taken, counts, made: Vec::new() }
     }
 
-    /// The form that a call of a function declared like this enters: the one that fits it, or, where a function has many
-    /// already, one that takes whatever lanes come with.
+    /// Returns the given specialization, or, if its function has too many already, one without facts about arguments.
     pub(super) fn bounded(
         &self,
         form: Form,
@@ -82,12 +81,12 @@ impl Forms {
         Form { params: declaration.signature.params.iter().map(Known::declared).collect(), ..form }
     }
 
-    /// Whether a function is one of the module's own.
+    /// True if the module defines the function.
     pub(super) fn is_ours(&self, name: &str) -> bool {
         self.sources.contains_key(name)
     }
 
-    /// The name of a form, which this brush enters.
+    /// Returns the name of a specialization for this brush; creates it if needed.
     pub(super) fn request(&mut self, form: &Form, brush: &SmallVec<[u32; 3]>, is_region: bool) -> String {
         let key = (form.clone(), brush.clone(), is_region);
         if let Some(name) = self.named.get(&key) {
@@ -106,7 +105,7 @@ impl Forms {
     }
 }
 
-/// Names follow the vector ABI: `u`, `v`, `l4` for a step of 4 from lane to lane, `n` in front of a negative step, `a16` behind what is
+/// Builds the name after the vector ABI: `u`, `v`, `l4` for a stride of 4, `n` before a negative stride, `a16` after an argument
 /// aligned to 16.
 fn form_name(source: &Function, form: &Form) -> String {
     let mut name = format!("{}.", source.name);
@@ -135,7 +134,7 @@ fn form_name(source: &Function, form: &Form) -> String {
     name
 }
 
-/// What callers know of a form.
+/// Returns the declaration of a specialization.
 pub(super) fn declared(declaration: &Declaration, form: &Form, name: String) -> Declaration {
     let mut signature = declaration.signature.clone();
     for (param, known) in signature.params.iter_mut().zip(&form.params) {
@@ -151,7 +150,7 @@ pub(super) fn mask_param() -> Param {
     Param { shape: Some(DeclaredShape::Varying), ..Param::new(Type::I1) }
 }
 
-/// A form of a function.
+/// Creates the body of a specialization.
 fn instance(source: &Function, form: &Form, name: &str) -> Function {
     let mut func = source.clone();
     func.name = name.to_string();
@@ -174,7 +173,7 @@ mod tests {
     use heddle_ir::verify::{Stage, verify_module};
     use std::fmt::Write as _;
 
-    /// A function that is called in each of the 64 ways in which lanes may share its six arguments.
+    /// Calls a function with each of the 64 combinations of shapes of six arguments.
     #[test]
     fn a_function_has_a_bounded_number_of_forms() {
         let mut text = String::from(

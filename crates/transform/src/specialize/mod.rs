@@ -1,8 +1,9 @@
-//! Gives each function the forms in which lanes enter it: which parameters they share, and whether all of them come.
+//! Specializes functions for the shapes of their arguments and for masked calls.
 //!
 //! Requires: Stage::Canonical.  Ensures: Stage::Canonical, and all lanes of a brush enter each lock-step function.
-//! After it, a call in lock-step code is of a form that declares its parameters `uniform`, `linear` or `varying`, and how they are
-//! aligned, so that the callee is vectorized as it would be where it is called. Where only some lanes may call, the form has one more parameter, which says for each lane whether it comes along:
+//! Afterwards each call in lock-step code is to a specialization that declares its parameters `uniform`, `linear` or `varying`, and
+//! their alignment. So the callee is vectorized as well as if it were inlined. Where only some lanes may call, the specialization has
+//! one more parameter, a mask of the calling lanes:
 //!
 //! ```text
 //!     block3:                          block3:
@@ -10,11 +11,11 @@
 //!                                        v7 = call @f.uvm(v5, v6, v8)
 //!     func @f(v0: i32, v1: i32)        func @f.uvm(v0: i32 uniform, v1: i32 varying, v2: i1 varying)
 //!     block0:                          block4:
-//!       …                                br v2, block0, block5       a lane that does not come along goes to the end
+//!       …                                br v2, block0, block5       lanes that do not call branch to the end
 //! ```
 //!
-//! So a lane that is not there is one that parts from the others at once, and the passes to come need not know of it. A
-//! kernel whose work-group may end within a brush asks in the same way whether the lane is a work-item at all.
+//! An inactive lane thus diverges at the entry, and later passes need no entry masks. A kernel whose work-group may end within a brush
+//! masks the lanes without work-items in the same way.
 
 mod entered;
 mod entry;
@@ -38,14 +39,13 @@ use std::sync::Arc;
 
 use crate::widen::may_be_private;
 
-/// Alignments that forms tell apart, of pointers and of numbers that step: below, no access gains; above, none gains more.
+/// Minimum alignment worth specializing for, of pointers and of strided integers; and the maximum that any access gains from.
 const LEAST_ALIGN: [u32; 2] = [16, 4];
 const MOST_ALIGN: u32 = 64;
-/// Operations that an argument is followed through.
+/// Maximum number of operations through which an argument is traced.
 const MOST_STEPS: usize = 32;
 
-/// Gives every function that lanes enter its forms; `brush` enters those that nothing launches or calls. Functions that
-/// are not needed any more go.
+/// Specializes all functions that lanes enter. `brush` enters those that nothing launches or calls. Removes functions without users.
 pub fn specialize(module: &mut Module, brush: &[u32]) {
     let sequential = sequential_functions(module);
     let roots: FxHashSet<String> = roots(module, &sequential).into_iter().collect();
@@ -63,7 +63,7 @@ pub fn specialize(module: &mut Module, brush: &[u32]) {
         call_forms(func, &mut forms, &LockStep { name: func.name.clone(), brush, is_region: false });
     }
     let mut entered_as: FxHashMap<String, LockStep> = FxHashMap::default();
-    // Forms ask for further ones.
+    // Specializations request further ones.
     while !forms.made.is_empty() {
         for (mut func, entered) in std::mem::take(&mut forms.made) {
             call_forms(&mut func, &mut forms, &entered);
@@ -74,7 +74,7 @@ pub fn specialize(module: &mut Module, brush: &[u32]) {
     results::declare_shared(module, &entered_as);
 }
 
-/// Lets sequential code launch forms.
+/// Replaces the launches of sequential code by launches of specializations.
 fn launch_forms(func: &mut Function, forms: &mut Forms) {
     for inst in insts_of(func, Op::Launch) {
         let data = func.inst(inst).clone();
@@ -95,13 +95,13 @@ fn launch_forms(func: &mut Function, forms: &mut Forms) {
     func.forget_unused_callees();
 }
 
-/// Lets a lock-step function call forms.
+/// Replaces the calls of a lock-step function by calls of specializations.
 fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     let is_ours =
         |inst: &Inst| func.callee_of(func.inst(*inst)).is_some_and(|callee| forms.is_ours(&callee.name));
     let calls: Vec<Inst> = insts_of(func, Op::Call).into_iter().filter(is_ours).collect();
     if calls.is_empty() {
-        // Code that went may have called.
+        // Removed code may have had calls.
         func.forget_unused_callees();
         return;
     }
@@ -120,7 +120,7 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     func.forget_unused_callees();
 }
 
-/// The form of a function that a call needs.
+/// Returns the specialization that fits a call.
 fn form_of_call(
     func: &Function,
     control: &ControlTables,
@@ -149,7 +149,7 @@ fn form_of_call(
             }
             () => return declared,
         };
-        // Of a number that lanes share, the alignment says nothing of any access.
+        // The alignment of a uniform integer affects no access.
         let is_told = !is_number || !strides.is_zero();
         let align = base.align().min(MOST_ALIGN.into()) as u32;
         let is_enough = align >= LEAST_ALIGN[usize::from(is_number)];
@@ -163,7 +163,7 @@ fn form_of_call(
     }
 }
 
-/// Whether a strided value is lane 0's number in vector code, whatever lanes are ⊤: it is a sum of such parameters and numbers.
+/// True if vector code computes a strided value as a scalar even if some lanes are poison: a sum of scalar parameters and constants.
 fn stays_scalar(func: &Function, value: Value) -> bool {
     let mut open: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
     for _ in 0..MOST_STEPS {
@@ -192,7 +192,7 @@ fn stays_scalar(func: &Function, value: Value) -> bool {
     open.is_empty()
 }
 
-/// Whether the program makes numbers of addresses that may be private: those of lanes differ in vector code.
+/// True if the program converts possibly private addresses to integers: these differ between lanes in vector code.
 fn makes_private_numbers(func: &Function, facts: &Divergence) -> bool {
     insts_of(func, Op::Ptrtoint).into_iter().any(|inst| {
         let address = func.inst(inst).args[0];
@@ -211,14 +211,14 @@ fn replace_call(func: &mut Function, inst: Inst, form: &Form, name: String) {
     *func.inst_mut(inst) = InstData { args, detail: Detail::Call(callee), ..data };
 }
 
-/// Gives a function one more parameter, which says for each lane whether it comes along, and makes it canonical.
+/// Adds a mask parameter for the entering lanes to a function, and canonicalizes it.
 pub fn enter_with_mask(func: &mut Function) {
     crate::canonicalize(func);
     let mask = func.add_param(forms::mask_param());
     entry::enter_if(func, |_| mask);
 }
 
-/// What is known of the places of lanes of a function that this brush enters.
+/// Returns the geometry of a function that this brush enters.
 pub fn geometry_of(func: &Function, brush: &[u32], is_region: bool) -> Geometry {
     let mut geometry = Geometry::brush(brush);
     if is_region {

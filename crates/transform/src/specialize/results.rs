@@ -1,4 +1,4 @@
-//! Says of the results of forms which of them lanes share, so that callers need not take them for vectors.
+//! Declares uniform results of specializations, so that callers need not treat them as vectors.
 
 use heddle_analysis::divergence::{callees_first, divergence, returned_facts};
 use heddle_analysis::shape::{Activation, Poison};
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use super::entered::insts_of;
 use super::{LockStep, geometry_of};
 
-/// Declares the results of forms uniform that are, each form behind those that it calls. Where only some lanes come
-/// along, the others have no result, so nothing is said; nor of what is launched, since launches give vectors.
+/// Declares uniform results, callees first. Masked specializations get none, since inactive lanes have no result; nor do launched
+/// functions, since launches return vectors.
 pub(super) fn declare_shared(module: &mut Module, entered_as: &FxHashMap<String, LockStep>) {
     let launched = launched_functions(module);
     let mut known: FxHashMap<String, Vec<ReturnValue>> = FxHashMap::default();
@@ -49,7 +49,7 @@ fn shared_results(func: &Function, entered: &LockStep) -> Vec<usize> {
     let initial = InitialShapes::declared(func, geometry).with_entry(Activation::Full);
     let facts = divergence(func, &control, &initial);
     let results = returned_facts(func, &control, &facts).unwrap_or_default();
-    // Private objects of lanes may come to lie apart.
+    // Private objects of lanes may get separate copies.
     let may_be_private = |ty: Type| matches!(ty, Type::Scalar(Scalar::Ptr(Space::Private | Space::Generic)));
     let is_shared = |index: &usize| {
         results[*index].is_uniform()
