@@ -2,7 +2,7 @@
 
 use crate::passes::PassInfo;
 use crate::profile::Profile;
-use crate::verdicts::{divergent_branches, foldable_branches};
+use crate::verdicts::{divergent_branches, if_convertible_branches};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Diagnostic, Function, Module};
 use heddle_transform::Remark;
@@ -18,20 +18,20 @@ use std::time::Duration;
 #[derive(Default, Debug)]
 pub struct AnalysisCache {
     /// True to treat uniform branches that can be if-converted as divergent.
-    pub folds_all: bool,
-    known: FxHashMap<String, EntitySet<Block>>,
-    kept: FxHashMap<String, EntitySet<Block>>,
+    pub converts_uniform_branches: bool,
+    cached: FxHashMap<String, EntitySet<Block>>,
+    preserved: FxHashMap<String, EntitySet<Block>>,
 }
 
 impl AnalysisCache {
     /// Returns the blocks with divergent branches. Requires that no loop is divergent.
     pub fn divergent_branches(&mut self, func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
-        match self.known.remove(&func.name) {
+        match self.cached.remove(&func.name) {
             Some(known) => Ok(known),
             None => {
                 let mut branches = divergent_branches(func)?;
-                if self.folds_all {
-                    foldable_branches(func).iter().for_each(|block| _ = branches.insert(block));
+                if self.converts_uniform_branches {
+                    if_convertible_branches(func).iter().for_each(|block| _ = branches.insert(block));
                 }
                 Ok(branches)
             }
@@ -39,12 +39,12 @@ impl AnalysisCache {
     }
 
     /// Marks the divergent branches of a function as preserved.
-    pub fn keep_divergent_branches(&mut self, func: &Function, branches: EntitySet<Block>) {
-        self.kept.insert(func.name.clone(), branches);
+    pub fn preserve_divergent_branches(&mut self, func: &Function, branches: EntitySet<Block>) {
+        self.preserved.insert(func.name.clone(), branches);
     }
 
-    fn next_pass(&mut self) {
-        self.known = std::mem::take(&mut self.kept);
+    fn begin_pass(&mut self) {
+        self.cached = std::mem::take(&mut self.preserved);
     }
 }
 
@@ -66,7 +66,7 @@ pub struct PassContext<'a> {
     /// True to verify the required and ensured stage around each pass.
     pub verify: bool,
     /// Cached analyses.
-    pub facts: AnalysisCache,
+    pub analyses: AnalysisCache,
     /// Remarks of the passes: decisions and their reasons.
     pub remarks: Vec<Remark>,
     /// Times of the passes, in the order they ran.
@@ -74,10 +74,10 @@ pub struct PassContext<'a> {
     /// Profile of an earlier run.
     pub(crate) profile: Option<Arc<Profile>>,
     /// Functions in which a pass changed the order of lanes, so edge profiles no longer hold.
-    pub(crate) rearranged: BTreeSet<String>,
+    pub(crate) reordered_functions: BTreeSet<String>,
     /// Number of brushes side by side, once it is decided.
     pub(crate) side_by_side: Option<u32>,
-    watch: Option<PassObserver<'a>>,
+    observer: Option<PassObserver<'a>>,
     cancelled: Option<&'a AtomicBool>,
 }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for PassContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("verify", &self.verify)
-            .field("facts", &self.facts)
+            .field("facts", &self.analyses)
             .finish_non_exhaustive()
     }
 }
@@ -115,7 +115,7 @@ impl<'a> PassContext<'a> {
     /// Sets a callback that receives the module after each pass.
     #[must_use]
     pub fn watched(mut self, watch: impl FnMut(&PassInfo, &Module) + 'a) -> PassContext<'a> {
-        self.watch = Some(Box::new(watch));
+        self.observer = Some(Box::new(watch));
         self
     }
 
@@ -130,14 +130,14 @@ impl<'a> PassContext<'a> {
         self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn begin(&mut self) {
-        self.facts.next_pass();
+    pub(crate) fn begin_pass(&mut self) {
+        self.analyses.begin_pass();
     }
 
-    pub(crate) fn end(&mut self, pass: &PassInfo, module: &Module, time: Duration) {
+    pub(crate) fn end_pass(&mut self, pass: &PassInfo, module: &Module, time: Duration) {
         self.times.push(PassTime { name: pass.name, time });
-        if let Some(watch) = &mut self.watch {
-            watch(pass, module);
+        if let Some(observer) = &mut self.observer {
+            observer(pass, module);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The pass `flatten`: parses its options and turns its decisions into remarks.
 
 use crate::context::PassContext;
-use crate::options::not_understood;
+use crate::options::invalid_option;
 use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::types::MAX_LANES;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Parses options separated by `+`: `force`, `none`, `races=excluded`, `lanes=32`; `block1` forces the nest with the outer
 /// header `block1`, an error where that is illegal; `block2=1x31/64x1` gives an inner loop's trip counts: one iteration in
 /// 31 of 32 lanes, 64 in the other.
-pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
+pub(crate) fn parse_flatten_options(words: &str) -> Result<FlattenOptions, Diagnostic> {
     let (mut options, mut asked) = (FlattenOptions::default(), BTreeSet::new());
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let block = |name: &str| name.strip_prefix("block")?.parse().ok().map(Block::from_u32);
@@ -30,17 +30,17 @@ pub(crate) fn parse_nests(words: &str) -> Result<FlattenOptions, Diagnostic> {
             (_, Some(("lanes", count))) => {
                 let count = count.parse().ok().filter(|count| (1..=MAX_LANES).contains(count));
                 let help = format!("write how many lanes run together, 1 to {MAX_LANES}: `lanes=32`");
-                options.lanes = count.ok_or_else(|| not_understood(word, &help))?;
+                options.lanes = count.ok_or_else(|| invalid_option(word, &help))?;
             }
             (_, Some((name, counts))) if let Some(header) = block(name) => {
                 let trips = TripCounts::parse(counts)
-                    .ok_or_else(|| not_understood(counts, "write iterations and how often, `1x31/64x1`"))?;
+                    .ok_or_else(|| invalid_option(counts, "write iterations and how often, `1x31/64x1`"))?;
                 options.trips.insert(header, trips);
             }
             (name, None) if let Some(header) = block(name) => _ = asked.insert(header),
             _ => {
                 let help = "write `force`, `none`, `model`, `races=excluded`, `lanes=32`, `block1` or `block2=1x31/64x1`";
-                return Err(not_understood(word, help));
+                return Err(invalid_option(word, help));
             }
         }
     }
@@ -66,7 +66,7 @@ pub(crate) fn flatten_module(
         }
         for decision in flatten(func, verdicts, &options) {
             if decision.verdict == FlattenVerdict::Flattened {
-                context.rearranged.insert(source.name.clone());
+                context.reordered_functions.insert(source.name.clone());
             }
             let place = match source.terminator(decision.outer) {
                 Some(branch) => DiagnosticLocation::line_of(&source, branch),
@@ -83,8 +83,8 @@ pub(crate) fn flatten_module(
             if decision.verdict != FlattenVerdict::Flattened && !is_asked {
                 continue;
             }
-            let told = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
-            remarks.push(Remark { kind: RemarkKind::Nest, accesses: 0, diagnostic: told });
+            let diagnostic = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
+            remarks.push(Remark { kind: RemarkKind::Nest, accesses: 0, diagnostic });
         }
     }
     match options.asked.iter().find(|block| !met.contains(block)) {

@@ -5,9 +5,9 @@ use crate::context::PassContext;
 use crate::divergence_statistics::DivergenceStatistics;
 use crate::options::{BrushExtents, VectorizeOptions};
 use crate::passes::Pass;
-use crate::pipeline::{run, vectorization};
+use crate::pipeline::{run, vectorization_passes};
 use crate::session::{DiagnosticError, Session, SourceModule, retain_reachable};
-use crate::vector_abi::{VectorIsa, declare_forms};
+use crate::vector_abi::{VectorIsa, declare_variants};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
@@ -34,8 +34,8 @@ pub struct LoopRequest {
     pub promises: Promises,
 }
 
-/// A loop of up to `lanes / LANES_FOR_FEW` iterations runs faster as scalar code, which has less setup and no masks.
-const LANES_FOR_FEW: u32 = 8;
+/// A loop of up to `lanes / LANES_PER_SCALAR_ITERATION` iterations runs faster as scalar code, which has less setup and no masks.
+const LANES_PER_SCALAR_ITERATION: u32 = 8;
 
 /// Number of iterations in one vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +80,7 @@ pub struct VectorLoop {
     pub remarks: Vec<Diagnostic>,
 }
 
-fn failed(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
+fn error(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
     Diagnostic::error(code, reason.to_string())
 }
 
@@ -91,8 +91,8 @@ impl Session {
         source: &SourceModule,
         request: &LoopRequest,
     ) -> Result<VectorLoop, DiagnosticError> {
-        let LoopRequest { func: name, lanes, interleaved: wanted, promises } = request;
-        let refusal = source.refused.iter().find(|told| told.place.func.as_ref() == Some(name));
+        let LoopRequest { func: name, lanes, interleaved: interleave, promises } = request;
+        let refusal = source.refused.iter().find(|diagnostic| diagnostic.place.func.as_ref() == Some(name));
         if let Some(refusal) = refusal {
             return Err(refusal.clone().into());
         }
@@ -101,33 +101,33 @@ impl Session {
         if let Some(llvm) = source.llvm.as_ref().filter(|_| self.cpu.is_x86()) {
             let names = vector_variant_names(llvm);
             let isa = VectorIsa::of_bits(self.cpu.vector_bits());
-            declare_forms(&mut module, names.iter().map(String::as_str), isa);
+            declare_variants(&mut module, names.iter().map(String::as_str), isa);
         }
         let Some(at) = module.functions.iter().position(|func| func.name == *name) else {
-            return Err(failed(Code::UnknownFunction, &format!("there is no function @{name}")).into());
+            return Err(error(Code::UnknownFunction, &format!("there is no function @{name}")).into());
         };
         // Loops of callees are not vectorized, so the function is processed without them.
         let mut alone = Module { files: module.files.clone(), ..Module::default() };
         alone.functions.push(module.functions.remove(at));
-        let is_asked_by_callees = asks_lanes(&module.functions, &module);
-        let asks_lanes = is_asked_by_callees || asks_lanes(&alone.functions, &module);
+        let callees_observe_lanes = observe_lanes(&module.functions, &module);
+        let observes_lanes = callees_observe_lanes || observe_lanes(&alone.functions, &module);
         let mut context = PassContext::verifying(self.verify);
         run(&mut alone, &[Pass::Simplify, Pass::Canonicalize], &mut context)?;
         let canonical = alone.functions.clone();
         let own_blocks: EntitySet<Block> = alone.functions.iter().flat_map(Function::blocks).collect();
         run(&mut alone, &[Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify], &mut context)?;
         let Some(mut func) = alone.functions.pop() else {
-            return Err(failed(Code::Internal, &"a loop is gone").into());
+            return Err(error(Code::Internal, &"a loop is gone").into());
         };
         for param in &mut func.signature.params {
             param.shape = Some(DeclaredShape::Uniform);
         }
         let statistics = DivergenceStatistics::of_blocks(&func, |block| own_blocks.contains(block));
         let bits = self.cpu.vector_bits();
-        let (one, most) = match *lanes {
+        let (register_lanes, most) = match *lanes {
             LoopLanes::Exactly(lanes) => {
                 let lanes = lanes.clamp(1, MAX_LANES);
-                (lanes, lanes * wanted.unwrap_or(1).clamp(1, MAX_LANES / lanes))
+                (lanes, lanes * interleave.unwrap_or(1).clamp(1, MAX_LANES / lanes))
             }
             LoopLanes::Auto => (lanes_in_register(&func, bits), MOST_CHOSEN_LANES),
             LoopLanes::AtMost(most) => {
@@ -135,35 +135,39 @@ impl Session {
                 (lanes_in_register(&func, bits).min(most), most)
             }
         };
-        let is_free = wanted.is_none() && request.lanes == LoopLanes::Auto;
-        let refilled = match canonical.first().filter(|_| is_free && !asks_lanes) {
-            Some(func) => self.refilled(source, &module, func, *promises, one)?,
+        let is_free = interleave.is_none() && request.lanes == LoopLanes::Auto;
+        let refilled = match canonical.first().filter(|_| is_free && !observes_lanes) {
+            Some(func) => self.refilled(source, &module, func, *promises, register_lanes)?,
             None => None,
         };
         module.functions.push(func);
-        let has_own_floats = takes_floats_of_others(&module);
-        let (mut wide, mut remarks) = self.widen_loop(&module, name, one)?;
+        let has_own_floats = calls_external_float_function(&module);
+        let (mut wide, mut remarks) = self.widen_loop(&module, name, register_lanes)?;
         let mut interleaved = 1;
-        if let Some(func) = wide.function(&wide_name(name, &[one])) {
+        if let Some(func) = wide.function(&wide_name(name, &[register_lanes])) {
             // Results do not depend on the number of lanes, so one wider vector replaces several brushes.
-            let paying = || choose_brushes(&wide, func, one, &self.options.target).brushes;
+            let paying = || choose_brushes(&wide, func, register_lanes, &self.options.target).brushes;
             // Lanes that vote do so together: more of them run a branch that only some of them take.
-            let unasked = || if asks_lanes { 1 } else { paying() };
-            interleaved = wanted.unwrap_or_else(unasked).min(most / one).max(1);
+            let unasked = || if observes_lanes { 1 } else { paying() };
+            interleaved = interleave.unwrap_or_else(unasked).min(most / register_lanes).max(1);
         }
         if interleaved > 1 {
-            (wide, remarks) = self.widen_loop(&module, name, one * interleaved)?;
+            (wide, remarks) = self.widen_loop(&module, name, register_lanes * interleaved)?;
         }
-        let lanes = one * interleaved;
+        let lanes = register_lanes * interleaved;
         let wide_func = wide_name(name, &[lanes]);
         let gathers = || wide.function(&wide_func).is_some_and(gathers_in_innermost_loop);
         let is_serialized = || remarks.iter().any(|remark| remark.code == Code::LaneByLane);
-        let may_lose = match asks_lanes {
-            true => !is_asked_by_callees,
+        let may_lose = match observes_lanes {
+            true => !callees_observe_lanes,
             false => is_serialized() || gathers(),
         };
         let is_doubtful = is_free && !has_own_floats && may_lose;
-        let few = if is_free && !has_own_floats && !asks_lanes { lanes / LANES_FOR_FEW } else { 0 };
+        let few = if is_free && !has_own_floats && !observes_lanes {
+            lanes / LANES_PER_SCALAR_ITERATION
+        } else {
+            0
+        };
         let vector = self.loop_code(source, &wide, wide_func)?;
         Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, few, statistics, remarks })
     }
@@ -175,7 +179,7 @@ impl Session {
         callees: &Module,
         func: &Function,
         promises: Promises,
-        one: u32,
+        register_lanes: u32,
     ) -> Result<Option<LoopCode>, DiagnosticError> {
         let mut func = func.clone();
         for param in &mut func.signature.params {
@@ -188,11 +192,11 @@ impl Session {
         let name = func.name.clone();
         let mut module = callees.clone();
         module.functions.push(func);
-        let (mut wide, _) = self.widen_loop(&module, &name, one)?;
-        let paying = |func| choose_brushes(&wide, func, one, &self.options.target).brushes;
-        let interleaved = wide.function(&wide_name(&name, &[one])).map_or(1, paying);
-        let lanes = one * interleaved.min(MOST_CHOSEN_LANES / one).max(1);
-        if lanes > one {
+        let (mut wide, _) = self.widen_loop(&module, &name, register_lanes)?;
+        let paying = |func| choose_brushes(&wide, func, register_lanes, &self.options.target).brushes;
+        let interleaved = wide.function(&wide_name(&name, &[register_lanes])).map_or(1, paying);
+        let lanes = register_lanes * interleaved.min(MOST_CHOSEN_LANES / register_lanes).max(1);
+        if lanes > register_lanes {
             (wide, _) = self.widen_loop(&module, &name, lanes)?;
         }
         Ok(Some(self.loop_code(source, &wide, wide_name(&name, &[lanes]))?))
@@ -212,7 +216,7 @@ impl Session {
             share_globals(&code, llvm);
         }
         optimize(&code, &self.cpu)?;
-        code.verify().map_err(|reason| failed(Code::Internal, &reason))?;
+        code.verify().map_err(|reason| error(Code::Internal, &reason))?;
         Ok(LoopCode { code, wide })
     }
 
@@ -226,25 +230,27 @@ impl Session {
         let mut wide = module.clone();
         let options = VectorizeOptions { params: Some(DeclaredShape::Varying), ..self.options.clone() };
         let mut context = PassContext::verifying(self.verify);
-        run(&mut wide, &vectorization(&BrushExtents::new(&[lanes])?, &options), &mut context)?;
-        let told = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&wide));
+        run(&mut wide, &vectorization_passes(&BrushExtents::new(&[lanes])?, &options), &mut context)?;
+        let diagnostics = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&wide));
         let is_of_access =
-            |told: &Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
-        let told =
-            told.filter(|told| told.place.func.as_deref() == Some(name)).filter(is_of_access).collect();
-        Ok((wide, told))
+            |diagnostic: &Diagnostic| !matches!(diagnostic.code, Code::Fusion | Code::Scalars | Code::Nest);
+        let diagnostics = diagnostics
+            .filter(|diagnostic| diagnostic.place.func.as_deref() == Some(name))
+            .filter(is_of_access)
+            .collect();
+        Ok((wide, diagnostics))
     }
 }
 
 /// True if some functions observe the lanes they run with. Callees that `callees` defines are not followed.
-fn asks_lanes(functions: &[Function], callees: &Module) -> bool {
+fn observe_lanes(functions: &[Function], callees: &Module) -> bool {
     let defined = callees.functions.iter().map(|func| &*func.name).collect();
     functions.iter().any(|func| find_brush_observer(func, true, &defined).is_some())
 }
 
 /// True if a function calls an external function that returns floats. Vector code calls its own implementations, which may
 /// differ in the last bit, so results would reveal which version ran.
-fn takes_floats_of_others(module: &Module) -> bool {
+fn calls_external_float_function(module: &Module) -> bool {
     let gives_floats = |signature: &Signature| signature.results.iter().any(|it| it.ty.scalar().is_float());
     let callees = module.functions.iter().flat_map(|func| func.callees.values());
     callees.filter(|callee| module.function(&callee.name).is_none()).any(|it| gives_floats(&it.signature))

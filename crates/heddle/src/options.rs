@@ -19,7 +19,7 @@ pub struct BrushExtents {
 }
 
 /// Returns the error for an option that does not parse, with the accepted forms as help.
-pub(crate) fn not_understood(text: impl fmt::Display, help: impl Into<String>) -> Diagnostic {
+pub(crate) fn invalid_option(text: impl fmt::Display, help: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).help(help)
 }
 
@@ -90,7 +90,7 @@ impl FromStr for BrushCount {
         match (text, text.parse()) {
             ("auto", _) => Ok(BrushCount::Auto),
             (_, Ok(count)) if count > 0 => Ok(BrushCount::Count(count)),
-            _ => Err(not_understood(text, "write how many brushes run side by side, as in `2`, or `auto`")),
+            _ => Err(invalid_option(text, "write how many brushes run side by side, as in `2`, or `auto`")),
         }
     }
 }
@@ -122,7 +122,7 @@ impl FromStr for PassPolicy {
             "no" => Ok(PassPolicy::Never),
             "yes" => Ok(PassPolicy::IfProfitable),
             "force" => Ok(PassPolicy::Always),
-            _ => Err(not_understood(word, "write `yes`, `no` or `force`")),
+            _ => Err(invalid_option(word, "write `yes`, `no` or `force`")),
         }
     }
 }
@@ -222,12 +222,12 @@ impl VectorizeOptions {
     /// Sets the option `key`; returns false if there is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
         match key {
-            "params" => self.params = Some(parse_open_params(value)?),
+            "params" => self.params = Some(parse_default_shape(value)?),
             "math" => self.math = Some(parse_accuracy(value)?),
             "brushes" => self.brushes = value.parse()?,
             "target" => self.target = parse_target(value)?,
             "versions" => self.versions = parse_versions(value)?,
-            "kernels" => self.kernels = Some(parse_fold(value)?),
+            "kernels" => self.kernels = Some(parse_work_item_layout(value)?),
             "ssrqp" if value == "no" => self.scalars = None,
             "ssrqp" => self.scalars = Some(parse_variant(value)?),
             "fuse" => self.fuse = value.parse()?,
@@ -251,7 +251,7 @@ impl FromStr for VectorizeOptions {
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             if !options.set(key, value)? {
-                return Err(not_understood(word, format!("the options are {}", VectorizeOptions::WORDS)));
+                return Err(invalid_option(word, format!("the options are {}", VectorizeOptions::WORDS)));
             }
         }
         Ok(options)
@@ -260,7 +260,7 @@ impl FromStr for VectorizeOptions {
 
 /// Parses `exact`, `fast` or `libm`.
 pub fn parse_accuracy(word: &str) -> Result<Accuracy, Diagnostic> {
-    Accuracy::named(word).ok_or_else(|| not_understood(word, "write `exact`, `fast` or `libm`"))
+    Accuracy::named(word).ok_or_else(|| invalid_option(word, "write `exact`, `fast` or `libm`"))
 }
 
 /// Parses the name of a machine's cost table.
@@ -276,7 +276,7 @@ pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
 pub(crate) fn parse_variant(word: &str) -> Result<ReplacementVariant, Diagnostic> {
     ReplacementVariant::ALL.into_iter().find(|variant| variant.name() == word).ok_or_else(|| {
         let names = ReplacementVariant::ALL.map(|variant| format!("`{}`", variant.name()));
-        not_understood(word, format!("write {}", names.join(", ")))
+        invalid_option(word, format!("write {}", names.join(", ")))
     })
 }
 
@@ -285,7 +285,7 @@ pub fn parse_versions(word: &str) -> Result<VersioningPolicy, Diagnostic> {
     match word {
         "force" => Ok(VersioningPolicy::Force),
         "none" => Ok(VersioningPolicy::None),
-        _ => Err(not_understood(word, "write `versions=force` or `versions=none`")),
+        _ => Err(invalid_option(word, "write `versions=force` or `versions=none`")),
     }
 }
 
@@ -294,7 +294,7 @@ fn parse_policy(word: &str) -> Result<GuardPolicy, Diagnostic> {
     match word {
         "force" => Ok(GuardPolicy::Force),
         "needed" => Ok(GuardPolicy::Needed),
-        _ => Err(not_understood(word, "write `guards=force` or `guards=needed`")),
+        _ => Err(invalid_option(word, "write `guards=force` or `guards=needed`")),
     }
 }
 
@@ -303,7 +303,7 @@ pub(crate) fn parse_branches(word: &str) -> Result<IfConversion, Diagnostic> {
     match word {
         "keep" => Ok(IfConversion::DivergentOnly),
         "fold" => Ok(IfConversion::AllPossible),
-        _ => Err(not_understood(word, "write `branches=keep` or `branches=fold`")),
+        _ => Err(invalid_option(word, "write `branches=keep` or `branches=fold`")),
     }
 }
 
@@ -312,7 +312,7 @@ fn parse_stores(word: &str) -> Result<StorePolicy, Diagnostic> {
     match word {
         "cached" => Ok(StorePolicy::Cached),
         "streamed" => Ok(StorePolicy::Streamed),
-        _ => Err(not_understood(word, "write `stores=cached` or `stores=streamed`")),
+        _ => Err(invalid_option(word, "write `stores=cached` or `stores=streamed`")),
     }
 }
 
@@ -321,7 +321,7 @@ fn parse_roots(word: &str) -> Result<RootPrecision, Diagnostic> {
     match word {
         "estimated" => Ok(RootPrecision::Estimated),
         "exact" => Ok(RootPrecision::Exact),
-        _ => Err(not_understood(word, "write `roots=estimated` or `roots=exact`")),
+        _ => Err(invalid_option(word, "write `roots=estimated` or `roots=exact`")),
     }
 }
 
@@ -330,25 +330,25 @@ pub(crate) fn parse_races(word: &str) -> Result<RaceSemantics, Diagnostic> {
     match word {
         "ordered" => Ok(RaceSemantics::Ordered),
         "excluded" => Ok(RaceSemantics::Excluded),
-        _ => Err(not_understood(word, "write `races=ordered` or `races=excluded`")),
+        _ => Err(invalid_option(word, "write `races=ordered` or `races=excluded`")),
     }
 }
 
 /// Parses `rows` or `linear`.
-pub(crate) fn parse_fold(word: &str) -> Result<WorkItemLayout, Diagnostic> {
+pub(crate) fn parse_work_item_layout(word: &str) -> Result<WorkItemLayout, Diagnostic> {
     match word {
         "rows" => Ok(WorkItemLayout::Rows),
         "linear" => Ok(WorkItemLayout::Linear),
-        _ => Err(not_understood(word, "write `rows` or `linear`")),
+        _ => Err(invalid_option(word, "write `rows` or `linear`")),
     }
 }
 
 /// Parses `uniform` or `varying`.
-pub(crate) fn parse_open_params(word: &str) -> Result<DeclaredShape, Diagnostic> {
+pub(crate) fn parse_default_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
     match word {
         "uniform" => Ok(DeclaredShape::Uniform),
         "varying" => Ok(DeclaredShape::Varying),
-        _ => Err(not_understood(word, "write `params=uniform` or `params=varying`")),
+        _ => Err(invalid_option(word, "write `params=uniform` or `params=varying`")),
     }
 }
 
@@ -392,6 +392,6 @@ pub fn parse_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
         Some(("linear", text)) if stride(text).is_some() => {
             Ok(DeclaredShape::Linear(stride(text).into_iter().collect()))
         }
-        _ => Err(not_understood(word, "write `uniform`, `varying` or `linear:4`")),
+        _ => Err(invalid_option(word, "write `uniform`, `varying` or `linear:4`")),
     }
 }

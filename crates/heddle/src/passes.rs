@@ -1,14 +1,14 @@
 //! Table of passes: name, argument, required and ensured stage, and how to run each on a module.
 
 use crate::context::PassContext;
-use crate::flattening::{flatten_module, parse_nests};
+use crate::flattening::{flatten_module, parse_flatten_options};
 use crate::options::{
-    BrushCount, BrushExtents, IfConversion, not_understood, parse_accuracy, parse_branches, parse_fold,
-    parse_open_params, parse_races, parse_target, parse_versions,
+    BrushCount, BrushExtents, IfConversion, invalid_option, parse_accuracy, parse_branches,
+    parse_default_shape, parse_races, parse_target, parse_versions, parse_work_item_layout,
 };
-use crate::scalar_replacement::{parse_scalars, replace_scalars_of};
-use crate::vector_abi::{define_outgoing, known_forms};
-use crate::verdicts::uniform_loops_and_branches;
+use crate::scalar_replacement::{parse_replacement_options, replace_scalars_in_module};
+use crate::vector_abi::{declared_variants, define_call_adapters};
+use crate::verdicts::make_all_loops_uniform;
 use heddle_analysis::shape::Activation;
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
 use heddle_ir::diagnostic::DiagnosticLocation;
@@ -90,7 +90,7 @@ pub struct PassInfo {
     /// Stage that the pass ensures; none keeps the stage.
     pub ensures: Option<Stage>,
     /// Parser of the argument after the name's colon.
-    read: fn(&str) -> Result<Pass, Diagnostic>,
+    parse: fn(&str) -> Result<Pass, Diagnostic>,
 }
 
 /// All passes, in the order of the pipeline.
@@ -101,21 +101,21 @@ pub const PASSES: &[PassInfo] = &[
               as pay): no program may see which lanes are in its brush",
         requires: Stage::Source,
         ensures: None,
-        read: |count| Ok(Pass::Brushes(count.parse()?)),
+        parse: |count| Ok(Pass::Brushes(count.parse()?)),
     },
     PassInfo {
         name: "math",
         doc: "bodies for the mathematical functions that are called: `math:exact`, `math:fast`; `math:libm` gives none",
         requires: Stage::Source,
         ensures: None,
-        read: |word| Ok(Pass::Math(if word.is_empty() { Accuracy::Exact } else { parse_accuracy(word)? })),
+        parse: |word| Ok(Pass::Math(if word.is_empty() { Accuracy::Exact } else { parse_accuracy(word)? })),
     },
     PassInfo {
         name: "params",
         doc: "what is not said of parameters of entered functions: `params:uniform` or `params:varying`",
         requires: Stage::Source,
         ensures: None,
-        read: |word| Ok(Pass::Params(parse_open_params(word)?)),
+        parse: |word| Ok(Pass::Params(parse_default_shape(word)?)),
     },
     PassInfo {
         name: "kernels",
@@ -123,49 +123,49 @@ pub const PASSES: &[PassInfo] = &[
               rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered; `+refilling`: lanes that are done with a work-item take the next one; `+single`: for groups of one work-item, of which several run as one)",
         requires: Stage::Source,
         ensures: None,
-        read: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
+        parse: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
     },
     PassInfo {
         name: "simplify",
         doc: "constant folding, dead code, trivial φs, common subexpressions",
         requires: Stage::Source,
         ensures: None,
-        read: |_| Ok(Pass::Simplify),
+        parse: |_| Ok(Pass::Simplify),
     },
     PassInfo {
         name: "inline",
         doc: "small functions in the place of their calls",
         requires: Stage::Source,
         ensures: None,
-        read: |_| Ok(Pass::Inline),
+        parse: |_| Ok(Pass::Inline),
     },
     PassInfo {
         name: "roots",
         doc: "quotients by square roots become products by inverse ones, where the source lets both be off (`fpmath`)",
         requires: Stage::Source,
         ensures: None,
-        read: |_| Ok(Pass::Roots),
+        parse: |_| Ok(Pass::Roots),
     },
     PassInfo {
         name: "thread",
         doc: "jumps past blocks that only ask again what has just been answered, as clang leaves where a loop is broken out of",
         requires: Stage::Source,
         ensures: None,
-        read: |_| Ok(Pass::Thread),
+        parse: |_| Ok(Pass::Thread),
     },
     PassInfo {
         name: "progress",
         doc: "where a loop waits for what another lane does, lanes go on one block a round",
         requires: Stage::Source,
         ensures: None,
-        read: |_| Ok(Pass::Progress),
+        parse: |_| Ok(Pass::Progress),
     },
     PassInfo {
         name: "canonicalize",
         doc: "reducible control flow, one return, simple loops, LCSSA, no switch",
         requires: Stage::Source,
         ensures: Some(Stage::Canonical),
-        read: |_| Ok(Pass::Canonicalize),
+        parse: |_| Ok(Pass::Canonicalize),
     },
     PassInfo {
         name: "spread",
@@ -174,11 +174,11 @@ pub const PASSES: &[PassInfo] = &[
               take new iterations while others are in an inner loop)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Source),
-        read: |word| match word {
+        parse: |word| match word {
             "" => Ok(Pass::Spread(Promises::default())),
             "parallel" => Ok(Pass::Spread(Promises { is_parallel: true })),
             "refill" => Ok(Pass::Refill),
-            _ => Err(not_understood(word, "write `spread`, `spread:parallel` or `spread:refill`")),
+            _ => Err(invalid_option(word, "write `spread`, `spread:parallel` or `spread:refill`")),
         },
     },
     PassInfo {
@@ -186,7 +186,7 @@ pub const PASSES: &[PassInfo] = &[
         doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Canonical),
-        read: |brush| Ok(Pass::Specialize(brush.parse()?)),
+        parse: |brush| Ok(Pass::Specialize(brush.parse()?)),
     },
     PassInfo {
         name: "ssrqp",
@@ -195,7 +195,7 @@ pub const PASSES: &[PassInfo] = &[
               `cost+target=warps`: for a machine; `races=excluded`: lanes do not race)",
         requires: Stage::Canonical,
         ensures: None,
-        read: |words| Ok(Pass::Scalars(parse_scalars(words)?)),
+        parse: |words| Ok(Pass::Scalars(parse_replacement_options(words)?)),
     },
     PassInfo {
         name: "fuse",
@@ -204,7 +204,7 @@ pub const PASSES: &[PassInfo] = &[
               matrices in the remarks)",
         requires: Stage::Canonical,
         ensures: None,
-        read: |words| Ok(Pass::Fuse(parse_fuse_options(words)?)),
+        parse: |words| Ok(Pass::Fuse(parse_fuse_options(words)?)),
     },
     PassInfo {
         name: "flatten",
@@ -212,7 +212,7 @@ pub const PASSES: &[PassInfo] = &[
               `block1` for one nest, `block2=1x31/64x1` for how often a loop goes round; several with + in between)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Canonical),
-        read: |words| Ok(Pass::Flatten(parse_nests(words)?)),
+        parse: |words| Ok(Pass::Flatten(parse_flatten_options(words)?)),
     },
     PassInfo {
         name: "loops",
@@ -220,7 +220,7 @@ pub const PASSES: &[PassInfo] = &[
               uniform branches are folded, too)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
-        read: |word| {
+        parse: |word| {
             Ok(Pass::Loops(if word.is_empty() { IfConversion::default() } else { parse_branches(word)? }))
         },
     },
@@ -230,21 +230,21 @@ pub const PASSES: &[PassInfo] = &[
               `block3`, `block3=all-true`, and several with + in between)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Uniform),
-        read: |words| Ok(Pass::Boscc(parse_guards(words)?)),
+        parse: |words| Ok(Pass::Boscc(parse_guards(words)?)),
     },
     PassInfo {
         name: "linearize",
         doc: "divergent branches folded into predicated code (`linearize:block1+block2`: these diverge, no others)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Linear),
-        read: |blocks| Ok(Pass::Linearize(parse_blocks(blocks)?)),
+        parse: |blocks| Ok(Pass::Linearize(parse_blocks(blocks)?)),
     },
     PassInfo {
         name: "tidy",
         doc: "simpler masks and blends, masks hoisted, dead φs, empty regions",
         requires: Stage::Linear,
         ensures: None,
-        read: |_| Ok(Pass::Tidy),
+        parse: |_| Ok(Pass::Tidy),
     },
     PassInfo {
         name: "widen",
@@ -252,7 +252,7 @@ pub const PASSES: &[PassInfo] = &[
               for a machine; `versions=force|none`: accesses get run-time versions wherever they can, or nowhere)",
         requires: Stage::Linear,
         ensures: Some(Stage::Wide),
-        read: |words| {
+        parse: |words| {
             let (brush, options) = words.split_once('+').unwrap_or((words, ""));
             Ok(Pass::Widen(brush.parse()?, parse_widen_options(options)?))
         },
@@ -262,7 +262,7 @@ pub const PASSES: &[PassInfo] = &[
         doc: "stores of whole vectors to global memory go past the caches; what others read is there behind a fence",
         requires: Stage::Wide,
         ensures: None,
-        read: |_| Ok(Pass::Stream),
+        parse: |_| Ok(Pass::Stream),
     },
 ];
 
@@ -273,8 +273,8 @@ impl PassInfo {
     }
 
     /// Parses the pass's argument, the text after the name's colon.
-    pub fn with(&self, argument: &str) -> Result<Pass, Diagnostic> {
-        (self.read)(argument)
+    pub fn parse(&self, argument: &str) -> Result<Pass, Diagnostic> {
+        (self.parse)(argument)
     }
 }
 
@@ -315,16 +315,16 @@ impl Pass {
                 return provide(module, *accuracy)
                     .map_err(|broken| Diagnostic::error(Code::Internal, broken.to_string()));
             }
-            Pass::Params(shape) => declare_params(module, shape),
+            Pass::Params(shape) => declare_default_shapes(module, shape),
             Pass::Simplify => module.functions.iter_mut().for_each(|func| _ = simplify(func)),
             Pass::Kernels(options) => {
-                let told = lower_kernels(module, options)?.into_iter().flat_map(|group| group.remarks);
-                let remark = |told: Diagnostic| Remark {
+                let diagnostics = lower_kernels(module, options)?.into_iter().flat_map(|group| group.remarks);
+                let remark = |diagnostic: Diagnostic| Remark {
                     kind: RemarkKind::Versioned,
                     accesses: 1,
-                    diagnostic: told.in_module(module),
+                    diagnostic: diagnostic.in_module(module),
                 };
-                context.remarks.extend(told.map(remark));
+                context.remarks.extend(diagnostics.map(remark));
             }
             Pass::Inline => _ = inline_small(module),
             Pass::Roots => _ = invert_roots(module),
@@ -339,8 +339,9 @@ impl Pass {
             }
             Pass::Progress => {
                 let remarks = keep_progress(module)?;
-                let told = |told: Remark| Remark { diagnostic: told.diagnostic.in_module(module), ..told };
-                context.remarks.extend(remarks.into_iter().map(told));
+                let in_module =
+                    |remark: Remark| Remark { diagnostic: remark.diagnostic.in_module(module), ..remark };
+                context.remarks.extend(remarks.into_iter().map(in_module));
             }
             Pass::Canonicalize => {
                 for func in &mut module.functions {
@@ -362,19 +363,19 @@ impl Pass {
                 }
             }
             Pass::Specialize(brush) => specialize(module, context.all_lanes(brush)?.extents()),
-            Pass::Scalars(options) => context.remarks.extend(replace_scalars_of(module, options)),
+            Pass::Scalars(options) => context.remarks.extend(replace_scalars_in_module(module, options)),
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
                     let parted = context.parted(func);
-                    let told = fuse_profiled(func, options, &parted).branches;
+                    let branches = fuse_profiled(func, options, &parted).branches;
                     // Refusals are remarks on request only.
-                    let is_told = |told: &BranchFusion| told.refused.is_none() || options.explain;
-                    for told in told.into_iter().filter(is_told) {
+                    let is_reported = |branch: &BranchFusion| branch.refused.is_none() || options.explain;
+                    for branch in branches.into_iter().filter(is_reported) {
                         let form =
-                            if told.refused.is_some() { RemarkKind::KeptBranch } else { RemarkKind::Fused };
-                        let place = DiagnosticLocation::of_func(&func.name).at(told.loc);
-                        let told = Diagnostic::remark(Code::Fusion, told.text).at(place);
-                        context.remarks.push(Remark { kind: form, accesses: 0, diagnostic: told });
+                            if branch.refused.is_some() { RemarkKind::KeptBranch } else { RemarkKind::Fused };
+                        let place = DiagnosticLocation::of_func(&func.name).at(branch.loc);
+                        let diagnostic = Diagnostic::remark(Code::Fusion, branch.text).at(place);
+                        context.remarks.push(Remark { kind: form, accesses: 0, diagnostic });
                     }
                 }
             }
@@ -383,28 +384,28 @@ impl Pass {
                 context.remarks.extend(remarks);
             }
             Pass::Loops(branches) => {
-                context.facts.folds_all = *branches == IfConversion::AllPossible;
+                context.analyses.converts_uniform_branches = *branches == IfConversion::AllPossible;
                 for func in &mut module.functions {
-                    let found = uniform_loops_and_branches(func)?;
-                    if let Some(branches) = found.filter(|_| !context.facts.folds_all) {
-                        context.facts.keep_divergent_branches(func, branches);
+                    let found = make_all_loops_uniform(func)?;
+                    if let Some(branches) = found.filter(|_| !context.analyses.converts_uniform_branches) {
+                        context.analyses.preserve_divergent_branches(func, branches);
                     }
                 }
             }
             Pass::Boscc(options) => {
                 for func in &mut module.functions {
-                    let divergent = context.facts.divergent_branches(func)?;
+                    let divergent = context.analyses.divergent_branches(func)?;
                     let untaken = context.untaken(func);
                     let options = boscc::GuardOptions { untaken, ..options.clone() };
                     if guard_regions(func, &divergent, &options)?.is_empty() {
-                        context.facts.keep_divergent_branches(func, divergent);
+                        context.analyses.preserve_divergent_branches(func, divergent);
                     }
                 }
             }
             Pass::Linearize(named) => {
                 for func in &mut module.functions {
                     let divergent = match named.is_empty() {
-                        true => context.facts.divergent_branches(func)?,
+                        true => context.analyses.divergent_branches(func)?,
                         false => named.clone(),
                     };
                     linearize(func, &divergent)?;
@@ -430,7 +431,7 @@ impl PassContext<'_> {
     fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
         let mut forms =
             std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
-        let is_rearranged = forms.any(|name| self.rearranged.contains(name));
+        let is_rearranged = forms.any(|name| self.reordered_functions.contains(name));
         let profile = self.profile.as_ref().filter(|_| !is_rearranged);
         profile.map(|profile| profile.untaken(func)).unwrap_or_default()
     }
@@ -447,7 +448,7 @@ fn refuse_predicates(func: &Function) -> Result<(), Diagnostic> {
     Err(Diagnostic::error(Code::EarlyPredicate, text).of_func(&func.name).help("write a branch around it"))
 }
 
-fn declare_params(module: &mut Module, shape: &DeclaredShape) {
+fn declare_default_shapes(module: &mut Module, shape: &DeclaredShape) {
     let entered = entered_functions(module);
     for func in module.functions.iter_mut().filter(|func| entered.contains(&func.name)) {
         for param in &mut func.signature.params {
@@ -458,7 +459,8 @@ fn declare_params(module: &mut Module, shape: &DeclaredShape) {
 
 /// Refuses several brushes side by side in a program that observes its lanes.
 fn check_brushes(module: &Module, count: BrushCount) -> Result<(), Diagnostic> {
-    let Some((func, inst)) = seen_brush(module).filter(|_| count != BrushCount::Count(1)) else {
+    let Some((func, inst)) = find_module_brush_observer(module).filter(|_| count != BrushCount::Count(1))
+    else {
         return Ok(());
     };
     let text = format!("it depends on which lanes are in its brush, and would see {count} brushes as one");
@@ -468,7 +470,7 @@ fn check_brushes(module: &Module, count: BrushCount) -> Result<(), Diagnostic> {
 }
 
 /// Returns the first instruction of lock-step code that observes the lanes of its brush.
-pub(crate) fn seen_brush(module: &Module) -> Option<(&Function, Inst)> {
+pub(crate) fn find_module_brush_observer(module: &Module) -> Option<(&Function, Inst)> {
     let launches = |func: &Function| {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
         insts.any(|inst| func.inst(inst).op == Op::Launch)
@@ -488,7 +490,8 @@ pub fn widen_module(
     let functions =
         lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
-    let mut around = WidenContext { defined, is_region: false, vector_variants: known_forms(module, brush) };
+    let mut around =
+        WidenContext { defined, is_region: false, vector_variants: declared_variants(module, brush) };
     let (mut wide, mut remarks) = (Vec::new(), Vec::new());
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };
@@ -508,7 +511,7 @@ pub fn widen_module(
             *func = new;
         }
     }
-    define_outgoing(module);
+    define_call_adapters(module);
     module.functions.iter_mut().try_for_each(replace_launches)?;
     Ok(remarks)
 }
@@ -520,7 +523,7 @@ fn parse_widen_options(words: &str) -> Result<WidenOptions, Diagnostic> {
         match word.split_once('=') {
             Some(("target", name)) => options.target = parse_target(name)?,
             Some(("versions", word)) => options.versions = parse_versions(word)?,
-            _ => return Err(not_understood(word, "write `target=avx512` or `versions=force|none`")),
+            _ => return Err(invalid_option(word, "write `target=avx512` or `versions=force|none`")),
         }
     }
     Ok(options)
@@ -541,7 +544,7 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
             Some(_) => {
                 let help =
                     "write lanes, `target=avx512` or `target=warps`, `races=excluded`, `force` or `explain`";
-                return Err(not_understood(word, help));
+                return Err(invalid_option(word, help));
             }
         }
     }
@@ -571,7 +574,7 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
             "single" => options.single_item_groups = true,
             "versions=force" => options.versions = VersioningPolicy::Force,
             "versions=none" => options.versions = VersioningPolicy::None,
-            _ => options.layout = parse_fold(word)?,
+            _ => options.layout = parse_work_item_layout(word)?,
         }
     }
     Ok(options)
@@ -584,7 +587,7 @@ fn parse_blocks(names: &str) -> Result<EntitySet<Block>, Diagnostic> {
 
 fn parse_block(name: &str) -> Result<Block, Diagnostic> {
     let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
-    number.map(Block::from_u32).ok_or_else(|| not_understood(name, "write a block, as in `block3`"))
+    number.map(Block::from_u32).ok_or_else(|| invalid_option(name, "write a block, as in `block3`"))
 }
 
 /// Parses the options of guard insertion.
@@ -596,7 +599,7 @@ fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
             "all-false" => boscc::GuardRequest::AllFalse,
             "all-true" => boscc::GuardRequest::AllTrue,
             "none" => boscc::GuardRequest::None,
-            _ => return Err(not_understood(asked, "write `all-false`, `all-true` or `none`")),
+            _ => return Err(invalid_option(asked, "write `all-false`, `all-true` or `none`")),
         };
         match word {
             "force" => options.policy = boscc::GuardPolicy::Force,

@@ -2,7 +2,7 @@
 
 use crate::context::PassContext;
 use crate::options::{BrushCount, BrushExtents, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions};
-use crate::passes::{PASSES, Pass, PassInfo, seen_brush};
+use crate::passes::{PASSES, Pass, PassInfo, find_module_brush_observer};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
@@ -17,7 +17,7 @@ use heddle_transform::{
 use std::time::Instant;
 
 /// Returns the passes that vectorize lock-step code for a brush.
-pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
+pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
     let &VectorizeOptions {
         target,
         math,
@@ -53,7 +53,7 @@ pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) ->
     let is_estimated = roots == RootPrecision::Estimated && target.estimates_roots();
     passes.extend(is_estimated.then_some(Pass::Roots));
     passes.extend([Pass::Thread, Pass::Progress, Pass::Canonicalize]);
-    let divergence = less_divergence(brush, options);
+    let divergence = divergence_reducing_passes(brush, options);
     if !divergence.is_empty() {
         passes.extend(divergence.into_iter().chain([Pass::Simplify]));
     }
@@ -71,7 +71,7 @@ pub(crate) fn vectorization(brush: &BrushExtents, options: &VectorizeOptions) ->
 }
 
 /// Returns the passes at stage Canonical that reduce divergence and redundant work.
-fn less_divergence(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
+fn divergence_reducing_passes(brush: &BrushExtents, options: &VectorizeOptions) -> Vec<Pass> {
     let &VectorizeOptions { target, scalars, fuse, flatten, races, .. } = options;
     let machine = MachineModel::Vectors(target, brush.lanes());
     let mut passes = Vec::new();
@@ -106,8 +106,8 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
             let variant = word.split_once('=').filter(|(name, _)| *name == "ssrqp");
             let (name, argument) = variant.or_else(|| word.split_once(':')).unwrap_or((word, ""));
             let info = PassInfo::named(name).ok_or_else(|| unknown_pass(name))?;
-            let pass = info.with(argument);
-            passes.push(pass.map_err(|told| told.at(DiagnosticLocation::of_option(word)))?);
+            let pass = info.parse(argument);
+            passes.push(pass.map_err(|diagnostic| diagnostic.at(DiagnosticLocation::of_option(word)))?);
             continue;
         }
         let (mut brush, mut options) = (None, VectorizeOptions::default());
@@ -118,7 +118,7 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
                 "W" => value.parse().map(|parsed| brush = Some(parsed)).map(|()| true),
                 _ => options.set(key, value),
             };
-            if !known.map_err(|told| told.at(DiagnosticLocation::of_option(word)))? {
+            if !known.map_err(|diagnostic| diagnostic.at(DiagnosticLocation::of_option(word)))? {
                 let text = format!("`{word}` is no option of `vectorize`");
                 let help = format!("its options are `W=8` (or `W=8x2`), {}", VectorizeOptions::WORDS);
                 return Err(Diagnostic::error(Code::PassOption, text).help(help));
@@ -127,7 +127,7 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
         }
         let missing = || Diagnostic::error(Code::PassOption, "`vectorize` needs a number of lanes");
         let brush = brush.ok_or_else(|| missing().help("say for how many: `vectorize,W=8`"))?;
-        passes.extend(vectorization(&brush, &options));
+        passes.extend(vectorization_passes(&brush, &options));
     }
     Ok(passes)
 }
@@ -153,10 +153,10 @@ pub(crate) fn run(
         if context.verify || info.requires > stage {
             check_stage(module, info.requires.max(stage), "before", info)?;
         }
-        context.begin();
+        context.begin_pass();
         let begin = Instant::now();
         let done = match pass {
-            Pass::Brushes(BrushCount::Auto) => brushes_that_pay(module, &passes[number + 1..], context)
+            Pass::Brushes(BrushCount::Auto) => choose_brush_count(module, &passes[number + 1..], context)
                 .map(|count| context.side_by_side = Some(count)),
             Pass::Brushes(BrushCount::Count(count)) => {
                 context.side_by_side = Some(*count);
@@ -164,13 +164,13 @@ pub(crate) fn run(
             }
             _ => pass.run(module, context),
         };
-        done.map_err(|told| told.in_module(module).note(format!("said by `{}`", info.name)))?;
+        done.map_err(|diagnostic| diagnostic.in_module(module).note(format!("said by `{}`", info.name)))?;
         let time = begin.elapsed();
         stage = info.ensures.unwrap_or(stage);
         if context.verify {
             check_stage(module, stage, "behind", info)?;
         }
-        context.end(info, module, time);
+        context.end_pass(info, module, time);
     }
     Ok(())
 }
@@ -183,16 +183,16 @@ fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Re
 }
 
 /// Returns the profitable number of brushes, estimated from the wide code of one, and adds a remark with the figures.
-fn brushes_that_pay(
+fn choose_brush_count(
     module: &Module,
     passes: &[Pass],
     context: &mut PassContext<'_>,
 ) -> Result<u32, Diagnostic> {
     let mut tell = |place: DiagnosticLocation, text: String| {
-        let told = Diagnostic::remark(Code::BrushCount, text).at(place).in_module(module);
-        context.remarks.push(Remark { kind: RemarkKind::Brushes, accesses: 0, diagnostic: told });
+        let diagnostic = Diagnostic::remark(Code::BrushCount, text).at(place).in_module(module);
+        context.remarks.push(Remark { kind: RemarkKind::Brushes, accesses: 0, diagnostic });
     };
-    if let Some((func, inst)) = seen_brush(module) {
+    if let Some((func, inst)) = find_module_brush_observer(module) {
         tell(
             DiagnosticLocation::line_of(func, inst),
             format!("1 brush: `{}` depends on which lanes are in it", func.inst(inst).op),

@@ -32,7 +32,7 @@ pub struct BranchCounts {
     /// Divergent executions.
     pub diverged: u64,
     /// Successors.
-    pub to: [Block; 2],
+    pub targets: [Block; 2],
     /// Lanes that took each edge.
     pub lanes: [u64; 2],
     /// Executions in which some lane took each edge.
@@ -46,7 +46,7 @@ impl BranchCounts {
         Box::new(self.lanes.map(|lanes| (lanes >> shift) as u32))
     }
 
-    fn share(&self, times: u64) -> f64 {
+    fn fraction(&self, times: u64) -> f64 {
         times.min(self.executed) as f64 / self.executed.max(1) as f64
     }
 }
@@ -69,14 +69,14 @@ impl FunctionCounts {
                 .collect::<Option<_>>()?;
             let taken = numbers(branch.get("taken")?)?;
             let (&[(left, a), (right, b)], &[x, y]) = (&ways[..], &taken[..]) else { continue };
-            let went = BranchCounts {
+            let branch_counts = BranchCounts {
                 executed: branch.get("executed")?.as_u64()?,
                 diverged: branch.get("diverged")?.as_u64()?,
-                to: [left, right],
+                targets: [left, right],
                 lanes: [a, b],
                 taken: [x, y],
             };
-            seen.branches.insert(block_of(branch.get("block")?)?, went);
+            seen.branches.insert(block_of(branch.get("block")?)?, branch_counts);
         }
         for it in json.get("loops")?.as_array()? {
             let trips = it.get("trips")?.as_array()?;
@@ -98,8 +98,8 @@ impl FunctionCounts {
 
 impl Profile {
     /// Records the counts of a block's branch.
-    pub fn note_branch(&mut self, func: &str, block: Block, went: BranchCounts) {
-        self.functions.entry(func.into()).or_default().branches.insert(block, went);
+    pub fn note_branch(&mut self, func: &str, block: Block, branch_counts: BranchCounts) {
+        self.functions.entry(func.into()).or_default().branches.insert(block, branch_counts);
     }
 
     /// Records the trip counts of a loop.
@@ -111,8 +111,8 @@ impl Profile {
     pub fn from_json(text: &str, file: &str) -> Result<Profile, Diagnostic> {
         let refuse = |text: String| {
             let place = DiagnosticLocation::of_line(Some(file), 0, 0);
-            let told = Diagnostic::error(Code::PassOption, text).at(place);
-            told.help("write one with `heddle profile FILE --json`")
+            let diagnostic = Diagnostic::error(Code::PassOption, text).at(place);
+            diagnostic.help("write one with `heddle profile FILE --json`")
         };
         let json: Json =
             serde_json::from_str(text).map_err(|reason| refuse(format!("it is no profile: {reason}")))?;
@@ -136,17 +136,18 @@ impl Profile {
             is_known = true;
             let blocks: Vec<Block> = func.blocks().collect();
             for block in blocks {
-                let Some(went) = seen.branches.get(&block) else { continue };
-                let branch = func.terminator(block).filter(|_| func.successors(block) == went.to);
+                let Some(branch_counts) = seen.branches.get(&block) else { continue };
+                let branch =
+                    func.terminator(block).filter(|_| func.successors(block) == branch_counts.targets);
                 let Some(branch) = branch else {
-                    let [a, b] = went.to;
+                    let [a, b] = branch_counts.targets;
                     let text =
                         format!("the profile is of another program: there {block} leads to {a} or {b}");
-                    let told = Diagnostic::error(Code::PassOption, text).of_func(&func.name);
-                    return Err(told.help("profile the file as it is now"));
+                    let diagnostic = Diagnostic::error(Code::PassOption, text).of_func(&func.name);
+                    return Err(diagnostic.help("profile the file as it is now"));
                 };
                 if let Detail::Branch(_, weights) = &mut func.inst_mut(branch).detail {
-                    *weights = Some(went.weights());
+                    *weights = Some(branch_counts.weights());
                 }
             }
         }
@@ -163,36 +164,40 @@ impl Profile {
     }
 
     /// Returns the counts of a function, or of the function that it is a specialization of.
-    fn of(&self, name: &str) -> Option<&FunctionCounts> {
+    fn counts_of(&self, name: &str) -> Option<&FunctionCounts> {
         let forms = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(of, _)| of));
         forms.filter_map(|name| self.functions.get(name)).next()
     }
 
     fn branches<'a>(&'a self, func: &'a Function) -> impl Iterator<Item = (Block, &'a BranchCounts)> {
-        let seen = self.of(&func.name).into_iter().flat_map(|seen| &seen.branches);
-        seen.filter_map(|(&block, went)| {
+        let seen = self.counts_of(&func.name).into_iter().flat_map(|seen| &seen.branches);
+        seen.filter_map(|(&block, branch_counts)| {
             let is_there = (block.as_u32() as usize) < func.block_count() && func.layout.is_placed(block);
             let branch = is_there.then(|| func.terminator(block)).flatten()?;
             let is_same = matches!(&func.inst(branch).detail,
-                Detail::Branch(_, Some(weights)) if *weights == went.weights());
-            is_same.then_some((block, went))
+                Detail::Branch(_, Some(weights)) if *weights == branch_counts.weights());
+            is_same.then_some((block, branch_counts))
         })
     }
 
     /// Returns, by branch, the fraction of executions with no active lane on each edge.
     pub(crate) fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
-        let untaken = |went: &BranchCounts| went.taken.map(|times| 1.0 - went.share(times));
-        self.branches(func).map(|(block, went)| (block, untaken(went))).collect()
+        let untaken = |branch_counts: &BranchCounts| {
+            branch_counts.taken.map(|times| 1.0 - branch_counts.fraction(times))
+        };
+        self.branches(func).map(|(block, branch_counts)| (block, untaken(branch_counts))).collect()
     }
 
     /// Returns, by branch, the fraction of divergent executions.
     pub(crate) fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
-        self.branches(func).map(|(block, went)| (block, went.share(went.diverged))).collect()
+        self.branches(func)
+            .map(|(block, branch_counts)| (block, branch_counts.fraction(branch_counts.diverged)))
+            .collect()
     }
 
     /// Returns trip counts by loop header.
     pub(crate) fn trips(&self, func: &Function) -> BTreeMap<Block, TripCounts> {
-        self.of(&func.name).map(|seen| seen.loops.clone()).unwrap_or_default()
+        self.counts_of(&func.name).map(|seen| seen.loops.clone()).unwrap_or_default()
     }
 }
 
@@ -213,22 +218,25 @@ mod tests {
                 "@f",
             ),
         ] {
-            let told = Profile::from_json(text, "p.json").expect_err(text).to_string();
-            assert!(told.contains(reason) && told.contains("heddle profile"), "{text}: {told}");
+            let diagnostic = Profile::from_json(text, "p.json").expect_err(text).to_string();
+            assert!(
+                diagnostic.contains(reason) && diagnostic.contains("heddle profile"),
+                "{text}: {diagnostic}"
+            );
         }
     }
 
     #[test]
     fn weights_keep_their_ratio_whatever_the_counts() {
-        let went = |lanes| BranchCounts {
+        let branch_counts = |lanes| BranchCounts {
             executed: 1,
             diverged: 0,
-            to: [Block::from_u32(1); 2],
+            targets: [Block::from_u32(1); 2],
             lanes,
             taken: [1, 0],
         };
-        assert_eq!(*went([3, 5]).weights(), [3, 5]);
-        assert_eq!(*went([1 << 40, 1 << 39]).weights(), [1 << 31, 1 << 30]);
-        assert_eq!(*went([u64::MAX, 0]).weights(), [u32::MAX, 0]);
+        assert_eq!(*branch_counts([3, 5]).weights(), [3, 5]);
+        assert_eq!(*branch_counts([1 << 40, 1 << 39]).weights(), [1 << 31, 1 << 30]);
+        assert_eq!(*branch_counts([u64::MAX, 0]).weights(), [u32::MAX, 0]);
     }
 }

@@ -13,10 +13,10 @@ const WARP: u32 = 32;
 
 /// Returns uniform branches and invariant loads of all functions. No branch counts as uniform in functions with irreducible
 /// control flow, in functions where lanes may meet in different iterations, and in functions that may call such ones.
-pub(crate) fn facts(module: &Module) -> ModuleFacts {
+pub(crate) fn analyze_for_ptx(module: &Module) -> ModuleFacts {
     let geometry = Geometry::brush(&[WARP]);
     let summaries = ResultSummaries::infer(module, &geometry);
-    let told = |func: &Function| {
+    let uniform_branches = |func: &Function| {
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
             return None;
@@ -29,8 +29,9 @@ pub(crate) fn facts(module: &Module) -> ModuleFacts {
         }
         Some(func.blocks().filter(|&block| control.cfg.is_reachable(block) && !diverges(block)).collect())
     };
-    let told: Vec<Option<FxHashSet<Block>>> = module.functions.iter().map(told).collect();
-    let is_any_unknown = told.iter().any(Option::is_none);
+    let uniform_branches: Vec<Option<FxHashSet<Block>>> =
+        module.functions.iter().map(uniform_branches).collect();
+    let is_any_unknown = uniform_branches.iter().any(Option::is_none);
     let calls = |func: &Function| {
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
         insts.any(|inst| func.inst(inst).op == Op::Call)
@@ -39,7 +40,7 @@ pub(crate) fn facts(module: &Module) -> ModuleFacts {
         let uniform = uniform.filter(|_| !is_any_unknown || !calls(func)).unwrap_or_default();
         (func.name.clone(), FunctionFacts { uniform, invariant: invariant_loads(func) })
     };
-    module.functions.iter().zip(told).map(of).collect()
+    module.functions.iter().zip(uniform_branches).map(of).collect()
 }
 
 /// True if a GPU may reconverge lanes that are in different iterations of a loop. The divergence analysis assumes greedy
@@ -63,7 +64,7 @@ fn mixes_iterations(func: &Function, control: &ControlTables, diverges: impl Fn(
 }
 
 /// Maximum number of steps in following an address back to its base.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 
 /// Returns the loads of a kernel through `noalias` `readonly` parameters, whose memory does not change while it runs.
 fn invariant_loads(func: &Function) -> FxHashSet<Inst> {
@@ -71,7 +72,7 @@ fn invariant_loads(func: &Function) -> FxHashSet<Inst> {
         return FxHashSet::default();
     }
     let promises = |mut address: Value| {
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let inst = match func.value_def(address) {
                 ValueDef::Param(index) => {
                     let param = func.signature.params.get(index as usize);
@@ -99,7 +100,7 @@ mod tests {
 
     fn uniform(text: &str) -> Vec<u32> {
         let module = parse_module(text).expect("a program");
-        let facts = facts(&module);
+        let facts = analyze_for_ptx(&module);
         let of = facts.values().next().expect("a function");
         let mut blocks: Vec<u32> = of.uniform.iter().map(|block| block.as_u32()).collect();
         blocks.sort_unstable();

@@ -62,16 +62,16 @@ pub(crate) fn reachable_from(module: &Module, names: Vec<String>) -> FxHashSet<S
 pub(crate) fn branches(module: &Module, name: &str) -> usize {
     let leads_apart =
         |func: &Function| func.blocks().filter(|&block| func.successors(block).len() > 1).count();
-    users(module, name).map(leads_apart).sum()
+    user_functions(module, name).map(leads_apart).sum()
 }
 
 /// Iterates over a function and its callees in module order, without Heddle's own mathematical functions.
-fn users<'m>(module: &'m Module, name: &str) -> impl Iterator<Item = &'m Function> {
-    users_of(module, reachable(module, name))
+fn user_functions<'m>(module: &'m Module, name: &str) -> impl Iterator<Item = &'m Function> {
+    user_functions_in(module, reachable(module, name))
 }
 
 /// Iterates over the reached functions in module order, without Heddle's own mathematical functions.
-fn users_of(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item = &Function> {
+fn user_functions_in(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item = &Function> {
     let is_own = |func: &Function| func.name.starts_with(heddle_math::PREFIX);
     module.functions.iter().filter(move |func| reached.contains(&func.name) && !is_own(func))
 }
@@ -97,7 +97,7 @@ impl VectorReport {
 
     /// Adds the instructions of a wide function and its callees to the counts.
     pub(crate) fn count(&mut self, module: &Module, name: &str) {
-        users(module, name).for_each(|func| self.count_function(func));
+        user_functions(module, name).for_each(|func| self.count_function(func));
     }
 
     fn count_function(&mut self, func: &Function) {
@@ -117,7 +117,7 @@ impl VectorReport {
                 self.accesses.masked += 1;
             }
             (Op::Gather | Op::Scatter, _) => self.accesses.scattered += 1,
-            (Op::Call, Detail::Call(callee)) if !on_vectors && is_of_one_lane(func, inst) => {
+            (Op::Call, Detail::Call(callee)) if !on_vectors && has_extracted_operand(func, inst) => {
                 self.lane_by_lane.push(format!("call of @{}", func.callees[*callee].name));
             }
             (Op::AtomicRmw | Op::CompareExchange, _) => self.lane_by_lane.push(data.op.to_string()),
@@ -127,7 +127,7 @@ impl VectorReport {
 }
 
 /// True if an instruction has an operand that is extracted from a vector.
-fn is_of_one_lane(func: &Function, inst: Inst) -> bool {
+fn has_extracted_operand(func: &Function, inst: Inst) -> bool {
     let is_extracted = |&arg: &Value| func.def_inst(arg).is_some_and(|it| func.inst(it).op == Op::Extract);
     func.inst(inst).args.iter().any(is_extracted)
 }
@@ -164,12 +164,12 @@ pub struct KernelReport {
 
 /// Attributes a diagnostic of a region to its kernel.
 #[must_use]
-pub fn of_kernel(mut told: Diagnostic, kernel: &str) -> Diagnostic {
+pub fn of_kernel(mut diagnostic: Diagnostic, kernel: &str) -> Diagnostic {
     let is_region = |name: &str| name.strip_prefix(kernel).is_some_and(|rest| rest.starts_with(".region"));
-    if told.place.func.as_deref().is_some_and(is_region) {
-        told.place.func = Some(kernel.to_string());
+    if diagnostic.place.func.as_deref().is_some_and(is_region) {
+        diagnostic.place.func = Some(kernel.to_string());
     }
-    told
+    diagnostic
 }
 
 /// Returns the wide functions of a kernel: its regions for whole brushes, and their callees.
@@ -183,7 +183,7 @@ fn wide_functions<'m>(wide: &'m Module, kernel: &str) -> Vec<&'m Function> {
     if entered.is_empty() {
         entered = regions().collect();
     }
-    users_of(wide, reachable_from(wide, entered)).collect()
+    user_functions_in(wide, reachable_from(wide, entered)).collect()
 }
 
 /// Returns the file and line of an instruction.
@@ -235,15 +235,15 @@ impl KernelReport {
         // Versions that are not counted, such as that for the last brush of a row, repeat the remarks.
         let is_form =
             |name: &str, wide: &str| wide.strip_prefix(name).is_some_and(|rest| rest.starts_with(".w"));
-        let is_told = |told: &&Diagnostic| {
-            let Some(name) = told.place.func.as_deref() else { return true };
+        let is_counted = |diagnostic: &&Diagnostic| {
+            let Some(name) = diagnostic.place.func.as_deref() else { return true };
             let of_name = |func: &Function| is_form(name, &func.name);
             counted.iter().any(|func| of_name(func)) || !wide.functions.iter().any(of_name)
         };
-        for told in remarks.iter().filter(is_told) {
-            let told = of_kernel(told.clone(), kernel);
-            if !code.remarks.contains(&told) {
-                code.remarks.push(told);
+        for diagnostic in remarks.iter().filter(is_counted) {
+            let diagnostic = of_kernel(diagnostic.clone(), kernel);
+            if !code.remarks.contains(&diagnostic) {
+                code.remarks.push(diagnostic);
             }
         }
         let first = source.function(kernel).and_then(|func| {

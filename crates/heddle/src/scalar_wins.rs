@@ -5,7 +5,7 @@ use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::{TargetInfo, compare_with_scalars};
 
 /// Minimum gain of scalar code for the remark, in percent.
-const LEAST_GAIN: u64 = 10;
+const MIN_GAIN: u64 = 10;
 
 /// Returns a remark if, by the throughput model, the hottest loop takes fewer cycles per iteration as scalar code than as wide
 /// code.
@@ -17,7 +17,7 @@ pub(crate) fn scalar_wins(
     target: &TargetInfo,
 ) -> Option<Diagnostic> {
     let compared = compare_with_scalars(module, module.function(wide)?, lanes, target)?;
-    let wins = u64::from(compared.scalars) * (100 + LEAST_GAIN) < u64::from(compared.vectors) * 100;
+    let wins = u64::from(compared.scalars) * (100 + MIN_GAIN) < u64::from(compared.vectors) * 100;
     let cycles = |tenths: u32| format!("{}.{}", tenths / 10, tenths % 10);
     let text = format!(
         "scalar code would win: an iteration keeps the machine busy for {} cycles as vector code of {lanes} lanes, and for \
@@ -26,7 +26,7 @@ pub(crate) fn scalar_wins(
         cycles(compared.scalars),
         target.name
     );
-    let told =
+    let diagnostic =
         Diagnostic::remark(Code::ScalarWins, text).at(DiagnosticLocation::of_func(source).at(compared.loc));
-    wins.then(|| told.in_module(module))
+    wins.then(|| diagnostic.in_module(module))
 }

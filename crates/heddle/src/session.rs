@@ -15,11 +15,11 @@
 use crate::context::{PassContext, PassTime};
 use crate::options::{BrushExtents, ParamShape, VectorizeOptions};
 use crate::passes::{Pass, PassInfo};
-use crate::pipeline::{parse_passes, run, vectorization};
+use crate::pipeline::{parse_passes, run, vectorization_passes};
 use crate::profile::Profile;
 use crate::report::{VectorReport, branches, reachable_from};
 use crate::scalar_wins::scalar_wins;
-use crate::vector_abi::{AbiVariant, VectorIsa, add_abi_form, declare_forms};
+use crate::vector_abi::{AbiVariant, VectorIsa, add_abi_form, declare_variants};
 use heddle_ir::diagnostic::{DiagnosticLocation, Severity};
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -74,16 +74,16 @@ pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
         set("function", place.func.clone().map(Json::from));
         set("instruction", place.inst.clone().map(Json::from));
     };
-    let one = |told: &Diagnostic| {
+    let one = |diagnostic: &Diagnostic| {
         let mut object = Map::new();
-        object.insert("severity".into(), told.severity.name().into());
-        object.insert("code".into(), told.code.name().into());
-        place(&mut object, &told.place);
-        object.insert("text".into(), told.text.clone().into());
-        if !told.help.is_empty() {
-            object.insert("way_out".into(), told.help.clone().into());
+        object.insert("severity".into(), diagnostic.severity.name().into());
+        object.insert("code".into(), diagnostic.code.name().into());
+        place(&mut object, &diagnostic.place);
+        object.insert("text".into(), diagnostic.text.clone().into());
+        if !diagnostic.help.is_empty() {
+            object.insert("way_out".into(), diagnostic.help.clone().into());
         }
-        let notes = told.notes.iter().map(|note| {
+        let notes = diagnostic.notes.iter().map(|note| {
             let mut object = Map::new();
             note.place.iter().for_each(|it| place(&mut object, it));
             object.insert("text".into(), note.text.clone().into());
@@ -150,9 +150,9 @@ pub struct Artifact {
     shapes: Vec<DeclaredShape>,
     is_masked: bool,
     /// Location of the first work-item query; none for functions that are no kernels.
-    asks_place: Option<DiagnosticLocation>,
+    work_item_query: Option<DiagnosticLocation>,
     /// Source parameter that LLVM splits into several values, with their number.
-    apart: Option<(String, usize)>,
+    split_param: Option<(String, usize)>,
     llvm: Option<LlvmModule>,
     cpu: Cpu,
 }
@@ -256,7 +256,7 @@ impl Session {
     pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<SourceModule, DiagnosticError> {
         let llvm = read_ir(file, bytes)?;
         let ImportedModule { module, refused } = import(&cleaned_copy(&llvm)?);
-        imported(module, refused, llvm, file)
+        source_from_import(module, refused, llvm, file)
     }
 
     /// Reads a PTX file for launches with the given number of bytes of dynamic shared memory.
@@ -281,20 +281,23 @@ impl Session {
         let lowered = heddle_ptx::parse(text)
             .and_then(|module| heddle_ptx::lower(&module, file, options))
             .map_err(wrong)?;
-        let refused: Vec<Diagnostic> = lowered.refused.into_iter().map(|told| told.in_file(file)).collect();
+        let refused: Vec<Diagnostic> =
+            lowered.refused.into_iter().map(|diagnostic| diagnostic.in_file(file)).collect();
         if lowered.module.functions.is_empty() {
             let none = error(Code::NotImported, &"there is no function that can be taken").in_file(file);
             return Err(DiagnosticError { diagnostics: refused.into_iter().chain([none]).collect() });
         }
-        let refused =
-            refused.into_iter().map(|told| Diagnostic { severity: Severity::Warning, ..told }).collect();
+        let refused = refused
+            .into_iter()
+            .map(|diagnostic| Diagnostic { severity: Severity::Warning, ..diagnostic })
+            .collect();
         Ok(SourceModule { module: lowered.module, llvm: None, refused })
     }
 
     /// Writes a module that is not linearized yet as PTX; uniform branches become `bra.uni`. With `approximate`, functions of
     /// the C library may become PTX's approximations, as code that came from PTX had them.
     pub fn ptx(&self, module: &Module, approximate: bool) -> Result<String, DiagnosticError> {
-        let facts = crate::ptx::facts(module);
+        let facts = crate::ptx::analyze_for_ptx(module);
         let options = heddle_ptx::RaiseOptions { approximate, ..heddle_ptx::RaiseOptions::default() };
         heddle_ptx::raise(module, &facts, &options).map_err(|diagnostics| DiagnosticError { diagnostics })
     }
@@ -303,7 +306,7 @@ impl Session {
     /// left.
     pub fn import(&self, llvm: LlvmModule, file: &str) -> Result<SourceModule, DiagnosticError> {
         let ImportedModule { module, refused } = import(&llvm);
-        imported(module, refused, llvm, file)
+        source_from_import(module, refused, llvm, file)
     }
 
     /// Compiles OpenCL C with the options of `clBuildProgram` and adds the builtins that it calls; `name` names it in
@@ -317,14 +320,14 @@ impl Session {
         let program = heddle_builtins::compile(source, name, options)
             .map_err(|log| heddle_llvm::clang_error(name, &log))?;
         let warnings = program.warnings.trim_end();
-        let mut told = Vec::new();
+        let mut diagnostics = Vec::new();
         if !warnings.is_empty() {
             let place = DiagnosticLocation::of_line(Some(name), 0, 0);
             let first = Diagnostic::warning(Code::FrontEnd, "clang warns").at(place);
-            told.push(warnings.lines().fold(first, |told, line| told.note(line)));
+            diagnostics.push(warnings.lines().fold(first, |diagnostic, line| diagnostic.note(line)));
         }
-        told.extend(program.refused);
-        imported(program.module, told, program.llvm, name)
+        diagnostics.extend(program.refused);
+        source_from_import(program.module, diagnostics, program.llvm, name)
     }
 
     /// Vectorizes a function and its callees; removes all other functions.
@@ -338,7 +341,7 @@ impl Session {
         self.check_machine(llvm.as_ref())?;
         if let Some(llvm) = llvm.as_ref().filter(|_| self.cpu.is_x86()) {
             let names = vector_variant_names(llvm);
-            declare_forms(
+            declare_variants(
                 &mut module,
                 names.iter().map(String::as_str),
                 VectorIsa::of_bits(self.cpu.vector_bits()),
@@ -346,23 +349,25 @@ impl Session {
         }
         let VectorizeRequest { func: asked, brush, shapes, is_masked, profile } = request;
         if module.function(asked).is_none() {
-            return Err(missing(asked, &module, &refused));
+            return Err(missing_function(asked, &module, &refused));
         }
         retain_reachable(&mut module, asked);
-        let warnings = needed_and_refused(&module, refused);
-        let Some(func) = module.function_mut(asked) else { return Err(missing(asked, &module, &[])) };
-        let params = params_of_source(func, llvm.as_ref().and_then(|llvm| param_scalar_counts(llvm, asked)));
+        let warnings = relevant_refusals(&module, refused);
+        let Some(func) = module.function_mut(asked) else {
+            return Err(missing_function(asked, &module, &[]));
+        };
+        let params = source_params(func, llvm.as_ref().and_then(|llvm| param_scalar_counts(llvm, asked)));
         declare_shapes(func, &params, shapes)?;
-        let apart = params.iter().find(|param| param.len() > 1);
-        let apart = apart.map(|param| (func.describe(func.params()[param.start]), param.len()));
+        let split_param = params.iter().find(|param| param.len() > 1);
+        let split_param = split_param.map(|param| (func.describe(func.params()[param.start]), param.len()));
         let declared = func.signature.params.iter().map(|param| param.shape.clone());
         let declared = declared.map(|shape| shape.unwrap_or(DeclaredShape::Varying)).collect();
-        if let Some(region) = launched(func) {
+        if let Some(region) = first_launch(func) {
             let text = format!("it launches @{region}: one thread runs it, and lanes run @{region}");
-            let told = Diagnostic::error(Code::LaunchesLanes, text).of_func(asked);
-            return Err(told.help("vectorize that").into());
+            let diagnostic = Diagnostic::error(Code::LaunchesLanes, text).of_func(asked);
+            return Err(diagnostic.help("vectorize that").into());
         }
-        let asks_place = place_asked(func);
+        let work_item_query = find_work_item_query(func);
         let before = branches(&module, asked);
         let masked = format!("{asked}.masked");
         let entered = if *is_masked { &masked } else { asked };
@@ -380,7 +385,7 @@ impl Session {
         if let Some(profile) = profile {
             context = context.profiled(profile.clone(), &mut module)?;
         }
-        run(&mut module, &vectorization(brush, &options), &mut context)?;
+        run(&mut module, &vectorization_passes(brush, &options), &mut context)?;
         let lanes = context.side_by_side.unwrap_or(1).saturating_mul(brush.lanes());
         let all = brush.times(context.side_by_side.unwrap_or(1))?;
         let wide = wide_name(entered, all.extents());
@@ -391,8 +396,8 @@ impl Session {
             ..VectorReport::default()
         };
         report.count(&module, &wide);
-        let told = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&module));
-        report.remarks = told.collect();
+        let diagnostics = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&module));
+        report.remarks = diagnostics.collect();
         report.remarks.extend(scalar_wins(&module, &wide, asked, lanes, &options.target));
         report.warnings = warnings;
         Ok(Artifact {
@@ -403,8 +408,8 @@ impl Session {
             times: context.times,
             shapes: declared,
             is_masked: *is_masked,
-            asks_place,
-            apart,
+            work_item_query,
+            split_param,
             llvm,
             cpu: self.cpu.clone(),
         })
@@ -417,7 +422,7 @@ impl Session {
         brush: &BrushExtents,
         context: &mut PassContext<'_>,
     ) -> Result<(), Diagnostic> {
-        run(module, &vectorization(brush, &self.options), context)
+        run(module, &vectorization_passes(brush, &self.options), context)
     }
 
     /// Parses a list of passes in the syntax of `heddle opt`.
@@ -455,7 +460,7 @@ impl Session {
         emission: EmitOptions,
         level: CodegenLevel,
     ) -> Result<Jit, Diagnostic> {
-        let code = emit(module, emission).map_err(|told| told.in_module(module))?;
+        let code = emit(module, emission).map_err(|diagnostic| diagnostic.in_module(module))?;
         // The minimal level runs no IR passes.
         if level != CodegenLevel::Minimal {
             simplify(&code);
@@ -469,10 +474,10 @@ impl Session {
     fn check_machine(&self, source: Option<&LlvmModule>) -> Result<(), Diagnostic> {
         let Some(source) = source.filter(|it| it.is_x86() != self.cpu.is_x86()) else { return Ok(()) };
         let text = format!("it is LLVM IR for {}, which is another kind of machine", source.triple());
-        let told = Diagnostic::error(Code::WrongTarget, text);
+        let diagnostic = Diagnostic::error(Code::WrongTarget, text);
         Err(match &self.cpu.triple {
-            Some(triple) => told.help(format!("let clang make it with --target={triple}")),
-            None => told.help("let clang make it for this machine, or ask for code for that one"),
+            Some(triple) => diagnostic.help(format!("let clang make it with --target={triple}")),
+            None => diagnostic.help("let clang make it for this machine, or ask for code for that one"),
         })
     }
 }
@@ -481,27 +486,29 @@ impl DiagnosticError {
     /// Sets the file of diagnostics that name none.
     #[must_use]
     pub fn in_file(self, file: &str) -> DiagnosticError {
-        DiagnosticError { diagnostics: self.diagnostics.into_iter().map(|told| told.in_file(file)).collect() }
+        DiagnosticError {
+            diagnostics: self.diagnostics.into_iter().map(|diagnostic| diagnostic.in_file(file)).collect(),
+        }
     }
 }
 
 /// Builds the source of an imported LLVM module; an error if the module has no function.
-fn imported(
+fn source_from_import(
     module: Module,
-    mut told: Vec<Diagnostic>,
+    mut diagnostics: Vec<Diagnostic>,
     llvm: LlvmModule,
     file: &str,
 ) -> Result<SourceModule, DiagnosticError> {
     if module.functions.is_empty() {
-        if told.is_empty() {
+        if diagnostics.is_empty() {
             let none = error(Code::NotImported, &"there is no function in it");
-            told.push(none.at(DiagnosticLocation::of_line(Some(file), 0, 0)));
+            diagnostics.push(none.at(DiagnosticLocation::of_line(Some(file), 0, 0)));
         }
-        return Err(DiagnosticError { diagnostics: told.into_iter().map(as_error).collect() });
+        return Err(DiagnosticError { diagnostics: diagnostics.into_iter().map(as_error).collect() });
     }
     verify_module(&module, Stage::Source)
         .map_err(|violations| error(Code::Internal, &format!("{file}: {violations}")))?;
-    Ok(SourceModule { module, llvm: Some(llvm), refused: told })
+    Ok(SourceModule { module, llvm: Some(llvm), refused: diagnostics })
 }
 
 fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
@@ -509,10 +516,10 @@ fn unreadable(file: &str, reason: &std::io::Error) -> Diagnostic {
 }
 
 /// Keeps refusals of definitions that the module calls (they are treated as external), and the front end's warnings.
-fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
+fn relevant_refusals(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let callees = module.functions.iter().flat_map(|func| func.callees.values());
     let needed: FxHashSet<&str> = callees.map(|callee| &*callee.name).collect();
-    let is_needed = |told: &Diagnostic| match &told.place.func {
+    let is_needed = |diagnostic: &Diagnostic| match &diagnostic.place.func {
         Some(name) => needed.contains(&**name),
         None => true,
     };
@@ -520,7 +527,7 @@ fn needed_and_refused(module: &Module, refused: Vec<Diagnostic>) -> Vec<Diagnost
 }
 
 /// Returns the location of a kernel's first work-item query, or else of the kernel; none if the function is no kernel.
-fn place_asked(func: &Function) -> Option<DiagnosticLocation> {
+fn find_work_item_query(func: &Function) -> Option<DiagnosticLocation> {
     use Op::{
         EnqueuedSize, GlobalId, GlobalOffset, GlobalSize, GroupId, LocalId, LocalSize, NumGroups, WorkDim,
     };
@@ -550,36 +557,36 @@ fn place_asked(func: &Function) -> Option<DiagnosticLocation> {
 }
 
 /// Explains why a function is missing: it was refused, it is only declared, or it has another name.
-fn missing(name: &str, module: &Module, refused: &[Diagnostic]) -> DiagnosticError {
+fn missing_function(name: &str, module: &Module, refused: &[Diagnostic]) -> DiagnosticError {
     let own: Vec<Diagnostic> =
-        refused.iter().filter(|told| told.place.func.as_deref() == Some(name)).cloned().collect();
+        refused.iter().filter(|diagnostic| diagnostic.place.func.as_deref() == Some(name)).cloned().collect();
     if !own.is_empty() {
         return DiagnosticError { diagnostics: own.into_iter().map(as_error).collect() };
     }
     if module.declarations.iter().any(|declaration| declaration.name == name) {
-        let told = Diagnostic::error(Code::UnknownFunction, "it is only declared here").of_func(name);
-        return told.help("give the file that defines it").into();
+        let diagnostic = Diagnostic::error(Code::UnknownFunction, "it is only declared here").of_func(name);
+        return diagnostic.help("give the file that defines it").into();
     }
-    let told = Diagnostic::error(Code::UnknownFunction, format!("there is no function @{name}"));
+    let diagnostic = Diagnostic::error(Code::UnknownFunction, format!("there is no function @{name}"));
     let known: Vec<String> = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
     let mangled =
         module.functions.iter().find(|func| func.name.starts_with("_Z") && func.name.contains(name));
     match (mangled, known.is_empty()) {
-        (Some(func), _) => told
+        (Some(func), _) => diagnostic
             .help(format!("C++ calls it @{}: declare it `extern \"C\"`, or ask for that name", func.name))
             .into(),
-        (None, true) => told.into(),
-        (None, false) => told.help(format!("there are {}", known.join(", "))).into(),
+        (None, true) => diagnostic.into(),
+        (None, false) => diagnostic.help(format!("there are {}", known.join(", "))).into(),
     }
 }
 
-fn as_error(told: Diagnostic) -> Diagnostic {
-    Diagnostic { severity: Severity::Error, ..told }
+fn as_error(diagnostic: Diagnostic) -> Diagnostic {
+    Diagnostic { severity: Severity::Error, ..diagnostic }
 }
 
 /// Returns the IR parameters of each source parameter, since vectors and structures are split. `parts` are the counts per
 /// parameter of the LLVM function; several of these may belong to one source parameter and share its name.
-fn params_of_source(func: &Function, parts: Option<Vec<usize>>) -> Vec<Range<usize>> {
+fn source_params(func: &Function, parts: Option<Vec<usize>>) -> Vec<Range<usize>> {
     let count = func.params().len();
     let parts = parts.filter(|parts| parts.iter().sum::<usize>() == count).unwrap_or_else(|| vec![1; count]);
     let mut all: Vec<Range<usize>> = Vec::new();
@@ -649,7 +656,7 @@ pub fn retain_all_reachable(module: &mut Module, names: &[&str]) {
 }
 
 /// Returns the first function that a function launches.
-fn launched(func: &Function) -> Option<String> {
+fn first_launch(func: &Function) -> Option<String> {
     let mut details =
         func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| &func.inst(inst).detail);
     details.find_map(|detail| match detail {
@@ -665,11 +672,11 @@ impl Artifact {
             let text = "the forms of the vector ABI are made for x86 only";
             return Err(Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func));
         }
-        if let Some((name, count)) = &self.apart {
+        if let Some((name, count)) = &self.split_param {
             let text =
                 format!("{name} is taken apart into {count} numbers, which no caller of the prototype does");
-            let told = Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func);
-            return Err(told.help(
+            let diagnostic = Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func);
+            return Err(diagnostic.help(
                 "pass it by address, or write LLVM IR (`.ll`), which keeps the form that Heddle makes",
             ));
         }
@@ -709,37 +716,37 @@ impl Artifact {
     }
 
     fn emit(&self, options: EmitOptions) -> Result<LlvmModule, Diagnostic> {
-        emit(&self.module, options).map_err(|told| match told.code {
-            Code::NeedsLaunch => self.needs_launch(told),
-            _ => self.of_source(told),
+        emit(&self.module, options).map_err(|diagnostic| match diagnostic.code {
+            Code::NeedsLaunch => self.needs_launch(diagnostic),
+            _ => self.attribute_to_source(diagnostic),
         })
     }
 
     /// Explains that work-item queries need a launch.
-    fn needs_launch(&self, told: Diagnostic) -> Diagnostic {
-        let Some(place) = &self.asks_place else {
-            let told = self.of_source(told);
+    fn needs_launch(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let Some(place) = &self.work_item_query else {
+            let diagnostic = self.attribute_to_source(diagnostic);
             // The source has another name for the instruction.
-            let inst = told.place.inst.clone().filter(|_| told.place.line == 0);
-            let place = DiagnosticLocation { inst, ..(*told.place).clone() };
-            return told.at(place);
+            let inst = diagnostic.place.inst.clone().filter(|_| diagnostic.place.line == 0);
+            let place = DiagnosticLocation { inst, ..(*diagnostic.place).clone() };
+            return diagnostic.at(place);
         };
         let text = "it is a kernel, whose work-items are told their places by a launch";
         let help = "run the program on Heddle's OpenCL driver (`./x install`), which launches it, or write a function \
                        that is no kernel and takes the index as a parameter";
-        let told = Diagnostic::error(Code::NeedsLaunch, text).at(place.clone()).help(help);
-        told.in_module(&self.module)
+        let diagnostic = Diagnostic::error(Code::NeedsLaunch, text).at(place.clone()).help(help);
+        diagnostic.in_module(&self.module)
     }
 
     /// Attributes a diagnostic of a wide function to the function it was made from.
-    fn of_source(&self, mut told: Diagnostic) -> Diagnostic {
-        if let Some(name) = told.place.func.take() {
+    fn attribute_to_source(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        if let Some(name) = diagnostic.place.func.take() {
             let suffix = self.wide.rsplit_once(".w").map_or("", |(_, brush)| brush);
             let of_source = name.strip_suffix(suffix).and_then(|name| name.strip_suffix(".w"));
             let of_source = of_source.map(|name| name.strip_suffix(".masked").unwrap_or(name));
-            told.place.func = Some(of_source.unwrap_or(&name).to_string());
+            diagnostic.place.func = Some(of_source.unwrap_or(&name).to_string());
         }
-        told.in_module(&self.module)
+        diagnostic.in_module(&self.module)
     }
 
     /// Generates text, bitcode, assembly or an object. LLVM IR contains the source's module as well; assembly and objects hold
@@ -747,13 +754,13 @@ impl Artifact {
     /// remark is returned.
     pub fn write(&mut self, output: CodeFormat) -> Result<(Vec<u8>, Option<Diagnostic>), Diagnostic> {
         let is_ir = matches!(output, CodeFormat::Text | CodeFormat::Bitcode);
-        let (name, told) = match self.add_abi_form() {
+        let (name, diagnostic) = match self.add_abi_form() {
             Ok(name) => (name, None),
-            Err(told) if is_ir || !self.cpu.is_x86() => {
+            Err(diagnostic) if is_ir || !self.cpu.is_x86() => {
                 let note = format!("it is @{}", self.wide);
-                (self.wide.clone(), Some(Diagnostic { severity: Severity::Remark, ..told }.note(note)))
+                (self.wide.clone(), Some(Diagnostic { severity: Severity::Remark, ..diagnostic }.note(note)))
             }
-            Err(told) => return Err(told),
+            Err(diagnostic) => return Err(diagnostic),
         };
         let begin = Instant::now();
         let code = self.llvm(&name)?;
@@ -770,7 +777,7 @@ impl Artifact {
             }
         };
         self.times.push(PassTime { name: "code generation", time: begin.elapsed() });
-        Ok((bytes, told))
+        Ok((bytes, diagnostic))
     }
 
     /// JIT-compiles the code.

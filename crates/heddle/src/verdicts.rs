@@ -38,18 +38,16 @@ pub fn loop_facts(func: &Function) -> LoopFacts {
 /// Makes divergent loops uniform, until no loop is divergent. A loop with several exits leaves masks that hold the exit of
 /// each lane; they are varying even if all lanes took one exit, so another loop may become divergent.
 pub fn uniform_loops(func: &mut Function) -> Result<(), Diagnostic> {
-    uniform_loops_and_branches(func).map(drop)
+    make_all_loops_uniform(func).map(drop)
 }
 
 /// Makes divergent loops uniform; returns the divergent branches afterwards if the analysis is up to date.
-pub(crate) fn uniform_loops_and_branches(
-    func: &mut Function,
-) -> Result<Option<EntitySet<Block>>, Diagnostic> {
+pub(crate) fn make_all_loops_uniform(func: &mut Function) -> Result<Option<EntitySet<Block>>, Diagnostic> {
     loop {
         let Some((control, facts)) = verdicts(func) else { return Ok(None) };
         let loops = LoopFacts::by_divergence(&control, &facts);
         if loops.divergent_loops.is_empty() {
-            return Ok(Some(branches_of(func, &facts)));
+            return Ok(Some(collect_divergent_branches(func, &facts)));
         }
         let blocks = func.block_count();
         make_loops_uniform(func, &loops)?;
@@ -60,7 +58,7 @@ pub(crate) fn uniform_loops_and_branches(
 }
 
 /// Returns the blocks whose branches can be if-converted, uniform ones included; none in sequential code.
-pub(crate) fn foldable_branches(func: &Function) -> EntitySet<Block> {
+pub(crate) fn if_convertible_branches(func: &Function) -> EntitySet<Block> {
     match launches(func) {
         true => EntitySet::new(),
         false => find_linearizable_branches(func),
@@ -71,16 +69,16 @@ pub(crate) fn foldable_branches(func: &Function) -> EntitySet<Block> {
 pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
     let Some((control, facts)) = verdicts(func) else { return Ok(EntitySet::new()) };
     let Some(cycle) = control.cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) else {
-        return Ok(branches_of(func, &facts));
+        return Ok(collect_divergent_branches(func, &facts));
     };
     let header = control.cycles.header(cycle);
     let place = func
         .terminator(header)
         .map_or(DiagnosticLocation::of_func(&func.name), |inst| DiagnosticLocation::line_of(func, inst));
-    let told = Diagnostic::error(Code::DivergentLoop, format!("the loop at {header} may diverge"));
-    Err(told.at(place).help("run `loops` before"))
+    let diagnostic = Diagnostic::error(Code::DivergentLoop, format!("the loop at {header} may diverge"));
+    Err(diagnostic.at(place).help("run `loops` before"))
 }
 
-fn branches_of(func: &Function, facts: &Divergence) -> EntitySet<Block> {
+fn collect_divergent_branches(func: &Function, facts: &Divergence) -> EntitySet<Block> {
     func.blocks().filter(|&block| facts.is_divergent_branch(block)).collect()
 }

@@ -237,8 +237,13 @@ pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String>
                 (func.successors(block), &branch.lanes[..], &branch.taken[..])
             {
                 let (executed, diverged) = (branch.executed, branch.diverged);
-                let went =
-                    BranchCounts { executed, diverged, to: [then, otherwise], lanes: [a, b], taken: [c, d] };
+                let went = BranchCounts {
+                    executed,
+                    diverged,
+                    targets: [then, otherwise],
+                    lanes: [a, b],
+                    taken: [c, d],
+                };
                 seen.note_branch(&func.name, block, went);
             }
             if let Some(trips) = trips_of(profile, block) {

@@ -9,20 +9,20 @@ use heddle_ir::{Diagnostic, Function, Module, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// Adds a variant to a module that has the wide function, and returns the variant's name.
-pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiVariant<'_>) -> Result<String, Diagnostic> {
-    let Some(wide) = module.function(wide) else { return form.refuse(format!("there is no @{wide}")) };
+pub fn add_abi_form(module: &mut Module, wide: &str, variant: &AbiVariant<'_>) -> Result<String, Diagnostic> {
+    let Some(wide) = module.function(wide) else { return variant.refuse(format!("there is no @{wide}")) };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
     let wide = wide.declaration();
-    let layout = form.layout(&wide.signature)?;
-    let name = form.abi_name();
-    let mut func = Function::new(name.clone(), Signature::new(&layout.params, &layout.given));
+    let layout = variant.layout(&wide.signature)?;
+    let name = variant.mangled_name();
+    let mut func = Function::new(name.clone(), Signature::new(&layout.params, &layout.result_types));
     let origin = func.make_origin(OriginData { loc, ..OriginData::default() });
     let block = func.append_block();
     let mut builder = Builder::new(&mut func, InsertPoint::End(block));
     builder.set_origin(origin);
     let mut incoming = builder.func.params().to_vec().into_iter();
     let target = if layout.in_memory { incoming.next() } else { None };
-    let mut args = arguments(&mut builder, form, &layout, &wide.signature, &mut incoming);
+    let mut args = arguments(&mut builder, variant, &layout, &wide.signature, &mut incoming);
     match layout.mask {
         Some(AbiMask::Lanes(_)) => {
             let whole = join(&mut builder, incoming.collect());
@@ -40,7 +40,7 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiVariant<'_>) -> R
     let mut value = builder.func.result(call);
     if let (Some(whole), Some(parts)) = (value, layout.result) {
         if builder.func.value_type(whole).scalar() == Scalar::I1 {
-            value = Some(builder.op_to(Op::Zext, Type::Vector(Scalar::I8, form.lanes as u16), &[whole]));
+            value = Some(builder.op_to(Op::Zext, Type::Vector(Scalar::I8, variant.lanes as u16), &[whole]));
         }
         if let (Some(whole), Some(target)) = (value, target) {
             builder.store(whole, target, parts.ty().bytes());
@@ -55,13 +55,13 @@ pub fn add_abi_form(module: &mut Module, wide: &str, form: &AbiVariant<'_>) -> R
 /// Builds the arguments of the wide function except the mask.
 fn arguments(
     builder: &mut Builder<'_>,
-    form: &AbiVariant<'_>,
+    variant: &AbiVariant<'_>,
     layout: &AbiLayout,
     signature: &Signature,
     incoming: &mut impl Iterator<Item = Value>,
 ) -> Vec<Value> {
     let mut args = Vec::new();
-    for (parts, param) in layout.taken.iter().zip(form.plain(signature)) {
+    for (parts, param) in layout.param_parts.iter().zip(variant.params_without_mask(signature)) {
         let count = parts.map_or(1, |parts| parts.count.into());
         let values: Vec<Value> = incoming.by_ref().take(count).collect();
         let whole = join(builder, values);

@@ -15,9 +15,9 @@ mod incoming;
 mod outgoing;
 
 pub use incoming::add_abi_form;
-pub use outgoing::declare_forms;
+pub use outgoing::declare_variants;
 
-pub(crate) use outgoing::{define_outgoing, known_forms};
+pub(crate) use outgoing::{declared_variants, define_call_adapters};
 
 use heddle_ir::builder::Builder;
 use heddle_ir::inst::{Detail, InstData};
@@ -86,7 +86,7 @@ pub struct AbiVariant<'a> {
 impl AbiVariant<'_> {
     /// Returns the mangled name: `_ZGVeN16uv_f` is `f` for 16 lanes on AVX-512, with a uniform and a varying parameter; `M` in
     /// place of `N` adds a mask.
-    pub fn abi_name(&self) -> String {
+    pub fn mangled_name(&self) -> String {
         let letters = self.shapes.iter().map(|shape| match shape {
             DeclaredShape::Uniform => "u".to_string(),
             DeclaredShape::Varying => "v".to_string(),
@@ -122,8 +122,8 @@ impl AbiVariant<'_> {
     /// Returns the error that the ABI has no such variant.
     fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
         let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
-        let told = Diagnostic::error(Code::NoAbiForm, text).of_func(self.name);
-        Err(told.help("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
+        let diagnostic = Diagnostic::error(Code::NoAbiForm, text).of_func(self.name);
+        Err(diagnostic.help("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
     }
 
     fn parts(&self, scalar: Scalar) -> Result<VectorParts, Diagnostic> {
@@ -146,9 +146,9 @@ impl AbiVariant<'_> {
     /// varying parameter.
     fn characteristic(&self, signature: &Signature) -> Scalar {
         let of_vector = |ty: Type| ty.is_vector().then(|| ty.scalar());
-        let given = signature.results.iter().find_map(|result| of_vector(result.ty));
-        let params = self.plain(signature);
-        given.or_else(|| params.iter().find_map(|param| of_vector(param.ty))).unwrap_or(Scalar::I32)
+        let result_types = signature.results.iter().find_map(|result| of_vector(result.ty));
+        let params = self.params_without_mask(signature);
+        result_types.or_else(|| params.iter().find_map(|param| of_vector(param.ty))).unwrap_or(Scalar::I32)
     }
 
     /// Returns the representation of the mask: an integer of bits or a vector for each register of the characteristic type.
@@ -169,9 +169,9 @@ struct AbiLayout {
     /// Types of the parameters.
     params: Vec<Type>,
     /// Types of the results.
-    given: Vec<Type>,
+    result_types: Vec<Type>,
     /// Split of each parameter of the wide function except the mask; none for scalars.
-    taken: Vec<Option<VectorParts>>,
+    param_parts: Vec<Option<VectorParts>>,
     mask: Option<AbiMask>,
     /// Split of the result, if it is a vector.
     result: Option<VectorParts>,
@@ -181,7 +181,7 @@ struct AbiLayout {
 
 impl AbiVariant<'_> {
     /// Returns the parameters of a wide function without the mask.
-    fn plain<'s>(&self, signature: &'s Signature) -> &'s [Param] {
+    fn params_without_mask<'s>(&self, signature: &'s Signature) -> &'s [Param] {
         &signature.params[..signature.params.len().saturating_sub(usize::from(self.is_masked))]
     }
 
@@ -200,14 +200,14 @@ impl AbiVariant<'_> {
         };
         let in_memory = result.is_some_and(|parts| parts.count > 1);
         let mut params: Vec<Type> = in_memory.then_some(pointer).into_iter().collect();
-        let mut taken = Vec::new();
-        for param in self.plain(signature) {
+        let mut param_parts = Vec::new();
+        for param in self.params_without_mask(signature) {
             let parts = if param.ty.is_vector() { Some(self.parts(param.ty.scalar())?) } else { None };
             match parts {
                 Some(parts) => params.extend(std::iter::repeat_n(parts.ty(), parts.count.into())),
                 None => params.push(param.ty),
             }
-            taken.push(parts);
+            param_parts.push(parts);
         }
         let mask = if self.is_masked { Some(self.mask(signature)?) } else { None };
         match mask {
@@ -217,13 +217,13 @@ impl AbiVariant<'_> {
             Some(AbiMask::Lanes(parts)) => params.extend(std::iter::repeat_n(parts.ty(), parts.count.into())),
             None => {}
         }
-        let given = match (result, signature.results.first()) {
+        let result_types = match (result, signature.results.first()) {
             (Some(_), _) if in_memory => vec![pointer],
             (Some(parts), _) => vec![parts.ty()],
             (None, Some(one)) => vec![one.ty],
             (None, None) => Vec::new(),
         };
-        Ok(AbiLayout { params, given, taken, mask, result, in_memory })
+        Ok(AbiLayout { params, result_types, param_parts, mask, result, in_memory })
     }
 }
 

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Suffix of the adapter's name.
-const WHOLE: &str = ".whole";
+const ADAPTER_SUFFIX: &str = ".whole";
 
 /// Demangled name of a variant.
 struct AbiName<'a> {
@@ -27,20 +27,20 @@ struct AbiName<'a> {
 }
 
 impl AbiName<'_> {
-    fn form(&self) -> AbiVariant<'_> {
+    fn variant(&self) -> AbiVariant<'_> {
         let AbiName { name, lanes, ref shapes, isa, is_masked } = *self;
         AbiVariant { name, lanes, shapes, isa, is_masked }
     }
 }
 
 /// Splits a number off the start of a text.
-fn number(text: &str) -> (Option<i64>, &str) {
+fn split_number(text: &str) -> (Option<i64>, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     (text[..end].parse().ok(), &text[end..])
 }
 
 /// Demangles the name of a variant; none if it is no such name, or uses a kind of parameter that Heddle lacks.
-fn read_name(text: &str) -> Option<AbiName<'_>> {
+fn demangle(text: &str) -> Option<AbiName<'_>> {
     let mut letters = text.strip_prefix("_ZGV")?.chars();
     let isa = VectorIsa::of_letter(letters.next()?)?;
     let is_masked = match letters.next()? {
@@ -48,7 +48,7 @@ fn read_name(text: &str) -> Option<AbiName<'_>> {
         'N' => false,
         _ => return None,
     };
-    let (lanes, mut rest) = number(letters.as_str());
+    let (lanes, mut rest) = split_number(letters.as_str());
     let lanes = u32::try_from(lanes?).ok().filter(|&lanes| lanes <= MAX_LANES)?;
     let mut shapes = Vec::new();
     while let Some(tail) = rest.strip_prefix(['v', 'u', 'l']) {
@@ -59,7 +59,7 @@ fn read_name(text: &str) -> Option<AbiName<'_>> {
             "u" => DeclaredShape::Uniform,
             _ => {
                 let tail = rest.strip_prefix('n');
-                let (stride, behind) = number(tail.unwrap_or(rest));
+                let (stride, behind) = split_number(tail.unwrap_or(rest));
                 rest = behind;
                 let stride = stride.unwrap_or(1);
                 DeclaredShape::Linear([if tail.is_some() { -stride } else { stride }][..].into())
@@ -67,7 +67,7 @@ fn read_name(text: &str) -> Option<AbiName<'_>> {
         });
         // Alignment of a pointer.
         if let Some(tail) = rest.strip_prefix('a') {
-            rest = number(tail).1;
+            rest = split_number(tail).1;
         }
     }
     let name = rest.strip_prefix('_').filter(|name| !name.is_empty())?;
@@ -75,7 +75,7 @@ fn read_name(text: &str) -> Option<AbiName<'_>> {
 }
 
 /// Returns the signature of the adapter.
-fn whole_signature(signature: &Signature, named: &AbiName<'_>) -> Signature {
+fn adapter_signature(signature: &Signature, named: &AbiName<'_>) -> Signature {
     let vector = |ty: Type| Type::Vector(ty.scalar(), named.lanes as u16);
     let params = signature.params.iter().zip(&named.shapes).map(|(param, shape)| match shape {
         DeclaredShape::Varying => Param::new(vector(param.ty)),
@@ -87,21 +87,23 @@ fn whole_signature(signature: &Signature, named: &AbiName<'_>) -> Signature {
 }
 
 /// Declares the named variants that the instruction set can call, if the module declares their scalar functions.
-pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'n str>, isa: VectorIsa) {
+pub fn declare_variants<'n>(module: &mut Module, names: impl IntoIterator<Item = &'n str>, isa: VectorIsa) {
     let mut known: FxHashSet<String> =
         module.declarations.iter().map(|declaration| declaration.name.clone()).collect();
     let scalar: FxHashMap<String, Arc<Declaration>> =
         module.declarations.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
     for text in names {
-        let Some(named) = read_name(text).filter(|named| named.isa == isa) else { continue };
+        let Some(named) = demangle(text).filter(|named| named.isa == isa) else { continue };
         let Some(callee) = scalar.get(named.name) else { continue };
         if callee.signature.params.len() != named.shapes.len() || !known.insert(text.into()) {
             continue;
         }
         // Functions whose signature the ABI cannot express are called lane by lane.
-        let Ok(layout) = named.form().layout(&whole_signature(&callee.signature, &named)) else { continue };
+        let Ok(layout) = named.variant().layout(&adapter_signature(&callee.signature, &named)) else {
+            continue;
+        };
         let effects = callee.signature.effects;
-        let signature = Signature { effects, ..Signature::new(&layout.params, &layout.given) };
+        let signature = Signature { effects, ..Signature::new(&layout.params, &layout.result_types) };
         module.declarations.push(Arc::new(Declaration {
             name: text.into(),
             kind: FunctionKind::Function,
@@ -111,21 +113,21 @@ pub fn declare_forms<'n>(module: &mut Module, names: impl IntoIterator<Item = &'
 }
 
 /// Returns the declared variants for a brush, by scalar function, whose types conform to the ABI.
-pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorVariant>> {
+pub(crate) fn declared_variants(module: &Module, brush: &[u32]) -> FxHashMap<String, Vec<VectorVariant>> {
     let mut known: FxHashMap<String, Vec<VectorVariant>> = FxHashMap::default();
     let declared: FxHashMap<&str, &Declaration> =
         module.declarations.iter().map(|it| (&*it.name, &**it)).collect();
     let lanes = brush.first().copied().filter(|_| brush.iter().skip(1).all(|&extent| extent == 1));
     for declaration in &module.declarations {
-        let Some(named) = read_name(&declaration.name).filter(|named| Some(named.lanes) == lanes) else {
+        let Some(named) = demangle(&declaration.name).filter(|named| Some(named.lanes) == lanes) else {
             continue;
         };
         if !declared.get(named.name).is_some_and(|callee| has_types(declaration, callee, &named)) {
             continue;
         }
-        let name = format!("{}{WHOLE}", declaration.name);
-        let form = VectorVariant { name, shapes: named.shapes, is_masked: named.is_masked };
-        known.entry(named.name.into()).or_default().push(form);
+        let name = format!("{}{ADAPTER_SUFFIX}", declaration.name);
+        let variant = VectorVariant { name, shapes: named.shapes, is_masked: named.is_masked };
+        known.entry(named.name.into()).or_default().push(variant);
     }
     known
 }
@@ -133,39 +135,39 @@ pub(crate) fn known_forms(module: &Module, brush: &[u32]) -> FxHashMap<String, V
 /// True if the declared types of a variant conform to the ABI.
 fn has_types(declaration: &Declaration, callee: &Declaration, named: &AbiName<'_>) -> bool {
     let signature = &declaration.signature;
-    let layout = named.form().layout(&whole_signature(&callee.signature, named));
+    let layout = named.variant().layout(&adapter_signature(&callee.signature, named));
     callee.signature.params.len() == named.shapes.len()
         && layout.is_ok_and(|layout| {
             signature.params.iter().map(|param| param.ty).eq(layout.params)
-                && signature.results.iter().map(|result| result.ty).eq(layout.given)
+                && signature.results.iter().map(|result| result.ty).eq(layout.result_types)
         })
 }
 
 /// Defines the adapters that wide code calls.
-pub(crate) fn define_outgoing(module: &mut Module) {
+pub(crate) fn define_call_adapters(module: &mut Module) {
     let declared: FxHashMap<String, Arc<Declaration>> =
         module.declarations.iter().map(|it| (it.name.clone(), Arc::clone(it))).collect();
     let mut made: FxHashSet<String> = module.functions.iter().map(|func| func.name.clone()).collect();
     let mut new = Vec::new();
     for callee in module.functions.iter().flat_map(|func| func.callees.values()) {
-        let target = callee.name.strip_suffix(WHOLE).and_then(|name| declared.get(name));
+        let target = callee.name.strip_suffix(ADAPTER_SUFFIX).and_then(|name| declared.get(name));
         let Some(target) = target.filter(|_| !made.contains(&callee.name)) else { continue };
-        let Some(named) = read_name(&target.name) else { continue };
-        let Ok(layout) = named.form().layout(&callee.signature) else { continue };
+        let Some(named) = demangle(&target.name) else { continue };
+        let Ok(layout) = named.variant().layout(&callee.signature) else { continue };
         made.insert(callee.name.clone());
-        new.push(outgoing(callee, target, &named.form(), &layout));
+        new.push(build_adapter(callee, target, &named.variant(), &layout));
     }
     module.functions.extend(new);
 }
 
 /// Builds an adapter.
-fn outgoing(
+fn build_adapter(
     whole: &Declaration,
     target: &Arc<Declaration>,
-    form: &AbiVariant<'_>,
+    variant: &AbiVariant<'_>,
     layout: &AbiLayout,
 ) -> Function {
-    let lanes = form.lanes as u16;
+    let lanes = variant.lanes as u16;
     let mut func = Function::new(whole.name.clone(), whole.signature.clone());
     let block = func.append_block();
     let mut builder = Builder::new(&mut func, InsertPoint::End(block));
@@ -180,7 +182,7 @@ fn outgoing(
         builder.op_to(Op::SpaceCast, Type::ptr(Space::Generic), &[object])
     });
     args.extend(memory);
-    for (parts, mut value) in layout.taken.iter().zip(incoming.by_ref()) {
+    for (parts, mut value) in layout.param_parts.iter().zip(incoming.by_ref()) {
         let Some(parts) = parts else {
             args.push(value);
             continue;
@@ -247,10 +249,10 @@ mod tests {
     #[test]
     fn names_are_read_as_they_are_written() {
         for text in ["_ZGVbN4v_f", "_ZGVdM8uvl_g_h", "_ZGVeN16l4ln8u__Z3foof"] {
-            let named = read_name(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(named.form().abi_name(), text);
+            let named = demangle(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(named.variant().mangled_name(), text);
         }
-        assert_eq!(read_name("_ZGVbN2ua16v_f").map(|named| named.shapes.len()), Some(2));
+        assert_eq!(demangle("_ZGVbN2ua16v_f").map(|named| named.shapes.len()), Some(2));
         for text in [
             "f",
             "_ZGVcN4v_f",
@@ -262,7 +264,7 @@ mod tests {
             "_ZGVbN4ls2_f",
             "_ZGV_LLVM_N4v_f",
         ] {
-            assert!(read_name(text).is_none(), "{text}");
+            assert!(demangle(text).is_none(), "{text}");
         }
     }
 }

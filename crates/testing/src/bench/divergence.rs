@@ -31,7 +31,8 @@ fn profile_of(
             (func.successors(block), &branch.lanes[..], &branch.taken[..])
         {
             let (executed, diverged) = (branch.executed, branch.diverged);
-            let went = BranchCounts { executed, diverged, to: [left, right], lanes: [a, b], taken: [x, y] };
+            let went =
+                BranchCounts { executed, diverged, targets: [left, right], lanes: [a, b], taken: [x, y] };
             branches.push((block, went));
         }
         loops.extend(trips_of(&measured.profile, block).map(|trips| (block, trips)));

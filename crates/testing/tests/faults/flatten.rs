@@ -206,7 +206,7 @@ fn every_planted_fault_is_caught() {
 /// What may not be flattened, in a nest of three iterations of the outer loop: declarations, and what stands in the payload, with
 /// its result `v20`. Lanes 0 and 1 run it, lane 0 with fewer iterations of the inner loop.
 const TELLING: &[(FlattenRule, &str, &str)] = &[
-    (FlattenRule::AsksLanes, "", "v19 = icmp eq v0, v0\n v20 = popcount i32, v19"),
+    (FlattenRule::ObservesLanes, "", "v19 = icmp eq v0, v0\n v20 = popcount i32, v19"),
     (FlattenRule::Waits, "", "barrier brush\n v20 = add v3, 0"),
     (FlattenRule::Ordered, "", "v20 = atomic_rmw add v1, i32 1 relaxed device"),
     (

@@ -23,7 +23,7 @@ pub(super) fn carry(
     let (cfg, dominators): (&Cfg, &DominatorTree) = (&flow.cfg, flow.dominators());
     let is_inside: EntitySet<Block> = nest.blocks.iter().copied().collect();
     let mut source_of: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
-    made.ways.iter().for_each(|way| source_of[way.edge] = Some(way.source));
+    made.edges.iter().for_each(|edge| source_of[edge.block] = Some(edge.source));
     let mut broken: BTreeMap<Value, Vec<Read>> = BTreeMap::new();
     let reading = nest.blocks.iter().copied().chain([made.latch]);
     for block in reading {
@@ -57,9 +57,9 @@ pub(super) fn carry(
         let mut definitions = vec![(nest.preheader, none), (home, value)];
         let is_live: Vec<bool> =
             nest.inner.iter().map(|inner| liveness.is_live_in(value, inner.header)).collect();
-        for way in &made.ways {
-            if !matches!(way.next, NextState::Round(state) if state > 0 && is_live[state - 1]) {
-                definitions.push((way.edge, none));
+        for edge in &made.edges {
+            if !matches!(edge.next, NextState::Iterate(state) if state > 0 && is_live[state - 1]) {
+                definitions.push((edge.block, none));
             }
         }
         repair.rename(func, &definitions, &reads);

@@ -103,7 +103,7 @@ pub enum FlattenVerdict {
     /// The nest is one loop now.
     Flattened,
     /// Not profitable by the model, or excluded by the policy.
-    Left,
+    Unchanged,
     /// Illegal to flatten.
     Refused(FlattenRefusal),
 }
@@ -130,7 +130,7 @@ impl fmt::Display for FlattenDecision {
         write!(f, " with the one inside at {}", inner.join(" and "))?;
         match &self.verdict {
             FlattenVerdict::Flattened => write!(f, " is flattened")?,
-            FlattenVerdict::Left => write!(f, " is left as it is")?,
+            FlattenVerdict::Unchanged => write!(f, " is left as it is")?,
             FlattenVerdict::Refused(reason) => write!(f, " cannot be flattened: {reason}")?,
         }
         match &self.estimate {
@@ -206,24 +206,24 @@ fn choose(
 ) -> Vec<(LoopNest, Option<TripCounts>)> {
     let forest = &control.cycles;
     let mut nests = Vec::new();
-    let mut holds_chosen: EntitySet<Cycle> = EntitySet::new();
+    let mut contains_chosen: EntitySet<Cycle> = EntitySet::new();
     if !holds_nests(forest) {
         return nests;
     }
     let costs = model::FlattenCosts::new(func, control, options);
     for outer in forest.cycles().rev() {
-        if holds_chosen.contains(outer) {
+        if contains_chosen.contains(outer) {
             if let Some(around) = forest.parent(outer) {
-                holds_chosen.insert(around);
+                contains_chosen.insert(around);
             }
             continue;
         }
         let header = forest.header(outer);
-        let is_asked = options.asked.contains(header);
-        if options.policy == FlattenPolicy::None && !is_asked {
+        let is_requested = options.asked.contains(header);
+        if options.policy == FlattenPolicy::None && !is_requested {
             continue;
         }
-        let is_forced = options.policy == FlattenPolicy::Force || is_asked;
+        let is_forced = options.policy == FlattenPolicy::Force || is_requested;
         let is_known = |inner: &Cycle| options.trips.contains_key(&forest.header(*inner));
         let is_candidate = |&inner: &Cycle| is_forced || memory.divergence.is_divergent_loop(inner);
         let inner: Vec<Cycle> = forest.children(outer).iter().copied().filter(is_candidate).collect();
@@ -234,7 +234,7 @@ fn choose(
             func: func.name.clone(),
             outer: header,
             inner: inner.iter().map(|&inner| forest.header(inner)).collect(),
-            verdict: FlattenVerdict::Left,
+            verdict: FlattenVerdict::Unchanged,
             estimate: None,
         };
         match memory.check(outer, options.races) {
@@ -244,12 +244,12 @@ fn choose(
                 // On a CPU guesses do not pay: lanes with equal trip counts would diverge for nothing. Nor do loops that a
                 // profiled run did not reach.
                 let may_guess = matches!(options.machine, MachineModel::Warps) && options.trips.is_empty();
-                let is_told = may_guess || inner.iter().any(is_known);
-                if is_forced || is_told && estimate.pays() {
+                let has_trip_counts = may_guess || inner.iter().any(is_known);
+                if is_forced || has_trip_counts && estimate.pays() {
                     decision.verdict = FlattenVerdict::Flattened;
                     nests.push((LoopNest::new(control, outer, &inner), trips));
                     if let Some(around) = forest.parent(outer) {
-                        holds_chosen.insert(around);
+                        contains_chosen.insert(around);
                     }
                 }
                 decision.estimate = Some(estimate);

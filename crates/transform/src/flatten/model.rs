@@ -28,20 +28,20 @@ use std::fmt;
 
 use super::FlattenOptions;
 use crate::fuse::MachineModel;
-use crate::fuse::cost::{AccessPattern, reach};
+use crate::fuse::cost::{AccessPattern, access_pattern};
 
 /// Assumed mean trip count of loops without counts.
 const UNKNOWN_TRIPS: f64 = 8.0;
-/// Number of drawn outer iterations without counts (`UNKNOWN_ROUNDS`), and the maximum (`MOST_ROUNDS`).
+/// Number of drawn outer iterations without counts (`UNKNOWN_ROUNDS`), and the maximum (`MAX_ROUNDS`).
 const UNKNOWN_ROUNDS: u64 = 32;
-const MOST_ROUNDS: u64 = 256;
+const MAX_ROUNDS: u64 = 256;
 /// Maximum loop depth inside a loop that raises its cost.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 /// Maximum number of profiled lanes that are drawn together.
-const MOST_LANES: usize = 128;
+const MAX_JOINT_LANES: usize = 128;
 /// Minimum speedup. Draws do not model lanes that have more work all the time, for which all others wait in the end, as in
 /// `sorts` quicksort of `./x bench ptx`.
-const LEAST_GAIN: f64 = 1.15;
+const MIN_GAIN: f64 = 1.15;
 /// Cost of a guard on a CPU: a test and a branch that is sometimes mispredicted.
 const GUARD: f64 = 6.0;
 /// Fraction of the cost of selects, tests and scattered accesses on a CPU that the latency of an iteration does not hide. Fitted
@@ -129,7 +129,7 @@ impl TripCounts {
     }
 
     /// Returns the profiled iterations of an inner loop per outer iteration: by lanes together, and by each of `lanes` lanes.
-    fn seen(inner: Option<&TripCounts>, outer: Option<&TripCounts>, lanes: usize) -> Option<(f64, f64)> {
+    fn profiled(inner: Option<&TripCounts>, outer: Option<&TripCounts>, lanes: usize) -> Option<(f64, f64)> {
         let (inner, outer) = inner.zip(outer)?;
         let (within, around) = inner.together.zip(outer.together)?;
         // Counts of other brush sizes do not apply: among more lanes a slow one is more likely.
@@ -171,9 +171,9 @@ impl SplitMix64 {
 
     /// Draws stratified samples of as many lanes as the profile had together.
     fn sample_as_seen(&mut self, known: Option<&TripCounts>, lanes: usize) -> Vec<u64> {
-        let together = known
-            .and_then(|trips| trips.together)
-            .map_or(lanes, |together| usize::try_from(together.lanes).unwrap_or(lanes).clamp(1, MOST_LANES));
+        let together = known.and_then(|trips| trips.together).map_or(lanes, |together| {
+            usize::try_from(together.lanes).unwrap_or(lanes).clamp(1, MAX_JOINT_LANES)
+        });
         let mut drawn = Vec::with_capacity(lanes + together);
         while drawn.len() < lanes {
             drawn.extend(self.sample(known, together));
@@ -210,7 +210,7 @@ pub struct FlattenEstimate {
 impl FlattenEstimate {
     /// True if flattening pays by the model.
     pub fn pays(&self) -> bool {
-        self.before > LEAST_GAIN * self.after
+        self.before > MIN_GAIN * self.after
     }
 
     /// True if flattening pays by formula (1).
@@ -283,7 +283,7 @@ fn cost_on(
     };
     let lies = accessed.zip(data.address()).map(|(value, address)| match is_apart && changes(address) {
         true => AccessPattern::Scattered,
-        false => reach(facts, address, func.value_type(value).scalar()),
+        false => access_pattern(facts, address, func.value_type(value).scalar()),
     });
     let result = func.result(inst).filter(|&value| is_apart && changes(value));
     let tenths = match (result, data.op.info().effect) {
@@ -327,7 +327,11 @@ impl<'a> FlattenCosts<'a> {
         let forest = &self.control.cycles;
         let weight = |block: &Block| -> f64 {
             let around = std::iter::successors(forest.innermost(*block), |&inner| forest.parent(inner));
-            around.take_while(|&inner| inner != cycle).take(DEEPEST).map(|inner| self.rounds[inner]).product()
+            around
+                .take_while(|&inner| inner != cycle)
+                .take(MAX_DEPTH)
+                .map(|inner| self.rounds[inner])
+                .product()
         };
         forest.blocks(cycle).iter().map(|block| own[*block] * weight(block)).sum()
     }
@@ -341,7 +345,7 @@ impl<'a> FlattenCosts<'a> {
     }
 
     /// Returns the cost of the selects of loop-carried values per iteration.
-    fn chosen(&self, cycles: &[Cycle]) -> f64 {
+    fn select_cost(&self, cycles: &[Cycle]) -> f64 {
         let header = |&cycle: &Cycle| self.func.phis(self.control.cycles.header(cycle));
         let values = cycles.iter().flat_map(header).filter_map(|phi| self.func.result(phi));
         let tenths: i64 = match self.machine {
@@ -395,11 +399,11 @@ impl<'a> FlattenCosts<'a> {
         // Per outer iteration, profiled or else drawn: iterations of each inner loop by the brush and by a lane.
         let (mut waited, mut worked, mut waiting) = (0.0, 0.0, 0.0);
         for (number, &cycle) in inner.iter().enumerate() {
-            let (most, done) = TripCounts::seen(trips(cycle), trips(outer), lanes)
+            let (most, done) = TripCounts::profiled(trips(cycle), trips(outer), lanes)
                 .unwrap_or((most[number] as f64 / rounds as f64, done[number] / rounds as f64));
             waited += most * bodies[number];
             worked += done * bodies[number];
-            waiting += most * self.chosen(&[cycle]);
+            waiting += most * self.select_cost(&[cycle]);
         }
         // The payload after an inner loop is executed whenever lanes reach the end of that loop.
         let ends: usize = inside.iter().map(|inside| distinct_ends(inside)).sum();
@@ -411,7 +415,7 @@ impl<'a> FlattenCosts<'a> {
         let around: Vec<Cycle> = inner.iter().copied().chain([outer]).collect();
         let states = if inner.len() == 1 { 1.0 } else { 2.0 * inner.len() as f64 };
         let left = if self.machine == MachineModel::Warps { 1.0 } else { NOT_HIDDEN };
-        let asked = left * all * (states + 1.0 + self.chosen(&around));
+        let asked = left * all * (states + 1.0 + self.select_cost(&around));
         let payload_apart = payload + left * (payload_apart - payload);
         let ends = ends as f64 / inner.len() as f64;
         let at_ends = match self.machine {
@@ -440,7 +444,7 @@ fn rounds_of(known: Option<&TripCounts>, lanes: usize, draws: &mut SplitMix64) -
     let Some(known) = known.filter(|trips| trips.lanes() > 0) else { return vec![UNKNOWN_ROUNDS; lanes] };
     let rounds = draws.sample(Some(known), lanes);
     let most = rounds.iter().copied().max().unwrap_or(1).max(1);
-    let kept = most.min(MOST_ROUNDS);
+    let kept = most.min(MAX_ROUNDS);
     let scaled = |rounds: u64| (u128::from(rounds) * u128::from(kept) / u128::from(most)) as u64;
     rounds.into_iter().map(|rounds| scaled(rounds).max(1)).collect()
 }
@@ -505,11 +509,11 @@ mod tests {
         let went = |iterations| Some(JointIterations { lanes: 32, iterations });
         let outer = TripCounts { counts: vec![(16, 32)], together: went(16) };
         let inner = |iterations| TripCounts { counts: counts.clone(), together: went(iterations) };
-        let seen = |inner: TripCounts| TripCounts::seen(Some(&inner), Some(&outer), 32);
-        assert_eq!(seen(inner((1..=16).sum())), Some((8.5, 8.5)));
-        assert_eq!(seen(inner(16 * 16)), Some((16.0, 8.5)));
-        assert_eq!(seen(TripCounts { together: None, ..inner(1) }), None);
-        assert_eq!(TripCounts::seen(Some(&inner(256)), Some(&outer), 16), None, "of other lanes");
+        let profiled = |inner: TripCounts| TripCounts::profiled(Some(&inner), Some(&outer), 32);
+        assert_eq!(profiled(inner((1..=16).sum())), Some((8.5, 8.5)));
+        assert_eq!(profiled(inner(16 * 16)), Some((16.0, 8.5)));
+        assert_eq!(profiled(TripCounts { together: None, ..inner(1) }), None);
+        assert_eq!(TripCounts::profiled(Some(&inner(256)), Some(&outer), 16), None, "of other lanes");
     }
 
     #[test]

@@ -21,12 +21,12 @@ use crate::linearize::iteration_graph;
 
 /// Reason why a nest is not flattened.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{what} in {block}{}: {why}", line.map_or(String::new(), |line| format!(" (line {line})")))]
+#[error("{subject} in {block}{}: {rule}", line.map_or(String::new(), |line| format!(" (line {line})")))]
 pub struct FlattenRefusal {
-    what: String,
+    subject: String,
     block: Block,
     line: Option<u32>,
-    why: FlattenRule,
+    rule: FlattenRule,
 }
 
 /// Legality rule that a nest violates; the text says what to write instead.
@@ -34,7 +34,7 @@ pub struct FlattenRefusal {
 pub enum FlattenRule {
     /// Horizontals, `total` instructions, shadows.
     #[error("it asks the lanes that are together with it, which would be others: move it out of the nest")]
-    AsksLanes,
+    ObservesLanes,
     /// Barriers and fences.
     #[error(
         "lanes wait for each other there, and would come in different iterations: move it out of the nest"
@@ -76,7 +76,7 @@ pub(super) struct SharedMemoryEffects<'a> {
     /// Post-dominators of the graph of one iteration.
     post_dominators: PostDominatorTree,
     /// Blocks that may write shared memory, in the order of the block index.
-    writing: Vec<Block>,
+    writers: Vec<Block>,
     /// Rule that tests disable.
     without: Option<FlattenRule>,
 }
@@ -90,9 +90,9 @@ impl<'a> SharedMemoryEffects<'a> {
     ) -> SharedMemoryEffects<'a> {
         let post_dominators = PostDominatorTree::new(&iteration_graph(&control.cfg, &control.cycles));
         let mut memory =
-            SharedMemoryEffects { func, control, divergence, post_dominators, writing: Vec::new(), without };
+            SharedMemoryEffects { func, control, divergence, post_dominators, writers: Vec::new(), without };
         let order = control.index.order().iter().copied();
-        memory.writing =
+        memory.writers =
             order.filter(|&block| func.block_insts(block).any(|inst| memory.touches(inst).1)).collect();
         memory
     }
@@ -134,7 +134,7 @@ impl<'a> SharedMemoryEffects<'a> {
     }
 
     /// True if lanes may be in a block while others are in a loop, without an order between them.
-    fn is_beside(&self, block: Block, header: Block) -> bool {
+    fn is_concurrent(&self, block: Block, header: Block) -> bool {
         let (dominators, post) = (&self.control.dominators, &self.post_dominators);
         !(dominators.dominates(block, header)
             || dominators.dominates(header, block)
@@ -146,28 +146,29 @@ impl<'a> SharedMemoryEffects<'a> {
     pub(super) fn check(&self, outer: Cycle, races: RaceSemantics) -> Result<(), FlattenRefusal> {
         let ControlTables { cfg, cycles, .. } = self.control;
         let func = self.func;
-        let refuse = |block: Block, inst: Option<Inst>, why: FlattenRule| FlattenRefusal {
-            what: inst.map_or("the loop".into(), |inst| format!("`{}`", func.inst(inst).op)),
+        let refuse = |block: Block, inst: Option<Inst>, rule: FlattenRule| FlattenRefusal {
+            subject: inst.map_or("the loop".into(), |inst| format!("`{}`", func.inst(inst).op)),
             block,
             line: inst.and_then(|inst| func.loc(inst)).map(|loc| loc.line),
-            why,
+            rule,
         };
         let header = cycles.header(outer);
         if cycles.exiting_edges(cfg, outer).next().is_none() {
             return Err(refuse(header, None, FlattenRule::Endless));
         }
         let is_inside: EntitySet<Block> = cycles.blocks(outer).iter().copied().collect();
-        let beside =
-            || self.writing.iter().any(|&block| !is_inside.contains(block) && self.is_beside(block, header));
-        let mut has_writers_beside = None;
+        let has_concurrent_writers = || {
+            self.writers.iter().any(|&block| !is_inside.contains(block) && self.is_concurrent(block, header))
+        };
+        let mut concurrent_writers = None;
         for &block in cycles.blocks(outer) {
             for inst in func.block_insts(block) {
                 let (reads, writes) = self.touches(inst);
-                let found = match self.tells(inst) {
+                let found = match self.observation(inst) {
                     Some(rule) => Some(rule),
                     None if races == RaceSemantics::Excluded => None,
                     None if writes => Some(FlattenRule::SharedWrite),
-                    None if reads && *has_writers_beside.get_or_insert_with(beside) => {
+                    None if reads && *concurrent_writers.get_or_insert_with(has_concurrent_writers) => {
                         Some(FlattenRule::SharedRead)
                     }
                     None => None,
@@ -181,14 +182,14 @@ impl<'a> SharedMemoryEffects<'a> {
     }
 
     /// Returns the rule that an instruction violates independently of races.
-    fn tells(&self, inst: Inst) -> Option<FlattenRule> {
+    fn observation(&self, inst: Inst) -> Option<FlattenRule> {
         let data = self.func.inst(inst);
         if data.is_total() || data.shadow().is_some() {
-            return Some(FlattenRule::AsksLanes);
+            return Some(FlattenRule::ObservesLanes);
         }
         let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
         match data.op.info().effect {
-            Effect::Horizontal => Some(FlattenRule::AsksLanes),
+            Effect::Horizontal => Some(FlattenRule::ObservesLanes),
             Effect::Synchronizes => Some(FlattenRule::Waits),
             Effect::Allocates => Some(FlattenRule::NewObject),
             Effect::Callee => {

@@ -35,16 +35,16 @@ pub(super) struct LoopNest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NextState {
     /// Next iteration, in this state; 0 is the payload of the outer loop.
-    Round(usize),
+    Iterate(usize),
     /// Exit, by the index of its target.
-    Out(usize),
+    Exit(usize),
 }
 
 /// Edge to L, through a block of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FlattenEdge {
     pub(super) source: Block,
-    pub(super) edge: Block,
+    pub(super) block: Block,
     pub(super) next: NextState,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct FlattenEdge {
 pub(super) struct FlattenedNest {
     pub(super) header: Block,
     pub(super) latch: Block,
-    pub(super) ways: Vec<FlattenEdge>,
+    pub(super) edges: Vec<FlattenEdge>,
 }
 
 impl LoopNest {
@@ -112,35 +112,35 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
     let targets = nest.targets();
     let mut sources: Vec<(Block, Block, NextState)> = Vec::new();
     for (state, inner) in (1..).zip(&nest.inner) {
-        sources.push((inner.preheader, inner.header, NextState::Round(state)));
-        sources.push((inner.latch, inner.header, NextState::Round(state)));
+        sources.push((inner.preheader, inner.header, NextState::Iterate(state)));
+        sources.push((inner.latch, inner.header, NextState::Iterate(state)));
     }
     if nest.passes_by {
-        sources.push((nest.latch, nest.header, NextState::Round(0)));
+        sources.push((nest.latch, nest.header, NextState::Iterate(0)));
     }
     for &(from, to) in &nest.exits {
         let number = targets.iter().position(|&target| target == to).unwrap_or(0);
-        sources.push((from, to, NextState::Out(number)));
+        sources.push((from, to, NextState::Exit(number)));
     }
     let last = nest.latch;
     let latch = func.insert_block_after(last);
-    let mut ways = Vec::with_capacity(sources.len());
+    let mut edges = Vec::with_capacity(sources.len());
     for (source, to, next) in sources {
         let edge = func.insert_block_after(source);
         retarget(func, source, to, edge);
         append_jump(func, edge, latch);
-        ways.push(FlattenEdge { source, edge, next });
+        edges.push(FlattenEdge { source, block: edge, next });
     }
     retarget(func, nest.preheader, nest.header, header);
-    let seams = MergePoints { nest, header, latch, ways: &ways };
+    let seams = MergePoints { nest, header, latch, edges: &edges };
 
     let count = nest.inner.len();
     let zero = if count == 1 { func.make_bool(false) } else { func.make_int(Scalar::I32, 0) };
     let ty = func.value_type(zero);
-    let next = |func: &mut Function, way: &FlattenEdge| match way.next {
-        NextState::Round(state) if count == 1 => Some(func.make_bool(state == 1)),
-        NextState::Round(state) => Some(func.make_int(Scalar::I32, state as i128)),
-        NextState::Out(_) => None,
+    let next = |func: &mut Function, edge: &FlattenEdge| match edge.next {
+        NextState::Iterate(state) if count == 1 => Some(func.make_bool(state == 1)),
+        NextState::Iterate(state) => Some(func.make_int(Scalar::I32, state as i128)),
+        NextState::Exit(_) => None,
     };
     let state = seams.carried(func, ty, zero, next);
     let last_test = tests[count - 1];
@@ -150,8 +150,10 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
             let ty = func.value_type(func.results(phi)[0]);
             let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
             let none = func.make_poison(ty);
-            let next = |_: &mut Function, way: &FlattenEdge| {
-                (way.next == NextState::Round(index + 1)).then(|| value_from(&incoming, way.source)).flatten()
+            let next = |_: &mut Function, edge: &FlattenEdge| {
+                (edge.next == NextState::Iterate(index + 1))
+                    .then(|| incoming_from(&incoming, edge.source))
+                    .flatten()
             };
             let carried = seams.carried(func, ty, none, next);
             set_incoming(func, phi, [(tests[index], carried)]);
@@ -159,12 +161,12 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
     }
     for phi in phis(func, nest.header) {
         let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
-        let from = |block: Block| value_from(&incoming, block);
+        let from = |block: Block| incoming_from(&incoming, block);
         let (Some(initial), Some(update)) = (from(nest.preheader), from(nest.latch)) else { continue };
         if nest.passes_by {
             let ty = func.value_type(initial);
             let next =
-                |_: &mut Function, way: &FlattenEdge| (way.next == NextState::Round(0)).then_some(update);
+                |_: &mut Function, edge: &FlattenEdge| (edge.next == NextState::Iterate(0)).then_some(update);
             let carried = seams.carried(func, ty, initial, next);
             set_incoming(func, phi, [(last_test, carried)]);
         } else {
@@ -178,10 +180,10 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
         append_branch(func, test, is_this, [nest.inner[index].header, otherwise]);
     }
     seams.leave(func, &targets);
-    FlattenedNest { header, latch, ways }
+    FlattenedNest { header, latch, edges }
 }
 
-fn value_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
+fn incoming_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
     incoming.iter().find(|&&(from, _)| from == source).map(|&(_, value)| value)
 }
 
@@ -190,7 +192,7 @@ struct MergePoints<'a> {
     nest: &'a LoopNest,
     header: Block,
     latch: Block,
-    ways: &'a [FlattenEdge],
+    edges: &'a [FlattenEdge],
 }
 
 impl MergePoints<'_> {
@@ -203,7 +205,7 @@ impl MergePoints<'_> {
     ) -> Value {
         let none = func.make_poison(ty);
         let incoming: Vec<(Block, Value)> =
-            self.ways.iter().map(|way| (way.edge, value(func, way).unwrap_or(none))).collect();
+            self.edges.iter().map(|edge| (edge.block, value(func, edge).unwrap_or(none))).collect();
         let mut said = incoming.iter().map(|&(_, value)| value).filter(|&value| value != none);
         if let Some(first) = said.next()
             && func.constant(first).is_some()
@@ -229,8 +231,8 @@ impl MergePoints<'_> {
     /// Ends L and dispatches leaving lanes to their exits.
     fn leave(&self, func: &mut Function, targets: &[Block]) {
         let [no, yes] = [false, true].map(|value| func.make_bool(value));
-        let is_done: Vec<(Block, Value)> = (self.ways.iter())
-            .map(|way| (way.edge, if matches!(way.next, NextState::Out(_)) { yes } else { no }))
+        let is_done: Vec<(Block, Value)> = (self.edges.iter())
+            .map(|edge| (edge.block, if matches!(edge.next, NextState::Exit(_)) { yes } else { no }))
             .collect();
         let done = append_phi(func, self.latch, Type::I1, &is_done);
         let mut live_outs: Vec<(usize, Inst, Value)> = Vec::new();
@@ -238,8 +240,10 @@ impl MergePoints<'_> {
             for phi in phis(func, target) {
                 let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
                 let ty = func.value_type(func.results(phi)[0]);
-                let value = self.joined(func, ty, |_, way| {
-                    (way.next == NextState::Out(number)).then(|| value_from(&incoming, way.source)).flatten()
+                let value = self.joined(func, ty, |_, edge| {
+                    (edge.next == NextState::Exit(number))
+                        .then(|| incoming_from(&incoming, edge.source))
+                        .flatten()
                 });
                 live_outs.push((number, phi, value));
             }
@@ -247,9 +251,9 @@ impl MergePoints<'_> {
         let mut from = self.latch;
         let mut dispatch = vec![self.latch; targets.len()];
         if targets.len() > 1 {
-            let taken = self.joined(func, Type::Scalar(Scalar::I32), |func, way| match way.next {
-                NextState::Out(number) => Some(func.make_int(Scalar::I32, number as i128)),
-                NextState::Round(_) => None,
+            let taken = self.joined(func, Type::Scalar(Scalar::I32), |func, edge| match edge.next {
+                NextState::Exit(number) => Some(func.make_int(Scalar::I32, number as i128)),
+                NextState::Iterate(_) => None,
             });
             let blocks: Vec<Block> = (1..targets.len())
                 .map(|_| {

@@ -217,7 +217,7 @@ mod tests {
     }
 
     /// Compares with exhaustive search over all alignments.
-    fn agree(letters: u8, longest: usize, gap: i64, gain: &Gain) -> usize {
+    fn have_same_value(letters: u8, longest: usize, gap: i64, gain: &Gain) -> usize {
         let all = sequences(letters, longest);
         let gains: Vec<Option<i64>> =
             (0..letters).flat_map(|a| (0..letters).map(move |b| (a, b))).map(|(a, b)| gain(a, b)).collect();
@@ -254,8 +254,8 @@ mod tests {
 
     #[test]
     fn no_alignment_of_short_sequences_is_better() {
-        let pairs: usize = [0, 2, 5].iter().map(|&gap| agree(3, 4, gap, &gain)).sum();
-        let longer = agree(2, 7, 2, &gain);
+        let pairs: usize = [0, 2, 5].iter().map(|&gap| have_same_value(3, 4, gap, &gain)).sum();
+        let longer = have_same_value(2, 7, 2, &gain);
         assert_eq!((pairs, longer), (3 * 121 * 121, 255 * 255));
     }
 

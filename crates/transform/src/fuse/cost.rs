@@ -74,7 +74,7 @@ impl MachineModel {
     }
 
     /// Returns the maximum cost of speculatable operations of one side that all lanes execute without a branch.
-    pub(super) fn harmless_gap(self) -> i64 {
+    pub(super) fn max_speculated_cost(self) -> i64 {
         match self {
             MachineModel::Vectors(..) => 2 * self.branch(),
             MachineModel::Warps => WARP_GAP,
@@ -98,13 +98,13 @@ impl MachineModel {
         }
     }
 
-    /// Returns the cost of an instruction under a mask; `reach` is the address pattern of a memory operation.
+    /// Returns the cost of an instruction under a mask; `access_pattern` is the address pattern of a memory operation.
     pub(crate) fn inst(
         self,
         func: &Function,
         facts: &Divergence,
         inst: Inst,
-        reach: Option<AccessPattern>,
+        access_pattern: Option<AccessPattern>,
     ) -> i64 {
         let data = func.inst(inst);
         let result = func.results(inst).first().copied();
@@ -114,7 +114,7 @@ impl MachineModel {
             Effect::Joins => self.select(ty),
             Effect::Terminator => 0,
             Effect::Reads | Effect::Writes | Effect::ReadsWrites => {
-                self.access(data.op == Op::Load, ty, reach.unwrap_or(AccessPattern::Scattered))
+                self.access(data.op == Op::Load, ty, access_pattern.unwrap_or(AccessPattern::Scattered))
             }
             Effect::Callee => CALL,
             Effect::Pure | Effect::Traps if result.is_some_and(|value| facts.fact(value).is_uniform()) => {
@@ -140,17 +140,25 @@ impl MachineModel {
     }
 
     /// Returns the cost of a masked memory operation.
-    pub(super) fn access(self, is_load: bool, ty: Type, reach: AccessPattern) -> i64 {
-        self.access_of(is_load, ty, reach, true)
+    pub(super) fn access(self, is_load: bool, ty: Type, access_pattern: AccessPattern) -> i64 {
+        self.access_of(is_load, ty, access_pattern, true)
     }
 
     /// Returns the cost of a memory operation with or without a mask.
-    pub(crate) fn access_of(self, is_load: bool, ty: Type, reach: AccessPattern, is_masked: bool) -> i64 {
+    pub(crate) fn access_of(
+        self,
+        is_load: bool,
+        ty: Type,
+        access_pattern: AccessPattern,
+        is_masked: bool,
+    ) -> i64 {
         match self {
-            MachineModel::Warps => WARP_ACCESS * if reach == AccessPattern::Scattered { 2 } else { 1 },
+            MachineModel::Warps => {
+                WARP_ACCESS * if access_pattern == AccessPattern::Scattered { 2 } else { 1 }
+            }
             MachineModel::Vectors(target, lanes) => {
                 let costs = if is_load { target.load } else { target.store };
-                let cost = match (reach, is_masked) {
+                let cost = match (access_pattern, is_masked) {
                     (AccessPattern::Uniform, _) => return PLAIN,
                     (AccessPattern::Contiguous, true) => costs.masked,
                     (AccessPattern::Contiguous, false) => costs.whole,
@@ -200,7 +208,7 @@ fn is_division(op: Op) -> bool {
 }
 
 /// Returns the address pattern of accesses to this type.
-pub(crate) fn reach(facts: &Divergence, address: Value, scalar: Scalar) -> AccessPattern {
+pub(crate) fn access_pattern(facts: &Divergence, address: Value, scalar: Scalar) -> AccessPattern {
     match facts.fact(address).shape {
         shape if shape.is_uniform() => AccessPattern::Uniform,
         Shape::Strided { strides, .. } if strides.along(0).unsigned_abs() == u64::from(scalar.bytes()) => {

@@ -24,7 +24,7 @@ use rustc_hash::FxHashMap;
 use super::align::AlignmentStep;
 use super::cost::MachineModel;
 use super::identity::{MergeOperand, merge};
-use super::plan::{FusionPlan, PairedRegions, is_harmless, orient};
+use super::plan::{FusionPlan, PairedRegions, is_speculatable, orient};
 use super::sides::{BranchSide, SideElement, SideRegion, UnifiableBranch};
 use crate::edges::{append_jump, phis, prepend_phi, retarget, set_incoming};
 
@@ -42,7 +42,7 @@ struct EmitPosition {
 #[derive(Clone, Copy, Debug)]
 struct FusionGap {
     /// Position before the gap.
-    place: EmitPosition,
+    position: EmitPosition,
     /// Block after the gap.
     join: Block,
     /// Predecessors of `join` for the lanes of the left and of the right side.
@@ -53,9 +53,9 @@ struct FusionGap {
 #[derive(Clone, Copy, Debug)]
 enum CurrentValue {
     /// Value that dominates the current position.
-    Is(Value),
+    Value(Value),
     /// Value inside of a gap, on one side of it; a read after the gap needs a φ.
-    Behind(usize, GapSide, Value),
+    InGap(usize, GapSide, Value),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,15 +75,15 @@ struct FusionEmitter<'a> {
     func: &'a mut Function,
     branch: &'a UnifiableBranch,
     machine: MachineModel,
-    now: FxHashMap<Value, CurrentValue>,
+    current: FxHashMap<Value, CurrentValue>,
     /// Positions of values defined since the branch.
-    made: FxHashMap<Value, EmitPosition>,
+    positions: FxHashMap<Value, EmitPosition>,
     gaps: Vec<FusionGap>,
     blends: FxHashMap<(Strand, Value, Value), Value>,
     here: Block,
     /// Insertion point; none is the end of `here`.
     before: Option<Inst>,
-    place: EmitPosition,
+    position: EmitPosition,
     strands: Strand,
     /// Current end of each source block, with its position.
     end_of: SecondaryMap<Block, Option<(Block, EmitPosition)>>,
@@ -111,17 +111,17 @@ pub(super) fn emit(
 ) -> EmittedFusion {
     let lasts = [&branch.left, &branch.right]
         .map(|side| side.last(branch.join).expect("a region that led to the join has got a block behind it"));
-    let place = EmitPosition { strand: 0, gaps: 0 };
+    let position = EmitPosition { strand: 0, gaps: 0 };
     let mut emitter = FusionEmitter {
         here: branch.block,
         branch,
         machine,
-        now: FxHashMap::default(),
-        made: FxHashMap::default(),
+        current: FxHashMap::default(),
+        positions: FxHashMap::default(),
         gaps: Vec::new(),
         blends: FxHashMap::default(),
         before: None,
-        place,
+        position,
         strands: 1,
         end_of: SecondaryMap::with_len(func.block_count()),
         phis: FxHashMap::default(),
@@ -129,14 +129,14 @@ pub(super) fn emit(
         done: EmittedFusion::default(),
         func,
     };
-    let taken = emitter.take_apart(plan);
+    let taken = emitter.detach_code(plan);
     let [left, right] = [&branch.left, &branch.right].map(|side| side.straight_from(side.chain[0]));
     let passed = [branch.block].into_iter().chain(left).chain(right).collect();
     emitter.done.passed.push((branch.block, passed));
     let elements = [&branch.left.elements[..], &branch.right.elements[..]];
-    let ends = emitter.steps(&plan.steps, elements, Some(plan));
+    let ends = emitter.emit_steps(&plan.steps, elements, Some(plan));
     let ends = ends.unwrap_or([emitter.here; 2]);
-    emitter.close(ends, lasts);
+    emitter.emit_join(ends, lasts);
     for block in taken.blocks {
         emitter.func.remove_block(block);
     }
@@ -157,7 +157,7 @@ struct DetachedCode {
 
 impl FusionEmitter<'_> {
     /// Removes the instructions of all rewritten blocks from the layout.
-    fn take_apart(&mut self, plan: &FusionPlan) -> DetachedCode {
+    fn detach_code(&mut self, plan: &FusionPlan) -> DetachedCode {
         let mut taken = DetachedCode { insts: Vec::new(), blocks: Vec::new() };
         let branch = self.branch;
         taken.blocks.extend(branch.left.chain.iter().chain(&branch.right.chain));
@@ -184,7 +184,7 @@ impl FusionEmitter<'_> {
     }
 
     /// Emits aligned elements. Returns the predecessors of the join if a gap ends the chains.
-    fn steps(
+    fn emit_steps(
         &mut self,
         steps: &[AlignmentStep],
         elements: [&[SideElement]; 2],
@@ -197,11 +197,11 @@ impl FusionEmitter<'_> {
         while let Some((&first, behind)) = rest.split_first() {
             if let AlignmentStep::Both(i, j) = first {
                 match (left[i], right[j]) {
-                    (SideElement::Inst(a), SideElement::Inst(b)) => self.merged(a, b),
+                    (SideElement::Inst(a), SideElement::Inst(b)) => self.emit_merged(a, b),
                     (SideElement::NestedRegion(a), SideElement::NestedRegion(b)) => {
                         let paired = plan.and_then(|plan| plan.regions.get(&(a, b)));
                         let paired = paired.expect("regions that are aligned are planned");
-                        self.regions(&branch.left.regions[a], &branch.right.regions[b], paired);
+                        self.emit_merged_region(&branch.left.regions[a], &branch.right.regions[b], paired);
                     }
                     _ => unreachable!("an instruction is never beside a region"),
                 }
@@ -219,7 +219,7 @@ impl FusionEmitter<'_> {
                 _ => None,
             });
             let is_last = behind.is_empty() && plan.is_some();
-            let ends = self.gap([lefts.collect(), rights.collect()], is_last);
+            let ends = self.emit_gap([lefts.collect(), rights.collect()], is_last);
             if ends.is_some() {
                 return ends;
             }
@@ -229,7 +229,7 @@ impl FusionEmitter<'_> {
     }
 
     /// Jumps to the join and sets the operands of its φs.
-    fn close(&mut self, ends: [Block; 2], lasts: [Block; 2]) {
+    fn emit_join(&mut self, ends: [Block; 2], lasts: [Block; 2]) {
         let join = self.branch.join;
         let are_together = ends[0] == ends[1];
         for phi in phis(self.func, join) {
@@ -239,10 +239,10 @@ impl FusionEmitter<'_> {
             let mut incoming: Vec<(Block, Value)> =
                 data.incoming().filter(|(from, _)| !lasts.contains(from)).collect();
             if are_together {
-                let value = self.blend(&MergeOperand::Value(left), &MergeOperand::Value(right));
+                let value = self.select_operand(&MergeOperand::Value(left), &MergeOperand::Value(right));
                 incoming.push((ends[0], value));
             } else {
-                incoming.extend([(ends[0], self.read(left)), (ends[1], self.read(right))]);
+                incoming.extend([(ends[0], self.current_value(left)), (ends[1], self.current_value(right))]);
             }
             set_incoming(self.func, phi, incoming);
         }
@@ -255,30 +255,30 @@ impl FusionEmitter<'_> {
         self.before.map_or(InsertPoint::End(self.here), InsertPoint::Before)
     }
 
-    fn put(&mut self, inst: Inst) {
+    fn append(&mut self, inst: Inst) {
         match self.before {
             Some(next) => self.func.layout.insert_inst_before(inst, next),
             None => self.func.layout.append_inst(inst, self.here),
         }
     }
 
-    fn is(&mut self, value: Value, now: Value) {
-        self.now.insert(value, CurrentValue::Is(now));
+    fn set_current(&mut self, value: Value, now: Value) {
+        self.current.insert(value, CurrentValue::Value(now));
     }
 
     /// Returns the current replacement of a value; creates the φ after a gap if needed.
-    fn read(&mut self, value: Value) -> Value {
-        match self.now.get(&value) {
+    fn current_value(&mut self, value: Value) -> Value {
+        match self.current.get(&value) {
             None => value,
-            Some(&CurrentValue::Is(now)) => now,
-            Some(&CurrentValue::Behind(gap, hand, inside)) => {
+            Some(&CurrentValue::Value(now)) => now,
+            Some(&CurrentValue::InGap(gap, gap_side, inside)) => {
                 let nothing = self.func.make_poison(self.func.value_type(inside));
-                let sides = match hand {
+                let sides = match gap_side {
                     GapSide::Left => [inside, nothing],
                     GapSide::Right => [nothing, inside],
                 };
                 let joined = self.join_of_gap(gap, sides);
-                self.is(value, joined);
+                self.set_current(value, joined);
                 joined
             }
         }
@@ -286,55 +286,56 @@ impl FusionEmitter<'_> {
 
     /// Returns a φ after a gap.
     fn join_of_gap(&mut self, gap: usize, sides: [Value; 2]) -> Value {
-        let FusionGap { place, join, ends } = self.gaps[gap];
-        let key = (place.strand, sides[0], sides[1]);
+        let FusionGap { position, join, ends } = self.gaps[gap];
+        let key = (position.strand, sides[0], sides[1]);
         if let Some(&known) = self.blends.get(&key) {
             return known;
         }
         let ty = self.func.value_type(sides[0]);
         let incoming = [(ends[0], sides[0]), (ends[1], sides[1])];
         let value = prepend_phi(self.func, join, InstData::phi(incoming, None), ty);
-        self.made.insert(value, EmitPosition { gaps: place.gaps + 1, ..place });
+        self.positions.insert(value, EmitPosition { gaps: position.gaps + 1, ..position });
         self.blends.insert(key, value);
         value
     }
 
     /// Returns the replacement of a value that dominates a gap.
     fn before_gap(&self, value: Value, gap: usize) -> Option<Value> {
-        let now = match self.now.get(&value) {
+        let now = match self.current.get(&value) {
             None => value,
-            Some(&CurrentValue::Is(now)) => now,
-            Some(CurrentValue::Behind(..)) => return None,
+            Some(&CurrentValue::Value(now)) => now,
+            Some(CurrentValue::InGap(..)) => return None,
         };
-        let place = self.gaps[gap].place;
-        let is_there = |made: &EmitPosition| made.strand == place.strand && made.gaps <= place.gaps;
-        self.made.get(&now).is_none_or(is_there).then_some(now)
+        let position = self.gaps[gap].position;
+        let is_there = |made: &EmitPosition| made.strand == position.strand && made.gaps <= position.gaps;
+        self.positions.get(&now).is_none_or(is_there).then_some(now)
     }
 
     /// Returns the operand of a merged instruction: the left value for lanes of the left side, else the right one.
-    fn blend(&mut self, left: &MergeOperand, right: &MergeOperand) -> Value {
+    fn select_operand(&mut self, left: &MergeOperand, right: &MergeOperand) -> Value {
         if let (&MergeOperand::Value(x), &MergeOperand::Value(y)) = (left, right) {
-            let [a, b] = [x, y].map(|value| self.now.get(&value).copied().unwrap_or(CurrentValue::Is(value)));
+            let [a, b] =
+                [x, y].map(|value| self.current.get(&value).copied().unwrap_or(CurrentValue::Value(value)));
             let joined = match (a, b) {
-                (CurrentValue::Behind(gap, _, a), CurrentValue::Behind(other, _, b)) if gap == other => {
+                (CurrentValue::InGap(gap, _, a), CurrentValue::InGap(other, _, b)) if gap == other => {
                     Some((gap, [a, b]))
                 }
-                (CurrentValue::Behind(gap, _, a), _) => self.before_gap(y, gap).map(|b| (gap, [a, b])),
-                (_, CurrentValue::Behind(gap, _, b)) => self.before_gap(x, gap).map(|a| (gap, [a, b])),
+                (CurrentValue::InGap(gap, _, a), _) => self.before_gap(y, gap).map(|b| (gap, [a, b])),
+                (_, CurrentValue::InGap(gap, _, b)) => self.before_gap(x, gap).map(|a| (gap, [a, b])),
                 _ => None,
             };
             if let Some((gap, sides)) = joined {
                 let value = self.join_of_gap(gap, sides);
                 for (name, now) in [(x, a), (y, b)] {
-                    if matches!(now, CurrentValue::Behind(..)) {
-                        self.is(name, value);
+                    if matches!(now, CurrentValue::InGap(..)) {
+                        self.set_current(name, value);
                     }
                 }
                 return value;
             }
         }
         let [a, b] = [left, right].map(|operand| match operand {
-            MergeOperand::Value(value) => self.read(*value),
+            MergeOperand::Value(value) => self.current_value(*value),
             MergeOperand::Constant(constant) => self.func.make_const(constant.clone()),
         });
         let is_poison = |value| matches!(self.func.constant(value), Some(Constant::Poison(_)));
@@ -344,22 +345,23 @@ impl FusionEmitter<'_> {
         if is_poison(a) {
             return b;
         }
-        let key = (self.place.strand, a, b);
+        let key = (self.position.strand, a, b);
         if let Some(&known) = self.blends.get(&key) {
             return known;
         }
         let at = self.at();
         let value = Builder::new(self.func, at).select(self.branch.condition, a, b);
-        self.made.insert(value, self.place);
+        self.positions.insert(value, self.position);
         self.blends.insert(key, value);
         value
     }
 
     /// Emits one instruction in place of two.
-    fn merged(&mut self, left: Inst, right: Inst) {
+    fn emit_merged(&mut self, left: Inst, right: Inst) {
         let mut merged = merge(self.func, left, right).expect("only what can be merged is aligned");
-        orient(&mut merged, |a, b| i64::from(!self.agree(a, b)));
-        let args: Vec<Value> = merged.left.iter().zip(&merged.right).map(|(a, b)| self.blend(a, b)).collect();
+        orient(&mut merged, |a, b| i64::from(!self.have_same_value(a, b)));
+        let args: Vec<Value> =
+            merged.left.iter().zip(&merged.right).map(|(a, b)| self.select_operand(a, b)).collect();
         let origin = self.common_origin(left, right);
         let detail = match merged.detail {
             Detail::Access(mut access) => {
@@ -370,8 +372,8 @@ impl FusionEmitter<'_> {
         };
         let data = InstData { flags: merged.flags, origin, ..InstData::new(merged.op, args, detail) };
         *self.func.inst_mut(left) = data;
-        self.put(left);
-        self.stands_for(left, right);
+        self.append(left);
+        self.replace_both(left, right);
     }
 
     fn common_origin(&mut self, left: Inst, right: Inst) -> heddle_ir::function::Origin {
@@ -380,19 +382,19 @@ impl FusionEmitter<'_> {
     }
 
     /// Replaces the results of both instructions by those of the left one.
-    fn stands_for(&mut self, left: Inst, right: Inst) {
+    fn replace_both(&mut self, left: Inst, right: Inst) {
         let [a, b] = [left, right].map(|inst| self.func.results(inst).to_vec());
         for (a, b) in a.into_iter().zip(b) {
-            self.made.insert(a, self.place);
-            self.is(a, a);
-            self.is(b, a);
+            self.positions.insert(a, self.position);
+            self.set_current(a, a);
+            self.set_current(b, a);
         }
     }
 
     /// True if both operands have the same replacement.
-    fn agree(&self, left: &MergeOperand, right: &MergeOperand) -> bool {
-        let now = |value: &Value| match self.now.get(value) {
-            Some(&CurrentValue::Is(now)) => now,
+    fn have_same_value(&self, left: &MergeOperand, right: &MergeOperand) -> bool {
+        let now = |value: &Value| match self.current.get(value) {
+            Some(&CurrentValue::Value(now)) => now,
             _ => *value,
         };
         match (left, right) {
@@ -402,10 +404,10 @@ impl FusionEmitter<'_> {
     }
 
     /// Renames the operands of an instruction to their replacements.
-    fn rename(&mut self, inst: Inst) {
+    fn rename_operands(&mut self, inst: Inst) {
         let mut data = self.func.inst(inst).clone();
         for arg in &mut data.args {
-            *arg = self.read(*arg);
+            *arg = self.current_value(*arg);
         }
         match &mut data.detail {
             Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
@@ -422,45 +424,45 @@ impl FusionEmitter<'_> {
 
     /// Returns the base object of an access if it is still available under its name.
     fn base(&self, base: Option<Value>) -> Option<Value> {
-        base.filter(|base| match self.now.get(base) {
+        base.filter(|base| match self.current.get(base) {
             None => true,
-            Some(CurrentValue::Is(now)) => now == base,
-            Some(CurrentValue::Behind(..)) => false,
+            Some(CurrentValue::Value(now)) => now == base,
+            Some(CurrentValue::InGap(..)) => false,
         })
     }
 
     /// Emits elements of the sides that are not merged. Returns the ends of both sides if the chains end here.
-    fn gap(&mut self, elements: [Vec<SideElement>; 2], is_last: bool) -> Option<[Block; 2]> {
+    fn emit_gap(&mut self, elements: [Vec<SideElement>; 2], is_last: bool) -> Option<[Block; 2]> {
         let all: Vec<SideElement> = elements.iter().flatten().copied().collect();
-        if is_harmless(self.func, self.machine, &all) {
+        if is_speculatable(self.func, self.machine, &all) {
             for element in all {
                 let SideElement::Inst(inst) = element else { continue };
-                self.rename(inst);
+                self.rename_operands(inst);
                 // Lanes of the other side may violate the flags' promises.
                 let data = self.func.inst_mut(inst);
                 data.flags = data.flags.without(Flags::POISON);
-                self.put(inst);
+                self.append(inst);
                 for value in self.func.results(inst).to_vec() {
-                    self.made.insert(value, self.place);
-                    self.is(value, value);
+                    self.positions.insert(value, self.position);
+                    self.set_current(value, value);
                 }
             }
             return None;
         }
         let from = self.here;
-        let place = self.place;
+        let position = self.position;
         let mut starts = [None; 2];
         let mut ends = [from; 2];
         let mut behind = from;
         let sides = [(&self.branch.left, GapSide::Left), (&self.branch.right, GapSide::Right)];
         let mut defined: Vec<(GapSide, Value)> = Vec::new();
-        for (at, (side, hand)) in sides.into_iter().enumerate() {
+        for (at, (side, gap_side)) in sides.into_iter().enumerate() {
             if elements[at].is_empty() {
                 continue;
             }
             let start = self.func.insert_block_after(behind);
             self.here = start;
-            defined.extend(self.alone(side, &elements[at]).into_iter().map(|value| (hand, value)));
+            defined.extend(self.emit_side(side, &elements[at]).into_iter().map(|value| (gap_side, value)));
             starts[at] = Some(start);
             ends[at] = self.here;
             behind = self.here;
@@ -477,42 +479,44 @@ impl FusionEmitter<'_> {
         if is_last {
             return Some(ends);
         }
-        self.gaps.push(FusionGap { place, join, ends });
+        self.gaps.push(FusionGap { position, join, ends });
         let gap = self.gaps.len() - 1;
-        for (hand, value) in defined {
-            self.now.insert(value, CurrentValue::Behind(gap, hand, value));
+        for (gap_side, value) in defined {
+            self.current.insert(value, CurrentValue::InGap(gap, gap_side, value));
         }
-        self.place.gaps += 1;
+        self.position.gaps += 1;
         self.here = join;
         None
     }
 
     /// Emits elements of one side unmerged. Returns the values they define.
-    fn alone(&mut self, side: &BranchSide, elements: &[SideElement]) -> Vec<Value> {
+    fn emit_side(&mut self, side: &BranchSide, elements: &[SideElement]) -> Vec<Value> {
         let mut defined = Vec::new();
         for &element in elements {
             match element {
                 SideElement::Inst(inst) => {
-                    self.rename(inst);
-                    self.put(inst);
+                    self.rename_operands(inst);
+                    self.append(inst);
                     defined.extend_from_slice(self.func.results(inst));
                 }
-                SideElement::NestedRegion(number) => self.region(side, &side.regions[number], &mut defined),
+                SideElement::NestedRegion(number) => {
+                    self.emit_side_region(side, &side.regions[number], &mut defined)
+                }
             }
         }
         defined
     }
 
     /// Moves a region of one side into the current position.
-    fn region(&mut self, side: &BranchSide, region: &SideRegion, defined: &mut Vec<Value>) {
+    fn emit_side_region(&mut self, side: &BranchSide, region: &SideRegion, defined: &mut Vec<Value>) {
         let (from, here) = (region.from, self.here);
         let exit = self.func.insert_block_after(here);
         let inner: Vec<Inst> = region.blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
         let terminator = self.terminators[&from];
-        self.rename(terminator);
-        self.put(terminator);
+        self.rename_operands(terminator);
+        self.append(terminator);
         for &inst in &inner {
-            self.rename(inst);
+            self.rename_operands(inst);
             if let Detail::Phi(blocks) = &mut self.func.inst_mut(inst).detail {
                 blocks.iter_mut().filter(|block| **block == from).for_each(|block| *block = here);
             }
@@ -524,55 +528,60 @@ impl FusionEmitter<'_> {
         self.here = exit;
         self.done.passed.push((exit, side.straight_from(region.exit)));
         for phi in self.phis.remove(&region.exit).unwrap_or_default() {
-            self.rename(phi);
+            self.rename_operands(phi);
             if let Detail::Phi(blocks) = &mut self.func.inst_mut(phi).detail {
                 blocks.iter_mut().filter(|block| **block == from).for_each(|block| *block = here);
             }
-            self.put(phi);
+            self.append(phi);
             defined.extend_from_slice(self.func.results(phi));
         }
     }
 
     /// Emits one region for two isomorphic ones.
-    fn regions(&mut self, left: &SideRegion, right: &SideRegion, paired: &PairedRegions) {
-        let (from, outer) = (self.here, self.place);
+    fn emit_merged_region(&mut self, left: &SideRegion, right: &SideRegion, paired: &PairedRegions) {
+        let (from, outer) = (self.here, self.position);
         let last = paired.blocks.last().map_or(from, |pair| pair.left);
         let exit = self.func.insert_block_after(last);
-        self.branch_for_both((left.from, right.from), paired.swapped, (left.exit, exit));
+        self.emit_merged_branch((left.from, right.from), paired.swapped, (left.exit, exit));
         self.end_of[left.from] = Some((from, outer));
         let mut pending = Vec::new();
         for pair in &paired.blocks {
-            self.strand();
+            self.begin_strand();
             self.here = pair.left;
-            self.phis_for_both((pair.left, pair.right), &pair.phis, &mut pending);
+            self.emit_merged_phis((pair.left, pair.right), &pair.phis, &mut pending);
             let elements = pair
                 .insts
                 .each_ref()
                 .map(|insts| insts.iter().map(|&inst| SideElement::Inst(inst)).collect::<Vec<_>>());
-            self.steps(&pair.steps, [&elements[0], &elements[1]], None);
-            self.branch_for_both((pair.left, pair.right), pair.swapped, (left.exit, exit));
-            self.end_of[pair.left] = Some((self.here, self.place));
+            self.emit_steps(&pair.steps, [&elements[0], &elements[1]], None);
+            self.emit_merged_branch((pair.left, pair.right), pair.swapped, (left.exit, exit));
+            self.end_of[pair.left] = Some((self.here, self.position));
             self.done.passed.push((pair.left, vec![pair.left, pair.right]));
         }
         self.here = exit;
         let passed = [(&self.branch.left, left), (&self.branch.right, right)]
             .map(|(side, region)| side.straight_from(region.exit));
         self.done.passed.push((exit, passed.concat()));
-        self.place = EmitPosition { gaps: outer.gaps + 1, ..outer };
-        self.phis_for_both((left.exit, right.exit), &paired.exit_phis, &mut pending);
-        self.fill(pending, (left, right), paired);
+        self.position = EmitPosition { gaps: outer.gaps + 1, ..outer };
+        self.emit_merged_phis((left.exit, right.exit), &paired.exit_phis, &mut pending);
+        self.fill_phis(pending, (left, right), paired);
         (self.here, self.before) = (exit, None);
-        self.place = EmitPosition { gaps: outer.gaps + 1, ..outer };
+        self.position = EmitPosition { gaps: outer.gaps + 1, ..outer };
     }
 
     /// Begins a new strand.
-    fn strand(&mut self) {
-        self.place = EmitPosition { strand: self.strands, gaps: 0 };
+    fn begin_strand(&mut self) {
+        self.position = EmitPosition { strand: self.strands, gaps: 0 };
         self.strands += 1;
     }
 
     /// Ends a block with one branch for two; `exit` replaces the exit of the left region.
-    fn branch_for_both(&mut self, (left, right): (Block, Block), swapped: bool, (old, exit): (Block, Block)) {
+    fn emit_merged_branch(
+        &mut self,
+        (left, right): (Block, Block),
+        swapped: bool,
+        (old, exit): (Block, Block),
+    ) {
         let [a, b] = [left, right].map(|block| self.terminators[&block]);
         let origin = self.common_origin(a, b);
         let data = self.func.inst(a).clone();
@@ -582,21 +591,21 @@ impl FusionEmitter<'_> {
         let args = match (data.args.first(), self.func.inst(b).args.first()) {
             (Some(&x), Some(&y)) => {
                 let y = if swapped { self.negated(y) } else { y };
-                vec![self.blend(&MergeOperand::Value(x), &MergeOperand::Value(y))]
+                vec![self.select_operand(&MergeOperand::Value(x), &MergeOperand::Value(y))]
             }
             _ => Vec::new(),
         };
         let data = InstData { origin, ..InstData::new(Op::Br, args, Detail::Branch(targets, weights)) };
         *self.func.inst_mut(a) = data;
-        self.put(a);
+        self.append(a);
     }
 
     fn negated(&mut self, condition: Value) -> Value {
-        let condition = self.read(condition);
+        let condition = self.current_value(condition);
         let truth = self.func.make_bool(true);
         let at = self.at();
         let value = Builder::new(self.func, at).op(Op::Xor, &[condition, truth]);
-        self.made.insert(value, self.place);
+        self.positions.insert(value, self.position);
         value
     }
 
@@ -614,7 +623,7 @@ impl FusionEmitter<'_> {
     }
 
     /// Emits the φs of two blocks, one for each pair; their operands stay pending.
-    fn phis_for_both(
+    fn emit_merged_phis(
         &mut self,
         (left, right): (Block, Block),
         pairs: &[(Inst, Inst)],
@@ -634,13 +643,13 @@ impl FusionEmitter<'_> {
                 let origin = self.common_origin(a, b);
                 self.func.inst_mut(a).origin = origin;
             }
-            self.put(phi);
-            self.stands_for(phi, b.unwrap_or(phi));
+            self.append(phi);
+            self.replace_both(phi, b.unwrap_or(phi));
         }
     }
 
     /// Fills in the operands of pending φs from both sides.
-    fn fill(
+    fn fill_phis(
         &mut self,
         pending: Vec<PendingPhi>,
         (left, right): (&SideRegion, &SideRegion),
@@ -649,27 +658,29 @@ impl FusionEmitter<'_> {
         let pairs = paired.blocks.iter().map(|pair| (pair.left, pair.right)).chain([(left.from, right.from)]);
         let left_of: FxHashMap<Block, Block> = pairs.map(|(a, b)| (b, a)).collect();
         for PendingPhi { phi, left, right } in pending {
-            let of_left = left.iter().flat_map(InstData::incoming);
-            let of_right = right.iter().flat_map(InstData::incoming);
-            let of_right: Vec<(Block, Value)> =
-                of_right.map(|(from, value)| (left_of[&from], value)).collect();
+            let left_incoming = left.iter().flat_map(InstData::incoming);
+            let right_incoming = right.iter().flat_map(InstData::incoming);
+            let right_incoming: Vec<(Block, Value)> =
+                right_incoming.map(|(from, value)| (left_of[&from], value)).collect();
             let ways: Vec<(Block, Option<Value>, Option<Value>)> = match left.is_some() {
-                true => of_left
+                true => left_incoming
                     .map(|(from, x)| {
-                        let y = of_right.iter().find(|&&(other, _)| other == from);
+                        let y = right_incoming.iter().find(|&&(other, _)| other == from);
                         (from, Some(x), y.map(|&(_, y)| y))
                     })
                     .collect(),
-                false => of_right.iter().map(|&(from, y)| (from, None, Some(y))).collect(),
+                false => right_incoming.iter().map(|&(from, y)| (from, None, Some(y))).collect(),
             };
             let mut incoming = Vec::with_capacity(ways.len());
             for (from, x, y) in ways {
-                let (end, place) = self.end_of[from].expect("a block that leads on is written");
-                (self.here, self.place) = (end, place);
+                let (end, position) = self.end_of[from].expect("a block that leads on is written");
+                (self.here, self.position) = (end, position);
                 self.before = self.func.terminator(end);
                 let value = match (x, y) {
-                    (Some(x), Some(y)) => self.blend(&MergeOperand::Value(x), &MergeOperand::Value(y)),
-                    (Some(value), None) | (None, Some(value)) => self.read(value),
+                    (Some(x), Some(y)) => {
+                        self.select_operand(&MergeOperand::Value(x), &MergeOperand::Value(y))
+                    }
+                    (Some(value), None) | (None, Some(value)) => self.current_value(value),
                     (None, None) => continue,
                 };
                 incoming.push((end, value));

@@ -20,13 +20,13 @@ pub(super) fn planned(
     func: &Function,
     branch: &UnifiableBranch,
     plan: &FusionPlan,
-    parted: Option<f64>,
+    divergence_rate: Option<f64>,
     options: &FuseOptions,
 ) -> String {
     let (insts, blocks) = plan.merged();
     let is_pair = |step: &AlignmentStep| matches!(step, AlignmentStep::Both(..));
     let gaps = plan.steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])).count();
-    let verb = if plan.pays() { "gains" } else { "would gain" };
+    let verb = if plan.is_profitable() { "gains" } else { "would gain" };
     let mut text = format!(
         "the branch of {}: merging {insts} instructions and {blocks} blocks of its {} and {} elements, with {gaps} gaps, {verb} \
          {} tenths of an operation",
@@ -35,10 +35,10 @@ pub(super) fn planned(
         branch.right.elements.len(),
         plan.profit
     );
-    if plan.profit > 0 && !plan.pays() {
+    if plan.profit > 0 && !plan.is_profitable() {
         text += ", which is less than costs may be wrong by";
     }
-    if let Some(share) = parted {
+    if let Some(share) = divergence_rate {
         let _ = write!(text, "; lanes parted there {:.1} % of the time", 100.0 * share);
     }
     if options.explain {

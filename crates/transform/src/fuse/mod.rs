@@ -83,7 +83,7 @@ impl FusionResult {
     }
 
     /// Adds the source blocks of one more fusion; its blocks may be results of earlier ones.
-    fn pass(&mut self, passed: Vec<(Block, Vec<Block>)>) {
+    fn add_passed_blocks(&mut self, passed: Vec<(Block, Vec<Block>)>) {
         let known = |block: &Block| self.passed.get(block).cloned().unwrap_or_else(|| vec![*block]);
         let passed: Vec<(Block, Vec<Block>)> =
             passed.into_iter().map(|(block, of)| (block, of.iter().flat_map(known).collect())).collect();
@@ -99,11 +99,11 @@ pub fn fuse(func: &mut Function, options: &FuseOptions) -> FusionResult {
     fuse_profiled(func, options, &BTreeMap::new())
 }
 
-/// Fuses branches where that is profitable. `parted` holds profiled fractions of divergent executions, by block.
+/// Fuses branches where that is profitable. `divergence_rates` holds profiled fractions of divergent executions, by block.
 pub fn fuse_profiled(
     func: &mut Function,
     options: &FuseOptions,
-    parted: &BTreeMap<Block, f64>,
+    divergence_rates: &BTreeMap<Block, f64>,
 ) -> FusionResult {
     let mut done = FusionResult::default();
     if crate::divergent_loops::is_sequential(func) {
@@ -111,7 +111,7 @@ pub fn fuse_profiled(
     }
     let mut settled: EntitySet<Inst> = EntitySet::new();
     for round in 0.. {
-        let (found, refused) = candidates(func, options, parted, &settled);
+        let (found, refused) = candidates(func, options, divergence_rates, &settled);
         let chosen = if round < MAX_ROUNDS { most_profitable(found) } else { Vec::new() };
         if chosen.is_empty() {
             done.branches.extend(refused);
@@ -124,11 +124,11 @@ pub fn fuse_profiled(
         {
             continue;
         }
-        for FusionCandidate { branch, plan, told } in chosen {
+        for FusionCandidate { branch, plan, report } in chosen {
             let emitted = emit::emit(func, &branch, &plan, options.machine);
             emitted.branches.into_iter().for_each(|inst| _ = settled.insert(inst));
-            done.pass(emitted.passed);
-            done.branches.push(told);
+            done.add_passed_blocks(emitted.passed);
+            done.branches.push(report);
         }
     }
     done
@@ -137,14 +137,14 @@ pub fn fuse_profiled(
 struct FusionCandidate {
     branch: UnifiableBranch,
     plan: FusionPlan,
-    told: BranchFusion,
+    report: BranchFusion,
 }
 
 /// Returns the candidates for fusion, and the refused branches.
 fn candidates(
     func: &Function,
     options: &FuseOptions,
-    parted: &BTreeMap<Block, f64>,
+    divergence_rates: &BTreeMap<Block, f64>,
     settled: &EntitySet<Inst>,
 ) -> (Vec<FusionCandidate>, Vec<BranchFusion>) {
     let control = ControlTables::new(func);
@@ -165,23 +165,23 @@ fn candidates(
             continue;
         }
         let Some(branch) = finder.unifiable(block) else { continue };
-        let told = |refused, plan: Option<&FusionPlan>, text| {
+        let report = |refused, plan: Option<&FusionPlan>, text| {
             let (insts, blocks) = plan.map_or((0, 0), FusionPlan::merged);
             let profit = plan.map_or(0, |plan| plan.profit);
             BranchFusion { block, loc: func.loc(terminator), refused, insts, blocks, profit, text }
         };
         let planned = branch.and_then(|branch| best_order(&planner, branch));
         match planned {
-            Err(reason) => refused.push(told(Some(reason), None, explain::refused(block, reason))),
+            Err(reason) => refused.push(report(Some(reason), None, explain::refused(block, reason))),
             Ok((branch, mut plan)) => {
-                let share = parted.get(&block).copied();
-                share.into_iter().for_each(|share| plan.part_at(share));
+                let share = divergence_rates.get(&block).copied();
+                share.into_iter().for_each(|share| plan.scale_by_divergence(share));
                 let text = explain::planned(func, &branch, &plan, share, options);
-                if plan.pays() || options.force && plan.merged() != (0, 0) {
-                    let told = told(None, Some(&plan), text);
-                    found.push(FusionCandidate { branch, plan, told });
+                if plan.is_profitable() || options.force && plan.merged() != (0, 0) {
+                    let report = report(None, Some(&plan), text);
+                    found.push(FusionCandidate { branch, plan, report });
                 } else {
-                    refused.push(told(Some(FusionRefusal::Unprofitable(plan.profit)), Some(&plan), text));
+                    refused.push(report(Some(FusionRefusal::Unprofitable(plan.profit)), Some(&plan), text));
                 }
             }
         }
@@ -195,7 +195,7 @@ fn best_order(
     branch: UnifiableBranch,
 ) -> Result<(UnifiableBranch, FusionPlan), FusionRefusal> {
     let plan = planner.plan(&branch)?;
-    let sides = [&branch.left, &branch.right].map(|side| reorder::by_height(planner.func, side));
+    let sides = [&branch.left, &branch.right].map(|side| reorder::canonical_order(planner.func, side));
     if sides[0] == branch.left.elements && sides[1] == branch.right.elements {
         return Ok((branch, plan));
     }

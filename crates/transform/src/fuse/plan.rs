@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 
 use super::align::{AlignmentMatrix, AlignmentStep};
-use super::cost::{AccessPattern, MachineModel, reach};
+use super::cost::{AccessPattern, MachineModel, access_pattern};
 use super::identity::{MergeOperand, MergedInst, is_mergeable, merge};
 use super::sides::{BranchSide, FusionRefusal, SideElement, SideRegion, UnifiableBranch, straight};
 
@@ -21,7 +21,7 @@ const ROUNDS: usize = 3;
 /// Assumed trip count of loops.
 const TRIPS: i64 = 8;
 /// Maximum loop depth that raises the weight.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Maximum number of matrix cells: for the chains, and in each alignment for all regions.
 const MAX_CELLS: usize = 1 << 16;
 
@@ -58,23 +58,23 @@ pub(super) struct FusionPlan {
     pub(super) profit: i64,
     /// Cost of new selects and branches, and of gaps that all lanes execute. Merging has no other effect where lanes do not
     /// diverge.
-    spent: i64,
+    overhead: i64,
     /// Cost of both sides before fusion.
     sides: i64,
 }
 
-/// A plan must gain at least this fraction of the sides' cost, since costs are no more exact: one in `LEAST_GAIN`.
-const LEAST_GAIN: i64 = 20;
+/// A plan must gain at least this fraction of the sides' cost, since costs are no more exact: one in `MIN_GAIN`.
+const MIN_GAIN: i64 = 20;
 
 impl FusionPlan {
     /// True if the gain exceeds the error of the costs.
-    pub(super) fn pays(&self) -> bool {
-        self.profit > 0 && self.profit >= self.sides / LEAST_GAIN
+    pub(super) fn is_profitable(&self) -> bool {
+        self.profit > 0 && self.profit >= self.sides / MIN_GAIN
     }
 
     /// Scales the gain by the profiled fraction of divergent executions.
-    pub(super) fn part_at(&mut self, share: f64) {
-        self.profit = (share * self.profit as f64 - (1.0 - share) * self.spent as f64).floor() as i64;
+    pub(super) fn scale_by_divergence(&mut self, share: f64) {
+        self.profit = (share * self.profit as f64 - (1.0 - share) * self.overhead as f64).floor() as i64;
         self.sides = (share * self.sides as f64).floor() as i64;
     }
 
@@ -103,9 +103,9 @@ pub(super) struct FusionContext<'a> {
 
 /// Planner of one branch.
 struct BranchPlanner<'a> {
-    around: &'a FusionContext<'a>,
+    context: &'a FusionContext<'a>,
     branch: &'a UnifiableBranch,
-    mates: ValuePairs,
+    pairs: ValuePairs,
     /// True to assume that whatever can be merged is merged.
     is_first: bool,
     /// Remaining budget of matrix cells for regions.
@@ -119,19 +119,19 @@ impl FusionContext<'_> {
         if left.saturating_mul(right) > MAX_CELLS {
             return Err(FusionRefusal::Long(left, right));
         }
-        let mut planning = BranchPlanner {
-            around: self,
+        let mut planner = BranchPlanner {
+            context: self,
             branch,
-            mates: ValuePairs::default(),
+            pairs: ValuePairs::default(),
             is_first: true,
             cells: Cell::new(MAX_CELLS),
         };
-        let mut best = planning.align();
+        let mut best = planner.align();
         for _ in 1..ROUNDS {
-            planning.mates = planning.mates_of(&best);
-            planning.is_first = false;
-            planning.cells.set(MAX_CELLS);
-            let next = planning.align();
+            planner.pairs = planner.pairs_of(&best);
+            planner.is_first = false;
+            planner.cells.set(MAX_CELLS);
+            let next = planner.align();
             if next.profit <= best.profit {
                 break;
             }
@@ -143,13 +143,13 @@ impl FusionContext<'_> {
 
 impl BranchPlanner<'_> {
     fn func(&self) -> &Function {
-        self.around.func
+        self.context.func
     }
 
     fn align(&self) -> FusionPlan {
         let (left, right) = (&self.branch.left, &self.branch.right);
         let mut regions: FxHashMap<(usize, usize), PairedRegions> = FxHashMap::default();
-        let gap = self.around.machine.branch();
+        let gap = self.context.machine.branch();
         let matrix = AlignmentMatrix::new(left.elements.len(), right.elements.len(), gap, |i, j| {
             match (left.elements[i], right.elements[j]) {
                 (SideElement::Inst(a), SideElement::Inst(b)) => self.gain(a, b),
@@ -173,26 +173,26 @@ impl BranchPlanner<'_> {
             })
             .collect();
         regions.retain(|key, _| chosen.contains(key));
-        let mut plan = FusionPlan { steps, regions, matrix, profit: 0, spent: 0, sides: self.sides() };
-        (plan.profit, plan.spent) = self.account(&plan);
+        let mut plan = FusionPlan { steps, regions, matrix, profit: 0, overhead: 0, sides: self.sides() };
+        (plan.profit, plan.overhead) = self.estimate(&plan);
         plan
     }
 
     /// Returns the gain of merging two instructions, minus the selects of their operands.
     fn gain(&self, left: Inst, right: Inst) -> Option<i64> {
         let merged = self.merge(left, right)?;
-        let selects: i64 = self.operands(&merged).map(|(a, b)| self.select(a, b)).sum();
-        Some(self.saved(left, right, &merged) - selects)
+        let selects: i64 = self.operands(&merged).map(|(a, b)| self.select_cost(a, b)).sum();
+        Some(self.saving(left, right, &merged) - selects)
     }
 
     fn merge(&self, left: Inst, right: Inst) -> Option<MergedInst> {
         let mut merged = merge(self.func(), left, right)?;
         let is_new_fma =
             merged.op == Op::Fma && [left, right].iter().any(|&inst| self.func().inst(inst).op != Op::Fma);
-        if is_new_fma && !self.around.machine.has_fma() {
+        if is_new_fma && !self.context.machine.has_fma() {
             return None;
         }
-        orient(&mut merged, |a, b| self.select(a, b));
+        orient(&mut merged, |a, b| self.select_cost(a, b));
         Some(merged)
     }
 
@@ -204,29 +204,29 @@ impl BranchPlanner<'_> {
     }
 
     /// Returns the cost of selecting between two operands; 0 if they agree.
-    fn select(&self, left: &MergeOperand, right: &MergeOperand) -> i64 {
+    fn select_cost(&self, left: &MergeOperand, right: &MergeOperand) -> i64 {
         let func = self.func();
         let is_poison = |operand: &MergeOperand| matches!(operand.constant(func), Some(Constant::Poison(_)));
         if is_poison(left) || is_poison(right) {
             return 0;
         }
         if let (Some(a), Some(b)) = (left.constant(func), right.constant(func)) {
-            return if a == b { 0 } else { self.around.machine.select(a.ty()) };
+            return if a == b { 0 } else { self.context.machine.select(a.ty()) };
         }
         let agree = match (left, right) {
-            (&MergeOperand::Value(a), &MergeOperand::Value(b)) => self.agree(a, b),
+            (&MergeOperand::Value(a), &MergeOperand::Value(b)) => self.have_same_value(a, b),
             _ => false,
         };
         let ty = match (left, right) {
             (&MergeOperand::Value(value), _) | (_, &MergeOperand::Value(value)) => func.value_type(value),
             (MergeOperand::Constant(constant), _) => constant.ty(),
         };
-        if agree { 0 } else { self.around.machine.select(ty) }
+        if agree { 0 } else { self.context.machine.select(ty) }
     }
 
     /// True if one value will replace both.
-    fn agree(&self, left: Value, right: Value) -> bool {
-        if left == right || self.mates.of.get(&left) == Some(&right) {
+    fn have_same_value(&self, left: Value, right: Value) -> bool {
+        if left == right || self.pairs.of.get(&left) == Some(&right) {
             return true;
         }
         let func = self.func();
@@ -242,8 +242,8 @@ impl BranchPlanner<'_> {
     }
 
     /// Returns the cost of both instructions minus that of the merged one.
-    fn saved(&self, left: Inst, right: Inst, merged: &MergedInst) -> i64 {
-        let (func, facts, machine) = (self.func(), self.around.facts, self.around.machine);
+    fn saving(&self, left: Inst, right: Inst, merged: &MergedInst) -> i64 {
+        let (func, facts, machine) = (self.func(), self.context.facts, self.context.machine);
         let (a, b) = (self.cost(left), self.cost(right));
         let together = match merged.op.info().effect {
             Effect::Callee => a.max(b),
@@ -251,21 +251,22 @@ impl BranchPlanner<'_> {
                 let address = |inst| func.inst(inst).address();
                 let (Some(x), Some(y)) = (address(left), address(right)) else { return 0 };
                 let is_same = x == y
-                    || self.mates.of.get(&x) == Some(&y) && self.mates.same.contains(&x)
-                    || self.is_first && self.agree(x, y);
+                    || self.pairs.of.get(&x) == Some(&y) && self.pairs.same.contains(&x)
+                    || self.is_first && self.have_same_value(x, y);
                 let ty = match merged.op {
                     Op::Load => func.results(left).first().map(|&value| func.value_type(value)),
                     _ => func.inst(left).args.first().map(|&value| func.value_type(value)),
                 };
                 let Some(ty) = ty else { return 0 };
-                let reach = if is_same { reach(facts, x, ty.scalar()) } else { AccessPattern::Scattered };
-                machine.access(merged.op == Op::Load, ty, reach)
+                let access_pattern =
+                    if is_same { access_pattern(facts, x, ty.scalar()) } else { AccessPattern::Scattered };
+                machine.access(merged.op == Op::Load, ty, access_pattern)
             }
             _ => {
                 let is_uniform =
                     |inst: Inst| func.result(inst).is_some_and(|value| facts.fact(value).is_uniform());
                 let stays = is_uniform(left) && is_uniform(right);
-                if stays && self.operands(merged).all(|(a, b)| self.select(a, b) == 0) {
+                if stays && self.operands(merged).all(|(a, b)| self.select_cost(a, b) == 0) {
                     a.max(b)
                 } else {
                     let ty = func.results(left).first().map(|&value| func.value_type(value));
@@ -301,16 +302,15 @@ impl BranchPlanner<'_> {
             Op::Store => data.args.first().copied(),
             _ => None,
         };
-        let lies = data
-            .address()
-            .zip(accessed)
-            .map(|(address, accessed)| reach(self.around.facts, address, func.value_type(accessed).scalar()));
-        self.around.machine.inst(func, self.around.facts, inst, lies)
+        let pattern = data.address().zip(accessed).map(|(address, accessed)| {
+            access_pattern(self.context.facts, address, func.value_type(accessed).scalar())
+        });
+        self.context.machine.inst(func, self.context.facts, inst, pattern)
     }
 
     /// Returns the additional cost of an access that is not merged, but whose address is: contiguous lanes become scattered.
-    fn moved(&self, inst: Inst) -> i64 {
-        let (func, machine) = (self.func(), self.around.machine);
+    fn scatter_penalty(&self, inst: Inst) -> i64 {
+        let (func, machine) = (self.func(), self.context.machine);
         let data = func.inst(inst);
         let accessed = match data.op {
             Op::Load => func.result(inst),
@@ -319,20 +319,21 @@ impl BranchPlanner<'_> {
         };
         let Some((value, address)) = accessed.zip(data.address()) else { return 0 };
         let is_merged = |(left, right): (&Value, &Value)| {
-            (*left == address || *right == address) && !self.mates.same.contains(left)
+            (*left == address || *right == address) && !self.pairs.same.contains(left)
         };
-        if !self.mates.of.iter().any(is_merged) {
+        if !self.pairs.of.iter().any(is_merged) {
             return 0;
         }
         let ty = func.value_type(value);
-        let cost = |reach| machine.access(data.op == Op::Load, ty, reach);
-        (cost(AccessPattern::Scattered) - cost(reach(self.around.facts, address, ty.scalar()))).max(0)
+        let cost = |access_pattern| machine.access(data.op == Op::Load, ty, access_pattern);
+        (cost(AccessPattern::Scattered) - cost(access_pattern(self.context.facts, address, ty.scalar())))
+            .max(0)
     }
 
     /// Returns the penalty for unmerged divisions by constants that both sides have. After the merged code, LLVM combines them to
     /// one division by a selected constant, which has no vector form, even if other operations lie between.
-    fn quotients(&self, kept: &[(Inst, i64)]) -> i64 {
-        let (func, machine) = (self.func(), self.around.machine);
+    fn division_penalty(&self, kept: &[(Inst, i64)]) -> i64 {
+        let (func, machine) = (self.func(), self.context.machine);
         if machine == MachineModel::Warps {
             return 0;
         }
@@ -346,25 +347,25 @@ impl BranchPlanner<'_> {
             kept.iter().filter(is_known).copied().filter(|&(inst, _)| is_in(inst)).collect()
         };
         let (lefts, rights) = (of(&self.branch.left), of(&self.branch.right));
-        let of_left = |&(inst, weight): &(Inst, i64)| {
+        let left_cost = |&(inst, weight): &(Inst, i64)| {
             let data = func.inst(inst);
             let has_mate = rights.iter().any(|&(other, _)| func.inst(other).op == data.op);
             if has_mate { weight * machine.operation(data.op, func.value_type(data.args[0])) } else { 0 }
         };
-        lefts.iter().map(of_left).sum()
+        lefts.iter().map(left_cost).sum()
     }
 
     fn weight(&self, block: Block) -> i64 {
-        let depth = |block| self.around.control.cycles.depth_of_block(block);
+        let depth = |block| self.context.control.cycles.depth_of_block(block);
         let deeper = depth(block).saturating_sub(depth(self.branch.block));
-        TRIPS.pow(deeper.min(DEEPEST) as u32)
+        TRIPS.pow(deeper.min(MAX_DEPTH) as u32)
     }
 
     /// Aligns two regions block by block and returns the gain; none if they are not isomorphic.
     fn pair_regions(&self, left: &SideRegion, right: &SideRegion) -> Option<(PairedRegions, i64)> {
         let func = self.func();
-        let (swapped, pairs) = isomorphism(func, &self.around.control.cycles, left, right)?;
-        let mate_of: FxHashMap<Block, Block> =
+        let (swapped, pairs) = isomorphism(func, &self.context.control.cycles, left, right)?;
+        let counterpart: FxHashMap<Block, Block> =
             pairs.iter().map(|&(a, b, _)| (a, b)).chain([(left.from, right.from)]).collect();
         let mut blocks = Vec::with_capacity(pairs.len());
         let mut gain = self.branch_gain(left.from, right.from, swapped);
@@ -373,17 +374,17 @@ impl BranchPlanner<'_> {
             let [lefts, rights] = &insts;
             let cells = lefts.len().saturating_mul(rights.len());
             self.cells.set(self.cells.get().checked_sub(cells)?);
-            let gap = self.around.machine.branch();
+            let gap = self.context.machine.branch();
             let matrix =
                 AlignmentMatrix::new(lefts.len(), rights.len(), gap, |i, j| self.gain(lefts[i], rights[j]));
             let weight = self.weight(a).max(self.weight(b));
             gain += weight * (matrix.profit() + self.branch_gain(a, b, swapped));
-            let (steps, phis) = (matrix.alignment(), self.pair_phis(a, b, &mate_of));
+            let (steps, phis) = (matrix.alignment(), self.pair_phis(a, b, &counterpart));
             blocks.push(PairedBlocks { left: a, right: b, swapped, phis, insts, steps, weight });
         }
         let joins = |exit| exit != self.branch.join;
         let exit_phis = match joins(left.exit) && joins(right.exit) {
-            true => self.pair_phis(left.exit, right.exit, &mate_of),
+            true => self.pair_phis(left.exit, right.exit, &counterpart),
             false => Vec::new(),
         };
         Some((PairedRegions { swapped, blocks, exit_phis }, gain))
@@ -397,15 +398,20 @@ impl BranchPlanner<'_> {
             (data.targets().len() == 2).then(|| data.args[0])
         };
         let (Some(a), Some(b)) = (condition(left), condition(right)) else { return 0 };
-        let machine = self.around.machine;
-        let parts = |block| self.around.facts.is_divergent_branch(block);
+        let machine = self.context.machine;
+        let parts = |block| self.context.facts.is_divergent_branch(block);
         let saved = if parts(left) && parts(right) { machine.branch() } else { -machine.branch() };
-        let chosen = self.select(&MergeOperand::Value(a), &MergeOperand::Value(b));
+        let chosen = self.select_cost(&MergeOperand::Value(a), &MergeOperand::Value(b));
         saved - chosen - if swapped { machine.select(func.value_type(a)) } else { 0 }
     }
 
     /// Pairs φs of two merged blocks that agree in some operands.
-    fn pair_phis(&self, left: Block, right: Block, mate_of: &FxHashMap<Block, Block>) -> Vec<(Inst, Inst)> {
+    fn pair_phis(
+        &self,
+        left: Block,
+        right: Block,
+        counterpart: &FxHashMap<Block, Block>,
+    ) -> Vec<(Inst, Inst)> {
         let func = self.func();
         let mut free: Vec<Inst> = func.phis(right).collect();
         let mut pairs = Vec::new();
@@ -413,8 +419,9 @@ impl BranchPlanner<'_> {
             let ty = |phi: Inst| func.result(phi).map(|value| func.value_type(value));
             let score = |b: &Inst| {
                 let agreeing = func.inst(a).incoming().filter(|&(pred, x)| {
-                    let other = func.inst(*b).incoming().find(|(from, _)| mate_of.get(&pred) == Some(from));
-                    other.is_some_and(|(_, y)| self.agree(x, y))
+                    let other =
+                        func.inst(*b).incoming().find(|(from, _)| counterpart.get(&pred) == Some(from));
+                    other.is_some_and(|(_, y)| self.have_same_value(x, y))
                 });
                 if ty(a) == ty(*b) { agreeing.count() } else { 0 }
             };
@@ -427,38 +434,38 @@ impl BranchPlanner<'_> {
     }
 
     /// Returns the pairs of values that a plan merges.
-    fn mates_of(&self, plan: &FusionPlan) -> ValuePairs {
-        let mut mates = ValuePairs::default();
+    fn pairs_of(&self, plan: &FusionPlan) -> ValuePairs {
+        let mut pairs = ValuePairs::default();
         let (left, right) = (&self.branch.left, &self.branch.right);
         for &step in &plan.steps {
             let AlignmentStep::Both(i, j) = step else { continue };
             match (left.elements[i], right.elements[j]) {
-                (SideElement::Inst(a), SideElement::Inst(b)) => self.mate(&mut mates, a, b),
+                (SideElement::Inst(a), SideElement::Inst(b)) => self.add_pair(&mut pairs, a, b),
                 (SideElement::NestedRegion(a), SideElement::NestedRegion(b)) => {
                     let Some(paired) = plan.regions.get(&(a, b)) else { continue };
                     for block in &paired.blocks {
-                        block.phis.iter().for_each(|&(a, b)| self.mate(&mut mates, a, b));
+                        block.phis.iter().for_each(|&(a, b)| self.add_pair(&mut pairs, a, b));
                         for &step in &block.steps {
                             if let AlignmentStep::Both(i, j) = step {
-                                self.mate(&mut mates, block.insts[0][i], block.insts[1][j]);
+                                self.add_pair(&mut pairs, block.insts[0][i], block.insts[1][j]);
                             }
                         }
                     }
-                    paired.exit_phis.iter().for_each(|&(a, b)| self.mate(&mut mates, a, b));
+                    paired.exit_phis.iter().for_each(|&(a, b)| self.add_pair(&mut pairs, a, b));
                 }
                 _ => {}
             }
         }
-        mates
+        pairs
     }
 
-    fn mate(&self, mates: &mut ValuePairs, left: Inst, right: Inst) {
+    fn add_pair(&self, pairs: &mut ValuePairs, left: Inst, right: Inst) {
         let func = self.func();
         let is_same = func.inst(left).op == func.inst(right).op
             && merge(func, left, right).is_some_and(|mut merged| {
                 let same = |a: &MergeOperand, b: &MergeOperand| match (a, b) {
                     (MergeOperand::Value(a), MergeOperand::Value(b)) => {
-                        a == b || mates.of.get(a) == Some(b) && mates.same.contains(a)
+                        a == b || pairs.of.get(a) == Some(b) && pairs.same.contains(a)
                     }
                     _ => a == b,
                 };
@@ -466,57 +473,57 @@ impl BranchPlanner<'_> {
                 self.operands(&merged).all(|(a, b)| same(a, b))
             });
         for (&a, &b) in func.results(left).iter().zip(func.results(right)) {
-            mates.of.insert(a, b);
+            pairs.of.insert(a, b);
             if is_same {
-                mates.same.insert(a);
+                pairs.same.insert(a);
             }
         }
     }
 
     /// Estimates a plan: all savings, each select once, branches around gaps, and selects that the join no longer needs. The
     /// second result is the cost of the selects and branches.
-    fn account(&self, plan: &FusionPlan) -> (i64, i64) {
+    fn estimate(&self, plan: &FusionPlan) -> (i64, i64) {
         let after = BranchPlanner {
-            around: self.around,
+            context: self.context,
             branch: self.branch,
-            mates: self.mates_of(plan),
+            pairs: self.pairs_of(plan),
             is_first: false,
             cells: Cell::new(0),
         };
-        let mut account = FusionCost {
-            planning: &after,
+        let mut estimate = FusionCost {
+            planner: &after,
             selects: FxHashSet::default(),
             kept: Vec::new(),
             sum: 0,
-            spent: 0,
+            overhead: 0,
         };
         // The branch itself.
-        account.sum += self.around.machine.branch();
+        estimate.sum += self.context.machine.branch();
         let (left, right) = (&self.branch.left, &self.branch.right);
         let elements = |step: AlignmentStep| match step {
             AlignmentStep::Both(i, j) => [Some(left.elements[i]), Some(right.elements[j])],
             AlignmentStep::Left(i) => [Some(left.elements[i]), None],
             AlignmentStep::Right(j) => [None, Some(right.elements[j])],
         };
-        account.gaps(&plan.steps, 1, |step| elements(step).into_iter().flatten().collect());
+        estimate.gaps(&plan.steps, 1, |step| elements(step).into_iter().flatten().collect());
         for &step in &plan.steps {
             match elements(step) {
-                [Some(SideElement::Inst(a)), Some(SideElement::Inst(b))] => account.pair(a, b, 1),
+                [Some(SideElement::Inst(a)), Some(SideElement::Inst(b))] => estimate.pair(a, b, 1),
                 [Some(SideElement::NestedRegion(a)), Some(SideElement::NestedRegion(b))] => {
                     let Some(paired) = plan.regions.get(&(a, b)) else { continue };
                     let (a, b) = (&left.regions[a], &right.regions[b]);
-                    account.sum += after.branch_gain(a.from, b.from, paired.swapped);
+                    estimate.sum += after.branch_gain(a.from, b.from, paired.swapped);
                     for block in &paired.blocks {
-                        account.sum +=
+                        estimate.sum +=
                             block.weight * after.branch_gain(block.left, block.right, block.swapped);
-                        account.gaps(&block.steps, block.weight, |step| match step {
+                        estimate.gaps(&block.steps, block.weight, |step| match step {
                             AlignmentStep::Left(i) => vec![SideElement::Inst(block.insts[0][i])],
                             AlignmentStep::Right(j) => vec![SideElement::Inst(block.insts[1][j])],
                             AlignmentStep::Both(..) => Vec::new(),
                         });
                         for &step in &block.steps {
                             if let AlignmentStep::Both(i, j) = step {
-                                account.pair(block.insts[0][i], block.insts[1][j], block.weight);
+                                estimate.pair(block.insts[0][i], block.insts[1][j], block.weight);
                             }
                         }
                     }
@@ -525,29 +532,29 @@ impl BranchPlanner<'_> {
             }
         }
         if let (Some(a), Some(b)) = (left.last(self.branch.join), right.last(self.branch.join)) {
-            account.join(a, b);
+            estimate.join(a, b);
         }
-        account.spend(after.quotients(&account.kept));
-        (account.sum, account.spent)
+        estimate.spend(after.division_penalty(&estimate.kept));
+        (estimate.sum, estimate.overhead)
     }
 }
 
 struct FusionCost<'a, 'p> {
-    planning: &'a BranchPlanner<'p>,
+    planner: &'a BranchPlanner<'p>,
     selects: FxHashSet<(Value, Value)>,
     /// Unmerged instructions with their weights.
     kept: Vec<(Inst, i64)>,
     sum: i64,
-    spent: i64,
+    overhead: i64,
 }
 
 impl FusionCost<'_, '_> {
     fn pair(&mut self, left: Inst, right: Inst, weight: i64) {
-        let planning = self.planning;
-        let Some(merged) = planning.merge(left, right) else { return };
-        self.sum += weight * planning.saved(left, right, &merged);
-        for (a, b) in planning.operands(&merged) {
-            let cost = planning.select(a, b);
+        let planner = self.planner;
+        let Some(merged) = planner.merge(left, right) else { return };
+        self.sum += weight * planner.saving(left, right, &merged);
+        for (a, b) in planner.operands(&merged) {
+            let cost = planner.select_cost(a, b);
             let is_known = match (a, b) {
                 (&MergeOperand::Value(a), &MergeOperand::Value(b)) if cost > 0 => {
                     !self.selects.insert((a, b))
@@ -565,11 +572,11 @@ impl FusionCost<'_, '_> {
         weight: i64,
         elements: impl Fn(AlignmentStep) -> Vec<SideElement>,
     ) {
-        let machine = self.planning.around.machine;
+        let machine = self.planner.context.machine;
         let is_pair = |step: &AlignmentStep| matches!(step, AlignmentStep::Both(..));
         for gap in steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])) {
             let elements: Vec<SideElement> = gap.iter().flat_map(|&step| elements(step)).collect();
-            let is_executed = is_harmless(self.planning.func(), machine, &elements);
+            let is_executed = is_speculatable(self.planner.func(), machine, &elements);
             if !is_executed {
                 self.spend(weight * machine.branch());
             }
@@ -580,10 +587,10 @@ impl FusionCost<'_, '_> {
             let lone: Vec<Inst> = elements.iter().filter_map(lone).collect();
             if is_executed {
                 // Diverging lanes execute it in any case, others execute the other side's part too: about half of the cost.
-                let cost: i64 = lone.iter().map(|&inst| self.planning.cost(inst)).sum();
-                self.spent += weight * cost / 2;
+                let cost: i64 = lone.iter().map(|&inst| self.planner.cost(inst)).sum();
+                self.overhead += weight * cost / 2;
             }
-            let moved: i64 = lone.iter().map(|&inst| self.planning.moved(inst)).sum();
+            let moved: i64 = lone.iter().map(|&inst| self.planner.scatter_penalty(inst)).sum();
             self.spend(weight * moved);
             self.kept.extend(lone.iter().map(|&inst| (inst, weight)));
         }
@@ -591,20 +598,20 @@ impl FusionCost<'_, '_> {
 
     fn spend(&mut self, cost: i64) {
         self.sum -= cost;
-        self.spent += cost;
+        self.overhead += cost;
     }
 
     /// Adds the selects of the join's φs that are no longer needed. On a warp, where φs are free, subtracts the new selects instead.
     fn join(&mut self, left: Block, right: Block) {
-        let planning = self.planning;
-        let func = planning.func();
-        for phi in func.phis(planning.branch.join) {
+        let planner = self.planner;
+        let func = planner.func();
+        for phi in func.phis(planner.branch.join) {
             let of =
                 |block| func.inst(phi).incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
             let (Some(a), Some(b)) = (of(left), of(right)) else { continue };
-            let machine = planning.around.machine;
+            let machine = planner.context.machine;
             let select = machine.select(func.value_type(a));
-            let is_chosen = planning.agree(a, b) || self.selects.contains(&(a, b));
+            let is_chosen = planner.have_same_value(a, b) || self.selects.contains(&(a, b));
             match machine {
                 _ if a == b => {}
                 MachineModel::Vectors(..) if is_chosen => self.sum += select,
@@ -629,7 +636,7 @@ pub(super) fn orient(merged: &mut MergedInst, mut cost: impl FnMut(&MergeOperand
 
 /// True if all lanes may and should execute a gap without a branch. Lanes of the other side never read its results, so these
 /// may be poison.
-pub(super) fn is_harmless(func: &Function, machine: MachineModel, gap: &[SideElement]) -> bool {
+pub(super) fn is_speculatable(func: &Function, machine: MachineModel, gap: &[SideElement]) -> bool {
     let mut cost = 0;
     gap.iter().all(|element| match element {
         SideElement::Inst(inst) => {
@@ -638,7 +645,7 @@ pub(super) fn is_harmless(func: &Function, machine: MachineModel, gap: &[SideEle
             cost += ty.map_or(0, |ty| machine.operation(data.op, ty));
             data.op.info().effect == Effect::Pure
                 && is_mergeable(func, data)
-                && cost <= machine.harmless_gap()
+                && cost <= machine.max_speculated_cost()
         }
         SideElement::NestedRegion(_) => false,
     })
@@ -658,7 +665,7 @@ fn isomorphism(
     if left.blocks.len() != right.blocks.len() {
         return None;
     }
-    let mut mate_of: FxHashMap<Block, Block> = FxHashMap::from_iter([(left.exit, right.exit)]);
+    let mut counterpart: FxHashMap<Block, Block> = FxHashMap::from_iter([(left.exit, right.exit)]);
     let mut left_of: FxHashMap<Block, Block> = FxHashMap::from_iter([(right.exit, left.exit)]);
     let mut swaps: FxHashMap<Block, bool> = FxHashMap::default();
     let mut worklist = vec![(left.from, right.from)];
@@ -666,7 +673,7 @@ fn isomorphism(
         let (from, to) = (func.successors(a), func.successors(b));
         let fits = |swapped: bool| {
             let other = |at: usize| if swapped { to[to.len() - 1 - at] } else { to[at] };
-            let fits = |at: usize| match (mate_of.get(&from[at]), left_of.get(&other(at))) {
+            let fits = |at: usize| match (counterpart.get(&from[at]), left_of.get(&other(at))) {
                 (None, None) => true,
                 (Some(mate), Some(left)) => *mate == other(at) && *left == from[at],
                 _ => false,
@@ -681,7 +688,7 @@ fn isomorphism(
         swaps.insert(a, swapped);
         for at in 0..from.len() {
             let other = if swapped { to[to.len() - 1 - at] } else { to[at] };
-            if mate_of.insert(from[at], other).is_none() {
+            if counterpart.insert(from[at], other).is_none() {
                 left_of.insert(other, from[at]);
                 worklist.push((from[at], other));
             }
@@ -689,7 +696,7 @@ fn isomorphism(
     }
     let is_header = |block| cycles.headed_by(block).is_some();
     let pairs: Option<Vec<BlockPair>> =
-        left.blocks.iter().map(|&a| Some((a, *mate_of.get(&a)?, *swaps.get(&a)?))).collect();
+        left.blocks.iter().map(|&a| Some((a, *counterpart.get(&a)?, *swaps.get(&a)?))).collect();
     let pairs = pairs?;
     pairs.iter().all(|&(a, b, _)| is_header(a) == is_header(b)).then(|| (swaps[&left.from], pairs))
 }

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use super::sides::{BranchSide, SideElement};
 
 /// Returns the elements of a side in canonical order.
-pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> {
+pub(super) fn canonical_order(func: &Function, side: &BranchSide) -> Vec<SideElement> {
     let elements = &side.elements;
     let mut defined_by: FxHashMap<Value, usize> = FxHashMap::default();
     for (number, &element) in elements.iter().enumerate() {
@@ -29,7 +29,7 @@ pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> 
         each_inst(func, side, element, |inst| {
             needed.extend(func.inst(inst).args.iter().filter_map(|arg| defined_by.get(arg)));
         });
-        if !moves(func, element) {
+        if !is_movable(func, element) {
             needed.extend(fixed.replace(number));
         }
         needed.retain(|&other| other < number);
@@ -65,7 +65,7 @@ pub(super) fn by_height(func: &Function, side: &BranchSide) -> Vec<SideElement> 
 }
 
 /// True if an element may be reordered.
-fn moves(func: &Function, element: SideElement) -> bool {
+fn is_movable(func: &Function, element: SideElement) -> bool {
     matches!(element, SideElement::Inst(inst) if func.inst(inst).op.info().effect == Effect::Pure)
 }
 

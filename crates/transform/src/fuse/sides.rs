@@ -331,7 +331,9 @@ impl<'a> SideFinder<'a> {
                     || matches!(data.op, Op::AtomicRmw | Op::CompareExchange);
                 match self.races {
                     _ if is_fixed => Err(FusionRefusal::Fixed(data.op)),
-                    RaceSemantics::Ordered if !self.is_own(data) => Err(FusionRefusal::Ordered(data.op)),
+                    RaceSemantics::Ordered if !self.is_unobservable(data) => {
+                        Err(FusionRefusal::Ordered(data.op))
+                    }
                     _ => Ok(()),
                 }
             }
@@ -341,7 +343,7 @@ impl<'a> SideFinder<'a> {
     }
 
     /// True if no other lane can observe the time of an access.
-    fn is_own(&self, data: &InstData) -> bool {
+    fn is_unobservable(&self, data: &InstData) -> bool {
         let Some(address) = data.address().filter(|_| matches!(data.op, Op::Load | Op::Store)) else {
             return false;
         };

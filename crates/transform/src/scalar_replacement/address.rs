@@ -11,9 +11,9 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Inst, Op, Value};
 use smallvec::SmallVec;
 
-/// Maximum number of definitions to follow (`MOST_STEPS`), and of terms in a sum (`MOST_TERMS`).
-const MOST_STEPS: usize = 48;
-const MOST_TERMS: usize = 6;
+/// Maximum number of definitions to follow (`MAX_STEPS`), and of terms in a sum (`MAX_TERMS`).
+const MAX_STEPS: usize = 48;
+const MAX_TERMS: usize = 6;
 
 /// Extension of an integer of fewer than 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -71,7 +71,7 @@ impl LinearAddress {
     }
 
     /// Returns the maximum power of two that divides the difference of the terms of two addresses; none if they have equal terms.
-    pub(super) fn apart(&self, other: &LinearAddress) -> Option<i64> {
+    pub(super) fn term_stride(&self, other: &LinearAddress) -> Option<i64> {
         let mut bits = 0i64;
         let mut count = |term: &AddressTerm, factor: i64, others: &LinearAddress| {
             let there = others.terms.iter().find(|(other, _)| other == term).map_or(0, |&(_, factor)| factor);
@@ -132,7 +132,7 @@ impl LinearSum {
         while let Some(inst) = func.def_inst(pointer).filter(|_| follows) {
             let data = func.inst(inst);
             self.steps += 1;
-            if self.steps > MOST_STEPS || func.value_type(pointer).is_vector() {
+            if self.steps > MAX_STEPS || func.value_type(pointer).is_vector() {
                 break;
             }
             if let Some(copied) = copied(data) {
@@ -148,7 +148,7 @@ impl LinearSum {
         let mut terms = std::mem::take(&mut self.terms);
         terms.retain(|&mut (_, factor)| factor != 0);
         terms.sort_unstable();
-        (terms.len() <= MOST_TERMS).then_some(LinearAddress { root: pointer, terms, offset: self.offset })
+        (terms.len() <= MAX_TERMS).then_some(LinearAddress { root: pointer, terms, offset: self.offset })
     }
 
     /// Adds a decomposed integer times a factor; none if the sum gets too long.
@@ -165,14 +165,14 @@ impl LinearSum {
                 self.offset = self.offset.wrapping_add(number.wrapping_mul(factor));
                 continue;
             }
-            if self.steps <= MOST_STEPS && take_apart(func, value, scalar, extended, factor, &mut work) {
+            if self.steps <= MAX_STEPS && take_apart(func, value, scalar, extended, factor, &mut work) {
                 continue;
             }
             let extended = if scalar == Scalar::I64 { ExtensionKind::Sign } else { extended };
             let term = AddressTerm { value, extended };
             if let Some((_, known)) = self.terms.iter_mut().find(|(known, _)| *known == term) {
                 *known = known.wrapping_add(factor);
-            } else if self.terms.len() <= 2 * MOST_TERMS {
+            } else if self.terms.len() <= 2 * MAX_TERMS {
                 self.terms.push((term, factor));
             } else {
                 return None;

@@ -13,12 +13,13 @@ use smallvec::SmallVec;
 
 use super::address::LinearAddress;
 use super::memory::MemoryEffect;
-use super::question::{
-    LookupResult, MOST_LOOKS, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery, lasts,
+use super::query::{
+    LookupResult, MAX_LOOKS, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery,
+    operands_dominate,
 };
 
 /// Maximum number of blocks to visit.
-const MOST_BLOCKS: usize = 48;
+const MAX_BLOCKS: usize = 48;
 
 type QueryNames = SmallVec<[ValueQuery; 2]>;
 
@@ -35,16 +36,16 @@ struct AnticipationNode {
 pub(super) fn is_anticipated(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
-    question: &mut QueryPropagation,
+    propagation: &mut QueryPropagation,
     state: usize,
 ) -> bool {
-    if let Some(known) = question.states[state].is_anticipated {
+    if let Some(known) = propagation.states[state].is_anticipated {
         return known;
     }
-    let names = QueryNames::from_elem(question.states[state].query.clone(), 1);
-    let start = (question.states[state].block, names);
-    let holds = walk(program, subject, question, [start].into_iter().collect());
-    question.states[state].is_anticipated = Some(holds);
+    let names = QueryNames::from_elem(propagation.states[state].query.clone(), 1);
+    let start = (propagation.states[state].block, names);
+    let holds = walk(program, subject, propagation, [start].into_iter().collect());
+    propagation.states[state].is_anticipated = Some(holds);
     holds
 }
 
@@ -52,21 +53,21 @@ pub(super) fn is_anticipated(
 pub(super) fn is_anticipated_behind(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
-    question: &mut QueryPropagation,
+    propagation: &mut QueryPropagation,
     state: usize,
 ) -> bool {
-    let names = QueryNames::from_elem(question.states[state].query.clone(), 1);
-    let block = question.states[state].block;
+    let names = QueryNames::from_elem(propagation.states[state].query.clone(), 1);
+    let block = propagation.states[state].block;
     let succs = program.control.cfg.succs(block);
-    let starts = succs.iter().map(|&to| (to, names_in(program, question, block, &names, to))).collect();
-    !succs.is_empty() && walk(program, subject, question, starts)
+    let starts = succs.iter().map(|&to| (to, names_after(program, propagation, block, &names, to))).collect();
+    !succs.is_empty() && walk(program, subject, propagation, starts)
 }
 
 /// True if all paths from all starts meet the value.
 fn walk(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
-    question: &mut QueryPropagation,
+    propagation: &mut QueryPropagation,
     starts: SmallVec<[(Block, QueryNames); 2]>,
 ) -> bool {
     let mut ahead: Vec<AnticipationNode> = Vec::new();
@@ -76,14 +77,14 @@ fn walk(
     }
     let mut at = 0;
     while at < ahead.len() {
-        match local(program, subject, question, &ahead[at]) {
+        match decide_in_block(program, subject, propagation, &ahead[at]) {
             Some(holds) => ahead[at].holds = holds,
             None => {
                 let AnticipationNode { block, names, .. } = &ahead[at];
                 let (block, names) = (*block, names.clone());
                 let mut next = SmallVec::new();
                 for &to in program.control.cfg.succs(block) {
-                    let names = names_in(program, question, block, &names, to);
+                    let names = names_after(program, propagation, block, &names, to);
                     let known = ahead.iter().position(|other| other.block == to && other.names == names);
                     next.push(known.unwrap_or(ahead.len()));
                     if known.is_none() {
@@ -99,7 +100,7 @@ fn walk(
             }
         }
         at += 1;
-        if ahead.len() > MOST_BLOCKS {
+        if ahead.len() > MAX_BLOCKS {
             return false;
         }
     }
@@ -120,32 +121,34 @@ fn walk(
 }
 
 /// Decides anticipation within a block; none leaves it to the successors.
-fn local(
+fn decide_in_block(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
-    question: &mut QueryPropagation,
+    propagation: &mut QueryPropagation,
     ahead: &AnticipationNode,
 ) -> Option<bool> {
     let ReplacementContext { func, memory, .. } = *program;
-    if ahead.names.is_empty() || question.looks > 2 * MOST_LOOKS {
+    if ahead.names.is_empty() || propagation.looks > 2 * MAX_LOOKS {
         return Some(false);
     }
     let traps = subject.op.info().effect == Effect::Traps;
     for entry in memory.of(ahead.block) {
-        question.looks += 1;
-        let stops = matches!(entry.touch, MemoryEffect::Stop | MemoryEffect::Fence);
+        propagation.looks += 1;
+        let stops = matches!(entry.effect, MemoryEffect::MayNotReturn | MemoryEffect::Fence);
         for name in &ahead.names {
             let ValueQuery::Load(address) = name else { continue };
-            if let MemoryEffect::Load { address: other, ty, align } = &entry.touch
+            if let MemoryEffect::Load { address: other, ty, align } = &entry.effect
                 && other == address
                 && *ty == subject.ty
                 && *align >= subject.align
-                && profits(program, subject, entry.inst, address)
+                && makes_redundant(program, subject, entry.inst, address)
             {
                 return Some(true);
             }
             let bytes = subject.ty.bytes().into();
-            if !subject.is_constant && memory.changes(func, entry, address, bytes, subject.between_lanes) {
+            if !subject.is_constant
+                && memory.changes(func, entry, address, bytes, subject.observes_other_lanes)
+            {
                 return Some(false);
             }
         }
@@ -165,7 +168,7 @@ fn local(
 
 /// True if an available value makes the load redundant. A query for constant memory may propagate past writes; a load of the
 /// same address that is not known to be constant cannot use its result.
-fn profits(
+fn makes_redundant(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
     load: Inst,
@@ -178,24 +181,24 @@ fn profits(
 }
 
 /// Returns the names of the value after an edge.
-fn names_in(
+fn names_after(
     program: &ReplacementContext<'_>,
-    question: &QueryPropagation,
+    propagation: &QueryPropagation,
     from: Block,
     names: &[ValueQuery],
     to: Block,
 ) -> QueryNames {
     let ReplacementContext { func, control, .. } = *program;
     let mut there: QueryNames =
-        names.iter().filter(|name| lasts(func, &control.dominators, name, to)).cloned().collect();
-    let start = (question.states[0].block == to).then_some(0);
-    for number in question.of_block(to).iter().copied().chain(start) {
-        let state = &question.states[number as usize];
+        names.iter().filter(|name| operands_dominate(func, &control.dominators, name, to)).cloned().collect();
+    let start = (propagation.states[0].block == to).then_some(0);
+    for number in propagation.of_block(to).iter().copied().chain(start) {
+        let state = &propagation.states[number as usize];
         let leads_here = |&pred: &u32| {
-            let pred = &question.states[pred as usize];
+            let pred = &propagation.states[pred as usize];
             pred.block == from && names.contains(&pred.query)
         };
-        if state.found == LookupResult::Above
+        if state.found == LookupResult::Predecessors
             && state.preds.iter().any(leads_here)
             && !there.contains(&state.query)
         {

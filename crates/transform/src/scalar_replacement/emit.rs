@@ -8,7 +8,7 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Block, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 
-use super::question::{LookupResult, QueryPropagation, QueryState, QuerySubject, ValueQuery};
+use super::query::{LookupResult, QueryPropagation, QueryState, QuerySubject, ValueQuery};
 use crate::edges::{prepend_phi, set_incoming};
 
 /// Value that replaces an instruction, and the code it takes.
@@ -55,7 +55,7 @@ pub(super) fn compute(
 pub(super) fn emit(
     func: &mut Function,
     subject: &QuerySubject,
-    question: &QueryPropagation,
+    propagation: &QueryPropagation,
 ) -> Option<ReplacementValue> {
     let mut made = ReplacementValue {
         value: func.result(subject.inst)?,
@@ -63,7 +63,7 @@ pub(super) fn emit(
         sources: Vec::new(),
         phis: Vec::new(),
     };
-    let states = &question.states;
+    let states = &propagation.states;
     let needed = needed(states);
     let mut value_of: SecondaryMap<StateNumber, Option<Value>> = SecondaryMap::with_len(states.len());
     let number = |state: u32| StateNumber::from_u32(state);
@@ -90,7 +90,7 @@ pub(super) fn emit(
         value_of[number(state)]
     };
     let mut inserted: FxHashMap<u32, Value> = FxHashMap::default();
-    let joins = needed.iter().filter(|&&state| states[state as usize].found == LookupResult::Above);
+    let joins = needed.iter().filter(|&&state| states[state as usize].found == LookupResult::Predecessors);
     for &state in joins.filter(|&&state| states[state as usize].preds.len() > 1) {
         let mut incoming = Vec::with_capacity(states[state as usize].preds.len());
         for &pred in &states[state as usize].preds {
@@ -129,7 +129,7 @@ fn needed(states: &[QueryState]) -> Vec<u32> {
     while let Some(&state) = needed.get(next) {
         next += 1;
         let state = &states[state as usize];
-        if state.found != LookupResult::Above {
+        if state.found != LookupResult::Predecessors {
             continue;
         }
         for &pred in &state.preds {

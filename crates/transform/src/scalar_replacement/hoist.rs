@@ -22,17 +22,17 @@ use smallvec::SmallVec;
 use super::ReplacementRule;
 use super::address::LinearAddress;
 use super::anticipation::is_anticipated_behind;
-use super::memory::{MemoryEffect, room};
-use super::question::{LookupResult, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery};
+use super::memory::{MemoryEffect, dereferenceable_bytes};
+use super::query::{LookupResult, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery};
 
 /// Maximum number of dominators to climb, and to search for accesses.
-const MOST_CLIMBS: usize = 16;
+const MAX_CLIMBS: usize = 16;
 /// Maximum number of accesses to examine in each.
-const MOST_ACCESSES: usize = 64;
+const MAX_ACCESSES: usize = 64;
 /// Maximum number of values in an address's computation.
-const MOST_VALUES: usize = 32;
+const MAX_VALUES: usize = 32;
 /// Minimum distance of objects in bytes: memory between accessed bytes closer than that belongs to their object.
-const APART: i64 = 4096;
+const MIN_OBJECT_DISTANCE: i64 = 4096;
 
 /// Target of hoisting.
 #[derive(Debug)]
@@ -49,25 +49,25 @@ pub(super) struct HoistTarget {
 pub(super) fn target(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
-    question: &mut QueryPropagation,
+    propagation: &mut QueryPropagation,
     post_dominators: &PostDominatorTree,
     parts: impl Fn(Block) -> bool,
 ) -> Option<HoistTarget> {
     let ReplacementContext { control, .. } = *program;
-    let origin = question.states[0].block;
+    let origin = propagation.states[0].block;
     let (mut at, mut dependent) = (origin, origin);
     let mut best = None;
-    for _ in 0..MOST_CLIMBS {
+    for _ in 0..MAX_CLIMBS {
         let Some(above) = control.dominators.idom(at) else { break };
         let is_left =
             control.cycles.innermost(above).is_some_and(|cycle| !control.cycles.contains(cycle, origin));
-        let Some(state) = state_at(question, above).filter(|_| !is_left) else { break };
+        let Some(state) = state_at(propagation, above).filter(|_| !is_left) else { break };
         if !post_dominators.post_dominates(dependent, above) {
-            let is_needed = is_anticipated_behind(program, subject, question, state);
-            let query = &question.states[state].query;
+            let is_needed = is_anticipated_behind(program, subject, propagation, state);
+            let query = &propagation.states[state].query;
             if parts(above) && is_needed {
                 best = Some(HoistTarget { block: above, query: query.clone(), align: subject.align });
-            } else if parts(above) && is_harmless(program, subject, query, above) {
+            } else if parts(above) && is_safe_to_speculate(program, subject, query, above) {
                 let align = match query {
                     ValueQuery::Load(address) => known_align(program.func, address).min(subject.align),
                     ValueQuery::Operation(_) => 0,
@@ -84,21 +84,21 @@ pub(super) fn target(
 }
 
 /// Returns the state of a dominating block, if the query propagates on all paths from it.
-fn state_at(question: &QueryPropagation, block: Block) -> Option<usize> {
+fn state_at(propagation: &QueryPropagation, block: Block) -> Option<usize> {
     let mut found: Option<usize> = None;
-    let mut seen = vec![false; question.states.len()];
+    let mut seen = vec![false; propagation.states.len()];
     let mut work = vec![0usize];
     while let Some(number) = work.pop() {
-        let state = &question.states[number];
+        let state = &propagation.states[number];
         if state.block == block && number > 0 {
-            let is_other = |other: usize| question.states[other].query != state.query;
+            let is_other = |other: usize| propagation.states[other].query != state.query;
             if state.is_cut || found.is_some_and(is_other) {
                 return None;
             }
             found = Some(number);
             continue;
         }
-        if state.found != LookupResult::Above {
+        if state.found != LookupResult::Predecessors {
             return None;
         }
         for &pred in &state.preds {
@@ -111,7 +111,7 @@ fn state_at(question: &QueryPropagation, block: Block) -> Option<usize> {
 }
 
 /// True if lanes that do not need the value may compute it at the end of a block.
-fn is_harmless(
+fn is_safe_to_speculate(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
     query: &ValueQuery,
@@ -128,16 +128,17 @@ fn is_harmless(
     }
     let told = func.inst(subject.inst).access().map_or(0, |access| access.dereferenceable);
     // The attribute `dereferenceable` presumes a defined address, which other lanes may not have.
-    if room(func, address) >= bytes || u64::from(told) >= bytes && is_defined(func, address) {
+    if dereferenceable_bytes(func, address) >= bytes || u64::from(told) >= bytes && is_defined(func, address)
+    {
         return true;
     }
     // Dominators access the address, or bytes before and after it.
     let (mut least, mut most) = (i64::MAX, i64::MIN);
     let mut at = Some(block);
-    for _ in 0..MOST_CLIMBS {
+    for _ in 0..MAX_CLIMBS {
         let Some(here) = at else { break };
-        for entry in memory.of(here).iter().rev().take(MOST_ACCESSES) {
-            let (other, length) = match &entry.touch {
+        for entry in memory.of(here).iter().rev().take(MAX_ACCESSES) {
+            let (other, length) = match &entry.effect {
                 MemoryEffect::Load { address, ty, .. } | MemoryEffect::Store { address, ty, .. } => {
                     (address, ty.bytes())
                 }
@@ -151,7 +152,7 @@ fn is_harmless(
         }
         at = control.dominators.idom(here);
     }
-    least <= 0 && most >= bytes as i64 && most.saturating_sub(least) <= APART
+    least <= 0 && most >= bytes as i64 && most.saturating_sub(least) <= MIN_OBJECT_DISTANCE
 }
 
 /// True if an address cannot be poison.
@@ -174,7 +175,7 @@ fn is_defined(func: &Function, address: &LinearAddress) -> bool {
             Op::Zext | Op::Sext | Op::Trunc | Op::SpaceCast => true,
             _ => matches!(data.detail, Detail::Dimension(_)),
         };
-        if !is_simple || !data.flags.intersection(Flags::POISON).is_empty() || seen.len() > MOST_VALUES {
+        if !is_simple || !data.flags.intersection(Flags::POISON).is_empty() || seen.len() > MAX_VALUES {
             return false;
         }
         for &arg in &data.args {

@@ -26,14 +26,14 @@ pub(super) enum MemoryEffect {
     /// Fence, or write to unknown memory: invalidates shared memory.
     Fence,
     /// Call that may not return: later code may not run.
-    Stop,
+    MayNotReturn,
 }
 
 /// Instruction with an effect on memory.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryEntry {
     pub(super) inst: Inst,
-    pub(super) touch: MemoryEffect,
+    pub(super) effect: MemoryEffect,
 }
 
 /// Object that a pointer is based on.
@@ -60,7 +60,7 @@ pub(super) struct MemoryTable {
 }
 
 /// Maximum number of recorded writes.
-const MOST_WRITES: usize = 32;
+const MAX_WRITES: usize = 32;
 
 impl MemoryTable {
     pub(super) fn new(func: &Function, control: &ControlTables) -> MemoryTable {
@@ -70,8 +70,8 @@ impl MemoryTable {
             let entries: Vec<MemoryEntry> =
                 func.block_insts(block).filter_map(|inst| entry(func, inst)).collect();
             for entry in &entries {
-                let write = match &entry.touch {
-                    MemoryEffect::Load { .. } | MemoryEffect::Stop => continue,
+                let write = match &entry.effect {
+                    MemoryEffect::Load { .. } | MemoryEffect::MayNotReturn => continue,
                     MemoryEffect::Store { address, ty, .. } => Some((address.clone(), u64::from(ty.bytes()))),
                     MemoryEffect::Fill { address, bytes } => {
                         Some((address.clone(), bytes.unwrap_or(u64::MAX)))
@@ -79,7 +79,7 @@ impl MemoryTable {
                     MemoryEffect::Fence if writes(func, entry.inst) => None,
                     MemoryEffect::Fence => continue,
                 };
-                let known = written.as_mut().filter(|known| known.len() < MOST_WRITES);
+                let known = written.as_mut().filter(|known| known.len() < MAX_WRITES);
                 match known.zip(write) {
                     Some((known, write)) => known.push(write),
                     None => written = None,
@@ -100,24 +100,27 @@ impl MemoryTable {
         self.blocks[block].extend(entry(func, inst));
     }
 
-    /// True if an entry may change the memory at an address; with `between_lanes`, also at other lanes' addresses.
+    /// True if an entry may change the memory at an address; with `observes_other_lanes`, also at other lanes' addresses.
     pub(super) fn changes(
         &self,
         func: &Function,
         entry: &MemoryEntry,
         address: &LinearAddress,
         bytes: u64,
-        between_lanes: bool,
+        observes_other_lanes: bool,
     ) -> bool {
-        match &entry.touch {
-            MemoryEffect::Load { .. } | MemoryEffect::Stop => false,
-            MemoryEffect::Fence => !self.is_own(func, address),
+        match &entry.effect {
+            MemoryEffect::Load { .. } | MemoryEffect::MayNotReturn => false,
+            MemoryEffect::Fence => !self.is_unescaped_private(func, address),
             MemoryEffect::Store { address: other, ty, .. } => {
-                self.may_overlap(func, (address, bytes), (other, u64::from(ty.bytes())), between_lanes)
+                self.may_overlap(func, (address, bytes), (other, u64::from(ty.bytes())), observes_other_lanes)
             }
-            MemoryEffect::Fill { address: other, bytes: length } => {
-                self.may_overlap(func, (address, bytes), (other, length.unwrap_or(u64::MAX)), between_lanes)
-            }
+            MemoryEffect::Fill { address: other, bytes: length } => self.may_overlap(
+                func,
+                (address, bytes),
+                (other, length.unwrap_or(u64::MAX)),
+                observes_other_lanes,
+            ),
         }
     }
 
@@ -130,7 +133,7 @@ impl MemoryTable {
     }
 
     /// True if an address is in a private object that does not escape.
-    pub(super) fn is_own(&self, func: &Function, address: &LinearAddress) -> bool {
+    pub(super) fn is_unescaped_private(&self, func: &Function, address: &LinearAddress) -> bool {
         matches!(object(func, address.root), BaseObject::Alloca(alloca) if !self.escaped.contains(alloca))
     }
 
@@ -139,21 +142,21 @@ impl MemoryTable {
         func: &Function,
         (address, bytes): (&LinearAddress, u64),
         (other, length): (&LinearAddress, u64),
-        between_lanes: bool,
+        observes_other_lanes: bool,
     ) -> bool {
         let [space, other_space] = [address, other].map(|address| space(func, address.root));
         if space != other_space && space != Space::Generic && other_space != Space::Generic {
             return false;
         }
         let objects = [address, other].map(|address| object(func, address.root));
-        if self.are_apart(func, objects, between_lanes) {
+        if self.are_distinct(func, objects, observes_other_lanes) {
             return false;
         }
-        if between_lanes && !is_private(func, address) || address.root != other.root {
+        if observes_other_lanes && !is_private(func, address) || address.root != other.root {
             return true;
         }
         let distance = other.offset.wrapping_sub(address.offset);
-        match address.apart(other) {
+        match address.term_stride(other) {
             // Both must fit between two multiples of `step`.
             Some(step) => {
                 let step = step.unsigned_abs();
@@ -166,14 +169,16 @@ impl MemoryTable {
     }
 
     /// True if two base objects are distinct.
-    fn are_apart(&self, func: &Function, objects: [BaseObject; 2], between_lanes: bool) -> bool {
+    fn are_distinct(&self, func: &Function, objects: [BaseObject; 2], observes_other_lanes: bool) -> bool {
         let is_hidden = |object: BaseObject| match object {
             BaseObject::Alloca(alloca) => !self.escaped.contains(alloca),
             _ => false,
         };
         let keeps_to_itself = |object: BaseObject| match object {
             BaseObject::Param(param) => match func.value_def(param) {
-                ValueDef::Param(index) => func.signature.params[index as usize].noalias && !between_lanes,
+                ValueDef::Param(index) => {
+                    func.signature.params[index as usize].noalias && !observes_other_lanes
+                }
                 _ => false,
             },
             _ => false,
@@ -189,7 +194,7 @@ impl MemoryTable {
 }
 
 /// Returns the number of bytes from an address on that are dereferenceable.
-pub(super) fn room(func: &Function, address: &LinearAddress) -> u64 {
+pub(super) fn dereferenceable_bytes(func: &Function, address: &LinearAddress) -> u64 {
     let bytes = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].dereferenceable,
         ValueDef::Result(inst, _) => match func.inst(inst).detail {
@@ -245,15 +250,15 @@ fn writes(func: &Function, inst: Inst) -> bool {
 }
 
 /// True if an access is atomic or volatile.
-fn is_exact(data: &InstData) -> bool {
+fn is_atomic_or_volatile(data: &InstData) -> bool {
     data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
 }
 
 fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
     let data = func.inst(inst);
     let address = || data.address().map(|pointer| LinearAddress::of(func, pointer));
-    let touch = match data.op {
-        _ if is_exact(data) => MemoryEffect::Fence,
+    let effect = match data.op {
+        _ if is_atomic_or_volatile(data) => MemoryEffect::Fence,
         Op::Load => {
             let (address, access) = address().zip(data.access())?;
             let ty = func.value_type(func.result(inst)?);
@@ -278,7 +283,7 @@ fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
                     Some(effects) if !effects.writes && !effects.convergent && !effects.endless => {
                         return None;
                     }
-                    Some(effects) if !effects.writes && !effects.convergent => MemoryEffect::Stop,
+                    Some(effects) if !effects.writes && !effects.convergent => MemoryEffect::MayNotReturn,
                     _ => MemoryEffect::Fence,
                 }
             }
@@ -286,7 +291,7 @@ fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
             _ => return None,
         },
     };
-    Some(MemoryEntry { inst, touch })
+    Some(MemoryEntry { inst, effect })
 }
 
 /// Returns the private objects whose addresses escape: they have uses other than plain accesses.
@@ -300,7 +305,7 @@ fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
                 let Some(alloca) = object[arg] else { continue };
                 let is_followed = match data.op {
                     // Volatile and atomic accesses are fences.
-                    _ if is_exact(data) => false,
+                    _ if is_atomic_or_volatile(data) => false,
                     Op::PtrAdd | Op::SpaceCast | Op::Load | Op::Memset => index == 0,
                     Op::Store => index == 1,
                     Op::Memcpy | Op::Memmove => index < 2,

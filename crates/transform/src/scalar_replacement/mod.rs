@@ -9,7 +9,7 @@
 //! anticipated or cannot fault, and not before loops without the value; values are forwarded from stores; hoisting has one
 //! target, a dominating branch; insertion by costs.
 //!
-//! Each load and each costly operation propagates a query for its value backwards (`question`). If the value is available on
+//! Each load and each costly operation propagates a query for its value backwards (`query`). If the value is available on
 //! all paths, or on some and may be inserted on the others, φs replace the instruction (`emit`). Otherwise it may be hoisted
 //! out of divergent branches (`hoist`), since a warp executes both sides anyway.
 //!
@@ -22,7 +22,7 @@ mod emit;
 mod hoist;
 mod memory;
 mod model;
-mod question;
+mod query;
 mod round;
 
 use heddle_analysis::divergence::Divergence;
@@ -135,9 +135,9 @@ enum InsertionPolicy {
     /// Wherever they are anticipated.
     Anywhere,
     /// Where no divergent branch controls.
-    Together,
+    Convergent,
     /// Where a brush passes less often than at the replaced instruction.
-    Seldom,
+    LessFrequent,
 }
 
 /// Branches that values are hoisted out of.
@@ -145,7 +145,7 @@ enum InsertionPolicy {
 enum HoistingPolicy {
     None,
     /// None, but records whether hoisting out of divergent branches is possible.
-    Seen,
+    Probe,
     Divergent,
     All,
 }
@@ -195,7 +195,7 @@ impl fmt::Display for ReplacementStatistics {
 }
 
 /// Maximum number of rounds with insertions, and of rounds without.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// Replaces loads and operations by available values.
 pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> ReplacementStatistics {
@@ -216,17 +216,21 @@ pub fn replace_scalars_without(
             &[ReplacementPolicy { insertion: InsertionPolicy::Anywhere, hoisting: HoistingPolicy::None }]
         }
         ReplacementVariant::Esrqp => {
-            &[ReplacementPolicy { insertion: InsertionPolicy::Together, hoisting: HoistingPolicy::None }]
+            &[ReplacementPolicy { insertion: InsertionPolicy::Convergent, hoisting: HoistingPolicy::None }]
         }
         ReplacementVariant::SsrqpS => {
-            &[ReplacementPolicy { insertion: InsertionPolicy::Together, hoisting: HoistingPolicy::All }]
+            &[ReplacementPolicy { insertion: InsertionPolicy::Convergent, hoisting: HoistingPolicy::All }]
         }
-        ReplacementVariant::Ssrqp => {
-            &[ReplacementPolicy { insertion: InsertionPolicy::Together, hoisting: HoistingPolicy::Divergent }]
-        }
+        ReplacementVariant::Ssrqp => &[ReplacementPolicy {
+            insertion: InsertionPolicy::Convergent,
+            hoisting: HoistingPolicy::Divergent,
+        }],
         ReplacementVariant::Cost => &[
-            ReplacementPolicy { insertion: InsertionPolicy::Seldom, hoisting: HoistingPolicy::Seen },
-            ReplacementPolicy { insertion: InsertionPolicy::Seldom, hoisting: HoistingPolicy::Divergent },
+            ReplacementPolicy { insertion: InsertionPolicy::LessFrequent, hoisting: HoistingPolicy::Probe },
+            ReplacementPolicy {
+                insertion: InsertionPolicy::LessFrequent,
+                hoisting: HoistingPolicy::Divergent,
+            },
         ],
     };
     if let [policy] = policies {
@@ -267,7 +271,7 @@ pub fn replace_scalars_without(
 }
 
 /// Analyzes divergence for an unknown brush.
-fn facts(func: &Function, control: &ControlTables) -> Divergence {
+fn analyze_divergence(func: &Function, control: &ControlTables) -> Divergence {
     let geometry = Geometry { dimensions: MAX_DIMENSIONS as u32, ..Geometry::unknown() };
     divergence(func, control, &InitialShapes::declared(func, geometry))
 }
@@ -279,7 +283,7 @@ struct ReplacementAnalyses {
     control: ControlTables,
     post_dominators: PostDominatorTree,
     facts: Divergence,
-    together: EntitySet<Block>,
+    convergent_blocks: EntitySet<Block>,
     frequency: BlockFrequencies,
 }
 
@@ -293,11 +297,11 @@ impl ReplacementAnalyses {
             |edge: Edge| forest.innermost(edge.from).is_none_or(|cycle| forest.contains(cycle, edge.to));
         split_critical_edges(func, stays);
         let control = ControlTables::new(func);
-        let facts = facts(func, &control);
+        let facts = analyze_divergence(func, &control);
         ReplacementAnalyses {
             blocks,
             post_dominators: PostDominatorTree::new(&control.cfg),
-            together: facts.region_of_nondivergence(&control),
+            convergent_blocks: facts.region_of_nondivergence(&control),
             frequency: model::frequencies(func, &control, &facts),
             facts,
             control,
@@ -312,17 +316,17 @@ impl ReplacementAnalyses {
         policy: ReplacementPolicy,
         without: Option<ReplacementRule>,
     ) -> (ReplacementStatistics, bool) {
-        let ReplacementAnalyses { control, post_dominators, facts, together, frequency, .. } = self;
+        let ReplacementAnalyses { control, post_dominators, facts, convergent_blocks, frequency, .. } = self;
         let races = options.races;
         let (mut replaced, mut could_hoist) = (ReplacementStatistics::default(), false);
         // If a round with insertions changes nothing, one without does not either.
         'rounds: for inserts in [true, false] {
-            for _ in 0..MOST_ROUNDS {
+            for _ in 0..MAX_ROUNDS {
                 let around = RoundContext {
                     control,
                     post_dominators,
                     facts,
-                    together,
+                    convergent_blocks,
                     frequency,
                     races,
                     policy,

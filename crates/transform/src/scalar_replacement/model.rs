@@ -10,7 +10,7 @@ use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Detail, Function, Inst, Op};
 
 use crate::fuse::MachineModel;
-use crate::fuse::cost::reach;
+use crate::fuse::cost::access_pattern;
 
 /// Assumed trip count of loops.
 const TRIPS: f64 = 8.0;
@@ -77,13 +77,14 @@ pub(super) fn cost(
     machine: MachineModel,
 ) -> f64 {
     let frequency = frequencies(func, control, facts);
-    let together = facts.region_of_nondivergence(control);
+    let convergent_blocks = facts.region_of_nondivergence(control);
     let mut sum = 0.0;
     for &block in control.index.order() {
         let is_header = control.cycles.headed_by(block).is_some();
         let insts = func.block_insts(block);
-        let cost: f64 =
-            insts.map(|inst| inst_cost(func, facts, machine, &together, (block, is_header), inst)).sum();
+        let cost: f64 = insts
+            .map(|inst| inst_cost(func, facts, machine, &convergent_blocks, (block, is_header), inst))
+            .sum();
         sum += frequency[block] * (cost + if is_header { spills(func, facts, machine, block) } else { 0.0 });
     }
     sum
@@ -93,7 +94,7 @@ fn inst_cost(
     func: &Function,
     facts: &Divergence,
     machine: MachineModel,
-    together: &EntitySet<Block>,
+    convergent_blocks: &EntitySet<Block>,
     (block, is_header): (Block, bool),
     inst: Inst,
 ) -> f64 {
@@ -113,8 +114,8 @@ fn inst_cost(
             let value = if data.op == Op::Load { func.result(inst) } else { data.args.first().copied() };
             let (Some(value), Some(address)) = (value, data.address()) else { return 0.0 };
             let ty = func.value_type(value);
-            let reach = reach(facts, address, ty.scalar());
-            machine.access_of(data.op == Op::Load, ty, reach, !together.contains(block))
+            let access_pattern = access_pattern(facts, address, ty.scalar());
+            machine.access_of(data.op == Op::Load, ty, access_pattern, !convergent_blocks.contains(block))
         }
         _ => machine.inst(func, facts, inst, None),
     };

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::anticipation::is_anticipated;
 use super::memory::{MemoryEffect, MemoryTable};
 use super::model::BlockFrequencies;
-use super::question::{
+use super::query::{
     OperationTable, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery, operands,
 };
 use super::{
@@ -26,7 +26,7 @@ pub(super) struct RoundContext<'a> {
     pub(super) post_dominators: &'a PostDominatorTree,
     pub(super) facts: &'a Divergence,
     /// Blocks that no divergent branch controls.
-    pub(super) together: &'a EntitySet<Block>,
+    pub(super) convergent_blocks: &'a EntitySet<Block>,
     pub(super) frequency: &'a BlockFrequencies,
     pub(super) races: RaceSemantics,
     pub(super) policy: ReplacementPolicy,
@@ -43,9 +43,9 @@ pub(super) struct ReplacementRound<'a> {
     memory: MemoryTable,
     operations: OperationTable,
     /// Replacements of values.
-    now: SecondaryMap<Value, Option<Value>>,
+    replacements: SecondaryMap<Value, Option<Value>>,
     /// Instructions whose values are replaced.
-    gone: EntitySet<Inst>,
+    removed: EntitySet<Inst>,
     done: ReplacementStatistics,
     /// True if something could be hoisted.
     pub(super) could_hoist: bool,
@@ -60,9 +60,9 @@ impl<'a> ReplacementRound<'a> {
                 operations.insert(func, block, inst);
             }
         }
-        let now = SecondaryMap::with_len(func.value_count());
-        let (gone, done) = (EntitySet::new(), ReplacementStatistics::default());
-        ReplacementRound { func, around, memory, operations, now, gone, done, could_hoist: false }
+        let replacements = SecondaryMap::with_len(func.value_count());
+        let (removed, done) = (EntitySet::new(), ReplacementStatistics::default());
+        ReplacementRound { func, around, memory, operations, replacements, removed, done, could_hoist: false }
     }
 
     /// Visits each instruction, definitions before uses.
@@ -74,7 +74,7 @@ impl<'a> ReplacementRound<'a> {
                 next = self.func.layout.next_inst(inst);
                 let is_entry = self.memory.of(block).get(entry).is_some_and(|known| known.inst == inst);
                 if let Some((subject, query)) = self.subject(block, inst, entry) {
-                    self.ask(block, &subject, query, entry);
+                    self.process_inst(block, &subject, query, entry);
                 }
                 entry += usize::from(is_entry);
             }
@@ -94,8 +94,8 @@ impl<'a> ReplacementRound<'a> {
             flags: data.flags,
             align: 0,
             is_constant: false,
-            keeps_to_block: false,
-            between_lanes: self.around.races == RaceSemantics::Ordered
+            stays_in_block: false,
+            observes_other_lanes: self.around.races == RaceSemantics::Ordered
                 && self.around.without != Some(ReplacementRule::Races),
             without: self.around.without,
         };
@@ -103,60 +103,68 @@ impl<'a> ReplacementRound<'a> {
             return Some((subject, ValueQuery::Operation(operands(data.op, &data.args))));
         }
         let known = self.memory.of(block).get(entry).filter(|known| known.inst == inst)?;
-        let MemoryEffect::Load { address, align, .. } = &known.touch else { return None };
+        let MemoryEffect::Load { address, align, .. } = &known.effect else { return None };
         let is_constant = data.flags.has(Flag::Invariant)
             || func.value_type(address.root) == Type::Scalar(Scalar::Ptr(Space::Constant));
-        let between_lanes = subject.between_lanes;
-        let keeps_to_block =
-            between_lanes && !is_constant && self.memory.is_written(func, address, ty.bytes().into());
+        let observes_other_lanes = subject.observes_other_lanes;
+        let stays_in_block =
+            observes_other_lanes && !is_constant && self.memory.is_written(func, address, ty.bytes().into());
         Some((
-            QuerySubject { align: *align, is_constant, keeps_to_block, ..subject },
+            QuerySubject { align: *align, is_constant, stays_in_block, ..subject },
             ValueQuery::Load(address.clone()),
         ))
     }
 
-    fn ask(&mut self, block: Block, subject: &QuerySubject, query: ValueQuery, entry: usize) {
-        let ReplacementRound { func, memory, operations, gone, .. } = &*self;
-        let RoundContext { control, post_dominators, facts, together, frequency, policy, inserts, .. } =
-            self.around;
-        let program = ReplacementContext { func, control, memory, operations, gone };
-        let mut question = QueryPropagation::new(&program, subject, block, query, entry);
+    fn process_inst(&mut self, block: Block, subject: &QuerySubject, query: ValueQuery, entry: usize) {
+        let ReplacementRound { func, memory, operations, removed, .. } = &*self;
+        let RoundContext {
+            control,
+            post_dominators,
+            facts,
+            convergent_blocks,
+            frequency,
+            policy,
+            inserts,
+            ..
+        } = self.around;
+        let program = ReplacementContext { func, control, memory, operations, removed };
+        let mut propagation = QueryPropagation::new(&program, subject, block, query, entry);
         let may_insert = |preds: &[Block]| match policy.insertion {
             _ if preds.iter().any(|&pred| control.cfg.succs(pred).len() > 1) => false,
             InsertionPolicy::Anywhere => true,
-            InsertionPolicy::Together => preds.iter().all(|&pred| together.contains(pred)),
-            InsertionPolicy::Seldom => {
+            InsertionPolicy::Convergent => preds.iter().all(|&pred| convergent_blocks.contains(pred)),
+            InsertionPolicy::LessFrequent => {
                 preds.iter().map(|&pred| frequency[pred]).sum::<f64>() < frequency[block]
             }
         };
-        question.solve(|question, state| {
+        propagation.solve(|propagation, state| {
             let missing = |&pred: &u32| {
-                let pred = &question.states[pred as usize];
+                let pred = &propagation.states[pred as usize];
                 (!pred.is_available).then_some(pred.block)
             };
             let missing: SmallVec<[Block; 4]> =
-                question.states[state].preds.iter().filter_map(missing).collect();
+                propagation.states[state].preds.iter().filter_map(missing).collect();
             inserts
                 && may_insert(&missing)
                 && (subject.without == Some(ReplacementRule::Anticipation)
-                    || is_anticipated(&program, subject, question, state))
+                    || is_anticipated(&program, subject, propagation, state))
         });
-        if question.is_answered() {
-            self.answer(subject, &question);
+        if propagation.is_answered() {
+            self.replace_inst(subject, &propagation);
             return;
         }
         let is_asked = match policy.hoisting {
-            HoistingPolicy::Seen => !self.could_hoist,
+            HoistingPolicy::Probe => !self.could_hoist,
             hoisting => hoisting != HoistingPolicy::None,
         };
         let parts =
             |branch: Block| policy.hoisting == HoistingPolicy::All || facts.is_divergent_branch(branch);
         if inserts
             && is_asked
-            && let Some(target) = hoist::target(&program, subject, &mut question, post_dominators, parts)
+            && let Some(target) = hoist::target(&program, subject, &mut propagation, post_dominators, parts)
         {
             match policy.hoisting {
-                HoistingPolicy::Seen => self.could_hoist = true,
+                HoistingPolicy::Probe => self.could_hoist = true,
                 _ => self.hoist(subject, &target),
             }
         }
@@ -167,14 +175,14 @@ impl<'a> ReplacementRound<'a> {
         let hoisted = QuerySubject { align: target.align, ..subject.clone() };
         let made = emit::compute(self.func, &hoisted, &target.query, target.block);
         let Some((inst, old)) = made.zip(self.func.result(subject.inst)) else { return };
-        self.know(subject, target.block, inst);
-        self.now[old] = self.func.result(inst);
-        self.gone.insert(subject.inst);
+        self.record(subject, target.block, inst);
+        self.replacements[old] = self.func.result(inst);
+        self.removed.insert(subject.inst);
         self.done.hoisted += 1;
     }
 
     /// Records an instruction that was added at the end of a block.
-    fn know(&mut self, subject: &QuerySubject, block: Block, inst: Inst) {
+    fn record(&mut self, subject: &QuerySubject, block: Block, inst: Inst) {
         if subject.op == Op::Load {
             self.memory.append(self.func, block, inst);
         } else {
@@ -183,15 +191,15 @@ impl<'a> ReplacementRound<'a> {
     }
 
     /// Replaces an instruction by the available value.
-    fn answer(&mut self, subject: &QuerySubject, question: &QueryPropagation) {
-        let Some(emitted) = emit::emit(self.func, subject, question) else { return };
+    fn replace_inst(&mut self, subject: &QuerySubject, propagation: &QueryPropagation) {
+        let Some(emitted) = emit::emit(self.func, subject, propagation) else { return };
         let Some(old) = self.func.result(subject.inst) else { return };
         for &(block, inst) in &emitted.inserted {
-            self.know(subject, block, inst);
+            self.record(subject, block, inst);
         }
         for inst in emitted.sources {
             if subject.without != Some(ReplacementRule::Promises) {
-                serve(self.func, inst, subject);
+                drop_promises(self.func, inst, subject);
             }
         }
         self.done.inserted += emitted.inserted.len();
@@ -203,16 +211,16 @@ impl<'a> ReplacementRound<'a> {
         if self.resolve(emitted.value) == old {
             return;
         }
-        self.now[old] = Some(emitted.value);
-        self.gone.insert(subject.inst);
+        self.replacements[old] = Some(emitted.value);
+        self.removed.insert(subject.inst);
         self.done.phis += self.drop_trivial(&emitted.phis);
     }
 
     /// Returns the current replacement of a value, with path compression.
     fn resolve(&mut self, mut value: Value) -> Value {
-        while let Some(next) = self.now[value] {
-            if let Some(behind) = self.now[next] {
-                self.now[value] = Some(behind);
+        while let Some(next) = self.replacements[value] {
+            if let Some(behind) = self.replacements[next] {
+                self.replacements[value] = Some(behind);
             }
             value = next;
         }
@@ -235,8 +243,8 @@ impl<'a> ReplacementRound<'a> {
                     }
                 }
                 let Some(only) = only else { return true };
-                self.now[own] = Some(only);
-                self.gone.insert(phi);
+                self.replacements[own] = Some(only);
+                self.removed.insert(phi);
                 false
             });
             if left.len() == before {
@@ -247,20 +255,20 @@ impl<'a> ReplacementRound<'a> {
 
     /// Rewrites all uses to the replacements and removes replaced instructions.
     pub(super) fn finish(mut self) -> ReplacementStatistics {
-        if !self.gone.is_empty() {
-            let mut now = std::mem::take(&mut self.now);
+        if !self.removed.is_empty() {
+            let mut replacements = std::mem::take(&mut self.replacements);
             for number in 0..self.func.value_count() {
                 let value = Value::from_u32(number as u32);
                 let mut at = value;
-                while let Some(next) = now[at] {
+                while let Some(next) = replacements[at] {
                     at = next;
                 }
                 if at != value {
-                    now[value] = Some(at);
+                    replacements[value] = Some(at);
                 }
             }
-            self.func.map_values(|value| now[value].unwrap_or(value));
-            for inst in self.gone.iter() {
+            self.func.map_values(|value| replacements[value].unwrap_or(value));
+            for inst in self.removed.iter() {
                 self.func.remove_inst(inst);
             }
         }
@@ -269,7 +277,7 @@ impl<'a> ReplacementRound<'a> {
 }
 
 /// Drops the promises of a reused instruction that the replaced one does not make.
-fn serve(func: &mut Function, inst: Inst, subject: &QuerySubject) {
+fn drop_promises(func: &mut Function, inst: Inst, subject: &QuerySubject) {
     let (kept, dropped) = (func.inst(inst), func.inst(subject.inst));
     if kept.op == Op::Store || inst == subject.inst {
         return;

@@ -36,11 +36,11 @@ use super::memory::{MemoryEffect, MemoryEntry, MemoryTable};
 use crate::simplify::values::is_commutative;
 
 /// Maximum number of states of a query.
-const MOST_STATES: usize = 96;
+const MAX_STATES: usize = 96;
 /// Maximum number of memory operations that a query visits.
-pub(super) const MOST_LOOKS: usize = 2000;
+pub(super) const MAX_LOOKS: usize = 2000;
 /// Maximum number of different states of a block.
-const MOST_VISITS: usize = 2;
+const MAX_VISITS: usize = 2;
 
 /// Expression whose value a query looks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,9 +74,9 @@ pub(super) struct QuerySubject {
     /// True if the memory is constant.
     pub(super) is_constant: bool,
     /// True if racing lanes may write the memory, so the query stays in its block.
-    pub(super) keeps_to_block: bool,
+    pub(super) stays_in_block: bool,
     /// True if writes of other lanes count.
-    pub(super) between_lanes: bool,
+    pub(super) observes_other_lanes: bool,
     /// Rule that tests disable.
     pub(super) without: Option<ReplacementRule>,
 }
@@ -89,14 +89,14 @@ pub(super) struct ReplacementContext<'a> {
     pub(super) memory: &'a MemoryTable,
     pub(super) operations: &'a OperationTable,
     /// Replaced instructions.
-    pub(super) gone: &'a EntitySet<Inst>,
+    pub(super) removed: &'a EntitySet<Inst>,
 }
 
 impl ReplacementContext<'_> {
     /// True if the value of a replaced instruction makes no promise that the subject does not make. Promises of an instruction
     /// that stays are dropped later.
-    fn may_serve(&self, inst: Inst, subject: &QuerySubject) -> bool {
-        if inst == subject.inst || !self.gone.contains(inst) {
+    fn may_reuse(&self, inst: Inst, subject: &QuerySubject) -> bool {
+        if inst == subject.inst || !self.removed.contains(inst) {
             return true;
         }
         let data = self.func.inst(inst);
@@ -155,7 +155,7 @@ pub(super) enum LookupResult {
     /// Not available, and predecessors do not help.
     Lost,
     /// Decided by the predecessors.
-    Above,
+    Predecessors,
 }
 
 /// Query at the end of a block.
@@ -193,34 +193,35 @@ impl QueryPropagation {
         query: ValueQuery,
         before: usize,
     ) -> QueryPropagation {
-        let mut question = QueryPropagation { states: Vec::new(), of_block: FxHashMap::default(), looks: 0 };
-        let start = question.add(block, query);
+        let mut propagation =
+            QueryPropagation { states: Vec::new(), of_block: FxHashMap::default(), looks: 0 };
+        let start = propagation.add(block, query);
         let mut next = start as usize;
-        while next < question.states.len() {
-            if question.states[next].is_cut {
+        while next < propagation.states.len() {
+            if propagation.states[next].is_cut {
                 next += 1;
                 continue;
             }
-            let at = question.states[next].block;
+            let at = propagation.states[next].block;
             let limit = if next == 0 { before } else { program.memory.of(at).len() };
-            let mut found = question.local(program, subject, next, limit);
-            if found == LookupResult::Above && next == 0 && subject.keeps_to_block {
+            let mut found = propagation.decide_in_block(program, subject, next, limit);
+            if found == LookupResult::Predecessors && next == 0 && subject.stays_in_block {
                 found = LookupResult::Lost;
             }
-            if found == LookupResult::Above {
-                match question.go_on(program, subject, next) {
-                    Some(preds) => question.states[next].preds = preds,
+            if found == LookupResult::Predecessors {
+                match propagation.propagate(program, subject, next) {
+                    Some(preds) => propagation.states[next].preds = preds,
                     None => found = LookupResult::Lost,
                 }
             }
-            question.states[next].found = found;
+            propagation.states[next].found = found;
             next += 1;
             // States beyond the limit stay lost.
-            if next >= MOST_STATES || question.looks > MOST_LOOKS {
+            if next >= MAX_STATES || propagation.looks > MAX_LOOKS {
                 break;
             }
         }
-        question
+        propagation
     }
 
     fn add(&mut self, block: Block, query: ValueQuery) -> u32 {
@@ -248,7 +249,7 @@ impl QueryPropagation {
     }
 
     /// Decides a state within its block, from the first `limit` memory operations.
-    fn local(
+    fn decide_in_block(
         &mut self,
         program: &ReplacementContext<'_>,
         subject: &QuerySubject,
@@ -261,8 +262,8 @@ impl QueryPropagation {
             ValueQuery::Load(address) => {
                 for entry in memory.of(*block)[..limit].iter().rev() {
                     self.looks += 1;
-                    match answer(program, subject, address, entry) {
-                        LookupResult::Above => {}
+                    match decide_by_memory(program, subject, address, entry) {
+                        LookupResult::Predecessors => {}
                         found => return found,
                     }
                 }
@@ -275,7 +276,7 @@ impl QueryPropagation {
                 if let Some(inst) = known.filter(is_before)
                     && let Some(value) = func.result(inst)
                 {
-                    return if program.may_serve(inst, subject) {
+                    return if program.may_reuse(inst, subject) {
                         LookupResult::Value(value, inst)
                     } else {
                         LookupResult::Lost
@@ -292,12 +293,12 @@ impl QueryPropagation {
         if is_checked && query.values().into_iter().any(is_made_here) {
             LookupResult::Lost
         } else {
-            LookupResult::Above
+            LookupResult::Predecessors
         }
     }
 
     /// Returns the states of the predecessors; none if there are none, or if the query cannot propagate.
-    fn go_on(
+    fn propagate(
         &mut self,
         program: &ReplacementContext<'_>,
         subject: &QuerySubject,
@@ -307,23 +308,23 @@ impl QueryPropagation {
         let mut preds: SmallVec<[Block; 4]> = program.control.cfg.preds(block).iter().copied().collect();
         preds.sort_unstable();
         preds.dedup();
-        if preds.is_empty() || block == program.func.entry() || self.looks + preds.len() > MOST_LOOKS {
+        if preds.is_empty() || block == program.func.entry() || self.looks + preds.len() > MAX_LOOKS {
             return None;
         }
         self.looks += preds.len();
         let mut states = SmallVec::new();
         for pred in preds {
-            let query = along(program.func, subject, &query, pred, block)?;
+            let query = translate_across(program.func, subject, &query, pred, block)?;
             let known = self.of_block(pred).iter().copied();
             let same = known.clone().find(|&state| self.states[state as usize].query == query);
-            let is_new = known.count() < MOST_VISITS;
+            let is_new = known.count() < MAX_VISITS;
             states.push(match same {
                 Some(state) => state,
-                None if is_new && self.states.len() < MOST_STATES => self.add(pred, query),
+                None if is_new && self.states.len() < MAX_STATES => self.add(pred, query),
                 // Over the limit: unknown there, but the value may be inserted.
                 None => {
                     let number = self.states.len() as u32;
-                    if self.states.len() >= 2 * MOST_STATES {
+                    if self.states.len() >= 2 * MAX_STATES {
                         return None;
                     }
                     self.add(pred, query);
@@ -350,8 +351,8 @@ impl QueryPropagation {
                 let (is_available, is_completed) = match state.found {
                     LookupResult::Value(..) => (true, false),
                     LookupResult::Lost => (false, false),
-                    LookupResult::Above if state.preds.iter().all(is_there) => (true, false),
-                    LookupResult::Above => {
+                    LookupResult::Predecessors if state.preds.iter().all(is_there) => (true, false),
+                    LookupResult::Predecessors => {
                         let mut there = state.preds.iter().filter(|pred| is_there(pred));
                         let meets_real = there.any(|&pred| self.states[pred as usize].is_real);
                         let may = meets_real && may_complete(self, number);
@@ -396,21 +397,21 @@ impl QueryPropagation {
 }
 
 /// Decides a query from one memory operation that precedes it.
-fn answer(
+fn decide_by_memory(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
     address: &LinearAddress,
     entry: &MemoryEntry,
 ) -> LookupResult {
     let ReplacementContext { func, memory, .. } = *program;
-    let is_alone = !subject.between_lanes || memory.is_own(func, address);
+    let is_alone = !subject.observes_other_lanes || memory.is_unescaped_private(func, address);
     let is_same = |ty: &Type| {
         *ty == subject.ty
             || subject.without == Some(ReplacementRule::Types) && ty.bytes() == subject.ty.bytes()
     };
-    match &entry.touch {
+    match &entry.effect {
         MemoryEffect::Load { address: other, ty, .. } if other == address && is_same(ty) => {
-            let value = func.result(entry.inst).filter(|_| program.may_serve(entry.inst, subject));
+            let value = func.result(entry.inst).filter(|_| program.may_reuse(entry.inst, subject));
             return value.map_or(LookupResult::Lost, |value| LookupResult::Value(value, entry.inst));
         }
         MemoryEffect::Store { address: other, ty, value } if is_alone && other == address && is_same(ty) => {
@@ -420,16 +421,16 @@ fn answer(
     }
     let bytes = subject.ty.bytes().into();
     let is_left_out = match subject.without {
-        Some(ReplacementRule::Aliases) => !matches!(entry.touch, MemoryEffect::Fence),
-        Some(ReplacementRule::Fences) => matches!(entry.touch, MemoryEffect::Fence),
+        Some(ReplacementRule::Aliases) => !matches!(entry.effect, MemoryEffect::Fence),
+        Some(ReplacementRule::Fences) => matches!(entry.effect, MemoryEffect::Fence),
         _ => subject.is_constant,
     };
-    let changes = !is_left_out && memory.changes(func, entry, address, bytes, subject.between_lanes);
-    if changes { LookupResult::Lost } else { LookupResult::Above }
+    let changes = !is_left_out && memory.changes(func, entry, address, bytes, subject.observes_other_lanes);
+    if changes { LookupResult::Lost } else { LookupResult::Predecessors }
 }
 
 /// Translates a query across an edge, to the end of the predecessor.
-pub(super) fn along(
+pub(super) fn translate_across(
     func: &Function,
     subject: &QuerySubject,
     query: &ValueQuery,
@@ -454,7 +455,12 @@ pub(super) fn along(
 }
 
 /// True if the operands of a query dominate a block, so they are unchanged on entry to it.
-pub(super) fn lasts(func: &Function, dominators: &DominatorTree, query: &ValueQuery, to: Block) -> bool {
+pub(super) fn operands_dominate(
+    func: &Function,
+    dominators: &DominatorTree,
+    query: &ValueQuery,
+    to: Block,
+) -> bool {
     query.values().into_iter().all(|value| {
         let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
         home.is_none_or(|home| dominators.strictly_dominates(home, to))
