@@ -209,7 +209,7 @@ impl HeddleCode {
         let (artifact, diagnostics) = match made {
             Ok((mut artifact, refused)) => {
                 // Where the ABI has no form, the wide form has Heddle's name.
-                let name = artifact.add_abi_form().unwrap_or_else(|_| artifact.wide.clone());
+                let name = artifact.add_abi_variant().unwrap_or_else(|_| artifact.wide.clone());
                 artifact.wide = name;
                 let told = [refused, artifact.report.remarks.clone()].concat();
                 (Some(artifact), told)

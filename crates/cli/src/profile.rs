@@ -3,12 +3,12 @@
 use crate::Failure;
 use crate::report::{error, note, parse_stage, read_module, read_ptx, title};
 use clap::Args;
+use heddle::divergence::analyze_divergence;
 use heddle::ir::module::DeclaredShape;
 use heddle::ir::text::print_inst;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Block, Function, Inst, Module, Op};
 use heddle::transform::canonicalize;
-use heddle::verdicts::verdicts;
 use heddle_interp::{
     AccessProfile, CycleCosts, FunctionProfile, RunLimits, RunOptions, Scheduler, is_issued,
 };
@@ -264,7 +264,7 @@ fn called_divergent(func: &Function, stage: Stage, args: &[String]) -> Option<BT
     if stage == Stage::Source {
         canonicalize(&mut func);
     }
-    let (control, facts) = verdicts(&func)?;
+    let (control, facts) = analyze_divergence(&func)?;
     let mut called: BTreeMap<Block, bool> =
         control.index.order().iter().map(|&block| (block, facts.is_divergent_branch(block))).collect();
     for (block, value) in switches {

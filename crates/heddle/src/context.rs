@@ -1,8 +1,8 @@
 //! State that passes share while they run on a module: settings, cached analyses, remarks and times.
 
+use crate::divergence::{divergent_branches, if_convertible_branches};
 use crate::passes::PassInfo;
 use crate::profile::Profile;
-use crate::verdicts::{divergent_branches, if_convertible_branches};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Diagnostic, Function, Module};
 use heddle_transform::Remark;

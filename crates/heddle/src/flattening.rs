@@ -1,8 +1,8 @@
 //! The pass `flatten`: parses its options and turns its decisions into remarks.
 
 use crate::context::PassContext;
+use crate::divergence::analyze_divergence;
 use crate::options::invalid_option;
-use crate::verdicts::verdicts;
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::{Block, Code, Diagnostic, Module};
@@ -64,7 +64,7 @@ pub(crate) fn flatten_module(
             let said = std::mem::replace(&mut options.trips, profile.trips(func));
             options.trips.extend(said);
         }
-        for decision in flatten(func, verdicts, &options) {
+        for decision in flatten(func, analyze_divergence, &options) {
             if decision.verdict == FlattenVerdict::Flattened {
                 context.reordered_functions.insert(source.name.clone());
             }

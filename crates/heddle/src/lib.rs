@@ -11,7 +11,7 @@ pub mod profile;
 mod flattening;
 mod scalar_replacement;
 mod pipeline;
-pub mod verdicts;
+pub mod divergence;
 mod scalar_wins;
 mod ptx;
 pub mod session;

@@ -1,6 +1,7 @@
 //! Table of passes: name, argument, required and ensured stage, and how to run each on a module.
 
 use crate::context::PassContext;
+use crate::divergence::make_all_loops_uniform;
 use crate::flattening::{flatten_module, parse_flatten_options};
 use crate::options::{
     BrushCount, BrushExtents, IfConversion, invalid_option, parse_accuracy, parse_branches,
@@ -8,7 +9,6 @@ use crate::options::{
 };
 use crate::scalar_replacement::{parse_replacement_options, replace_scalars_in_module};
 use crate::vector_abi::{declared_variants, define_call_adapters};
-use crate::verdicts::make_all_loops_uniform;
 use heddle_analysis::shape::Activation;
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
 use heddle_ir::diagnostic::DiagnosticLocation;
@@ -366,7 +366,7 @@ impl Pass {
             Pass::Scalars(options) => context.remarks.extend(replace_scalars_in_module(module, options)),
             Pass::Fuse(options) => {
                 for func in &mut module.functions {
-                    let parted = context.parted(func);
+                    let parted = context.divergence_rates(func);
                     let branches = fuse_profiled(func, options, &parted).branches;
                     // Refusals are remarks on request only.
                     let is_reported = |branch: &BranchFusion| branch.refused.is_none() || options.explain;
@@ -395,7 +395,7 @@ impl Pass {
             Pass::Boscc(options) => {
                 for func in &mut module.functions {
                     let divergent = context.analyses.divergent_branches(func)?;
-                    let untaken = context.untaken(func);
+                    let untaken = context.untaken_rates(func);
                     let options = boscc::GuardOptions { untaken, ..options.clone() };
                     if guard_regions(func, &divergent, &options)?.is_empty() {
                         context.analyses.preserve_divergent_branches(func, divergent);
@@ -423,17 +423,17 @@ impl Pass {
 
 impl PassContext<'_> {
     /// Returns the profiled fraction of divergent executions by branch.
-    fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
-        self.profile.as_ref().map(|profile| profile.parted(func)).unwrap_or_default()
+    fn divergence_rates(&self, func: &Function) -> BTreeMap<Block, f64> {
+        self.profile.as_ref().map(|profile| profile.divergence_rates(func)).unwrap_or_default()
     }
 
     /// Returns the profiled fraction of visits with no active lane on each edge, unless passes have changed the order of lanes.
-    fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
+    fn untaken_rates(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
         let mut forms =
             std::iter::successors(Some(&*func.name), |name| name.rsplit_once('.').map(|(of, _)| of));
         let is_rearranged = forms.any(|name| self.reordered_functions.contains(name));
         let profile = self.profile.as_ref().filter(|_| !is_rearranged);
-        profile.map(|profile| profile.untaken(func)).unwrap_or_default()
+        profile.map(|profile| profile.untaken_rates(func)).unwrap_or_default()
     }
 
     /// Returns the extents of all brushes side by side.

@@ -181,15 +181,15 @@ impl Profile {
     }
 
     /// Returns, by branch, the fraction of executions with no active lane on each edge.
-    pub(crate) fn untaken(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
-        let untaken = |branch_counts: &BranchCounts| {
+    pub(crate) fn untaken_rates(&self, func: &Function) -> BTreeMap<Block, [f64; 2]> {
+        let untaken_rates = |branch_counts: &BranchCounts| {
             branch_counts.taken.map(|times| 1.0 - branch_counts.fraction(times))
         };
-        self.branches(func).map(|(block, branch_counts)| (block, untaken(branch_counts))).collect()
+        self.branches(func).map(|(block, branch_counts)| (block, untaken_rates(branch_counts))).collect()
     }
 
     /// Returns, by branch, the fraction of divergent executions.
-    pub(crate) fn parted(&self, func: &Function) -> BTreeMap<Block, f64> {
+    pub(crate) fn divergence_rates(&self, func: &Function) -> BTreeMap<Block, f64> {
         self.branches(func)
             .map(|(block, branch_counts)| (block, branch_counts.fraction(branch_counts.diverged)))
             .collect()

@@ -164,7 +164,7 @@ pub struct KernelReport {
 
 /// Attributes a diagnostic of a region to its kernel.
 #[must_use]
-pub fn of_kernel(mut diagnostic: Diagnostic, kernel: &str) -> Diagnostic {
+pub fn attribute_to_kernel(mut diagnostic: Diagnostic, kernel: &str) -> Diagnostic {
     let is_region = |name: &str| name.strip_prefix(kernel).is_some_and(|rest| rest.starts_with(".region"));
     if diagnostic.place.func.as_deref().is_some_and(is_region) {
         diagnostic.place.func = Some(kernel.to_string());
@@ -193,7 +193,7 @@ fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
 
 impl KernelReport {
     /// True if the vector code has fewer branches than the source.
-    pub fn folds_branches(&self) -> bool {
+    pub fn has_converted_branches(&self) -> bool {
         self.code.branches[1] < self.code.branches[0]
     }
 
@@ -241,7 +241,7 @@ impl KernelReport {
             counted.iter().any(|func| of_name(func)) || !wide.functions.iter().any(of_name)
         };
         for diagnostic in remarks.iter().filter(is_counted) {
-            let diagnostic = of_kernel(diagnostic.clone(), kernel);
+            let diagnostic = attribute_to_kernel(diagnostic.clone(), kernel);
             if !code.remarks.contains(&diagnostic) {
                 code.remarks.push(diagnostic);
             }

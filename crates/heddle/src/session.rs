@@ -19,7 +19,7 @@ use crate::pipeline::{parse_passes, run, vectorization_passes};
 use crate::profile::Profile;
 use crate::report::{VectorReport, branches, reachable_from};
 use crate::scalar_wins::scalar_wins;
-use crate::vector_abi::{AbiVariant, VectorIsa, add_abi_form, declare_variants};
+use crate::vector_abi::{AbiVariant, VectorIsa, add_abi_variant, declare_variants};
 use heddle_ir::diagnostic::{DiagnosticLocation, Severity};
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::{Stage, verify_module};
@@ -667,7 +667,7 @@ fn first_launch(func: &Function) -> Option<String> {
 
 impl Artifact {
     /// Adds the variant of the vector ABI to the module and returns its name, or the reason why there is none.
-    pub fn add_abi_form(&mut self) -> Result<String, Diagnostic> {
+    pub fn add_abi_variant(&mut self) -> Result<String, Diagnostic> {
         if !self.cpu.is_x86() {
             let text = "the forms of the vector ABI are made for x86 only";
             return Err(Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func));
@@ -684,7 +684,7 @@ impl Artifact {
         let lanes = self.report.lanes;
         let form =
             AbiVariant { name: &self.func, lanes, shapes: &self.shapes, isa, is_masked: self.is_masked };
-        add_abi_form(&mut self.module, &self.wide, &form)
+        add_abi_variant(&mut self.module, &self.wide, &form)
     }
 
     /// Returns the code as an optimized LLVM module in which only the function `seen` is visible from outside.
@@ -754,7 +754,7 @@ impl Artifact {
     /// remark is returned.
     pub fn write(&mut self, output: CodeFormat) -> Result<(Vec<u8>, Option<Diagnostic>), Diagnostic> {
         let is_ir = matches!(output, CodeFormat::Text | CodeFormat::Bitcode);
-        let (name, diagnostic) = match self.add_abi_form() {
+        let (name, diagnostic) = match self.add_abi_variant() {
             Ok(name) => (name, None),
             Err(diagnostic) if is_ir || !self.cpu.is_x86() => {
                 let note = format!("it is @{}", self.wide);

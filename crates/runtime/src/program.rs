@@ -472,7 +472,7 @@ impl PreparedKernel {
             let inner = &*kernel.program.inner;
             let (mut others, mut seen) = (Vec::new(), vec![variant]);
             let is_free = inner.options.forced.leaves_guards_open();
-            let folds = is_free && first.report.as_ref().is_none_or(KernelReport::folds_branches);
+            let folds = is_free && first.report.as_ref().is_none_or(KernelReport::has_converted_branches);
             for batch in kernel.other_variants(variant, &groups, folds) {
                 for variant in batch {
                     if seen.contains(&variant) {

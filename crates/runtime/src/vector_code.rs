@@ -7,7 +7,7 @@ use crate::range::choose_fold;
 use heddle::context::PassContext;
 use heddle::ir::module::FunctionKind;
 use heddle::ir::{Code, Diagnostic, Module};
-use heddle::report::of_kernel;
+use heddle::report::attribute_to_kernel;
 use heddle::session::retain_all_reachable;
 use heddle::{BrushExtents, KernelReport, PassPolicy, Session};
 use heddle_llvm::{
@@ -198,9 +198,9 @@ impl GroupFunctions {
         let refused = |reason: heddle::ir::Diagnostic| {
             let told = reason.in_module(program);
             let mut kernels = groups.iter().map(|group| &group.name);
-            let of_region = |name: &&String| of_kernel(told.clone(), name) != told;
+            let of_region = |name: &&String| attribute_to_kernel(told.clone(), name) != told;
             let kernel = kernels.clone().find(of_region).or(kernels.next()).cloned().unwrap_or_default();
-            BuildError::Pass { reason: Box::new(of_kernel(told, &kernel)), kernel }
+            BuildError::Pass { reason: Box::new(attribute_to_kernel(told, &kernel)), kernel }
         };
         let mut session = Session::new(cpu.clone());
         session.options = options.of_passes(cpu);

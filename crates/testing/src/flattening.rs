@@ -4,7 +4,7 @@ use crate::differential::{BOTH, Project, Reference, is_deterministic};
 use crate::execution::{Part, difference, observe, options, options_with, prepare};
 use crate::generate::{Case, Class, Input, Profile};
 use crate::uniform_loops::{self, canonical};
-use heddle::verdicts::{uniform_loops, verdicts};
+use heddle::divergence::{analyze_divergence, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_interp::{InvocationOrigin, RunOptions, Schedule, Scheduler, run};
 use heddle_ir::entity::EntitySet;
@@ -61,7 +61,7 @@ pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::FlattenOptions) -> Ve
 
 /// The pass, with the facts of the pipeline.
 pub fn flatten_function(func: &mut Function, options: &flatten::FlattenOptions) -> Vec<FlattenDecision> {
-    flatten::flatten(func, verdicts, options)
+    flatten::flatten(func, analyze_divergence, options)
 }
 
 /// Checks that all nests that may be flattened become one loop, and that the program refines its source.

@@ -4,7 +4,7 @@ use crate::differential::{BOTH, differential_in, is_deterministic};
 use crate::execution::{Part, difference, observe, options, options_with, prepare};
 use crate::generate::{Case, Class, Random};
 use crate::uniformity::free_branches;
-use heddle::verdicts::{divergent_branches, uniform_loops};
+use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_interp::{RunOptions, Scheduler, run};
 use heddle_ir::Diagnostic;
@@ -55,7 +55,7 @@ pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Diagnostic>;
 /// A pass that guards what may run without lanes, and says which blocks.
 pub type Guard = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;
 
-/// Checks that functions become linear, by way of uniform loops, by the pipeline's verdicts, and that the program
+/// Checks that functions become linear, by way of uniform loops, by the divergence analysis, and that the program
 /// refines its source. Some uniform branches are folded too.
 pub fn linearizes(case: &Case) -> Result<Linearized, String> {
     linearizes_by(case, linearize)

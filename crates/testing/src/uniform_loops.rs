@@ -4,7 +4,7 @@
 use crate::differential::{differential, is_deterministic};
 use crate::execution::{Part, difference, observe, options_with, prepare};
 use crate::generate::{Case, Class};
-use heddle::verdicts;
+use heddle::divergence;
 use heddle_interp::{LaneSuccessor, PassiveSemantics, RunOptions, Scheduler, run};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::verify::{Stage, verify_module};
@@ -24,7 +24,11 @@ pub fn loops(case: &Case) -> Result<(), String> {
             .map_err(|reason| format!("{name} facts: {reason}"))?;
     }
     let mut module = canonical(case);
-    module.functions.iter_mut().try_for_each(verdicts::uniform_loops).map_err(|reason| reason.to_string())?;
+    module
+        .functions
+        .iter_mut()
+        .try_for_each(divergence::uniform_loops)
+        .map_err(|reason| reason.to_string())?;
     check(case, &module).map_err(|reason| format!("the pipeline: {reason}"))
 }
 
@@ -50,7 +54,7 @@ pub fn facts(case: &Case) -> Result<Vec<(&'static str, Vec<LoopFacts>)>, String>
     let of_each = |facts: fn(&Function) -> LoopFacts| module.functions.iter().map(facts).collect();
     let mut all: Vec<(&str, Vec<LoopFacts>)> = vec![
         ("pessimistic", of_each(LoopFacts::pessimistic)),
-        ("the analysis'", of_each(verdicts::loop_facts)),
+        ("the analysis'", of_each(divergence::loop_facts)),
     ];
     if is_deterministic(case) && !case.traits.fmuladd {
         let parting = parting_branches(case, &module)?;

@@ -9,7 +9,11 @@ use heddle_ir::{Diagnostic, Function, Module, Op, Scalar, Type, Value};
 use std::sync::Arc;
 
 /// Adds a variant to a module that has the wide function, and returns the variant's name.
-pub fn add_abi_form(module: &mut Module, wide: &str, variant: &AbiVariant<'_>) -> Result<String, Diagnostic> {
+pub fn add_abi_variant(
+    module: &mut Module,
+    wide: &str,
+    variant: &AbiVariant<'_>,
+) -> Result<String, Diagnostic> {
     let Some(wide) = module.function(wide) else { return variant.refuse(format!("there is no @{wide}")) };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
     let wide = wide.declaration();

@@ -14,7 +14,7 @@
 mod incoming;
 mod outgoing;
 
-pub use incoming::add_abi_form;
+pub use incoming::add_abi_variant;
 pub use outgoing::declare_variants;
 
 pub(crate) use outgoing::{declared_variants, define_call_adapters};

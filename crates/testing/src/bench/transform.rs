@@ -5,7 +5,7 @@ use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, ti
 use super::programs::{DIVERGING, Family};
 use crate::generate::{Profile, generate};
 use crate::retained::{Against, Way, retained};
-use heddle::verdicts::{divergent_branches, uniform_loops};
+use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_ir::Function;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify};

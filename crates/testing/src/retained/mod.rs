@@ -18,7 +18,7 @@ use crate::differential::is_deterministic;
 use crate::execution::{Part, difference, observe, options};
 use crate::generate::{Case, Class};
 use crate::uniformity::free_branches;
-use heddle::verdicts::{divergent_branches, uniform_loops};
+use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_analysis::{ControlTables, PostDominatorTree};
 use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
 use heddle_ir::entity::EntitySet;

@@ -1,7 +1,7 @@
 //! Faults planted into flattened nests, one or more for each rule of the transformation, and rules of refusal left out: each
 //! is caught. And what the generated programs cover of it.
 
-use heddle::verdicts::verdicts;
+use heddle::divergence::analyze_divergence;
 use heddle_interp::{self as interp, Argument, Datum, Memory, Scheduler};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Value, parse_module};
@@ -268,7 +268,8 @@ fn every_rule_that_refuses_is_needed() {
             let mut module = before.clone();
             let main = module.functions.last_mut().expect("a function");
             let options = FlattenOptions { policy: FlattenPolicy::Force, ..FlattenOptions::default() };
-            let verdict = flatten_without(main, verdicts, &options, without).pop().expect("a nest").verdict;
+            let verdict =
+                flatten_without(main, analyze_divergence, &options, without).pop().expect("a nest").verdict;
             (module, verdict)
         };
         let (_, verdict) = flattened(None);

@@ -1,7 +1,7 @@
 //! Faults planted into loops that were made uniform: each kind, one or more for each rule of the transformation, is
 //! caught; and what the generated programs cover of it.
 
-use heddle::verdicts;
+use heddle::divergence;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Detail, Function, Inst, Module, Op, Value};
 use heddle_testing::generate::{Case, Profile, Random, generate};
@@ -526,15 +526,15 @@ fn uniform_values_stay_uniform() {
     for seed in 0..600 {
         let case = generate(seed, &Profile { privates: 0, ..Profile::source() });
         for func in &mut canonical(&case).functions {
-            let Some((_, before)) = verdicts::verdicts(func) else { continue };
+            let Some((_, before)) = divergence::analyze_divergence(func) else { continue };
             let values: Vec<Value> = func
                 .blocks()
                 .flat_map(|block| func.block_insts(block))
                 .filter_map(|inst| func.result(inst))
                 .filter(|&value| before.fact(value).is_uniform())
                 .collect();
-            verdicts::uniform_loops(func).expect("nothing passive lives out");
-            let Some((control, after)) = verdicts::verdicts(func) else { continue };
+            divergence::uniform_loops(func).expect("nothing passive lives out");
+            let Some((control, after)) = divergence::analyze_divergence(func) else { continue };
             lost_loops += control.cycles.cycles().filter(|&cycle| after.is_divergent_loop(cycle)).count();
             uniform += values.len();
             lost += values.iter().filter(|&&value| !after.fact(value).is_uniform()).count();

@@ -4,7 +4,7 @@ use crate::claims::launches;
 use crate::code::code;
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
-use heddle::verdicts::{divergent_branches, uniform_loops};
+use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::Stage;

@@ -9,7 +9,7 @@ use super::shapes::{numbers, prepared};
 use crate::execution::{options, prepare};
 use crate::file_test::find_files;
 use crate::generate::{Class, Profile, generate};
-use heddle::verdicts::verdicts;
+use heddle::divergence::analyze_divergence;
 use heddle_interp::{FunctionProfile, RunOptions, Scheduler, run as run_oracle};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
@@ -87,7 +87,7 @@ impl Went {
     fn tally(&self, module: &Module, from: &str, told: &mut Vec<String>) -> Tally {
         let mut tally = Tally::default();
         for (func, went) in module.functions.iter().zip(&self.of) {
-            let Some((control, facts)) = verdicts(func) else { continue };
+            let Some((control, facts)) = analyze_divergence(func) else { continue };
             let before = tally.executed;
             for &block in control.index.order() {
                 let (all, apart) = went[block.as_u32() as usize];

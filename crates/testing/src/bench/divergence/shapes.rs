@@ -5,7 +5,7 @@ use super::LANES;
 use super::kernels::{FUSION, Kernel, SCALARS, text_of};
 use super::measure::{NUMBERS, measure};
 use crate::generate::Random;
-use heddle::verdicts::verdicts;
+use heddle::divergence::analyze_divergence;
 use heddle_ir::{Function, Module, parse_module};
 use heddle_transform::flatten::{self, flatten as flatten_nests};
 use heddle_transform::fuse::MachineModel;
@@ -207,7 +207,7 @@ pub(super) fn growth(report: &mut Report) -> Result<(), String> {
     let families: [Family<'_>; 4] = [
         ("ssrqp", large, 32, &|func| _ = replace_scalars(func, &ssrqp)),
         ("cost", large, 32, &|func| _ = replace_scalars(func, &cost)),
-        ("flatten", nests, 32, &|func| _ = flatten_nests(func, verdicts, &force)),
+        ("flatten", nests, 32, &|func| _ = flatten_nests(func, analyze_divergence, &force)),
         ("alignment", sides, 8, &|func| _ = fuse(func, &fusing)),
     ];
     for (name, text, smallest, pass) in families {

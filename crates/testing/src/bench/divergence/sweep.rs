@@ -6,7 +6,7 @@ use super::super::kit::{Report, Table, Target as Aim};
 use super::measure::{Measured, measure};
 use super::{LANES, profile_of};
 use crate::generate::Random;
-use heddle::verdicts::verdicts;
+use heddle::divergence::analyze_divergence;
 use heddle_ir::{Module, parse_module};
 use heddle_transform::flatten::{self, FlattenDecision, FlattenPolicy, flatten as flatten_nests};
 use heddle_transform::{canonicalize, simplify};
@@ -92,7 +92,7 @@ pub(super) fn flattened(
     let mut module = module.clone();
     let func = &mut module.functions[0];
     let trips = profile_of(func, profiled).1;
-    let decision = flatten_nests(func, verdicts, &flatten::FlattenOptions { trips, ..options })
+    let decision = flatten_nests(func, analyze_divergence, &flatten::FlattenOptions { trips, ..options })
         .pop()
         .ok_or("there is no nest")?;
     simplify(func);

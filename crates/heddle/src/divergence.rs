@@ -17,7 +17,7 @@ fn launches(func: &Function) -> bool {
 }
 
 /// Analyzes divergence for an unknown brush; none for sequential code, which one thread executes.
-pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
+pub fn analyze_divergence(func: &Function) -> Option<(ControlTables, Divergence)> {
     if launches(func) {
         return None;
     }
@@ -29,7 +29,7 @@ pub fn verdicts(func: &Function) -> Option<(ControlTables, Divergence)> {
 
 /// Returns the divergent loops of a function.
 pub fn loop_facts(func: &Function) -> LoopFacts {
-    match verdicts(func) {
+    match analyze_divergence(func) {
         Some((control, facts)) => LoopFacts::by_divergence(&control, &facts),
         None => LoopFacts::none(),
     }
@@ -44,7 +44,7 @@ pub fn uniform_loops(func: &mut Function) -> Result<(), Diagnostic> {
 /// Makes divergent loops uniform; returns the divergent branches afterwards if the analysis is up to date.
 pub(crate) fn make_all_loops_uniform(func: &mut Function) -> Result<Option<EntitySet<Block>>, Diagnostic> {
     loop {
-        let Some((control, facts)) = verdicts(func) else { return Ok(None) };
+        let Some((control, facts)) = analyze_divergence(func) else { return Ok(None) };
         let loops = LoopFacts::by_divergence(&control, &facts);
         if loops.divergent_loops.is_empty() {
             return Ok(Some(collect_divergent_branches(func, &facts)));
@@ -67,7 +67,7 @@ pub(crate) fn if_convertible_branches(func: &Function) -> EntitySet<Block> {
 
 /// Returns the blocks with divergent branches; an error if a loop is divergent.
 pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, Diagnostic> {
-    let Some((control, facts)) = verdicts(func) else { return Ok(EntitySet::new()) };
+    let Some((control, facts)) = analyze_divergence(func) else { return Ok(EntitySet::new()) };
     let Some(cycle) = control.cycles.cycles().find(|&cycle| facts.is_divergent_loop(cycle)) else {
         return Ok(collect_divergent_branches(func, &facts));
     };
