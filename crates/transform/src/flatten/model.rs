@@ -28,7 +28,7 @@ use std::fmt;
 
 use super::FlattenOptions;
 use crate::fuse::MachineModel;
-use crate::fuse::cost::{AccessPattern, access_pattern};
+use crate::fuse::cost::{AddressPattern, access_pattern};
 
 /// Assumed mean trip count of loops without counts.
 const UNKNOWN_TRIPS: f64 = 8.0;
@@ -282,7 +282,7 @@ fn cost_on(
         _ => None,
     };
     let lies = accessed.zip(data.address()).map(|(value, address)| match is_apart && changes(address) {
-        true => AccessPattern::Scattered,
+        true => AddressPattern::Scattered,
         false => access_pattern(facts, address, func.value_type(value).scalar()),
     });
     let result = func.result(inst).filter(|&value| is_apart && changes(value));

@@ -24,7 +24,7 @@ impl Default for MachineModel {
 
 /// Address pattern of an access across lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AccessPattern {
+pub(crate) enum AddressPattern {
     /// One address for all lanes.
     Uniform,
     /// Consecutive addresses.
@@ -104,7 +104,7 @@ impl MachineModel {
         func: &Function,
         facts: &Divergence,
         inst: Inst,
-        access_pattern: Option<AccessPattern>,
+        access_pattern: Option<AddressPattern>,
     ) -> i64 {
         let data = func.inst(inst);
         let result = func.results(inst).first().copied();
@@ -114,7 +114,7 @@ impl MachineModel {
             Effect::Joins => self.select(ty),
             Effect::Terminator => 0,
             Effect::Reads | Effect::Writes | Effect::ReadsWrites => {
-                self.access(data.op == Op::Load, ty, access_pattern.unwrap_or(AccessPattern::Scattered))
+                self.access(data.op == Op::Load, ty, access_pattern.unwrap_or(AddressPattern::Scattered))
             }
             Effect::Callee => CALL,
             Effect::Pure | Effect::Traps if result.is_some_and(|value| facts.fact(value).is_uniform()) => {
@@ -140,7 +140,7 @@ impl MachineModel {
     }
 
     /// Returns the cost of a masked memory operation.
-    pub(super) fn access(self, is_load: bool, ty: Type, access_pattern: AccessPattern) -> i64 {
+    pub(super) fn access(self, is_load: bool, ty: Type, access_pattern: AddressPattern) -> i64 {
         self.access_of(is_load, ty, access_pattern, true)
     }
 
@@ -149,21 +149,21 @@ impl MachineModel {
         self,
         is_load: bool,
         ty: Type,
-        access_pattern: AccessPattern,
+        access_pattern: AddressPattern,
         is_masked: bool,
     ) -> i64 {
         match self {
             MachineModel::Warps => {
-                WARP_ACCESS * if access_pattern == AccessPattern::Scattered { 2 } else { 1 }
+                WARP_ACCESS * if access_pattern == AddressPattern::Scattered { 2 } else { 1 }
             }
             MachineModel::Vectors(target, lanes) => {
                 let costs = if is_load { target.load } else { target.store };
                 let cost = match (access_pattern, is_masked) {
-                    (AccessPattern::Uniform, _) => return PLAIN,
-                    (AccessPattern::Contiguous, true) => costs.masked,
-                    (AccessPattern::Contiguous, false) => costs.whole,
-                    (AccessPattern::Scattered, true) => costs.masked_scattered,
-                    (AccessPattern::Scattered, false) => costs.scattered,
+                    (AddressPattern::Uniform, _) => return PLAIN,
+                    (AddressPattern::Contiguous, true) => costs.masked,
+                    (AddressPattern::Contiguous, false) => costs.whole,
+                    (AddressPattern::Scattered, true) => costs.masked_scattered,
+                    (AddressPattern::Scattered, false) => costs.scattered,
                 };
                 i64::from(target.cost(cost, lanes, ty.scalar().bits().max(8).saturating_mul(lanes)))
             }
@@ -208,12 +208,12 @@ fn is_division(op: Op) -> bool {
 }
 
 /// Returns the address pattern of accesses to this type.
-pub(crate) fn access_pattern(facts: &Divergence, address: Value, scalar: Scalar) -> AccessPattern {
+pub(crate) fn access_pattern(facts: &Divergence, address: Value, scalar: Scalar) -> AddressPattern {
     match facts.fact(address).shape {
-        shape if shape.is_uniform() => AccessPattern::Uniform,
+        shape if shape.is_uniform() => AddressPattern::Uniform,
         Shape::Strided { strides, .. } if strides.along(0).unsigned_abs() == u64::from(scalar.bytes()) => {
-            AccessPattern::Contiguous
+            AddressPattern::Contiguous
         }
-        _ => AccessPattern::Scattered,
+        _ => AddressPattern::Scattered,
     }
 }

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 
 use super::align::{AlignmentMatrix, AlignmentStep};
-use super::cost::{AccessPattern, MachineModel, access_pattern};
+use super::cost::{AddressPattern, MachineModel, access_pattern};
 use super::identity::{MergeOperand, MergedInst, is_mergeable, merge};
 use super::sides::{BranchSide, FusionRefusal, SideElement, SideRegion, UnifiableBranch, straight};
 
@@ -259,7 +259,7 @@ impl BranchPlanner<'_> {
                 };
                 let Some(ty) = ty else { return 0 };
                 let access_pattern =
-                    if is_same { access_pattern(facts, x, ty.scalar()) } else { AccessPattern::Scattered };
+                    if is_same { access_pattern(facts, x, ty.scalar()) } else { AddressPattern::Scattered };
                 machine.access(merged.op == Op::Load, ty, access_pattern)
             }
             _ => {
@@ -326,7 +326,7 @@ impl BranchPlanner<'_> {
         }
         let ty = func.value_type(value);
         let cost = |access_pattern| machine.access(data.op == Op::Load, ty, access_pattern);
-        (cost(AccessPattern::Scattered) - cost(access_pattern(self.context.facts, address, ty.scalar())))
+        (cost(AddressPattern::Scattered) - cost(access_pattern(self.context.facts, address, ty.scalar())))
             .max(0)
     }
 

@@ -33,7 +33,7 @@ pub(super) struct AddressTerm {
 
 /// Address as a sum of a pointer, scaled integers and an offset.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct LinearAddress {
+pub(super) struct AddressSum {
     /// Base pointer, which is not decomposed further.
     pub(super) root: Value,
     /// Terms with their nonzero factors, sorted and distinct.
@@ -42,15 +42,15 @@ pub(super) struct LinearAddress {
     pub(super) offset: i64,
 }
 
-impl LinearAddress {
+impl AddressSum {
     /// Decomposes a pointer.
-    pub(super) fn of(func: &Function, pointer: Value) -> LinearAddress {
-        let mut sum = LinearSum::default();
-        sum.add_pointer(func, pointer, true).unwrap_or_else(|| LinearAddress::opaque(pointer))
+    pub(super) fn of(func: &Function, pointer: Value) -> AddressSum {
+        let mut sum = AddressSumBuilder::default();
+        sum.add_pointer(func, pointer, true).unwrap_or_else(|| AddressSum::opaque(pointer))
     }
 
-    fn opaque(root: Value) -> LinearAddress {
-        LinearAddress { root, terms: SmallVec::new(), offset: 0 }
+    fn opaque(root: Value) -> AddressSum {
+        AddressSum { root, terms: SmallVec::new(), offset: 0 }
     }
 
     /// Iterates over the values of the sum.
@@ -59,11 +59,11 @@ impl LinearAddress {
     }
 
     /// Substitutes values; none if the sum gets too long.
-    pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<LinearAddress> {
+    pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<AddressSum> {
         if self.values().all(|value| map(value) == value) {
             return Some(self.clone());
         }
-        let mut sum = LinearSum { terms: SmallVec::new(), offset: self.offset, steps: 0 };
+        let mut sum = AddressSumBuilder { terms: SmallVec::new(), offset: self.offset, steps: 0 };
         for &(term, factor) in &self.terms {
             sum.add(func, map(term.value), term.extended, factor)?;
         }
@@ -71,9 +71,9 @@ impl LinearAddress {
     }
 
     /// Returns the maximum power of two that divides the difference of the terms of two addresses; none if they have equal terms.
-    pub(super) fn term_stride(&self, other: &LinearAddress) -> Option<i64> {
+    pub(super) fn term_stride(&self, other: &AddressSum) -> Option<i64> {
         let mut bits = 0i64;
-        let mut count = |term: &AddressTerm, factor: i64, others: &LinearAddress| {
+        let mut count = |term: &AddressTerm, factor: i64, others: &AddressSum| {
             let there = others.terms.iter().find(|(other, _)| other == term).map_or(0, |&(_, factor)| factor);
             bits |= factor.wrapping_sub(there);
         };
@@ -120,15 +120,15 @@ impl LinearAddress {
 
 /// Sum under construction.
 #[derive(Default)]
-struct LinearSum {
+struct AddressSumBuilder {
     terms: SmallVec<[(AddressTerm, i64); 2]>,
     offset: i64,
     steps: usize,
 }
 
-impl LinearSum {
+impl AddressSumBuilder {
     /// Adds a pointer and completes the sum. With `follows` unset the pointer becomes the root undecomposed.
-    fn add_pointer(&mut self, func: &Function, mut pointer: Value, follows: bool) -> Option<LinearAddress> {
+    fn add_pointer(&mut self, func: &Function, mut pointer: Value, follows: bool) -> Option<AddressSum> {
         while let Some(inst) = func.def_inst(pointer).filter(|_| follows) {
             let data = func.inst(inst);
             self.steps += 1;
@@ -148,7 +148,7 @@ impl LinearSum {
         let mut terms = std::mem::take(&mut self.terms);
         terms.retain(|&mut (_, factor)| factor != 0);
         terms.sort_unstable();
-        (terms.len() <= MAX_TERMS).then_some(LinearAddress { root: pointer, terms, offset: self.offset })
+        (terms.len() <= MAX_TERMS).then_some(AddressSum { root: pointer, terms, offset: self.offset })
     }
 
     /// Adds a decomposed integer times a factor; none if the sum gets too long.

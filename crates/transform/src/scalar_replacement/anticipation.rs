@@ -11,7 +11,7 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Block, Inst};
 use smallvec::SmallVec;
 
-use super::address::LinearAddress;
+use super::address::AddressSum;
 use super::memory::MemoryEffect;
 use super::query::{
     LookupResult, MAX_LOOKS, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery,
@@ -172,7 +172,7 @@ fn makes_redundant(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
     load: Inst,
-    address: &LinearAddress,
+    address: &AddressSum,
 ) -> bool {
     let ReplacementContext { func, memory, .. } = *program;
     let is_constant = func.inst(load).flags.has(Flag::Invariant)

@@ -20,7 +20,7 @@ use heddle_ir::{Block, Constant, Detail, Function, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
 use super::ReplacementRule;
-use super::address::LinearAddress;
+use super::address::AddressSum;
 use super::anticipation::is_anticipated_behind;
 use super::memory::{MemoryEffect, dereferenceable_bytes};
 use super::query::{LookupResult, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery};
@@ -156,7 +156,7 @@ fn is_safe_to_speculate(
 }
 
 /// True if an address cannot be poison.
-fn is_defined(func: &Function, address: &LinearAddress) -> bool {
+fn is_defined(func: &Function, address: &AddressSum) -> bool {
     let mut seen: SmallVec<[Value; 16]> = address.values().collect();
     let mut next = 0;
     while let Some(&value) = seen.get(next) {
@@ -188,7 +188,7 @@ fn is_defined(func: &Function, address: &LinearAddress) -> bool {
 }
 
 /// Returns an alignment that the address has in all lanes.
-fn known_align(func: &Function, address: &LinearAddress) -> u32 {
+fn known_align(func: &Function, address: &AddressSum) -> u32 {
     let root = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].align,
         ValueDef::Result(inst, _) => match func.inst(inst).detail {

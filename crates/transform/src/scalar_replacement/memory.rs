@@ -12,17 +12,17 @@ use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Constant, Detail, Function, Inst, Op, Value, ValueDef};
 
-use super::address::LinearAddress;
+use super::address::AddressSum;
 
 /// Effect of an instruction on memory.
 #[derive(Clone, Debug)]
 pub(super) enum MemoryEffect {
     /// Plain read of a value that another source may provide.
-    Load { address: LinearAddress, ty: Type, align: u32 },
+    Load { address: AddressSum, ty: Type, align: u32 },
     /// Write of a value.
-    Store { address: LinearAddress, ty: Type, value: Value },
+    Store { address: AddressSum, ty: Type, value: Value },
     /// Write of a number of bytes; none is unknown.
-    Fill { address: LinearAddress, bytes: Option<u64> },
+    Fill { address: AddressSum, bytes: Option<u64> },
     /// Fence, or write to unknown memory: invalidates shared memory.
     Fence,
     /// Call that may not return: later code may not run.
@@ -56,7 +56,7 @@ pub(super) struct MemoryTable {
     /// Private objects whose addresses escape.
     escaped: EntitySet<Value>,
     /// All writes; none is unknown.
-    written: Option<Vec<(LinearAddress, u64)>>,
+    written: Option<Vec<(AddressSum, u64)>>,
 }
 
 /// Maximum number of recorded writes.
@@ -105,7 +105,7 @@ impl MemoryTable {
         &self,
         func: &Function,
         entry: &MemoryEntry,
-        address: &LinearAddress,
+        address: &AddressSum,
         bytes: u64,
         observes_other_lanes: bool,
     ) -> bool {
@@ -125,23 +125,23 @@ impl MemoryTable {
     }
 
     /// True if some lane may write, in this function, the memory at another lane's address.
-    pub(super) fn is_written(&self, func: &Function, address: &LinearAddress, bytes: u64) -> bool {
-        let overlaps = |(other, length): &(LinearAddress, u64)| {
+    pub(super) fn is_written(&self, func: &Function, address: &AddressSum, bytes: u64) -> bool {
+        let overlaps = |(other, length): &(AddressSum, u64)| {
             self.may_overlap(func, (address, bytes), (other, *length), true)
         };
         !is_private(func, address) && self.written.as_ref().is_none_or(|written| written.iter().any(overlaps))
     }
 
     /// True if an address is in a private object that does not escape.
-    pub(super) fn is_unescaped_private(&self, func: &Function, address: &LinearAddress) -> bool {
+    pub(super) fn is_unescaped_private(&self, func: &Function, address: &AddressSum) -> bool {
         matches!(object(func, address.root), BaseObject::Alloca(alloca) if !self.escaped.contains(alloca))
     }
 
     fn may_overlap(
         &self,
         func: &Function,
-        (address, bytes): (&LinearAddress, u64),
-        (other, length): (&LinearAddress, u64),
+        (address, bytes): (&AddressSum, u64),
+        (other, length): (&AddressSum, u64),
         observes_other_lanes: bool,
     ) -> bool {
         let [space, other_space] = [address, other].map(|address| space(func, address.root));
@@ -194,7 +194,7 @@ impl MemoryTable {
 }
 
 /// Returns the number of bytes from an address on that are dereferenceable.
-pub(super) fn dereferenceable_bytes(func: &Function, address: &LinearAddress) -> u64 {
+pub(super) fn dereferenceable_bytes(func: &Function, address: &AddressSum) -> u64 {
     let bytes = match func.value_def(address.root) {
         ValueDef::Param(index) => func.signature.params[index as usize].dereferenceable,
         ValueDef::Result(inst, _) => match func.inst(inst).detail {
@@ -208,7 +208,7 @@ pub(super) fn dereferenceable_bytes(func: &Function, address: &LinearAddress) ->
 }
 
 /// True if an address is in memory that each lane has its own copy of.
-fn is_private(func: &Function, address: &LinearAddress) -> bool {
+fn is_private(func: &Function, address: &AddressSum) -> bool {
     space(func, address.root) == Space::Private || matches!(object(func, address.root), BaseObject::Alloca(_))
 }
 
@@ -256,7 +256,7 @@ fn is_atomic_or_volatile(data: &InstData) -> bool {
 
 fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
     let data = func.inst(inst);
-    let address = || data.address().map(|pointer| LinearAddress::of(func, pointer));
+    let address = || data.address().map(|pointer| AddressSum::of(func, pointer));
     let effect = match data.op {
         _ if is_atomic_or_volatile(data) => MemoryEffect::Fence,
         Op::Load => {

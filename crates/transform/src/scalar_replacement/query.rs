@@ -31,7 +31,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::ReplacementRule;
-use super::address::LinearAddress;
+use super::address::AddressSum;
 use super::memory::{MemoryEffect, MemoryEntry, MemoryTable};
 use crate::simplify::values::is_commutative;
 
@@ -46,7 +46,7 @@ const MAX_VISITS: usize = 2;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum ValueQuery {
     /// Value in memory at an address.
-    Load(LinearAddress),
+    Load(AddressSum),
     /// Operation on these operands.
     Operation(Args),
 }
@@ -400,7 +400,7 @@ impl QueryPropagation {
 fn decide_by_memory(
     program: &ReplacementContext<'_>,
     subject: &QuerySubject,
-    address: &LinearAddress,
+    address: &AddressSum,
     entry: &MemoryEntry,
 ) -> LookupResult {
     let ReplacementContext { func, memory, .. } = *program;
