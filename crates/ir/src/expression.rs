@@ -1,22 +1,22 @@
-//! Values in the words of their source: a name, or an expression over names and literals, as C would write it.
+//! Source-level expressions of values: a name, or a C expression over names and literals, for messages.
 //!
-//! A comparison has no name in most sources, and what it compares has: `xx + yy > 4` says more than `v13`.
+//! Most comparisons have no name in the source, but their operands do: `xx + yy > 4` says more than `v13`.
 
 use crate::inst::Detail;
 use crate::text::print_operand;
 use crate::words::{FloatPredicate, IntPredicate};
 use crate::{Constant, Function, Inst, Op, Value, ValueDef};
 
-/// How far down operands are written out, which bounds the work and the length.
+/// Maximum depth of an expression, which bounds work and length.
 const DEPTH: u32 = 4;
-/// The most steps from an address to what it was computed from.
+/// Maximum number of steps from an address to the object it points into.
 const MOST_STEPS: u32 = 16;
-/// The most characters of an expression.
+/// Maximum length of an expression in characters.
 const LENGTH: usize = 72;
 
-/// How tightly the operator binds that stands outermost.
+/// C precedence of an expression's outermost operator, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Binds {
+enum Precedence {
     Bits,
     Compares,
     Shifts,
@@ -25,21 +25,21 @@ enum Binds {
     Whole,
 }
 
-/// A text, how tightly it holds together, and whether a name of the source is in it.
-struct Term {
+/// Text of a subexpression, with its precedence; `is_named` if it contains a source name.
+struct ExprText {
     text: String,
-    binds: Binds,
+    binds: Precedence,
     is_named: bool,
 }
 
 impl Function {
-    /// A value as its source has it: its name, or an expression over names; none where the source has no words for it.
+    /// Renders a value by its source name or as an expression over such names; none without any source name in it.
     pub fn expression(&self, value: Value) -> Option<String> {
         let term = self.term(value, DEPTH)?;
         (term.is_named && term.text.chars().count() <= LENGTH).then_some(term.text)
     }
 
-    /// The object that an address leads into as its source has it, in quotes: the name of a pointer or of a global.
+    /// Renders the object that an address points into, in quotes: the name of a pointer or a global.
     pub fn describe_object(&self, address: Value) -> Option<String> {
         let mut at = address;
         for _ in 0..MOST_STEPS {
@@ -59,8 +59,8 @@ impl Function {
         None
     }
 
-    fn term(&self, value: Value, depth: u32) -> Option<Term> {
-        let whole = |text: String, is_named| Some(Term { text, binds: Binds::Whole, is_named });
+    fn term(&self, value: Value, depth: u32) -> Option<ExprText> {
+        let whole = |text: String, is_named| Some(ExprText { text, binds: Precedence::Whole, is_named });
         if let Some(name) = self.name_of(value) {
             return whole(name.into(), true);
         }
@@ -74,7 +74,7 @@ impl Function {
         }
     }
 
-    fn operation(&self, inst: Inst, depth: u32) -> Option<Term> {
+    fn operation(&self, inst: Inst, depth: u32) -> Option<ExprText> {
         let data = self.inst(inst);
         let args = &data.args;
         let dimension = || match data.detail {
@@ -83,7 +83,7 @@ impl Function {
         };
         let called = |name: &str| {
             let text = format!("{name}({})", dimension()?);
-            Some(Term { text, binds: Binds::Whole, is_named: true })
+            Some(ExprText { text, binds: Precedence::Whole, is_named: true })
         };
         let (operator, binds) = match (data.op, &data.detail) {
             (Op::GlobalId, _) => return called("get_global_id"),
@@ -102,50 +102,52 @@ impl Function {
             ) => return self.term(*args.first()?, depth),
             (Op::Fneg, _) => {
                 let of = self.term(*args.first()?, depth)?;
-                let text = format!("-{}", bracketed(&of, Binds::Whole));
-                return Some(Term { text, binds: Binds::Whole, is_named: of.is_named });
+                let text = format!("-{}", bracketed(&of, Precedence::Whole));
+                return Some(ExprText { text, binds: Precedence::Whole, is_named: of.is_named });
             }
             (Op::Fmuladd | Op::Fma, _) => {
                 let [left, right, plus] = args[..] else { return None };
                 let product = [self.term(left, depth)?, self.term(right, depth)?];
                 let plus = self.term(plus, depth)?;
                 let [left, right] = &product;
-                let (of_left, of_right) =
-                    (operand(left, Binds::Multiplies, false), operand(right, Binds::Multiplies, true));
-                let text = format!("{of_left} * {of_right} + {}", operand(&plus, Binds::Adds, true));
+                let (of_left, of_right) = (
+                    operand(left, Precedence::Multiplies, false),
+                    operand(right, Precedence::Multiplies, true),
+                );
+                let text = format!("{of_left} * {of_right} + {}", operand(&plus, Precedence::Adds, true));
                 let is_named = left.is_named || right.is_named || plus.is_named;
-                return Some(Term { text, binds: Binds::Adds, is_named });
+                return Some(ExprText { text, binds: Precedence::Adds, is_named });
             }
-            (Op::Icmp, Detail::IntCompare(predicate)) => (int_operator(*predicate), Binds::Compares),
+            (Op::Icmp, Detail::IntCompare(predicate)) => (int_operator(*predicate), Precedence::Compares),
             (Op::Fcmp, Detail::FloatCompare(predicate)) => {
                 let (operator, is_negated) = float_operator(*predicate)?;
-                let compared = self.binary(args, operator, Binds::Compares, depth)?;
-                // What is true of NaN is written as what is not.
+                let compared = self.binary(args, operator, Precedence::Compares, depth)?;
+                // Unordered predicates are written as the negation of an ordered one.
                 let text = if is_negated { format!("!({})", compared.text) } else { compared.text };
-                let binds = if is_negated { Binds::Whole } else { Binds::Compares };
-                return Some(Term { text, binds, is_named: compared.is_named });
+                let binds = if is_negated { Precedence::Whole } else { Precedence::Compares };
+                return Some(ExprText { text, binds, is_named: compared.is_named });
             }
-            (Op::Add | Op::Fadd, _) => ("+", Binds::Adds),
-            (Op::Sub | Op::Fsub, _) => ("-", Binds::Adds),
-            (Op::Mul | Op::Fmul, _) => ("*", Binds::Multiplies),
-            (Op::Sdiv | Op::Udiv | Op::Fdiv, _) => ("/", Binds::Multiplies),
-            (Op::Srem | Op::Urem, _) => ("%", Binds::Multiplies),
-            (Op::Shl, _) => ("<<", Binds::Shifts),
-            (Op::Lshr | Op::Ashr, _) => (">>", Binds::Shifts),
-            (Op::And, _) => ("&", Binds::Bits),
-            (Op::Or, _) => ("|", Binds::Bits),
-            (Op::Xor, _) => ("^", Binds::Bits),
+            (Op::Add | Op::Fadd, _) => ("+", Precedence::Adds),
+            (Op::Sub | Op::Fsub, _) => ("-", Precedence::Adds),
+            (Op::Mul | Op::Fmul, _) => ("*", Precedence::Multiplies),
+            (Op::Sdiv | Op::Udiv | Op::Fdiv, _) => ("/", Precedence::Multiplies),
+            (Op::Srem | Op::Urem, _) => ("%", Precedence::Multiplies),
+            (Op::Shl, _) => ("<<", Precedence::Shifts),
+            (Op::Lshr | Op::Ashr, _) => (">>", Precedence::Shifts),
+            (Op::And, _) => ("&", Precedence::Bits),
+            (Op::Or, _) => ("|", Precedence::Bits),
+            (Op::Xor, _) => ("^", Precedence::Bits),
             _ => return None,
         };
         self.binary(args, operator, binds, depth)
     }
 
-    fn binary(&self, args: &[Value], operator: &str, binds: Binds, depth: u32) -> Option<Term> {
+    fn binary(&self, args: &[Value], operator: &str, binds: Precedence, depth: u32) -> Option<ExprText> {
         let &[left, right] = args else { return None };
         let (left, right) = (self.term(left, depth)?, self.term(right, depth)?);
-        // What is on the right of an operator of the same kind stands in brackets, and what mixes bits always does.
+        // Right operands of equal precedence and all mixed bit operations are parenthesized.
         let text = format!("{} {operator} {}", operand(&left, binds, false), operand(&right, binds, true));
-        (text.chars().count() <= LENGTH).then_some(Term {
+        (text.chars().count() <= LENGTH).then_some(ExprText {
             text,
             binds,
             is_named: left.is_named || right.is_named,
@@ -153,13 +155,13 @@ impl Function {
     }
 }
 
-fn operand(of: &Term, around: Binds, is_right: bool) -> String {
-    let is_loose = of.binds < around || of.binds == around && (is_right || around == Binds::Compares);
-    let is_mixed = of.binds != Binds::Whole && matches!(around, Binds::Bits | Binds::Shifts);
+fn operand(of: &ExprText, around: Precedence, is_right: bool) -> String {
+    let is_loose = of.binds < around || of.binds == around && (is_right || around == Precedence::Compares);
+    let is_mixed = of.binds != Precedence::Whole && matches!(around, Precedence::Bits | Precedence::Shifts);
     if is_loose || is_mixed { format!("({})", of.text) } else { of.text.clone() }
 }
 
-fn bracketed(of: &Term, least: Binds) -> String {
+fn bracketed(of: &ExprText, least: Precedence) -> String {
     if of.binds < least { format!("({})", of.text) } else { of.text.clone() }
 }
 
@@ -175,7 +177,7 @@ fn int_operator(predicate: IntPredicate) -> &'static str {
     }
 }
 
-/// An operator of C, and whether its opposite is meant.
+/// The C operator of a predicate; true if the result is its negation.
 fn float_operator(predicate: FloatPredicate) -> Option<(&'static str, bool)> {
     use FloatPredicate::*;
     Some(match predicate {

@@ -53,7 +53,7 @@ crate::words::words! {
         Range = "range",
         /// Alias scopes that an access belongs to. An access in fewer scopes makes the stronger promise.
         AliasScope = "alias_scope",
-        /// Alias scopes that an access does not touch.
+        /// Alias scopes whose accesses do not alias this one.
         NoAlias = "noalias",
         /// Access group that a loop declares free of loop-carried dependences.
         AccessGroup = "access_group",
@@ -137,7 +137,7 @@ crate::entity! {
 
 /// Definition of a value, with the constant's number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Definition {
+enum ValueDefData {
     Param(u32),
     Result(Inst, u32),
     Const(ConstantId),
@@ -155,29 +155,29 @@ struct ConstantData {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct ValueData {
     ty: Type,
-    def: Definition,
+    def: ValueDefData,
 }
 
 crate::entity! {
     /// Results of an instruction that has several.
-    Several, "results"
+    ResultList, "results"
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Results {
+enum InstResults {
     None,
     One(Value),
-    Several(Several),
+    Several(ResultList),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct InstNode {
+struct InstEntry {
     data: InstData,
-    results: Results,
+    results: InstResults,
 }
 
 /// An instruction fills one cache line, which passes over the function fetch.
-const _: () = assert!(size_of::<InstNode>() == 64);
+const _: () = assert!(size_of::<InstEntry>() == 64);
 
 /// A function.
 #[derive(Clone, Debug)]
@@ -195,8 +195,8 @@ pub struct Function {
     predicates: SecondaryMap<Block, Option<Value>>,
     params: Vec<Value>,
     values: PrimaryMap<Value, ValueData>,
-    insts: PrimaryMap<Inst, InstNode>,
-    several: PrimaryMap<Several, Vec<Value>>,
+    insts: PrimaryMap<Inst, InstEntry>,
+    several: PrimaryMap<ResultList, Vec<Value>>,
     constants: PrimaryMap<ConstantId, ConstantData>,
     /// Latest constant of each hash.
     constant_ids: FxHashMap<u32, ConstantId>,
@@ -245,7 +245,7 @@ impl Function {
     pub fn define_param(&mut self, index: u32, value: Value) {
         assert_eq!(self.params.len(), index as usize, "parameters are named in order");
         let ty = self.signature.params[index as usize].ty;
-        self.define(value, ty, Definition::Param(index));
+        self.define(value, ty, ValueDefData::Param(index));
         self.params.push(value);
     }
 
@@ -254,7 +254,7 @@ impl Function {
         let ty = param.ty;
         let index = self.params.len() as u32;
         self.signature.params.push(param);
-        let value = self.values.push(ValueData { ty, def: Definition::Param(index) });
+        let value = self.values.push(ValueData { ty, def: ValueDefData::Param(index) });
         self.params.push(value);
         value
     }
@@ -381,10 +381,10 @@ impl Function {
     #[inline]
     pub fn value_def(&self, value: Value) -> ValueDef {
         match self.values.get(value).map(|data| data.def) {
-            Some(Definition::Param(index)) => ValueDef::Param(index),
-            Some(Definition::Result(inst, index)) => ValueDef::Result(inst, index),
-            Some(Definition::Const(_)) => ValueDef::Const,
-            Some(Definition::None) | None => ValueDef::None,
+            Some(ValueDefData::Param(index)) => ValueDef::Param(index),
+            Some(ValueDefData::Result(inst, index)) => ValueDef::Result(inst, index),
+            Some(ValueDefData::Const(_)) => ValueDef::Const,
+            Some(ValueDefData::None) | None => ValueDef::None,
         }
     }
 
@@ -399,7 +399,7 @@ impl Function {
     /// Returns the constant of a constant value.
     pub fn constant(&self, value: Value) -> Option<&Constant> {
         match self.values.get(value)?.def {
-            Definition::Const(id) => Some(&self.constants[id].constant),
+            ValueDefData::Const(id) => Some(&self.constants[id].constant),
             _ => None,
         }
     }
@@ -415,7 +415,7 @@ impl Function {
             }
             next = known.other;
         }
-        let def = Definition::Const(self.constants.next_key());
+        let def = ValueDefData::Const(self.constants.next_key());
         let value = self.values.push(ValueData { ty: constant.ty(), def });
         let id = self.constants.push(ConstantData { constant, value, other });
         self.constant_ids.insert(hash, id);
@@ -440,15 +440,15 @@ impl Function {
     /// Reserves value numbers below `count`, so that a parser can assign them.
     pub fn reserve_values(&mut self, count: usize) {
         while self.values.len() < count {
-            self.values.push(ValueData { ty: Type::I1, def: Definition::None });
+            self.values.push(ValueData { ty: Type::I1, def: ValueDefData::None });
         }
     }
 
-    fn define(&mut self, value: Value, ty: Type, def: Definition) {
+    fn define(&mut self, value: Value, ty: Type, def: ValueDefData) {
         use crate::entity::Entity as _;
         self.reserve_values(value.index() + 1);
         let data = &mut self.values[value];
-        assert_eq!(data.def, Definition::None, "{value} has a definition already");
+        assert_eq!(data.def, ValueDefData::None, "{value} has a definition already");
         *data = ValueData { ty, def };
     }
 
@@ -475,9 +475,9 @@ impl Function {
     #[inline]
     pub fn results(&self, inst: Inst) -> &[Value] {
         match &self.insts[inst].results {
-            Results::None => &[],
-            Results::One(value) => std::slice::from_ref(value),
-            Results::Several(several) => &self.several[*several],
+            InstResults::None => &[],
+            InstResults::One(value) => std::slice::from_ref(value),
+            InstResults::Several(several) => &self.several[*several],
         }
     }
 
@@ -494,27 +494,27 @@ impl Function {
         let inst = self.insts.next_key();
         let values = (0..)
             .zip(results)
-            .map(|(index, &ty)| self.values.push(ValueData { ty, def: Definition::Result(inst, index) }));
+            .map(|(index, &ty)| self.values.push(ValueData { ty, def: ValueDefData::Result(inst, index) }));
         let results = match results {
-            [] => Results::None,
-            [_] => values.last().map_or(Results::None, Results::One),
-            _ => Results::Several(self.several.push(values.collect())),
+            [] => InstResults::None,
+            [_] => values.last().map_or(InstResults::None, InstResults::One),
+            _ => InstResults::Several(self.several.push(values.collect())),
         };
-        self.insts.push(InstNode { data, results })
+        self.insts.push(InstEntry { data, results })
     }
 
     /// Creates an instruction outside of the layout that defines these reserved values.
     pub fn make_inst_named(&mut self, data: InstData, results: &[(Value, Type)]) -> Inst {
         let inst = self.insts.next_key();
         for (index, &(value, ty)) in (0..).zip(results) {
-            self.define(value, ty, Definition::Result(inst, index));
+            self.define(value, ty, ValueDefData::Result(inst, index));
         }
         let results = match results {
-            [] => Results::None,
-            [(value, _)] => Results::One(*value),
-            _ => Results::Several(self.several.push(results.iter().map(|&(value, _)| value).collect())),
+            [] => InstResults::None,
+            [(value, _)] => InstResults::One(*value),
+            _ => InstResults::Several(self.several.push(results.iter().map(|&(value, _)| value).collect())),
         };
-        self.insts.push(InstNode { data, results })
+        self.insts.push(InstEntry { data, results })
     }
 
     /// Removes an instruction from its block and frees the numbers of its results.
@@ -522,12 +522,12 @@ impl Function {
         if self.layout.block_of(inst).is_some() {
             self.layout.remove_inst(inst);
         }
-        match std::mem::replace(&mut self.insts[inst].results, Results::None) {
-            Results::None => {}
-            Results::One(value) => self.values[value].def = Definition::None,
-            Results::Several(several) => {
+        match std::mem::replace(&mut self.insts[inst].results, InstResults::None) {
+            InstResults::None => {}
+            InstResults::One(value) => self.values[value].def = ValueDefData::None,
+            InstResults::Several(several) => {
                 let values = std::mem::take(&mut self.several[several]);
-                values.into_iter().for_each(|value| self.values[value].def = Definition::None);
+                values.into_iter().for_each(|value| self.values[value].def = ValueDefData::None);
             }
         }
     }

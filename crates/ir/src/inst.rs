@@ -1,7 +1,7 @@
 //! Instruction data: op, operands, detail, flags and origin. The layout holds their order.
 
 use crate::function::{Callee, Origin};
-use crate::list::List;
+use crate::list::EntityList;
 use crate::ops::Op;
 use crate::types::Space;
 use crate::words::{AtomicOrdering, Flag, Flags, FloatPredicate, IntPredicate, Reduction, Rmw, SyncScope};
@@ -9,9 +9,9 @@ use crate::{Block, Value};
 use smallvec::SmallVec;
 
 /// Operands of an instruction.
-pub type Args = List<Value>;
+pub type Args = EntityList<Value>;
 /// Blocks that an instruction refers to.
-pub type BlockList = List<Block>;
+pub type BlockList = EntityList<Block>;
 /// Weights of a branch's two targets. Boxed, since few branches have them.
 pub type BranchWeights = Box<[u32; 2]>;
 

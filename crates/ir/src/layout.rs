@@ -4,7 +4,7 @@ use crate::entity::SecondaryMap;
 use crate::{Block, Inst};
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-struct BlockNode {
+struct BlockLinks {
     prev: Option<Block>,
     next: Option<Block>,
     first: Option<Inst>,
@@ -13,7 +13,7 @@ struct BlockNode {
 }
 
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-struct InstNode {
+struct InstLinks {
     prev: Option<Inst>,
     next: Option<Inst>,
     block: Option<Block>,
@@ -22,8 +22,8 @@ struct InstNode {
 /// Order of a function's blocks and of each block's instructions.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Layout {
-    blocks: SecondaryMap<Block, BlockNode>,
-    insts: SecondaryMap<Inst, InstNode>,
+    blocks: SecondaryMap<Block, BlockLinks>,
+    insts: SecondaryMap<Inst, InstLinks>,
     first: Option<Block>,
     last: Option<Block>,
 }
@@ -158,7 +158,7 @@ impl Layout {
     fn link(&mut self, inst: Inst, block: Block, prev: Option<Inst>, next: Option<Inst>) {
         assert!(self.is_placed(block), "{block} does not stand");
         assert!(self.block_of(inst).is_none(), "{inst} stands already");
-        self.insts[inst] = InstNode { prev, next, block: Some(block) };
+        self.insts[inst] = InstLinks { prev, next, block: Some(block) };
         match prev {
             Some(prev) => self.insts[prev].next = Some(inst),
             None => self.blocks[block].first = Some(inst),

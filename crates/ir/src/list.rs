@@ -13,7 +13,7 @@ const IN_PLACE: usize = 3;
 
 /// List of entities, optimized for three or fewer.
 #[derive(Clone)]
-pub struct List<T: Entity>(Items<T>);
+pub struct EntityList<T: Entity>(Items<T>);
 
 #[derive(Clone)]
 enum Items<T> {
@@ -24,10 +24,10 @@ enum Items<T> {
     Many(Box<Vec<T>>),
 }
 
-impl<T: Entity> List<T> {
+impl<T: Entity> EntityList<T> {
     /// An empty list.
-    pub fn new() -> List<T> {
-        List(Items::Few(0, [T::new(0); IN_PLACE]))
+    pub fn new() -> EntityList<T> {
+        EntityList(Items::Few(0, [T::new(0); IN_PLACE]))
     }
 
     /// Appends an entity.
@@ -88,7 +88,7 @@ impl<T: Entity> List<T> {
     }
 }
 
-impl<T: Entity> Deref for List<T> {
+impl<T: Entity> Deref for EntityList<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
@@ -99,7 +99,7 @@ impl<T: Entity> Deref for List<T> {
     }
 }
 
-impl<T: Entity> DerefMut for List<T> {
+impl<T: Entity> DerefMut for EntityList<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match &mut self.0 {
@@ -109,49 +109,49 @@ impl<T: Entity> DerefMut for List<T> {
     }
 }
 
-impl<T: Entity> Default for List<T> {
-    fn default() -> List<T> {
-        List::new()
+impl<T: Entity> Default for EntityList<T> {
+    fn default() -> EntityList<T> {
+        EntityList::new()
     }
 }
 
-impl<T: Entity> Extend<T> for List<T> {
+impl<T: Entity> Extend<T> for EntityList<T> {
     #[inline]
     fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
         items.into_iter().for_each(|item| self.push(item));
     }
 }
 
-impl<T: Entity> FromIterator<T> for List<T> {
+impl<T: Entity> FromIterator<T> for EntityList<T> {
     #[inline]
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> List<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> EntityList<T> {
         let mut items = items.into_iter().fuse();
         // Built as a whole: growing would load slots again before their stores complete.
         let few: [Option<T>; IN_PLACE] = std::array::from_fn(|_| items.next());
         let count = few.iter().flatten().count() as u8;
-        let mut list = List(Items::Few(count, few.map(|item| item.unwrap_or(T::new(0)))));
+        let mut list = EntityList(Items::Few(count, few.map(|item| item.unwrap_or(T::new(0)))));
         list.extend(items);
         list
     }
 }
 
-impl<T: Entity, const N: usize> From<[T; N]> for List<T> {
+impl<T: Entity, const N: usize> From<[T; N]> for EntityList<T> {
     #[inline]
-    fn from(items: [T; N]) -> List<T> {
+    fn from(items: [T; N]) -> EntityList<T> {
         items.into_iter().collect()
     }
 }
 
-impl<T: Entity> From<Vec<T>> for List<T> {
-    fn from(items: Vec<T>) -> List<T> {
+impl<T: Entity> From<Vec<T>> for EntityList<T> {
+    fn from(items: Vec<T>) -> EntityList<T> {
         match items.len() {
             0..=IN_PLACE => items.into_iter().collect(),
-            _ => List(Items::Many(Box::new(items))),
+            _ => EntityList(Items::Many(Box::new(items))),
         }
     }
 }
 
-impl<T: Entity> IntoIterator for List<T> {
+impl<T: Entity> IntoIterator for EntityList<T> {
     type Item = T;
     type IntoIter = IntoIter<T>;
     fn into_iter(self) -> IntoIter<T> {
@@ -162,7 +162,7 @@ impl<T: Entity> IntoIterator for List<T> {
 /// Owning iterator over a list.
 #[derive(Clone, Debug)]
 pub struct IntoIter<T: Entity> {
-    list: List<T>,
+    list: EntityList<T>,
     next: usize,
 }
 
@@ -175,7 +175,7 @@ impl<T: Entity> Iterator for IntoIter<T> {
     }
 }
 
-impl<'a, T: Entity> IntoIterator for &'a List<T> {
+impl<'a, T: Entity> IntoIterator for &'a EntityList<T> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
@@ -183,7 +183,7 @@ impl<'a, T: Entity> IntoIterator for &'a List<T> {
     }
 }
 
-impl<'a, T: Entity> IntoIterator for &'a mut List<T> {
+impl<'a, T: Entity> IntoIterator for &'a mut EntityList<T> {
     type Item = &'a mut T;
     type IntoIter = std::slice::IterMut<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
@@ -191,21 +191,21 @@ impl<'a, T: Entity> IntoIterator for &'a mut List<T> {
     }
 }
 
-impl<T: Entity> PartialEq for List<T> {
-    fn eq(&self, other: &List<T>) -> bool {
+impl<T: Entity> PartialEq for EntityList<T> {
+    fn eq(&self, other: &EntityList<T>) -> bool {
         **self == **other
     }
 }
 
-impl<T: Entity> Eq for List<T> {}
+impl<T: Entity> Eq for EntityList<T> {}
 
-impl<T: Entity + Hash> Hash for List<T> {
+impl<T: Entity + Hash> Hash for EntityList<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (**self).hash(state);
     }
 }
 
-impl<T: Entity> fmt::Debug for List<T> {
+impl<T: Entity> fmt::Debug for EntityList<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self).finish()
     }
@@ -224,7 +224,7 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 33) as usize % limit
         };
-        let (mut list, mut vector): (List<Value>, Vec<Value>) = (List::new(), Vec::new());
+        let (mut list, mut vector): (EntityList<Value>, Vec<Value>) = (EntityList::new(), Vec::new());
         let mut longest = 0;
         for step in 0..20_000 {
             let item = Value::new(step);
@@ -265,11 +265,11 @@ mod tests {
         let values = |count| (0..count).map(Value::new);
         for long in 0..6 {
             for short in 0..=long {
-                let mut cut: List<Value> = values(long).collect();
+                let mut cut: EntityList<Value> = values(long).collect();
                 cut.truncate(short);
-                let list: List<Value> = values(short).collect();
+                let list: EntityList<Value> = values(short).collect();
                 assert_eq!(cut, list);
-                let hash = |list: &List<Value>| {
+                let hash = |list: &EntityList<Value>| {
                     let mut hasher = rustc_hash::FxHasher::default();
                     list.hash(&mut hasher);
                     hasher.finish()
@@ -278,6 +278,6 @@ mod tests {
                 assert_eq!(format!("{cut:?}"), format!("{:?}", values(short).collect::<Vec<_>>()));
             }
         }
-        assert_eq!(size_of::<List<Value>>(), 16);
+        assert_eq!(size_of::<EntityList<Value>>(), 16);
     }
 }

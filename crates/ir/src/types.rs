@@ -1,37 +1,37 @@
-//! Types: scalars, and from stage Wide on vectors and masks of them.
+//! Types: scalars, and vectors and masks of them at stage Wide.
 
 use std::fmt;
 
-/// The most lanes that a brush or a vector may have.
+/// Maximum number of lanes of a brush or a vector.
 pub const MAX_LANES: u32 = 512;
 
-/// The most lanes that are chosen where none are asked for.
+/// Maximum number of lanes that the compiler chooses by default.
 pub const MOST_CHOSEN_LANES: u32 = 128;
 
-/// The most dimensions along which the lanes of a brush may lie.
+/// Maximum number of dimensions of a brush.
 pub const MAX_DIMENSIONS: usize = 4;
 
 /// An address space.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Space {
-    /// Any of the others; the address tells which.
+    /// Any other space; the address decides which.
     Generic,
     /// Shared by all lanes of a launch.
     Global,
     /// Shared by the lanes of a work-group.
     Local,
-    /// One memory per lane.
+    /// Separate for each lane.
     Private,
-    /// Shared by all, never written.
+    /// Shared by all, read-only.
     Constant,
 }
 
 impl Space {
-    /// All spaces, in order.
+    /// All address spaces, in order.
     pub const ALL: [Space; 5] =
         [Space::Generic, Space::Global, Space::Local, Space::Private, Space::Constant];
 
-    /// The word of the text format.
+    /// Returns the word of the text format.
     pub const fn name(self) -> &'static str {
         match self {
             Space::Generic => "generic",
@@ -46,7 +46,7 @@ impl Space {
 /// The type of a value in one lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Scalar {
-    /// A truth value.
+    /// A Boolean.
     I1,
     /// An 8-bit integer.
     I8,
@@ -90,7 +90,7 @@ impl Scalar {
         Scalar::Ptr(Space::Constant),
     ];
 
-    /// The number of bits in a value.
+    /// Number of bits of a value.
     pub const fn bits(self) -> u32 {
         match self {
             Scalar::I1 => 1,
@@ -102,27 +102,27 @@ impl Scalar {
         }
     }
 
-    /// The number of bytes that a value takes in memory.
+    /// Number of bytes of a value in memory.
     pub const fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
-    /// All bits of a value set.
+    /// Mask of all bits of a value.
     pub const fn bit_mask(self) -> u128 {
         u128::MAX >> (128 - self.bits())
     }
 
-    /// Whether this is an integer type, `i1` included.
+    /// True for integers, `i1` included.
     pub const fn is_int(self) -> bool {
         matches!(self, Scalar::I1 | Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 | Scalar::I128)
     }
 
-    /// Whether this is a floating-point type.
+    /// True for floats.
     pub const fn is_float(self) -> bool {
         matches!(self, Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64)
     }
 
-    /// Whether this is a pointer.
+    /// True for pointers.
     pub const fn is_ptr(self) -> bool {
         matches!(self, Scalar::Ptr(_))
     }
@@ -155,12 +155,12 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// The type of a value: one scalar a lane, or in stage Wide the scalars of all lanes side by side.
+/// Type of a value: one scalar per lane or, at stage Wide, a vector with the scalars of all lanes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Type {
-    /// One value.
+    /// A scalar.
     Scalar(Scalar),
-    /// This many values side by side; of `i1`, a mask.
+    /// A vector of this many scalars; of `i1`, a mask.
     Vector(Scalar, u16),
 }
 
@@ -196,14 +196,14 @@ impl Type {
         Type::Vector(Scalar::I1, lanes)
     }
 
-    /// What one lane of the value holds.
+    /// Type of one lane.
     pub const fn scalar(self) -> Scalar {
         match self {
             Type::Scalar(scalar) | Type::Vector(scalar, _) => scalar,
         }
     }
 
-    /// The number of lanes of a vector, none for a scalar.
+    /// Number of lanes of a vector; none for a scalar.
     pub const fn lanes(self) -> Option<u16> {
         match self {
             Type::Scalar(_) => None,
@@ -211,7 +211,7 @@ impl Type {
         }
     }
 
-    /// The type with as many lanes whose lanes hold `scalar`.
+    /// The type with equally many lanes of another scalar.
     pub const fn with_scalar(self, scalar: Scalar) -> Type {
         match self {
             Type::Scalar(_) => Type::Scalar(scalar),
@@ -219,12 +219,12 @@ impl Type {
         }
     }
 
-    /// Whether the value is a vector or a mask.
+    /// True for vectors and masks.
     pub const fn is_vector(self) -> bool {
         matches!(self, Type::Vector(..))
     }
 
-    /// The number of bytes that a value takes in memory: vectors lie without gaps, masks as bytes.
+    /// Number of bytes of a value in memory: vectors are packed, a mask takes one byte per lane.
     pub const fn bytes(self) -> u32 {
         match self {
             Type::Scalar(scalar) => scalar.bytes(),

@@ -1,6 +1,6 @@
-//! Typing: what an instruction's operands must be, and what it gives, by the ops table.
+//! Typing: checks operand types and computes result types by the ops table.
 //!
-//! Parser, builder and verifier all ask here, so they cannot disagree.
+//! The parser, the builder and the verifier share these functions, so they agree.
 
 use crate::inst::{ALLOCA_SPACE, Detail, InstData};
 use crate::module::{Declaration, DeclaredShape};
@@ -10,10 +10,10 @@ use crate::words::Rmw;
 use smallvec::{SmallVec, smallvec};
 use thiserror::Error;
 
-/// The types that an instruction gives.
+/// Types of an instruction's results.
 pub type ResultTypes = SmallVec<[Type; 2]>;
 
-/// Why an instruction has no type.
+/// Type error of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum TypeError {
     /// The number of operands is wrong.
@@ -21,9 +21,9 @@ pub enum TypeError {
     Count {
         /// The op.
         op: Op,
-        /// What it takes.
+        /// Expected number of operands, in words.
         expected: String,
-        /// How many there are.
+        /// Actual number of operands.
         found: usize,
     },
     /// An operand is of the wrong type.
@@ -31,11 +31,11 @@ pub enum TypeError {
     Operand {
         /// The op.
         op: Op,
-        /// Which operand, from 1.
+        /// Operand number, from 1.
         index: usize,
-        /// What it must be.
+        /// Expected type, in words.
         expected: String,
-        /// Its type.
+        /// Actual type.
         found: Type,
     },
     /// The written type is missing, superfluous or wrong.
@@ -43,23 +43,23 @@ pub enum TypeError {
     Result {
         /// The op.
         op: Op,
-        /// What it must be.
+        /// Expected type, in words.
         expected: String,
-        /// What is written, if anything.
+        /// The written type, if any.
         found: Option<Type>,
     },
-    /// The detail does not belong to the op, or contradicts the operands.
+    /// The detail does not fit the op or contradicts the operands.
     #[error("`{op}`: {reason}")]
     Detail {
         /// The op.
         op: Op,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
 }
 
 impl TypeClass {
-    /// Whether a type is in the class.
+    /// True if the class contains the type.
     pub fn contains(self, ty: Type) -> bool {
         let scalar = ty.scalar();
         match self {
@@ -78,7 +78,7 @@ impl TypeClass {
         }
     }
 
-    /// The class in words.
+    /// Describes the class for messages.
     pub fn describe(self) -> &'static str {
         match self {
             TypeClass::Any => "a value",
@@ -97,15 +97,15 @@ impl TypeClass {
     }
 }
 
-/// The type that an instruction's `T` operands share, if it has such operands and there are enough of them.
+/// Returns the type that the `T` operands share, if the op has such operands and enough are given.
 pub fn controlling_type(op: Op, operands: &[Type]) -> Option<Type> {
     let index = op.info().operands.iter().position(|operand| matches!(operand, OperandConstraint::T(_)))?;
     operands.get(index).copied()
 }
 
-/// Checks an instruction's operands and says what it gives.
+/// Checks an instruction's operands and computes its result types.
 ///
-/// `written` is the type written after the op, for the ops that need one; φ takes it too.
+/// `written` is the type after the op, for ops that need one and for φs.
 pub fn result_types(
     data: &InstData,
     operands: &[Type],
@@ -164,7 +164,7 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Checks the number of operands, where the table or the callee says it.
+/// Checks the number of operands, if the table or the callee fixes it.
 pub fn check_count(data: &InstData, found: usize, callee: Option<&Declaration>) -> Result<(), TypeError> {
     let count = match (data.op.info().format, callee) {
         (InstFormat::Phi | InstFormat::Branch | InstFormat::Switch | InstFormat::Return, _) => return Ok(()),
@@ -201,7 +201,7 @@ fn by_table(data: &InstData, operands: &[Type], written: Option<Type>) -> Result
     Ok(given_by_table(info.gives, controlling, result))
 }
 
-/// What an instruction gives by the table if its controlling and written types are these; a call gives nothing here.
+/// Computes the result types from the table, given controlling and written type. Gives nothing for a call.
 pub fn given_by_table(
     gives: ResultConstraint,
     controlling: Option<Type>,
@@ -219,8 +219,8 @@ pub fn given_by_table(
     }
 }
 
-/// The type that a caller sees of a parameter or result: a launch of so many lanes gives each lane of a varying one
-/// its own lane of a vector; a call changes nothing.
+/// Computes the type that a caller sees of a parameter or result. A launch of `launched` lanes turns a varying one
+/// into a vector with one lane for each; a call leaves it as it is.
 pub fn seen_from_outside(ty: Type, shape: Option<&DeclaredShape>, launched: Option<u16>) -> Type {
     match (launched, shape) {
         (Some(lanes), None | Some(DeclaredShape::Varying)) => Type::Vector(ty.scalar(), lanes),
@@ -272,7 +272,7 @@ fn check_operand(
     }
 }
 
-/// What the table cannot say: how operand and result, or operand and detail, must fit.
+/// Checks relations that the table does not express, between operands, result and detail.
 fn check_relation(
     data: &InstData,
     operands: &[Type],
@@ -352,7 +352,7 @@ fn check_relation(
             return Err(TypeError::Operand { op, index: 2, expected, found: operands[1] });
         }
         (Detail::Dimension(dimension), _) => match dimension {
-            // Work-groups have three dimensions, whatever brushes have.
+            // Work-groups have three dimensions; brushes may have four.
             Some(dimension @ 3) if !matches!(op, Op::Lane | Op::Width) => {
                 return Err(wrong_detail(op, format!("dimension {dimension} is not 0, 1 or 2")));
             }

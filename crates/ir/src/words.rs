@@ -1,8 +1,8 @@
-//! The closed vocabularies that refine an operation: predicates, reductions, orderings, scopes.
+//! Keywords that refine an op: predicates, reductions, orderings, scopes, flags.
 //!
-//! Each is an enum whose `name` is its word in the text format.
+//! Each kind is an enum; `name` gives a variant's word in the text format.
 
-/// Declares an enum whose variants are words of the text format.
+/// Declares an enum whose variants are keywords of the text format.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
@@ -10,15 +10,15 @@ macro_rules! words {
         pub enum $name { $($(#[$doc])* $variant,)* }
 
         impl $name {
-            /// All of them, in order.
+            /// All variants, in order.
             pub const ALL: &'static [$name] = &[$($name::$variant,)*];
 
-            /// The word of the text format.
+            /// Returns the word of the text format.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $word,)* }
             }
 
-            /// What this word names.
+            /// Returns the variant of this word.
             pub fn from_name(word: &str) -> Option<$name> {
                 match word { $($word => Some($name::$variant),)* _ => None }
             }
@@ -35,7 +35,7 @@ macro_rules! words {
 pub(crate) use words;
 
 words! {
-    /// How `icmp` compares.
+    /// Predicate of `icmp`.
     IntPredicate {
         /// Equal.
         Eq = "eq",
@@ -61,7 +61,7 @@ words! {
 }
 
 impl IntPredicate {
-    /// The predicate that holds where this one does not.
+    /// The logical negation.
     pub const fn negated(self) -> Self {
         use IntPredicate::*;
         match self {
@@ -78,7 +78,7 @@ impl IntPredicate {
         }
     }
 
-    /// The predicate that holds of `(b, a)` where this one holds of `(a, b)`.
+    /// The predicate for swapped operands.
     pub const fn swapped(self) -> Self {
         use IntPredicate::*;
         match self {
@@ -97,10 +97,10 @@ impl IntPredicate {
 }
 
 words! {
-    /// How `fcmp` compares: `o…` is false on NaN, `u…` true. The number of each is the set of relations that it
-    /// admits: equal is bit 0, greater bit 1, less bit 2, unordered bit 3.
+    /// Predicate of `fcmp`: `o…` is false on NaN, `u…` true. Its number is the set of relations that it admits: equal is
+    /// bit 0, greater bit 1, less bit 2, unordered bit 3.
     FloatPredicate {
-        /// Never.
+        /// Always false.
         False = "false",
         /// Ordered and equal.
         Oeq = "oeq",
@@ -114,9 +114,9 @@ words! {
         Ole = "ole",
         /// Ordered and not equal.
         One = "one",
-        /// No NaN.
+        /// No operand is NaN.
         Ord = "ord",
-        /// Some NaN.
+        /// Some operand is NaN.
         Uno = "uno",
         /// Unordered or equal.
         Ueq = "ueq",
@@ -130,13 +130,13 @@ words! {
         Ule = "ule",
         /// Unordered or not equal.
         Une = "une",
-        /// Always.
+        /// Always true.
         True = "true",
     }
 }
 
 words! {
-    /// How a reduction or a scan combines lanes, in ascending lane order.
+    /// Combining operation of a reduction or scan, applied in ascending lane order.
     Reduction {
         /// Integer sum.
         Add = "add",
@@ -148,34 +148,34 @@ words! {
         Or = "or",
         /// Bitwise exclusive or.
         Xor = "xor",
-        /// Least unsigned.
+        /// Unsigned minimum.
         Umin = "umin",
-        /// Greatest unsigned.
+        /// Unsigned maximum.
         Umax = "umax",
-        /// Least signed.
+        /// Signed minimum.
         Smin = "smin",
-        /// Greatest signed.
+        /// Signed maximum.
         Smax = "smax",
         /// Floating-point sum.
         Fadd = "fadd",
         /// Floating-point product.
         Fmul = "fmul",
-        /// Least number, NaN ignored.
+        /// Minimum, NaN ignored.
         Fmin = "fmin",
-        /// Greatest number, NaN ignored.
+        /// Maximum, NaN ignored.
         Fmax = "fmax",
     }
 }
 
 impl Reduction {
-    /// Whether it combines floats rather than integers.
+    /// True if it combines floats, not integers.
     pub const fn is_float(self) -> bool {
         matches!(self, Reduction::Fadd | Reduction::Fmul | Reduction::Fmin | Reduction::Fmax)
     }
 }
 
 words! {
-    /// What `atomic_rmw` does with the old value and its operand.
+    /// Operation of `atomic_rmw`.
     Rmw {
         /// Replace.
         Exchange = "exchange",
@@ -191,21 +191,21 @@ words! {
         Or = "or",
         /// Bitwise exclusive or.
         Xor = "xor",
-        /// Least unsigned.
+        /// Unsigned minimum.
         Umin = "umin",
-        /// Greatest unsigned.
+        /// Unsigned maximum.
         Umax = "umax",
-        /// Least signed.
+        /// Signed minimum.
         Smin = "smin",
-        /// Greatest signed.
+        /// Signed maximum.
         Smax = "smax",
         /// Floating-point sum.
         Fadd = "fadd",
         /// Floating-point difference.
         Fsub = "fsub",
-        /// Least number, NaN ignored.
+        /// Minimum, NaN ignored.
         Fmin = "fmin",
-        /// Greatest number, NaN ignored.
+        /// Maximum, NaN ignored.
         Fmax = "fmax",
         /// Increment, back to 0 above the operand.
         IncWrap = "inc_wrap",
@@ -215,34 +215,34 @@ words! {
 }
 
 impl Rmw {
-    /// Whether it works on floats rather than integers (`exchange` takes either).
+    /// True if it works on floats, not integers (`exchange` takes both).
     pub const fn is_float(self) -> bool {
         matches!(self, Rmw::Fadd | Rmw::Fsub | Rmw::Fmin | Rmw::Fmax)
     }
 }
 
 words! {
-    /// What an atomic access or a fence orders.
+    /// Memory ordering of an atomic access or a fence.
     AtomicOrdering {
-        /// Atomic, ordering nothing else, not even per location.
+        /// Atomic, without any ordering, not even per location.
         Unordered = "unordered",
-        /// Atomic, one order per location.
+        /// Atomic, with one modification order per location.
         Relaxed = "relaxed",
-        /// Later accesses stay later.
+        /// Later accesses are not moved before it.
         Acquire = "acquire",
-        /// Earlier accesses stay earlier.
+        /// Earlier accesses are not moved after it.
         Release = "release",
-        /// Both.
+        /// Acquire and release.
         AcqRel = "acq_rel",
-        /// Both, in one order for all.
+        /// Acquire and release, in one total order.
         SeqCst = "seq_cst",
     }
 }
 
 words! {
-    /// What takes part in an ordering.
+    /// Scope of an ordering: the threads and lanes that observe it.
     SyncScope {
-        /// One lane, against its own signal handlers.
+        /// One lane and its signal handlers.
         Lane = "lane",
         /// The lanes of a brush.
         Brush = "brush",
@@ -250,13 +250,13 @@ words! {
         Group = "group",
         /// All lanes of a launch.
         Device = "device",
-        /// Everything that shares the memory.
+        /// All agents that share the memory.
         System = "system",
     }
 }
 
 words! {
-    /// The fast-math, overflow and access promises of an instruction, and its `total` modifier.
+    /// Flag of an instruction: fast-math, overflow and access promises, and `total`.
     Flag {
         /// No unsigned overflow, else poison.
         Nuw = "nuw",
@@ -270,7 +270,7 @@ words! {
         Nneg = "nneg",
         /// The address stays inside its object, else poison.
         Inbounds = "inbounds",
-        /// The corner-case operand (0 for counts, the least integer for `abs`) gives poison.
+        /// The corner case (0 for bit counts, the minimum integer for `abs`) gives poison.
         Strict = "strict",
         /// No NaN, else poison.
         Nnan = "nnan",
@@ -286,13 +286,13 @@ words! {
         Afn = "afn",
         /// Operations may be reassociated.
         Reassoc = "reassoc",
-        /// The access must happen as written.
+        /// The access must be executed as written.
         Volatile = "volatile",
-        /// The memory does not change while it is visible.
+        /// The memory does not change while it is accessible.
         Invariant = "invariant",
         /// The memory is not used again soon.
         Nontemporal = "nontemporal",
-        /// All lanes execute, active or not.
+        /// Executed in all lanes, active or not.
         Total = "total",
     }
 }
@@ -304,14 +304,14 @@ pub struct Flags(u32);
 impl Flags {
     /// No flag.
     pub const NONE: Flags = Flags(0);
-    /// Integer promises that no result wraps.
+    /// No-wrap flags of integer operations.
     pub const WRAP: Flags = Flags::of(&[Flag::Nuw, Flag::Nsw]);
-    /// What any floating-point operation may promise.
+    /// Fast-math flags of floating-point operations.
     pub const FAST: Flags =
         Flags::of(&[Flag::Nnan, Flag::Ninf, Flag::Nsz, Flag::Arcp, Flag::Contract, Flag::Afn, Flag::Reassoc]);
-    /// What an access may say.
+    /// Flags of memory accesses.
     pub const ACCESS: Flags = Flags::of(&[Flag::Volatile, Flag::Invariant, Flag::Nontemporal]);
-    /// The flags whose broken promise is poison.
+    /// Flags whose violation gives poison.
     pub const POISON: Flags = Flags::of(&[
         Flag::Nuw,
         Flag::Nsw,
@@ -334,31 +334,31 @@ impl Flags {
         }
         Flags(bits)
     }
-    /// Whether the flag is set.
+    /// True if the flag is set.
     pub const fn has(self, flag: Flag) -> bool {
         self.0 >> flag as u32 & 1 == 1
     }
-    /// This set and that flag.
+    /// Adds a flag.
     #[must_use]
     pub const fn with(self, flag: Flag) -> Flags {
         Flags(self.0 | 1 << flag as u32)
     }
-    /// This set without those flags.
+    /// Removes flags.
     #[must_use]
     pub const fn without(self, flags: Flags) -> Flags {
         Flags(self.0 & !flags.0)
     }
-    /// The flags of both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn union(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-    /// The flags in both sets.
+    /// The intersection of both sets.
     #[must_use]
     pub const fn intersection(self, other: Flags) -> Flags {
         Flags(self.0 & other.0)
     }
-    /// Whether no flag is set.
+    /// True if no flag is set.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

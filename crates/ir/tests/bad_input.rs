@@ -1,6 +1,6 @@
-//! Bad input gets diagnostics: no panic, no hang, no memory beyond what the text's size explains.
+//! Bad input gets diagnostics: no panic, no hang, and memory in proportion to the text's size.
 //!
-//! The cases are large where something could nest, repeat or grow: whatever is quadratic in one of them takes hours.
+//! The cases are large where something could nest, repeat or grow, so quadratic behaviour would take hours.
 
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Diagnostic, Module, parse_bytes};
@@ -8,8 +8,7 @@ use std::fmt::Write as _;
 
 const MANY: usize = 1_000_000;
 
-/// Reads the text; what is wrong with it must be said briefly. What is right must come back from its own text, and be
-/// judged at every stage, if it is short.
+/// Parses the text. Diagnostics must be short. A short valid text must round-trip and is verified at every stage.
 fn read(text: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     match parse_bytes(text) {
         Ok(module) => {
@@ -33,7 +32,7 @@ fn read(text: &[u8]) -> Result<Module, Vec<Diagnostic>> {
     }
 }
 
-/// The first thing that is wrong with a text which must be wrong.
+/// The first diagnostic of an invalid text.
 fn complaint(text: impl AsRef<[u8]>) -> String {
     match read(text.as_ref()) {
         Ok(module) => match verify_module(&module, Stage::Source) {
@@ -155,7 +154,7 @@ fn long_words_lines_and_comments() {
     complains(format!("func @\"{}", "\\\"".repeat(MANY)), "expected");
     complains(format!("func @\"{}\"() {{", "\\".repeat(MANY + 1)), "");
     complains(func(&"\r".repeat(MANY)).replace("ret", "retu"), "there is no op");
-    // What is only long is no error.
+    // Length alone is no error.
     let module =
         read(format!("; {long}\nfunc @{long}() {{\nblock0:{spaces}\n  ret\n}}\n").as_bytes()).unwrap();
     assert_eq!(module.functions[0].name.len(), MANY);
@@ -197,7 +196,7 @@ fn long_decimals() {
         let with = |number: &str| {
             format!("func @f(v0: {scalar}) {{\nblock0:\n  v1 = fadd v0, {number}\n  ret\n}}\n").into_bytes()
         };
-        // The middle of two half floats, but for its last digit.
+        // The midpoint of two half floats, except for its last digit.
         for number in [format!("1.00048828125{zeros}1"), format!("0.{zeros}1"), "1.0e-1000000".into()] {
             let _ = read(&with(&number))
                 .map_err(|errors| panic!("{scalar} {number:.20}: {:.300}", errors[0].text));
@@ -224,7 +223,7 @@ fn numbers_of_values_and_blocks() {
         complains(func(&format!("  v3 = add v0, v0 at file{number}:1")), "");
     }
     complains(func("  v03 = add v0, v0"), "there is no op `v03`");
-    // Large numbers are spent from one budget, however they are spread over functions.
+    // All functions share one budget for large numbers.
     let text =
         lines(200, |number| format!("func @f{number}() {{\nblock0:\n  v1000000 = lane i32\n  ret\n}}"));
     complains(text, "too large");
@@ -317,7 +316,7 @@ fn many_names_of_nothing() {
 
 #[test]
 fn types_that_follow_from_afar() {
-    // Each value's type follows from the next one's: a chain that must be followed without recursion.
+    // Each value's type follows from the next one's, in a chain that must not be followed recursively.
     let chain = lines(MANY, |number| format!("  v{} = add v{}, v{}", number + 1, number + 2, number + 2));
     complains(format!("func @f(v0: i32) {{\nblock0:\n{chain}  ret\n}}\n"), "there is no v");
     complains(
@@ -390,7 +389,7 @@ fn a_text_with_a_line_lost_doubled_or_moved() {
     }
 }
 
-/// Texts that between them use most of the format.
+/// Texts that together use most of the format.
 fn samples() -> Vec<String> {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/ir");
     let file = |name: &str| std::fs::read_to_string(format!("{directory}/{name}.hed")).unwrap();

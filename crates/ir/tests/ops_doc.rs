@@ -67,7 +67,7 @@ fn result(op: Op) -> String {
     }
 }
 
-/// What is written beside types and operands, as the text has it.
+/// Detail of an op's syntax, besides types and operands.
 fn detail(op: Op) -> &'static str {
     match op.info().format {
         InstFormat::Plain | InstFormat::Cast => "",

@@ -1,5 +1,5 @@
-//! Planted faults: a valid function is changed at random, and the verifier must say of the result what a slow twin
-//! says, which goes by the definitions: paths instead of trees, sets instead of intervals.
+//! Planted faults: a valid function is mutated at random, and the verifier must agree with a slow reference that
+//! follows the definitions: paths instead of trees, sets instead of intervals.
 
 use heddle_ir::function::{Callee, Origin};
 use heddle_ir::inst::{Access, LaunchDetail, SwitchDetail};
@@ -126,13 +126,13 @@ fn random_function(stream: &mut Stream) -> Function {
     func
 }
 
-/// What the twin knows of a function: sets and paths.
-struct Twin<'f> {
+/// Reference verifier: sets and paths of a function.
+struct Reference<'f> {
     func: &'f Function,
     blocks: Vec<Block>,
 }
 
-impl Twin<'_> {
+impl Reference<'_> {
     fn succs(&self, block: Block) -> BTreeSet<Block> {
         self.func.successors(block).iter().copied().collect()
     }
@@ -165,7 +165,7 @@ impl Twin<'_> {
             && (above == below || !self.reach(self.entry(), Some(above)).contains(&below))
     }
 
-    /// Whether a value is defined before this instruction of the block; at the end of it for `None`.
+    /// True if a value is defined before this instruction of the block; at its end for `None`.
     fn is_defined_at(&self, value: Value, block: Block, before: Option<Inst>) -> bool {
         let Some(def) = self.func.def_inst(value) else { return true };
         let home = self.func.layout.block_of(def).unwrap();
@@ -186,7 +186,7 @@ impl Twin<'_> {
         }
     }
 
-    /// The few ops that these functions are made of.
+    /// Typing of the few ops in these functions.
     fn is_well_typed(&self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         let args: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
@@ -315,7 +315,7 @@ impl Twin<'_> {
             let last = self.blocks.iter().filter_map(|&block| self.func.terminator(block));
             last.filter(|&inst| self.func.inst(inst).op == op).count()
         };
-        // Without the edges to dominators nothing can go round.
+        // Without back edges, a block must not reach itself.
         let goes_round = |start: Block| {
             let mut seen = BTreeSet::new();
             let mut work = vec![start];
@@ -356,7 +356,7 @@ impl Twin<'_> {
             })
     }
 
-    /// Whether nothing defined inside is used outside.
+    /// True if nothing defined inside is used outside.
     fn is_closed(&self, inside: &BTreeSet<Block>) -> bool {
         self.blocks.iter().all(|&block| {
             self.func.block_insts(block).all(|inst| {
@@ -387,7 +387,7 @@ fn random_block(func: &Function, stream: &mut Stream) -> Block {
     Block::from_u32(stream.below(func.block_count()) as u32)
 }
 
-/// One random change. Some change nothing, some change nothing that matters.
+/// One random change. Some have no effect on validity.
 fn mutate(func: &mut Function, stream: &mut Stream) {
     let Some(inst) = random_inst(func, stream) else { return };
     let value = random_value(func, stream);
@@ -467,7 +467,7 @@ fn mutate(func: &mut Function, stream: &mut Stream) {
             }
         }
         _ => {
-            // The same instruction with results of another type takes the place of the old one.
+            // Replaces the instruction by a copy with results of another type.
             let data = func.inst(inst).clone();
             let ty = stream.pick(&[Type::I1, Type::I32]);
             let types = if stream.below(3) == 0 { vec![] } else { vec![ty] };
@@ -502,7 +502,7 @@ fn planted_faults_are_found_and_nothing_else() {
             for (index, stage) in stages.into_iter().enumerate() {
                 let verdict = verify(&func, stage);
                 let blocks: Vec<Block> = func.blocks().collect();
-                let expected = !blocks.is_empty() && Twin { func: &func, blocks }.accepts(stage);
+                let expected = !blocks.is_empty() && Reference { func: &func, blocks }.accepts(stage);
                 match verdict {
                     Ok(()) => assert!(expected, "wrongly accepted at stage {stage}:\n{func}"),
                     Err(violations) => assert!(!expected, "wrongly refused: {violations}"),
@@ -514,7 +514,7 @@ fn planted_faults_are_found_and_nothing_else() {
     assert!(told.iter().flatten().all(|&count| count > 500), "refused and accepted by stage: {told:?}");
 }
 
-/// Anything that the public interface builds.
+/// Any detail that the public interface can build.
 fn random_detail(func: &Function, stream: &mut Stream) -> Detail {
     let small = |stream: &mut Stream| stream.pick(&[0u32, 1, 3, 4, 8, u32::MAX]);
     let ordering = stream.pick(AtomicOrdering::ALL);
@@ -631,7 +631,7 @@ fn nothing_that_can_be_built_makes_the_verifier_panic() {
 #[test]
 fn the_steps_of_the_example_verify_at_their_stages() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/ir");
-    // Which text is good at which stage. Nothing in the text tells whether a loop or branch diverges.
+    // Expected validity of each text at each stage. Divergence is not visible to the verifier.
     let table = [
         ("source", "source uniform linear"),
         ("canonical", "source canonical uniform linear"),
@@ -669,22 +669,22 @@ fn flow(count: usize, targets: impl Fn(usize) -> Vec<usize>) -> Function {
     func
 }
 
-/// Where a search climbs trees block by block, or a list is walked for each block, one of these does not end in time.
+/// These inputs time out if a search climbs trees block by block or scans a list for each block.
 #[test]
 fn large_functions_of_any_form_are_done_at_once() {
     const COUNT: usize = 100_000;
     let last = COUNT - 1;
-    // All leave to one block.
+    // All blocks leave to one.
     let early_outs = flow(COUNT, |i| if i == last { vec![] } else { vec![i + 1, last] });
     verify(&early_outs, Stage::Canonical).unwrap();
-    // Loops in loops: headers first, then as many latches.
+    // Nested loops: headers first, then as many latches.
     let nest = flow(COUNT + 2, |i| match i {
         i if i <= COUNT / 2 => vec![i + 1],
         i if i <= COUNT => vec![COUNT + 1 - i, i + 1],
         _ => vec![],
     });
     verify(&nest, Stage::Linear).unwrap();
-    // By turns far ahead and one back: small cycles with two entries.
+    // Edges alternate between far ahead and one back: small cycles with two entries.
     let ladder = flow(COUNT, |i| match i {
         i if i == last => vec![],
         0 => vec![1, COUNT / 2],

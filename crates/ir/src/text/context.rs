@@ -1,7 +1,7 @@
-//! Where a literal may stand without its type: the one rule that printer and parser share.
+//! Typing of literals: the rule, shared by printer and parser, for literals that omit their type.
 //!
-//! Of the operands that share the type `T`, the first that is no bare literal fixes it for all the others, and for
-//! what depends on `T`. Where the type follows from nothing else, the literal carries its own.
+//! The first operand of type `T` that is not a bare literal fixes `T` for the others and for all that depends on `T`.
+//! A literal whose type follows from nothing else carries its own.
 
 use crate::constant::Constant;
 use crate::entity::EntitySet;
@@ -11,18 +11,18 @@ use crate::ops::{InstFormat, Op, OperandConstraint, ResultConstraint};
 use crate::types::{Scalar, Type};
 use crate::{Inst, Value, typing};
 
-/// The operand that fixes `T`: the first of that type that is not bare.
+/// Returns the operand that fixes `T`: the first `T` operand that is not a bare literal.
 pub(super) fn anchor(op: Op, mut is_bare: impl FnMut(usize) -> bool) -> Option<usize> {
     operands_of_t(op).find(|&index| !is_bare(index))
 }
 
-/// The operands that share the type `T`.
+/// The operands of type `T`.
 pub(super) fn operands_of_t(op: Op) -> impl Iterator<Item = usize> {
     let operands = op.info().operands.iter().enumerate();
     operands.filter(|(_, operand)| matches!(operand, OperandConstraint::T(_))).map(|(index, _)| index)
 }
 
-/// Whether what an op gives follows from the type `T` of its operands.
+/// True if the result types follow from `T`.
 pub(super) fn follows_from_t(gives: ResultConstraint) -> bool {
     matches!(
         gives,
@@ -33,8 +33,8 @@ pub(super) fn follows_from_t(gives: ResultConstraint) -> bool {
     )
 }
 
-/// Instructions that must say the type of their [`anchor`]: one of each cycle of values whose types follow from each
-/// other. Only code that cannot be reached has such cycles.
+/// Computes the instructions that must write the type of their [`anchor`]: one of each cycle of values whose types
+/// depend on each other. Only unreachable code has such cycles.
 pub(super) fn self_typed(func: &Function) -> EntitySet<Inst> {
     let mut must_say = EntitySet::new();
     let mut is_settled: EntitySet<Inst> = EntitySet::new();
@@ -57,7 +57,7 @@ pub(super) fn self_typed(func: &Function) -> EntitySet<Inst> {
     must_say
 }
 
-/// The instruction that defines the anchor of another, if the type of what that one gives follows from it.
+/// Returns the instruction that defines the anchor of another, if the result type depends on it.
 fn anchor_inst(func: &Function, inst: Inst) -> Option<Inst> {
     let data = func.inst(inst);
     if !follows_from_t(data.op.info().gives) {
@@ -67,12 +67,12 @@ fn anchor_inst(func: &Function, inst: Inst) -> Option<Inst> {
     func.def_inst(*data.args.get(index)?)
 }
 
-/// Whether a value is a literal that does not tell its type.
+/// True for a literal that does not imply its type.
 pub(super) fn is_bare(func: &Function, value: Value) -> bool {
     func.value_def(value) == ValueDef::Const && !matches!(func.constant(value), Some(Constant::Address(..)))
 }
 
-/// The type of what memory holds: its scalar is what an access is aligned to if nothing else is said.
+/// Default alignment of an access: the size of the accessed scalar.
 pub(super) fn natural_align(op: Op, operands: &[Type], written: Option<Type>) -> u32 {
     let accessed = match op {
         Op::Load | Op::MaskedLoad | Op::Gather => written,
@@ -83,9 +83,9 @@ pub(super) fn natural_align(op: Op, operands: &[Type], written: Option<Type>) ->
     accessed.map_or(1, |ty| ty.scalar().bytes())
 }
 
-/// What the types of bare literals follow from.
+/// Context that determines the types of an instruction's bare literals.
 #[derive(Debug)]
-pub(super) struct Context<'a> {
+pub(super) struct LiteralContext<'a> {
     op: Op,
     controlling: Option<Type>,
     written: Option<Type>,
@@ -94,9 +94,9 @@ pub(super) struct Context<'a> {
     results: &'a [ReturnValue],
 }
 
-impl<'a> Context<'a> {
-    /// The context of an instruction's operands: `controlling` is the type of the [`anchor`], `lanes` how many a
-    /// launch has, `results` those of the function around it.
+impl<'a> LiteralContext<'a> {
+    /// `controlling` is the type of the [`anchor`], `lanes` the number of lanes of a launch, `results` the results of the
+    /// enclosing function.
     pub(super) fn new(
         op: Op,
         controlling: Option<Type>,
@@ -104,11 +104,11 @@ impl<'a> Context<'a> {
         callee: Option<&'a Declaration>,
         lanes: Option<u16>,
         results: &'a [ReturnValue],
-    ) -> Context<'a> {
-        Context { op, controlling, written, callee, lanes, results }
+    ) -> LiteralContext<'a> {
+        LiteralContext { op, controlling, written, callee, lanes, results }
     }
 
-    /// The type of a bare literal that is this operand; none if a literal there carries its own.
+    /// The type of a bare literal as this operand; none if a literal must carry its own.
     pub(super) fn operand(&self, index: usize) -> Option<Type> {
         let info = self.op.info();
         let mask_of = |ty: Type| ty.with_scalar(Scalar::I1);

@@ -1,35 +1,35 @@
-//! What is wrong with a text, and where.
+//! Syntax errors and their diagnostics.
 
 use crate::diagnostic::{Code, Diagnostic};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The most errors that one text is told of.
+/// Maximum number of errors reported for one text.
 const MOST: usize = 20;
 
-/// An error is reported: a parser that meets this gives up and says nothing more.
+/// Token of an error that is already reported: the caller gives up silently.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reported;
 
 #[derive(Debug)]
-struct Error {
+struct SyntaxError {
     span: Range<usize>,
     message: String,
     expected: Vec<String>,
 }
 
-/// The errors found so far.
+/// Errors collected so far.
 #[derive(Default, Debug)]
-pub(super) struct Errors {
-    errors: Vec<Error>,
+pub(super) struct SyntaxErrors {
+    errors: Vec<SyntaxError>,
 }
 
-impl Errors {
+impl SyntaxErrors {
     pub(super) fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// Whether there are so many that it makes no sense to go on.
+    /// True if the maximum is reached, so that parsing should stop.
     pub(super) fn is_full(&self) -> bool {
         self.errors.len() >= MOST
     }
@@ -38,7 +38,7 @@ impl Errors {
         self.push_expecting(span, message, [""; 0])
     }
 
-    /// The same, where it is known what could stand there.
+    /// Adds an error with the tokens expected at its position.
     pub(super) fn push_expecting<S: Into<String>>(
         &mut self,
         span: Range<usize>,
@@ -47,12 +47,12 @@ impl Errors {
     ) -> Reported {
         if !self.is_full() {
             let expected = expected.into_iter().map(Into::into).collect();
-            self.errors.push(Error { span, message: message.into(), expected });
+            self.errors.push(SyntaxError { span, message: message.into(), expected });
         }
         Reported
     }
 
-    /// The diagnostics, in the order of the text.
+    /// Returns the diagnostics in source order.
     pub(super) fn into_diagnostics(mut self, source: &[u8]) -> Vec<Diagnostic> {
         self.errors.sort_by_key(|error| error.span.start);
         self.errors
@@ -66,7 +66,7 @@ impl Errors {
     }
 }
 
-/// A part of the text, to be told in a message: no longer than is good for one.
+/// Shortens a piece of the text for a message and drops control characters.
 pub(super) fn short(text: &str) -> Cow<'_, str> {
     const MOST: usize = 40;
     let is_plain = |c: char| !c.is_control();
@@ -79,7 +79,7 @@ pub(super) fn short(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The candidate most like the word, if one is alike enough to be meant.
+/// Returns the candidate closest to the word, if it is close enough for a suggestion.
 pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > 40 {
         return None;
@@ -93,7 +93,7 @@ pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// The least number of insertions, removals, replacements and swaps of neighbours that turn one word into the other.
+/// Edit distance with insertions, deletions, substitutions and transpositions.
 fn edit_distance(from: &[u8], to: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=to.len()).collect();

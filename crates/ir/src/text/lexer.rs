@@ -1,8 +1,8 @@
-//! Characters to tokens.
+//! Lexer: characters to tokens.
 
 use std::ops::Range;
 
-/// The kind of a token.
+/// Kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum TokenKind {
     /// One or more line ends.
@@ -19,13 +19,13 @@ pub(super) enum TokenKind {
     Arrow,
     /// One of `( ) [ ] { } < > , : = + - !`.
     Sign(u8),
-    /// A character that means nothing, or a quote that is not closed.
+    /// An invalid character or an unterminated quote.
     Stray,
     /// The end of the text.
     End,
 }
 
-/// A token: what it is, and which bytes.
+/// A token: kind and byte range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) kind: TokenKind,
@@ -33,16 +33,16 @@ pub(super) struct Token {
     end: u32,
 }
 
-/// A text and its tokens, the last of which is `End`.
+/// Source text with its tokens; the last token is `End`.
 #[derive(Debug)]
-pub(super) struct Text<'s> {
+pub(super) struct TokenizedText<'s> {
     pub(super) source: &'s str,
     pub(super) tokens: Vec<Token>,
 }
 
-impl<'s> Text<'s> {
-    pub(super) fn new(source: &'s str) -> Text<'s> {
-        Text { source, tokens: tokens(source) }
+impl<'s> TokenizedText<'s> {
+    pub(super) fn new(source: &'s str) -> TokenizedText<'s> {
+        TokenizedText { source, tokens: tokens(source) }
     }
 
     pub(super) fn span(&self, token: u32) -> Range<usize> {
@@ -58,14 +58,14 @@ impl<'s> Text<'s> {
         &self.source[self.span(token)]
     }
 
-    /// The line that a token stands on, from 1.
+    /// The line of a token, from 1.
     pub(super) fn line(&self, token: u32) -> usize {
         let start = self.span(token).start;
         1 + self.source.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count()
     }
 }
 
-/// Whether a name needs no quotes around this byte.
+/// True if the byte may occur in an unquoted name.
 pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'$' | b'-')
 }

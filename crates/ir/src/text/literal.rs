@@ -1,4 +1,4 @@
-//! Literals: the bits of a scalar as text and back.
+//! Literals: prints and parses the bits of a scalar.
 
 use super::errors::short;
 use crate::constant::Constant;
@@ -29,7 +29,7 @@ pub(super) fn write_constant(out: &mut String, constant: &Constant) {
     }
 }
 
-/// Appends a scalar by its bits.
+/// Appends a scalar, given as bits.
 pub fn write_scalar(out: &mut String, scalar: Scalar, bits: u128) {
     let written = match scalar {
         _ if bits & !scalar.bit_mask() != 0 => write!(out, "{bits:#x}"),
@@ -64,7 +64,7 @@ fn write_float(out: &mut String, format: &FloatFormat, bits: u128) -> std::fmt::
     }
 }
 
-/// The bits of the scalar that a number or word writes, or what is wrong with it.
+/// Parses a number or word as the bits of a scalar, or returns an error message.
 pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
     let shown = short(text);
     let does_not_fit = || format!("`{shown}` does not fit {scalar}");
@@ -124,18 +124,18 @@ pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
     }
 }
 
-/// The constant of this type whose lanes all are ⊤, or all have these bits, or have these bits in turn.
+/// Builds the vector constant with these bits in its lanes.
 pub(super) fn vector(ty: Type, lanes: &[u128]) -> Constant {
     Constant::Vector(ty.scalar(), lanes.into())
 }
 
 /// A binary floating-point format.
 struct FloatFormat {
-    /// Bits in all.
+    /// Total number of bits.
     bits: u32,
-    /// Bits of the fraction.
+    /// Number of fraction bits.
     fraction: u32,
-    /// Exponent of the least normal number.
+    /// Minimum exponent of a normal number.
     least: i32,
 }
 
@@ -158,7 +158,7 @@ impl FloatFormat {
         self.sign() - (1 << self.fraction)
     }
 
-    /// The NaN that is written `nan`: quiet, positive, without payload.
+    /// The NaN of the literal `nan`: quiet, positive, without payload.
     fn nan(&self) -> u128 {
         self.infinity() | 1 << (self.fraction - 1)
     }
@@ -167,7 +167,7 @@ impl FloatFormat {
         bits & (self.sign() - 1) > self.infinity()
     }
 
-    /// The number that the bits of a format narrower than f64 stand for.
+    /// The value of a bit pattern, in a format narrower than f64.
     fn value(&self, bits: u128) -> f64 {
         let sign = if bits & self.sign() == 0 { 1.0 } else { -1.0 };
         let exponent = ((bits & (self.sign() - 1)) >> self.fraction) as i32;
@@ -180,7 +180,7 @@ impl FloatFormat {
         sign * (hidden + fraction) * 2f64.powi(quantum)
     }
 
-    /// The bits of the number nearest to a decimal one, ties to even; too large is infinity.
+    /// Parses a decimal number: rounds to nearest, ties to even; overflow gives infinity.
     fn read(&self, text: &str) -> Option<u128> {
         match self.bits {
             64 => text.parse::<f64>().ok().map(|number| number.to_bits().into()),
@@ -193,7 +193,7 @@ impl FloatFormat {
         }
     }
 
-    /// Rounds a positive double, itself rounded from the text, once more; the text decides ties.
+    /// Rounds a positive double, itself rounded from the text, to this format; the text breaks ties.
     fn round(&self, number: f64, text: &str) -> u128 {
         if number.is_infinite() {
             return self.infinity();
@@ -217,7 +217,7 @@ impl FloatFormat {
 
 /// Compares the magnitudes of two decimal numbers, neither of them zero.
 fn compare_decimal(a: &str, b: &str) -> Ordering {
-    /// Digits without zeros around them, and the exponent of the first.
+    /// Significant digits without surrounding zeros, and the exponent of the first.
     fn normal(text: &str) -> (i64, Vec<u8>) {
         let text = text.trim_start_matches('-');
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn halves_are_rounded_once() {
-        // The middle between 1 and the next half float, and decimals too near to it for a double to tell.
+        // The midpoint between 1 and the next half float, and decimals too close to it for a double to distinguish.
         let near = |tail: &str| read_scalar(&format!("1.00048828125{tail}"), Scalar::F16);
         assert_eq!(near(""), Ok(0x3c00));
         assert_eq!(near("0000000000000000000000"), Ok(0x3c00));

@@ -1,9 +1,9 @@
-//! Names and quoted texts, with their escapes.
+//! Names and string literals, with their escapes.
 
 use super::lexer::is_name_byte;
 use std::borrow::Cow;
 
-/// Appends `@name`, quoted where it must be.
+/// Appends `@name`, quoted if necessary.
 pub(super) fn write_name(out: &mut String, name: &str) {
     out.push('@');
     if name.is_empty() || !name.bytes().all(is_name_byte) {
@@ -13,7 +13,7 @@ pub(super) fn write_name(out: &mut String, name: &str) {
     }
 }
 
-/// Appends the text between quotes.
+/// Appends a string literal.
 pub(super) fn write_text(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
@@ -30,7 +30,7 @@ pub(super) fn write_text(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The name that a token `@name` or `@"…"` writes.
+/// Decodes a token `@name` or `@"…"`.
 pub(super) fn read_name(token: &str) -> Result<Cow<'_, str>, String> {
     match token.strip_prefix('@') {
         Some(quoted) if quoted.starts_with('"') => read_text(quoted),
@@ -39,7 +39,7 @@ pub(super) fn read_name(token: &str) -> Result<Cow<'_, str>, String> {
     }
 }
 
-/// The text that a token `"…"` writes.
+/// Decodes a token `"…"`.
 pub(super) fn read_text(token: &str) -> Result<Cow<'_, str>, String> {
     let inner = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(token);
     if !inner.contains('\\') {

@@ -1,6 +1,6 @@
-//! Functions and modules as text.
+//! Printer: functions and modules as text.
 
-use super::context::{self, Context};
+use super::context::{self, LiteralContext};
 use super::literal::{write_constant, write_scalar};
 use super::names::{write_name, write_text};
 use crate::constant::Constant;
@@ -17,45 +17,45 @@ use crate::words::{Flag, Flags};
 use crate::{Block, Inst, Value};
 use std::fmt::{self, Display, Write as _};
 
-/// A line of a function's text, to put a comment beside.
+/// Line of a function's text that can carry a comment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AnnotatedLine {
-    /// The line of name, parameters and results.
+    /// The function's head: name, parameters and results.
     Head,
-    /// The line of a block's name.
+    /// The label of a block.
     Block(Block),
-    /// The line of an instruction.
+    /// An instruction.
     Inst(Inst),
 }
 
 /// Appends the comment for a line.
-type Note<'a> = dyn FnMut(AnnotatedLine, &mut String) + 'a;
+type AnnotateFn<'a> = dyn FnMut(AnnotatedLine, &mut String) + 'a;
 
-/// The column that comments start at, if the line is not longer.
+/// Column of comments, unless the line is longer.
 const COMMENT_COLUMN: usize = 40;
 
-/// The text of a function with comments: what `note` appends for a line stands behind it, further lines below.
+/// Prints a function with comments: `note` appends the comment of a line; its further lines go below.
 pub fn print_function_with(func: &Function, note: &mut dyn FnMut(AnnotatedLine, &mut String)) -> String {
     let mut out = String::new();
     write_function(&mut out, func, Some(note));
     out
 }
 
-/// The text of one instruction.
+/// Prints one instruction.
 pub fn print_inst(func: &Function, inst: Inst) -> String {
     let mut out = String::new();
     Printer { func, out: &mut out }.inst(inst, false);
     out
 }
 
-/// The text of one instruction, without what is told of its source.
+/// Prints one instruction without source location and metadata.
 pub fn print_operation(func: &Function, inst: Inst) -> String {
     let mut out = String::new();
     Printer { func, out: &mut out }.operation(inst, false);
     out
 }
 
-/// The text of a value: its name, or the literal with its type.
+/// Prints a value as an operand: its number, or the literal with its type.
 pub fn print_operand(func: &Function, value: Value) -> String {
     let mut out = String::new();
     Printer { func, out: &mut out }.operand(value, None);
@@ -113,7 +113,7 @@ fn push(out: &mut String, text: impl Display) {
     write!(out, "{text}").expect("a string takes all text");
 }
 
-/// Appends the items with commas between them.
+/// Appends the items, separated by commas.
 fn list<T>(out: &mut String, items: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut String, T)) {
     for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
@@ -226,7 +226,7 @@ fn write_results(out: &mut String, signature: &Signature) {
     }
 }
 
-fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Note<'_>>) {
+fn write_function(out: &mut String, func: &Function, mut note: Option<&mut AnnotateFn<'_>>) {
     let mut line_start = out.len();
     let mut end_line = |out: &mut String, place: AnnotatedLine| {
         if let Some(note) = &mut note {
@@ -302,7 +302,7 @@ impl Printer<'_> {
         self.push(value);
     }
 
-    /// A value; a literal carries its type unless it is the one that follows from the context.
+    /// Prints an operand; a literal carries its type unless it equals the context's.
     fn operand(&mut self, value: Value, context: Option<Type>) {
         match self.func.constant(value) {
             None => self.value(value),
@@ -322,7 +322,7 @@ impl Printer<'_> {
         (value.index() < self.func.value_count()).then(|| self.func.value_type(value))
     }
 
-    /// An instruction; `says_type` makes it write the type that its operands share.
+    /// Prints an instruction; `says_type` adds the type of its `T` operands.
     fn inst(&mut self, inst: Inst, says_type: bool) {
         self.operation(inst, says_type);
         let origin = self.func.origin(self.func.inst(inst).origin);
@@ -339,7 +339,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What an instruction does.
+    /// Prints an instruction without source location and metadata.
     fn operation(&mut self, inst: Inst, says_type: bool) {
         let func = self.func;
         let data = func.inst(inst);
@@ -374,7 +374,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The words of the detail that stand before types and operands.
+    /// Prints the keywords of the detail that precede types and operands.
     fn words(&mut self, detail: &Detail) {
         match detail {
             Detail::IntCompare(predicate) => self.push(format_args!(" {predicate}")),
@@ -393,13 +393,13 @@ impl Printer<'_> {
         }
     }
 
-    /// The operands, and the detail among and behind them.
+    /// Prints the operands and the rest of the detail.
     fn operands(&mut self, data: &InstData, written: Option<Type>, says_type: bool) {
         let func = self.func;
         let args = &data.args;
         let anchor =
             context::anchor(data.op, |index| args.get(index).is_some_and(|&arg| context::is_bare(func, arg)));
-        // Where all are bare, the first carries the type, and so fixes it.
+        // If all are bare literals, the first carries the type and so fixes it.
         let carries = if anchor.is_none() { context::operands_of_t(data.op).next() } else { None };
         let controlling = anchor.or(carries).and_then(|index| args.get(index)).and_then(|&arg| self.ty(arg));
         let callee = func.callee_of(data).map(|callee| &**callee);
@@ -408,7 +408,7 @@ impl Printer<'_> {
             _ => None,
         };
         let results = &func.signature.results;
-        let context = Context::new(data.op, controlling, written, callee, lanes, results);
+        let context = LiteralContext::new(data.op, controlling, written, callee, lanes, results);
         let expected = |index| if carries == Some(index) { None } else { context.operand(index) };
 
         match &data.detail {
@@ -441,7 +441,7 @@ impl Printer<'_> {
                 self.out.push(')');
                 if masked {
                     self.out.push_str(" if ");
-                    // The mask stands behind all parameters, however many are passed.
+                    // The mask follows all parameters, even if too few arguments are passed.
                     let params = callee.map_or(passed, |callee| callee.signature.params.len());
                     self.operand(args[passed], context.operand(params.max(passed)));
                 }
@@ -528,7 +528,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The attributes of an access, but for what atomic ones order. `natural` need not be written.
+    /// Prints the attributes of an access, except ordering and scope. `natural` is the alignment that is omitted.
     fn access(&mut self, access: &Access, natural: Option<u32>) {
         if Some(access.align) != natural {
             self.push(format_args!(" align {}", access.align));

@@ -1,11 +1,11 @@
-//! Syntax tree to module: names get their meanings, literals their types, instructions their results.
+//! Resolver: syntax tree to module. Binds names, types literals and creates instructions.
 //!
-//! A value may be used above its definition, so types are found by demand: what an instruction gives depends on at
-//! most one operand's type, so that demands form chains, which are followed without recursion.
+//! A use may precede its definition in the text, so types are computed on demand. A result type depends on at most
+//! one operand's type, so demands form chains, which are followed without recursion.
 
-use super::context::{self, Context};
-use super::errors::{Errors, Reported, short};
-use super::lexer::{Text, TokenKind};
+use super::context::{self, LiteralContext};
+use super::errors::{Reported, SyntaxErrors, short};
+use super::lexer::{TokenKind, TokenizedText};
 use super::literal::{read_scalar, vector};
 use super::names::read_name;
 use super::syntax::*;
@@ -21,8 +21,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Makes the module, or reports why not.
-pub(super) fn resolve(text: &Text<'_>, tree: &Tree, errors: &mut Errors) -> Module {
+/// Builds the module; errors are reported and leave gaps.
+pub(super) fn resolve(text: &TokenizedText<'_>, tree: &SyntaxTree, errors: &mut SyntaxErrors) -> Module {
     let mut module = Module {
         files: tree.files.iter().cloned().collect(),
         facts: tree.facts.iter().cloned().collect(),
@@ -38,7 +38,7 @@ pub(super) fn resolve(text: &Text<'_>, tree: &Tree, errors: &mut Errors) -> Modu
             errors.push(text.span(used.token), format!("there is no fact{}", used.number));
         }
     }
-    let names = Names::new(text, tree, errors);
+    let names = SymbolTable::new(text, tree, errors);
     for item in &tree.globals {
         for (name, token) in &item.uses {
             names.global(text, errors, name, *token);
@@ -59,7 +59,7 @@ pub(super) fn resolve(text: &Text<'_>, tree: &Tree, errors: &mut Errors) -> Modu
                     errors: &mut *errors,
                     signature,
                     body,
-                    slots: vec![Slot::Free; body.value_bound as usize],
+                    slots: vec![ValueTyping::Free; body.value_bound as usize],
                     unknown: FxHashSet::default(),
                     func,
                 };
@@ -72,16 +72,16 @@ pub(super) fn resolve(text: &Text<'_>, tree: &Tree, errors: &mut Errors) -> Modu
     module
 }
 
-/// What the module's names mean. None is something broken, of which no more is said.
-struct Names<'t> {
+/// Symbols of the module. None is an item with a syntax error, about which nothing more is reported.
+struct SymbolTable<'t> {
     globals: FxHashMap<&'t str, Option<Space>>,
     callees: FxHashMap<&'t str, Option<Arc<Declaration>>>,
 }
 
-impl<'t> Names<'t> {
-    fn new(text: &Text<'_>, tree: &'t Tree, errors: &mut Errors) -> Names<'t> {
+impl<'t> SymbolTable<'t> {
+    fn new(text: &TokenizedText<'_>, tree: &'t SyntaxTree, errors: &mut SyntaxErrors) -> SymbolTable<'t> {
         let mut first: FxHashMap<&str, u32> = FxHashMap::default();
-        let mut names = Names { globals: FxHashMap::default(), callees: FxHashMap::default() };
+        let mut names = SymbolTable { globals: FxHashMap::default(), callees: FxHashMap::default() };
         let functions = tree.functions.iter().map(|item| (&*item.name, item.token));
         let globals = tree.globals.iter().map(|item| (&*item.name, item.token));
         let mut items: Vec<_> = functions.chain(globals).collect();
@@ -110,7 +110,13 @@ impl<'t> Names<'t> {
         names
     }
 
-    fn global(&self, text: &Text<'_>, errors: &mut Errors, name: &str, token: u32) -> Option<Space> {
+    fn global(
+        &self,
+        text: &TokenizedText<'_>,
+        errors: &mut SyntaxErrors,
+        name: &str,
+        token: u32,
+    ) -> Option<Space> {
         if let Some(&space) = self.globals.get(name) {
             return space;
         }
@@ -124,37 +130,37 @@ impl<'t> Names<'t> {
     }
 }
 
-/// What is known of a value.
+/// State of a value's type.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Slot {
-    /// Nothing defines it.
+enum ValueTyping {
+    /// Undefined.
     Free,
-    /// An instruction defines it, by index.
+    /// Defined by the instruction of this index; the type is not computed yet.
     Pending(u32),
-    /// The same, and its type is being looked for.
+    /// Pending, with the computation under way.
     Sought,
-    /// It has this type.
+    /// Known.
     Typed(Type),
-    /// Its definition is wrong, which is reported already.
+    /// Unknown because of an error that is already reported.
     Broken,
 }
 
-/// What an instruction gives, as far as it is known.
-enum Given {
+/// Result types of an instruction, if they can be computed yet.
+enum ResultTyping {
     Types(ResultTypes),
-    /// First the type of this value must be known.
+    /// Depends on the type of this value, which must be computed first.
     After(u32),
     Broken,
 }
 
 struct Resolver<'p, 's> {
-    text: &'p Text<'s>,
-    names: &'p Names<'p>,
-    errors: &'p mut Errors,
+    text: &'p TokenizedText<'s>,
+    names: &'p SymbolTable<'p>,
+    errors: &'p mut SyntaxErrors,
     signature: &'p Signature,
-    body: &'p Body,
-    slots: Vec<Slot>,
-    /// Values that were reported as undefined.
+    body: &'p BodyItem,
+    slots: Vec<ValueTyping>,
+    /// Values already reported as undefined.
     unknown: FxHashSet<u32>,
     func: Function,
 }
@@ -170,7 +176,7 @@ impl Resolver<'_, '_> {
         let body = self.body;
         self.define_values();
         self.define_blocks();
-        // Constants get names above all that are written.
+        // Constants get numbers above all that occur in the text.
         self.func.reserve_values(self.slots.len());
         for item in &body.blocks {
             if let Some(predicate) = &item.predicate
@@ -182,7 +188,7 @@ impl Resolver<'_, '_> {
                 if self.errors.is_full() {
                     return self.func;
                 }
-                // What is wrong is reported; the other instructions are checked nevertheless.
+                // An error is reported already; the remaining instructions are still checked.
                 let _ = self.instruction(index, item.block);
             }
         }
@@ -195,26 +201,30 @@ impl Resolver<'_, '_> {
         let body = self.body;
         let mut is_complete = true;
         for (index, (numbered, param)) in body.params.iter().zip(&self.signature.params).enumerate() {
-            is_complete &= self.define(*numbered, Slot::Typed(param.ty));
+            is_complete &= self.define(*numbered, ValueTyping::Typed(param.ty));
             if is_complete {
                 self.func.define_param(index as u32, Value::from_u32(numbered.number));
             }
         }
         for (index, item) in body.insts.iter().enumerate() {
             for &numbered in &item.results {
-                let slot = if item.what.is_some() { Slot::Pending(index as u32) } else { Slot::Broken };
+                let slot = if item.spec.is_some() {
+                    ValueTyping::Pending(index as u32)
+                } else {
+                    ValueTyping::Broken
+                };
                 self.define(numbered, slot);
             }
         }
     }
 
-    fn define(&mut self, defined: Numbered, slot: Slot) -> bool {
+    fn define(&mut self, defined: EntityToken, slot: ValueTyping) -> bool {
         let here = &mut self.slots[defined.number as usize];
-        if *here == Slot::Free {
+        if *here == ValueTyping::Free {
             *here = slot;
             return true;
         }
-        *here = Slot::Broken;
+        *here = ValueTyping::Broken;
         if self.errors.is_full() {
             return false;
         }
@@ -256,27 +266,27 @@ impl Resolver<'_, '_> {
 
     // Types.
 
-    /// The type of a value, if it is known; what is wrong with it is not said here.
+    /// Returns the type of a value, if it can be computed; does not report undefined values.
     fn value_type(&mut self, value: u32) -> Option<Type> {
         let mut chain: SmallVec<[u32; 8]> = SmallVec::new();
         match self.slots.get(value as usize) {
-            Some(&Slot::Typed(ty)) => return Some(ty),
-            Some(&Slot::Pending(inst)) => self.seek(inst, &mut chain),
+            Some(&ValueTyping::Typed(ty)) => return Some(ty),
+            Some(&ValueTyping::Pending(inst)) => self.seek(inst, &mut chain),
             _ => return None,
         }
         while let Some(&inst) = chain.last() {
             match self.given(inst) {
-                Given::Types(types) => {
+                ResultTyping::Types(types) => {
                     self.settle(inst, &types);
                     chain.pop();
                 }
-                Given::Broken => {
+                ResultTyping::Broken => {
                     self.settle(inst, &[]);
                     chain.pop();
                 }
-                Given::After(next) => match self.slots.get(next as usize) {
-                    Some(&Slot::Pending(next)) => self.seek(next, &mut chain),
-                    Some(Slot::Sought) => {
+                ResultTyping::After(next) => match self.slots.get(next as usize) {
+                    Some(&ValueTyping::Pending(next)) => self.seek(next, &mut chain),
+                    Some(ValueTyping::Sought) => {
                         let token = self.body.insts[inst as usize].token;
                         self.error(
                             token,
@@ -293,7 +303,7 @@ impl Resolver<'_, '_> {
             }
         }
         match self.slots[value as usize] {
-            Slot::Typed(ty) => Some(ty),
+            ValueTyping::Typed(ty) => Some(ty),
             _ => None,
         }
     }
@@ -301,19 +311,19 @@ impl Resolver<'_, '_> {
     fn seek(&mut self, inst: u32, chain: &mut SmallVec<[u32; 8]>) {
         chain.push(inst);
         self.replace_slots(inst, |_, slot| match slot {
-            Slot::Pending(_) => Slot::Sought,
+            ValueTyping::Pending(_) => ValueTyping::Sought,
             slot => slot,
         });
     }
 
     fn settle(&mut self, inst: u32, types: &[Type]) {
         self.replace_slots(inst, |index, slot| match slot {
-            Slot::Sought => types.get(index).map_or(Slot::Broken, |&ty| Slot::Typed(ty)),
+            ValueTyping::Sought => types.get(index).map_or(ValueTyping::Broken, |&ty| ValueTyping::Typed(ty)),
             slot => slot,
         });
     }
 
-    fn replace_slots(&mut self, inst: u32, replace: impl Fn(usize, Slot) -> Slot) {
+    fn replace_slots(&mut self, inst: u32, replace: impl Fn(usize, ValueTyping) -> ValueTyping) {
         let body = self.body;
         for (index, result) in body.insts[inst as usize].results.iter().enumerate() {
             let slot = &mut self.slots[result.number as usize];
@@ -321,78 +331,81 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// What the instruction gives, by its text alone: whether the operands are right is checked later.
-    fn given(&self, inst: u32) -> Given {
-        let Some(what) = &self.body.insts[inst as usize].what else { return Given::Broken };
-        let gives = what.op.info().gives;
+    /// Computes the result types from the syntax alone; operands are checked later.
+    fn given(&self, inst: u32) -> ResultTyping {
+        let Some(spec) = &self.body.insts[inst as usize].spec else { return ResultTyping::Broken };
+        let gives = spec.op.info().gives;
         let controlling = match gives {
-            ResultConstraint::Callee => return self.given_by_callee(what),
+            ResultConstraint::Callee => return self.given_by_callee(spec),
             gives if context::follows_from_t(gives) => {
-                let Some(operand) = anchor(what) else { return Given::Broken };
-                match (operand.ty, operand.what) {
+                let Some(operand) = anchor(spec) else { return ResultTyping::Broken };
+                match (operand.ty, operand.form) {
                     (Some(ty), _) => Some(ty),
-                    (None, OperandItem::Value(value)) => match self.slots.get(value as usize) {
-                        Some(&Slot::Typed(ty)) => Some(ty),
-                        Some(Slot::Pending(_) | Slot::Sought) => return Given::After(value),
-                        _ => return Given::Broken,
+                    (None, OperandForm::Value(value)) => match self.slots.get(value as usize) {
+                        Some(&ValueTyping::Typed(ty)) => Some(ty),
+                        Some(ValueTyping::Pending(_) | ValueTyping::Sought) => {
+                            return ResultTyping::After(value);
+                        }
+                        _ => return ResultTyping::Broken,
                     },
-                    (None, OperandItem::Global(token)) => {
+                    (None, OperandForm::Global(token)) => {
                         let name = read_name(self.text.text(token)).unwrap_or_default();
                         match self.names.globals.get(&*name) {
                             Some(&Some(space)) => Some(Type::ptr(space)),
-                            _ => return Given::Broken,
+                            _ => return ResultTyping::Broken,
                         }
                     }
-                    (None, OperandItem::Literal(_)) => return Given::Broken,
+                    (None, OperandForm::Literal(_)) => return ResultTyping::Broken,
                 }
             }
             _ => None,
         };
-        Given::Types(given_by_table(gives, controlling, what.written))
+        ResultTyping::Types(given_by_table(gives, controlling, spec.written))
     }
 
-    fn given_by_callee(&self, what: &What) -> Given {
-        let (callee, lanes) = match &what.detail {
+    fn given_by_callee(&self, spec: &InstSpec) -> ResultTyping {
+        let (callee, lanes) = match &spec.detail {
             DetailItem::Call(callee) => (*callee, None),
             DetailItem::Launch { callee, brush, .. } => {
                 let lanes = brush.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim));
                 (*callee, Some(lanes.try_into().unwrap_or(u16::MAX)))
             }
-            _ => return Given::Broken,
+            _ => return ResultTyping::Broken,
         };
         let name = read_name(self.text.text(callee)).unwrap_or_default();
         match self.names.callees.get(&*name) {
             Some(Some(callee)) => {
                 let results = callee.signature.results.iter();
-                Given::Types(
+                ResultTyping::Types(
                     results.map(|one| seen_from_outside(one.ty, one.shape.as_ref(), lanes)).collect(),
                 )
             }
-            _ => Given::Broken,
+            _ => ResultTyping::Broken,
         }
     }
 
     // Operands.
 
-    /// The type of an operand that is no bare literal.
-    fn operand_type(&mut self, operand: &Operand) -> Resolved<Type> {
-        let found = match operand.what {
-            OperandItem::Value(value) => match self.value_type(value) {
+    /// Returns the type of an operand that is not a bare literal.
+    fn operand_type(&mut self, operand: &OperandItem) -> Resolved<Type> {
+        let found = match operand.form {
+            OperandForm::Value(value) => match self.value_type(value) {
                 Some(ty) => ty,
                 None => {
-                    let is_free = self.slots.get(value as usize).is_none_or(|&slot| slot == Slot::Free);
+                    let is_free =
+                        self.slots.get(value as usize).is_none_or(|&slot| slot == ValueTyping::Free);
                     if is_free && !self.body.is_partial && self.unknown.insert(value) {
                         self.error(operand.token, format!("there is no v{value}"));
                     }
                     return Err(Reported);
                 }
             },
-            OperandItem::Global(token) => {
+            OperandForm::Global(token) => {
                 let name = read_name(self.text.text(token)).unwrap_or_default();
                 let space = self.names.global(self.text, self.errors, &name, token);
                 Type::ptr(space.ok_or(Reported)?)
             }
-            OperandItem::Literal(_) => return operand.ty.ok_or(Reported),
+            OperandForm::Literal(_) => return operand.ty.ok_or(Reported),
         };
         match operand.ty {
             Some(ty) if ty != found => {
@@ -402,20 +415,20 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The value of an operand; `context` is the type of a bare literal.
-    fn operand(&mut self, operand: &Operand, context: Option<Type>) -> Resolved<Value> {
-        match operand.what {
-            OperandItem::Value(value) => {
+    /// Resolves an operand; `context` is the type of a bare literal.
+    fn operand(&mut self, operand: &OperandItem, context: Option<Type>) -> Resolved<Value> {
+        match operand.form {
+            OperandForm::Value(value) => {
                 self.operand_type(operand)?;
                 Ok(Value::from_u32(value))
             }
-            OperandItem::Global(token) => {
+            OperandForm::Global(token) => {
                 let ty = self.operand_type(operand)?;
                 let Scalar::Ptr(space) = ty.scalar() else { return Err(Reported) };
                 let name = read_name(self.text.text(token)).unwrap_or_default();
                 Ok(self.func.make_const(Constant::Address(space, name.into())))
             }
-            OperandItem::Literal(token) => match operand.ty.or(context) {
+            OperandForm::Literal(token) => match operand.ty.or(context) {
                 Some(ty) => {
                     let constant = self.literal(token, ty)?;
                     Ok(self.func.make_const(constant))
@@ -428,7 +441,7 @@ impl Resolver<'_, '_> {
         }
     }
 
-    /// The constant of this type that the tokens from this one on write.
+    /// Parses a literal of this type that starts at a token.
     fn literal(&mut self, token: u32, ty: Type) -> Resolved<Constant> {
         let scalar = ty.scalar();
         let text = self.text;
@@ -468,44 +481,44 @@ impl Resolver<'_, '_> {
     fn instruction(&mut self, index: usize, block: Block) -> Resolved<()> {
         let body = self.body;
         let item = &body.insts[index];
-        let what = item.what.as_deref().ok_or(Reported)?;
-        let callee = match &what.detail {
+        let spec = item.spec.as_deref().ok_or(Reported)?;
+        let callee = match &spec.detail {
             DetailItem::Call(token) | DetailItem::Launch { callee: token, .. } => Some(self.callee(*token)?),
             _ => None,
         };
-        let mut data = InstData::new(what.op, [], Detail::None);
+        let mut data = InstData::new(spec.op, [], Detail::None);
         let mut lanes = None;
-        if let (DetailItem::Launch { brush, masked, .. }, Some(callee)) = (&what.detail, &callee) {
+        if let (DetailItem::Launch { brush, masked, .. }, Some(callee)) = (&spec.detail, &callee) {
             let callee = self.func.make_callee(callee);
             let launch = LaunchDetail { callee, brush: brush.clone(), masked: *masked };
             lanes = Some(launch.lanes().try_into().unwrap_or(u16::MAX));
             data.detail = Detail::Launch(Box::new(launch));
         }
-        if let Err(error) = check_count(&data, what.operands.len(), callee.as_deref()) {
+        if let Err(error) = check_count(&data, spec.operands.len(), callee.as_deref()) {
             return Err(self.error(item.token, error.to_string()));
         }
 
-        let controlling = match anchor(what) {
+        let controlling = match anchor(spec) {
             Some(operand) => Some(self.operand_type(operand)?),
             None => None,
         };
-        let context = Context::new(
-            what.op,
+        let context = LiteralContext::new(
+            spec.op,
             controlling,
-            what.written,
+            spec.written,
             callee.as_deref(),
             lanes,
             &self.signature.results,
         );
         let mut is_broken = false;
-        for (index, operand) in what.operands.iter().enumerate() {
-            if what.op == Op::Ret && is_bare(operand) && context.operand(index).is_none() {
+        for (index, operand) in spec.operands.iter().enumerate() {
+            if spec.op == Op::Ret && is_bare(operand) && context.operand(index).is_none() {
                 let gives = count_values(self.signature.results.len());
                 return Err(self.error(operand.token, format!("the function gives {gives}")));
             }
             match self.operand(operand, context.operand(index)) {
                 Ok(value) => data.args.push(value),
-                // One literal without a type is enough: what fixes it may fix the others.
+                // One report of a literal without type suffices: its fix may type the others as well.
                 Err(Reported) if is_bare(operand) && context.operand(index).is_none() => {
                     return Err(Reported);
                 }
@@ -516,18 +529,18 @@ impl Resolver<'_, '_> {
             return Err(Reported);
         }
         let types: SmallVec<[Type; 4]> =
-            what.operands.iter().zip(&data.args).map(|(operand, &arg)| self.type_of(operand, arg)).collect();
-        self.detail(what, &mut data, callee.as_ref(), &types)?;
-        data.flags = what.flags;
-        if what.loc.is_some() || !what.tags.is_empty() {
-            data.origin = self.func.make_origin(OriginData { loc: what.loc, tags: what.tags.clone() });
+            spec.operands.iter().zip(&data.args).map(|(operand, &arg)| self.type_of(operand, arg)).collect();
+        self.detail(spec, &mut data, callee.as_ref(), &types)?;
+        data.flags = spec.flags;
+        if spec.loc.is_some() || !spec.tags.is_empty() {
+            data.origin = self.func.make_origin(OriginData { loc: spec.loc, tags: spec.tags.clone() });
         }
 
-        let given = match result_types(&data, &types, what.written, callee.as_deref()) {
+        let given = match result_types(&data, &types, spec.written, callee.as_deref()) {
             Ok(given) => given,
             Err(error) => {
                 let token = match &error {
-                    TypeError::Operand { index, .. } => what.operands.get(index - 1).map(|one| one.token),
+                    TypeError::Operand { index, .. } => spec.operands.get(index - 1).map(|one| one.token),
                     _ => None,
                 };
                 return Err(self.error(token.unwrap_or(item.token), error.to_string()));
@@ -537,7 +550,7 @@ impl Resolver<'_, '_> {
             let token = item.results.first().map_or(item.token, |result| result.token);
             let message = format!(
                 "`{}` gives {}, but {} named here",
-                what.op,
+                spec.op,
                 count_values(given.len()),
                 match item.results.len() {
                     0 => "none is".to_string(),
@@ -547,7 +560,7 @@ impl Resolver<'_, '_> {
             );
             return Err(self.error(token, message));
         }
-        if item.results.iter().any(|result| self.slots[result.number as usize] == Slot::Broken) {
+        if item.results.iter().any(|result| self.slots[result.number as usize] == ValueTyping::Broken) {
             return Err(Reported);
         }
         let named: SmallVec<[(Value, Type); 1]> = item
@@ -561,11 +574,11 @@ impl Resolver<'_, '_> {
         Ok(())
     }
 
-    /// The type of an operand that is known to have one.
-    fn type_of(&self, operand: &Operand, arg: Value) -> Type {
-        match operand.what {
-            OperandItem::Value(value) => match self.slots[value as usize] {
-                Slot::Typed(ty) => ty,
+    /// Returns the type of a resolved operand.
+    fn type_of(&self, operand: &OperandItem, arg: Value) -> Type {
+        match operand.form {
+            OperandForm::Value(value) => match self.slots[value as usize] {
+                ValueTyping::Typed(ty) => ty,
                 _ => unreachable!("{arg} was typed when it became an operand"),
             },
             _ => self.func.value_type(arg),
@@ -586,13 +599,13 @@ impl Resolver<'_, '_> {
 
     fn detail(
         &mut self,
-        what: &What,
+        spec: &InstSpec,
         data: &mut InstData,
         callee: Option<&Arc<Declaration>>,
         types: &[Type],
     ) -> Resolved<()> {
-        let natural = context::natural_align(what.op, types, what.written);
-        data.detail = match &what.detail {
+        let natural = context::natural_align(spec.op, types, spec.written);
+        data.detail = match &spec.detail {
             DetailItem::Known(detail) => detail.clone(),
             DetailItem::Access(access) => Detail::Access(self.access(access, natural)?),
             DetailItem::Transfer([write, read]) => {
@@ -641,12 +654,12 @@ fn count_values(count: usize) -> String {
     }
 }
 
-/// The operand that fixes the type which the instruction's operands share.
-fn anchor(what: &What) -> Option<&Operand> {
-    let anchor = context::anchor(what.op, |index| what.operands.get(index).is_some_and(is_bare));
-    what.operands.get(anchor?)
+/// Returns the operand that fixes `T`.
+fn anchor(spec: &InstSpec) -> Option<&OperandItem> {
+    let anchor = context::anchor(spec.op, |index| spec.operands.get(index).is_some_and(is_bare));
+    spec.operands.get(anchor?)
 }
 
-fn is_bare(operand: &Operand) -> bool {
-    matches!(operand.what, OperandItem::Literal(_)) && operand.ty.is_none()
+fn is_bare(operand: &OperandItem) -> bool {
+    matches!(operand.form, OperandForm::Literal(_)) && operand.ty.is_none()
 }

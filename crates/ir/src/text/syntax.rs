@@ -1,6 +1,6 @@
-//! What the parser makes of the tokens: instructions whose names and literals mean nothing yet.
+//! Syntax tree: instructions with unresolved names and literals.
 //!
-//! A `u32` named like a token is the index of one, for messages and for what is read later.
+//! A `u32` named `token` is a token index, kept for messages and for literals that are read later.
 
 use crate::Block;
 use crate::function::{MetadataKind, SourceLoc};
@@ -13,59 +13,59 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A module as written.
+/// Syntax tree of a module.
 #[derive(Default, Debug)]
-pub(super) struct Tree {
+pub(super) struct SyntaxTree {
     pub(super) files: Vec<String>,
     pub(super) facts: Vec<Vec<MetadataOperand>>,
     pub(super) globals: Vec<GlobalItem>,
     pub(super) functions: Vec<FunctionItem>,
-    /// `file0` of locations, to be checked.
-    pub(super) file_uses: Vec<Numbered>,
-    /// `fact0` of instructions, to be checked.
-    pub(super) fact_uses: Vec<Numbered>,
+    /// References to files, for example `file0` in a location, still unchecked.
+    pub(super) file_uses: Vec<EntityToken>,
+    /// References to metadata nodes (`fact0`), still unchecked.
+    pub(super) fact_uses: Vec<EntityToken>,
 }
 
-/// A number and the token that it stands in.
+/// Number of an entity, and its token.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Numbered {
+pub(super) struct EntityToken {
     pub(super) number: u32,
     pub(super) token: u32,
 }
 
-/// A global. Broken ones have a name only.
+/// A global; `global` is none after a syntax error.
 #[derive(Debug)]
 pub(super) struct GlobalItem {
     pub(super) name: Arc<str>,
     pub(super) token: u32,
     pub(super) global: Option<Global>,
-    /// The names in its contents.
+    /// Names that the initializer refers to.
     pub(super) uses: Vec<(Arc<str>, u32)>,
 }
 
-/// A function or a declaration. Where the head is broken there is no signature.
+/// A function or declaration; `signature` is none after a syntax error in the head.
 #[derive(Debug)]
 pub(super) struct FunctionItem {
     pub(super) name: String,
     pub(super) token: u32,
     pub(super) kind: FunctionKind,
     pub(super) signature: Option<Signature>,
-    pub(super) body: Option<Body>,
+    pub(super) body: Option<BodyItem>,
 }
 
-/// What stands between the braces.
+/// Body of a function.
 #[derive(Default, Debug)]
-pub(super) struct Body {
-    pub(super) params: Vec<Numbered>,
+pub(super) struct BodyItem {
+    pub(super) params: Vec<EntityToken>,
     pub(super) blocks: Vec<BlockItem>,
     pub(super) insts: Vec<InstItem>,
-    /// The blocks that instructions name.
-    pub(super) block_uses: Vec<Numbered>,
-    /// Above all numbers of values.
+    /// Blocks that instructions refer to.
+    pub(super) block_uses: Vec<EntityToken>,
+    /// Upper bound of all value numbers.
     pub(super) value_bound: u32,
-    /// Above all numbers of blocks.
+    /// Upper bound of all block numbers.
     pub(super) block_bound: u32,
-    /// Whether definitions are missing because their lines or numbers were refused.
+    /// True if syntax errors left definitions out.
     pub(super) is_partial: bool,
 }
 
@@ -74,42 +74,42 @@ pub(super) struct Body {
 pub(super) struct BlockItem {
     pub(super) block: Block,
     pub(super) token: u32,
-    pub(super) predicate: Option<Operand>,
+    pub(super) predicate: Option<OperandItem>,
     pub(super) insts: Range<usize>,
 }
 
-/// An instruction. Of a broken line only the results are known.
+/// An instruction; `spec` is none after a syntax error, since only the results are known.
 #[derive(Debug)]
 pub(super) struct InstItem {
-    pub(super) results: SmallVec<[Numbered; 1]>,
+    pub(super) results: SmallVec<[EntityToken; 1]>,
     /// The token of the op.
     pub(super) token: u32,
-    pub(super) what: Option<Box<What>>,
+    pub(super) spec: Option<Box<InstSpec>>,
 }
 
-/// What an instruction does.
+/// Op, flags, operands and detail of an instruction.
 #[derive(Debug)]
-pub(super) struct What {
+pub(super) struct InstSpec {
     pub(super) op: Op,
     pub(super) flags: Flags,
     pub(super) written: Option<Type>,
-    pub(super) operands: SmallVec<[Operand; 3]>,
+    pub(super) operands: SmallVec<[OperandItem; 3]>,
     pub(super) detail: DetailItem,
     pub(super) loc: Option<SourceLoc>,
     pub(super) tags: SmallVec<[(MetadataKind, MetadataNode); 2]>,
 }
 
-/// An operand, with its type if one is written.
+/// An operand, with its explicit type if it has one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Operand {
+pub(super) struct OperandItem {
     pub(super) token: u32,
     pub(super) ty: Option<Type>,
-    pub(super) what: OperandItem,
+    pub(super) form: OperandForm,
 }
 
-/// What an operand is.
+/// Form of an operand.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum OperandItem {
+pub(super) enum OperandForm {
     /// `v7`.
     Value(u32),
     /// `@table`, at this token.
@@ -118,7 +118,7 @@ pub(super) enum OperandItem {
     Literal(u32),
 }
 
-/// What refines the op, as far as it can be told without types and names.
+/// Detail of an instruction before types and names are resolved.
 #[derive(Debug)]
 pub(super) enum DetailItem {
     Known(Detail),
@@ -126,7 +126,7 @@ pub(super) enum DetailItem {
     Transfer([AccessItem; 2]),
     Rmw(Rmw, AccessItem),
     CompareExchange(AccessItem, AtomicOrdering),
-    /// The literals of the cases, by their tokens, and the targets.
+    /// Literals of the cases, by token, and the targets.
     Switch(Vec<u32>, Vec<Block>),
     Call(u32),
     Launch {
@@ -136,11 +136,11 @@ pub(super) enum DetailItem {
     },
 }
 
-/// The attributes of an access.
+/// Attributes of a memory access.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct AccessItem {
     pub(super) align: Option<u32>,
     pub(super) dereferenceable: u32,
-    pub(super) base: Option<Operand>,
+    pub(super) base: Option<OperandItem>,
     pub(super) atomic: Option<(AtomicOrdering, SyncScope)>,
 }

@@ -1,12 +1,12 @@
-//! The control flow of a function as the verifier sees it: blocks by layout position, dominators, natural loops.
+//! Control flow for the verifier: blocks by layout position, dominators, natural loops.
 //!
-//! Other crates have their own. The verifier checks what those lead to, so it shares none of their code.
-//! Everything is iterative and near-linear: dominators after Lengauer & Tarjan, loops by union-find.
+//! It shares no code with the analyses of other crates, since the verifier checks their consequences. Everything is
+//! iterative and near-linear: dominators after Lengauer & Tarjan, loops by union-find.
 
-/// No block, no loop.
+/// Sentinel: no block, no loop.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// For each block, a list of blocks.
+/// Adjacency lists of all blocks, in one vector.
 struct Adjacency {
     starts: Vec<u32>,
     items: Vec<u32>,
@@ -18,15 +18,15 @@ impl Adjacency {
     }
 }
 
-/// The distinct edges between blocks; blocks are numbered by their place in the layout, the entry is 0.
-pub(super) struct Graph {
+/// Control-flow graph with distinct edges. Blocks are numbered by layout position; the entry is 0.
+pub(super) struct BlockGraph {
     succs: Adjacency,
     preds: Adjacency,
 }
 
-impl Graph {
-    /// The graph in which `targets` of a block names its successors, some perhaps twice.
-    pub(super) fn new(blocks: u32, mut targets: impl FnMut(u32, &mut Vec<u32>)) -> Graph {
+impl BlockGraph {
+    /// Builds the graph; `targets` lists a block's successors, possibly with duplicates.
+    pub(super) fn new(blocks: u32, mut targets: impl FnMut(u32, &mut Vec<u32>)) -> BlockGraph {
         let mut succs = Adjacency { starts: vec![0], items: Vec::new() };
         let mut seen_from = vec![NONE; blocks as usize];
         let mut found = Vec::new();
@@ -55,7 +55,7 @@ impl Graph {
                 *place += 1;
             }
         }
-        Graph { succs, preds: Adjacency { starts, items } }
+        BlockGraph { succs, preds: Adjacency { starts, items } }
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -71,7 +71,7 @@ impl Graph {
     }
 }
 
-/// Nested intervals of a forest whose nodes are numbered parents first.
+/// Nested intervals of a forest whose nodes are numbered in topological order, parents first.
 struct Intervals {
     enter: Vec<u32>,
     leave: Vec<u32>,
@@ -100,16 +100,16 @@ impl Intervals {
         Intervals { enter, leave }
     }
 
-    /// Whether `inner` is `outer` or below it.
+    /// True if `inner` is `outer` or its descendant.
     fn contains(&self, outer: u32, inner: u32) -> bool {
         let (outer, inner) = (outer as usize, inner as usize);
         self.enter[outer] <= self.enter[inner] && self.enter[inner] < self.leave[outer]
     }
 }
 
-/// A depth-first search from the entry, and what follows from it.
-pub(super) struct Dominators {
-    /// The number of each block in depth-first preorder; `NONE` where control never comes.
+/// Depth-first search from the entry, and the dominator tree.
+pub(super) struct VerifierDominators {
+    /// Preorder number of each block; `NONE` if unreachable.
     numbers: Vec<u32>,
     /// The blocks by number.
     order: Vec<u32>,
@@ -117,30 +117,35 @@ pub(super) struct Dominators {
     tree: Intervals,
 }
 
-impl Dominators {
-    pub(super) fn new(graph: &Graph) -> Dominators {
+impl VerifierDominators {
+    pub(super) fn new(graph: &BlockGraph) -> VerifierDominators {
         let (numbers, order, parents) = search(graph);
         let immediate = immediate_dominators(graph, &numbers, &order, &parents);
-        Dominators { numbers, order, search: Intervals::new(&parents), tree: Intervals::new(&immediate) }
+        VerifierDominators {
+            numbers,
+            order,
+            search: Intervals::new(&parents),
+            tree: Intervals::new(&immediate),
+        }
     }
 
     pub(super) fn is_reachable(&self, block: u32) -> bool {
         self.numbers[block as usize] != NONE
     }
 
-    /// Whether every path from the entry to `below` goes through `above`. Both must be reachable.
+    /// True if `above` dominates `below`. Both must be reachable.
     pub(super) fn dominates(&self, above: u32, below: u32) -> bool {
         self.tree.contains(self.numbers[above as usize], self.numbers[below as usize])
     }
 
-    /// Whether the edge between these reachable blocks goes back to an ancestor in the search.
+    /// True if the edge between these reachable blocks leads to an ancestor in the search tree.
     pub(super) fn is_retreating(&self, from: u32, to: u32) -> bool {
         self.search.contains(self.numbers[to as usize], self.numbers[from as usize])
     }
 }
 
-/// Numbers the reachable blocks in preorder; gives numbers, order, and the parents by number.
-fn search(graph: &Graph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+/// Numbers the reachable blocks in preorder; returns numbers, order, and the parents by number.
+fn search(graph: &BlockGraph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     let mut numbers = vec![NONE; graph.len() as usize];
     let mut order = Vec::new();
     let mut parents = Vec::new();
@@ -155,7 +160,7 @@ fn search(graph: &Graph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     visit(0, NONE);
     let mut seen = vec![false; graph.len() as usize];
     seen[0] = true;
-    // Block, its number, and how many of its successors have been looked at.
+    // Block, its number, and the number of successors visited so far.
     let mut stack = vec![(0u32, 0u32, 0usize)];
     let mut count = 1;
     while let Some((block, number, done)) = stack.last_mut() {
@@ -173,14 +178,14 @@ fn search(graph: &Graph) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     (numbers, order, parents)
 }
 
-/// Lengauer & Tarjan with path compression; everything by search number.
-fn immediate_dominators(graph: &Graph, numbers: &[u32], order: &[u32], parents: &[u32]) -> Vec<u32> {
+/// Lengauer & Tarjan with path compression; all blocks by preorder number.
+fn immediate_dominators(graph: &BlockGraph, numbers: &[u32], order: &[u32], parents: &[u32]) -> Vec<u32> {
     let count = order.len();
     let mut semi: Vec<u32> = (0..count as u32).collect();
     let mut label = semi.clone();
     let mut ancestor = vec![NONE; count];
     let mut immediate = vec![NONE; count];
-    // The nodes with this semidominator, as lists linked through `next_in_bucket`.
+    // The nodes of each semidominator, as lists linked through `next_in_bucket`.
     let mut bucket = vec![NONE; count];
     let mut next_in_bucket = vec![NONE; count];
     let mut path = Vec::new();
@@ -212,7 +217,7 @@ fn immediate_dominators(graph: &Graph, numbers: &[u32], order: &[u32], parents: 
     immediate
 }
 
-/// The node of least semidominator on the way up to the root of the linked forest, which is left out.
+/// Returns the node with the minimum semidominator on the path to the root of the forest, the root excluded.
 fn least_on_path(
     node: u32,
     semi: &[u32],
@@ -238,17 +243,17 @@ fn least_on_path(
     label[node as usize]
 }
 
-/// The natural loops of the reachable blocks, nested. A back edge goes to a block that dominates its start;
-/// back edges to one header make one loop.
-pub(super) struct Loops {
+/// Natural loops of the reachable blocks, nested. The target of a back edge dominates its source; back edges to one
+/// header form one loop.
+pub(super) struct NaturalLoops {
     /// The headers, outer loops first.
     headers: Vec<u32>,
     innermost: Vec<u32>,
     nest: Intervals,
 }
 
-impl Loops {
-    pub(super) fn new(graph: &Graph, dominators: &Dominators) -> Loops {
+impl NaturalLoops {
+    pub(super) fn new(graph: &BlockGraph, dominators: &VerifierDominators) -> NaturalLoops {
         let is_back_edge =
             |from: u32, to: u32| dominators.is_reachable(from) && dominators.dominates(to, from);
         let mut loop_of_header = vec![NONE; graph.len() as usize];
@@ -262,7 +267,7 @@ impl Loops {
         }
         let mut innermost = vec![NONE; graph.len() as usize];
         let mut parents = vec![NONE; headers.len()];
-        // Each block leads to the header of the outermost loop found so far that it is in.
+        // Union-find: the header of the outermost loop found so far that contains the block.
         let mut leader: Vec<u32> = (0..graph.len()).collect();
         let mut work = Vec::new();
         for (index, &header) in headers.iter().enumerate().rev() {
@@ -282,10 +287,10 @@ impl Loops {
                 work.extend(graph.preds(block).iter().copied().filter(|&pred| dominators.is_reachable(pred)));
             }
         }
-        Loops { nest: Intervals::new(&parents), headers, innermost }
+        NaturalLoops { nest: Intervals::new(&parents), headers, innermost }
     }
 
-    /// The headers of all loops; a loop's number is its place here.
+    /// The headers of all loops; a loop's number is its index here.
     pub(super) fn headers(&self) -> &[u32] {
         &self.headers
     }
@@ -295,14 +300,14 @@ impl Loops {
         self.innermost[block as usize]
     }
 
-    /// Whether a block is in a loop; in no loop is everything.
+    /// True if a loop contains a block; `NONE` contains every block.
     pub(super) fn contains(&self, outer: u32, block: u32) -> bool {
         let inner = self.innermost(block);
         outer == NONE || inner != NONE && self.nest.contains(outer, inner)
     }
 }
 
-/// The end of the chain of leaders, which it shortens.
+/// Returns the representative of a block and halves the path to it.
 fn find(leader: &mut [u32], block: u32) -> u32 {
     let mut top = block;
     while leader[top as usize] != top {
@@ -332,8 +337,8 @@ mod tests {
         (0..blocks).map(|_| (0..stream.below(4)).map(|_| stream.below(blocks)).collect()).collect()
     }
 
-    fn graph_of(edges: &[Vec<u32>]) -> Graph {
-        Graph::new(edges.len() as u32, |block, found| found.extend(&edges[block as usize]))
+    fn graph_of(edges: &[Vec<u32>]) -> BlockGraph {
+        BlockGraph::new(edges.len() as u32, |block, found| found.extend(&edges[block as usize]))
     }
 
     /// The blocks that control reaches from `from` without entering `without`.
@@ -355,8 +360,8 @@ mod tests {
         for _ in 0..6000 {
             let edges = random_edges(&mut stream);
             let (blocks, graph) = (edges.len() as u32, graph_of(&edges));
-            let dominators = Dominators::new(&graph);
-            let loops = Loops::new(&graph, &dominators);
+            let dominators = VerifierDominators::new(&graph);
+            let loops = NaturalLoops::new(&graph, &dominators);
             let reachable = reach(&edges, 0, NONE);
             let dominates = |above: u32, below: u32| {
                 reachable[below as usize] && (above == below || !reach(&edges, 0, above)[below as usize])

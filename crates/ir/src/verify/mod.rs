@@ -1,62 +1,62 @@
-//! The verifier: whether a function or module is what its stage says, and if not, everything that is wrong with it.
+//! Verifier: checks a function or module against the rules of a stage and reports every violation.
 //!
-//! It trusts nothing that the public interface of this crate lets be built: names of nothing, half-built blocks,
-//! results of another type. Work is near-linear in the size of the function; nothing recurses. It finds blocks,
-//! dominators and loops on its own, so that it can contradict the analyses that passes use.
+//! It trusts nothing that this crate's public interface can build: undefined values, incomplete blocks, results of
+//! wrong types. Work is near-linear in the function's size and nothing recurses. It has its own block index,
+//! dominators and loops, so that it can contradict the analyses that passes use.
 //!
 //! **At every stage**
 //!
-//! * Head: each parameter is named and of the signature's type. Alignments are powers of two; `noalias`, `readonly`
-//!   and dereferenceable bytes are said of pointers; strides are said of integers and pointers, for at most four
-//!   dimensions. A kernel returns nothing, and its work-group, where fixed, is not empty.
-//! * Blocks: there is an entry, which nothing goes to and which has no φ. Each block ends in its only terminator.
-//!   Targets stand in the function. Cases of a switch differ. `ret` gives what the signature says.
-//! * φs stand at the start of their block, with exactly one value for each predecessor, reachable or not, however
-//!   many edges lead here from it, and none for another block.
-//! * Values: what is used is a parameter, a constant, or a result of an instruction that stands in the function.
-//!   Constants and types are what they can be: bits within the width, no more lanes than there may be.
-//! * Typing: detail, operands and results are as the ops table says ([`crate::typing`]).
-//! * Flags: those of the op's row, fast-math ones only where something is a float, and `total`, which φs, terminators
-//!   and `mask` do not take (nor does a `launch`: see one thread).
+//! * Head: each parameter has a value of the signature's type. Alignments are powers of two. Only pointers have
+//!   `noalias`, `readonly` or dereferenceable bytes; only integers and pointers have strides, at most four. A kernel
+//!   returns nothing, and its work-group, if fixed, is not empty.
+//! * Blocks: there is an entry without predecessors and φs. Each block ends in its only terminator. Targets are in
+//!   the layout. Cases of a switch differ. `ret` returns what the signature declares.
+//! * φs are at the start of their block, with exactly one value for each predecessor, reachable or not and however
+//!   many edges come from it, and none for another block.
+//! * Values: each operand is a parameter, a constant or a result of an instruction in the layout. Constants fit their
+//!   type, and vectors have a legal number of lanes.
+//! * Typing: detail, operands and results follow the ops table ([`crate::typing`]).
+//! * Flags: only those of the op's row, fast-math flags only with a float among operands and results, and `total`,
+//!   which φs, terminators and `mask` do not take (nor does a `launch`: see one thread).
 //! * Memory: alignments are powers of two. A base is an alloca, a pointer parameter or the address of a global, and
-//!   its definition dominates. Only `load` and `store` may be atomic, `atomic_rmw` and `cmpxchg` must be; what they
-//!   access is a scalar of whole bytes, naturally aligned. A load does not release, a store does not acquire; the
-//!   ordering on failure does neither release nor is it unordered; what reads and writes is at least relaxed; a fence
-//!   orders something. A barrier is for a brush or a group. The constant space is not written, nor is `invariant`
-//!   memory. An alloca has at most 2^32 bytes. Branch weights are for two targets and not both 0.
-//! * SSA: definitions dominate uses; a φ's use counts at the end of the incoming block, its shadow's at the start of
-//!   the φ's own block. Uses in unreachable blocks need a definition somewhere, no more.
-//! * Predicates (thesis Def. 11.1): a predicate is an `i1` whose definition dominates the block. If it is defined in
-//!   the block itself, everything before and including the definition is total, but for φs, which are not subject to
-//!   the predicate. An unreachable block's predicate needs a definition somewhere.
-//! * A launched function takes and gives no vectors. Kernels do not launch.
-//! * One thread: a function that launches is sequential code, executed by one thread. It has no predicates, no
-//!   `total`, no shadows, none of `lane`, `width`, `mask`, `broadcast`, `first`, and none of `any`, `all`, `ballot`,
-//!   `popcount`, `shuffle`, `reduce`, `scan` on scalars. It may use vectors: they are what a launch takes and gives.
+//!   its definition dominates. Only `load` and `store` may be atomic, `atomic_rmw` and `cmpxchg` must be. An atomic
+//!   access is to a naturally aligned scalar of whole bytes. A load does not release, a store does not acquire. The
+//!   failure ordering neither releases nor is unordered. Read-modify-writes are at least relaxed. A fence orders
+//!   something. A barrier has brush or group scope. The constant space and `invariant` memory are not written. An
+//!   alloca has at most 2^32 bytes. Branch weights belong to two targets and are not both 0.
+//! * SSA: definitions dominate uses. A φ uses its incoming values at the end of the incoming blocks and its shadow at
+//!   the start of its own block. A use in an unreachable block only needs a definition somewhere.
+//! * Predicates (thesis Def. 11.1): a predicate is an `i1` whose definition dominates the block. If the block itself
+//!   defines it, everything up to the definition is total, except φs, which are not subject to the predicate. An
+//!   unreachable block's predicate only needs a definition somewhere.
+//! * A launched function has neither parameters nor results of vector type. Kernels do not launch.
+//! * One thread: a function that launches is sequential code, executed by one thread. It has no predicates, `total`
+//!   or shadows, none of `lane`, `width`, `mask`, `broadcast`, `first`, and none of `any`, `all`, `ballot`,
+//!   `popcount`, `shuffle`, `reduce`, `scan` on scalars. It may use vectors, as arguments and results of launches.
 //!
-//! **Source**: no vectors, except in functions that launch. A function that asks which lane it is, or what others do, or calls one that
-//! does, is `convergent`: later, passes ask too, so that nothing depends on the answer. Anything else goes.
+//! **Source**: no vectors, except in functions that launch. A function that queries its lane's index or other lanes, or
+//! calls one that does, is `convergent`. (Later stages allow it elsewhere: passes insert queries whose answer does not
+//! matter.) No other restrictions.
 //!
-//! **Canonical**: moreover no predicates. Every block is reachable. Control flow is reducible: what goes back in a
-//! depth-first search goes to a dominator. There is at most one `ret` (what never returns has none). No `switch`.
-//! Each loop has one preheader (the one block outside that goes to the header, and goes nowhere else), one latch, and
-//! exits of its own: a block that it leaves to has all its predecessors inside. LCSSA: a value that is defined in a
-//! loop is not used outside, but by φs as what comes from a block inside; hints of bases are exempt.
+//! **Canonical**: in addition, no predicates. Every block is reachable. Control flow is reducible: retreating edges of a
+//! depth-first search lead to dominators. There is at most one `ret` (none if the function never returns). No `switch`.
+//! Each loop has one preheader (the only predecessor of the header outside the loop, with the header as its only
+//! successor), one latch, and dedicated exits, whose predecessors are all inside. LCSSA: outside of a loop, only φs
+//! use its values, on edges from inside; base hints are exempt.
 //!
-//! **Uniform**: as Canonical, but for LCSSA: all lanes leave a loop together, so a value is outside what it was inside.
-//! That no loop diverges is a question about shapes, which this crate cannot ask; the divergence analysis answers it.
+//! **Uniform**: as Canonical, without LCSSA: all lanes leave a loop together, so no value diverges temporally.
+//! Divergence of loops depends on shapes, which this crate does not compute; the divergence analysis checks it.
 //!
 //! **Linear**: no vectors, except in functions that launch. Every block is reachable, control flow is reducible, at
-//! most one `ret`, no `switch`. Predicates may stand on any block. Loops need no particular form, and values may leave them.
-//! That no branch diverges, and that an active use has an active definition (Def. 11.3), are for the analysis and the
-//! interpreter.
+//! most one `ret`, no `switch`. Any block may have a predicate. Loops need no particular form. The analysis and the
+//! interpreter check that no branch diverges and that an active use has an active definition (Def. 11.3).
 //!
-//! **Wide**: vectors everywhere. All code is one thread's, and nothing launches. Control flow is as free as in Source.
+//! **Wide**: vectors everywhere. All code runs in one thread, and nothing launches. Control flow is as in Source.
 //!
-//! **Modules**: functions, declarations and globals have names, all different. Callees are defined or declared in the
-//! module, and callers know them as they are (Def. 11.2). Addresses are those of globals of that space. Globals have
-//! powers of two as alignment, at most 2^40 bytes, and values that fit. Files of locations exist. Lock-step code (a
-//! kernel, or what is launched) comes to no launch, however many calls are between.
+//! **Modules**: functions, declarations and globals have distinct names. Callees are defined or declared in the module,
+//! with matching declarations in their callers (Def. 11.2). Addresses refer to globals of that space. Globals have
+//! powers of two as alignment, at most 2^40 bytes, and values that fit. Files of source locations exist. Lock-step code
+//! (a kernel or a launched function) reaches no launch through calls.
 
 mod graph;
 mod module;
@@ -75,16 +75,16 @@ pub use violation::{
 
 use crate::words::words;
 use crate::{Function, Module};
-use module::{Names, References};
-use stages::Rules;
-use structure::{Body, Structure};
-use types::Constants;
-use violation::Report;
+use module::{ModuleReferences, ModuleSymbols};
+use stages::StageRules;
+use structure::{LayoutIndex, StructureRules};
+use types::ConstantRules;
+use violation::ViolationSink;
 
 words! {
-    /// How far a function has come on its way from lanes to vectors.
+    /// Compilation stage of a function, from source to vector code.
     Stage {
-        /// Any control flow, divergent branches and loops.
+        /// Arbitrary control flow, divergent branches and loops.
         Source = "source",
         /// Reducible, one return, loops in simple form, LCSSA.
         Canonical = "canonical",
@@ -92,7 +92,7 @@ words! {
         Uniform = "uniform",
         /// No branch diverges; predicates on blocks.
         Linear = "linear",
-        /// Vectors and masks are explicit; one thread.
+        /// Vectors and masks are explicit; one thread executes the code.
         Wide = "wide",
     }
 }
@@ -109,9 +109,9 @@ pub fn verify(func: &Function, stage: Stage) -> Result<(), Violations> {
     }
 }
 
-/// Checks each function of a module, and what they and the globals say of one another.
+/// Checks each function of a module, the globals and the references between them.
 pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
-    let names = Names::new(module);
+    let names = ModuleSymbols::new(module);
     let mut list = names.check();
     let mut text = print::as_list(&list);
     for (index, func) in module.functions.iter().enumerate() {
@@ -124,16 +124,16 @@ pub fn verify_module(module: &Module, stage: Stage) -> Result<(), Violations> {
     if list.is_empty() { Ok(()) } else { Err(Violations::new(stage, list, &text)) }
 }
 
-/// Checks a function, perhaps as one of a module. All that is to be asked of an instruction is asked at once: a large
-/// function is larger than a cache, and comes by only once.
-fn check(func: &Function, stage: Stage, module: Option<(&Names<'_>, usize)>) -> Vec<Violation> {
-    let mut report = Report::new(&func.name);
+/// Checks a function, alone or as part of a module. All rules run in a single pass over the instructions, since a
+/// large function exceeds the cache.
+fn check(func: &Function, stage: Stage, module: Option<(&ModuleSymbols<'_>, usize)>) -> Vec<Violation> {
+    let mut report = ViolationSink::new(&func.name);
     types::check_head(func, &mut report);
-    let body = Body::new(func, &mut report);
-    let mut structure = Structure::new(&body);
-    let mut constants = Constants::new(func);
-    let mut rules = Rules::new(&body, stage);
-    let mut references = module.map(|(names, _)| References::new(names, func, stage));
+    let body = LayoutIndex::new(func, &mut report);
+    let mut structure = StructureRules::new(&body);
+    let mut constants = ConstantRules::new(func);
+    let mut rules = StageRules::new(&body, stage);
+    let mut references = module.map(|(names, _)| ModuleReferences::new(names, func, stage));
     structure::check_entry(&body, &mut report);
     rules.check_function(&mut report);
     if let Some((names, index)) = module {

@@ -1,11 +1,11 @@
-//! What functions, globals and files of a module say of one another.
+//! Module rules: references between functions, globals and files.
 
 use super::Stage;
-use super::structure::{Body, Site, used};
+use super::structure::{LayoutIndex, PlacedInst, used};
 use super::types::check_signature;
 use super::violation::{
-    DeclarationMismatch, GlobalViolationKind, MAX_GLOBAL_BYTES, Report, Violation, ViolationKind,
-    ViolationLocation,
+    DeclarationMismatch, GlobalViolationKind, MAX_GLOBAL_BYTES, Violation, ViolationKind, ViolationLocation,
+    ViolationSink,
 };
 use crate::constant::Constant;
 use crate::entity::EntitySet;
@@ -16,17 +16,17 @@ use crate::{Function, InstData, Module, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// What is known of a module's names.
-pub(super) struct Names<'m> {
+/// Symbols of a module.
+pub(super) struct ModuleSymbols<'m> {
     module: &'m Module,
     functions: FxHashMap<&'m str, (FunctionKind, &'m Signature)>,
     globals: FxHashMap<&'m str, &'m Global>,
-    /// For a function that launches though lock-step code comes to it: how.
+    /// Call chain of each function that launches although lock-step code reaches it.
     nested: FxHashMap<usize, Vec<Arc<str>>>,
 }
 
-impl<'m> Names<'m> {
-    pub(super) fn new(module: &'m Module) -> Names<'m> {
+impl<'m> ModuleSymbols<'m> {
+    pub(super) fn new(module: &'m Module) -> ModuleSymbols<'m> {
         let mut functions = FxHashMap::default();
         for func in &module.functions {
             functions.entry(&*func.name).or_insert((func.kind, &func.signature));
@@ -38,10 +38,10 @@ impl<'m> Names<'m> {
         for global in &module.globals {
             globals.entry(&*global.name).or_insert(global);
         }
-        Names { module, functions, globals, nested: nested_launches(module) }
+        ModuleSymbols { module, functions, globals, nested: nested_launches(module) }
     }
 
-    /// The module outside of its functions.
+    /// Checks the module outside of its functions.
     pub(super) fn check(&self) -> Vec<Violation> {
         let mut list = Vec::new();
         let mut report =
@@ -92,8 +92,8 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// What the function of this index says of others, apart from its instructions.
-    pub(super) fn check_function(&self, index: usize, func: &Function, report: &mut Report) {
+    /// Checks a function's declarations of its callees, and that it does not launch from lock-step code.
+    pub(super) fn check_function(&self, index: usize, func: &Function, report: &mut ViolationSink) {
         if let Some(path) = self.nested.get(&index) {
             report.at(ViolationLocation::Function, ViolationKind::NestedLaunch { path: path.clone() });
         }
@@ -124,23 +124,28 @@ impl<'m> Names<'m> {
     }
 }
 
-/// What the instructions of a function say of its module.
-pub(super) struct References<'m> {
-    names: &'m Names<'m>,
-    /// Whether an instruction may ask which lanes are active. Passes ask, so that the result does not depend on it.
+/// Rules for references from a function's instructions to its module.
+pub(super) struct ModuleReferences<'m> {
+    names: &'m ModuleSymbols<'m>,
+    /// True if instructions may query active lanes. After stage Source, passes insert queries that do not affect results.
     may_ask: bool,
     constants: EntitySet<Value>,
     origins: EntitySet<Origin>,
 }
 
-impl<'m> References<'m> {
-    pub(super) fn new(names: &'m Names<'m>, func: &Function, stage: Stage) -> References<'m> {
+impl<'m> ModuleReferences<'m> {
+    pub(super) fn new(names: &'m ModuleSymbols<'m>, func: &Function, stage: Stage) -> ModuleReferences<'m> {
         let may_ask = stage > Stage::Source || func.signature.effects.convergent;
-        References { names, may_ask, constants: EntitySet::new(), origins: EntitySet::new() }
+        ModuleReferences { names, may_ask, constants: EntitySet::new(), origins: EntitySet::new() }
     }
 
-    pub(super) fn check(&mut self, body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
-        let Site { data, place, .. } = *site;
+    pub(super) fn check(
+        &mut self,
+        body: &LayoutIndex<'_>,
+        site: &PlacedInst<'_>,
+        report: &mut ViolationSink,
+    ) {
+        let PlacedInst { data, place, .. } = *site;
         if !self.may_ask && asks_for_lanes(body.func, data) {
             report.at(place, ViolationKind::Convergent(data.op));
         }
@@ -169,8 +174,8 @@ impl<'m> References<'m> {
     }
 }
 
-/// The functions that launch although lock-step code comes to them by calls, with the way from a launched function
-/// or kernel. A kernel that launches is told so elsewhere.
+/// Computes the functions that launch although lock-step code reaches them by calls, with the call chain from a
+/// launched function or kernel. Launches in kernels are reported elsewhere.
 fn nested_launches(module: &Module) -> FxHashMap<usize, Vec<Arc<str>>> {
     let mut index_of = FxHashMap::default();
     for (index, func) in module.functions.iter().enumerate() {
@@ -192,7 +197,7 @@ fn nested_launches(module: &Module) -> FxHashMap<usize, Vec<Arc<str>>> {
             }
         }
     }
-    // Breadth first, so that the ways are short; `before` is itself for those that it starts from.
+    // Breadth first, so that the chains are short; a root is its own predecessor.
     let mut before: Vec<Option<usize>> =
         is_lock_step.iter().enumerate().map(|(index, &starts)| starts.then_some(index)).collect();
     let mut queue: Vec<usize> = (0..count).filter(|&index| is_lock_step[index]).collect();
@@ -212,7 +217,7 @@ fn nested_launches(module: &Module) -> FxHashMap<usize, Vec<Arc<str>>> {
     nested.map(|index| (index, path_to(module, &before, index))).collect()
 }
 
-/// The way to a function, cut in its middle where it is long.
+/// The call chain to a function, truncated if it is long.
 fn path_to(module: &Module, before: &[Option<usize>], index: usize) -> Vec<Arc<str>> {
     let name = |index: usize| Arc::from(&*module.functions[index].name);
     let mut path = vec![name(index)];
@@ -229,12 +234,12 @@ fn path_to(module: &Module, before: &[Option<usize>], index: usize) -> Vec<Arc<s
     path
 }
 
-/// The most functions of a way that are worth printing.
+/// Maximum number of functions in a reported call chain.
 const MAX_PATH: usize = 8;
 
-/// Each op that calls or launches, with the callee's name.
+/// The calls and launches of a function: op and the callee's name.
 fn callees(func: &Function) -> impl Iterator<Item = (Op, &str)> {
-    // Without declarations there are no calls, and nothing to look through.
+    // Without declarations there are no calls, so the scan is skipped.
     let blocks = (!func.callees.is_empty()).then(|| func.layout.blocks()).into_iter().flatten();
     blocks.flat_map(|block| func.layout.insts(block)).filter_map(|inst| {
         use crate::entity::Entity as _;
@@ -244,7 +249,7 @@ fn callees(func: &Function) -> impl Iterator<Item = (Op, &str)> {
     })
 }
 
-/// Whether what an instruction gives depends on which lane it is, or on what the others are doing.
+/// True if the result depends on the lane's index or on other lanes.
 fn asks_for_lanes(func: &Function, data: &InstData) -> bool {
     let is_of_vectors = || data.args.first().is_some_and(|&arg| func.value_type(arg).is_vector());
     match data.op {

@@ -1,17 +1,17 @@
-//! Predicates of blocks: thesis Definition 11.1.
+//! Predicate rules: thesis Definition 11.1.
 
 use super::ssa::dominates;
-use super::structure::{Body, Definition, Site};
-use super::violation::{Report, ViolationKind, ViolationLocation};
+use super::structure::{DefSite, LayoutIndex, PlacedInst};
+use super::violation::{ViolationKind, ViolationLocation, ViolationSink};
 use crate::ops::Op;
 use crate::types::Type;
 
-pub(super) fn check(body: &Body<'_>, number: u32, report: &mut Report) {
+pub(super) fn check(body: &LayoutIndex<'_>, number: u32, report: &mut ViolationSink) {
     let block = body.block(number);
     let Some(value) = body.func.predicate(block) else { return };
     let place = ViolationLocation::Block(block);
     let definition = body.definition(value);
-    if definition == Definition::Nowhere {
+    if definition == DefSite::Nowhere {
         report.at(place, ViolationKind::Undefined(value));
         return;
     }
@@ -20,10 +20,10 @@ pub(super) fn check(body: &Body<'_>, number: u32, report: &mut Report) {
         report.at(place, ViolationKind::PredicateType { value, found });
     }
     match definition {
-        Definition::At(defined_in, position) if defined_in == number => {
+        DefSite::At(defined_in, position) if defined_in == number => {
             check_own(body, number, value, position, report);
         }
-        Definition::At(defined_in, _)
+        DefSite::At(defined_in, _)
             if body.dominators.is_reachable(number) && !dominates(body, defined_in, number) =>
         {
             let defined_in = body.block(defined_in);
@@ -33,10 +33,16 @@ pub(super) fn check(body: &Body<'_>, number: u32, report: &mut Report) {
     }
 }
 
-/// The block computes its predicate itself: until that is done, no lane may be passive by it. φs are evaluated under
-/// the control mask alone.
-fn check_own(body: &Body<'_>, number: u32, predicate: crate::Value, position: u32, report: &mut Report) {
-    for Site { inst, data, place, .. } in body.sites(number) {
+/// Checks a block that computes its own predicate: up to the definition, everything is total. φs are exempt, since
+/// they are evaluated under the control mask alone.
+fn check_own(
+    body: &LayoutIndex<'_>,
+    number: u32,
+    predicate: crate::Value,
+    position: u32,
+    report: &mut ViolationSink,
+) {
+    for PlacedInst { inst, data, place, .. } in body.sites(number) {
         let here = body.position(inst);
         if here > position {
             break;

@@ -1,19 +1,19 @@
-//! Violations inside the function's text.
+//! Prints violations inside the function's text.
 
 use super::violation::{Violation, ViolationKind, ViolationLocation};
 use crate::Function;
 
-/// In a function of more lines than these, blocks where all is well are left out.
+/// Number of lines up to which functions are printed whole; of longer ones, valid blocks are elided.
 const LONG: usize = 200;
 
-/// Each on a line of its own.
+/// Prints one violation per line.
 pub(super) fn as_list(list: &[Violation]) -> String {
     list.iter().map(|violation| format!("\n  {violation}")).collect()
 }
 
-/// Below the lines that they speak of. Takes the violations in the order of their places.
+/// Prints a function with its violations below the lines concerned. Expects them in layout order.
 pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
-    // What has no name has no text.
+    // Entities out of range cannot be printed.
     let has_text = |violation: &Violation| {
         !matches!(
             violation.fault,
@@ -26,7 +26,7 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
     let text = func.to_string();
     let lines: Vec<&str> = text.lines().collect();
     let places = places(func);
-    // One line for each place, and the closing brace.
+    // One line for each location, and the closing brace.
     if lines.len() != places.len() + 1 {
         return as_list(list);
     }
@@ -62,7 +62,7 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
     out + "\n}"
 }
 
-/// The place of each line.
+/// The location of each line.
 fn places(func: &Function) -> Vec<ViolationLocation> {
     let mut places = vec![ViolationLocation::Function];
     for block in func.layout.blocks() {
@@ -72,7 +72,7 @@ fn places(func: &Function) -> Vec<ViolationLocation> {
     places
 }
 
-/// Where the head, or the block that starts here, ends.
+/// Index after the head or block that starts here.
 fn block_end(places: &[ViolationLocation], start: usize) -> usize {
     let behind = places[start + 1..].iter().position(|place| matches!(place, ViolationLocation::Block(_)));
     behind.map_or(places.len(), |behind| start + 1 + behind)

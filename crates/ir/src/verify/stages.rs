@@ -1,32 +1,32 @@
-//! What a stage promises beyond what always holds.
+//! Stage rules: what a stage requires beyond the general rules.
 
 use super::Stage;
 use super::graph::NONE;
-use super::structure::{Body, Definition, Site};
-use super::violation::{LaneConstruct, Report, ViolationKind, ViolationLocation};
+use super::structure::{DefSite, LayoutIndex, PlacedInst};
+use super::violation::{LaneConstruct, ViolationKind, ViolationLocation, ViolationSink};
 use crate::inst::Detail;
 use crate::module::FunctionKind;
 use crate::ops::Op;
 use crate::types::Type;
 use crate::{Block, Function, ValueDef};
 
-/// What to ask of a function, and what was seen of it so far.
-pub(super) struct Rules<'b> {
-    body: &'b Body<'b>,
+/// Rules of a stage, with the state of the pass over the function.
+pub(super) struct StageRules<'b> {
+    body: &'b LayoutIndex<'b>,
     stage: Stage,
     launches: bool,
     first_return: Option<Block>,
 }
 
-impl<'b> Rules<'b> {
-    pub(super) fn new(body: &'b Body<'b>, stage: Stage) -> Rules<'b> {
-        // A launch knows what it launches.
+impl<'b> StageRules<'b> {
+    pub(super) fn new(body: &'b LayoutIndex<'b>, stage: Stage) -> StageRules<'b> {
+        // A function that launches has a declaration of the launched one.
         let launches = !body.func.callees.is_empty()
             && (0..body.count()).any(|number| body.sites(number).any(|site| site.data.op == Op::Launch));
-        Rules { body, stage, launches, first_return: None }
+        StageRules { body, stage, launches, first_return: None }
     }
 
-    /// Whether the code is one thread's; else it is many lanes'.
+    /// True if one thread executes the code, not a brush of lanes.
     fn is_one_thread(&self) -> bool {
         self.stage == Stage::Wide || self.launches
     }
@@ -35,8 +35,8 @@ impl<'b> Rules<'b> {
         matches!(self.stage, Stage::Canonical | Stage::Uniform)
     }
 
-    /// The function as a whole.
-    pub(super) fn check_function(&self, report: &mut Report) {
+    /// Checks the function as a whole.
+    pub(super) fn check_function(&self, report: &mut ViolationSink) {
         if !self.is_one_thread() {
             let signature = &self.body.func.signature;
             let params = signature.params.iter().map(|param| param.ty);
@@ -50,8 +50,8 @@ impl<'b> Rules<'b> {
         }
     }
 
-    /// The block of this number, apart from its instructions: reachable, without predicate.
-    pub(super) fn check_block(&self, number: u32, report: &mut Report) {
+    /// Checks a block, apart from its instructions: reachability and predicate.
+    pub(super) fn check_block(&self, number: u32, report: &mut ViolationSink) {
         let block = self.body.block(number);
         if self.body.func.predicate(block).is_some() {
             if self.is_one_thread() {
@@ -67,7 +67,7 @@ impl<'b> Rules<'b> {
         }
     }
 
-    pub(super) fn check(&mut self, site: &Site<'_>, report: &mut Report) {
+    pub(super) fn check(&mut self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         if self.is_one_thread() {
             check_one_thread(self.body.func, site, report);
         } else if let Some(ty) = types_of(self.body.func, site).find(|ty| ty.is_vector()) {
@@ -86,7 +86,7 @@ impl<'b> Rules<'b> {
         }
     }
 
-    fn check_launch(&self, site: &Site<'_>, report: &mut Report) {
+    fn check_launch(&self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         if self.stage == Stage::Wide {
             report.at(site.place, ViolationKind::LateLaunch);
         }
@@ -95,8 +95,8 @@ impl<'b> Rules<'b> {
         }
     }
 
-    /// At the end of a block: reducible, one `ret`, no `switch`.
-    fn check_flow(&mut self, site: &Site<'_>, report: &mut Report) {
+    /// Checks the end of a block: reducible, one `ret`, no `switch`.
+    fn check_flow(&mut self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         let (body, from) = (self.body, self.body.block(site.number));
         if body.dominators.is_reachable(site.number) {
             for &to in body.graph.succs(site.number) {
@@ -116,13 +116,13 @@ impl<'b> Rules<'b> {
     }
 }
 
-/// The types of results and of known operands.
-fn types_of<'a>(func: &'a Function, site: &Site<'a>) -> impl Iterator<Item = Type> + 'a {
+/// Types of the results and of the defined operands.
+fn types_of<'a>(func: &'a Function, site: &PlacedInst<'a>) -> impl Iterator<Item = Type> + 'a {
     let known = site.data.args.iter().filter(|&&arg| func.value_def(arg) != ValueDef::None);
     func.results(site.inst).iter().chain(known).map(|&value| func.value_type(value))
 }
 
-fn check_one_thread(func: &Function, site: &Site<'_>, report: &mut Report) {
+fn check_one_thread(func: &Function, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     let data = site.data;
     if data.is_total() {
         report.at(site.place, ViolationKind::OneThread(LaneConstruct::Total));
@@ -143,8 +143,8 @@ fn check_one_thread(func: &Function, site: &Site<'_>, report: &mut Report) {
     }
 }
 
-/// Preheaders, latches, exits. Unreachable blocks are no part of this.
-fn check_loops(body: &Body<'_>, report: &mut Report) {
+/// Checks preheaders, latches and exits, among reachable blocks.
+fn check_loops(body: &LayoutIndex<'_>, report: &mut ViolationSink) {
     let reachable_preds = |block: u32| {
         body.graph.preds(block).iter().copied().filter(|&pred| body.dominators.is_reachable(pred))
     };
@@ -171,8 +171,8 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
         }
     }
     for block in (0..body.count()).filter(|&block| body.dominators.is_reachable(block)) {
-        // A block that one loop leaves to has all its predecessors inside that loop, innermost loops included:
-        // so they all share their innermost loop.
+        // All predecessors of a dedicated exit are inside the loop, but not in deeper loops, whose exits must be dedicated
+        // too: so they share their innermost loop.
         let leaves = |pred: &u32| {
             let inner = body.loops.innermost(*pred);
             inner != NONE && !body.loops.contains(inner, block)
@@ -180,7 +180,7 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
         let Some(exiting) = reachable_preds(block).find(leaves) else { continue };
         let inner = body.loops.innermost(exiting);
         if let Some(from) = reachable_preds(block).find(|&pred| body.loops.innermost(pred) != inner) {
-            // One of the two loops is left from inside and reached from outside.
+            // One of the two loops has an exit here and a predecessor outside.
             let outer = body.loops.innermost(from);
             let (left, from) =
                 if body.loops.contains(inner, from) { (outer, exiting) } else { (inner, from) };
@@ -193,8 +193,8 @@ fn check_loops(body: &Body<'_>, report: &mut Report) {
     }
 }
 
-/// Loop-closed SSA. What an access says of its base is a hint, no use that lanes could see differently.
-fn check_closed(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+/// Checks loop-closed SSA. Bases of accesses are exempt: they are hints, no uses that lanes could observe.
+fn check_closed(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     let data = site.data;
     let joined = match &data.detail {
         Detail::Phi(incoming) => incoming.len(),
@@ -206,7 +206,7 @@ fn check_closed(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
         let Some(used_in) = used_in.filter(|&block| body.dominators.is_reachable(block)) else {
             continue;
         };
-        let Definition::At(defined_in, _) = body.definition(value) else { continue };
+        let DefSite::At(defined_in, _) = body.definition(value) else { continue };
         let inner = body.loops.innermost(defined_in);
         if !body.loops.contains(inner, used_in) {
             let header = body.block(body.loops.headers()[inner as usize]);

@@ -1,32 +1,32 @@
-//! Blocks, terminators, φs and names: whether the function hangs together at all.
+//! Structural rules: blocks, terminators, φs and definedness.
 
-use super::graph::{Dominators, Graph, Loops, NONE};
-use super::violation::{Report, ViolationKind, ViolationLocation};
+use super::graph::{BlockGraph, NONE, NaturalLoops, VerifierDominators};
+use super::violation::{ViolationKind, ViolationLocation, ViolationSink};
 use crate::entity::Entity as _;
 use crate::function::Origin;
 use crate::inst::{Access, Detail, InstData};
 use crate::ops::Op;
 use crate::{Block, Function, Inst, Value, ValueDef};
 
-/// A function as it stands: blocks and instructions by their place, and the graph of what is placed.
-pub(super) struct Body<'f> {
+/// Index of a function's layout: blocks and instructions by position, with control-flow graph, dominators and loops.
+pub(super) struct LayoutIndex<'f> {
     pub(super) func: &'f Function,
-    /// The placed blocks, in layout order; their numbers index this.
+    /// The blocks in layout order, by number.
     blocks: Vec<Block>,
     numbers: Vec<u32>,
-    /// The placed instructions that are names of the function, block by block.
+    /// The valid instructions in the layout, block by block.
     insts: Vec<Inst>,
     starts: Vec<u32>,
-    /// By instruction: the number of its block and its position in `insts`, both `NONE` if it is not placed.
+    /// For each instruction, its block's number and its position in `insts`; both `NONE` if it is not in the layout.
     homes: Vec<(u32, u32)>,
-    pub(super) graph: Graph,
-    pub(super) dominators: Dominators,
-    pub(super) loops: Loops,
+    pub(super) graph: BlockGraph,
+    pub(super) dominators: VerifierDominators,
+    pub(super) loops: NaturalLoops,
 }
 
-/// A placed instruction.
+/// An instruction in the layout.
 #[derive(Clone, Copy)]
-pub(super) struct Site<'f> {
+pub(super) struct PlacedInst<'f> {
     /// The number of its block.
     pub(super) number: u32,
     pub(super) inst: Inst,
@@ -34,19 +34,19 @@ pub(super) struct Site<'f> {
     pub(super) place: ViolationLocation,
 }
 
-/// Where a value is defined.
+/// Definition site of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Definition {
-    /// Nowhere.
+pub(super) enum DefSite {
+    /// Undefined.
     Nowhere,
-    /// Before everything: a parameter or a constant.
+    /// A parameter or a constant, available everywhere.
     Outside,
-    /// By the instruction at this position of the block of this number.
+    /// An instruction: the number of its block and its position.
     At(u32, u32),
 }
 
-impl<'f> Body<'f> {
-    pub(super) fn new(func: &'f Function, report: &mut Report) -> Body<'f> {
+impl<'f> LayoutIndex<'f> {
+    pub(super) fn new(func: &'f Function, report: &mut ViolationSink) -> LayoutIndex<'f> {
         let blocks: Vec<Block> = func.layout.blocks().collect();
         let name_count = blocks.iter().map(|block| block.index() + 1).max().unwrap_or(0);
         let mut numbers = vec![NONE; name_count];
@@ -68,16 +68,16 @@ impl<'f> Body<'f> {
             }
             starts.push(insts.len() as u32);
         }
-        let graph = Graph::new(blocks.len() as u32, |number, found| {
+        let graph = BlockGraph::new(blocks.len() as u32, |number, found| {
             let (start, end) = (starts[number as usize], starts[number as usize + 1]);
             if let Some(&last) = insts[start as usize..end as usize].last() {
                 let targets = targets(func.inst(last)).iter();
                 found.extend(targets.filter_map(|target| lookup(&numbers, *target)));
             }
         });
-        let dominators = Dominators::new(&graph);
-        let loops = Loops::new(&graph, &dominators);
-        Body { func, blocks, numbers, insts, starts, homes, graph, dominators, loops }
+        let dominators = VerifierDominators::new(&graph);
+        let loops = NaturalLoops::new(&graph, &dominators);
+        LayoutIndex { func, blocks, numbers, insts, starts, homes, graph, dominators, loops }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -88,7 +88,7 @@ impl<'f> Body<'f> {
         self.blocks[number as usize]
     }
 
-    /// The number of a block that stands in the function.
+    /// Returns the number of a block, if it is in the layout.
     pub(super) fn number(&self, block: Block) -> Option<u32> {
         lookup(&self.numbers, block)
     }
@@ -98,10 +98,10 @@ impl<'f> Body<'f> {
         &self.insts[self.starts[number as usize] as usize..self.starts[number as usize + 1] as usize]
     }
 
-    /// The same, with what they are.
-    pub(super) fn sites(&self, number: u32) -> impl Iterator<Item = Site<'f>> + '_ {
+    /// The instructions of the block of this number, with their data.
+    pub(super) fn sites(&self, number: u32) -> impl Iterator<Item = PlacedInst<'f>> + '_ {
         let block = self.block(number);
-        self.insts(number).iter().map(move |&inst| Site {
+        self.insts(number).iter().map(move |&inst| PlacedInst {
             number,
             inst,
             data: self.func.inst(inst),
@@ -113,13 +113,13 @@ impl<'f> Body<'f> {
         self.homes.get(inst.index()).map_or(NONE, |&(_, position)| position)
     }
 
-    pub(super) fn definition(&self, value: Value) -> Definition {
+    pub(super) fn definition(&self, value: Value) -> DefSite {
         match self.func.value_def(value) {
-            ValueDef::Param(_) | ValueDef::Const => Definition::Outside,
-            ValueDef::None => Definition::Nowhere,
+            ValueDef::Param(_) | ValueDef::Const => DefSite::Outside,
+            ValueDef::None => DefSite::Nowhere,
             ValueDef::Result(inst, _) => match self.homes.get(inst.index()) {
-                None | Some((NONE, _)) => Definition::Nowhere,
-                Some(&(number, position)) => Definition::At(number, position),
+                None | Some((NONE, _)) => DefSite::Nowhere,
+                Some(&(number, position)) => DefSite::At(number, position),
             },
         }
     }
@@ -128,7 +128,7 @@ impl<'f> Body<'f> {
         origin.index() < self.func.origin_count()
     }
 
-    /// Orders places as they stand: the head, then block by block.
+    /// Sort key of a location: the head first, then layout order.
     pub(super) fn order(&self, place: ViolationLocation) -> (u32, u32) {
         let number = |block| self.number(block).unwrap_or(NONE);
         match place {
@@ -145,12 +145,12 @@ fn lookup(numbers: &[u32], block: Block) -> Option<u32> {
     numbers.get(block.index()).copied().filter(|&number| number != NONE)
 }
 
-/// The blocks that a terminator goes to.
+/// The targets of a terminator; none for other instructions.
 fn targets(data: &InstData) -> &[Block] {
     if data.op.is_terminator() { data.targets() } else { &[] }
 }
 
-/// What an instruction says of the memory that it touches; of a copy what it writes, then what it reads.
+/// The accesses of an instruction; for a copy, the write, then the read.
 pub(super) fn accesses(data: &InstData) -> impl Iterator<Item = &Access> {
     let read = match &data.detail {
         Detail::Transfer(both) => Some(&both.1),
@@ -159,13 +159,13 @@ pub(super) fn accesses(data: &InstData) -> impl Iterator<Item = &Access> {
     data.access().into_iter().chain(read)
 }
 
-/// The values that an instruction uses: its operands, and what its accesses name as their bases.
+/// The values that an instruction uses: operands and bases of accesses.
 pub(super) fn used(data: &InstData) -> impl Iterator<Item = Value> {
     data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base))
 }
 
-/// The function has an entry, and that is no target.
-pub(super) fn check_entry(body: &Body<'_>, report: &mut Report) {
+/// Checks that there is an entry without predecessors.
+pub(super) fn check_entry(body: &LayoutIndex<'_>, report: &mut ViolationSink) {
     if body.count() == 0 {
         report.at(ViolationLocation::Function, ViolationKind::NoEntry);
         return;
@@ -178,24 +178,24 @@ pub(super) fn check_entry(body: &Body<'_>, report: &mut Report) {
     }
 }
 
-/// Goes through blocks in order: φs first, the terminator last, everything named there.
-pub(super) struct Structure<'b> {
-    body: &'b Body<'b>,
+/// Structural checks of each block, in layout order.
+pub(super) struct StructureRules<'b> {
+    body: &'b LayoutIndex<'b>,
     behind_phis: bool,
-    /// By block: the one that it precedes, of those that have been entered.
+    /// For each block, the latest visited block that it precedes.
     leads_to: Vec<u32>,
-    /// By block: the φ that has a value for it, by its position.
+    /// For each block, the position of the latest φ with a value for it.
     named_by: Vec<u32>,
 }
 
-impl<'b> Structure<'b> {
-    pub(super) fn new(body: &'b Body<'b>) -> Structure<'b> {
+impl<'b> StructureRules<'b> {
+    pub(super) fn new(body: &'b LayoutIndex<'b>) -> StructureRules<'b> {
         let none = || vec![NONE; body.blocks.len()];
-        Structure { body, behind_phis: false, leads_to: none(), named_by: none() }
+        StructureRules { body, behind_phis: false, leads_to: none(), named_by: none() }
     }
 
-    /// The block as a whole, before its instructions.
-    pub(super) fn check_block(&mut self, number: u32, report: &mut Report) {
+    /// Checks a block as a whole, before its instructions.
+    pub(super) fn check_block(&mut self, number: u32, report: &mut ViolationSink) {
         let body = self.body;
         self.behind_phis = false;
         for &pred in body.graph.preds(number) {
@@ -206,7 +206,7 @@ impl<'b> Structure<'b> {
         }
     }
 
-    pub(super) fn check(&mut self, site: &Site<'_>, report: &mut Report) {
+    pub(super) fn check(&mut self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         self.check_order(site, report);
         check_names(self.body, site, report);
         check_targets(self.body, site, report);
@@ -215,7 +215,7 @@ impl<'b> Structure<'b> {
         }
     }
 
-    fn check_order(&mut self, site: &Site<'_>, report: &mut Report) {
+    fn check_order(&mut self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         let op = site.data.op;
         match op {
             Op::Phi if site.number == 0 => report.at(site.place, ViolationKind::EntryPhi),
@@ -228,8 +228,8 @@ impl<'b> Structure<'b> {
         }
     }
 
-    /// One value for each predecessor.
-    fn check_incoming(&mut self, site: &Site<'_>, incoming: &[Block], report: &mut Report) {
+    /// Checks that a φ has one value for each predecessor.
+    fn check_incoming(&mut self, site: &PlacedInst<'_>, incoming: &[Block], report: &mut ViolationSink) {
         let (body, position) = (self.body, self.body.position(site.inst));
         let mut named = 0;
         for &from in incoming {
@@ -244,7 +244,7 @@ impl<'b> Structure<'b> {
                 named += 1;
             }
         }
-        // Stops at the first, so it looks at no more predecessors than the φ names, and one.
+        // The search stops at the first miss, so its cost is bounded by the number of incoming values.
         let preds = body.graph.preds(site.number);
         let missing = preds.iter().find(|&&pred| self.named_by[pred as usize] != position);
         if let Some(&first) = missing {
@@ -254,10 +254,10 @@ impl<'b> Structure<'b> {
     }
 }
 
-/// Every value that is used is defined, every origin is in the table.
-fn check_names(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+/// Checks that used values are defined and the origin exists.
+fn check_names(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     for value in used(site.data) {
-        if body.definition(value) == Definition::Nowhere {
+        if body.definition(value) == DefSite::Nowhere {
             report.at(site.place, ViolationKind::Undefined(value));
         }
     }
@@ -266,8 +266,8 @@ fn check_names(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
     }
 }
 
-/// Targets are placed, cases differ.
-fn check_targets(body: &Body<'_>, site: &Site<'_>, report: &mut Report) {
+/// Checks that targets are in the layout and switch cases differ.
+fn check_targets(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     for &target in targets(site.data) {
         if body.number(target).is_none() {
             report.at(site.place, ViolationKind::UnplacedTarget(target));

@@ -1,7 +1,7 @@
-//! What each instruction is on its own: operands, results, detail, flags, and what it says of memory.
+//! Rules for single instructions: operands, results, detail, flags and memory attributes.
 
-use super::structure::{Site, accesses};
-use super::violation::{MAX_ALLOCA_BYTES, Report, ViolationKind, ViolationLocation};
+use super::structure::{PlacedInst, accesses};
+use super::violation::{MAX_ALLOCA_BYTES, ViolationKind, ViolationLocation, ViolationSink};
 use crate::constant::Constant;
 use crate::entity::EntitySet;
 use crate::inst::{Access, Detail, InstData};
@@ -14,8 +14,8 @@ use crate::{Function, Inst, Value, ValueDef};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// The signature and the names of the parameters.
-pub(super) fn check_head(func: &Function, report: &mut Report) {
+/// Checks the signature and the values of the parameters.
+pub(super) fn check_head(func: &Function, report: &mut ViolationSink) {
     check_signature(&func.signature, func.kind, &mut |fault| report.at(ViolationLocation::Function, fault));
     let (expected, found) = (func.signature.params.len(), func.params().len());
     if expected != found {
@@ -29,7 +29,7 @@ pub(super) fn check_head(func: &Function, report: &mut Report) {
     }
 }
 
-/// What a function says of itself to callers.
+/// Checks the attributes of a signature.
 pub(super) fn check_signature(
     signature: &Signature,
     kind: FunctionKind,
@@ -83,22 +83,22 @@ fn has_legal_lanes(ty: Type) -> bool {
     ty.lanes().is_none_or(|lanes| (1..=MAX_LANES).contains(&lanes.into()))
 }
 
-/// Each constant that is used, once, where it is used first.
-pub(super) struct Constants<'f> {
+/// Rules for constants; each is checked once, at its first use.
+pub(super) struct ConstantRules<'f> {
     func: &'f Function,
     checked: EntitySet<Value>,
 }
 
-impl<'f> Constants<'f> {
-    pub(super) fn new(func: &'f Function) -> Constants<'f> {
-        Constants { func, checked: EntitySet::new() }
+impl<'f> ConstantRules<'f> {
+    pub(super) fn new(func: &'f Function) -> ConstantRules<'f> {
+        ConstantRules { func, checked: EntitySet::new() }
     }
 
     pub(super) fn check(
         &mut self,
         used: impl Iterator<Item = Value>,
         place: ViolationLocation,
-        report: &mut Report,
+        report: &mut ViolationSink,
     ) {
         for value in used {
             if self.func.value_def(value) == ValueDef::Const
@@ -112,9 +112,9 @@ impl<'f> Constants<'f> {
     }
 }
 
-pub(super) fn check(func: &Function, site: &Site<'_>, report: &mut Report) {
-    let Site { inst, data, place, .. } = *site;
-    // Without types of all operands there is nothing to compare.
+pub(super) fn check(func: &Function, site: &PlacedInst<'_>, report: &mut ViolationSink) {
+    let PlacedInst { inst, data, place, .. } = *site;
+    // Typing needs the types of all operands.
     if data.args.iter().all(|&arg| func.value_def(arg) != ValueDef::None) {
         check_types(func, inst, data, place, report);
     }
@@ -136,11 +136,17 @@ fn wrong_constant(constant: &Constant) -> Option<Cow<'static, str>> {
     lanes.iter().any(|bits| bits & !scalar.bit_mask() != 0).then(|| "its bits do not fit its type".into())
 }
 
-fn check_types(func: &Function, inst: Inst, data: &InstData, place: ViolationLocation, report: &mut Report) {
+fn check_types(
+    func: &Function,
+    inst: Inst,
+    data: &InstData,
+    place: ViolationLocation,
+    report: &mut ViolationSink,
+) {
     let operands: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| func.value_type(arg)).collect();
     let found: SmallVec<[Type; 2]> =
         func.results(inst).iter().map(|&result| func.value_type(result)).collect();
-    // Each operand that is no constant has been reported where it is defined.
+    // Operands other than constants are reported at their definitions.
     for &ty in found.iter().filter(|&&ty| !has_legal_lanes(ty)) {
         report.at(place, ViolationKind::Lanes(ty));
     }
@@ -174,7 +180,13 @@ fn check_types(func: &Function, inst: Inst, data: &InstData, place: ViolationLoc
     }
 }
 
-fn check_flags(func: &Function, inst: Inst, data: &InstData, place: ViolationLocation, report: &mut Report) {
+fn check_flags(
+    func: &Function,
+    inst: Inst,
+    data: &InstData,
+    place: ViolationLocation,
+    report: &mut ViolationSink,
+) {
     let op = data.op;
     let info = op.info();
     let may_be_total = !matches!(info.effect, Effect::Terminator | Effect::Joins) && op != Op::Mask;
@@ -194,7 +206,13 @@ fn check_flags(func: &Function, inst: Inst, data: &InstData, place: ViolationLoc
     }
 }
 
-fn check_memory(func: &Function, inst: Inst, data: &InstData, place: ViolationLocation, report: &mut Report) {
+fn check_memory(
+    func: &Function,
+    inst: Inst,
+    data: &InstData,
+    place: ViolationLocation,
+    report: &mut ViolationSink,
+) {
     let op = data.op;
     for access in accesses(data) {
         if !access.align.is_power_of_two() {
@@ -247,7 +265,7 @@ fn check_memory(func: &Function, inst: Inst, data: &InstData, place: ViolationLo
     }
 }
 
-/// A base names an object, not an address inside of one.
+/// True if the value is the address of an object, not one inside of it.
 fn is_object(func: &Function, base: Value) -> bool {
     let defined = match func.value_def(base) {
         ValueDef::Param(_) => true,
@@ -263,7 +281,7 @@ fn check_atomic(
     access: &Access,
     accessed: Option<Type>,
     place: ViolationLocation,
-    report: &mut Report,
+    report: &mut ViolationSink,
 ) {
     let Some((ordering, _)) = access.atomic else { return };
     let makes_sense = match op {
@@ -284,7 +302,7 @@ fn check_atomic(
     }
 }
 
-fn check_detail(data: &InstData, place: ViolationLocation, report: &mut Report) {
+fn check_detail(data: &InstData, place: ViolationLocation, report: &mut ViolationSink) {
     let op = data.op;
     match &data.detail {
         Detail::CompareExchange(_, ordering)

@@ -1,4 +1,4 @@
-//! What is wrong with a function or module, where, and why.
+//! Violations of the verifier's rules: kind, location and message.
 
 use super::Stage;
 use crate::ops::Op;
@@ -11,33 +11,33 @@ use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The most bytes that one `alloca` may ask for.
+/// Maximum size of an `alloca` in bytes.
 pub const MAX_ALLOCA_BYTES: u64 = 1 << 32;
 
-/// The most bytes that a global may have.
+/// Maximum size of a global in bytes.
 pub const MAX_GLOBAL_BYTES: u64 = 1 << 40;
 
-/// Where a violation stands.
+/// Location of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ViolationLocation {
-    /// In the module, outside of its functions.
+    /// The module, outside of its functions.
     Module,
-    /// In the function's head.
+    /// The function's head.
     Function,
-    /// In the head of a block.
+    /// The head of a block.
     Block(Block),
-    /// At an instruction of a block.
+    /// An instruction of a block.
     Inst(Block, Inst),
 }
 
-/// One broken rule.
+/// A violated rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The function; none for the module's own violations.
+    /// The function; none for violations of the module itself.
     pub function: Option<Arc<str>>,
-    /// Where it stands.
+    /// The location.
     pub place: ViolationLocation,
-    /// What is wrong, and why.
+    /// The violated rule, with its details.
     pub fault: ViolationKind,
 }
 
@@ -55,57 +55,57 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What in a function speaks in the terms of lanes, which one thread does not have.
+/// Construct that refers to lanes, in code that one thread executes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum LaneConstruct {
     /// A predicate on a block.
     #[error("a predicate on a block")]
     Predicate,
-    /// An instruction that passive lanes execute.
+    /// An instruction that inactive lanes execute.
     #[error("`total`")]
     Total,
-    /// What a φ gives to lanes that are elsewhere.
+    /// A φ's value for lanes that do not enter.
     #[error("`shadow`")]
     Shadow,
-    /// An op that asks about lanes, or combines them though its operand is no vector.
+    /// An op that queries lanes, or combines them with a scalar operand.
     #[error("`{0}` on scalars")]
     Op(Op),
 }
 
-/// Why a declared or used name does not fit.
+/// Difference between a declaration and its definition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum DeclarationMismatch {
-    /// Function against kernel, or another work-group size.
+    /// Function or kernel, or the work-group size.
     #[error("its kind")]
     Kind,
-    /// Types, shapes or facts of parameters.
+    /// Types, shapes or attributes of parameters.
     #[error("its parameters")]
     Params,
     /// Types or shapes of results.
     #[error("its results")]
     Results,
-    /// What a call may do.
+    /// Side effects of a call.
     #[error("its effects")]
     Effects,
 }
 
-/// What is wrong, and why. The module's head lists the rules by stage.
+/// Kind of a violation. The verifier's module head lists the rules by stage.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ViolationKind {
     // Structure.
-    /// There is no block.
+    /// The function has no block.
     #[error("the function has no entry block")]
     NoEntry,
-    /// The block is no name of this function.
+    /// The block number is out of range.
     #[error("{0} is no block of this function")]
     UnknownBlock(Block),
-    /// The instruction is no name of this function.
+    /// The instruction number is out of range.
     #[error("{0} is no instruction of this function")]
     UnknownInst(Inst),
-    /// Something leads to the entry.
+    /// The entry has a predecessor.
     #[error("the entry block cannot be gone to, but {from} goes there")]
     EntryPredecessor {
-        /// What goes there.
+        /// The predecessor.
         from: Block,
     },
     /// A φ in the entry.
@@ -117,30 +117,30 @@ pub enum ViolationKind {
     /// A terminator that is not the last instruction.
     #[error("`{0}` stands inside the block: a terminator is its last instruction")]
     TerminatorInside(Op),
-    /// A φ behind something else.
+    /// A φ after another instruction.
     #[error("a φ stands at the start of its block, before everything else")]
     PhiNotAtStart,
-    /// A terminator goes to a block that stands nowhere.
+    /// A target that is not in the layout.
     #[error("it goes to {0}, which is not in the function")]
     UnplacedTarget(Block),
-    /// A φ has a value for a block that does not lead here.
+    /// A φ with a value for a block that is no predecessor.
     #[error("it has a value for {0}, which is no predecessor")]
     PhiStranger(Block),
-    /// A φ has two values for one block.
+    /// A φ with two values for one block.
     #[error("it has more than one value for {0}")]
     PhiTwice(Block),
-    /// A φ lacks a value.
+    /// A φ without a value for a predecessor.
     #[error("it has no value for predecessor {first}{}", and_others(*.others))]
     PhiMissing {
         /// The first predecessor without a value.
         first: Block,
-        /// How many others there are.
+        /// Number of further predecessors without a value.
         others: usize,
     },
-    /// Two cases of a switch are alike.
+    /// Equal cases of a switch.
     #[error("case {0} occurs more than once")]
     SwitchTwice(u128),
-    /// A name that nothing in the function defines.
+    /// A value without definition.
     #[error("{0} is not defined: no parameter, constant or placed instruction gives it")]
     Undefined(Value),
     /// The instruction's origin is not in the function's table.
@@ -148,15 +148,15 @@ pub enum ViolationKind {
     UnknownOrigin(crate::function::Origin),
 
     // The head of a function.
-    /// Parameters without a name.
+    /// The numbers of parameters in the signature and in the function differ.
     #[error("the signature has {expected} parameters, the function names {found}")]
     ParamCount {
         /// In the signature.
         expected: usize,
-        /// Named.
+        /// Defined in the function.
         found: usize,
     },
-    /// A parameter's name has another type.
+    /// A parameter's value has another type than the signature's.
     #[error("{value} is {found}, but the signature says {expected}")]
     ParamType {
         /// The parameter.
@@ -166,33 +166,33 @@ pub enum ViolationKind {
         /// The value's.
         found: Type,
     },
-    /// What is said of a parameter or result makes no sense.
+    /// Invalid attribute of a parameter or result.
     #[error("{what} {index}: {reason}")]
     Signature {
         /// Parameter or result.
         what: &'static str,
-        /// Which, from 0.
+        /// Its index, from 0.
         index: usize,
-        /// Why not.
+        /// Reason.
         reason: Cow<'static, str>,
     },
-    /// A kernel gives results, or its work-group is empty.
+    /// A kernel with results or with an empty work-group.
     #[error("a kernel {0}")]
     Kernel(&'static str),
 
     // Types and details.
-    /// The ops table says no.
+    /// The instruction is ill-typed.
     #[error(transparent)]
     Type(#[from] TypeError),
-    /// The results are not what the operands give.
+    /// The results differ from those that typing computes.
     #[error("it gives {}, but its results are {}", list(.expected), list(.found))]
     Results {
         /// By the ops table.
         expected: Vec<Type>,
-        /// Of the names it defines.
+        /// Of the values that it defines.
         found: Vec<Type>,
     },
-    /// `ret` does not fit the signature.
+    /// The operands of `ret` do not match the signature.
     #[error("the function returns {}, not {}", list(.expected), list(.found))]
     Return {
         /// By the signature.
@@ -203,12 +203,12 @@ pub enum ViolationKind {
     /// A vector without lanes or with too many.
     #[error("{0} has no legal number of lanes: a vector has 1 to {MAX_LANES}")]
     Lanes(Type),
-    /// A constant holds bits that its type has not, or an illegal number of lanes.
+    /// A constant with excess bits or an illegal number of lanes.
     #[error("constant {value}: {reason}")]
     Constant {
         /// The constant.
         value: Value,
-        /// Why not.
+        /// Reason.
         reason: Cow<'static, str>,
     },
     /// A flag that the op does not take.
@@ -219,7 +219,7 @@ pub enum ViolationKind {
         /// The flag.
         flag: Flag,
     },
-    /// A fast-math flag where nothing is a float.
+    /// A fast-math flag without a float among operands and results.
     #[error("`{flag}` speaks of floats, but this `{op}` has none")]
     FloatFlag {
         /// The op.
@@ -230,7 +230,7 @@ pub enum ViolationKind {
     /// An alignment that is no power of two.
     #[error("an alignment is a power of two, not {0}")]
     Align(u32),
-    /// A base that is no object.
+    /// A base that is not an object.
     #[error("base {0} is neither an alloca, nor a pointer parameter, nor the address of a global")]
     Base(Value),
     /// An atomic operation without ordering.
@@ -239,46 +239,46 @@ pub enum ViolationKind {
     /// An ordering on something that cannot be atomic.
     #[error("`{0}` cannot be atomic")]
     CannotBeAtomic(Op),
-    /// An ordering that makes no sense here.
+    /// An ordering that the op does not allow.
     #[error("`{op}` cannot be `{ordering}`{}", if *.on_failure { " on failure" } else { "" })]
     Ordering {
         /// The op.
         op: Op,
         /// The ordering.
         ordering: AtomicOrdering,
-        /// Whether it is the ordering on failure.
+        /// True if it is the ordering on failure.
         on_failure: bool,
     },
-    /// An atomic access to what no machine reads at once.
+    /// An atomic access to an unsuitable type.
     #[error("an atomic access is to a scalar of whole bytes, not to {0}")]
     AtomicType(Type),
-    /// An atomic access that may straddle.
+    /// An underaligned atomic access.
     #[error("an atomic access to {ty} is aligned to at least {}, not {align}", .ty.bytes())]
     AtomicAlign {
-        /// What is accessed.
+        /// The accessed type.
         ty: Type,
-        /// The alignment it has.
+        /// The alignment.
         align: u32,
     },
-    /// A barrier for others than a brush or a group.
+    /// A barrier of a scope other than brush and group.
     #[error("a barrier is for a brush or a group, not for `{0}`")]
     BarrierScope(SyncScope),
-    /// Memory that nothing writes is written.
+    /// A write to the constant space.
     #[error("memory in the constant space is never written")]
     WritesConstant,
-    /// Memory promised not to change is written.
+    /// A write to memory promised not to change.
     #[error("`invariant` memory does not change: it cannot be written")]
     WritesInvariant,
-    /// An alloca that is too big.
+    /// An alloca above the maximum size.
     #[error("an alloca of {0} bytes: the most is {MAX_ALLOCA_BYTES}")]
     AllocaBytes(u64),
-    /// Class bits that mean nothing.
+    /// Undefined class bits.
     #[error("{0} has bits beyond the ten classes of floats")]
     FloatClasses(u16),
-    /// Branch weights that say nothing.
+    /// Branch weights without two targets, or both 0.
     #[error("weights belong to a branch with two targets, and one of them is not 0")]
     Weights,
-    /// Launching a function that already works on vectors.
+    /// A launch of a function with vectors in its signature.
     #[error("a launched function is written for one lane: it cannot take or give {0}")]
     LaunchedVector(Type),
 
@@ -288,10 +288,10 @@ pub enum ViolationKind {
     NotDominated {
         /// The value.
         value: Value,
-        /// Where it is defined, if in another block.
+        /// The defining block, if it is another one.
         defined_in: Option<Block>,
     },
-    /// An incoming value that its definition does not dominate.
+    /// An incoming value whose definition does not dominate the end of the predecessor.
     #[error(
         "{value} comes from {from}, but its definition in {defined_in} does not dominate the end of that"
     )]
@@ -300,12 +300,12 @@ pub enum ViolationKind {
         value: Value,
         /// The predecessor.
         from: Block,
-        /// Where it is defined.
+        /// The defining block.
         defined_in: Block,
     },
 
     // Predicates.
-    /// The predicate is no truth value.
+    /// A predicate that is not an `i1`.
     #[error("predicate {value} is {found}, not i1")]
     PredicateType {
         /// The predicate.
@@ -318,10 +318,10 @@ pub enum ViolationKind {
     PredicateNotDominated {
         /// The predicate.
         value: Value,
-        /// Where it is defined.
+        /// The defining block.
         defined_in: Block,
     },
-    /// The block computes its own predicate with an instruction that is not total.
+    /// An instruction that is not total, in a block that computes its own predicate after it.
     #[error("`{op}` is not `total`, but {predicate}, the predicate of this block, is defined {}", if *.defines {
         "by it"
     } else {
@@ -332,12 +332,12 @@ pub enum ViolationKind {
         op: Op,
         /// The predicate.
         predicate: Value,
-        /// Whether it is the defining instruction itself.
+        /// True if the instruction itself defines the predicate.
         defines: bool,
     },
 
     // Stages.
-    /// A vector before there are any.
+    /// A vector before stage Wide.
     #[error("{ty} at stage {stage}: vectors and masks are for stage wide and for code that launches")]
     EarlyVector {
         /// The type.
@@ -345,30 +345,30 @@ pub enum ViolationKind {
         /// The stage.
         stage: Stage,
     },
-    /// A predicate before there are any.
+    /// A predicate before stage Linear.
     #[error("a predicate on a block at stage {0}: predicates are for stage linear")]
     EarlyPredicate(Stage),
-    /// Control never comes here.
+    /// An unreachable block.
     #[error("control never comes here")]
     Unreachable,
-    /// A cycle with two entries.
+    /// A retreating edge whose target does not dominate its source.
     #[error("a cycle goes back to {to}, which does not dominate {from}: control flow is not reducible")]
     Irreducible {
-        /// Where the edge leaves.
+        /// Source of the edge.
         from: Block,
-        /// Where it goes.
+        /// Target of the edge.
         to: Block,
     },
-    /// More than one return.
+    /// More than one `ret`.
     #[error("{first} returns already: there is one `ret` in a function")]
     SecondReturn {
-        /// The block of the first.
+        /// The block of the first one.
         first: Block,
     },
-    /// A switch that should be branches.
+    /// A switch after stage Source.
     #[error("a `switch` at stage {0}: it is to be lowered to branches")]
     SwitchLeft(Stage),
-    /// A loop is entered from several blocks.
+    /// A loop with several entering blocks.
     #[error("the loop is entered from {first} and from {second}: it needs one preheader")]
     Preheaders {
         /// The first.
@@ -376,15 +376,15 @@ pub enum ViolationKind {
         /// Another.
         second: Block,
     },
-    /// The only block that enters a loop goes elsewhere, too.
+    /// The entering block of a loop has another successor.
     #[error("{preheader} enters the loop, but goes to {other} as well: it is no preheader")]
     PreheaderBranches {
-        /// What enters.
+        /// The entering block.
         preheader: Block,
-        /// Where else it goes.
+        /// The other successor.
         other: Block,
     },
-    /// A loop has several latches.
+    /// A loop with several latches.
     #[error("the loop goes back from {first} and from {second}: it needs one latch")]
     Latches {
         /// The first.
@@ -392,15 +392,15 @@ pub enum ViolationKind {
         /// Another.
         second: Block,
     },
-    /// An exit block that others go to, too.
+    /// An exit block with predecessors outside of the loop.
     #[error("the loop at {header} leaves to this block, but {from} comes here from outside of that loop")]
     SharedExit {
         /// The loop's header.
         header: Block,
-        /// What comes from elsewhere.
+        /// The predecessor outside.
         from: Block,
     },
-    /// A value leaves its loop without a φ.
+    /// A value that leaves its loop without a φ (LCSSA).
     #[error("{value} leaves the loop at {header} without a φ in an exit block")]
     NotClosed {
         /// The value.
@@ -408,49 +408,49 @@ pub enum ViolationKind {
         /// The loop's header.
         header: Block,
     },
-    /// Lanes are spoken of where there are none.
+    /// A construct for lanes in code that one thread executes.
     #[error("{0} in code that one thread runs")]
     OneThread(LaneConstruct),
-    /// A launch where none is left.
+    /// A launch at stage Wide.
     #[error("a `launch` at stage wide: it is to be a call")]
     LateLaunch,
-    /// A launch from a kernel.
+    /// A launch in a kernel.
     #[error("a kernel is itself launched: `launch` is for sequential code")]
     LaunchInKernel,
 
     // Modules.
-    /// Two things of one name.
+    /// A name that occurs more than once.
     #[error("@{0} occurs more than once")]
     NameTwice(Arc<str>),
-    /// Something without a name.
+    /// An item without a name.
     #[error("a {0} has no name")]
     NoName(&'static str),
     /// A function that is neither defined nor declared.
     #[error("@{0} is neither defined nor declared in the module")]
     UnknownFunction(Arc<str>),
-    /// A caller's knowledge of its callee is wrong.
+    /// A caller's declaration that differs from the definition.
     #[error("what is known of @{name} here differs from its definition in {mismatch}")]
     Differs {
         /// The callee.
         name: Arc<str>,
-        /// In what.
+        /// The difference.
         mismatch: DeclarationMismatch,
     },
-    /// A function that is said not to be convergent asks which lane it is, or what others do.
+    /// A query of the lane's index or of other lanes, in a function that is not convergent.
     #[error("`{0}` in a function that is not `convergent`")]
     Convergent(Op),
-    /// The head of a declared function.
+    /// A violation in the head of a declared function.
     #[error("@{name}: {fault}")]
     Declaration {
         /// The function.
         name: Arc<str>,
-        /// What is wrong.
+        /// The violation.
         fault: Box<ViolationKind>,
     },
-    /// The address of what is not there.
+    /// The address of an unknown global.
     #[error("there is no global @{0}")]
     UnknownGlobal(Arc<str>),
-    /// The address of a global in another space.
+    /// The address of a global in another space than the global's.
     #[error("@{name} lies in the {found} space, not in the {expected} space", found = .found.name(), expected = .expected.name())]
     GlobalSpace {
         /// The global.
@@ -460,41 +460,41 @@ pub enum ViolationKind {
         /// The global's space.
         found: Space,
     },
-    /// A global that cannot be.
+    /// An invalid global.
     #[error("@{name}: {reason}")]
     Global {
         /// The global.
         name: Arc<str>,
-        /// Why not.
+        /// Reason.
         reason: GlobalViolationKind,
     },
     /// A source file that is not in the module's table.
     #[error("{0} is no file of this module")]
     UnknownFile(crate::module::File),
-    /// Lock-step code calls sequential code that launches.
+    /// Lock-step code that reaches a launch through calls.
     #[error("lock-step code comes here by {}, but a launch inside of a launch has no meaning", way(.path))]
     NestedLaunch {
-        /// The functions on the way, the launched one or kernel first, this one last.
+        /// The call chain: the kernel or launched function first, this function last.
         path: Vec<Arc<str>>,
     },
 }
 
-/// Why a global cannot be.
+/// Kind of an invalid global.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum GlobalViolationKind {
-    /// No power of two.
+    /// An alignment that is not a power of two.
     #[error("an alignment is a power of two, not {0}")]
     Align(u32),
-    /// Too big.
+    /// A size above the maximum.
     #[error("a global has at most {MAX_GLOBAL_BYTES} bytes")]
     Bytes,
-    /// A value has bits that its type has not.
+    /// A value with excess bits.
     #[error("an initial value does not fit {0}")]
     Bits(Scalar),
-    /// It holds the address of what is not there.
+    /// The address of an unknown global.
     #[error("there is no global @{0} to hold the address of")]
     Address(Arc<str>),
-    /// It is defined elsewhere, and here as well.
+    /// `extern` together with other contents.
     #[error("`extern` stands alone: what another module defines has no contents here")]
     Extern,
 }
@@ -522,10 +522,9 @@ fn way(names: &[Arc<str>]) -> String {
     names.iter().map(|name| format!("@{name}")).collect::<Vec<_>>().join(" -> ")
 }
 
-/// Everything that is wrong with a function or module: at least one violation.
+/// All violations of a function or module: at least one.
 ///
-/// Its `Display` prints the functions, and below each line what is wrong with it. Of long functions it leaves out the
-/// blocks where all is well.
+/// `Display` prints the functions, with each violation below its line. It elides valid blocks of long functions.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{text}")]
 pub struct Violations {
@@ -540,12 +539,12 @@ impl Violations {
         Violations { list, text }
     }
 
-    /// The violations, function by function in the order of their places.
+    /// The violations, function by function, in layout order.
     pub fn as_slice(&self) -> &[Violation] {
         &self.list
     }
 
-    /// The same, by iteration.
+    /// Iterates over the violations, in the same order.
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
         self.list.iter()
     }
@@ -560,14 +559,14 @@ impl<'a> IntoIterator for &'a Violations {
 }
 
 /// Collects the violations of one function.
-pub(super) struct Report {
+pub(super) struct ViolationSink {
     function: Arc<str>,
     pub(super) list: Vec<Violation>,
 }
 
-impl Report {
-    pub(super) fn new(function: &str) -> Report {
-        Report { function: function.into(), list: Vec::new() }
+impl ViolationSink {
+    pub(super) fn new(function: &str) -> ViolationSink {
+        ViolationSink { function: function.into(), list: Vec::new() }
     }
 
     pub(super) fn at(&mut self, place: ViolationLocation, fault: ViolationKind) {

@@ -1,4 +1,4 @@
-//! What is said of wrong texts: errors.txt holds each text and, below it, its diagnostics.
+//! Diagnostics of invalid texts: errors.txt holds each text and, below it, its diagnostics.
 //!
 //! `HEDDLE_BLESS=1` rewrites the diagnostics; the numbers after `errors` in a case's title are written by hand.
 

@@ -1,4 +1,4 @@
-//! The text format: what is printed parses to the same and prints to the same bytes; what is wrong is told.
+//! Tests of the text format: round trips of valid texts, diagnostics of invalid ones.
 
 mod errors;
 mod mutations;
@@ -8,7 +8,7 @@ mod scale;
 use heddle_ir::{Module, parse_module};
 use std::path::PathBuf;
 
-/// Parses a text that must be right.
+/// Parses a valid text.
 fn parse(source: &str) -> Module {
     parse_module(source).unwrap_or_else(|errors| {
         let errors: String = errors.iter().map(|error| format!("{error}\n")).collect();
@@ -16,7 +16,7 @@ fn parse(source: &str) -> Module {
     })
 }
 
-/// Texts that have everything: tests/text, the example's stages, and what only the parser accepts. By name, in order.
+/// Texts that cover the format: tests/text, the example's stages, and parser-only texts. By name, in order.
 fn corpus() -> Vec<(String, String)> {
     let crate_directory = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let read = |directory: &str, prefix: &str| -> Vec<(String, String)> {

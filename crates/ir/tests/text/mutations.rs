@@ -1,4 +1,4 @@
-//! Texts with random damage: a diagnostic or a module that comes back, never a panic, never a hang.
+//! Randomly damaged texts: each gives diagnostics or a module that round-trips, without panic or hang.
 
 use crate::corpus;
 use heddle_ir::{parse_bytes, parse_module};
@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// Words and runs of blanks and signs, so that a text is their concatenation.
+/// Splits a text into words and runs of blanks and signs.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -36,7 +36,7 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// A part of the text: whole functions are slow to damage one by one.
+/// A part of the text, since whole functions take long to mutate piece by piece.
 fn excerpt<'t>(text: &'t str, random: &mut Random) -> &'t str {
     let starts: Vec<usize> = text.match_indices("\nfunc").map(|(at, _)| at + 1).collect();
     match random.below(4) {

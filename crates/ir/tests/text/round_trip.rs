@@ -1,4 +1,4 @@
-//! Texts that come back, and functions that come back.
+//! Round trips of texts and functions.
 
 use crate::{corpus, parse};
 use heddle_ir::function::{MetadataKind, OriginData};
@@ -14,7 +14,7 @@ use heddle_ir::{
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
-/// The text without comments and what surrounds them.
+/// The text without comments and surrounding blanks.
 fn bare(source: &str) -> String {
     let lines = source.lines().map(|line| line.split(';').next().unwrap_or_default().trim_end());
     let lines: Vec<&str> = lines.collect();
@@ -22,7 +22,7 @@ fn bare(source: &str) -> String {
     text.trim_start().to_string() + "\n"
 }
 
-/// Everything that a function says, whatever the numbers of its constants, callees, origins and instructions.
+/// Canonical description of a function, independent of the numbers of constants, callees, origins and instructions.
 fn meaning(func: &Function) -> String {
     let mut out = String::new();
     let mut constants: HashMap<Constant, u32> = HashMap::new();
@@ -132,7 +132,7 @@ fn every_flag_is_printed_with_every_op_that_may_carry_it() {
     }
 }
 
-/// What stands in a text before its functions.
+/// The items of a text before its functions.
 fn items_of(source: &str) -> String {
     let is_item =
         |line: &&str| ["file", "fact", "global", "declare"].iter().any(|item| line.starts_with(item));
@@ -237,7 +237,7 @@ fn numbers_keep_their_gaps() {
     assert_eq!(func.params(), [Value::from_u32(7)]);
     assert_eq!(func.block_count(), 10);
     assert_eq!(func.entry(), Block::from_u32(9));
-    // The constant's number is above all that are written.
+    // The constant's number is above all that occur in the text.
     assert_eq!(func.value_count(), 3002);
     assert!(func.constant(Value::from_u32(3001)).is_some());
 }

@@ -1,4 +1,4 @@
-//! Large texts, right and wrong: all of them end soon, none of them on the stack.
+//! Large texts, valid and invalid: parsing takes neither long nor much stack.
 
 use crate::parse;
 use heddle_ir::parse_module;
@@ -129,7 +129,7 @@ fn any_mistake_repeated() {
 fn numbers_cost_no_more_memory_than_the_text_is_long() {
     is_refused("func @f(v1100000: i32) {\n}\n");
     comes_back("func @f(v1000000: i32) {\n}\n");
-    // The allowance is for the text, not for each of its functions.
+    // The budget is for the text, not for each of its functions.
     is_refused(&"func @f(v1000000: i32) {\n}\n".repeat(3));
     let names = (0..MANY / 10).map(|index| format!("func @f{index}(v1000: i32) {{\n}}\n\n"));
     is_refused(&names.collect::<String>());

@@ -1,4 +1,4 @@
-//! What dominates what, predicates, and what each stage allows.
+//! Rules on dominance, predicates and stages.
 
 use crate::Case;
 use crate::samples::{

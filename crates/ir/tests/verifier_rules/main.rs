@@ -1,4 +1,4 @@
-//! One broken rule at a time: the function before the edit verifies, the one after it has exactly these faults.
+//! One broken rule at a time: the function verifies before the edit and has exactly these violations after it.
 #![forbid(unsafe_code)]
 
 mod samples;
@@ -17,7 +17,7 @@ use heddle_ir::{Block, Detail, Function, InstData, Op, Stage};
 use samples::{append, block, data, inst, launching, looping, predicated, region, wide};
 use std::collections::BTreeSet;
 
-/// An edit that breaks rules of a function that verified.
+/// An edit that breaks rules of a valid function.
 struct Case {
     faults: &'static [&'static str],
     stage: Stage,
@@ -69,7 +69,7 @@ fn each_rule_of_modules_is_enforced() {
         let found = names(&violations);
         let wanted = expected(faults);
         assert!(wanted.is_subset(&found), "case {index}: {violations}");
-        // Lock-step code that gets to a launch has vectors where none may be.
+        // Lock-step code that reaches a launch also has vectors at a stage without them.
         assert!(wanted == found || wanted.contains("NestedLaunch"), "case {index}: {violations}");
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn add_caller(module: &mut Module, name: &str, kind: FunctionKind, ca
     module.functions.push(func);
 }
 
-/// What the region calls, to change what it knows of it.
+/// The region's declaration of its callee, mutably.
 pub(crate) fn known(module: &mut Module) -> &mut Declaration {
     Arc::make_mut(module.functions[1].callees.values_mut().next().unwrap())
 }
@@ -105,7 +105,7 @@ pub(crate) const CASES: &[ModuleCase] = &[
     }),
     (&["NestedLaunch"], |m| { add_caller(m, "between", FunctionKind::Function, 0); add_caller(m, "k", FunctionKind::Kernel(None), 2) }),
     (&["NestedLaunch"], |m| {
-        // What is launched launches itself.
+        // A launched function that itself launches.
         let mut func = launching();
         func.name = "region".into();
         func.signature.params.truncate(2);

@@ -1,4 +1,4 @@
-//! Functions that verify, and what changes them.
+//! Valid functions, and edits of them.
 
 use heddle_ir::inst::{Access, LaunchDetail};
 use heddle_ir::module::{DeclaredShape, Signature};
@@ -16,7 +16,7 @@ pub(crate) fn block(number: u32) -> Block {
     Block::from_u32(number)
 }
 
-/// The instruction at this place of a block.
+/// The instruction at this index of a block.
 pub(crate) fn inst(func: &Function, number: u32, index: usize) -> Inst {
     func.block_insts(block(number)).nth(index).unwrap()
 }
@@ -34,7 +34,7 @@ pub(crate) fn int(func: &mut Function, value: i128) -> Value {
     func.make_int(Scalar::I32, value)
 }
 
-/// Puts an instruction before the one at this place.
+/// Inserts an instruction before the one at this index.
 pub(crate) fn put(
     func: &mut Function,
     number: u32,
@@ -129,7 +129,7 @@ pub(crate) fn launching() -> Function {
     func
 }
 
-/// What `launching` launches.
+/// The region that `launching` launches.
 pub(crate) fn region() -> Function {
     let mut signature = Signature::new(&[GLOBAL, Type::I32], &[Type::I32]);
     signature.params[0].shape = Some(DeclaredShape::Uniform);
@@ -156,7 +156,7 @@ pub(crate) fn wide() -> Function {
     func
 }
 
-/// Memory of every kind.
+/// Memory accesses of every kind.
 pub(crate) fn touching() -> Function {
     let constant = Type::ptr(Space::Constant);
     let mut func = Function::new("f", Signature::new(&[GLOBAL, constant, Type::I32, Type::I64], &[]));
@@ -182,7 +182,7 @@ pub(crate) fn touching() -> Function {
     func
 }
 
-/// The access of the instruction at this place of the entry block.
+/// The access of the instruction at this index of the entry block.
 pub(crate) fn touch(func: &mut Function, index: usize) -> &mut Access {
     match &mut data(func, 0, index).detail {
         Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => access,
@@ -192,7 +192,7 @@ pub(crate) fn touch(func: &mut Function, index: usize) -> &mut Access {
     }
 }
 
-/// Appends a block that ends in this, whatever that is.
+/// Appends a block that ends in this instruction.
 pub(crate) fn append(func: &mut Function, data: InstData) -> Block {
     let new = func.append_block();
     let inst = func.make_inst(data, &[]);
@@ -218,7 +218,7 @@ pub(crate) fn split(func: &mut Function, from: u32, to: u32) -> Block {
     new
 }
 
-/// Adds a way from a block to another: its jump becomes a branch on the flag; φs get their first value.
+/// Adds an edge: turns a block's jump into a branch on the flag; φs get their first value for it.
 pub(crate) fn add_edge(func: &mut Function, from: u32, to: u32) {
     let flag = func.params()[2];
     let last = func.terminator(block(from)).unwrap();

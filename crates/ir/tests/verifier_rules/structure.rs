@@ -1,4 +1,4 @@
-//! Blocks, edges, φs, and what a function says of itself.
+//! Rules on blocks, edges, φs and function heads.
 
 use crate::Case;
 use crate::samples::{append, block, data, inst, looping, predicated, put, touch, touching, wide};

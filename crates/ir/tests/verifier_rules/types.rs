@@ -1,4 +1,4 @@
-//! Types, and what instructions hold beside operands.
+//! Rules on types, flags and details of instructions.
 
 use crate::Case;
 use crate::samples::{

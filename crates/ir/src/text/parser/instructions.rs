@@ -1,4 +1,4 @@
-//! Blocks and instructions.
+//! Parses blocks and instructions.
 
 use super::{Parsed, Parser};
 use crate::Block;
@@ -45,7 +45,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Goes to the end of the line, or to the brace that ends the function.
+    /// Skips to the end of the line, or to the brace that ends the function.
     fn skip_line(&mut self) {
         let mut depth = 0;
         loop {
@@ -80,9 +80,9 @@ impl Parser<'_, '_> {
     }
 
     fn line(&mut self) {
-        let mut item = InstItem { results: SmallVec::new(), token: self.at, what: None };
+        let mut item = InstItem { results: SmallVec::new(), token: self.at, spec: None };
         match self.instruction(&mut item) {
-            Ok(what) => item.what = Some(Box::new(what)),
+            Ok(spec) => item.spec = Some(Box::new(spec)),
             Err(Reported) => self.skip_line(),
         }
         self.body.insts.push(item);
@@ -92,7 +92,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn instruction(&mut self, item: &mut InstItem) -> Parsed<What> {
+    fn instruction(&mut self, item: &mut InstItem) -> Parsed<InstSpec> {
         if self.at_value() {
             loop {
                 let result = self.value_definition()?;
@@ -106,7 +106,7 @@ impl Parser<'_, '_> {
         item.token = self.at;
         let (op, before) = self.op()?;
         let flags = self.flags();
-        let mut what = What {
+        let mut spec = InstSpec {
             op,
             flags,
             written: None,
@@ -115,12 +115,12 @@ impl Parser<'_, '_> {
             loc: None,
             tags: SmallVec::new(),
         };
-        self.details(&mut what, before)?;
+        self.details(&mut spec, before)?;
         if self.eat_word("total") {
-            what.flags = what.flags.with(Flag::Total);
+            spec.flags = spec.flags.with(Flag::Total);
         }
         if self.eat_word("at") {
-            what.loc = Some(self.loc()?);
+            spec.loc = Some(self.loc()?);
         }
         if self.eat_sign(b'!') {
             self.sign(b'{')?;
@@ -128,13 +128,13 @@ impl Parser<'_, '_> {
                 let tag = parser.choice("a kind of fact", MetadataKind::ALL, MetadataKind::name)?;
                 let fact = parser.entity("fact", "a fact like `fact0`")?;
                 parser.tree.fact_uses.push(fact);
-                what.tags.push((tag, MetadataNode::from_u32(fact.number)));
+                spec.tags.push((tag, MetadataNode::from_u32(fact.number)));
                 Ok(())
             })?;
-            what.tags.sort();
+            spec.tags.sort();
         }
         match self.kind() {
-            TokenKind::Newline | TokenKind::End | TokenKind::Sign(b'}') => Ok(what),
+            TokenKind::Newline | TokenKind::End | TokenKind::Sign(b'}') => Ok(spec),
             _ if self.at_operand() => Err(self.unexpected(["`,`", "the end of the line"])),
             _ => Err(self.unexpected(["the end of the line"])),
         }
@@ -179,19 +179,19 @@ impl Parser<'_, '_> {
         Ok(SourceLoc { file: File::from_u32(file.number), line, column })
     }
 
-    /// Operands with commas between them, one at least.
-    fn operands(&mut self, what: &mut What) -> Parsed<()> {
+    /// Parses a non-empty list of operands.
+    fn operands(&mut self, spec: &mut InstSpec) -> Parsed<()> {
         loop {
-            what.operands.push(self.operand()?);
+            spec.operands.push(self.operand()?);
             if !self.eat_sign(b',') {
                 return Ok(());
             }
         }
     }
 
-    /// Everything between the flags and `total`: the op's table row tells what.
-    fn details(&mut self, what: &mut What, before: bool) -> Parsed<()> {
-        let info = what.op.info();
+    /// Parses everything between the flags and `total`, by the op's format.
+    fn details(&mut self, spec: &mut InstSpec, before: bool) -> Parsed<()> {
+        let info = spec.op.info();
         let mut rmw = Rmw::Add;
         let mut detail = match info.format {
             InstFormat::IntCompare => {
@@ -221,7 +221,7 @@ impl Parser<'_, '_> {
             _ => Detail::None,
         };
         if let ResultConstraint::Written(_) = info.gives {
-            what.written = Some(self.ty()?);
+            spec.written = Some(self.ty()?);
             if !info.operands.is_empty() {
                 self.sign(b',')?;
             }
@@ -232,42 +232,42 @@ impl Parser<'_, '_> {
                 detail = Detail::Dimension(dimension);
             }
             InstFormat::FloatClass => {
-                what.operands.push(self.operand()?);
+                spec.operands.push(self.operand()?);
                 self.sign(b',')?;
                 detail = Detail::FloatClass(self.number("a mask of float classes")?);
             }
-            InstFormat::Phi => detail = self.phi(what)?,
-            InstFormat::Branch => detail = self.branch(what)?,
+            InstFormat::Phi => detail = self.phi(spec)?,
+            InstFormat::Branch => detail = self.branch(spec)?,
             InstFormat::Switch => {
-                what.detail = self.switch(what)?;
+                spec.detail = self.switch(spec)?;
                 return Ok(());
             }
             InstFormat::Return => {
                 if self.at_operand() {
-                    self.operands(what)?;
+                    self.operands(spec)?;
                 }
             }
             InstFormat::Call => {
                 let (callee, _) = self.name()?;
-                self.passed(what)?;
-                what.detail = DetailItem::Call(callee);
+                self.passed(spec)?;
+                spec.detail = DetailItem::Call(callee);
                 return Ok(());
             }
             InstFormat::Launch => {
                 let brush = self.brush()?;
                 let (callee, _) = self.name()?;
-                self.passed(what)?;
+                self.passed(spec)?;
                 let masked = self.eat_word("if");
                 if masked {
-                    what.operands.push(self.operand()?);
+                    spec.operands.push(self.operand()?);
                 }
-                what.detail = DetailItem::Launch { callee, brush, masked };
+                spec.detail = DetailItem::Launch { callee, brush, masked };
                 return Ok(());
             }
             _ if info.operands.is_empty() => {}
-            _ => self.operands(what)?,
+            _ => self.operands(spec)?,
         }
-        what.detail = match info.format {
+        spec.detail = match info.format {
             InstFormat::Access => DetailItem::Access(self.access()?),
             InstFormat::Transfer => {
                 let write = self.access()?;
@@ -340,14 +340,14 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn phi(&mut self, what: &mut What) -> Parsed<Detail> {
+    fn phi(&mut self, spec: &mut InstSpec) -> Parsed<Detail> {
         let mut blocks = BlockList::new();
         let mut needs_more = false;
         while needs_more || self.is_sign(b'[') {
             self.sign(b'[')?;
             blocks.push(self.block_use()?);
             self.sign(b':')?;
-            what.operands.push(self.operand()?);
+            spec.operands.push(self.operand()?);
             self.sign(b']')?;
             needs_more = self.eat_sign(b',');
             if needs_more {
@@ -356,18 +356,18 @@ impl Parser<'_, '_> {
         }
         if self.eat_word("shadow") {
             self.sign(b'(')?;
-            what.operands.push(self.operand()?);
+            spec.operands.push(self.operand()?);
             self.sign(b')')?;
         }
         Ok(Detail::Phi(blocks))
     }
 
-    fn branch(&mut self, what: &mut What) -> Parsed<Detail> {
+    fn branch(&mut self, spec: &mut InstSpec) -> Parsed<Detail> {
         if !self.entity_ahead(0, "block") {
             if !self.at_operand() {
                 return Err(self.unexpected(["a block", "a condition"]));
             }
-            what.operands.push(self.operand()?);
+            spec.operands.push(self.operand()?);
             self.sign(b',')?;
         }
         let mut targets = BlockList::from([self.block_use()?]);
@@ -385,8 +385,8 @@ impl Parser<'_, '_> {
         Ok(Detail::Branch(targets, weights))
     }
 
-    fn switch(&mut self, what: &mut What) -> Parsed<DetailItem> {
-        what.operands.push(self.operand()?);
+    fn switch(&mut self, spec: &mut InstSpec) -> Parsed<DetailItem> {
+        spec.operands.push(self.operand()?);
         self.sign(b',')?;
         let mut targets = vec![self.block_use()?];
         let mut cases = Vec::new();
@@ -400,11 +400,11 @@ impl Parser<'_, '_> {
         Ok(DetailItem::Switch(cases, targets))
     }
 
-    /// The arguments of a call.
-    fn passed(&mut self, what: &mut What) -> Parsed<()> {
+    /// Parses the arguments of a call.
+    fn passed(&mut self, spec: &mut InstSpec) -> Parsed<()> {
         self.sign(b'(')?;
         self.list(b')', |parser| {
-            what.operands.push(parser.operand()?);
+            spec.operands.push(parser.operand()?);
             Ok(())
         })
     }

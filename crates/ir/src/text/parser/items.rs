@@ -1,4 +1,4 @@
-//! The items of a module, down to a function's head.
+//! Parses the items of a module, up to a function's head.
 
 use super::{Parsed, Parser, digits_of};
 use crate::module::{
@@ -84,7 +84,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The text that stands here between quotes.
+    /// Parses a string literal.
     fn quoted(&mut self) -> Parsed<String> {
         let token = self.bump();
         match read_text(self.text.text(token)) {
@@ -110,7 +110,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// One part of the fact of this number.
+    /// Parses an operand of the metadata node of this number.
     fn fact_part(&mut self, number: usize) -> Parsed<MetadataOperand> {
         if self.kind() == TokenKind::Text {
             return Ok(MetadataOperand::Text(self.quoted()?));
@@ -159,7 +159,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// One entry of a global's contents: a run, or one more value of the run before.
+    /// Parses a piece of an initializer, or one more value of the preceding piece.
     fn init(&mut self, init: &mut Vec<GlobalInit>, uses: &mut Vec<(Arc<str>, u32)>) -> Parsed<()> {
         if self.at_scalar_literal()
             && let Some(GlobalInit::Values(scalar, values)) = init.last_mut()
@@ -240,7 +240,7 @@ impl Parser<'_, '_> {
         let index = self.tree.functions.len();
         let name = name.into_owned();
         self.tree.functions.push(FunctionItem { name, token, kind, signature: None, body: None });
-        self.body = Body::default();
+        self.body = BodyItem::default();
         self.sign(b'(')?;
         let mut params = Vec::new();
         self.list(b')', |parser| {

@@ -1,13 +1,13 @@
-//! Tokens to syntax tree. Nothing here recurses, so no nesting is too deep.
+//! Parser: tokens to syntax tree. Nothing recurses, so nesting depth is unlimited.
 //!
-//! After an error in an instruction the next line goes on, after one in a head the next item.
+//! After an error in an instruction it resumes at the next line, after one in a head at the next item.
 
 mod instructions;
 mod items;
 mod operands;
 
-use super::errors::{Errors, Reported, nearest, short};
-use super::lexer::{Text, TokenKind};
+use super::errors::{Reported, SyntaxErrors, nearest, short};
+use super::lexer::{TokenKind, TokenizedText};
 use super::literal::read_scalar;
 use super::names::read_name;
 use super::syntax::*;
@@ -15,15 +15,16 @@ use crate::Block;
 use crate::types::Scalar;
 use std::borrow::Cow;
 
-/// Numbers of values and blocks cost memory up to the largest, so a text has only so many to spend: this many …
+/// Value and block numbers index dense tables, so a text may only use numbers up to a budget: this many …
 const SPARE_NUMBERS: u64 = 1 << 20;
-/// … and so many for each token.
+/// … plus this many for each token.
 const NUMBERS_PER_TOKEN: u64 = 16;
 
-/// Reads the tokens, as far as they make sense.
-pub(super) fn parse(text: &Text<'_>, errors: &mut Errors) -> Tree {
+/// Parses the tokens; invalid items and lines are reported and left out.
+pub(super) fn parse(text: &TokenizedText<'_>, errors: &mut SyntaxErrors) -> SyntaxTree {
     let numbers = SPARE_NUMBERS + NUMBERS_PER_TOKEN * text.tokens.len() as u64;
-    let mut parser = Parser { text, errors, at: 0, numbers, body: Body::default(), tree: Tree::default() };
+    let mut parser =
+        Parser { text, errors, at: 0, numbers, body: BodyItem::default(), tree: SyntaxTree::default() };
     parser.module();
     parser.tree
 }
@@ -31,23 +32,23 @@ pub(super) fn parse(text: &Text<'_>, errors: &mut Errors) -> Tree {
 type Parsed<T> = Result<T, Reported>;
 
 struct Parser<'p, 's> {
-    text: &'p Text<'s>,
-    errors: &'p mut Errors,
+    text: &'p TokenizedText<'s>,
+    errors: &'p mut SyntaxErrors,
     at: u32,
-    /// How many numbers may still be given out.
+    /// Numbers left in the budget.
     numbers: u64,
-    /// The body being read.
-    body: Body,
-    tree: Tree,
+    /// Body of the current function.
+    body: BodyItem,
+    tree: SyntaxTree,
 }
 
-/// Tokens.
+/// Access to tokens.
 impl<'s> Parser<'_, 's> {
     fn kind(&self) -> TokenKind {
         self.text.kind(self.at)
     }
 
-    /// The kind of the token so many further.
+    /// The kind of a token `count` positions ahead.
     fn ahead(&self, count: u32) -> TokenKind {
         self.text.tokens.get((self.at + count) as usize).map_or(TokenKind::End, |token| token.kind)
     }
@@ -98,7 +99,7 @@ impl<'s> Parser<'_, 's> {
         self.errors.push(self.text.span(token), message)
     }
 
-    /// Reports that something else was expected here.
+    /// Reports an unexpected token.
     fn unexpected<S: Into<String>>(&mut self, expected: impl IntoIterator<Item = S>) -> Reported {
         let expected: Vec<String> = expected.into_iter().map(Into::into).collect();
         let list = match &expected[..] {
@@ -124,7 +125,7 @@ impl<'s> Parser<'_, 's> {
         }
     }
 
-    /// A word of a vocabulary.
+    /// Parses one of a set of keywords.
     fn choice<T: Copy>(&mut self, what: &str, all: &[T], name: fn(T) -> &'static str) -> Parsed<T> {
         if let Some(word) = self.word()
             && let Some(&one) = all.iter().find(|&&one| name(one) == word)
@@ -139,7 +140,7 @@ impl<'s> Parser<'_, 's> {
         Err(self.errors.push_expecting(self.text.span(self.at), message, names()))
     }
 
-    /// A decimal or hexadecimal number without sign.
+    /// Parses an unsigned decimal or hexadecimal number.
     fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Parsed<T> {
         if self.kind() != TokenKind::Number || self.text.text(self.at).starts_with('-') {
             return Err(self.unexpected([what]));
@@ -177,7 +178,7 @@ impl<'s> Parser<'_, 's> {
         }
     }
 
-    /// Items between brackets, the opening one of which is read already, with commas between; lines may end inside.
+    /// Parses items separated by commas up to the closing bracket; line breaks are allowed. The opening one is consumed.
     fn list(&mut self, close: u8, mut item: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
         self.skip_newlines();
         if self.eat_sign(close) {
@@ -197,9 +198,9 @@ impl<'s> Parser<'_, 's> {
     }
 }
 
-/// Names with numbers.
+/// Numbered entities.
 impl Parser<'_, '_> {
-    /// The digits of the entity that the token so many further names, if it names one of this prefix.
+    /// True if the token `count` positions ahead is an entity with this prefix.
     fn entity_ahead(&self, count: u32, prefix: &str) -> bool {
         self.ahead(count) == TokenKind::Word && digits_of(self.text.text(self.at + count), prefix).is_some()
     }
@@ -208,27 +209,27 @@ impl Parser<'_, '_> {
         self.entity_ahead(0, "v")
     }
 
-    fn entity(&mut self, prefix: &str, what: &str) -> Parsed<Numbered> {
+    fn entity(&mut self, prefix: &str, what: &str) -> Parsed<EntityToken> {
         let Some(digits) = self.word().and_then(|word| digits_of(word, prefix)) else {
             return Err(self.unexpected([what]));
         };
         let token = self.bump();
         match digits.parse() {
-            Ok(number) if number < u32::MAX => Ok(Numbered { number, token }),
+            Ok(number) if number < u32::MAX => Ok(EntityToken { number, token }),
             _ => Err(self.error(token, "the number is too large")),
         }
     }
 
-    /// Reads the name of a value that is defined here.
-    fn value_definition(&mut self) -> Parsed<Numbered> {
+    /// Parses the value that an instruction or parameter defines.
+    fn value_definition(&mut self) -> Parsed<EntityToken> {
         let value = self.entity("v", "a value like `v7`")?;
         let bound = self.spend(value, self.body.value_bound)?;
         self.body.value_bound = bound;
         Ok(value)
     }
 
-    /// The bound of the numbers, once this one is among them.
-    fn spend(&mut self, defined: Numbered, bound: u32) -> Parsed<u32> {
+    /// Charges a number to the budget and returns the new upper bound.
+    fn spend(&mut self, defined: EntityToken, bound: u32) -> Parsed<u32> {
         let more = u64::from((defined.number + 1).saturating_sub(bound));
         if more > self.numbers {
             self.body.is_partial = true;

@@ -1,4 +1,4 @@
-//! Types, operands and literals.
+//! Parses types, operands and literals.
 
 use super::{Parsed, Parser};
 use crate::text::lexer::TokenKind;
@@ -90,28 +90,28 @@ impl Parser<'_, '_> {
         }
     }
 
-    pub(super) fn operand(&mut self) -> Parsed<Operand> {
+    pub(super) fn operand(&mut self) -> Parsed<OperandItem> {
         let token = self.at;
         let ty = if self.at_type() { Some(self.ty()?) } else { None };
         let start = self.at;
-        let what = match self.kind() {
-            TokenKind::Name => OperandItem::Global(self.name()?.0),
-            TokenKind::Word if self.at_value() => OperandItem::Value(self.entity("v", "a value")?.number),
+        let form = match self.kind() {
+            TokenKind::Name => OperandForm::Global(self.name()?.0),
+            TokenKind::Word if self.at_value() => OperandForm::Value(self.entity("v", "a value")?.number),
             TokenKind::Sign(b'<') => {
                 self.bump();
                 self.list(b'>', |parser| parser.scalar_literal().map(drop))?;
-                OperandItem::Literal(start)
+                OperandForm::Literal(start)
             }
             _ if self.at_scalar_literal() || self.word() == Some("poison") => {
-                OperandItem::Literal(self.bump())
+                OperandForm::Literal(self.bump())
             }
             _ if self.eat_word("splat") => {
                 self.scalar_literal()?;
-                OperandItem::Literal(start)
+                OperandForm::Literal(start)
             }
             _ => return Err(self.unexpected(["a value", "a literal", "a global's name"])),
         };
-        Ok(Operand { token, ty, what })
+        Ok(OperandItem { token, ty, form })
     }
 }
 
