@@ -12,7 +12,7 @@ use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::{DeclaredShape, Signature};
-use heddle_ir::types::{MAX_LANES, MOST_CHOSEN_LANES};
+use heddle_ir::types::{MAX_DEFAULT_LANES, MAX_LANES};
 use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
 use heddle_llvm::{
     EmitOptions, LlvmModule, emit, internalize_except, optimize, share_globals, vector_variant_names,
@@ -129,9 +129,9 @@ impl Session {
                 let lanes = lanes.clamp(1, MAX_LANES);
                 (lanes, lanes * interleave.unwrap_or(1).clamp(1, MAX_LANES / lanes))
             }
-            LoopLanes::Auto => (lanes_in_register(&func, bits), MOST_CHOSEN_LANES),
+            LoopLanes::Auto => (lanes_in_register(&func, bits), MAX_DEFAULT_LANES),
             LoopLanes::AtMost(most) => {
-                let most = 1 << most.clamp(1, MOST_CHOSEN_LANES).ilog2();
+                let most = 1 << most.clamp(1, MAX_DEFAULT_LANES).ilog2();
                 (lanes_in_register(&func, bits).min(most), most)
             }
         };
@@ -195,7 +195,7 @@ impl Session {
         let (mut wide, _) = self.widen_loop(&module, &name, register_lanes)?;
         let paying = |func| choose_brushes(&wide, func, register_lanes, &self.options.target).brushes;
         let interleaved = wide.function(&wide_name(&name, &[register_lanes])).map_or(1, paying);
-        let lanes = register_lanes * interleaved.min(MOST_CHOSEN_LANES / register_lanes).max(1);
+        let lanes = register_lanes * interleaved.min(MAX_DEFAULT_LANES / register_lanes).max(1);
         if lanes > register_lanes {
             (wide, _) = self.widen_loop(&module, &name, lanes)?;
         }

@@ -10,7 +10,7 @@ use crate::{Constant, Function, Inst, Op, Value, ValueDef};
 /// Maximum depth of an expression, which bounds work and length.
 const DEPTH: u32 = 4;
 /// Maximum number of steps from an address to the object it points into.
-const MOST_STEPS: u32 = 16;
+const MAX_STEPS: u32 = 16;
 /// Maximum length of an expression in characters.
 const LENGTH: usize = 72;
 
@@ -42,7 +42,7 @@ impl Function {
     /// Renders the object that an address points into, in quotes: the name of a pointer or a global.
     pub fn describe_object(&self, address: Value) -> Option<String> {
         let mut at = address;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             if let Some(name) = self.name_of(at) {
                 return Some(format!("`{name}`"));
             }

@@ -64,7 +64,7 @@ crate::words::words! {
 
 impl MetadataKind {
     /// True if instructions of this op may carry it.
-    pub fn is_said_of(self, op: Op) -> bool {
+    pub fn applies_to(self, op: Op) -> bool {
         let info = op.info();
         let accesses = matches!(info.effect, Effect::Reads | Effect::Writes | Effect::ReadsWrites);
         match self {
@@ -79,7 +79,7 @@ impl MetadataKind {
     }
 
     /// True if it describes a single lane and does not hold between lanes.
-    pub fn is_of_one_lane(self) -> bool {
+    pub fn is_per_lane(self) -> bool {
         matches!(
             self,
             MetadataKind::AliasScope
@@ -111,8 +111,8 @@ impl OriginData {
 
     /// Computes the origin for code in which one thread executes all lanes.
     #[must_use]
-    pub fn of_all_lanes(&self) -> OriginData {
-        let tags = self.tags.iter().filter(|(tag, _)| !tag.is_of_one_lane());
+    pub fn without_per_lane_metadata(&self) -> OriginData {
+        let tags = self.tags.iter().filter(|(tag, _)| !tag.is_per_lane());
         OriginData { loc: self.loc, tags: tags.copied().collect() }
     }
 }
@@ -270,7 +270,7 @@ impl Function {
     }
 
     /// Copies the source name of a value in another function, unless the target is named or constant.
-    pub fn take_name(&mut self, value: Value, other: &Function, from: Value) {
+    pub fn copy_name(&mut self, value: Value, other: &Function, from: Value) {
         if let Some(name) = &other.names[from]
             && self.names[value].is_none()
             && self.constant(value).is_none()
@@ -604,7 +604,7 @@ impl Function {
     }
 
     /// Removes callees that no instruction calls or launches.
-    pub fn forget_unused_callees(&mut self) {
+    pub fn remove_unused_callees(&mut self) {
         let known = std::mem::take(&mut self.callees);
         self.callee_ids.clear();
         let insts: Vec<Inst> = self.blocks().flat_map(|block| self.block_insts(block)).collect();

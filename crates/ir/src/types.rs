@@ -6,7 +6,7 @@ use std::fmt;
 pub const MAX_LANES: u32 = 512;
 
 /// Maximum number of lanes that the compiler chooses by default.
-pub const MOST_CHOSEN_LANES: u32 = 128;
+pub const MAX_DEFAULT_LANES: u32 = 128;
 
 /// Maximum number of dimensions of a brush.
 pub const MAX_DIMENSIONS: usize = 4;

@@ -198,11 +198,11 @@ fn by_table(data: &InstData, operands: &[Type], written: Option<Type>) -> Result
         })?;
     }
     check_relation(data, operands, controlling, result)?;
-    Ok(given_by_table(info.gives, controlling, result))
+    Ok(table_result_types(info.gives, controlling, result))
 }
 
 /// Computes the result types from the table, given controlling and written type. Gives nothing for a call.
-pub fn given_by_table(
+pub fn table_result_types(
     gives: ResultConstraint,
     controlling: Option<Type>,
     written: Option<Type>,
@@ -221,7 +221,7 @@ pub fn given_by_table(
 
 /// Computes the type that a caller sees of a parameter or result. A launch of `launched` lanes turns a varying one
 /// into a vector with one lane for each; a call leaves it as it is.
-pub fn seen_from_outside(ty: Type, shape: Option<&DeclaredShape>, launched: Option<u16>) -> Type {
+pub fn caller_type(ty: Type, shape: Option<&DeclaredShape>, launched: Option<u16>) -> Type {
     match (launched, shape) {
         (Some(lanes), None | Some(DeclaredShape::Varying)) => Type::Vector(ty.scalar(), lanes),
         _ => ty,
@@ -443,7 +443,7 @@ fn call(data: &InstData, operands: &[Type], callee: Option<&Declaration>) -> Res
         Some(launch) => Some(launch.lanes() as u16),
         None => None,
     };
-    let outside = |ty: Type, shape: &Option<DeclaredShape>| seen_from_outside(ty, shape.as_ref(), lanes);
+    let outside = |ty: Type, shape: &Option<DeclaredShape>| caller_type(ty, shape.as_ref(), lanes);
     for (index, (param, &found)) in params.iter().zip(operands).enumerate() {
         let expected = outside(param.ty, &param.shape);
         if expected != found {

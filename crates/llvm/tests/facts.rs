@@ -102,7 +102,7 @@ fn what_one_lane_promises_comes_in_and_is_not_said_of_all() {
     for block in func.blocks() {
         for inst in func.block_insts(block) {
             let origin = func.origin(func.inst(inst).origin);
-            assert!(origin.of_all_lanes().tags.iter().all(|(tag, _)| !tag.is_of_one_lane()));
+            assert!(origin.without_per_lane_metadata().tags.iter().all(|(tag, _)| !tag.is_per_lane()));
         }
     }
 }

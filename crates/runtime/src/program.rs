@@ -12,7 +12,7 @@ use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, FunctionKind};
 use heddle_ir::ops::Effect;
-use heddle_ir::types::MOST_CHOSEN_LANES;
+use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_ir::words::SyncScope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors};
@@ -447,7 +447,7 @@ impl PreparedKernel {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
         }
         let mut others = vec![of((lanes / 2).max(1))];
-        others.extend((4 * lanes <= MOST_CHOSEN_LANES).then(|| of(4 * lanes)));
+        others.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
         // What half of the work-items do may be what all of some brushes do.
         others.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
         // What does not fit the caches anyway need not be loaded into them before it is overwritten.

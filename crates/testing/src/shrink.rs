@@ -135,7 +135,7 @@ impl Shrinker<'_> {
             if self.func(index).name != self.case.entry {
                 changed |= self.change(|module| {
                     module.functions.remove(index);
-                    module.functions.iter_mut().for_each(|func| func.forget_unused_callees());
+                    module.functions.iter_mut().for_each(|func| func.remove_unused_callees());
                 });
             }
         }

@@ -13,7 +13,7 @@ use crate::target::{OpTime, TargetInfo};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::function::SourceLoc;
 use heddle_ir::ops::{Effect, InstFormat};
-use heddle_ir::types::MOST_CHOSEN_LANES;
+use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
@@ -163,7 +163,7 @@ pub fn choose_brushes(module: &Module, wide: &Function, lanes: u32, target: &Tar
     let found = estimate_loops(module, wide, target);
     let Some(hottest) = hottest(&found) else { return BrushChoice { brushes: 1, deciding_loop: None } };
     let mut brushes = 1;
-    while brushes < MAX_BRUSHES && 2 * brushes * lanes <= MOST_CHOSEN_LANES {
+    while brushes < MAX_BRUSHES && 2 * brushes * lanes <= MAX_DEFAULT_LANES {
         let fits = found.iter().all(|(_, estimate)| estimate.fits_in_registers(2 * brushes, target));
         let gains = hottest.cost_per_brush(brushes) * 100
             >= hottest.cost_per_brush(2 * brushes) * (100 + MIN_GAIN_PERCENT);

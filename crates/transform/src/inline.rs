@@ -219,7 +219,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
     for inst in insts {
         forget_bases(func, inst);
     }
-    func.forget_unused_callees();
+    func.remove_unused_callees();
 }
 
 /// Resolves chains of replacements. In unreachable code they may form a cycle, which becomes poison.
@@ -386,7 +386,7 @@ impl Copy<'_> {
         }
         for (index, &result) in self.callee.results(inst).iter().enumerate() {
             let here = self.func.results(copy)[index];
-            self.func.take_name(here, self.callee, result);
+            self.func.copy_name(here, self.callee, result);
             self.values.insert(result, here);
         }
         copy

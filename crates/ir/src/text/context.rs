@@ -23,7 +23,7 @@ pub(super) fn operands_of_t(op: Op) -> impl Iterator<Item = usize> {
 }
 
 /// True if the result types follow from `T`.
-pub(super) fn follows_from_t(gives: ResultConstraint) -> bool {
+pub(super) fn depends_on_t(gives: ResultConstraint) -> bool {
     matches!(
         gives,
         ResultConstraint::T
@@ -35,7 +35,7 @@ pub(super) fn follows_from_t(gives: ResultConstraint) -> bool {
 
 /// Computes the instructions that must write the type of their [`anchor`]: one of each cycle of values whose types
 /// depend on each other. Only unreachable code has such cycles.
-pub(super) fn self_typed(func: &Function) -> EntitySet<Inst> {
+pub(super) fn explicitly_typed(func: &Function) -> EntitySet<Inst> {
     let mut must_say = EntitySet::new();
     let mut is_settled: EntitySet<Inst> = EntitySet::new();
     let mut is_sought: EntitySet<Inst> = EntitySet::new();
@@ -60,7 +60,7 @@ pub(super) fn self_typed(func: &Function) -> EntitySet<Inst> {
 /// Returns the instruction that defines the anchor of another, if the result type depends on it.
 fn anchor_inst(func: &Function, inst: Inst) -> Option<Inst> {
     let data = func.inst(inst);
-    if !follows_from_t(data.op.info().gives) {
+    if !depends_on_t(data.op.info().gives) {
         return None;
     }
     let index = anchor(data.op, |index| data.args.get(index).is_some_and(|&arg| is_bare(func, arg)))?;
@@ -117,7 +117,7 @@ impl<'a> LiteralContext<'a> {
             InstFormat::Branch => Some(Type::I1),
             InstFormat::Return => self.results.get(index).map(|result| result.ty),
             InstFormat::Call | InstFormat::Launch => match self.callee?.signature.params.get(index) {
-                Some(param) => Some(typing::seen_from_outside(param.ty, param.shape.as_ref(), self.lanes)),
+                Some(param) => Some(typing::caller_type(param.ty, param.shape.as_ref(), self.lanes)),
                 None => self.lanes.map(Type::mask),
             },
             _ => match info.operands.get(index)? {

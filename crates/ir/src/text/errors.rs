@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Maximum number of errors reported for one text.
-const MOST: usize = 20;
+const MAX_ERRORS: usize = 20;
 
 /// Token of an error that is already reported: the caller gives up silently.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl SyntaxErrors {
 
     /// True if the maximum is reached, so that parsing should stop.
     pub(super) fn is_full(&self) -> bool {
-        self.errors.len() >= MOST
+        self.errors.len() >= MAX_ERRORS
     }
 
     pub(super) fn push(&mut self, span: Range<usize>, message: impl Into<String>) -> Reported {
@@ -68,9 +68,9 @@ impl SyntaxErrors {
 
 /// Shortens a piece of the text for a message and drops control characters.
 pub(super) fn short(text: &str) -> Cow<'_, str> {
-    const MOST: usize = 40;
+    const MAX_CHARS: usize = 40;
     let is_plain = |c: char| !c.is_control();
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         None if text.chars().all(is_plain) => Cow::Borrowed(text),
         cut => {
             let start = text[..cut.map_or(text.len(), |(at, _)| at)].chars().filter(|&c| is_plain(c));

@@ -254,7 +254,7 @@ fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Annot
     write_results(out, &func.signature);
     out.push_str(" {");
     end_line(out, AnnotatedLine::Head);
-    let self_typed = context::self_typed(func);
+    let explicitly_typed = context::explicitly_typed(func);
     for block in func.blocks() {
         push(out, block);
         if let Some(predicate) = func.predicate(block) {
@@ -266,7 +266,7 @@ fn write_function(out: &mut String, func: &Function, mut note: Option<&mut Annot
         end_line(out, AnnotatedLine::Block(block));
         for inst in func.block_insts(block) {
             out.push_str("  ");
-            Printer { func, out }.inst(inst, self_typed.contains(inst));
+            Printer { func, out }.inst(inst, explicitly_typed.contains(inst));
             end_line(out, AnnotatedLine::Inst(inst));
         }
     }
@@ -322,9 +322,9 @@ impl Printer<'_> {
         (value.index() < self.func.value_count()).then(|| self.func.value_type(value))
     }
 
-    /// Prints an instruction; `says_type` adds the type of its `T` operands.
-    fn inst(&mut self, inst: Inst, says_type: bool) {
-        self.operation(inst, says_type);
+    /// Prints an instruction; `writes_type` adds the type of its `T` operands.
+    fn inst(&mut self, inst: Inst, writes_type: bool) {
+        self.operation(inst, writes_type);
         let origin = self.func.origin(self.func.inst(inst).origin);
         if let Some(loc) = origin.loc {
             self.push(format_args!(" at {}:{}", loc.file, loc.line));
@@ -340,7 +340,7 @@ impl Printer<'_> {
     }
 
     /// Prints an instruction without source location and metadata.
-    fn operation(&mut self, inst: Inst, says_type: bool) {
+    fn operation(&mut self, inst: Inst, writes_type: bool) {
         let func = self.func;
         let data = func.inst(inst);
         let results = func.results(inst);
@@ -368,7 +368,7 @@ impl Printer<'_> {
                 self.out.push(',');
             }
         }
-        self.operands(data, written, says_type);
+        self.operands(data, written, writes_type);
         if data.is_total() {
             self.out.push_str(" total");
         }
@@ -394,7 +394,7 @@ impl Printer<'_> {
     }
 
     /// Prints the operands and the rest of the detail.
-    fn operands(&mut self, data: &InstData, written: Option<Type>, says_type: bool) {
+    fn operands(&mut self, data: &InstData, written: Option<Type>, writes_type: bool) {
         let func = self.func;
         let args = &data.args;
         let anchor =
@@ -449,7 +449,7 @@ impl Printer<'_> {
             detail => {
                 for (index, &arg) in args.iter().enumerate() {
                     self.out.push_str(if index == 0 { " " } else { ", " });
-                    if let (true, Some(ty)) = (says_type && anchor == Some(index), controlling) {
+                    if let (true, Some(ty)) = (writes_type && anchor == Some(index), controlling) {
                         self.push(format_args!("{ty} "));
                     }
                     self.operand(arg, expected(index));

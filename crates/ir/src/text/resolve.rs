@@ -15,7 +15,7 @@ use crate::inst::{Access, Detail, InstData, LaunchDetail, SwitchDetail};
 use crate::module::{Declaration, Module, Signature};
 use crate::ops::{Op, ResultConstraint};
 use crate::types::{Scalar, Space, Type};
-use crate::typing::{ResultTypes, TypeError, check_count, given_by_table, result_types, seen_from_outside};
+use crate::typing::{ResultTypes, TypeError, caller_type, check_count, result_types, table_result_types};
 use crate::{Block, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -275,7 +275,7 @@ impl Resolver<'_, '_> {
             _ => return None,
         }
         while let Some(&inst) = chain.last() {
-            match self.given(inst) {
+            match self.known_result_types(inst) {
                 ResultTyping::Types(types) => {
                     self.settle(inst, &types);
                     chain.pop();
@@ -332,12 +332,12 @@ impl Resolver<'_, '_> {
     }
 
     /// Computes the result types from the syntax alone; operands are checked later.
-    fn given(&self, inst: u32) -> ResultTyping {
+    fn known_result_types(&self, inst: u32) -> ResultTyping {
         let Some(spec) = &self.body.insts[inst as usize].spec else { return ResultTyping::Broken };
         let gives = spec.op.info().gives;
         let controlling = match gives {
-            ResultConstraint::Callee => return self.given_by_callee(spec),
-            gives if context::follows_from_t(gives) => {
+            ResultConstraint::Callee => return self.callee_result_types(spec),
+            gives if context::depends_on_t(gives) => {
                 let Some(operand) = anchor(spec) else { return ResultTyping::Broken };
                 match (operand.ty, operand.form) {
                     (Some(ty), _) => Some(ty),
@@ -360,10 +360,10 @@ impl Resolver<'_, '_> {
             }
             _ => None,
         };
-        ResultTyping::Types(given_by_table(gives, controlling, spec.written))
+        ResultTyping::Types(table_result_types(gives, controlling, spec.written))
     }
 
-    fn given_by_callee(&self, spec: &InstSpec) -> ResultTyping {
+    fn callee_result_types(&self, spec: &InstSpec) -> ResultTyping {
         let (callee, lanes) = match &spec.detail {
             DetailItem::Call(callee) => (*callee, None),
             DetailItem::Launch { callee, brush, .. } => {
@@ -377,7 +377,7 @@ impl Resolver<'_, '_> {
             Some(Some(callee)) => {
                 let results = callee.signature.results.iter();
                 ResultTyping::Types(
-                    results.map(|one| seen_from_outside(one.ty, one.shape.as_ref(), lanes)).collect(),
+                    results.map(|one| caller_type(one.ty, one.shape.as_ref(), lanes)).collect(),
                 )
             }
             _ => ResultTyping::Broken,
@@ -536,8 +536,8 @@ impl Resolver<'_, '_> {
             data.origin = self.func.make_origin(OriginData { loc: spec.loc, tags: spec.tags.clone() });
         }
 
-        let given = match result_types(&data, &types, spec.written, callee.as_deref()) {
-            Ok(given) => given,
+        let results = match result_types(&data, &types, spec.written, callee.as_deref()) {
+            Ok(results) => results,
             Err(error) => {
                 let token = match &error {
                     TypeError::Operand { index, .. } => spec.operands.get(index - 1).map(|one| one.token),
@@ -546,12 +546,12 @@ impl Resolver<'_, '_> {
                 return Err(self.error(token.unwrap_or(item.token), error.to_string()));
             }
         };
-        if given.len() != item.results.len() {
+        if results.len() != item.results.len() {
             let token = item.results.first().map_or(item.token, |result| result.token);
             let message = format!(
                 "`{}` gives {}, but {} named here",
                 spec.op,
-                count_values(given.len()),
+                count_values(results.len()),
                 match item.results.len() {
                     0 => "none is".to_string(),
                     1 => "1 is".to_string(),
@@ -566,7 +566,7 @@ impl Resolver<'_, '_> {
         let named: SmallVec<[(Value, Type); 1]> = item
             .results
             .iter()
-            .zip(&given)
+            .zip(&results)
             .map(|(result, &ty)| (Value::from_u32(result.number), ty))
             .collect();
         let inst = self.func.make_inst_named(data, &named);

@@ -50,9 +50,9 @@ impl BlockGraph {
         let mut items = vec![0; succs.items.len()];
         for block in 0..blocks {
             for &target in succs.of(block) {
-                let place = &mut next[target as usize];
-                items[*place as usize] = block;
-                *place += 1;
+                let slot = &mut next[target as usize];
+                items[*slot as usize] = block;
+                *slot += 1;
             }
         }
         BlockGraph { succs, preds: Adjacency { starts, items } }
@@ -90,10 +90,9 @@ impl Intervals {
         let mut next = vec![0; parents.len()];
         let mut next_root = 0;
         for node in 0..parents.len() {
-            let place =
-                if parents[node] == NONE { &mut next_root } else { &mut next[parents[node] as usize] };
-            enter[node] = *place;
-            *place += sizes[node];
+            let slot = if parents[node] == NONE { &mut next_root } else { &mut next[parents[node] as usize] };
+            enter[node] = *slot;
+            *slot += sizes[node];
             next[node] = enter[node] + 1;
         }
         let leave = enter.iter().zip(&sizes).map(|(enter, size)| enter + size).collect();

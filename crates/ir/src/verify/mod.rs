@@ -140,13 +140,13 @@ fn check(func: &Function, stage: Stage, module: Option<(&ModuleSymbols<'_>, usiz
         names.check_function(index, func, &mut report);
     }
     for number in 0..body.count() {
-        let place = ViolationLocation::Block(body.block(number));
+        let location = ViolationLocation::Block(body.block(number));
         structure.check_block(number, &mut report);
         predicates::check(&body, number, &mut report);
         rules.check_block(number, &mut report);
         for site in body.sites(number) {
             structure.check(&site, &mut report);
-            constants.check(structure::used(site.data), site.place, &mut report);
+            constants.check(structure::used(site.data), site.location, &mut report);
             types::check(func, &site, &mut report);
             ssa::check(&body, &site, &mut report);
             rules.check(&site, &mut report);
@@ -154,8 +154,8 @@ fn check(func: &Function, stage: Stage, module: Option<(&ModuleSymbols<'_>, usiz
                 references.check(&body, &site, &mut report);
             }
         }
-        constants.check(func.predicate(body.block(number)).into_iter(), place, &mut report);
+        constants.check(func.predicate(body.block(number)).into_iter(), location, &mut report);
     }
-    report.list.sort_by_key(|violation| body.order(violation.place));
+    report.list.sort_by_key(|violation| body.order(violation.location));
     report.list
 }

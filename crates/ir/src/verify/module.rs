@@ -45,7 +45,7 @@ impl<'m> ModuleSymbols<'m> {
     pub(super) fn check(&self) -> Vec<Violation> {
         let mut list = Vec::new();
         let mut report =
-            |fault| list.push(Violation { function: None, place: ViolationLocation::Module, fault });
+            |kind| list.push(Violation { function: None, location: ViolationLocation::Module, kind });
         let globals = self.module.globals.iter().map(|global| ("global", &*global.name));
         let declared = self.module.declarations.iter().map(|declared| ("function", &*declared.name));
         let functions = self.module.functions.iter().map(|func| ("function", &*func.name));
@@ -128,15 +128,15 @@ impl<'m> ModuleSymbols<'m> {
 pub(super) struct ModuleReferences<'m> {
     names: &'m ModuleSymbols<'m>,
     /// True if instructions may query active lanes. After stage Source, passes insert queries that do not affect results.
-    may_ask: bool,
+    may_query_lanes: bool,
     constants: EntitySet<Value>,
     origins: EntitySet<Origin>,
 }
 
 impl<'m> ModuleReferences<'m> {
     pub(super) fn new(names: &'m ModuleSymbols<'m>, func: &Function, stage: Stage) -> ModuleReferences<'m> {
-        let may_ask = stage > Stage::Source || func.signature.effects.convergent;
-        ModuleReferences { names, may_ask, constants: EntitySet::new(), origins: EntitySet::new() }
+        let may_query_lanes = stage > Stage::Source || func.signature.effects.convergent;
+        ModuleReferences { names, may_query_lanes, constants: EntitySet::new(), origins: EntitySet::new() }
     }
 
     pub(super) fn check(
@@ -145,9 +145,9 @@ impl<'m> ModuleReferences<'m> {
         site: &PlacedInst<'_>,
         report: &mut ViolationSink,
     ) {
-        let PlacedInst { data, place, .. } = *site;
-        if !self.may_ask && asks_for_lanes(body.func, data) {
-            report.at(place, ViolationKind::Convergent(data.op));
+        let PlacedInst { data, location, .. } = *site;
+        if !self.may_query_lanes && queries_lanes(body.func, data) {
+            report.at(location, ViolationKind::Convergent(data.op));
         }
         for value in used(data) {
             if body.func.value_def(value) == ValueDef::Const
@@ -155,10 +155,11 @@ impl<'m> ModuleReferences<'m> {
                 && let Some(Constant::Address(space, name)) = body.func.constant(value)
             {
                 match self.names.globals.get(&**name) {
-                    None => report.at(place, ViolationKind::UnknownGlobal(name.clone())),
+                    None => report.at(location, ViolationKind::UnknownGlobal(name.clone())),
                     Some(global) if global.space != *space => {
                         let (expected, found) = (*space, global.space);
-                        report.at(place, ViolationKind::GlobalSpace { name: name.clone(), expected, found });
+                        report
+                            .at(location, ViolationKind::GlobalSpace { name: name.clone(), expected, found });
                     }
                     Some(_) => {}
                 }
@@ -169,7 +170,7 @@ impl<'m> ModuleReferences<'m> {
             && let Some(loc) = body.func.origin(data.origin).loc
             && !self.names.module.files.contains(loc.file)
         {
-            report.at(place, ViolationKind::UnknownFile(loc.file));
+            report.at(location, ViolationKind::UnknownFile(loc.file));
         }
     }
 }
@@ -250,7 +251,7 @@ fn callees(func: &Function) -> impl Iterator<Item = (Op, &str)> {
 }
 
 /// True if the result depends on the lane's index or on other lanes.
-fn asks_for_lanes(func: &Function, data: &InstData) -> bool {
+fn queries_lanes(func: &Function, data: &InstData) -> bool {
     let is_of_vectors = || data.args.first().is_some_and(|&arg| func.value_type(arg).is_vector());
     match data.op {
         Op::Lane | Op::LocalId | Op::GlobalId | Op::Mask => true,

@@ -9,15 +9,15 @@ use crate::types::Type;
 pub(super) fn check(body: &LayoutIndex<'_>, number: u32, report: &mut ViolationSink) {
     let block = body.block(number);
     let Some(value) = body.func.predicate(block) else { return };
-    let place = ViolationLocation::Block(block);
+    let location = ViolationLocation::Block(block);
     let definition = body.definition(value);
     if definition == DefSite::Nowhere {
-        report.at(place, ViolationKind::Undefined(value));
+        report.at(location, ViolationKind::Undefined(value));
         return;
     }
     let found = body.func.value_type(value);
     if found != Type::I1 {
-        report.at(place, ViolationKind::PredicateType { value, found });
+        report.at(location, ViolationKind::PredicateType { value, found });
     }
     match definition {
         DefSite::At(defined_in, position) if defined_in == number => {
@@ -27,7 +27,7 @@ pub(super) fn check(body: &LayoutIndex<'_>, number: u32, report: &mut ViolationS
             if body.dominators.is_reachable(number) && !dominates(body, defined_in, number) =>
         {
             let defined_in = body.block(defined_in);
-            report.at(place, ViolationKind::PredicateNotDominated { value, defined_in });
+            report.at(location, ViolationKind::PredicateNotDominated { value, defined_in });
         }
         _ => {}
     }
@@ -42,7 +42,7 @@ fn check_own(
     position: u32,
     report: &mut ViolationSink,
 ) {
-    for PlacedInst { inst, data, place, .. } in body.sites(number) {
+    for PlacedInst { inst, data, location, .. } in body.sites(number) {
         let here = body.position(inst);
         if here > position {
             break;
@@ -50,7 +50,7 @@ fn check_own(
         if data.op != Op::Phi && !data.is_total() {
             let fault =
                 ViolationKind::PredicateBehindPassive { op: data.op, predicate, defines: here == position };
-            report.at(place, fault);
+            report.at(location, fault);
         }
     }
 }

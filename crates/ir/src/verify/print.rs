@@ -16,7 +16,7 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
     // Entities out of range cannot be printed.
     let has_text = |violation: &Violation| {
         !matches!(
-            violation.fault,
+            violation.kind,
             ViolationKind::UnknownInst(_) | ViolationKind::UnknownOrigin(_) | ViolationKind::UnknownBlock(_)
         )
     };
@@ -25,18 +25,18 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
     }
     let text = func.to_string();
     let lines: Vec<&str> = text.lines().collect();
-    let places = places(func);
+    let locations = locations(func);
     // One line for each location, and the closing brace.
-    if lines.len() != places.len() + 1 {
+    if lines.len() != locations.len() + 1 {
         return as_list(list);
     }
     let mut out = String::new();
     let mut rest = list.iter().peekable();
     let mut left_out = false;
     let mut at = 0;
-    while at < places.len() {
-        let end = block_end(&places, at);
-        let stands_here = |violation: &&&Violation| places[at..end].contains(&violation.place);
+    while at < locations.len() {
+        let end = block_end(&locations, at);
+        let stands_here = |violation: &&&Violation| locations[at..end].contains(&violation.location);
         let is_well = !rest.peek().is_some_and(|violation| stands_here(&violation));
         if is_well && lines.len() > LONG && at > 0 {
             left_out = true;
@@ -47,10 +47,10 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
             for line in at..end {
                 out.push('\n');
                 out.push_str(lines[line]);
-                while let Some(violation) = rest.next_if(|violation| violation.place == places[line]) {
+                while let Some(violation) = rest.next_if(|violation| violation.location == locations[line]) {
                     let indent =
-                        if matches!(violation.place, ViolationLocation::Inst(..)) { "  " } else { "" };
-                    out.push_str(&format!("\n{indent}; ^ {}", violation.fault));
+                        if matches!(violation.location, ViolationLocation::Inst(..)) { "  " } else { "" };
+                    out.push_str(&format!("\n{indent}; ^ {}", violation.kind));
                 }
             }
         }
@@ -63,17 +63,18 @@ pub(super) fn in_function(func: &Function, list: &[Violation]) -> String {
 }
 
 /// The location of each line.
-fn places(func: &Function) -> Vec<ViolationLocation> {
-    let mut places = vec![ViolationLocation::Function];
+fn locations(func: &Function) -> Vec<ViolationLocation> {
+    let mut locations = vec![ViolationLocation::Function];
     for block in func.layout.blocks() {
-        places.push(ViolationLocation::Block(block));
-        places.extend(func.layout.insts(block).map(|inst| ViolationLocation::Inst(block, inst)));
+        locations.push(ViolationLocation::Block(block));
+        locations.extend(func.layout.insts(block).map(|inst| ViolationLocation::Inst(block, inst)));
     }
-    places
+    locations
 }
 
 /// Index after the head or block that starts here.
-fn block_end(places: &[ViolationLocation], start: usize) -> usize {
-    let behind = places[start + 1..].iter().position(|place| matches!(place, ViolationLocation::Block(_)));
-    behind.map_or(places.len(), |behind| start + 1 + behind)
+fn block_end(locations: &[ViolationLocation], start: usize) -> usize {
+    let behind =
+        locations[start + 1..].iter().position(|location| matches!(location, ViolationLocation::Block(_)));
+    behind.map_or(locations.len(), |behind| start + 1 + behind)
 }

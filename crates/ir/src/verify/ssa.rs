@@ -6,7 +6,7 @@ use crate::inst::Detail;
 use crate::ops::Op;
 
 pub(super) fn check(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut ViolationSink) {
-    let PlacedInst { number, data, place, .. } = *site;
+    let PlacedInst { number, data, location, .. } = *site;
     let joined = match &data.detail {
         Detail::Phi(incoming) => incoming.len(),
         _ => 0,
@@ -19,7 +19,7 @@ pub(super) fn check(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut 
             && !dominates(body, defined_in, pred)
         {
             let defined_in = body.block(defined_in);
-            report.at(place, ViolationKind::IncomingNotDominated { value, from, defined_in });
+            report.at(location, ViolationKind::IncomingNotDominated { value, from, defined_in });
         }
     }
     if !body.dominators.is_reachable(number) {
@@ -35,7 +35,7 @@ pub(super) fn check(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut 
         };
         if !holds {
             let defined_in = (defined_in != number).then(|| body.block(defined_in));
-            report.at(place, ViolationKind::NotDominated { value, defined_in });
+            report.at(location, ViolationKind::NotDominated { value, defined_in });
         }
     }
 }

@@ -71,7 +71,7 @@ impl<'b> StageRules<'b> {
         if self.is_one_thread() {
             check_one_thread(self.body.func, site, report);
         } else if let Some(ty) = types_of(self.body.func, site).find(|ty| ty.is_vector()) {
-            report.at(site.place, ViolationKind::EarlyVector { ty, stage: self.stage });
+            report.at(site.location, ViolationKind::EarlyVector { ty, stage: self.stage });
         }
         if site.data.op == Op::Launch {
             self.check_launch(site, report);
@@ -88,10 +88,10 @@ impl<'b> StageRules<'b> {
 
     fn check_launch(&self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         if self.stage == Stage::Wide {
-            report.at(site.place, ViolationKind::LateLaunch);
+            report.at(site.location, ViolationKind::LateLaunch);
         }
         if matches!(self.body.func.kind, FunctionKind::Kernel(_)) {
-            report.at(site.place, ViolationKind::LaunchInKernel);
+            report.at(site.location, ViolationKind::LaunchInKernel);
         }
     }
 
@@ -103,14 +103,14 @@ impl<'b> StageRules<'b> {
                 if body.dominators.is_retreating(site.number, to)
                     && !body.dominators.dominates(to, site.number)
                 {
-                    report.at(site.place, ViolationKind::Irreducible { from, to: body.block(to) });
+                    report.at(site.location, ViolationKind::Irreducible { from, to: body.block(to) });
                 }
             }
         }
         match (site.data.op, self.first_return) {
             (Op::Ret, None) => self.first_return = Some(from),
-            (Op::Ret, Some(first)) => report.at(site.place, ViolationKind::SecondReturn { first }),
-            (Op::Switch, _) => report.at(site.place, ViolationKind::SwitchLeft(self.stage)),
+            (Op::Ret, Some(first)) => report.at(site.location, ViolationKind::SecondReturn { first }),
+            (Op::Switch, _) => report.at(site.location, ViolationKind::SwitchLeft(self.stage)),
             _ => {}
         }
     }
@@ -125,12 +125,12 @@ fn types_of<'a>(func: &'a Function, site: &PlacedInst<'a>) -> impl Iterator<Item
 fn check_one_thread(func: &Function, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     let data = site.data;
     if data.is_total() {
-        report.at(site.place, ViolationKind::OneThread(LaneConstruct::Total));
+        report.at(site.location, ViolationKind::OneThread(LaneConstruct::Total));
     }
     if data.shadow().is_some() {
-        report.at(site.place, ViolationKind::OneThread(LaneConstruct::Shadow));
+        report.at(site.location, ViolationKind::OneThread(LaneConstruct::Shadow));
     }
-    let asks_for_lanes = match data.op {
+    let queries_lanes = match data.op {
         Op::Lane | Op::Width | Op::Mask | Op::Broadcast | Op::First => true,
         Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Shuffle | Op::Reduce | Op::Scan => {
             let operand = data.args.first().filter(|&&arg| func.value_def(arg) != ValueDef::None);
@@ -138,8 +138,8 @@ fn check_one_thread(func: &Function, site: &PlacedInst<'_>, report: &mut Violati
         }
         _ => false,
     };
-    if asks_for_lanes {
-        report.at(site.place, ViolationKind::OneThread(LaneConstruct::Op(data.op)));
+    if queries_lanes {
+        report.at(site.location, ViolationKind::OneThread(LaneConstruct::Op(data.op)));
     }
 }
 
@@ -149,24 +149,24 @@ fn check_loops(body: &LayoutIndex<'_>, report: &mut ViolationSink) {
         body.graph.preds(block).iter().copied().filter(|&pred| body.dominators.is_reachable(pred))
     };
     for (this, &header) in (0..).zip(body.loops.headers()) {
-        let place = ViolationLocation::Block(body.block(header));
+        let location = ViolationLocation::Block(body.block(header));
         let is_inside = |pred: &u32| body.loops.contains(this, *pred);
         let mut entering = reachable_preds(header).filter(|pred| !is_inside(pred));
         let mut latches = reachable_preds(header).filter(is_inside);
         if let Some(preheader) = entering.next() {
             for second in entering {
                 let (first, second) = (body.block(preheader), body.block(second));
-                report.at(place, ViolationKind::Preheaders { first, second });
+                report.at(location, ViolationKind::Preheaders { first, second });
             }
             if let Some(&other) = body.graph.succs(preheader).iter().find(|&&succ| succ != header) {
                 let (preheader, other) = (body.block(preheader), body.block(other));
-                report.at(place, ViolationKind::PreheaderBranches { preheader, other });
+                report.at(location, ViolationKind::PreheaderBranches { preheader, other });
             }
         }
         if let Some(first) = latches.next() {
             for second in latches {
                 let (first, second) = (body.block(first), body.block(second));
-                report.at(place, ViolationKind::Latches { first, second });
+                report.at(location, ViolationKind::Latches { first, second });
             }
         }
     }
@@ -210,7 +210,7 @@ fn check_closed(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut Viol
         let inner = body.loops.innermost(defined_in);
         if !body.loops.contains(inner, used_in) {
             let header = body.block(body.loops.headers()[inner as usize]);
-            report.at(site.place, ViolationKind::NotClosed { value, header });
+            report.at(site.location, ViolationKind::NotClosed { value, header });
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct LayoutIndex<'f> {
     insts: Vec<Inst>,
     starts: Vec<u32>,
     /// For each instruction, its block's number and its position in `insts`; both `NONE` if it is not in the layout.
-    homes: Vec<(u32, u32)>,
+    positions: Vec<(u32, u32)>,
     pub(super) graph: BlockGraph,
     pub(super) dominators: VerifierDominators,
     pub(super) loops: NaturalLoops,
@@ -31,7 +31,7 @@ pub(super) struct PlacedInst<'f> {
     pub(super) number: u32,
     pub(super) inst: Inst,
     pub(super) data: &'f InstData,
-    pub(super) place: ViolationLocation,
+    pub(super) location: ViolationLocation,
 }
 
 /// Definition site of a value.
@@ -51,16 +51,16 @@ impl<'f> LayoutIndex<'f> {
         let name_count = blocks.iter().map(|block| block.index() + 1).max().unwrap_or(0);
         let mut numbers = vec![NONE; name_count];
         let (mut insts, mut starts) = (Vec::new(), vec![0]);
-        let mut homes = vec![(NONE, NONE); func.inst_count()];
+        let mut positions = vec![(NONE, NONE); func.inst_count()];
         for (number, &block) in blocks.iter().enumerate() {
             if block.index() >= func.block_count() {
                 report.at(ViolationLocation::Block(block), ViolationKind::UnknownBlock(block));
             }
             numbers[block.index()] = number as u32;
             for inst in func.layout.insts(block) {
-                match homes.get_mut(inst.index()) {
-                    Some(home) => {
-                        *home = (number as u32, insts.len() as u32);
+                match positions.get_mut(inst.index()) {
+                    Some(position) => {
+                        *position = (number as u32, insts.len() as u32);
                         insts.push(inst);
                     }
                     None => report.at(ViolationLocation::Block(block), ViolationKind::UnknownInst(inst)),
@@ -77,7 +77,7 @@ impl<'f> LayoutIndex<'f> {
         });
         let dominators = VerifierDominators::new(&graph);
         let loops = NaturalLoops::new(&graph, &dominators);
-        LayoutIndex { func, blocks, numbers, insts, starts, homes, graph, dominators, loops }
+        LayoutIndex { func, blocks, numbers, insts, starts, positions, graph, dominators, loops }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -105,19 +105,19 @@ impl<'f> LayoutIndex<'f> {
             number,
             inst,
             data: self.func.inst(inst),
-            place: ViolationLocation::Inst(block, inst),
+            location: ViolationLocation::Inst(block, inst),
         })
     }
 
     pub(super) fn position(&self, inst: Inst) -> u32 {
-        self.homes.get(inst.index()).map_or(NONE, |&(_, position)| position)
+        self.positions.get(inst.index()).map_or(NONE, |&(_, position)| position)
     }
 
     pub(super) fn definition(&self, value: Value) -> DefSite {
         match self.func.value_def(value) {
             ValueDef::Param(_) | ValueDef::Const => DefSite::Outside,
             ValueDef::None => DefSite::Nowhere,
-            ValueDef::Result(inst, _) => match self.homes.get(inst.index()) {
+            ValueDef::Result(inst, _) => match self.positions.get(inst.index()) {
                 None | Some((NONE, _)) => DefSite::Nowhere,
                 Some(&(number, position)) => DefSite::At(number, position),
             },
@@ -129,9 +129,9 @@ impl<'f> LayoutIndex<'f> {
     }
 
     /// Sort key of a location: the head first, then layout order.
-    pub(super) fn order(&self, place: ViolationLocation) -> (u32, u32) {
+    pub(super) fn order(&self, location: ViolationLocation) -> (u32, u32) {
         let number = |block| self.number(block).unwrap_or(NONE);
-        match place {
+        match location {
             ViolationLocation::Module | ViolationLocation::Function => (0, 0),
             ViolationLocation::Block(block) => (number(block).saturating_add(1), 0),
             ViolationLocation::Inst(block, inst) => {
@@ -183,15 +183,15 @@ pub(super) struct StructureRules<'b> {
     body: &'b LayoutIndex<'b>,
     behind_phis: bool,
     /// For each block, the latest visited block that it precedes.
-    leads_to: Vec<u32>,
+    precedes_block: Vec<u32>,
     /// For each block, the position of the latest φ with a value for it.
-    named_by: Vec<u32>,
+    named_by_phi: Vec<u32>,
 }
 
 impl<'b> StructureRules<'b> {
     pub(super) fn new(body: &'b LayoutIndex<'b>) -> StructureRules<'b> {
         let none = || vec![NONE; body.blocks.len()];
-        StructureRules { body, behind_phis: false, leads_to: none(), named_by: none() }
+        StructureRules { body, behind_phis: false, precedes_block: none(), named_by_phi: none() }
     }
 
     /// Checks a block as a whole, before its instructions.
@@ -199,7 +199,7 @@ impl<'b> StructureRules<'b> {
         let body = self.body;
         self.behind_phis = false;
         for &pred in body.graph.preds(number) {
-            self.leads_to[pred as usize] = number;
+            self.precedes_block[pred as usize] = number;
         }
         if !body.insts(number).last().is_some_and(|&inst| body.func.inst(inst).op.is_terminator()) {
             report.at(ViolationLocation::Block(body.block(number)), ViolationKind::NoTerminator);
@@ -218,13 +218,13 @@ impl<'b> StructureRules<'b> {
     fn check_order(&mut self, site: &PlacedInst<'_>, report: &mut ViolationSink) {
         let op = site.data.op;
         match op {
-            Op::Phi if site.number == 0 => report.at(site.place, ViolationKind::EntryPhi),
-            Op::Phi if self.behind_phis => report.at(site.place, ViolationKind::PhiNotAtStart),
+            Op::Phi if site.number == 0 => report.at(site.location, ViolationKind::EntryPhi),
+            Op::Phi if self.behind_phis => report.at(site.location, ViolationKind::PhiNotAtStart),
             Op::Phi => {}
             _ => self.behind_phis = true,
         }
         if op.is_terminator() && self.body.insts(site.number).last() != Some(&site.inst) {
-            report.at(site.place, ViolationKind::TerminatorInside(op));
+            report.at(site.location, ViolationKind::TerminatorInside(op));
         }
     }
 
@@ -233,23 +233,23 @@ impl<'b> StructureRules<'b> {
         let (body, position) = (self.body, self.body.position(site.inst));
         let mut named = 0;
         for &from in incoming {
-            let precedes = |&pred: &u32| self.leads_to[pred as usize] == site.number;
+            let precedes = |&pred: &u32| self.precedes_block[pred as usize] == site.number;
             let Some(pred) = body.number(from).filter(precedes) else {
-                report.at(site.place, ViolationKind::PhiStranger(from));
+                report.at(site.location, ViolationKind::PhiStranger(from));
                 continue;
             };
-            if std::mem::replace(&mut self.named_by[pred as usize], position) == position {
-                report.at(site.place, ViolationKind::PhiTwice(from));
+            if std::mem::replace(&mut self.named_by_phi[pred as usize], position) == position {
+                report.at(site.location, ViolationKind::PhiTwice(from));
             } else {
                 named += 1;
             }
         }
         // The search stops at the first miss, so its cost is bounded by the number of incoming values.
         let preds = body.graph.preds(site.number);
-        let missing = preds.iter().find(|&&pred| self.named_by[pred as usize] != position);
+        let missing = preds.iter().find(|&&pred| self.named_by_phi[pred as usize] != position);
         if let Some(&first) = missing {
             let others = preds.len() - named - 1;
-            report.at(site.place, ViolationKind::PhiMissing { first: body.block(first), others });
+            report.at(site.location, ViolationKind::PhiMissing { first: body.block(first), others });
         }
     }
 }
@@ -258,11 +258,11 @@ impl<'b> StructureRules<'b> {
 fn check_names(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     for value in used(site.data) {
         if body.definition(value) == DefSite::Nowhere {
-            report.at(site.place, ViolationKind::Undefined(value));
+            report.at(site.location, ViolationKind::Undefined(value));
         }
     }
     if !body.knows_origin(site.data.origin) {
-        report.at(site.place, ViolationKind::UnknownOrigin(site.data.origin));
+        report.at(site.location, ViolationKind::UnknownOrigin(site.data.origin));
     }
 }
 
@@ -270,7 +270,7 @@ fn check_names(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut Viola
 fn check_targets(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut ViolationSink) {
     for &target in targets(site.data) {
         if body.number(target).is_none() {
-            report.at(site.place, ViolationKind::UnplacedTarget(target));
+            report.at(site.location, ViolationKind::UnplacedTarget(target));
         }
     }
     if let Detail::Switch(switch) = &site.data.detail {
@@ -279,7 +279,7 @@ fn check_targets(body: &LayoutIndex<'_>, site: &PlacedInst<'_>, report: &mut Vio
         let mut reported = None;
         for pair in cases.windows(2) {
             if pair[0] == pair[1] && reported != Some(pair[0]) {
-                report.at(site.place, ViolationKind::SwitchTwice(pair[0]));
+                report.at(site.location, ViolationKind::SwitchTwice(pair[0]));
                 reported = Some(pair[0]);
             }
         }

@@ -97,7 +97,7 @@ impl<'f> ConstantRules<'f> {
     pub(super) fn check(
         &mut self,
         used: impl Iterator<Item = Value>,
-        place: ViolationLocation,
+        location: ViolationLocation,
         report: &mut ViolationSink,
     ) {
         for value in used {
@@ -106,21 +106,21 @@ impl<'f> ConstantRules<'f> {
                 && let Some(constant) = self.func.constant(value)
                 && let Some(reason) = wrong_constant(constant)
             {
-                report.at(place, ViolationKind::Constant { value, reason });
+                report.at(location, ViolationKind::Constant { value, reason });
             }
         }
     }
 }
 
 pub(super) fn check(func: &Function, site: &PlacedInst<'_>, report: &mut ViolationSink) {
-    let PlacedInst { inst, data, place, .. } = *site;
+    let PlacedInst { inst, data, location, .. } = *site;
     // Typing needs the types of all operands.
     if data.args.iter().all(|&arg| func.value_def(arg) != ValueDef::None) {
-        check_types(func, inst, data, place, report);
+        check_types(func, inst, data, location, report);
     }
-    check_flags(func, inst, data, place, report);
-    check_memory(func, inst, data, place, report);
-    check_detail(data, place, report);
+    check_flags(func, inst, data, location, report);
+    check_memory(func, inst, data, location, report);
+    check_detail(data, location, report);
 }
 
 fn wrong_constant(constant: &Constant) -> Option<Cow<'static, str>> {
@@ -140,7 +140,7 @@ fn check_types(
     func: &Function,
     inst: Inst,
     data: &InstData,
-    place: ViolationLocation,
+    location: ViolationLocation,
     report: &mut ViolationSink,
 ) {
     let operands: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| func.value_type(arg)).collect();
@@ -148,7 +148,7 @@ fn check_types(
         func.results(inst).iter().map(|&result| func.value_type(result)).collect();
     // Operands other than constants are reported at their definitions.
     for &ty in found.iter().filter(|&&ty| !has_legal_lanes(ty)) {
-        report.at(place, ViolationKind::Lanes(ty));
+        report.at(location, ViolationKind::Lanes(ty));
     }
     if operands.iter().chain(&found).any(|&ty| !has_legal_lanes(ty)) {
         return;
@@ -159,15 +159,16 @@ fn check_types(
     };
     let callee = func.callee_of(data).map(|callee| &**callee);
     match result_types(data, &operands, written, callee) {
-        Err(error) => report.at(place, ViolationKind::Type(error)),
+        Err(error) => report.at(location, ViolationKind::Type(error)),
         Ok(expected) if expected[..] != found[..] => {
-            report.at(place, ViolationKind::Results { expected: expected.to_vec(), found: found.to_vec() });
+            report
+                .at(location, ViolationKind::Results { expected: expected.to_vec(), found: found.to_vec() });
         }
         Ok(_) => {}
     }
     if data.op == Op::Ret && !func.signature.results.iter().map(|result| &result.ty).eq(&operands) {
         let expected = func.signature.results.iter().map(|result| result.ty).collect();
-        report.at(place, ViolationKind::Return { expected, found: operands.to_vec() });
+        report.at(location, ViolationKind::Return { expected, found: operands.to_vec() });
     }
     if let (Op::Launch, Some(callee)) = (data.op, callee) {
         let signature = &callee.signature;
@@ -175,7 +176,7 @@ fn check_types(
         if let Some(ty) =
             inside.chain(signature.results.iter().map(|result| result.ty)).find(|ty| ty.is_vector())
         {
-            report.at(place, ViolationKind::LaunchedVector(ty));
+            report.at(location, ViolationKind::LaunchedVector(ty));
         }
     }
 }
@@ -184,7 +185,7 @@ fn check_flags(
     func: &Function,
     inst: Inst,
     data: &InstData,
-    place: ViolationLocation,
+    location: ViolationLocation,
     report: &mut ViolationSink,
 ) {
     let op = data.op;
@@ -192,7 +193,7 @@ fn check_flags(
     let may_be_total = !matches!(info.effect, Effect::Terminator | Effect::Joins) && op != Op::Mask;
     let allowed = if may_be_total { info.flags.with(Flag::Total) } else { info.flags };
     for flag in data.flags.without(allowed).iter() {
-        report.at(place, ViolationKind::Flag { op, flag });
+        report.at(location, ViolationKind::Flag { op, flag });
     }
     let fast = data.flags.intersection(info.flags).intersection(Flags::FAST);
     let mut values = data.args.iter().chain(func.results(inst));
@@ -202,7 +203,7 @@ fn check_flags(
     if let Some(flag) = fast.iter().next()
         && !values.any(has_float)
     {
-        report.at(place, ViolationKind::FloatFlag { op, flag });
+        report.at(location, ViolationKind::FloatFlag { op, flag });
     }
 }
 
@@ -210,22 +211,22 @@ fn check_memory(
     func: &Function,
     inst: Inst,
     data: &InstData,
-    place: ViolationLocation,
+    location: ViolationLocation,
     report: &mut ViolationSink,
 ) {
     let op = data.op;
     for access in accesses(data) {
         if !access.align.is_power_of_two() {
-            report.at(place, ViolationKind::Align(access.align));
+            report.at(location, ViolationKind::Align(access.align));
         }
         if let Some(base) = access.base
             && func.value_def(base) != ValueDef::None
             && !is_object(func, base)
         {
-            report.at(place, ViolationKind::Base(base));
+            report.at(location, ViolationKind::Base(base));
         }
         if access.atomic.is_some() && matches!(data.detail, Detail::Transfer(_)) {
-            report.at(place, ViolationKind::CannotBeAtomic(op));
+            report.at(location, ViolationKind::CannotBeAtomic(op));
         }
     }
     let type_of = |value: Value| match func.value_def(value) {
@@ -236,10 +237,10 @@ fn check_memory(
     if writes {
         let address = data.address().and_then(type_of).map(Type::scalar);
         if address == Some(Scalar::Ptr(Space::Constant)) {
-            report.at(place, ViolationKind::WritesConstant);
+            report.at(location, ViolationKind::WritesConstant);
         }
         if data.flags.has(Flag::Invariant) && op.info().flags.has(Flag::Invariant) {
-            report.at(place, ViolationKind::WritesInvariant);
+            report.at(location, ViolationKind::WritesInvariant);
         }
     }
     match &data.detail {
@@ -248,18 +249,18 @@ fn check_memory(
                 Op::Load => func.result(inst).and_then(type_of),
                 Op::Store => data.args.first().copied().and_then(type_of),
                 _ if access.atomic.is_some() => {
-                    report.at(place, ViolationKind::CannotBeAtomic(op));
+                    report.at(location, ViolationKind::CannotBeAtomic(op));
                     return;
                 }
                 _ => return,
             };
-            check_atomic(op, access, accessed, place, report);
+            check_atomic(op, access, accessed, location, report);
         }
         Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
             if access.atomic.is_none() {
-                report.at(place, ViolationKind::NotAtomic(op));
+                report.at(location, ViolationKind::NotAtomic(op));
             }
-            check_atomic(op, access, data.args.get(1).copied().and_then(type_of), place, report);
+            check_atomic(op, access, data.args.get(1).copied().and_then(type_of), location, report);
         }
         _ => {}
     }
@@ -280,7 +281,7 @@ fn check_atomic(
     op: Op,
     access: &Access,
     accessed: Option<Type>,
-    place: ViolationLocation,
+    location: ViolationLocation,
     report: &mut ViolationSink,
 ) {
     let Some((ordering, _)) = access.atomic else { return };
@@ -290,19 +291,19 @@ fn check_atomic(
         _ => ordering != AtomicOrdering::Unordered,
     };
     if !makes_sense {
-        report.at(place, ViolationKind::Ordering { op, ordering, on_failure: false });
+        report.at(location, ViolationKind::Ordering { op, ordering, on_failure: false });
     }
     match accessed {
         None => {}
-        Some(ty) if ty.is_vector() || ty == Type::I1 => report.at(place, ViolationKind::AtomicType(ty)),
+        Some(ty) if ty.is_vector() || ty == Type::I1 => report.at(location, ViolationKind::AtomicType(ty)),
         Some(ty) if access.align < ty.bytes() => {
-            report.at(place, ViolationKind::AtomicAlign { ty, align: access.align });
+            report.at(location, ViolationKind::AtomicAlign { ty, align: access.align });
         }
         Some(_) => {}
     }
 }
 
-fn check_detail(data: &InstData, place: ViolationLocation, report: &mut ViolationSink) {
+fn check_detail(data: &InstData, location: ViolationLocation, report: &mut ViolationSink) {
     let op = data.op;
     match &data.detail {
         Detail::CompareExchange(_, ordering)
@@ -311,27 +312,29 @@ fn check_detail(data: &InstData, place: ViolationLocation, report: &mut Violatio
                 AtomicOrdering::Unordered | AtomicOrdering::Release | AtomicOrdering::AcqRel
             ) =>
         {
-            report.at(place, ViolationKind::Ordering { op, ordering: *ordering, on_failure: true });
+            report.at(location, ViolationKind::Ordering { op, ordering: *ordering, on_failure: true });
         }
         Detail::Fence(ordering, _)
             if matches!(ordering, AtomicOrdering::Unordered | AtomicOrdering::Relaxed) =>
         {
-            report.at(place, ViolationKind::Ordering { op, ordering: *ordering, on_failure: false });
+            report.at(location, ViolationKind::Ordering { op, ordering: *ordering, on_failure: false });
         }
         Detail::Barrier(scope) if !matches!(scope, SyncScope::Brush | SyncScope::Group) => {
-            report.at(place, ViolationKind::BarrierScope(*scope));
+            report.at(location, ViolationKind::BarrierScope(*scope));
         }
         Detail::Alloca { bytes, align } => {
             if !align.is_power_of_two() {
-                report.at(place, ViolationKind::Align(*align));
+                report.at(location, ViolationKind::Align(*align));
             }
             if *bytes > MAX_ALLOCA_BYTES {
-                report.at(place, ViolationKind::AllocaBytes(*bytes));
+                report.at(location, ViolationKind::AllocaBytes(*bytes));
             }
         }
-        Detail::FloatClass(bits) if *bits >= 1 << 10 => report.at(place, ViolationKind::FloatClasses(*bits)),
+        Detail::FloatClass(bits) if *bits >= 1 << 10 => {
+            report.at(location, ViolationKind::FloatClasses(*bits))
+        }
         Detail::Branch(targets, Some(weights)) if targets.len() != 2 || **weights == [0, 0] => {
-            report.at(place, ViolationKind::Weights);
+            report.at(location, ViolationKind::Weights);
         }
         _ => {}
     }

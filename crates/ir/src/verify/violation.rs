@@ -36,9 +36,9 @@ pub struct Violation {
     /// The function; none for violations of the module itself.
     pub function: Option<Arc<str>>,
     /// The location.
-    pub place: ViolationLocation,
+    pub location: ViolationLocation,
     /// The violated rule, with its details.
-    pub fault: ViolationKind,
+    pub kind: ViolationKind,
 }
 
 impl fmt::Display for Violation {
@@ -46,12 +46,12 @@ impl fmt::Display for Violation {
         if let Some(function) = &self.function {
             write!(f, "@{function}: ")?;
         }
-        match self.place {
+        match self.location {
             ViolationLocation::Module | ViolationLocation::Function => {}
             ViolationLocation::Block(block) => write!(f, "{block}: ")?,
             ViolationLocation::Inst(block, inst) => write!(f, "{block}: {inst}: ")?,
         }
-        self.fault.fmt(f)
+        self.kind.fmt(f)
     }
 }
 
@@ -533,9 +533,9 @@ pub struct Violations {
 }
 
 impl Violations {
-    pub(super) fn new(stage: Stage, list: Vec<Violation>, places: &str) -> Violations {
+    pub(super) fn new(stage: Stage, list: Vec<Violation>, locations: &str) -> Violations {
         let plural = if list.len() == 1 { "" } else { "s" };
-        let text = format!("{} violation{plural} at stage {stage}:{places}", list.len());
+        let text = format!("{} violation{plural} at stage {stage}:{locations}", list.len());
         Violations { list, text }
     }
 
@@ -569,7 +569,7 @@ impl ViolationSink {
         ViolationSink { function: function.into(), list: Vec::new() }
     }
 
-    pub(super) fn at(&mut self, place: ViolationLocation, fault: ViolationKind) {
-        self.list.push(Violation { function: Some(self.function.clone()), place, fault });
+    pub(super) fn at(&mut self, location: ViolationLocation, kind: ViolationKind) {
+        self.list.push(Violation { function: Some(self.function.clone()), location, kind });
     }
 }

@@ -35,7 +35,7 @@ fn names<'a>(violations: impl IntoIterator<Item = &'a Violation>) -> BTreeSet<St
         let text = format!("{fault:?}");
         text.chars().take_while(|c| c.is_alphanumeric()).collect()
     };
-    violations.into_iter().map(|violation| name(&violation.fault)).collect()
+    violations.into_iter().map(|violation| name(&violation.kind)).collect()
 }
 
 fn expected(faults: &[&str]) -> BTreeSet<String> {
@@ -140,7 +140,7 @@ fn all_violations_are_told_in_the_order_of_their_places() {
     data(&mut func, 0, 0).detail = Detail::Access(Access::aligned(7));
     append(&mut func, InstData::plain(Op::Unreachable, []));
     let violations = verify(&func, Canonical).unwrap_err();
-    let places: Vec<ViolationLocation> = violations.iter().map(|violation| violation.place).collect();
+    let locations: Vec<ViolationLocation> = violations.iter().map(|violation| violation.location).collect();
     let (load, add) = (inst(&func, 0, 0), inst(&func, 2, 0));
     let expected = [
         ViolationLocation::Function,
@@ -149,7 +149,7 @@ fn all_violations_are_told_in_the_order_of_their_places() {
         ViolationLocation::Inst(block(2), add),
         ViolationLocation::Block(block(5)),
     ];
-    assert_eq!(places, expected, "{violations}");
+    assert_eq!(locations, expected, "{violations}");
     let text = "\
 5 violations at stage canonical:
 func @f(v0: ptr(global) align 0, v1: i32, v2: i1) -> i32 {

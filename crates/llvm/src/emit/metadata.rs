@@ -40,7 +40,7 @@ impl MetadataTable {
 
     /// Attaches the metadata of an op's origin to an LLVM instruction.
     pub(super) fn attach(&self, asm: &Assembler, node: ValueHandle, op: Op, origin: &OriginData) {
-        for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.is_said_of(op)) {
+        for &(tag, fact) in origin.tags.iter().filter(|(tag, _)| tag.applies_to(op)) {
             let Some(&Some((fact, _))) = self.0.get(fact) else { continue };
             match tag {
                 MetadataKind::Tbaa => asm.attach_node(node, "tbaa", fact),

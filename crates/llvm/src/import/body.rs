@@ -230,7 +230,7 @@ impl<'m> BodyImporter<'_, 'm> {
 
     /// Returns the origin of a new instruction.
     fn origin(&mut self, op: Op) -> Origin {
-        let tags: SmallVec<_> = self.tags.iter().copied().filter(|(tag, _)| tag.is_said_of(op)).collect();
+        let tags: SmallVec<_> = self.tags.iter().copied().filter(|(tag, _)| tag.applies_to(op)).collect();
         match (self.loc, tags) {
             (None, tags) if tags.is_empty() => Origin::NONE,
             (loc, tags) => self.func.make_origin(OriginData { loc, tags }),

@@ -1,7 +1,7 @@
 //! Import of instruction metadata as metadata nodes of the module.
 //!
 //! TBAA types, value ranges and float accuracy hold for each lane. Alias scopes, access groups and loop properties
-//! hold within one lane only ([`MetadataKind::is_of_one_lane`]): passes over a lane's loops use them, and widening
+//! hold within one lane only ([`MetadataKind::is_per_lane`]): passes over a lane's loops use them, and widening
 //! drops them.
 //!
 //! A distinct node (scope, domain, access group) becomes a node with a unique number.

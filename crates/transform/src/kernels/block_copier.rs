@@ -25,7 +25,7 @@ impl<'a> BlockCopier<'a> {
 
     /// Maps a source value to a value of the destination, which takes over its source name.
     pub(super) fn set(&mut self, into: &mut Function, value: Value, copy: Value) {
-        into.take_name(copy, self.from, value);
+        into.copy_name(copy, self.from, value);
         self.values[value] = Some(copy);
     }
 

@@ -82,7 +82,7 @@ pub(super) fn inline_calls(
         work.extend(calls(func, copied.into_iter(), names).map(|call| (call, Some(done.len()))));
         done.push((name, brought));
     }
-    func.forget_unused_callees();
+    func.remove_unused_callees();
     Ok(())
 }
 

@@ -92,7 +92,7 @@ fn launch_forms(func: &mut Function, forms: &mut Forms) {
         args.extend(form.is_masked.then(|| args.last().copied()).flatten());
         *func.inst_mut(inst) = InstData { args, detail: Detail::Launch(Box::new(launch)), ..data };
     }
-    func.forget_unused_callees();
+    func.remove_unused_callees();
 }
 
 /// Replaces the calls of a lock-step function by calls of specializations.
@@ -102,7 +102,7 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
     let calls: Vec<Inst> = insts_of(func, Op::Call).into_iter().filter(is_ours).collect();
     if calls.is_empty() {
         // Removed code may have had calls.
-        func.forget_unused_callees();
+        func.remove_unused_callees();
         return;
     }
     let control = ControlTables::new(func);
@@ -117,7 +117,7 @@ fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
         let name = forms.request(&form, &entered.brush, entered.is_region);
         replace_call(func, inst, &form, name);
     }
-    func.forget_unused_callees();
+    func.remove_unused_callees();
 }
 
 /// Returns the specialization that fits a call.

@@ -29,6 +29,6 @@ pub fn replace_launches(func: &mut Function) -> Result<(), Diagnostic> {
         let callee = func.make_callee(&wide);
         *func.inst_mut(inst) = InstData { op: Op::Call, args, detail: Detail::Call(callee), ..data };
     }
-    func.forget_unused_callees();
+    func.remove_unused_callees();
     Ok(())
 }

@@ -530,7 +530,7 @@ impl<'a> Widener<'a> {
         let old = self.old.inst(inst).origin;
         let new = match self.origins[old] {
             Some(new) => new,
-            None => self.new.make_origin(self.old.origin(old).of_all_lanes()),
+            None => self.new.make_origin(self.old.origin(old).without_per_lane_metadata()),
         };
         self.origins[old] = Some(new);
         self.origin = new;
@@ -538,7 +538,7 @@ impl<'a> Widener<'a> {
 
     /// Sets the origin to the merged origins of several instructions.
     pub(super) fn merge_origins(&mut self, all: impl Iterator<Item = Inst>) {
-        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).of_all_lanes());
+        let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).without_per_lane_metadata());
         if let Some(merged) = merged.reduce(|a, b| a.merged(&b)) {
             self.origin = self.new.make_origin(merged);
         }
