@@ -36,7 +36,7 @@ pub fn write_scalar(out: &mut String, scalar: Scalar, bits: u128) {
         Scalar::I1 => write!(out, "{}", bits == 1),
         Scalar::Ptr(_) if bits == 0 => write!(out, "null"),
         Scalar::Ptr(_) => write!(out, "{bits:#x}"),
-        scalar => match FloatFormat::of(scalar) {
+        scalar => match BinaryFormat::of(scalar) {
             Some(format) if format.is_nan(bits) && bits == format.nan() => write!(out, "nan"),
             Some(format) if format.is_nan(bits) => write!(out, "{bits:#x}"),
             Some(format) => write_float(out, format, bits),
@@ -49,7 +49,7 @@ pub fn write_scalar(out: &mut String, scalar: Scalar, bits: u128) {
     written.expect("a string takes all text");
 }
 
-fn write_float(out: &mut String, format: &FloatFormat, bits: u128) -> std::fmt::Result {
+fn write_float(out: &mut String, format: &BinaryFormat, bits: u128) -> std::fmt::Result {
     match format.bits {
         64 => write!(out, "{:?}", f64::from_bits(bits as u64)),
         32 => write!(out, "{:?}", f32::from_bits(bits as u32)),
@@ -68,7 +68,7 @@ fn write_float(out: &mut String, format: &FloatFormat, bits: u128) -> std::fmt::
 pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
     let shown = short(text);
     let does_not_fit = || format!("`{shown}` does not fit {scalar}");
-    let format = FloatFormat::of(scalar);
+    let format = BinaryFormat::of(scalar);
     match (text, scalar) {
         ("true" | "false", Scalar::I1) => return Ok(u128::from(text == "true")),
         ("null", Scalar::Ptr(_)) => return Ok(0),
@@ -130,7 +130,7 @@ pub(super) fn vector(ty: Type, lanes: &[u128]) -> Constant {
 }
 
 /// A binary floating-point format.
-struct FloatFormat {
+struct BinaryFormat {
     /// Total number of bits.
     bits: u32,
     /// Number of fraction bits.
@@ -139,13 +139,13 @@ struct FloatFormat {
     least: i32,
 }
 
-impl FloatFormat {
-    fn of(scalar: Scalar) -> Option<&'static FloatFormat> {
+impl BinaryFormat {
+    fn of(scalar: Scalar) -> Option<&'static BinaryFormat> {
         Some(match scalar {
-            Scalar::F16 => &FloatFormat { bits: 16, fraction: 10, least: -14 },
-            Scalar::BF16 => &FloatFormat { bits: 16, fraction: 7, least: -126 },
-            Scalar::F32 => &FloatFormat { bits: 32, fraction: 23, least: -126 },
-            Scalar::F64 => &FloatFormat { bits: 64, fraction: 52, least: -1022 },
+            Scalar::F16 => &BinaryFormat { bits: 16, fraction: 10, least: -14 },
+            Scalar::BF16 => &BinaryFormat { bits: 16, fraction: 7, least: -126 },
+            Scalar::F32 => &BinaryFormat { bits: 32, fraction: 23, least: -126 },
+            Scalar::F64 => &BinaryFormat { bits: 64, fraction: 52, least: -1022 },
             _ => return None,
         })
     }
