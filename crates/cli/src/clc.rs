@@ -11,7 +11,7 @@ use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
 use heddle_runtime::{
-    BuildError, BuildOptions, GroupFunctions, KernelFacts, KernelModule, Variant, undefined_functions,
+    AxisOrder, BuildError, BuildOptions, GroupFunctions, KernelFacts, KernelModule, Variant, undefined_functions,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -185,13 +185,15 @@ impl Clc {
     }
 
     /// For what launches code of a kernel is made.
-    fn variant(&self, kernel: &KernelFacts) -> Variant {
+    fn variant(&self, program: &KernelModule, kernel: &KernelFacts) -> Variant {
+        let axes = program.kernel(&kernel.name).map(|it| it.vector_dimension().axes).unwrap_or_default();
         let variant = match self.local[..] {
-            [] => Variant::usual(kernel, self.lanes()),
+            [] => Variant::usual(kernel, self.lanes(), axes),
             _ => {
                 let mut local = [1; 3];
                 local.iter_mut().zip(&self.local).for_each(|(to, &size)| *to = size);
-                Variant { local: Some(local), ..Variant::of_groups(kernel, self.lanes(), local, true, true) }
+                let variant = Variant::of_groups(kernel, self.lanes(), local, axes, true, true);
+                Variant { local: Some(local), ..variant }
             }
         };
         Variant { is_small: !self.large, ..variant }
@@ -199,7 +201,7 @@ impl Clc {
 
     fn report_of(&self, program: &KernelModule, kernel: &KernelFacts) -> Result<KernelReport, BuildError> {
         let source = program.module();
-        let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(kernel))?;
+        let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(program, kernel))?;
         let mut context = PassContext::new();
         let mut code = groups.vectorize(source, &self.target, program.options(), &mut context)?;
         if self.time_passes {
@@ -216,9 +218,10 @@ impl Clc {
             say!("{source}");
         }
         // Kernels for groups of different forms are together only in the form that serves all groups.
-        let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
+        let variant = match kernels.iter().map(|kernel| self.variant(program, kernel)).collect::<Vec<_>>()[..]
+        {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
-            _ => Variant::of_rows(self.lanes(), !self.large),
+            _ => Variant::of_rows(self.lanes(), AxisOrder::WORK_ITEMS, !self.large),
         };
         let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
         let groups = GroupFunctions::new(source, &names, variant)?;

@@ -21,8 +21,8 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    BranchFusion, FuseOptions, GroupExecution, KernelOptions, Promises, Remark, TargetInfo, VersioningPolicy,
-    WidenContext, WidenOptions, WorkItemLayout, boscc, canonicalize, find_brush_observer, flatten,
+    AxisOrder,    BranchFusion, FuseOptions, GroupExecution, KernelOptions, Promises, Remark, TargetInfo, VersioningPolicy,
+    WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten,
     fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize,
     lock_step_functions, lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify,
     specialize, spread_loop, stream_stores, thread_jumps, tidy, widen,
@@ -556,16 +556,8 @@ fn parse_fuse_options(words: &str) -> Result<FuseOptions, Diagnostic> {
 fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
     let (brush, words) = words.split_once('+').unwrap_or((words, ""));
     let brush = brush.parse::<BrushExtents>()?.extents().into();
-    let (fold, versions) = (WorkItemLayout::Rows, VersioningPolicy::Model);
-    let running = GroupExecution::Brushes;
-    let mut options = KernelOptions {
-        brush,
-        layout: fold,
-        is_small: false,
-        versions,
-        execution: running,
-        single_item_groups: false,
-    };
+    let versions = VersioningPolicy::Model;
+    let mut options = KernelOptions { is_small: false, versions, ..KernelOptions::rows(brush) };
     for word in words.split('+').filter(|word| !word.is_empty()) {
         match word {
             "small" => options.is_small = true,
@@ -574,10 +566,20 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
             "single" => options.single_item_groups = true,
             "versions=force" => options.versions = VersioningPolicy::Force,
             "versions=none" => options.versions = VersioningPolicy::None,
-            _ => options.layout = parse_work_item_layout(word)?,
+            _ => match word.strip_prefix("axes=") {
+                Some(dimensions) => options.axes = parse_axes(dimensions)?,
+                None => options.layout = parse_work_item_layout(word)?,
+            },
         }
     }
     Ok(options)
+}
+
+/// Work-item dimensions along the axes of a brush, innermost first.
+fn parse_axes(dimensions: &str) -> Result<AxisOrder, Diagnostic> {
+    let name = |axes: &AxisOrder| axes.to_axes(["0", "1", "2"]).concat();
+    let found = AxisOrder::ALL.into_iter().find(|axes| name(axes) == dimensions);
+    found.ok_or_else(|| invalid_option(dimensions, "write the three dimensions, innermost first: `axes=102`"))
 }
 
 /// Parses names of blocks, separated by `+`.

@@ -41,12 +41,11 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
         let running =
             if refill == PassPolicy::Always { GroupExecution::LaneRefill } else { GroupExecution::Brushes };
         Pass::Kernels(KernelOptions {
-            brush,
             layout: fold,
             is_small: false,
             versions,
             execution: running,
-            single_item_groups: false,
+            ..KernelOptions::rows(brush)
         })
     }));
     passes.extend([Pass::Simplify, Pass::Inline]);

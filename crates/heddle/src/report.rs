@@ -2,7 +2,8 @@
 
 use heddle_ir::module::Param;
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
-use heddle_transform::{GroupFunction, KernelOptions, WorkItemLayout};
+use heddle_transform::kernels::{VectorDimension, vector_dimension};
+use heddle_transform::{AxisOrder, GroupFunction, KernelOptions, WorkItemLayout};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -142,7 +143,11 @@ pub struct KernelReport {
     pub kernel: String,
     /// Work-item layout.
     pub fold: WorkItemLayout,
-    /// Lanes of a brush along each dimension.
+    /// Work-item dimensions that the axes of a brush span.
+    pub axes: AxisOrder,
+    /// Estimate that chose another dimension than 0 for the lanes.
+    pub vector_dimension: Option<VectorDimension>,
+    /// Lanes of a brush along each axis.
     pub brush: Vec<u32>,
     /// Barriers after inlining.
     pub barriers: usize,
@@ -261,6 +266,8 @@ impl KernelReport {
         KernelReport {
             kernel: kernel.clone(),
             fold: made.layout,
+            axes: made.axes,
+            vector_dimension: (made.axes != AxisOrder::WORK_ITEMS).then(|| vector_dimension(source, kernel)),
             brush: made.brush.to_vec(),
             barriers: group.barriers,
             states: group.synchronization_points + 1,
@@ -291,7 +298,9 @@ impl fmt::Display for KernelReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let VectorReport { lanes, branches, accesses, instructions, lane_by_lane, remarks, .. } = &self.code;
         let fold = match (self.fold, &self.brush[..]) {
-            (WorkItemLayout::Rows, [] | [_]) => "work-items side by side along dimension 0".to_string(),
+            (WorkItemLayout::Rows, [] | [_]) => {
+                format!("work-items side by side along dimension {}", self.axes.dimension(0))
+            }
             (WorkItemLayout::Rows, extents) => {
                 let extents: Vec<String> = extents.iter().map(u32::to_string).collect();
                 format!("{} work-items side by side", extents.join(" x "))
@@ -299,6 +308,9 @@ impl fmt::Display for KernelReport {
             (WorkItemLayout::Linear, _) => "work-items in the linear order of their group".to_string(),
         };
         writeln!(f, "kernel {}: {lanes} lanes, {fold}", self.kernel)?;
+        if let Some(dimension) = &self.vector_dimension {
+            writeln!(f, "  {dimension}")?;
+        }
         writeln!(f, "  barriers: {}, states between them: {}", self.barriers, self.states)?;
         if self.brush_bytes != 0 {
             writeln!(f, "  kept across barriers: {} bytes for each {lanes} work-items", self.brush_bytes)?;

@@ -9,6 +9,7 @@ use crate::range::{Groups, NdRange, choose_local, share_groups};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
+use heddle_transform::AxisOrder;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -175,8 +176,23 @@ impl PreparedKernel {
             (_, Some(local)) => local,
             (Some(local), None) if info.sees_groups => local,
             // Where nothing tells one size of groups from another, it is not what was asked for that counts.
-            _ => choose_local(range, self.lanes(), info.sees_groups),
+            _ => choose_local(range, self.axes(range), self.lanes(), info.sees_groups),
         }
+    }
+
+    /// The order of axes for launches over a range. Lanes span dimension 0 where the best dimension has fewer work-items than a small
+    /// vector has lanes.
+    fn axes(&self, range: &NdRange) -> AxisOrder {
+        const FEWEST: u64 = 4;
+        let info = self.info();
+        let fixed = info.required_local.or(range.local().filter(|_| info.sees_groups));
+        let extents = fixed.map_or(range.global(), |local| local.map(u64::from));
+        if extents[1] * extents[2] <= 1 {
+            return AxisOrder::WORK_ITEMS;
+        }
+        let axes = self.vector_dimension().axes;
+        let innermost = extents[usize::from(axes.dimension(0))];
+        if innermost < FEWEST.min(extents[0]) { AxisOrder::WORK_ITEMS } else { axes }
     }
 
     /// A plan; `at_once` says that each group runs on a thread of its own.
@@ -187,19 +203,21 @@ impl PreparedKernel {
         {
             return Err(LaunchError::Local { kernel: info.name.clone(), required, found });
         }
+        let axes = self.axes(range);
         // Groups of one work-item with nothing else of their own run as if there were none.
         let is_single = info.shares_nothing && !at_once && self.local_size(range) == [1; 3];
         let local = match is_single {
-            true => choose_local(range, self.lanes(), false),
+            true => choose_local(range, axes, self.lanes(), false),
             false => self.local_size(range),
         };
         let items = local.iter().map(|&size| u64::from(size)).product();
         if let Some(most) = info.most_items.filter(|&most| items > most) {
             return Err(LaunchError::Items { kernel: info.name.clone(), most, items });
         }
-        let groups = range.groups(local);
+        let groups = range.groups(local, axes);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
-        let variant = Variant::of_groups(info, self.lanes(), local, groups.is_uniform(), range.is_small());
+        let variant =
+            Variant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
         let variant = if is_single { variant.of_single_items() } else { variant };
         Ok(Plan { local, groups, count, variant })
     }
@@ -213,8 +231,9 @@ impl PreparedKernel {
         };
         let settled = code.choice.settled(code, &extent_of(&plan.groups, plan.local));
         let lanes = settled.map(|code| code.options.brush.iter().product());
-        let local = share_groups(plan.local, range, threads as u64, pace, lanes);
-        let groups = range.groups(local);
+        let axes = plan.variant.axes;
+        let local = share_groups(plan.local, range, axes, threads as u64, pace, lanes);
+        let groups = range.groups(local, axes);
         match groups.count() {
             Some(count) => Plan { local, groups, count, ..plan },
             None => plan,

@@ -34,3 +34,4 @@ pub use program::{
 };
 pub use range::{NdRange, RangeError};
 pub use vector_code::{GroupFunctions, Variant, VectorCode};
+pub use heddle_transform::AxisOrder;

@@ -17,6 +17,7 @@ use heddle_ir::words::SyncScope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors};
 use heddle_math::Accuracy;
+use heddle_transform::kernels::{VectorDimension, vector_dimension};
 use heddle_transform::{RaceSemantics, TargetInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
@@ -89,7 +90,7 @@ pub struct KernelFacts {
     /// Whether it may see how work-items lie in groups.
     pub sees_groups: bool,
     /// Whether it may see which work-items make a brush.
-    pub(crate) find_brush_observer: bool,
+    pub(crate) observes_brush: bool,
     /// Whether work-items of a group have neither local memory nor a brush in common.
     pub(crate) shares_nothing: bool,
     /// The bytes that it says a work-item stores in global memory, loops counted once.
@@ -133,6 +134,8 @@ struct Inner {
     /// Functions that the program declares, and where they are.
     outside: Vec<(String, usize)>,
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
+    /// Vector dimension of each kernel, once a launch needs it.
+    dimensions: Vec<OnceLock<VectorDimension>>,
 }
 
 impl fmt::Debug for Inner {
@@ -170,7 +173,7 @@ impl KernelModule {
         crate::exit::watch();
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush, name_local] =
-            [sees_group, find_brush_observer, names_local].map(|sees| functions_that(&module, sees));
+            [sees_group, observes_brush, names_local].map(|sees| functions_that(&module, sees));
         // Collectives lay the value of each work-item into local memory, and their result behind.
         let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
         let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
@@ -187,25 +190,27 @@ impl KernelModule {
             let parameters: Vec<Parameter> = parameters.collect();
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
             let name = func.name.clone();
-            let find_brush_observer = see_brush.contains_key(&*name);
-            let sees_groups = takes_local || find_brush_observer || see_groups.contains_key(&*name);
-            let shares_nothing = !takes_local && !find_brush_observer && !name_local.contains_key(&*name);
+            let observes_brush = see_brush.contains_key(&*name);
+            let sees_groups = takes_local || observes_brush || see_groups.contains_key(&*name);
+            let shares_nothing = !takes_local && !observes_brush && !name_local.contains_key(&*name);
             Some(KernelFacts {
                 name,
                 parameters,
                 required_local,
                 sees_groups,
-                find_brush_observer,
+                observes_brush,
                 shares_nothing,
                 stored_bytes: stored_bytes(func),
                 most_items,
             })
         });
-        let kernels = kernels.collect();
+        let kernels: Vec<KernelFacts> = kernels.collect();
+        let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let codes = Mutex::default();
-        let inner = Inner { module, options: *options, lanes, globals, kernels, making, outside, codes };
+        let inner =
+            Inner { module, options: *options, lanes, globals, kernels, making, outside, codes, dimensions };
         Ok(KernelModule { inner: Arc::new(inner) })
     }
 
@@ -255,7 +260,7 @@ impl KernelModule {
                 let Some(place) = made.get(number) else { return };
                 let kernel = PreparedKernel { program: self.clone(), number };
                 // No other program has this number.
-                let _ = place.set(kernel.made(Variant::usual(kernel.info(), kernel.lanes())));
+                let _ = place.set(kernel.made(kernel.usual_variant()));
             }
         };
         thread::scope(|scope| {
@@ -322,7 +327,7 @@ fn names_local(func: &Function, inst: Inst) -> bool {
 }
 
 /// Whether the result depends on which work-items make a brush.
-fn find_brush_observer(func: &Function, inst: Inst) -> bool {
+fn observes_brush(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     matches!(data.op, Op::Lane | Op::Width)
         || data.op.info().effect == Effect::Horizontal
@@ -407,9 +412,20 @@ impl PreparedKernel {
         own.into_iter().filter_map(|(variant, code)| code.report.clone().or_else(|| again(variant))).collect()
     }
 
+    /// Vector dimension that the model chooses for it.
+    pub fn vector_dimension(&self) -> &VectorDimension {
+        let inner = &*self.program.inner;
+        inner.dimensions[self.number].get_or_init(|| vector_dimension(&inner.module, &self.info().name))
+    }
+
+    /// Variant for launches of which nothing is known.
+    fn usual_variant(&self) -> Variant {
+        Variant::usual(self.info(), self.lanes(), self.vector_dimension().axes)
+    }
+
     /// The lanes of its brushes.
     pub(crate) fn lanes(&self) -> u32 {
-        let fixed = self.options().warp.filter(|_| self.info().find_brush_observer);
+        let fixed = self.options().warp.filter(|_| self.info().observes_brush);
         fixed.unwrap_or(self.program.inner.lanes)
     }
 
@@ -433,7 +449,7 @@ impl PreparedKernel {
         let (local, is_uniform) = (groups.local().map(|size| size as u32), groups.is_uniform());
         let (info, lanes) = (self.info(), self.program.inner.lanes);
         let of = |lanes| {
-            let variant = Variant::of_groups(info, lanes, local, is_uniform, first.is_small);
+            let variant = Variant::of_groups(info, lanes, local, first.axes, is_uniform, first.is_small);
             if first.single { variant.of_single_items() } else { variant }
         };
         let mut likely = vec![of(1), of(2 * lanes)];
@@ -443,7 +459,8 @@ impl PreparedKernel {
         likely
             .extend((info.sees_groups && !first.single).then(|| Variant { form: Form::Mixed, ..of(lanes) }));
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
-        if is_open && local[0] >= width && local[1] >= height && height > 1 {
+        let [row, rows, _] = first.axes.to_axes(local);
+        if is_open && row >= width && rows >= height && height > 1 {
             likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
         }
         let mut others = vec![of((lanes / 2).max(1))];
@@ -464,7 +481,7 @@ impl PreparedKernel {
     /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
     pub(crate) fn compile_others(&self, first: &Arc<GroupCode>, variant: Variant, groups: &Groups) {
         let inner = &*self.program.inner;
-        if inner.options.lanes.is_some() || self.info().find_brush_observer {
+        if inner.options.lanes.is_some() || self.info().observes_brush {
             return;
         }
         let (kernel, first, groups) = (self.clone(), Arc::clone(first), *groups);
@@ -523,7 +540,7 @@ impl PreparedKernel {
     ) -> Result<T, BuildError> {
         let options = self.options();
         make(variant, *options).or_else(|reason| {
-            let is_free = options.lanes.is_none() && !self.info().find_brush_observer;
+            let is_free = options.lanes.is_none() && !self.info().observes_brush;
             if !is_free || variant.brush == [1; 3] || !matches!(reason, BuildError::Pass { .. }) {
                 return Err(reason);
             }

@@ -1,7 +1,7 @@
 //! The work-items of a launch, and how they lie in work-groups.
 
 use crate::launch::CHUNK;
-use heddle_transform::WorkItemLayout;
+use heddle_transform::{AxisOrder, WorkItemLayout};
 pub use heddle_transform::kernels::MAX_WORK_ITEMS;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField};
 use thiserror::Error;
@@ -112,11 +112,17 @@ impl NdRange {
         (0..3).all(|along| self.offset[along] + self.global[along] < 1 << 31)
     }
 
-    /// The range in work-groups of this size.
-    pub(crate) fn groups(&self, local: [u32; 3]) -> Groups {
+    /// The range in work-groups of this size, whose innermost dimension is that of `axes`.
+    pub(crate) fn groups(&self, local: [u32; 3], axes: AxisOrder) -> Groups {
         let local = local.map(u64::from);
         let counts = [0, 1, 2].map(|along| self.global[along].div_ceil(local[along]));
-        Groups { range: *self, local, counts }
+        Groups { range: *self, local, counts, axes }
+    }
+
+    /// The range with its dimensions in the order of `axes`.
+    fn along(&self, axes: AxisOrder) -> NdRange {
+        let local = self.local.map(|local| axes.to_axes(local));
+        NdRange { dimensions: 3, offset: axes.to_axes(self.offset), global: axes.to_axes(self.global), local }
     }
 }
 
@@ -126,6 +132,7 @@ pub(crate) struct Groups {
     range: NdRange,
     local: [u64; 3],
     counts: [u64; 3],
+    axes: AxisOrder,
 }
 
 impl Groups {
@@ -147,20 +154,20 @@ impl Groups {
         set(GroupDescriptorField::WorkDim, self.range.dimensions.into());
     }
 
-    /// Where a group is, the first dimension being counted fastest.
+    /// Index of a group along each dimension. The innermost axis is counted fastest, so that a thread walks memory in order.
     pub(crate) fn index(&self, number: u64) -> [u64; 3] {
-        let [x, y, _] = self.counts;
-        [number % x, number / x % y, number / x / y]
+        let [x, y, _] = self.axes.to_axes(self.counts);
+        self.axes.to_dimensions([number % x, number / x % y, number / x / y])
     }
 
-    /// Goes on to the next group.
+    /// Moves on to the next group.
     pub(crate) fn advance(&self, index: &mut [u64; 3]) {
-        for (at, count) in index.iter_mut().zip(self.counts) {
-            *at += 1;
-            if *at < count {
+        for dimension in self.axes.to_axes([0, 1, 2]) {
+            index[dimension] += 1;
+            if index[dimension] < self.counts[dimension] {
                 return;
             }
-            *at = 0;
+            index[dimension] = 0;
         }
     }
 
@@ -192,9 +199,14 @@ impl Groups {
     }
 }
 
-/// The size of work-groups for a launch that leaves it open. Groups are all of the same size, unless the kernel does not
-/// see them.
-pub(crate) fn choose_local(range: &NdRange, lanes: u32, sees_groups: bool) -> [u32; 3] {
+/// Returns the size of work-groups for a launch that leaves it open, long along the innermost axis. Groups are all of the same size,
+/// unless the kernel does not observe them.
+pub(crate) fn choose_local(range: &NdRange, axes: AxisOrder, lanes: u32, sees_groups: bool) -> [u32; 3] {
+    axes.to_dimensions(choose_rows(&range.along(axes), lanes, sees_groups))
+}
+
+/// [`choose_local`] in the order of axes.
+fn choose_rows(range: &NdRange, lanes: u32, sees_groups: bool) -> [u32; 3] {
     let [width, height, _] = range.global.map(|size| size.max(1));
     const WANTED: u64 = 1024;
     if !sees_groups {
@@ -221,6 +233,7 @@ const BUSY: f64 = 1.0;
 pub(crate) fn share_groups(
     local: [u32; 3],
     range: &NdRange,
+    axes: AxisOrder,
     threads: u64,
     pace: f64,
     lanes: Option<u32>,
@@ -231,6 +244,7 @@ pub(crate) fn share_groups(
     let least = lanes.map_or(LEAST, u64::from);
     // Where few lanes are best, work-items differ much.
     let groups = if least < LEAST / 2 { 4 * GROUPS } else { GROUPS };
+    let (local, range) = (axes.to_axes(local), range.along(axes));
     let [width, height, _] = local.map(u64::from);
     let items: u64 = local.iter().map(|&size| u64::from(size)).product();
     let rows = if pace >= BUSY { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
@@ -238,23 +252,24 @@ pub(crate) fn share_groups(
     let enough = range.items() / threads.saturating_mul(groups).max(1);
     let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(least);
     if threads == 1 || wanted >= items {
-        return [width as u32, rows as u32, local[2]];
+        return axes.to_dimensions([width as u32, rows as u32, local[2]]);
     }
     let tile = rows.min(TILE_ROWS);
     let step = if tile == 1 { least } else { least.div_ceil(2) };
     let row = width.min((wanted / tile).next_multiple_of(step));
-    [row as u32, rows.min((wanted / row).max(tile)) as u32, 1]
+    axes.to_dimensions([row as u32, rows.min((wanted / row).max(tile)) as u32, 1])
 }
 
-/// How the lanes of brushes lie in work-groups of this size, and how many there are along each dimension.
+/// Returns how the lanes of brushes lie in work-groups of this size, and how many there are along each axis; `local` has the order of
+/// axes.
 pub(crate) fn choose_fold(
     local: [u32; 3],
     lanes: u32,
-    find_brush_observer: bool,
+    observes_brush: bool,
     is_uniform: bool,
 ) -> (WorkItemLayout, [u32; 3]) {
     let is_row = local[1] == 1 && local[2] == 1;
-    if find_brush_observer {
+    if observes_brush {
         // Brushes are of consecutive work-items, and all but the last one of a group are full.
         let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
         return (if goes_on { WorkItemLayout::Rows } else { WorkItemLayout::Linear }, [lanes, 1, 1]);
@@ -276,6 +291,39 @@ pub(crate) fn choose_fold(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ROWS: AxisOrder = AxisOrder::WORK_ITEMS;
+
+    /// The orders of axes whose innermost dimension is 1 and 2.
+    fn columns_and_planes() -> [AxisOrder; 2] {
+        [1, 2].map(|dimension| {
+            let axes = AxisOrder::ALL.into_iter().find(|axes| axes.dimension(0) == dimension);
+            axes.expect("each dimension is innermost in some order")
+        })
+    }
+
+    #[test]
+    fn open_groups_are_long_along_the_innermost_axis() {
+        let range = NdRange::new(&[300, 4096, 64]).expect("a range");
+        let [columns, planes] = columns_and_planes();
+        assert_eq!(choose_local(&range, columns, 16, false), [1, 1024, 1]);
+        assert_eq!(choose_local(&range, planes, 16, false), [1, 16, 64]);
+        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, 90.0, None)[1], 256);
+    }
+
+    #[test]
+    fn groups_are_walked_along_the_innermost_axis() {
+        let range = NdRange::new(&[4, 6, 2]).expect("a range");
+        for axes in AxisOrder::ALL {
+            let groups = range.groups([2, 2, 1], axes);
+            let mut index = groups.index(0);
+            for number in 0..groups.count().expect("a few") {
+                assert_eq!(index, groups.index(number), "{axes:?}");
+                groups.advance(&mut index);
+            }
+            assert_eq!(groups.index(1)[usize::from(axes.dimension(0))], 1);
+        }
+    }
 
     #[test]
     fn brushes_take_lanes_from_several_rows() {
@@ -300,13 +348,13 @@ mod tests {
     fn threads_find_groups() {
         let share = |global: &[u64], threads, pace| {
             let range = NdRange::new(global).expect("a range");
-            share_groups(choose_local(&range, 16, false), &range, threads, pace, None)
+            share_groups(choose_local(&range, ROWS, 16, false), &range, ROWS, threads, pace, None)
         };
         assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
         assert_eq!(share(&[704], 2, 1600.0), [32, 1, 1]);
         assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
         let range = NdRange::new(&[704]).expect("a range");
-        let settled = |lanes| share_groups([704, 1, 1], &range, 2, 1600.0, Some(lanes));
+        let settled = |lanes| share_groups([704, 1, 1], &range, ROWS, 2, 1600.0, Some(lanes));
         assert_eq!([1, 16, 64].map(settled), [[5, 1, 1], [32, 1, 1], [64, 1, 1]]);
         assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
         assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
@@ -322,7 +370,8 @@ mod tests {
 
     #[test]
     fn open_groups_fill_brushes_and_divide_the_launch() {
-        let chosen = |global: &[u64], sees| choose_local(&NdRange::new(global).expect("a range"), 16, sees);
+        let chosen =
+            |global: &[u64], sees| choose_local(&NdRange::new(global).expect("a range"), ROWS, 16, sees);
         assert_eq!(chosen(&[4096], true), [1024, 1, 1]);
         assert_eq!(chosen(&[48], true), [48, 1, 1]);
         assert_eq!(chosen(&[7], true), [7, 1, 1]);

@@ -15,7 +15,7 @@ use heddle_llvm::{
     optimize,
 };
 use heddle_transform::{
-    GroupExecution, GroupFunction, KernelOptions, VersioningPolicy, WorkItemLayout, lower_kernels,
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, VersioningPolicy, WorkItemLayout, lower_kernels,
 };
 use std::fmt;
 
@@ -24,7 +24,9 @@ use std::fmt;
 pub struct Variant {
     /// How work-items lie in brushes.
     pub fold: WorkItemLayout,
-    /// The lanes of a brush along each dimension.
+    /// Work-item dimensions that the axes of a brush span.
+    pub axes: AxisOrder,
+    /// The lanes of a brush along each axis.
     pub brush: [u32; 3],
     /// Whether all numbers of a launch are below 2^31.
     pub is_small: bool,
@@ -58,15 +60,17 @@ impl Variant {
         kernel: &KernelFacts,
         lanes: u32,
         local: [u32; 3],
+        axes: AxisOrder,
         is_uniform: bool,
         is_small: bool,
     ) -> Variant {
-        let (fold, brush) = choose_fold(local, lanes, kernel.find_brush_observer, is_uniform);
+        let axes = if kernel.observes_brush { AxisOrder::WORK_ITEMS } else { axes };
+        let (fold, brush) = choose_fold(axes.to_axes(local), lanes, kernel.observes_brush, is_uniform);
         // Where a brush takes several rows of a group, it is known how far these are apart.
         let has_rows = fold == WorkItemLayout::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
-        Variant { fold, brush, is_small, local, single: false, form: Form::Usual }
+        Variant { fold, axes, brush, is_small, local, single: false, form: Form::Usual }
     }
 
     /// The same for groups of one work-item, which run together in others.
@@ -75,18 +79,18 @@ impl Variant {
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
-    pub fn usual(kernel: &KernelFacts, lanes: u32) -> Variant {
+    pub fn usual(kernel: &KernelFacts, lanes: u32, axes: AxisOrder) -> Variant {
         match kernel.required_local {
-            Some([1, 1, 1]) if kernel.shares_nothing => Variant::of_rows(lanes, true).of_single_items(),
-            Some(local) => Variant::of_groups(kernel, lanes, local, true, true),
-            None => Variant::of_rows(lanes, true),
+            Some([1, 1, 1]) if kernel.shares_nothing => Variant::of_rows(lanes, axes, true).of_single_items(),
+            Some(local) => Variant::of_groups(kernel, lanes, local, axes, true, true),
+            None => Variant::of_rows(lanes, axes, true),
         }
     }
 
     /// For launches in groups that are rows.
-    pub fn of_rows(lanes: u32, is_small: bool) -> Variant {
+    pub fn of_rows(lanes: u32, axes: AxisOrder, is_small: bool) -> Variant {
         let brush = [lanes, 1, 1];
-        Variant { fold: WorkItemLayout::Rows, brush, is_small, local: None, single: false, form: Form::Usual }
+        Variant { fold: WorkItemLayout::Rows, axes, brush, is_small, local: None, single: false, form: Form::Usual }
     }
 
     /// The same with lanes that take new work-items, if groups of this size have several for each.
@@ -95,9 +99,13 @@ impl Variant {
         let lanes = self.brush.iter().product::<u32>();
         let wanted = FEWEST.saturating_mul(lanes);
         let items = local.iter().fold(1u32, |items, &size| items.saturating_mul(size));
-        let fold = if local[0] >= wanted { WorkItemLayout::Rows } else { WorkItemLayout::Linear };
+        let has_rows = self.axes.to_axes(local)[0] >= wanted;
+        let (fold, axes) = match has_rows {
+            true => (WorkItemLayout::Rows, self.axes),
+            false => (WorkItemLayout::Linear, AxisOrder::WORK_ITEMS),
+        };
         let fits = lanes > 1 && items >= wanted;
-        fits.then_some(Variant { fold, brush: [lanes, 1, 1], form: Form::Refilling, ..self })
+        fits.then_some(Variant { fold, axes, brush: [lanes, 1, 1], form: Form::Refilling, ..self })
     }
 
     /// How group functions are made for them.
@@ -106,6 +114,7 @@ impl Variant {
         KernelOptions {
             brush: self.brush[..dimensions].into(),
             layout: self.fold,
+            axes: self.axes,
             is_small: self.is_small,
             versions: VersioningPolicy::Model,
             execution: match self.form {
@@ -125,6 +134,9 @@ impl fmt::Display for Variant {
             [lanes, 1, 1] => write!(f, "{lanes} lanes")?,
             [x, y, 1] => write!(f, "{x} x {y} lanes")?,
             [x, y, z] => write!(f, "{x} x {y} x {z} lanes")?,
+        }
+        if self.axes.dimension(0) != 0 && self.brush != [1; 3] {
+            write!(f, " along dimension {}", self.axes.dimension(0))?;
         }
         f.write_str(match self.form {
             Form::Usual => "",

@@ -14,7 +14,7 @@ use heddle_llvm::{
 };
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
+use heddle_transform::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::SmallVec;
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ fn runs_natively(case: &Case) -> bool {
 }
 
 fn runs_apart(case: &Case) -> bool {
-    case.seed.is_multiple_of(3) && !find_brush_observer(&case.module)
+    case.seed.is_multiple_of(3) && !observes_brush(&case.module)
 }
 
 /// Whether there is one outcome of a program on an input, and a launch for it.
@@ -113,7 +113,7 @@ pub fn kernels_hold_with(case: &Case, machine: Machine, fault: fn(&mut Module)) 
 }
 
 /// Whether a program depends on which lanes make a brush.
-fn find_brush_observer(module: &Module) -> bool {
+fn observes_brush(module: &Module) -> bool {
     let is_one =
         |op: Op| matches!(op, Op::Lane | Op::Width) || op.info().effect == heddle_ir::ops::Effect::Horizontal;
     let functions = module.functions.iter();
@@ -135,7 +135,7 @@ fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
     };
     let takes_local =
         |func: &Function| func.signature.params.iter().any(|it| it.ty.scalar() == Scalar::Ptr(Space::Local));
-    if find_brush_observer(&case.module)
+    if observes_brush(&case.module)
         || case.module.functions.iter().any(|it| takes_local(it) || names_local(it))
     {
         return None;
@@ -166,10 +166,10 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     let count = if machine == Machine::Native { BRUSHES.len() - 2 } else { BRUSHES.len() };
     let is_small = random.chance(50);
     let mut brush = BRUSHES[random.below(count)];
-    if find_brush_observer(&case.module) {
+    if observes_brush(&case.module) {
         brush = &input.brush;
     }
-    let is_linear = if find_brush_observer(&case.module) { brush.len() == 1 } else { random.chance(40) };
+    let is_linear = if observes_brush(&case.module) { brush.len() == 1 } else { random.chance(40) };
     let fold = if is_linear { WorkItemLayout::Linear } else { WorkItemLayout::Rows };
     let brush = if is_linear { SmallVec::from_slice(&[brush.iter().product()]) } else { brush.into() };
     let versions = random.pick(&[
@@ -179,7 +179,19 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
         VersioningPolicy::None,
     ]);
     let running = random.pick(&[GroupExecution::Brushes, GroupExecution::Mixed, GroupExecution::LaneRefill]);
-    KernelOptions { brush, layout: fold, is_small, versions, execution: running, single_item_groups: false }
+    let axes = match is_linear || observes_brush(&case.module) {
+        true => AxisOrder::WORK_ITEMS,
+        false => random.pick(&AxisOrder::ALL),
+    };
+    KernelOptions {
+        brush,
+        layout: fold,
+        axes,
+        is_small,
+        versions,
+        execution: running,
+        single_item_groups: false,
+    }
 }
 
 fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {

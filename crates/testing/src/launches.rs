@@ -16,7 +16,7 @@ use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{JointIterations, TripCounts};
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
+use heddle_transform::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::smallvec;
 use std::time::Duration;
 
@@ -293,6 +293,7 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
     let options = KernelOptions {
         brush: smallvec![WARP],
         layout: WorkItemLayout::Linear,
+        axes: AxisOrder::WORK_ITEMS,
         is_small: false,
         versions: VersioningPolicy::Model,
         execution: GroupExecution::Brushes,

@@ -35,7 +35,7 @@ pub use fuse::{BranchFusion, FuseOptions, FusionResult, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};
 pub use inverse_roots::invert_roots;
 pub use jump_threading::thread_jumps;
-pub use kernels::{GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
+pub use kernels::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 pub use linearize::linearize;
 pub use marked_loop::{Promises, RefillRule, refill_lanes, refill_lanes_without, spread_loop};
 pub use progress::keep_progress;

@@ -9,7 +9,7 @@ use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, genera
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{GroupExecution, KernelOptions, WorkItemLayout, lower_kernels};
+use heddle_transform::{AxisOrder, GroupExecution, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::SmallVec;
 
 #[test]
@@ -238,6 +238,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
     let options = KernelOptions {
         brush: SmallVec::from_slice(&[4]),
         layout: WorkItemLayout::Rows,
+        axes: AxisOrder::WORK_ITEMS,
         is_small: true,
         versions: VersioningPolicy::Model,
         execution: GroupExecution::Brushes,
@@ -270,6 +271,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
     let options = KernelOptions {
         brush: SmallVec::from_slice(&[16]),
         layout: WorkItemLayout::Rows,
+        axes: AxisOrder::WORK_ITEMS,
         is_small,
         versions: VersioningPolicy::Model,
         execution: GroupExecution::Brushes,

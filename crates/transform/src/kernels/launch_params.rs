@@ -58,7 +58,7 @@ impl GroupDescriptorField {
 pub(super) struct LaunchParams {
     /// Queried fields of the group descriptor, with their parameters.
     pub(super) fields: Vec<(GroupDescriptorField, Value)>,
-    /// Index in the group: one parameter per dimension, or the linear index alone.
+    /// Index in the group along each axis of the brush, or the linear index alone.
     pub(super) items: Vec<Value>,
     /// Local memory of the group, if the program has local objects.
     pub(super) local: Option<Value>,
@@ -219,7 +219,7 @@ impl LaunchQueryLowering<'_> {
     /// Returns the index in the group along a dimension.
     fn local_id(&mut self, along: u8) -> Value {
         if self.options.layout == WorkItemLayout::Rows {
-            return self.items[usize::from(along)];
+            return self.items[self.options.axes.axis_of(along)];
         }
         if let Some(known) = self.computed[usize::from(along)] {
             return known;

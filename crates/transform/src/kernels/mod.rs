@@ -42,9 +42,11 @@ mod lane_refill;
 mod region;
 mod unroll_hints;
 mod continuations;
+mod vector_dimension;
 mod versions;
 
 pub(crate) use inline::split_after;
+pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 
 use crate::widen::VersioningPolicy;
@@ -87,6 +89,8 @@ pub struct KernelOptions {
     pub brush: SmallVec<[u32; 3]>,
     /// Layout of work-items in brushes.
     pub layout: WorkItemLayout,
+    /// Work-item dimensions that the dimensions of the brush span. `Linear` has the order of work-item ids.
+    pub axes: AxisOrder,
     /// True if all sizes and indices of a launch are below 2^31.
     pub is_small: bool,
     /// Policy for fast versions of regions.
@@ -98,6 +102,19 @@ pub struct KernelOptions {
 }
 
 impl KernelOptions {
+    /// Rows of work-items along dimension 0, each region in one version.
+    pub fn rows(brush: SmallVec<[u32; 3]>) -> KernelOptions {
+        KernelOptions {
+            brush,
+            layout: WorkItemLayout::Rows,
+            axes: AxisOrder::WORK_ITEMS,
+            is_small: true,
+            versions: VersioningPolicy::None,
+            execution: GroupExecution::Brushes,
+            single_item_groups: false,
+        }
+    }
+
     /// Number of lanes of a brush.
     pub fn lanes(&self) -> u32 {
         self.brush.iter().fold(1, |lanes: u32, &extent| lanes.saturating_mul(extent))
@@ -112,7 +129,8 @@ impl KernelOptions {
     pub fn brushes(&self, local: [u32; 3]) -> u64 {
         match self.layout {
             WorkItemLayout::Rows => {
-                [0, 1, 2].map(|along| u64::from(local[along].div_ceil(self.extent(along)))).iter().product()
+                let local = self.axes.to_axes(local);
+                [0, 1, 2].map(|axis| u64::from(local[axis].div_ceil(self.extent(axis)))).iter().product()
             }
             WorkItemLayout::Linear => {
                 local.map(u64::from).iter().product::<u64>().div_ceil(self.lanes().into())
@@ -221,6 +239,10 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         if options.layout == WorkItemLayout::Linear && options.brush.len() > 1 {
             let text = "the linear order of a group has one dimension, and the brush has more";
             return Err(refuse(func, text, "fold by `rows`"));
+        }
+        if options.layout == WorkItemLayout::Linear && options.axes != AxisOrder::WORK_ITEMS {
+            let text = "the linear order of a group is that of work-item ids, and the brush has another one";
+            return Err(refuse(func, text, "lay work-items out by `rows`"));
         }
         if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
             let text = format!("{block} has a predicate, which no code has before `linearize`");

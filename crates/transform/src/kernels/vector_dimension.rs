@@ -1,0 +1,286 @@
+//! Chooses the work-item dimension that the lanes of a brush span.
+//!
+//! Neighbouring work-items of one dimension access neighbouring elements, and which dimension that is depends on how the source
+//! indexes: `a[r * n + c]` is contiguous along the dimension of `c`. A brush along another dimension gathers and scatters.
+//!
+//! The choice compares the accesses and branches of the kernel under one brush for each dimension. Shapes are computed for each
+//! brush by itself, since `r * n + c` with an unknown `n` has a stride along one dimension only.
+//!
+//! Nothing that runs depends on the choice but its speed: any order is correct. The estimate may therefore assume that index
+//! arithmetic does not wrap around.
+
+use super::{KernelOptions, extensions, inline, insts_of, launch_params, observes_lanes};
+use heddle_analysis::shape::Geometry;
+use heddle_analysis::{ControlTables, InitialShapes, divergence};
+use heddle_ir::inst::Detail;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Function, Module, Op, Space, Type, Value};
+use smallvec::smallvec;
+use std::fmt;
+
+/// Work-item dimensions that the dimensions of a brush span, innermost first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AxisOrder([u8; 3]);
+
+impl Default for AxisOrder {
+    fn default() -> AxisOrder {
+        AxisOrder::WORK_ITEMS
+    }
+}
+
+impl AxisOrder {
+    /// The order of work-item ids: dimension 0 is innermost.
+    pub const WORK_ITEMS: AxisOrder = AxisOrder([0, 1, 2]);
+
+    /// All orders, by their innermost dimension.
+    pub const ALL: [AxisOrder; 6] = [
+        AxisOrder([0, 1, 2]),
+        AxisOrder([0, 2, 1]),
+        AxisOrder([1, 0, 2]),
+        AxisOrder([1, 2, 0]),
+        AxisOrder([2, 1, 0]),
+        AxisOrder([2, 0, 1]),
+    ];
+
+    /// The work-item dimension that an axis of the brush spans.
+    pub fn dimension(self, axis: usize) -> u8 {
+        self.0[axis]
+    }
+
+    /// The axis of the brush that spans a work-item dimension.
+    pub fn axis_of(self, dimension: u8) -> usize {
+        self.0.iter().position(|&it| it == dimension).unwrap_or(0)
+    }
+
+    /// Reorders one element for each work-item dimension to one for each axis.
+    pub fn to_axes<T: Copy>(self, of_dimensions: [T; 3]) -> [T; 3] {
+        self.0.map(|dimension| of_dimensions[usize::from(dimension)])
+    }
+
+    /// Reorders one element for each axis to one for each work-item dimension.
+    pub fn to_dimensions<T: Copy>(self, of_axes: [T; 3]) -> [T; 3] {
+        [0, 1, 2].map(|dimension| of_axes[self.axis_of(dimension)])
+    }
+}
+
+/// Estimated costs of a kernel with its lanes along each dimension, and the order that follows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct VectorDimension {
+    /// The chosen order.
+    pub axes: AxisOrder,
+    /// Cost of the kernel's accesses and branches for each dimension; 0 for dimensions that were not examined.
+    pub costs: [u64; 3],
+    /// Accesses that are contiguous or uniform along each dimension, and all that were counted.
+    pub together: [(u32, u32); 3],
+}
+
+impl fmt::Display for VectorDimension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chosen = usize::from(self.axes.dimension(0));
+        let (together, all) = self.together[chosen];
+        write!(f, "vectorized along dimension {chosen}: {together} of {all} accesses are contiguous or uniform")?;
+        if chosen != 0 {
+            let (others, _) = self.together[0];
+            write!(f, ", {others} along dimension 0")?;
+        }
+        write!(f, "; estimated cost {} instead of {}", self.costs[chosen], self.costs[0])
+    }
+}
+
+/// Lanes of the examined brushes.
+const LANES: u32 = 8;
+/// Costs of accesses, in contiguous accesses of one vector.
+const CONTIGUOUS: u64 = 1;
+const GATHERED: u64 = 8;
+/// Cost of a divergent branch: both sides run, predicated.
+const DIVERGENT_BRANCH: u64 = 2;
+/// Assumed iterations of a loop.
+const ITERATIONS: u64 = 8;
+const MAX_DEPTH: u32 = 6;
+/// Kernels with more instructions keep the order of work-item ids.
+const MAX_INSTRUCTIONS: usize = 20_000;
+
+/// Chooses the order of axes of a kernel. Kernels that observe their brush, and those that ask for one dimension only, keep the order of
+/// work-item ids.
+pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
+    let mut choice = VectorDimension::default();
+    let Some(func) = module.function(kernel) else { return choice };
+    let mut inlined = func.clone();
+    let bound = inline::functions_to_inline(module);
+    if inline::inline_calls(&mut inlined, module, &bound).is_err() {
+        return choice;
+    }
+    let insts = insts_of(&inlined);
+    let used = dimensions_used(&inlined);
+    if used == [true, false, false] || insts.len() > MAX_INSTRUCTIONS || observes_lanes(&inlined) {
+        return choice;
+    }
+    extensions::split_extensions(&mut inlined);
+    assume_no_wrap(&mut inlined);
+    for dimension in (0..3u8).filter(|&it| it == 0 || used[usize::from(it)]) {
+        let Some((cost, together)) = estimate(&inlined, module, dimension) else {
+            return VectorDimension::default();
+        };
+        choice.costs[usize::from(dimension)] = cost;
+        choice.together[usize::from(dimension)] = together;
+    }
+    // A clear gain is asked for: sizes of groups and tiles are made for dimension 0.
+    let best = (1..3u8).filter(|&it| used[usize::from(it)]).min_by_key(|&it| choice.costs[usize::from(it)]);
+    if let Some(best) = best
+        && choice.costs[usize::from(best)] * 5 < choice.costs[0] * 4
+    {
+        choice.axes = match best {
+            1 => AxisOrder([1, 0, 2]),
+            _ => AxisOrder([2, 1, 0]),
+        };
+    }
+    choice
+}
+
+/// The dimensions that a kernel asks its index along.
+fn dimensions_used(func: &Function) -> [bool; 3] {
+    let mut used = [true, false, false];
+    for inst in insts_of(func) {
+        let data = func.inst(inst);
+        if let (Op::GlobalId | Op::LocalId | Op::GroupId, Detail::Dimension(Some(along))) = (data.op, &data.detail)
+        {
+            used[usize::from((*along).min(2))] = true;
+        }
+    }
+    used
+}
+
+/// Lets index arithmetic promise that it does not wrap around, in a copy that only the estimate sees.
+fn assume_no_wrap(func: &mut Function) {
+    for inst in insts_of(func) {
+        let data = func.inst_mut(inst);
+        match data.op {
+            Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Trunc => data.flags = Flags::of(&[Flag::Nuw, Flag::Nsw]),
+            Op::Zext => data.flags = Flags::of(&[Flag::Nneg]),
+            _ => {}
+        }
+    }
+}
+
+/// Cost of a kernel whose lanes span a dimension, and how many of its accesses are contiguous or uniform; none where loops have several
+/// entries.
+fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<(u64, (u32, u32))> {
+    let axes = *AxisOrder::ALL.iter().find(|axes| axes.dimension(0) == dimension)?;
+    let options = KernelOptions { axes, ..KernelOptions::rows(smallvec![LANES]) };
+    let mut func = kernel.clone();
+    launch_params::lower_launch_queries(&mut func, module, &options);
+    assume_no_wrap(&mut func);
+    let control = ControlTables::new(&func);
+    if !control.cycles.is_graph_reducible() {
+        return None;
+    }
+    let facts = divergence(&func, &control, &InitialShapes::declared(&func, Geometry::brush(&options.brush)));
+    let (mut cost, mut together) = (0u64, (0, 0));
+    for block in func.blocks() {
+        let depth = (control.cycles.depth_of_block(block) as u32).min(MAX_DEPTH);
+        let weight = ITERATIONS.pow(depth);
+        let mut add = |units: u64| cost = cost.saturating_add(units.saturating_mul(weight));
+        if facts.is_divergent_branch(block) {
+            add(DIVERGENT_BRANCH);
+        }
+        for inst in func.block_insts(block) {
+            let data = func.inst(inst);
+            let (address, ty) = match (data.op, &data.args[..]) {
+                (Op::Load, &[address]) => (address, func.value_type(func.result(inst)?)),
+                (Op::Store, &[stored, address]) => (address, func.value_type(stored)),
+                _ => continue,
+            };
+            if is_private(&func, address) {
+                continue;
+            }
+            let step = facts.shape(address).strides().map(|strides| strides.along(0).unsigned_abs());
+            let is_together = match step {
+                Some(0) => data.op == Op::Load,
+                Some(step) => step <= u64::from(ty.bytes()),
+                None => false,
+            };
+            together.1 += 1;
+            together.0 += u32::from(is_together);
+            add(if is_together { CONTIGUOUS } else { GATHERED });
+        }
+    }
+    Some((cost, together))
+}
+
+/// True if an address is in private memory: its layout follows the lanes.
+fn is_private(func: &Function, address: Value) -> bool {
+    func.value_type(address) == Type::ptr(Space::Private)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_ir::parse_module;
+
+    /// A copy in rows of `n` elements: `row` and `column` are the dimensions of the indices. `further` stands before the return.
+    fn copy(row: u8, column: u8, further: &str) -> Module {
+        let text = format!(
+            "kernel @k(v0: ptr(global), v1: ptr(global), v2: i32) {{
+block0:
+  v3 = global_id i32, {row}
+  v4 = global_id i32, {column}
+  v5 = mul v3, v2
+  v6 = add v5, v4
+  v7 = sext i64, v6
+  v8 = shl v7, 2
+  v9 = ptradd v1, v8
+  v10 = load i32, v9
+  v11 = ptradd v0, v8
+{further}  store v10, v11
+  ret
+}}
+"
+        );
+        parse_module(&text).unwrap_or_else(|error| panic!("{error:?}"))
+    }
+
+    fn innermost(module: &Module) -> u8 {
+        vector_dimension(module, "k").axes.dimension(0)
+    }
+
+    #[test]
+    fn lanes_span_the_contiguous_dimension() {
+        assert_eq!([(1, 0), (0, 1), (0, 2), (1, 2)].map(|(row, column)| innermost(&copy(row, column, ""))), [0, 1, 2, 2]);
+        let choice = vector_dimension(&copy(0, 1, ""), "k");
+        assert_eq!((choice.together[0], choice.together[1]), ((0, 2), (2, 2)));
+        assert_eq!(
+            choice.to_string(),
+            "vectorized along dimension 1: 2 of 2 accesses are contiguous or uniform, 0 along dimension 0; \
+             estimated cost 2 instead of 16"
+        );
+    }
+
+    #[test]
+    fn observers_of_the_brush_keep_dimension_0() {
+        assert_eq!(innermost(&copy(0, 1, "  v12 = reduce add v10\n")), 0);
+        assert_eq!(innermost(&copy(0, 1, "  v12 = lane i32\n")), 0);
+    }
+
+    #[test]
+    fn a_transpose_keeps_dimension_0() {
+        // The load is contiguous along dimension 1 and the store along dimension 0: neither is clearly better.
+        let store = "  v12 = mul v4, v2
+  v13 = add v12, v3
+  v14 = sext i64, v13
+  v15 = shl v14, 2
+  v16 = ptradd v0, v15
+  store v10, v16
+";
+        let text = copy(0, 1, store).to_string().replace("  store v10, v11\n", "");
+        let module = parse_module(&text).unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!(innermost(&module), 0);
+    }
+
+    #[test]
+    fn orders_of_axes_are_permutations() {
+        for axes in AxisOrder::ALL {
+            assert_eq!(axes.to_dimensions(axes.to_axes([5, 6, 7])), [5, 6, 7]);
+            assert!((0..3).all(|dimension| axes.dimension(axes.axis_of(dimension)) == dimension));
+        }
+    }
+}
