@@ -11,7 +11,8 @@ use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
 use heddle_runtime::{
-    AxisOrder, BuildError, BuildOptions, GroupFunctions, KernelFacts, KernelModule, Variant, undefined_functions,
+    AxisOrder, BuildError, BuildOptions, GroupFunctions, KernelFacts, KernelModule, Variant,
+    undefined_functions,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;

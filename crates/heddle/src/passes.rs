@@ -21,8 +21,8 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::specialize::entered_functions;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    AxisOrder,    BranchFusion, FuseOptions, GroupExecution, KernelOptions, Promises, Remark, TargetInfo, VersioningPolicy,
-    WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten,
+    AxisOrder, BranchFusion, FuseOptions, GroupExecution, KernelOptions, Promises, Remark, TargetInfo,
+    VersioningPolicy, WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten,
     fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize,
     lock_step_functions, lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify,
     specialize, spread_loop, stream_stores, thread_jumps, tidy, widen,

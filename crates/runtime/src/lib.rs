@@ -25,6 +25,7 @@ mod print;
 
 pub use code::BuildError;
 pub use forced::Forced;
+pub use heddle_transform::AxisOrder;
 pub use kept::{COMPILER, Kept};
 pub use launch::{LaunchArgument, LaunchError, Outlook, in_pieces};
 pub use pool::Pool;
@@ -34,4 +35,3 @@ pub use program::{
 };
 pub use range::{NdRange, RangeError};
 pub use vector_code::{GroupFunctions, Variant, VectorCode};
-pub use heddle_transform::AxisOrder;

@@ -1,9 +1,9 @@
 //! The work-items of a launch, and how they lie in work-groups.
 
 use crate::launch::CHUNK;
-use heddle_transform::{AxisOrder, WorkItemLayout};
 pub use heddle_transform::kernels::MAX_WORK_ITEMS;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField};
+use heddle_transform::{AxisOrder, WorkItemLayout};
 use thiserror::Error;
 
 /// The work-items of a launch: up to three dimensions, an offset, and the size of a work-group, which may be left open.

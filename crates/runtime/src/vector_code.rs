@@ -90,7 +90,15 @@ impl Variant {
     /// For launches in groups that are rows.
     pub fn of_rows(lanes: u32, axes: AxisOrder, is_small: bool) -> Variant {
         let brush = [lanes, 1, 1];
-        Variant { fold: WorkItemLayout::Rows, axes, brush, is_small, local: None, single: false, form: Form::Usual }
+        Variant {
+            fold: WorkItemLayout::Rows,
+            axes,
+            brush,
+            is_small,
+            local: None,
+            single: false,
+            form: Form::Usual,
+        }
     }
 
     /// The same with lanes that take new work-items, if groups of this size have several for each.

@@ -14,7 +14,9 @@ use heddle_llvm::{
 };
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
+use heddle_transform::{
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels,
+};
 use smallvec::SmallVec;
 use std::time::Duration;
 

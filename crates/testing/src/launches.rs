@@ -16,7 +16,9 @@ use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{JointIterations, TripCounts};
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
+use heddle_transform::{
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels,
+};
 use smallvec::smallvec;
 use std::time::Duration;
 

@@ -116,7 +116,8 @@ pub(super) fn make_group_function(
         group.values.insert(value, loaded);
     }
     // Sizes along the axes of the brush.
-    let sizes = options.axes.to_axes([0, 1, 2]).map(|along| group.field(GroupDescriptorField::LocalSize(along)));
+    let sizes =
+        options.axes.to_axes([0, 1, 2]).map(|along| group.field(GroupDescriptorField::LocalSize(along)));
     let starts: Vec<Block> = regions.iter().map(|_| group.new_block()).collect();
     group.builder.jump(starts[0]);
     let end = group.new_block();

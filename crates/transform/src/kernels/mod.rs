@@ -46,8 +46,8 @@ mod vector_dimension;
 mod versions;
 
 pub(crate) use inline::split_after;
-pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
+pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
 
 use crate::widen::VersioningPolicy;
 use heddle_ir::entity::PrimaryMap;

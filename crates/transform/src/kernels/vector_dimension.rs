@@ -78,7 +78,10 @@ impl fmt::Display for VectorDimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chosen = usize::from(self.axes.dimension(0));
         let (together, all) = self.together[chosen];
-        write!(f, "vectorized along dimension {chosen}: {together} of {all} accesses are contiguous or uniform")?;
+        write!(
+            f,
+            "vectorized along dimension {chosen}: {together} of {all} accesses are contiguous or uniform"
+        )?;
         if chosen != 0 {
             let (others, _) = self.together[0];
             write!(f, ", {others} along dimension 0")?;
@@ -142,7 +145,8 @@ fn dimensions_used(func: &Function) -> [bool; 3] {
     let mut used = [true, false, false];
     for inst in insts_of(func) {
         let data = func.inst(inst);
-        if let (Op::GlobalId | Op::LocalId | Op::GroupId, Detail::Dimension(Some(along))) = (data.op, &data.detail)
+        if let (Op::GlobalId | Op::LocalId | Op::GroupId, Detail::Dimension(Some(along))) =
+            (data.op, &data.detail)
         {
             used[usize::from((*along).min(2))] = true;
         }
@@ -155,7 +159,9 @@ fn assume_no_wrap(func: &mut Function) {
     for inst in insts_of(func) {
         let data = func.inst_mut(inst);
         match data.op {
-            Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Trunc => data.flags = Flags::of(&[Flag::Nuw, Flag::Nsw]),
+            Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Trunc => {
+                data.flags = Flags::of(&[Flag::Nuw, Flag::Nsw])
+            }
             Op::Zext => data.flags = Flags::of(&[Flag::Nneg]),
             _ => {}
         }
@@ -245,7 +251,10 @@ block0:
 
     #[test]
     fn lanes_span_the_contiguous_dimension() {
-        assert_eq!([(1, 0), (0, 1), (0, 2), (1, 2)].map(|(row, column)| innermost(&copy(row, column, ""))), [0, 1, 2, 2]);
+        assert_eq!(
+            [(1, 0), (0, 1), (0, 2), (1, 2)].map(|(row, column)| innermost(&copy(row, column, ""))),
+            [0, 1, 2, 2]
+        );
         let choice = vector_dimension(&copy(0, 1, ""), "k");
         assert_eq!((choice.together[0], choice.together[1]), ((0, 2), (2, 2)));
         assert_eq!(
