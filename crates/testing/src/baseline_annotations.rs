@@ -9,19 +9,19 @@
 //! The first word is for all analyses that are not named behind it. *Wrongly* means that the runs of the file contradict
 //! it; what they contradict and is not called wrong is a failure, and so is what is called wrong and they do not.
 
-use crate::baselines_oracle::{Contradicted, Observed};
+use crate::baselines_oracle::{ContradictedClaim, UniformityObservation};
 use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_analysis::{ControlTables, InitialShapes};
 use heddle_ir::{Block, Function, Module, Value};
 
 /// What is said of one analysis.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Said {
+struct BaselineAnnotation {
     is_uniform: bool,
     is_wrong: bool,
 }
 
-impl Said {
+impl BaselineAnnotation {
     fn show(self) -> &'static str {
         match (self.is_uniform, self.is_wrong) {
             (true, true) => "uniform, wrongly",
@@ -30,25 +30,25 @@ impl Said {
         }
     }
 
-    fn read(words: &str) -> Option<Said> {
+    fn read(words: &str) -> Option<BaselineAnnotation> {
         Some(match words.trim() {
-            "uniform" => Said { is_uniform: true, is_wrong: false },
-            "uniform, wrongly" => Said { is_uniform: true, is_wrong: true },
-            "varying" | "divergent" => Said { is_uniform: false, is_wrong: false },
+            "uniform" => BaselineAnnotation { is_uniform: true, is_wrong: false },
+            "uniform, wrongly" => BaselineAnnotation { is_uniform: true, is_wrong: true },
+            "varying" | "divergent" => BaselineAnnotation { is_uniform: false, is_wrong: false },
             _ => return None,
         })
     }
 }
 
 /// What a comment says of each analysis, in the order of [`UniformityAnalysis::ALL`]; none if it says nothing.
-fn read(comment: &str) -> Result<Option<[Said; 4]>, String> {
+fn read(comment: &str) -> Result<Option<[BaselineAnnotation; 4]>, String> {
     let mut parts = comment.split(';');
-    let Some(general) = parts.next().and_then(Said::read) else { return Ok(None) };
+    let Some(general) = parts.next().and_then(BaselineAnnotation::read) else { return Ok(None) };
     let mut said = [general; 4];
     for part in parts {
         let wrong = || format!("`{}` is no claim of analyses", part.trim());
         let (names, words) = part.split_once(':').ok_or_else(wrong)?;
-        let words = Said::read(words).ok_or_else(wrong)?;
+        let words = BaselineAnnotation::read(words).ok_or_else(wrong)?;
         for name in names.split(',') {
             let named = UniformityAnalysis::from_name(name.trim()).ok_or_else(wrong)?;
             let number =
@@ -63,7 +63,7 @@ fn read(comment: &str) -> Result<Option<[Said; 4]>, String> {
 pub fn check(
     text: &str,
     module: &Module,
-    observed: &[Observed],
+    observed: &[UniformityObservation],
     initial: &dyn Fn(&Function) -> InitialShapes,
 ) -> Vec<String> {
     let mut failures = Vec::new();
@@ -83,9 +83,9 @@ pub fn check(
         }
         let value = code.split_once('=').and_then(|(name, _)| name.trim().strip_prefix('v')?.parse().ok());
         let about = match (value, block) {
-            (Some(value), _) => Contradicted::Value(Value::from_u32(value)),
+            (Some(value), _) => ContradictedClaim::Value(Value::from_u32(value)),
             (_, Some(block)) if code.starts_with("br ") || code.starts_with("switch ") => {
-                Contradicted::Branch(block)
+                ContradictedClaim::Branch(block)
             }
             _ => continue,
         };
@@ -106,12 +106,12 @@ pub fn check(
             let mut contradicted = observed[index].contradicts(&claims);
             for (line, _, about, said) in notes.iter().filter(|(_, func, ..)| *func == index) {
                 let is_uniform = match about {
-                    Contradicted::Value(value) => !claims.varying.contains(*value),
-                    Contradicted::Branch(block) => !claims.divergent.contains(*block),
+                    ContradictedClaim::Value(value) => !claims.varying.contains(*value),
+                    ContradictedClaim::Branch(block) => !claims.divergent.contains(*block),
                 };
                 let is_wrong = contradicted.contains(about);
                 contradicted.retain(|other| other != about);
-                let found = Said { is_uniform, is_wrong };
+                let found = BaselineAnnotation { is_uniform, is_wrong };
                 if found != said[place] {
                     failures.push(format!("line {line}: {}: {}", analysis.name(), found.show()));
                 }

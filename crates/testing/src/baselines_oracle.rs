@@ -5,7 +5,7 @@
 //! stay together at its branch? What a run does not contradict is not therefore true.
 
 use crate::execution::{options_with, prepare};
-use crate::generate::{Argument, Case, Class};
+use crate::generate::{GeneratedProgram, InputArgument, ProgramClass};
 use crate::properties::brush_of;
 use heddle_analysis::baselines::BaselineResult;
 use heddle_analysis::shape::{Geometry, TransferContext, declared_fact};
@@ -19,7 +19,7 @@ use heddle_transform::canonicalize;
 
 /// A claim that a run contradicts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Contradicted {
+pub enum ContradictedClaim {
     /// Lanes hold different values.
     Value(Value),
     /// Lanes part.
@@ -28,7 +28,7 @@ pub enum Contradicted {
 
 /// What runs of one function showed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Observed {
+pub struct UniformityObservation {
     /// Values that two lanes at least held together.
     pub seen: EntitySet<Value>,
     /// Those of them that lanes once disagreed on.
@@ -39,9 +39,9 @@ pub struct Observed {
     pub parting: EntitySet<Block>,
 }
 
-impl Default for Observed {
-    fn default() -> Observed {
-        Observed {
+impl Default for UniformityObservation {
+    fn default() -> UniformityObservation {
+        UniformityObservation {
             seen: EntitySet::new(),
             differing: EntitySet::new(),
             reached: EntitySet::new(),
@@ -50,7 +50,7 @@ impl Default for Observed {
     }
 }
 
-impl Observed {
+impl UniformityObservation {
     /// Adds what a run shows of the function of this number. Active lanes count, at φs those that come.
     pub fn add(&mut self, func: &Function, number: usize, trace: &Trace) {
         for step in trace.steps.iter().filter(|step| step.func as usize == number && !step.next.is_empty()) {
@@ -83,10 +83,10 @@ impl Observed {
     }
 
     /// The claims of an analysis that are contradicted.
-    pub fn contradicts(&self, claims: &BaselineResult) -> Vec<Contradicted> {
+    pub fn contradicts(&self, claims: &BaselineResult) -> Vec<ContradictedClaim> {
         let values = self.differing.iter().filter(|&value| !claims.varying.contains(value));
         let blocks = self.parting.iter().filter(|&block| !claims.divergent.contains(block));
-        values.map(Contradicted::Value).chain(blocks.map(Contradicted::Branch)).collect()
+        values.map(ContradictedClaim::Value).chain(blocks.map(ContradictedClaim::Branch)).collect()
     }
 
     /// The values on which lanes always agreed.
@@ -102,7 +102,7 @@ impl Observed {
 
 /// A function of a generated program, canonical, and what all of the program's inputs showed of it.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct ObservedFunction {
     /// The function.
     pub func: Function,
     /// Its control flow.
@@ -110,18 +110,18 @@ pub struct Subject {
     /// What every input gives it.
     pub initial: InitialShapes,
     /// What happened.
-    pub observed: Observed,
+    pub observed: UniformityObservation,
 }
 
 /// The functions of a case, canonicalized and run on each input under several schedules. None of a case with
 /// predicates, which the published analyses do not know.
-pub fn subjects(case: &Case) -> Vec<Subject> {
-    if case.traits.class == Class::Predicated {
+pub fn subjects(case: &GeneratedProgram) -> Vec<ObservedFunction> {
+    if case.traits.class == ProgramClass::Predicated {
         return Vec::new();
     }
     let mut module = case.module.clone();
     module.functions.iter_mut().for_each(canonicalize);
-    let mut observed = vec![Observed::default(); module.functions.len()];
+    let mut observed = vec![UniformityObservation::default(); module.functions.len()];
     for input in &case.inputs {
         let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
         for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
@@ -140,13 +140,13 @@ pub fn subjects(case: &Case) -> Vec<Subject> {
     functions
         .filter_map(|((func, observed), initial)| {
             let control = ControlTables::new(&func);
-            Some(Subject { initial: initial?, func, control, observed })
+            Some(ObservedFunction { initial: initial?, func, control, observed })
         })
         .collect()
 }
 
 /// What all inputs of a case have in common; none of a function that runs with different brushes.
-fn initial_shapes(case: &Case, module: &Module, func: &Function) -> Option<InitialShapes> {
+fn initial_shapes(case: &GeneratedProgram, module: &Module, func: &Function) -> Option<InitialShapes> {
     let mut brushes = case.inputs.iter().map(|input| brush_of(module, func, input));
     let brush = brushes.next()??;
     if brushes.any(|other| other.as_ref() != Some(&brush)) {
@@ -161,9 +161,9 @@ fn initial_shapes(case: &Case, module: &Module, func: &Function) -> Option<Initi
     for (index, param) in func.signature.params.iter().enumerate().filter(|(_, param)| param.shape.is_none())
     {
         let mut shapes = case.inputs.iter().map(|input| match &input.args[index] {
-            Argument::Object(_) | Argument::Uniform(_) => DeclaredShape::Uniform,
-            Argument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
-            Argument::Varying(_) => DeclaredShape::Varying,
+            InputArgument::Object(_) | InputArgument::Uniform(_) => DeclaredShape::Uniform,
+            InputArgument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
+            InputArgument::Varying(_) => DeclaredShape::Varying,
         });
         let shape = shapes.next().filter(|first| shapes.all(|shape| shape == *first));
         initial.params[index] = declared_fact(param.ty, shape.as_ref(), 1, &context);

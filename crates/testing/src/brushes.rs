@@ -5,8 +5,8 @@
 //! between the two runs.
 
 use crate::differential::is_deterministic;
-use crate::execution::{Observed, Part, difference, options, prepare};
-use crate::generate::{Argument, Case, Class, Input};
+use crate::execution::{ObservedPart, RunObservation, difference, options, prepare};
+use crate::generate::{GeneratedProgram, InputArgument, ProgramClass, ProgramInput};
 use heddle::Session;
 use heddle_interp::{Argument as Given, Datum, Memory, RunCounters, Schedule, run};
 use heddle_ir::inst::{Detail, InstData};
@@ -17,12 +17,12 @@ use heddle_transform::find_brush_observer;
 use heddle_transform::widen::wide_name;
 
 /// Checks a program on all of its inputs that can be halved; says on how many it was.
-pub fn brushes_agree(case: &Case) -> Result<usize, String> {
+pub fn brushes_agree(case: &GeneratedProgram) -> Result<usize, String> {
     brushes_agree_by(case, |_| {})
 }
 
 /// The same, where something is done to the code for all lanes.
-pub fn brushes_agree_by(case: &Case, spoil: fn(&mut Function)) -> Result<usize, String> {
+pub fn brushes_agree_by(case: &GeneratedProgram, spoil: fn(&mut Function)) -> Result<usize, String> {
     let mut checked = 0;
     for (index, input) in case.inputs.iter().enumerate() {
         let is_checked = halves_agree(case, input, spoil)
@@ -71,18 +71,23 @@ fn number_lanes(func: &mut Function, lanes: u32) {
 }
 
 /// Says of parameters what the input tells of them.
-fn declare(func: &mut Function, input: &Input) {
+fn declare(func: &mut Function, input: &ProgramInput) {
     for (param, argument) in func.signature.params.iter_mut().zip(&input.args) {
         param.shape.get_or_insert_with(|| match argument {
-            Argument::Object(_) | Argument::Uniform(_) => DeclaredShape::Uniform,
-            Argument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
-            Argument::Varying(_) => DeclaredShape::Varying,
+            InputArgument::Object(_) | InputArgument::Uniform(_) => DeclaredShape::Uniform,
+            InputArgument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
+            InputArgument::Varying(_) => DeclaredShape::Varying,
         });
     }
 }
 
-fn halves_agree(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<bool, String> {
-    let is_plain = case.traits.class == Class::Lanes && is_deterministic(case) && input.group.is_none();
+fn halves_agree(
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    spoil: fn(&mut Function),
+) -> Result<bool, String> {
+    let is_plain =
+        case.traits.class == ProgramClass::Lanes && is_deterministic(case) && input.group.is_none();
     let &[all] = &input.brush[..] else { return Ok(false) };
     if !is_plain || all < 2 || all % 2 != 0 {
         return Ok(false);
@@ -125,14 +130,20 @@ fn halves_agree(case: &Case, input: &Input, spoil: fn(&mut Function)) -> Result<
         results.resize(given.len(), Vec::new());
         results.iter_mut().zip(given).for_each(|(all, more)| all.extend(more));
     }
-    match difference(case, &observed(results, memory), &found, Part::Whole) {
+    match difference(case, &observed(results, memory), &found, ObservedPart::Whole) {
         Some(difference) => Err(difference),
         None => Ok(true),
     }
 }
 
-fn observed(results: Vec<Vec<Datum>>, memory: Memory) -> Observed {
-    Observed { results, memory, race: None, schedule: Schedule::default(), counters: RunCounters::default() }
+fn observed(results: Vec<Vec<Datum>>, memory: Memory) -> RunObservation {
+    RunObservation {
+        results,
+        memory,
+        race: None,
+        schedule: Schedule::default(),
+        counters: RunCounters::default(),
+    }
 }
 
 fn widened(module: &Module, lanes: u32, brushes: u32) -> Result<Module, String> {
@@ -145,8 +156,8 @@ fn widened(module: &Module, lanes: u32, brushes: u32) -> Result<Module, String> 
 /// What the code for so many lanes gives, lane by lane, where the first of them is that.
 fn run_one(
     module: &Module,
-    case: &Case,
-    input: &Input,
+    case: &GeneratedProgram,
+    input: &ProgramInput,
     lanes: u32,
     start: u32,
     mut args: Vec<Given>,
@@ -157,7 +168,7 @@ fn run_one(
     args.push(Given::Linear { base: start.into(), strides: vec![1] });
     let brush = [lanes];
     let args = wide_arguments(args, func, &brush);
-    let options = options(&Input { brush: brush.to_vec(), ..input.clone() });
+    let options = options(&ProgramInput { brush: brush.to_vec(), ..input.clone() });
     let outcome = run(module, &name, &args, memory, &wide_options(&options))
         .map_err(|fault| format!("{lanes} lanes from {start} on: {fault}\n{func}"))?;
     Ok(lanes_of_outcome(outcome, &brush).results)

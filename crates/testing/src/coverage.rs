@@ -4,7 +4,7 @@
 //! [`SAMPLE`]th one, on its first input.
 
 use crate::execution::{options, prepare};
-use crate::generate::{Case, Class, Input};
+use crate::generate::{GeneratedProgram, ProgramClass, ProgramInput};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_interp::{Argument, Datum, FaultKind, LaneSuccessor, RunOptions, Trace, run};
 use heddle_ir::ops::Op;
@@ -97,11 +97,11 @@ pub struct Coverage {
     written: BTreeMap<Op, u64>,
     executed: BTreeMap<Op, u64>,
     features: [u64; Feature::ALL.len()],
-    classes: BTreeMap<Class, u64>,
+    classes: BTreeMap<ProgramClass, u64>,
 }
 
 /// The number of instructions of a program.
-pub fn size(case: &Case) -> u32 {
+pub fn size(case: &GeneratedProgram) -> u32 {
     let insts = |func: &Function| func.blocks().map(|block| func.block_insts(block).count()).sum::<usize>();
     case.module.functions.iter().map(insts).sum::<usize>() as u32
 }
@@ -125,7 +125,7 @@ pub fn is_expected(op: Op) -> bool {
 
 impl Coverage {
     /// Takes a program into account.
-    pub fn note(&mut self, case: &Case) {
+    pub fn note(&mut self, case: &GeneratedProgram) {
         self.programs += 1;
         *self.sizes.entry(size(case)).or_default() += 1;
         *self.classes.entry(case.traits.class).or_default() += 1;
@@ -146,14 +146,14 @@ impl Coverage {
     }
 
     /// Runs a program and takes what happened into account.
-    fn sample(&mut self, case: &Case) {
+    fn sample(&mut self, case: &GeneratedProgram) {
         self.sampled += 1;
         let Some(input) = case.inputs.first() else { return };
         let (mut memory, args) = prepare(case, input);
         let options = RunOptions { trace: true, ..options(input) };
         match run(&case.module, &case.entry, &args, &mut memory, &options) {
             Ok(outcome) => {
-                let seen = Seen::new(case, input, &outcome.trace, &args);
+                let seen = TraceFeatures::new(case, input, &outcome.trace, &args);
                 for op in &seen.ops {
                     *self.executed.entry(*op).or_default() += 1;
                 }
@@ -209,7 +209,7 @@ impl Coverage {
             op => self.executed.contains_key(op),
         };
         // Kernels launch nothing themselves.
-        let is_launched = self.classes.keys().any(|&class| class != Class::Kernel);
+        let is_launched = self.classes.keys().any(|&class| class != ProgramClass::Kernel);
         let is_wanted = |op: Op| is_expected(op) && (op != Op::Launch || is_launched);
         Op::ALL.iter().copied().filter(|&op| is_wanted(op) && !seen(&op)).collect()
     }
@@ -274,16 +274,19 @@ impl fmt::Display for Coverage {
 }
 
 /// What a trace shows.
-struct Seen {
+struct TraceFeatures {
     ops: FxHashSet<Op>,
     blocks: FxHashSet<(u32, Block)>,
     features: [bool; Feature::ALL.len()],
 }
 
-impl Seen {
-    fn new(case: &Case, input: &Input, trace: &Trace, args: &[Argument]) -> Seen {
-        let mut seen =
-            Seen { ops: FxHashSet::default(), blocks: FxHashSet::default(), features: Default::default() };
+impl TraceFeatures {
+    fn new(case: &GeneratedProgram, input: &ProgramInput, trace: &Trace, args: &[Argument]) -> TraceFeatures {
+        let mut seen = TraceFeatures {
+            ops: FxHashSet::default(),
+            blocks: FxHashSet::default(),
+            features: Default::default(),
+        };
         for step in trace.steps.iter().filter(|step| !step.active.is_empty()) {
             if seen.blocks.insert((step.func, step.block)) {
                 let func = &case.module.functions[step.func as usize];
@@ -299,7 +302,7 @@ impl Seen {
             seen.loops(number as u32, func, trace);
         }
         seen.features[Feature::EmptyRegions as usize] =
-            case.traits.class != Class::Predicated && has_one_sided_branch(trace);
+            case.traits.class != ProgramClass::Predicated && has_one_sided_branch(trace);
         seen.features[Feature::AliasingStores as usize] = has_aliasing_stores(case, input, trace, args);
         seen
     }
@@ -367,7 +370,12 @@ fn has_one_sided_branch(trace: &Trace) -> bool {
 }
 
 /// Whether some byte was written by one instruction and accessed by another.
-fn has_aliasing_stores(case: &Case, input: &Input, trace: &Trace, args: &[Argument]) -> bool {
+fn has_aliasing_stores(
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    trace: &Trace,
+    args: &[Argument],
+) -> bool {
     let Some(entry) = case.module.functions.iter().position(|func| func.name == case.entry) else {
         return false;
     };

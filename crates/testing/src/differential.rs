@@ -5,8 +5,8 @@
 //! leave behind is compared. Passes keep the numbers of blocks and calls; in a call that the result has no more, the
 //! source is free. A program whose outcome no schedule decides must agree with its source under any.
 
-use crate::execution::{Observed, Part, difference, observe, options_with};
-use crate::generate::{Case, Class, Input};
+use crate::execution::{ObservedPart, RunObservation, difference, observe, options_with};
+use crate::generate::{GeneratedProgram, ProgramClass, ProgramInput};
 use heddle_interp::{
     Invocation, InvocationOrigin, PassiveSemantics, RunOptions, Schedule, ScheduleStep, Scheduler,
 };
@@ -14,14 +14,14 @@ use heddle_ir::{Block, Module};
 use std::collections::BTreeMap;
 
 /// Whether no legal schedule may change what the program computes, going by how it was written.
-pub fn is_deterministic(case: &Case) -> bool {
+pub fn is_deterministic(case: &GeneratedProgram) -> bool {
     !case.traits.order_dependent && !case.traits.horizontals
 }
 
 /// Checks that `after` refines `before` on every input of the case; `before` and `after` are modules whose entry is
 /// the case's. Says what is wrong.
-pub fn differential(case: &Case, before: &Module, after: &Module) -> Result<(), String> {
-    let semantics = if case.traits.class == Class::Predicated { &BOTH[..] } else { &BOTH[..1] };
+pub fn differential(case: &GeneratedProgram, before: &Module, after: &Module) -> Result<(), String> {
+    let semantics = if case.traits.class == ProgramClass::Predicated { &BOTH[..] } else { &BOTH[..1] };
     differential_in(case, before, after, semantics)
 }
 
@@ -30,13 +30,13 @@ pub const BOTH: [PassiveSemantics; 2] = [PassiveSemantics::Freezing, PassiveSema
 
 /// The same, where the result is run in each of these semantics.
 pub fn differential_in(
-    case: &Case,
+    case: &GeneratedProgram,
     before: &Module,
     after: &Module,
     semantics: &[PassiveSemantics],
 ) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
-        Reference::new(case, before, input)
+        SourceReference::new(case, before, input)
             .and_then(|reference| reference.check(after, semantics))
             .map_err(|reason| format!("input {index}: {reason}"))?;
     }
@@ -45,24 +45,24 @@ pub fn differential_in(
 
 /// What a program does on an input, to hold what passes make of it against.
 #[expect(missing_debug_implementations, reason = "it holds a closure")]
-pub struct Reference<'a> {
-    case: &'a Case,
+pub struct SourceReference<'a> {
+    case: &'a GeneratedProgram,
     source: &'a Module,
-    input: &'a Input,
+    input: &'a ProgramInput,
     /// What no schedule changes, for each way to round.
-    observed: Vec<Observed>,
+    observed: Vec<RunObservation>,
     /// Makes a schedule of a result one to replay on the source.
-    project: Project<'a>,
+    project: ProjectSchedule<'a>,
 }
 
 /// Which blocks of the source lanes pass in a block of the result, for each function, where it is not that block alone.
 #[derive(Clone, Default, Debug)]
-pub struct Projection {
+pub struct BlockProjection {
     /// By the number of the function.
     pub passed: Vec<BTreeMap<Block, Vec<Block>>>,
 }
 
-impl Projection {
+impl BlockProjection {
     /// What a schedule of the result, entered at this function, is on the source. The first block that is passed in another
     /// makes its calls.
     pub fn apply(&self, after: &Module, entry: &str, schedule: &Schedule) -> Schedule {
@@ -100,13 +100,17 @@ impl Projection {
 }
 
 /// What makes a schedule of a result one to replay on its source.
-pub type Project<'a> = Box<dyn Fn(&Module, &mut Schedule) + 'a>;
+pub type ProjectSchedule<'a> = Box<dyn Fn(&Module, &mut Schedule) + 'a>;
 
-impl<'a> Reference<'a> {
+impl<'a> SourceReference<'a> {
     /// The case's entry in this module, on this input.
-    pub fn new(case: &'a Case, source: &'a Module, input: &'a Input) -> Result<Reference<'a>, String> {
+    pub fn new(
+        case: &'a GeneratedProgram,
+        source: &'a Module,
+        input: &'a ProgramInput,
+    ) -> Result<SourceReference<'a>, String> {
         let mut reference =
-            Reference { case, source, input, observed: Vec::new(), project: Box::new(|_, _| ()) };
+            SourceReference { case, source, input, observed: Vec::new(), project: Box::new(|_, _| ()) };
         if is_deterministic(case) {
             for &fused in reference.roundings() {
                 reference.observed.push(reference.observe_source(fused, Scheduler::Greedy)?);
@@ -117,8 +121,8 @@ impl<'a> Reference<'a> {
 
     /// The same, where schedules of results are projected on the source.
     #[must_use]
-    pub fn projected(self, project: Project<'a>) -> Reference<'a> {
-        Reference { project, ..self }
+    pub fn projected(self, project: ProjectSchedule<'a>) -> SourceReference<'a> {
+        SourceReference { project, ..self }
     }
 
     /// Each `fmuladd` may round either way; a pass keeps or fixes the choice, so one of the two must agree.
@@ -126,7 +130,7 @@ impl<'a> Reference<'a> {
         if self.case.traits.fmuladd { &[false, true] } else { &[false] }
     }
 
-    fn observe_source(&self, fused: bool, scheduler: Scheduler) -> Result<Observed, String> {
+    fn observe_source(&self, fused: bool, scheduler: Scheduler) -> Result<RunObservation, String> {
         let options = RunOptions { fused, ..options_with(self.input, scheduler) };
         observe(self.case, self.source, self.input, &options)
             .map_err(|fault| format!("the source fails: {fault}"))
@@ -181,6 +185,6 @@ impl<'a> Reference<'a> {
                 &replayed
             }
         };
-        Ok(difference(self.case, source, &result, Part::Whole))
+        Ok(difference(self.case, source, &result, ObservedPart::Whole))
     }
 }

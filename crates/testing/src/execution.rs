@@ -1,6 +1,6 @@
 //! Runs of generated programs: memory and arguments laid out, outcomes taken down.
 
-use crate::generate::{Argument, Case, Input, Owner};
+use crate::generate::{GeneratedProgram, InputArgument, Owner, ProgramInput};
 use heddle_interp::{
     Datum, ExecutionFault, LaunchGeometry, Memory, Race, RunCounters, RunLimits, RunOptions, RunOutcome,
     Schedule, Scheduler, run,
@@ -12,7 +12,7 @@ pub const STEP_LIMIT: u64 = 200_000;
 
 /// What a run left behind.
 #[derive(Clone, Debug)]
-pub struct Observed {
+pub struct RunObservation {
     /// For each result of the function each lane's value.
     pub results: Vec<Vec<Datum>>,
     /// The memory.
@@ -26,7 +26,7 @@ pub struct Observed {
 }
 
 /// The options with which a case runs on an input, greedily.
-pub fn options(input: &Input) -> RunOptions {
+pub fn options(input: &ProgramInput) -> RunOptions {
     RunOptions {
         brush: input.brush.clone(),
         limits: RunLimits { steps: STEP_LIMIT, ..RunLimits::default() },
@@ -41,12 +41,12 @@ pub fn options(input: &Input) -> RunOptions {
 }
 
 /// The same, with this scheduler.
-pub fn options_with(input: &Input, scheduler: Scheduler) -> RunOptions {
+pub fn options_with(input: &ProgramInput, scheduler: Scheduler) -> RunOptions {
     RunOptions { scheduler, ..options(input) }
 }
 
 /// The memory before a run, and the arguments.
-pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argument>) {
+pub fn prepare(case: &GeneratedProgram, input: &ProgramInput) -> (Memory, Vec<heddle_interp::Argument>) {
     let mut memory = Memory::new();
     let addresses: Vec<u64> = case
         .objects
@@ -55,12 +55,14 @@ pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argume
         .map(|(object, bytes)| memory.add(object.space, Some(&object.name), 16, bytes.clone()))
         .collect();
     let args = input.args.iter().map(|arg| match arg {
-        Argument::Object(index) => heddle_interp::Argument::Uniform(Datum::Bits(addresses[*index].into())),
-        Argument::Uniform(bits) => heddle_interp::Argument::Uniform(Datum::Bits(*bits)),
-        Argument::Linear(base, strides) => {
+        InputArgument::Object(index) => {
+            heddle_interp::Argument::Uniform(Datum::Bits(addresses[*index].into()))
+        }
+        InputArgument::Uniform(bits) => heddle_interp::Argument::Uniform(Datum::Bits(*bits)),
+        InputArgument::Linear(base, strides) => {
             heddle_interp::Argument::Linear { base: *base, strides: strides.clone() }
         }
-        Argument::Varying(values) => {
+        InputArgument::Varying(values) => {
             heddle_interp::Argument::Varying(values.iter().map(|&bits| Datum::Bits(bits)).collect())
         }
     });
@@ -69,15 +71,15 @@ pub fn prepare(case: &Case, input: &Input) -> (Memory, Vec<heddle_interp::Argume
 
 /// Runs a module with the case's entry on one of its inputs.
 pub fn observe(
-    case: &Case,
+    case: &GeneratedProgram,
     module: &Module,
-    input: &Input,
+    input: &ProgramInput,
     options: &RunOptions,
-) -> Result<Observed, ExecutionFault> {
+) -> Result<RunObservation, ExecutionFault> {
     let (mut memory, args) = prepare(case, input);
     let RunOutcome { results, race, schedule, counters, .. } =
         run(module, &case.entry, &args, &mut memory, options)?;
-    Ok(Observed { results, memory, race, schedule, counters })
+    Ok(RunObservation { results, memory, race, schedule, counters })
 }
 
 /// Whether two values of a type are the same, all NaNs alike.
@@ -108,7 +110,7 @@ pub fn refines(scalar: Scalar, before: Datum, after: Datum) -> bool {
 
 /// What of an outcome counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Part {
+pub enum ObservedPart {
     /// All of it.
     Whole,
     /// What this lane did where no other may.
@@ -116,12 +118,17 @@ pub enum Part {
 }
 
 /// How the second outcome differs from what the first allows, if it does.
-pub fn difference(case: &Case, before: &Observed, after: &Observed, part: Part) -> Option<String> {
+pub fn difference(
+    case: &GeneratedProgram,
+    before: &RunObservation,
+    after: &RunObservation,
+    part: ObservedPart,
+) -> Option<String> {
     let func = case.module.function(&case.entry)?;
     for (index, (before, after)) in before.results.iter().zip(&after.results).enumerate() {
         let scalar = func.signature.results[index].ty.scalar();
         for (lane, (&a, &b)) in before.iter().zip(after).enumerate() {
-            if matches!(part, Part::Lane(only) if only as usize != lane) {
+            if matches!(part, ObservedPart::Lane(only) if only as usize != lane) {
                 continue;
             }
             if !refines(scalar, a, b) {
@@ -136,8 +143,8 @@ pub fn difference(case: &Case, before: &Observed, after: &Observed, part: Part) 
         let owner = shape.map_or(Owner::ReadOnly, |shape| shape.owner);
         let size = scalar.bytes() as usize;
         let range = match (part, owner) {
-            (_, Owner::Group) | (Part::Lane(_), Owner::Shared | Owner::Counter) => continue,
-            (Part::Lane(lane), Owner::Lane(bytes)) => {
+            (_, Owner::Group) | (ObservedPart::Lane(_), Owner::Shared | Owner::Counter) => continue,
+            (ObservedPart::Lane(lane), Owner::Lane(bytes)) => {
                 (lane * bytes) as usize / size..((lane + 1) * bytes) as usize / size
             }
             _ => 0..object.bytes.len() / size,

@@ -24,7 +24,7 @@
 
 use crate::annotations;
 use crate::baseline_annotations;
-use crate::baselines_oracle::Observed;
+use crate::baselines_oracle::UniformityObservation;
 use crate::counts::count;
 use crate::profiled::summary;
 use crate::shapes_oracle::{Claims, check_trace};
@@ -146,7 +146,7 @@ fn difference(expected: &str, found: &str) -> String {
 }
 
 /// What a divergence test assumes.
-struct Assumed {
+struct DivergenceAssumptions {
     brush: Option<Vec<u32>>,
     params_are_uniform: bool,
     some_enter: bool,
@@ -179,7 +179,7 @@ impl FileTest<'_> {
         let mut words = command.split_whitespace();
         let kind = words.next().unwrap_or("verify");
         let (mut stage, mut names, mut watch) = (Stage::Source, Vec::new(), Vec::new());
-        let mut assumed = Assumed { brush: None, params_are_uniform: false, some_enter: false };
+        let mut assumed = DivergenceAssumptions { brush: None, params_are_uniform: false, some_enter: false };
         for word in words {
             match word.split_once('=') {
                 Some(("stage", name)) => match Stage::from_name(name) {
@@ -367,7 +367,7 @@ impl FileTest<'_> {
         text
     }
 
-    fn check_divergence(&mut self, module: &Module, assumed: &Assumed) {
+    fn check_divergence(&mut self, module: &Module, assumed: &DivergenceAssumptions) {
         let claims = |brush: Option<&[u32]>| -> Vec<Option<Claims<'_>>> {
             let geometry = brush.map_or_else(Geometry::unknown, Geometry::brush);
             let callees = ResultSummaries::infer(module, &geometry);
@@ -410,8 +410,8 @@ impl FileTest<'_> {
         }
     }
 
-    fn check_baselines(&mut self, module: &Module, assumed: &Assumed) {
-        let mut observed = vec![Observed::default(); module.functions.len()];
+    fn check_baselines(&mut self, module: &Module, assumed: &DivergenceAssumptions) {
+        let mut observed = vec![UniformityObservation::default(); module.functions.len()];
         for (_, run) in self.run_lines("run:") {
             for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
                 let options = RunOptions { trace: true, scheduler, ..run.options.clone() };

@@ -1,8 +1,8 @@
 //! Whether flattened nests are one loop each and mean what they did: the property behind the topic `flatten`.
 
-use crate::differential::{BOTH, Project, Reference, is_deterministic};
-use crate::execution::{Part, difference, observe, options, options_with, prepare};
-use crate::generate::{Case, Class, Input, Profile};
+use crate::differential::{BOTH, ProjectSchedule, SourceReference, is_deterministic};
+use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
+use crate::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, ProgramInput};
 use crate::uniform_loops::{self, canonical};
 use heddle::divergence::{analyze_divergence, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
@@ -14,14 +14,14 @@ use heddle_transform::RaceSemantics;
 use heddle_transform::flatten::{self, FlattenDecision, FlattenPolicy, FlattenVerdict};
 
 /// Nests of loops, mostly of lanes that share what they read.
-pub fn profile() -> Profile {
-    Profile {
+pub fn profile() -> GeneratorProfile {
+    GeneratorProfile {
         classes: [
-            (Class::Lanes, 58),
-            (Class::Racy, 12),
-            (Class::Kernel, 24),
-            (Class::Launch, 6),
-            (Class::Predicated, 0),
+            (ProgramClass::Lanes, 58),
+            (ProgramClass::Racy, 12),
+            (ProgramClass::Kernel, 24),
+            (ProgramClass::Launch, 6),
+            (ProgramClass::Predicated, 0),
         ],
         horizontals: 30,
         atomics: 15,
@@ -29,13 +29,13 @@ pub fn profile() -> Profile {
         webs: 25,
         calls: 15,
         uniform_loops: false,
-        ..Profile::source()
+        ..GeneratorProfile::source()
     }
 }
 
 /// What became of the nests of a program.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Flattened {
+pub struct FlattenCounts {
     /// Nests that are one loop now.
     pub nests: usize,
     /// Those of them that hold one that had been flattened before.
@@ -46,9 +46,9 @@ pub struct Flattened {
     pub refused: usize,
 }
 
-impl Flattened {
+impl FlattenCounts {
     /// Adds up.
-    pub fn add(&mut self, other: &Flattened) {
+    pub fn add(&mut self, other: &FlattenCounts) {
         self.nests += other.nests;
         self.deep += other.deep;
         self.several += other.several;
@@ -57,7 +57,7 @@ impl Flattened {
 }
 
 /// A pass that flattens.
-pub type Flatten<'a> = &'a dyn Fn(&mut Function, &flatten::FlattenOptions) -> Vec<FlattenDecision>;
+pub type FlattenPass<'a> = &'a dyn Fn(&mut Function, &flatten::FlattenOptions) -> Vec<FlattenDecision>;
 
 /// The pass, with the facts of the pipeline.
 pub fn flatten_function(func: &mut Function, options: &flatten::FlattenOptions) -> Vec<FlattenDecision> {
@@ -65,13 +65,13 @@ pub fn flatten_function(func: &mut Function, options: &flatten::FlattenOptions) 
 }
 
 /// Checks that all nests that may be flattened become one loop, and that the program refines its source.
-pub fn flattens(case: &Case) -> Result<Flattened, String> {
+pub fn flattens(case: &GeneratedProgram) -> Result<FlattenCounts, String> {
     flattens_by(case, &flatten_function)
 }
 
 /// The same, with any pass.
-pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> {
-    let mut found = Flattened::default();
+pub fn flattens_by(case: &GeneratedProgram, pass: FlattenPass<'_>) -> Result<FlattenCounts, String> {
+    let mut found = FlattenCounts::default();
     let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
     for &races in excluded.iter().chain(&[RaceSemantics::Ordered]) {
         let options = flatten::FlattenOptions {
@@ -101,7 +101,7 @@ pub fn flattens_by(case: &Case, pass: Flatten<'_>) -> Result<Flattened, String> 
     Ok(found)
 }
 
-fn check(case: &Case, module: &Module, decisions: &[Vec<FlattenDecision>]) -> Result<(), String> {
+fn check(case: &GeneratedProgram, module: &Module, decisions: &[Vec<FlattenDecision>]) -> Result<(), String> {
     verify_module(module, Stage::Canonical).map_err(|violations| violations.to_string())?;
     let is_flattened = |decision: &&FlattenDecision| decision.verdict == FlattenVerdict::Flattened;
     let mut is_changed = false;
@@ -121,7 +121,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<FlattenDecision>]) -> Re
     for (index, input) in case.inputs.iter().enumerate() {
         let fails = |reason: String| format!("input {index}, {reason}");
         let project = without_nests(canonical(case), &case.entry, decisions);
-        let reference = Reference::new(case, &case.module, input).map_err(fails)?.projected(project);
+        let reference = SourceReference::new(case, &case.module, input).map_err(fails)?.projected(project);
         reference.check(module, &BOTH[..1]).map_err(fails)?;
         if is_deterministic(case) {
             same_steps(case, module, input).map_err(fails)?;
@@ -129,7 +129,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<FlattenDecision>]) -> Re
                 observe(case, module, input, &options_with(input, scheduler))
                     .map_err(|fault| fault.to_string())
             });
-            if let Some(difference) = difference(case, &expected?, &found?, Part::Whole) {
+            if let Some(difference) = difference(case, &expected?, &found?, ObservedPart::Whole) {
                 return Err(fails(format!("ipdom: {difference}")));
             }
         }
@@ -143,7 +143,7 @@ fn check(case: &Case, module: &Module, decisions: &[Vec<FlattenDecision>]) -> Re
 }
 
 /// Checks that what comes out is widened as any program is.
-pub fn widens(case: &Case) -> Result<(), String> {
+pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let options =
         flatten::FlattenOptions { policy: FlattenPolicy::Force, races, ..flatten::FlattenOptions::default() };
@@ -151,7 +151,7 @@ pub fn widens(case: &Case) -> Result<(), String> {
     let decided = module.functions.iter_mut().flat_map(|func| flatten_function(func, &options));
     match decided.filter(|decision| decision.verdict == FlattenVerdict::Flattened).count() {
         0 => Ok(()),
-        _ => crate::wide::widens(&Case { module, ..case.clone() }),
+        _ => crate::wide::widens(&GeneratedProgram { module, ..case.clone() }),
     }
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn without_nests(
     module: Module,
     entry: &str,
     decisions: &[Vec<FlattenDecision>],
-) -> Project<'static> {
+) -> ProjectSchedule<'static> {
     let mut inside: Vec<EntitySet<Block>> = Vec::new();
     for (func, decisions) in module.functions.iter().zip(decisions) {
         let forest = CycleForest::new(&Cfg::new(func));
@@ -197,7 +197,7 @@ pub(crate) fn without_nests(
 }
 
 /// Checks that each lane executes the blocks that it executed, in the same order, and new ones in between.
-fn same_steps(case: &Case, module: &Module, input: &Input) -> Result<(), String> {
+fn same_steps(case: &GeneratedProgram, module: &Module, input: &ProgramInput) -> Result<(), String> {
     let before = canonical(case);
     let steps = |module: &Module| -> Result<Vec<Vec<(u32, Block)>>, String> {
         let (mut memory, args) = prepare(case, input);

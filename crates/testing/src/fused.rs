@@ -1,7 +1,7 @@
 //! Whether fused branches give what they promise: stage Canonical, a refinement, no new fault and no new race.
 
-use crate::differential::{Projection, Reference};
-use crate::generate::{Case, Class};
+use crate::differential::{BlockProjection, SourceReference};
+use crate::generate::{GeneratedProgram, ProgramClass};
 use crate::uniform_loops::canonical;
 use heddle_interp::{PassiveSemantics, Schedule};
 use heddle_ir::verify::{Stage, verify_module};
@@ -10,11 +10,11 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, TargetInfo, fuse};
 
 /// Fuses the branches of a function, in one way or another.
-pub type Fuse = fn(&mut Function, &FuseOptions) -> FusionResult;
+pub type FusePass = fn(&mut Function, &FuseOptions) -> FusionResult;
 
 /// What was fused.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Fused {
+pub struct FuseCounts {
     /// Programs.
     pub programs: u32,
     /// Those in which something was, where every branch is fused that can be.
@@ -27,9 +27,9 @@ pub struct Fused {
     pub with_regions: u32,
 }
 
-impl Fused {
+impl FuseCounts {
     /// Adds up.
-    pub fn add(&mut self, other: &Fused) {
+    pub fn add(&mut self, other: &FuseCounts) {
         self.programs += other.programs;
         self.changed += other.changed;
         self.forced += other.forced;
@@ -39,14 +39,14 @@ impl Fused {
 }
 
 /// Fuses what pays and what can be, and checks both.
-pub fn fuses(case: &Case) -> Result<Fused, String> {
+pub fn fuses(case: &GeneratedProgram) -> Result<FuseCounts, String> {
     fuses_by(case, fuse)
 }
 
 /// The same, by another way to fuse.
-pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
-    let mut done = Fused { programs: 1, ..Fused::default() };
-    if case.traits.class == Class::Predicated {
+pub fn fuses_by(case: &GeneratedProgram, by: FusePass) -> Result<FuseCounts, String> {
+    let mut done = FuseCounts { programs: 1, ..FuseCounts::default() };
+    if case.traits.class == ProgramClass::Predicated {
         return Ok(done);
     }
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
@@ -61,7 +61,7 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
         let options = FuseOptions { machine, races, force, explain: false };
         let mut module = canonical(case);
         let mut fused = 0;
-        let mut projection = Projection::default();
+        let mut projection = BlockProjection::default();
         for func in &mut module.functions {
             let fusions = by(func, &options);
             fused += fusions.fused().count() as u32;
@@ -74,7 +74,7 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
         let fails = |reason: String| format!("{options:?}: {reason}");
         verify_module(&module, Stage::Canonical).map_err(|violations| fails(violations.to_string()))?;
         for (index, input) in case.inputs.iter().enumerate() {
-            Reference::new(case, &case.module, input)
+            SourceReference::new(case, &case.module, input)
                 .and_then(|reference| {
                     let project = |after: &Module, schedule: &mut Schedule| {
                         *schedule = projection.apply(after, &case.entry, schedule);
@@ -94,8 +94,8 @@ pub fn fuses_by(case: &Case, by: Fuse) -> Result<Fused, String> {
 }
 
 /// Checks that what comes out of fusion is widened as any program is.
-pub fn widens(case: &Case) -> Result<(), String> {
-    if case.traits.class == Class::Predicated {
+pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
+    if case.traits.class == ProgramClass::Predicated {
         return Ok(());
     }
     let races = if case.traits.order_dependent { RaceSemantics::Ordered } else { RaceSemantics::Excluded };
@@ -107,6 +107,6 @@ pub fn widens(case: &Case) -> Result<(), String> {
     }
     match fused {
         0 => Ok(()),
-        _ => crate::wide::widens(&Case { module, ..case.clone() }),
+        _ => crate::wide::widens(&GeneratedProgram { module, ..case.clone() }),
     }
 }

@@ -1,8 +1,8 @@
 //! Runs of the fuzzer: seeds dealt out to threads, finds collected and shrunk.
 
 use crate::coverage::Coverage;
-use crate::generate::{Case, generate};
-use crate::kernels::Compared;
+use crate::generate::{GeneratedProgram, generate};
+use crate::kernels::ComparisonCounts;
 use crate::properties::Topic;
 use crate::shrink::{print, shrink};
 use std::ops::Range;
@@ -18,7 +18,7 @@ const MOST_FINDS: usize = 10;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct FuzzPlan {
     /// The property.
     pub topic: &'static Topic,
     /// The first seed.
@@ -33,7 +33,7 @@ pub struct Plan {
 
 /// A program that does not have the property.
 #[derive(Clone, Debug)]
-pub struct Find {
+pub struct FuzzFind {
     /// The seed that it was generated from.
     pub seed: u64,
     /// What is wrong.
@@ -44,15 +44,15 @@ pub struct Find {
 
 /// What came out.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct FuzzReport {
     /// The seeds that were tried, all of them.
     pub seeds: Range<u64>,
     /// What their programs covered.
     pub coverage: Coverage,
     /// Of the topic `kernels`, what was compared.
-    pub compared: Option<Compared>,
+    pub compared: Option<ComparisonCounts>,
     /// The programs that do not have the property, by seed.
-    pub finds: Vec<Find>,
+    pub finds: Vec<FuzzFind>,
     /// Finds beyond those.
     pub more_finds: u64,
     /// How long it took.
@@ -60,7 +60,7 @@ pub struct Report {
 }
 
 /// Checks a case; a panic is a find too.
-pub fn check(topic: &Topic, case: &Case) -> Result<(), String> {
+pub fn check(topic: &Topic, case: &GeneratedProgram) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| (topic.check)(case))).unwrap_or_else(|panic| Err(message(&*panic)))
 }
 
@@ -82,19 +82,19 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
 ///
 /// Batches of seeds go to whichever thread is free, but every seed of the reported range is tried, and what a seed
 /// gives depends on nothing else: the finds of a range are always the same.
-pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
+pub fn fuzz(plan: &FuzzPlan, progress: &(dyn Fn(u64, usize) + Sync)) -> FuzzReport {
     let start = Instant::now();
     let next = AtomicU64::new(plan.seed);
     let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
-    let totals = Mutex::new((Coverage::default(), Compared::default()));
+    let totals = Mutex::new((Coverage::default(), ComparisonCounts::default()));
     let compares = plan.topic.name == "kernels";
     let found: Mutex<Vec<(u64, String)>> = Mutex::new(Vec::new());
     let profile = (plan.topic.profile)();
-    let quiet = Quiet::new();
+    let quiet = QuietPanics::new();
     std::thread::scope(|scope| {
         for _ in 0..plan.jobs {
             scope.spawn(|| {
-                let (mut covered, mut compared) = (Coverage::default(), Compared::default());
+                let (mut covered, mut compared) = (Coverage::default(), ComparisonCounts::default());
                 while start.elapsed() < plan.time {
                     let first = next.fetch_add(BATCH, Ordering::Relaxed);
                     if first >= end {
@@ -106,7 +106,7 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
                             Ok(case) => {
                                 covered.note(&case);
                                 if compares {
-                                    compared.merge(&Compared::of(&case));
+                                    compared.merge(&ComparisonCounts::of(&case));
                                 }
                                 check(plan.topic, &case).err()
                             }
@@ -136,33 +136,34 @@ pub fn fuzz(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Report {
     let compared = compares.then_some(compared);
     // A batch that was begun was finished.
     let seeds = plan.seed..next.load(Ordering::Relaxed).min(end);
-    Report { seeds, coverage, compared, finds, more_finds, time }
+    FuzzReport { seeds, coverage, compared, finds, more_finds, time }
 }
 
-fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> Find {
+fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> FuzzFind {
     let Ok(case) = catch_unwind(|| generate(seed, &(topic.profile)())) else {
-        return Find { seed, reason, text: String::new() };
+        return FuzzFind { seed, reason, text: String::new() };
     };
     // What takes too long is another find.
     let is_long = |reason: &str| reason.contains("steps is reached");
-    let fails =
-        |case: &Case| check(topic, case).err().is_some_and(|found| is_long(&reason) || !is_long(&found));
+    let fails = |case: &GeneratedProgram| {
+        check(topic, case).err().is_some_and(|found| is_long(&reason) || !is_long(&found))
+    };
     let small = shrink(&case, &fails);
     let text = print(&small, topic.command, &check(topic, &small).err().unwrap_or_default());
-    Find { seed, reason, text }
+    FuzzFind { seed, reason, text }
 }
 
 /// Keeps panics, which are finds here, from printing themselves; gives the old hook back when dropped.
-pub(crate) struct Quiet;
+pub(crate) struct QuietPanics;
 
-impl Quiet {
-    pub(crate) fn new() -> Quiet {
+impl QuietPanics {
+    pub(crate) fn new() -> QuietPanics {
         std::panic::set_hook(Box::new(|_| {}));
-        Quiet
+        QuietPanics
     }
 }
 
-impl Drop for Quiet {
+impl Drop for QuietPanics {
     fn drop(&mut self) {
         let _ = std::panic::take_hook();
     }

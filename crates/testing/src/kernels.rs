@@ -2,8 +2,10 @@
 //! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in three that does not see its
 //! brush, of one in ten in all, each work-item also runs by itself, with nothing in common with others but memory and barriers.
 
-use crate::execution::{Observed, Part, difference, observe, options, prepare};
-use crate::generate::{Argument, Case, Class, Input, Owner, Profile, Random};
+use crate::execution::{ObservedPart, RunObservation, difference, observe, options, prepare};
+use crate::generate::{
+    GeneratedProgram, GeneratorProfile, InputArgument, Owner, ProgramClass, ProgramInput, Random,
+};
 use heddle::Session;
 use heddle_interp::{Datum, Memory, RunLimits, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
@@ -21,12 +23,12 @@ use smallvec::SmallVec;
 use std::time::Duration;
 
 /// Programs that are kernels.
-pub fn profile() -> Profile {
-    let mut profile = Profile::source();
+pub fn profile() -> GeneratorProfile {
+    let mut profile = GeneratorProfile::source();
     for (class, weight) in &mut profile.classes {
-        *weight = u32::from(*class == Class::Kernel);
+        *weight = u32::from(*class == ProgramClass::Kernel);
     }
-    Profile { horizontals: 30, lanes: 50, conditional_phases: 30, shared_params: true, ..profile }
+    GeneratorProfile { horizontals: 30, lanes: 50, conditional_phases: 30, shared_params: true, ..profile }
 }
 
 /// How a kernel is run.
@@ -40,7 +42,7 @@ pub enum Machine {
 
 /// How many programs are compared with what, and on how many inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Compared {
+pub struct ComparisonCounts {
     /// Programs that are compared with the oracle, which all others are among.
     pub programs: u64,
     /// Inputs of those.
@@ -51,12 +53,12 @@ pub struct Compared {
     pub natively: u64,
 }
 
-impl Compared {
+impl ComparisonCounts {
     /// What is compared of a program.
-    pub fn of(case: &Case) -> Compared {
+    pub fn of(case: &GeneratedProgram) -> ComparisonCounts {
         let inputs = case.inputs.iter().filter(|input| is_comparable(case, input)).count() as u64;
         let count = |is_one: bool| u64::from(inputs > 0 && is_one);
-        Compared {
+        ComparisonCounts {
             programs: count(true),
             inputs,
             apart: count(runs_apart(case)),
@@ -65,7 +67,7 @@ impl Compared {
     }
 
     /// Counts what another one counts, too.
-    pub fn merge(&mut self, other: &Compared) {
+    pub fn merge(&mut self, other: &ComparisonCounts) {
         self.programs += other.programs;
         self.inputs += other.inputs;
         self.apart += other.apart;
@@ -73,7 +75,7 @@ impl Compared {
     }
 }
 
-impl std::fmt::Display for Compared {
+impl std::fmt::Display for ComparisonCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -86,28 +88,32 @@ impl std::fmt::Display for Compared {
 /// Bytes of stack for what compiles.
 const STACK: usize = 64 << 20;
 
-fn runs_natively(case: &Case) -> bool {
+fn runs_natively(case: &GeneratedProgram) -> bool {
     case.seed.is_multiple_of(16)
 }
 
-fn runs_apart(case: &Case) -> bool {
+fn runs_apart(case: &GeneratedProgram) -> bool {
     case.seed.is_multiple_of(3) && !observes_brush(&case.module)
 }
 
 /// Whether there is one outcome of a program on an input, and a launch for it.
-fn is_comparable(case: &Case, input: &Input) -> bool {
-    let is_shared = |arg: &Argument| matches!(arg, Argument::Object(_) | Argument::Uniform(_));
+fn is_comparable(case: &GeneratedProgram, input: &ProgramInput) -> bool {
+    let is_shared = |arg: &InputArgument| matches!(arg, InputArgument::Object(_) | InputArgument::Uniform(_));
     input.group.is_some() && input.args.iter().all(is_shared) && !case.traits.order_dependent
 }
 
 /// Checks that group functions do what kernels do. One program in sixteen is compiled, too.
-pub fn kernels_hold(case: &Case) -> Result<(), String> {
+pub fn kernels_hold(case: &GeneratedProgram) -> Result<(), String> {
     kernels_hold_with(case, Machine::Oracle, |_| {})?;
     if runs_natively(case) { kernels_hold_with(case, Machine::Native, |_| {}) } else { Ok(()) }
 }
 
 /// The same, with something done to what comes out of `lower_kernels`.
-pub fn kernels_hold_with(case: &Case, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
+pub fn kernels_hold_with(
+    case: &GeneratedProgram,
+    machine: Machine,
+    fault: fn(&mut Module),
+) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
         holds_on(case, input, machine, fault).map_err(|reason| format!("input {index}: {reason}"))?;
     }
@@ -127,7 +133,7 @@ fn observes_brush(module: &Module) -> bool {
 }
 
 /// The same work-items, each in a group of its own; none where work-items of a group have more in common than barriers.
-fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
+fn in_single_groups(case: &GeneratedProgram, input: &ProgramInput) -> Option<ProgramInput> {
     let local = input.group?;
     let is_local = |constant: &Constant| matches!(constant, Constant::Address(Space::Local, _));
     let names_local = |func: &Function| {
@@ -144,11 +150,16 @@ fn in_single_groups(case: &Case, input: &Input) -> Option<Input> {
     }
     let groups = [0, 1, 2].map(|along| input.groups[along] * local[along]);
     // The number of dimensions of a launch is that of its brush.
-    Some(Input { brush: vec![1; input.brush.len()], group: Some([1; 3]), groups, ..input.clone() })
+    Some(ProgramInput { brush: vec![1; input.brush.len()], group: Some([1; 3]), groups, ..input.clone() })
 }
 
 /// How work-items lie in brushes: anyhow, but as on the oracle where the program sees it.
-fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Random) -> KernelOptions {
+fn kernel_options(
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    machine: Machine,
+    random: &mut Random,
+) -> KernelOptions {
     const BRUSHES: [&[u32]; 14] = [
         &[1],
         &[2],
@@ -196,7 +207,12 @@ fn kernel_options(case: &Case, input: &Input, machine: Machine, random: &mut Ran
     }
 }
 
-fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)) -> Result<(), String> {
+fn holds_on(
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    machine: Machine,
+    fault: fn(&mut Module),
+) -> Result<(), String> {
     let Some(local) = input.group else { return Ok(()) };
     if !is_comparable(case, input) {
         return Ok(());
@@ -248,7 +264,7 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
             let options = RunOptions { brush: vec![1], ..options };
             let found = observe(case, &case.module, source, &options);
             let found = found.map_err(|fault| format!("each work-item by itself: {fault}"))?;
-            if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
+            if let Some(difference) = difference(case, &expected, &found, ObservedPart::Whole) {
                 return Err(format!("each work-item by itself: {difference}"));
             }
         }
@@ -257,7 +273,7 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
             Machine::Native => natively(case, &module, &info, input, &kernel, (&expected, fused)),
         };
         let found = found.map_err(|reason| format!("{kernel:?}, wide: {is_wide}: {reason}"))?;
-        let difference = difference(case, &expected, &found, Part::Whole);
+        let difference = difference(case, &expected, &found, ObservedPart::Whole);
         let Some(difference) = difference else { return Ok(()) };
         reason = Some(format!("{kernel:?}, wide: {is_wide}: {difference}"));
     }
@@ -265,7 +281,7 @@ fn holds_on(case: &Case, input: &Input, machine: Machine, fault: fn(&mut Module)
 }
 
 /// The places of all groups.
-fn places(input: &Input, local: [u32; 3]) -> Vec<[u64; GROUP_DESCRIPTOR_WORDS]> {
+fn places(input: &ProgramInput, local: [u32; 3]) -> Vec<[u64; GROUP_DESCRIPTOR_WORDS]> {
     let mut all = Vec::new();
     let [width, height, depth] = input.groups;
     for number in 0..width * height * depth {
@@ -295,8 +311,8 @@ fn bytes_of(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn observed(memory: Memory) -> Observed {
-    Observed {
+fn observed(memory: Memory) -> RunObservation {
+    RunObservation {
         results: Vec::new(),
         memory,
         race: None,
@@ -306,13 +322,13 @@ fn observed(memory: Memory) -> Observed {
 }
 
 fn on_oracle(
-    case: &Case,
+    case: &GeneratedProgram,
     module: &Module,
     info: &GroupFunction,
-    input: &Input,
+    input: &ProgramInput,
     kernel: &KernelOptions,
     fused: bool,
-) -> Result<Observed, String> {
+) -> Result<RunObservation, String> {
     let local = input.group.unwrap_or([1; 3]);
     let (mut memory, mut args) = prepare(case, input);
     let place = memory.add(Space::Constant, Some("place"), 8, vec![0; 8 * GROUP_DESCRIPTOR_WORDS]);
@@ -344,13 +360,13 @@ fn on_oracle(
 
 /// Runs it natively, rounding as it was done for what is expected; of that come the globals, which only the code sees.
 fn natively(
-    case: &Case,
+    case: &GeneratedProgram,
     module: &Module,
     info: &GroupFunction,
-    input: &Input,
+    input: &ProgramInput,
     kernel: &KernelOptions,
-    (expected, fused): (&Observed, bool),
-) -> Result<Observed, String> {
+    (expected, fused): (&RunObservation, bool),
+) -> Result<RunObservation, String> {
     let say = |error: &dyn std::fmt::Display| error.to_string();
     let local = input.group.unwrap_or([1; 3]);
     let mut memory = expected.memory.clone();
@@ -390,10 +406,10 @@ fn natively(
     }
     let further = [place, locals, scratch].map(|at| u128::from(base + at as u64));
     let own = input.args.iter().map(|arg| match arg {
-        Argument::Object(index) => u128::from(base + objects[*index] as u64),
-        Argument::Uniform(bits) => *bits,
-        Argument::Linear(bits, _) => *bits,
-        Argument::Varying(all) => all.first().copied().unwrap_or(0),
+        InputArgument::Object(index) => u128::from(base + objects[*index] as u64),
+        InputArgument::Uniform(bits) => *bits,
+        InputArgument::Linear(bits, _) => *bits,
+        InputArgument::Varying(all) => all.first().copied().unwrap_or(0),
     });
     let mut at = 0;
     for (bits, param) in own.chain(further).zip(&func.signature.params) {

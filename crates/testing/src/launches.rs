@@ -27,7 +27,7 @@ pub const WARP: u32 = 32;
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passed {
+pub enum TestLaunchArgument {
     /// A place in an object, by its number.
     Object(usize, u64),
     /// These bits.
@@ -36,7 +36,7 @@ pub enum Passed {
 
 /// An object of global memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct TestLaunchObject {
     /// What it is called.
     pub name: String,
     /// What it holds.
@@ -45,23 +45,23 @@ pub struct Held {
     pub poison: Vec<bool>,
 }
 
-impl Held {
+impl TestLaunchObject {
     /// An object that holds these bytes.
-    pub fn new(name: &str, bytes: Vec<u8>) -> Held {
+    pub fn new(name: &str, bytes: Vec<u8>) -> TestLaunchObject {
         let poison = vec![false; bytes.len()];
-        Held { name: name.into(), bytes, poison }
+        TestLaunchObject { name: name.into(), bytes, poison }
     }
 }
 
 /// A launch.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Launch {
+pub struct TestLaunch {
     /// The kernel.
     pub kernel: String,
     /// Its arguments.
-    pub args: Vec<Passed>,
+    pub args: Vec<TestLaunchArgument>,
     /// What is in global memory.
-    pub objects: Vec<Held>,
+    pub objects: Vec<TestLaunchObject>,
     /// The size of a work-group.
     pub local: [u32; 3],
     /// How many groups there are.
@@ -70,9 +70,9 @@ pub struct Launch {
     pub steps: u64,
 }
 
-impl Launch {
+impl TestLaunch {
     /// The launch that a line tells.
-    pub fn of_line(line: &RunLine, module: &Module) -> Result<Launch, String> {
+    pub fn of_line(line: &RunLine, module: &Module) -> Result<TestLaunch, String> {
         let func = module.function(&line.func).ok_or_else(|| format!("there is no @{}", line.func))?;
         let geometry = line.options.geometry.as_ref().ok_or("a launch has a size: `local=64`")?;
         let mut memory = Memory::new();
@@ -82,7 +82,7 @@ impl Launch {
                 .map_err(|error| error.to_string())?;
             let object = memory.object(&spec.name).ok_or("the object is gone")?;
             let (bytes, poison) = (object.bytes.clone(), object.poison.clone());
-            objects.push(Held { name: spec.name, bytes, poison });
+            objects.push(TestLaunchObject { name: spec.name, bytes, poison });
         }
         let given = parse_arguments(&line.func, &func.signature, &line.args, &memory)
             .map_err(|error| error.to_string())?;
@@ -94,14 +94,14 @@ impl Launch {
                 let object = memory.object(&held.name)?;
                 let offset = (bits as u64).checked_sub(object.address)?;
                 (text.trim().starts_with('&') && offset <= object.bytes.len() as u64)
-                    .then_some(Passed::Object(index, offset))
+                    .then_some(TestLaunchArgument::Object(index, offset))
             });
-            Ok(place.unwrap_or(Passed::Bits(bits)))
+            Ok(place.unwrap_or(TestLaunchArgument::Bits(bits)))
         });
-        let args = args.collect::<Result<Vec<Passed>, String>>()?;
+        let args = args.collect::<Result<Vec<TestLaunchArgument>, String>>()?;
         let (local, groups) = (geometry.local, geometry.groups);
         let steps = line.options.limits.steps;
-        Ok(Launch { kernel: line.func.clone(), args, objects, local, groups, steps })
+        Ok(TestLaunch { kernel: line.func.clone(), args, objects, local, groups, steps })
     }
 
     fn dims(&self) -> u32 {
@@ -126,19 +126,21 @@ impl Launch {
         }
         let args = self.args.iter().map(|arg| {
             Argument::Uniform(Datum::Bits(match *arg {
-                Passed::Object(index, offset) => (addresses[index] + offset).into(),
-                Passed::Bits(bits) => bits,
+                TestLaunchArgument::Object(index, offset) => (addresses[index] + offset).into(),
+                TestLaunchArgument::Bits(bits) => bits,
             }))
         });
         let args = args.collect();
         (memory, args)
     }
 
-    fn held(&self, memory: &Memory) -> Vec<Held> {
+    fn held(&self, memory: &Memory) -> Vec<TestLaunchObject> {
         let found = self.objects.iter().map(|held| match memory.object(&held.name) {
-            Some(object) => {
-                Held { name: held.name.clone(), bytes: object.bytes.clone(), poison: object.poison.clone() }
-            }
+            Some(object) => TestLaunchObject {
+                name: held.name.clone(),
+                bytes: object.bytes.clone(),
+                poison: object.poison.clone(),
+            },
             None => held.clone(),
         });
         found.collect()
@@ -185,9 +187,9 @@ fn byte_list(words: &[u64]) -> Vec<u8> {
 /// Runs a kernel on the oracle, 32 lanes together. The second of what comes back is a race, if there was one.
 pub fn on_oracle(
     module: &Module,
-    launch: &Launch,
+    launch: &TestLaunch,
     scheduler: Scheduler,
-) -> Result<(Vec<Held>, Option<String>), String> {
+) -> Result<(Vec<TestLaunchObject>, Option<String>), String> {
     let (mut memory, args) = launch.memory();
     let options = RunOptions { scheduler, ..launch.options() };
     let outcome = run_oracle(module, &launch.kernel, &args, &mut memory, &options)
@@ -198,7 +200,7 @@ pub fn on_oracle(
 
 /// What a launch costs warps that run one instruction at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cost {
+pub struct WarpCost {
     /// Instructions that lanes execute together.
     pub instructions: u64,
     /// Pieces of 128 bytes that accesses touch.
@@ -208,7 +210,10 @@ pub struct Cost {
 }
 
 /// Runs a kernel on the oracle with a reconvergence stack; gives what was seen of each function.
-fn profiled(module: &Module, launch: &Launch) -> Result<(Vec<FunctionProfile>, Vec<Held>), String> {
+fn profiled(
+    module: &Module,
+    launch: &TestLaunch,
+) -> Result<(Vec<FunctionProfile>, Vec<TestLaunchObject>), String> {
     let (mut memory, args) = launch.memory();
     let options =
         RunOptions { detect_races: false, profile: true, scheduler: Scheduler::Ipdom, ..launch.options() };
@@ -229,7 +234,7 @@ pub fn trips_of(profile: &FunctionProfile, header: Block) -> Option<TripCounts> 
 }
 
 /// What a run of a kernel tells passes; none if it has neither branches nor loops.
-pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String> {
+pub fn seen(module: &Module, launch: &TestLaunch) -> Result<Option<Profile>, String> {
     let (functions, _) = profiled(module, launch)?;
     let mut seen = Profile::default();
     for (func, profile) in module.functions.iter().zip(&functions) {
@@ -257,9 +262,9 @@ pub fn seen(module: &Module, launch: &Launch) -> Result<Option<Profile>, String>
 }
 
 /// Runs a kernel on the oracle with a reconvergence stack, and counts what it costs.
-pub fn measured(module: &Module, launch: &Launch) -> Result<(Cost, Vec<Held>), String> {
+pub fn measured(module: &Module, launch: &TestLaunch) -> Result<(WarpCost, Vec<TestLaunchObject>), String> {
     let (functions, held) = profiled(module, launch)?;
-    let mut cost = Cost { instructions: 0, pieces: 0, cycles: 0 };
+    let mut cost = WarpCost { instructions: 0, pieces: 0, cycles: 0 };
     for (func, profile) in module.functions.iter().zip(&functions) {
         let (instructions, cycles) = profile.total(func, &CycleCosts::default());
         cost.instructions += instructions;
@@ -272,7 +277,7 @@ pub fn measured(module: &Module, launch: &Launch) -> Result<(Cost, Vec<Held>), S
 
 /// A kernel as vector code for a brush.
 #[derive(Debug)]
-pub struct Vectors {
+pub struct VectorKernel {
     /// The module, wide.
     pub module: Module,
     info: GroupFunction,
@@ -289,7 +294,7 @@ pub fn exact(module: &Module) -> Result<Option<Module>, String> {
 }
 
 /// Makes vector code for a warp of a kernel; other kernels of the module are left out.
-pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
+pub fn vectors(module: &Module, kernel: &str) -> Result<VectorKernel, String> {
     let mut module = module.clone();
     heddle::session::retain_reachable(&mut module, kernel);
     let options = KernelOptions {
@@ -306,22 +311,26 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<Vectors, String> {
     Session::default()
         .run_passes(&mut module, &["vectorize", &format!("W={WARP}")], true, |_, _| {})
         .map_err(|error| error.to_string())?;
-    Ok(Vectors { module, info, options })
+    Ok(VectorKernel { module, info, options })
 }
 
 /// Runs vector code of a kernel, group by group.
-pub fn as_vectors(code: &Vectors, launch: &Launch, machine: Machine) -> Result<Vec<Held>, String> {
+pub fn as_vectors(
+    code: &VectorKernel,
+    launch: &TestLaunch,
+    machine: Machine,
+) -> Result<Vec<TestLaunchObject>, String> {
     match machine {
         Machine::Oracle => on_oracle_wide(code, launch),
         Machine::Native => natively(code, launch),
     }
 }
 
-fn scratch_bytes(code: &Vectors, launch: &Launch) -> usize {
+fn scratch_bytes(code: &VectorKernel, launch: &TestLaunch) -> usize {
     code.info.brush_bytes as usize * code.options.brushes(launch.local) as usize
 }
 
-fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
+fn on_oracle_wide(code: &VectorKernel, launch: &TestLaunch) -> Result<Vec<TestLaunchObject>, String> {
     let (mut memory, mut args) = launch.memory();
     let place = memory.add(Space::Constant, Some("heddle.place"), 8, vec![0; 8 * GROUP_DESCRIPTOR_WORDS]);
     let locals = vec![0; code.info.local_bytes as usize];
@@ -347,7 +356,7 @@ fn on_oracle_wide(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> 
     Ok(launch.held(&memory))
 }
 
-fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
+fn natively(code: &VectorKernel, launch: &TestLaunch) -> Result<Vec<TestLaunchObject>, String> {
     let say = |error: &dyn std::fmt::Display| error.to_string();
     let emission = EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
     let llvm = emit(&code.module, emission).map_err(|error| say(&error))?;
@@ -374,8 +383,8 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
     }
     let further = [place, locals, scratch].map(|at| u128::from(base + at as u64));
     let own = launch.args.iter().map(|arg| match *arg {
-        Passed::Object(index, offset) => u128::from(base + objects[index] as u64 + offset),
-        Passed::Bits(bits) => bits,
+        TestLaunchArgument::Object(index, offset) => u128::from(base + objects[index] as u64 + offset),
+        TestLaunchArgument::Bits(bits) => bits,
     });
     let mut at = 0;
     for (bits, param) in own.chain(further).zip(&func.signature.params) {
@@ -389,21 +398,19 @@ fn natively(code: &Vectors, launch: &Launch) -> Result<Vec<Held>, String> {
             .call_in_child(&mut shared, [0, 0], Some(Duration::from_secs(10)))
             .map_err(|error| say(&error))?;
     }
-    let found = launch
-        .objects
-        .iter()
-        .zip(&objects)
-        .map(|(held, &at)| Held::new(&held.name, shared.bytes()[at..at + held.bytes.len()].to_vec()));
+    let found = launch.objects.iter().zip(&objects).map(|(held, &at)| {
+        TestLaunchObject::new(&held.name, shared.bytes()[at..at + held.bytes.len()].to_vec())
+    });
     Ok(found.collect())
 }
 
 /// What differs first, if anything does; bytes that were ⊤ may be anything.
-pub fn difference(expected: &[Held], found: &[Held]) -> Option<String> {
-    let of = |(expected, found): (&Held, &Held)| {
+pub fn difference(expected: &[TestLaunchObject], found: &[TestLaunchObject]) -> Option<String> {
+    let of = |(expected, found): (&TestLaunchObject, &TestLaunchObject)| {
         let differs =
             |at: usize| !expected.poison[at] && (found.poison[at] || expected.bytes[at] != found.bytes[at]);
         let at = (0..expected.bytes.len().min(found.bytes.len())).find(|&at| differs(at))?;
-        let line = |held: &Held| {
+        let line = |held: &TestLaunchObject| {
             let start = at / 8 * 8;
             let end = (start + 8).min(held.bytes.len());
             let text = held.bytes[start..end].iter().map(|byte| format!("{byte:02x}"));

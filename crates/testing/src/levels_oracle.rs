@@ -14,19 +14,19 @@ use crate::shapes_oracle::Claims;
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum What {
+enum UniformityFact {
     Value(Value),
     Branch,
     Exit(Cycle, Block),
 }
 
 /// Where and when: of which group, if it is not of all; in which function and block, in which rounds.
-type Key = (Option<u32>, u32, Block, Vec<u64>, What);
+type LevelKey = (Option<u32>, u32, Block, Vec<u64>, UniformityFact);
 
 /// What brushes have shown so far, and which of them it was.
 #[derive(Default, Debug)]
 pub(crate) struct Levels {
-    seen: FxHashMap<Key, (u128, u32, u32)>,
+    seen: FxHashMap<LevelKey, (u128, u32, u32)>,
     /// How often brushes were compared.
     pub(crate) compared: u64,
 }
@@ -52,7 +52,7 @@ impl Levels {
             let level = claims.divergence.fact(*value).uniform_level();
             let held = lanes().find_map(|lane| data.get(lane)?.bits());
             if let Some(bits) = held.filter(|_| !claims.func.value_type(*value).is_vector()) {
-                self.compare(step, level, &rounds, What::Value(*value), bits)?;
+                self.compare(step, level, &rounds, UniformityFact::Value(*value), bits)?;
             }
         }
         let targets = lanes().filter_map(|lane| match step.next.get(lane) {
@@ -61,12 +61,12 @@ impl Levels {
         });
         for to in targets {
             let level = claims.divergence.branch(step.block);
-            self.compare(step, level, &rounds, What::Branch, to.as_u32().into())?;
+            self.compare(step, level, &rounds, UniformityFact::Branch, to.as_u32().into())?;
             let edge = Edge { from: step.block, to };
             for (at, &cycle) in around.iter().enumerate() {
                 let exits = claims.divergence.exits(cycle);
                 if let Some((_, level)) = exits.iter().find(|(exit, _)| *exit == edge) {
-                    let what = What::Exit(cycle, to);
+                    let what = UniformityFact::Exit(cycle, to);
                     self.compare(step, *level, &rounds[at + 1..], what, rounds[at].into())?;
                 }
             }
@@ -79,7 +79,7 @@ impl Levels {
         step: &TraceStep,
         level: Option<UniformityLevel>,
         rounds: &[u64],
-        what: What,
+        what: UniformityFact,
         shown: u128,
     ) -> Result<(), String> {
         let group = match level {

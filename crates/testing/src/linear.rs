@@ -1,8 +1,8 @@
 //! Whether programs become linear and still mean what they did: the property behind the topic `linearize`.
 
 use crate::differential::{BOTH, differential_in, is_deterministic};
-use crate::execution::{Part, difference, observe, options, options_with, prepare};
-use crate::generate::{Case, Class, Random};
+use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
+use crate::generate::{GeneratedProgram, ProgramClass, Random};
 use crate::uniformity::free_branches;
 use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 /// What linearization did to a program.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Linearized {
+pub struct LinearizeCounts {
     /// The functions that became linear, and those that were refused and stayed.
     pub functions: [usize; 2],
     /// The branches folded, and those kept.
@@ -34,9 +34,9 @@ pub struct Linearized {
     pub empty_steps: u64,
 }
 
-impl Linearized {
+impl LinearizeCounts {
     /// Adds up.
-    pub fn add(&mut self, other: &Linearized) {
+    pub fn add(&mut self, other: &LinearizeCounts) {
         for at in 0..2 {
             self.functions[at] += other.functions[at];
             self.branches[at] += other.branches[at];
@@ -50,31 +50,31 @@ impl Linearized {
 }
 
 /// A pass that folds these branches.
-pub type Fold = fn(&mut Function, &EntitySet<Block>) -> Result<(), Diagnostic>;
+pub type LinearizePass = fn(&mut Function, &EntitySet<Block>) -> Result<(), Diagnostic>;
 
 /// A pass that guards what may run without lanes, and says which blocks.
-pub type Guard = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;
+pub type GuardPass = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;
 
 /// Checks that functions become linear, by way of uniform loops, by the divergence analysis, and that the program
 /// refines its source. Some uniform branches are folded too.
-pub fn linearizes(case: &Case) -> Result<Linearized, String> {
+pub fn linearizes(case: &GeneratedProgram) -> Result<LinearizeCounts, String> {
     linearizes_by(case, linearize)
 }
 
 /// The same, with any pass.
-pub fn linearizes_by(case: &Case, pass: Fold) -> Result<Linearized, String> {
-    let needed: Guard = |func, divergent| guarded(func, divergent, GuardPolicy::Needed);
+pub fn linearizes_by(case: &GeneratedProgram, pass: LinearizePass) -> Result<LinearizeCounts, String> {
+    let needed: GuardPass = |func, divergent| guarded(func, divergent, GuardPolicy::Needed);
     let (module, done) = linear_module(case, needed, pass, true)?;
     check(case, &module, done.linearized)
 }
 
 /// Checks that guarded regions do not run without lanes, and that the program refines its source.
-pub fn guards(case: &Case) -> Result<Linearized, String> {
+pub fn guards(case: &GeneratedProgram) -> Result<LinearizeCounts, String> {
     guards_by(case, |func, divergent| guarded(func, divergent, GuardPolicy::Force))
 }
 
 /// The same, with any pass.
-pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
+pub fn guards_by(case: &GeneratedProgram, guard: GuardPass) -> Result<LinearizeCounts, String> {
     let (module, done) = linear_module(case, guard, linearize, false)?;
     for input in &case.inputs {
         for semantics in BOTH.into_iter().filter(|_| done.linearized.functions[1] == 0) {
@@ -94,23 +94,23 @@ pub fn guards_by(case: &Case, guard: Guard) -> Result<Linearized, String> {
 }
 
 /// A pass that clears up.
-pub type Tidy = fn(&mut Function);
+pub type TidyPass = fn(&mut Function);
 
 /// Checks that what is cleared up behind linearization is linear and does what it did; tells how many instructions
 /// went.
-pub fn tidies(case: &Case) -> Result<usize, String> {
+pub fn tidies(case: &GeneratedProgram) -> Result<usize, String> {
     tidies_by(case, |func| _ = tidy(func))
 }
 
 /// The same, with any pass.
-pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
+pub fn tidies_by(case: &GeneratedProgram, pass: TidyPass) -> Result<usize, String> {
     let forces = case.seed.is_multiple_of(2);
-    let guard: Guard = match forces {
+    let guard: GuardPass = match forces {
         true => |func, divergent| guarded(func, divergent, GuardPolicy::Force),
         false => |func, divergent| guarded(func, divergent, GuardPolicy::Needed),
     };
     let (mut module, done) = match case.traits.class {
-        Class::Predicated => (case.module.clone(), Done::default()),
+        ProgramClass::Predicated => (case.module.clone(), LinearizedProgram::default()),
         _ => linear_module(case, guard, linearize, true)?,
     };
     let count = |module: &Module| -> usize {
@@ -136,7 +136,7 @@ pub fn tidies_by(case: &Case, pass: Tidy) -> Result<usize, String> {
                     .map_err(|fault| format!("input {index}, {what}: {fault}"))
             };
             let (before, after) = (ran("linear", &linear)?, ran("cleared up", &module)?);
-            if let Some(difference) = difference(case, &before, &after, Part::Whole) {
+            if let Some(difference) = difference(case, &before, &after, ObservedPart::Whole) {
                 return Err(format!("input {index}, {semantics:?}, {scheduler:?}: {difference}"));
             }
         }
@@ -149,11 +149,17 @@ fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: GuardPolic
     boscc::guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
 }
 
-fn check(case: &Case, module: &Module, mut done: Linearized) -> Result<Linearized, String> {
+fn check(
+    case: &GeneratedProgram,
+    module: &Module,
+    mut done: LinearizeCounts,
+) -> Result<LinearizeCounts, String> {
     for input in &case.inputs {
         let ran = observe(case, module, input, &options(input)).map_err(|fault| fault.to_string())?;
         done.empty_steps += ran.counters.empty_steps;
-        if done.functions[1] == 0 && case.traits.class != Class::Launch && ran.counters.divergent_branches > 0
+        if done.functions[1] == 0
+            && case.traits.class != ProgramClass::Launch
+            && ran.counters.divergent_branches > 0
         {
             return Err("a branch diverges".into());
         }
@@ -165,16 +171,21 @@ fn check(case: &Case, module: &Module, mut done: Linearized) -> Result<Linearize
 }
 
 #[derive(Default)]
-struct Done {
-    linearized: Linearized,
+struct LinearizedProgram {
+    linearized: LinearizeCounts,
     /// Blocks that are guarded, with the number of their function.
     guarded: FxHashSet<(u32, Block)>,
 }
 
-fn linear_module(case: &Case, guard: Guard, pass: Fold, folds_more: bool) -> Result<(Module, Done), String> {
+fn linear_module(
+    case: &GeneratedProgram,
+    guard: GuardPass,
+    pass: LinearizePass,
+    folds_more: bool,
+) -> Result<(Module, LinearizedProgram), String> {
     let mut random = Random::new(case.seed ^ 0x11ed);
     let mut module = case.module.clone();
-    let mut all = Done::default();
+    let mut all = LinearizedProgram::default();
     for (number, func) in (0..).zip(&mut module.functions) {
         let done = &mut all.linearized;
         canonicalize(func);

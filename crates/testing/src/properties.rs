@@ -1,9 +1,9 @@
 //! The properties that the fuzzer checks, each a topic with a name.
 
 use crate::differential::differential;
-use crate::execution::{Part, difference, observe, options, options_with, prepare};
-use crate::generate::{Argument, Case, Class, Input, Profile};
-use crate::shapes_oracle::{Checked, Claims, check_trace};
+use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
+use crate::generate::{GeneratedProgram, GeneratorProfile, InputArgument, ProgramClass, ProgramInput};
+use crate::shapes_oracle::{CheckCounts, Claims, check_trace};
 use crate::spill::spill_phis;
 use heddle_analysis::divergence::DivergenceRule;
 use heddle_analysis::shape::{Geometry, GroupExtent, TransferContext, declared_fact};
@@ -22,11 +22,11 @@ pub struct Topic {
     /// What holds of every program, in a sentence.
     pub says: &'static str,
     /// The programs that it is about.
-    pub profile: fn() -> Profile,
+    pub profile: fn() -> GeneratorProfile,
     /// What the file test of a find does.
     pub command: &'static str,
     /// Checks a program; says what is wrong.
-    pub check: fn(&Case) -> Result<(), String>,
+    pub check: fn(&GeneratedProgram) -> Result<(), String>,
 }
 
 /// All topics.
@@ -34,14 +34,14 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "roundtrip",
         says: "a printed program parses to what prints the same bytes",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "verify",
         check: roundtrip,
     },
     Topic {
         name: "verify",
         says: "the verifier accepts the program at its stage",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "verify",
         check: verifies,
     },
@@ -49,42 +49,42 @@ pub const TOPICS: &[Topic] = &[
         name: "schedules",
         says: "race-free programs compute the same under every scheduler, and what each lane alone computes; \
                a schedule that is replayed gives itself",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "verify",
         check: schedules,
     },
     Topic {
         name: "canonicalize",
         says: "canonicalized programs are canonical and refine their sources",
-        profile: Profile::source,
+        profile: GeneratorProfile::source,
         command: "opt passes=canonicalize stage=canonical",
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize]),
     },
     Topic {
         name: "simplify",
         says: "simplified programs stay at their stage and refine their sources",
-        profile: Profile::source,
+        profile: GeneratorProfile::source,
         command: "opt passes=simplify",
         check: |case| refines(case, None, &[simplify_one]),
     },
     Topic {
         name: "both",
         says: "canonicalize, simplify, canonicalize again: the result is canonical and refines its source",
-        profile: Profile::source,
+        profile: GeneratorProfile::source,
         command: "opt passes=canonicalize,simplify,canonicalize stage=canonical",
         check: |case| refines(case, Some(Stage::Canonical), &[canonicalize, simplify_one, canonicalize]),
     },
     Topic {
         name: "inline",
         says: "programs with bodies in the place of calls refine their sources",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "opt passes=inline",
         check: |case| crate::inlined::inlines(case).map(|_| ()),
     },
     Topic {
         name: "loops",
         says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
-        profile: Profile::source,
+        profile: GeneratorProfile::source,
         command: "opt passes=canonicalize,loops stage=uniform",
         check: crate::uniform_loops::loops,
     },
@@ -105,42 +105,42 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "divergence",
         says: "no run contradicts a shape, a uniform branch or exit, an activation or a shared object",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "verify",
         check: |case| divergence_holds(case, None).map(|_| ()),
     },
     Topic {
         name: "linearize",
         says: "linearized functions are linear and refine their sources, in both semantics",
-        profile: Profile::source,
+        profile: GeneratorProfile::source,
         command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: |case| crate::linear::linearizes(case).map(|_| ()),
     },
     Topic {
         name: "tidy",
         says: "linear functions that are cleared up stay linear and do what they did",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "opt passes=canonicalize,loops,boscc:needed,linearize,tidy stage=linear",
         check: |case| crate::linear::tidies(case).map(|_| ()),
     },
     Topic {
         name: "boscc",
         says: "guarded regions do not run without lanes, and linearized functions refine their sources",
-        profile: Profile::source,
+        profile: GeneratorProfile::source,
         command: "opt passes=canonicalize,loops,boscc:force,linearize stage=linear",
         check: |case| crate::linear::guards(case).map(|_| ()),
     },
     Topic {
         name: "fuse",
         says: "programs whose branches are fused stay canonical and refine their sources",
-        profile: Profile::similar,
+        profile: GeneratorProfile::similar,
         command: "opt passes=canonicalize,fuse:force stage=canonical",
         check: |case| crate::fused::fuses(case).map(|_| ()),
     },
     Topic {
         name: "fuse-widen",
         says: "programs whose branches were fused go through the whole pipeline like any",
-        profile: Profile::similar,
+        profile: GeneratorProfile::similar,
         command: "opt passes=canonicalize,fuse:force,loops,boscc:needed,linearize stage=linear",
         check: crate::fused::widens,
     },
@@ -168,7 +168,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "widen",
         says: "every stage refines its source, and wide functions compute in one thread what linear ones do in lanes",
-        profile: Profile::default,
+        profile: GeneratorProfile::default,
         command: "opt passes=canonicalize,loops,boscc:needed,linearize stage=linear",
         check: crate::wide::widens,
     },
@@ -187,7 +187,11 @@ fn simplify_one(func: &mut Function) {
 
 /// Checks that passes, run on every function, give a module of this stage (the case's, if none) that refines the
 /// case's.
-pub fn refines(case: &Case, ensures: Option<Stage>, passes: &[fn(&mut Function)]) -> Result<(), String> {
+pub fn refines(
+    case: &GeneratedProgram,
+    ensures: Option<Stage>,
+    passes: &[fn(&mut Function)],
+) -> Result<(), String> {
     let mut module = case.module.clone();
     for pass in passes {
         module.functions.iter_mut().for_each(pass);
@@ -199,8 +203,11 @@ pub fn refines(case: &Case, ensures: Option<Stage>, passes: &[fn(&mut Function)]
 /// Checks what the divergence analysis claims of the canonicalized program on each of its inputs, under several
 /// schedules, with the number of lanes known and not known, and parameters as the input has them or as declared.
 /// Without one of its rules some claims should not hold.
-pub fn divergence_holds(case: &Case, without: Option<DivergenceRule>) -> Result<Checked, String> {
-    let is_predicated = case.traits.class == Class::Predicated;
+pub fn divergence_holds(
+    case: &GeneratedProgram,
+    without: Option<DivergenceRule>,
+) -> Result<CheckCounts, String> {
+    let is_predicated = case.traits.class == ProgramClass::Predicated;
     let mut module = case.module.clone();
     if !is_predicated {
         module.functions.iter_mut().for_each(canonicalize);
@@ -217,13 +224,13 @@ pub fn divergence_holds(case: &Case, without: Option<DivergenceRule>) -> Result<
 }
 
 fn divergence_holds_of(
-    case: &Case,
+    case: &GeneratedProgram,
     module: &Module,
     without: Option<DivergenceRule>,
-) -> Result<Checked, String> {
-    let is_predicated = case.traits.class == Class::Predicated;
+) -> Result<CheckCounts, String> {
+    let is_predicated = case.traits.class == ProgramClass::Predicated;
     let semantics = if is_predicated { PassiveSemantics::Oblivious } else { PassiveSemantics::Freezing };
-    let mut checked = Checked::default();
+    let mut checked = CheckCounts::default();
     for (index, input) in case.inputs.iter().enumerate() {
         let choice = index as u64 + case.seed;
         let claims: Vec<Option<Claims<'_>>> = module
@@ -257,7 +264,7 @@ fn divergence_holds_of(
 }
 
 /// The brush with which a function runs: the input's, or that of all launches that it is the region of.
-pub fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u32>> {
+pub fn brush_of(module: &Module, func: &Function, input: &ProgramInput) -> Option<Vec<u32>> {
     let mut brush = None;
     for host in &module.functions {
         for inst in host.blocks().flat_map(|block| host.block_insts(block)) {
@@ -276,9 +283,9 @@ pub fn brush_of(module: &Module, func: &Function, input: &Input) -> Option<Vec<u
 
 /// What may be assumed of a function that runs on an input: `choice` says how much of it is.
 pub fn initial_shapes(
-    case: &Case,
+    case: &GeneratedProgram,
     func: &Function,
-    input: &Input,
+    input: &ProgramInput,
     brush: &[u32],
     choice: u64,
 ) -> InitialShapes {
@@ -294,16 +301,16 @@ pub fn initial_shapes(
     if func.name != case.entry {
         return initial;
     }
-    if input.is_whole() && !matches!(case.traits.class, Class::Launch) {
+    if input.is_whole() && !matches!(case.traits.class, ProgramClass::Launch) {
         initial = initial.with_entry(Activation::Full);
     }
     let context = TransferContext::new(geometry);
     for (index, argument) in input.args.iter().enumerate() {
         let param = &func.signature.params[index];
         let shape = match argument {
-            Argument::Object(_) | Argument::Uniform(_) => DeclaredShape::Uniform,
-            Argument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
-            Argument::Varying(_) => DeclaredShape::Varying,
+            InputArgument::Object(_) | InputArgument::Uniform(_) => DeclaredShape::Uniform,
+            InputArgument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
+            InputArgument::Varying(_) => DeclaredShape::Varying,
         };
         if param.shape.is_none() && (!choice.is_multiple_of(5) || shape == DeclaredShape::Varying) {
             initial.params[index] = declared_fact(param.ty, Some(&shape), 1, &context);
@@ -318,14 +325,14 @@ pub fn topic(name: &str) -> Option<&'static Topic> {
 }
 
 /// The stage that a generated program is at.
-pub fn stage(case: &Case) -> Stage {
+pub fn stage(case: &GeneratedProgram) -> Stage {
     match case.traits.class {
-        Class::Predicated => Stage::Linear,
+        ProgramClass::Predicated => Stage::Linear,
         _ => Stage::Source,
     }
 }
 
-fn roundtrip(case: &Case) -> Result<(), String> {
+fn roundtrip(case: &GeneratedProgram) -> Result<(), String> {
     let text = case.module.to_string();
     let module = heddle_ir::parse_module(&text)
         .map_err(|errors| errors.first().map_or(String::new(), |error| format!("does not parse: {error}")))?;
@@ -337,18 +344,18 @@ fn roundtrip(case: &Case) -> Result<(), String> {
     Err(format!("prints differently after parsing: {line:?}"))
 }
 
-fn verifies(case: &Case) -> Result<(), String> {
+fn verifies(case: &GeneratedProgram) -> Result<(), String> {
     verify_module(&case.module, stage(case)).map_err(|violations| violations.to_string())
 }
 
-fn schedules(case: &Case) -> Result<(), String> {
+fn schedules(case: &GeneratedProgram) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
         schedules_on(case, input).map_err(|reason| format!("input {index}: {reason}"))?;
     }
     Ok(())
 }
 
-fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
+fn schedules_on(case: &GeneratedProgram, input: &ProgramInput) -> Result<(), String> {
     let traits = case.traits;
     let greedy = RunOptions { detect_races: true, ..options(input) };
     let expected = observe(case, &case.module, input, &greedy).map_err(|fault| format!("greedy: {fault}"))?;
@@ -359,7 +366,7 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
     if let Some(race) = &expected.race {
         return Err(format!("written to be race-free, but {race}"));
     }
-    let agrees = |name: &str, options: &RunOptions, part: Part| {
+    let agrees = |name: &str, options: &RunOptions, part: ObservedPart| {
         let found =
             observe(case, &case.module, input, options).map_err(|fault| format!("{name}: {fault}"))?;
         match difference(case, &expected, &found, part) {
@@ -367,12 +374,16 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
             None => Ok(()),
         }
     };
-    if traits.class == Class::Predicated {
+    if traits.class == ProgramClass::Predicated {
         let oblivious = RunOptions { semantics: PassiveSemantics::Oblivious, ..options(input) };
-        agrees("oblivious", &oblivious, Part::Whole)?;
+        agrees("oblivious", &oblivious, ObservedPart::Whole)?;
         for seed in 0..2 {
             let random = options_with(input, Scheduler::Random(case.seed.wrapping_add(seed)));
-            agrees("random", &RunOptions { semantics: PassiveSemantics::Oblivious, ..random }, Part::Whole)?;
+            agrees(
+                "random",
+                &RunOptions { semantics: PassiveSemantics::Oblivious, ..random },
+                ObservedPart::Whole,
+            )?;
         }
         return Ok(());
     }
@@ -381,22 +392,22 @@ fn schedules_on(case: &Case, input: &Input) -> Result<(), String> {
     }
     for seed in 0..2 {
         let random = options_with(input, Scheduler::Random(case.seed.wrapping_add(seed)));
-        agrees("random", &random, Part::Whole)?;
+        agrees("random", &random, ObservedPart::Whole)?;
     }
-    agrees("ipdom", &options_with(input, Scheduler::Ipdom), Part::Whole)?;
-    let asks_for_lanes = matches!(traits.class, Class::Lanes);
+    agrees("ipdom", &options_with(input, Scheduler::Ipdom), ObservedPart::Whole)?;
+    let asks_for_lanes = matches!(traits.class, ProgramClass::Lanes);
     if asks_for_lanes && !traits.barriers {
         for lane in 0..input.lanes() {
             let alone = RunOptions { only_lane: Some(lane), ..options(input) };
-            agrees(&format!("lane {lane} alone"), &alone, Part::Lane(lane))?;
+            agrees(&format!("lane {lane} alone"), &alone, ObservedPart::Lane(lane))?;
         }
     }
     Ok(())
 }
 
 /// Checks that a schedule, replayed, gives itself. Lanes that pass blocks are free, and so are several brushes of a group.
-fn replays(case: &Case, input: &Input) -> Result<(), String> {
-    if case.traits.class == Class::Predicated {
+fn replays(case: &GeneratedProgram, input: &ProgramInput) -> Result<(), String> {
+    if case.traits.class == ProgramClass::Predicated {
         return Ok(());
     }
     let observed = |scheduler: Scheduler| observe(case, &case.module, input, &options_with(input, scheduler));
@@ -410,7 +421,7 @@ fn replays(case: &Case, input: &Input) -> Result<(), String> {
     if replayed.schedule != random.schedule {
         return Err("a schedule that is replayed gives another".into());
     }
-    match difference(case, &random, &replayed, Part::Whole) {
+    match difference(case, &random, &replayed, ObservedPart::Whole) {
         Some(difference) => Err(format!("replayed: {difference}")),
         None => Ok(()),
     }

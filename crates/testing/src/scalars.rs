@@ -1,9 +1,9 @@
 //! Whether scalar replacement gives what it promises: stage Canonical, a refinement, no new fault and no new race, and no way
 //! that computes more, unless values are hoisted.
 
-use crate::differential::{Project, Projection, Reference, is_deterministic};
+use crate::differential::{BlockProjection, ProjectSchedule, SourceReference, is_deterministic};
 use crate::execution::{options, prepare};
-use crate::generate::{Case, Class, Input, Profile, Random};
+use crate::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, ProgramInput, Random};
 use crate::uniform_loops::canonical;
 use heddle_interp::{PassiveSemantics, RunOptions, Schedule, run};
 use heddle_ir::ops::Effect;
@@ -14,34 +14,34 @@ use heddle_transform::scalar_replacement::{ReplacementOptions, ReplacementStatis
 use heddle_transform::{FuseOptions, RaceSemantics, TargetInfo, flatten, fuse, replace_scalars};
 
 /// Replaces the scalars of a function, in one way or another.
-pub type Replace<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> ReplacementStatistics;
+pub type ReplaceScalarsPass<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> ReplacementStatistics;
 
 /// Programs that go through memory again and again.
-pub fn profile() -> Profile {
-    Profile {
+pub fn profile() -> GeneratorProfile {
+    GeneratorProfile {
         classes: [
-            (Class::Lanes, 66),
-            (Class::Racy, 10),
-            (Class::Kernel, 16),
-            (Class::Launch, 8),
-            (Class::Predicated, 0),
+            (ProgramClass::Lanes, 66),
+            (ProgramClass::Racy, 10),
+            (ProgramClass::Kernel, 16),
+            (ProgramClass::Launch, 8),
+            (ProgramClass::Predicated, 0),
         ],
         uniform_branch: 40,
         webs: 25,
         horizontals: 20,
         walks: 70,
-        ..Profile::source()
+        ..GeneratorProfile::source()
     }
 }
 
 /// The same, with conditions whose sides are alike and nests of loops.
-pub fn orders_profile() -> Profile {
-    Profile { similar_arms: 40, nests: 100, horizontals: 25, ..profile() }
+pub fn orders_profile() -> GeneratorProfile {
+    GeneratorProfile { similar_arms: 40, nests: 100, horizontals: 25, ..profile() }
 }
 
 /// What was replaced.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Counted {
+pub struct ReplacementCounts {
     /// Programs.
     pub programs: usize,
     /// Those in which something was.
@@ -50,9 +50,9 @@ pub struct Counted {
     pub all: ReplacementStatistics,
 }
 
-impl Counted {
+impl ReplacementCounts {
     /// Adds up.
-    pub fn add(&mut self, other: &Counted) {
+    pub fn add(&mut self, other: &ReplacementCounts) {
         self.programs += other.programs;
         self.changed += other.changed;
         self.all.add(&other.all);
@@ -60,13 +60,13 @@ impl Counted {
 }
 
 /// Replaces scalars by all variants, and checks what comes out.
-pub fn replaces(case: &Case) -> Result<Counted, String> {
+pub fn replaces(case: &GeneratedProgram) -> Result<ReplacementCounts, String> {
     replaces_by(case, &replace_scalars)
 }
 
 /// The same, by another way.
-pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
-    let mut counted = Counted { programs: 1, ..Counted::default() };
+pub fn replaces_by(case: &GeneratedProgram, by: ReplaceScalarsPass<'_>) -> Result<ReplacementCounts, String> {
+    let mut counted = ReplacementCounts { programs: 1, ..ReplacementCounts::default() };
     let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
     let before = canonical(case);
     for &races in excluded.iter().chain(&[RaceSemantics::Ordered]) {
@@ -88,7 +88,7 @@ pub fn replaces_by(case: &Case, by: Replace<'_>) -> Result<Counted, String> {
 }
 
 /// What the code is for: warps or vectors.
-fn machine(case: &Case) -> MachineModel {
+fn machine(case: &GeneratedProgram) -> MachineModel {
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
     if case.seed.is_multiple_of(2) {
         MachineModel::Warps
@@ -98,7 +98,7 @@ fn machine(case: &Case) -> MachineModel {
 }
 
 /// Checks that what comes out is widened as any program is.
-pub fn widens(case: &Case) -> Result<(), String> {
+pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     let mut module = canonical(case);
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let variant = ReplacementVariant::ALL[(case.seed % ReplacementVariant::ALL.len() as u64) as usize];
@@ -108,16 +108,16 @@ pub fn widens(case: &Case) -> Result<(), String> {
     if replaced == ReplacementStatistics::default() {
         return Ok(());
     }
-    crate::wide::widens(&Case { module, ..case.clone() })
+    crate::wide::widens(&GeneratedProgram { module, ..case.clone() })
 }
 
 /// Checks that scalar replacement, fusion and flattening may follow each other in any order. What a schedule of the result is on
 /// the source is told pass by pass, the last one first.
-pub fn orders(case: &Case) -> Result<(), String> {
+pub fn orders(case: &GeneratedProgram) -> Result<(), String> {
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let mut module = canonical(case);
     let mut random = Random::new(case.seed);
-    let (mut told, mut projects): (_, Vec<Project<'_>>) = (Vec::new(), Vec::new());
+    let (mut told, mut projects): (_, Vec<ProjectSchedule<'_>>) = (Vec::new(), Vec::new());
     for _ in 0..random.between(3, 5) {
         let pass = random.below(3);
         let variant = random.pick(ReplacementVariant::ALL.as_slice());
@@ -133,7 +133,7 @@ pub fn orders(case: &Case) -> Result<(), String> {
                 told.push("fuse");
                 let options = FuseOptions { machine, races, force: true, explain: false };
                 let passed = module.functions.iter_mut().map(|func| fuse(func, &options).passed).collect();
-                let (projection, after) = (Projection { passed }, module.clone());
+                let (projection, after) = (BlockProjection { passed }, module.clone());
                 projects.push(Box::new(move |_, schedule| {
                     *schedule = projection.apply(&after, &case.entry, schedule);
                 }));
@@ -155,7 +155,7 @@ pub fn orders(case: &Case) -> Result<(), String> {
         let project = |after: &Module, schedule: &mut Schedule| {
             projects.iter().rev().for_each(|project| project(after, schedule));
         };
-        Reference::new(case, &case.module, input)
+        SourceReference::new(case, &case.module, input)
             .and_then(|reference| {
                 reference.projected(Box::new(project)).check(&module, &[PassiveSemantics::Freezing])
             })
@@ -164,11 +164,16 @@ pub fn orders(case: &Case) -> Result<(), String> {
     Ok(())
 }
 
-fn check(case: &Case, before: &Module, module: &Module, variant: ReplacementVariant) -> Result<(), String> {
+fn check(
+    case: &GeneratedProgram,
+    before: &Module,
+    module: &Module,
+    variant: ReplacementVariant,
+) -> Result<(), String> {
     verify_module(module, Stage::Canonical).map_err(|violations| violations.to_string())?;
     for (index, input) in case.inputs.iter().enumerate() {
         let fails = |reason: String| format!("input {index}: {reason}");
-        Reference::new(case, &case.module, input)
+        SourceReference::new(case, &case.module, input)
             .and_then(|reference| reference.check(module, &[PassiveSemantics::Freezing]))
             .map_err(fails)?;
         if is_deterministic(case) && matches!(variant, ReplacementVariant::Srqp | ReplacementVariant::Esrqp) {
@@ -186,7 +191,7 @@ fn check(case: &Case, before: &Module, module: &Module, variant: ReplacementVari
 }
 
 /// How many loads and operations that are worth it each lane executes.
-fn work(case: &Case, module: &Module, input: &Input) -> Result<Vec<usize>, String> {
+fn work(case: &GeneratedProgram, module: &Module, input: &ProgramInput) -> Result<Vec<usize>, String> {
     let (mut memory, args) = prepare(case, input);
     let options = RunOptions { trace: true, ..options(input) };
     let outcome =

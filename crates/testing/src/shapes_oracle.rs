@@ -67,7 +67,7 @@ impl<'m> Claims<'m> {
 
 /// What was looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Checked {
+pub struct CheckCounts {
     /// Executions of instructions with a result.
     pub executions: u64,
     /// Of those, the ones whose active lanes agreed, two at least.
@@ -88,9 +88,9 @@ pub struct Checked {
     pub across_brushes: u64,
 }
 
-impl Checked {
+impl CheckCounts {
     /// Adds what another run looked at.
-    pub fn add(&mut self, other: &Checked) {
+    pub fn add(&mut self, other: &CheckCounts) {
         self.executions += other.executions;
         self.uniform += other.uniform;
         self.proved += other.proved;
@@ -104,9 +104,13 @@ impl Checked {
 }
 
 /// Checks all claims on a trace. `claims` has an entry for each function of the module.
-pub fn check_trace(module: &Module, claims: &[Option<Claims<'_>>], trace: &Trace) -> Result<Checked, String> {
+pub fn check_trace(
+    module: &Module,
+    claims: &[Option<Claims<'_>>],
+    trace: &Trace,
+) -> Result<CheckCounts, String> {
     let mut frames: FxHashMap<(u32, u32, u32), Frame> = FxHashMap::default();
-    let mut checked = Checked::default();
+    let mut checked = CheckCounts::default();
     let mut levels = Levels::default();
     for (number, step) in trace.steps.iter().enumerate() {
         let Some(Some(claims)) = claims.get(step.func as usize) else { continue };
@@ -144,7 +148,7 @@ fn at(module: &Module, step: &TraceStep, reason: &str) -> String {
 
 /// A lane's stay in a loop: when it came in, and how often it went round.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Stay {
+struct LoopStay {
     since: u64,
     round: u64,
 }
@@ -155,7 +159,7 @@ struct Frame {
     returned: LaneSet,
     executed: FxHashSet<Block>,
     values: FxHashMap<Value, Vec<Datum>>,
-    stays: FxHashMap<(usize, Cycle), Stay>,
+    stays: FxHashMap<(usize, Cycle), LoopStay>,
     /// Per exit edge of a loop and arrival in it, the round in which a lane took the edge.
     left: FxHashMap<(Cycle, Edge, u64), u64>,
     /// The one copy of each shared object: byte and whether ⊤; none if not known.
@@ -180,7 +184,7 @@ impl Frame {
         claims: &Claims<'_>,
         step: &TraceStep,
         number: u64,
-        checked: &mut Checked,
+        checked: &mut CheckCounts,
     ) -> Result<(), String> {
         self.executed.insert(step.block);
         for (value, lanes) in step.args.iter().chain(&step.values) {
@@ -263,7 +267,7 @@ impl Frame {
         &self,
         claims: &Claims<'_>,
         step: &TraceStep,
-        checked: &mut Checked,
+        checked: &mut CheckCounts,
     ) -> Result<(), String> {
         for (value, data) in &step.values {
             let Some(inst) = claims.func.def_inst(*value) else { continue };
@@ -320,7 +324,7 @@ impl Frame {
         &self,
         claims: &Claims<'_>,
         step: &TraceStep,
-        checked: &mut Checked,
+        checked: &mut CheckCounts,
     ) -> Result<(), String> {
         let succs = claims.func.successors(step.block);
         if succs.len() < 2 {
@@ -355,7 +359,7 @@ impl Frame {
                 let goes_round = step.from[lane].is_some_and(|from| cycles.contains(cycle, from));
                 match self.stays.get_mut(&(lane, cycle)) {
                     Some(stay) if goes_round => stay.round += 1,
-                    _ => _ = self.stays.insert((lane, cycle), Stay { since: number, round: 0 }),
+                    _ => _ = self.stays.insert((lane, cycle), LoopStay { since: number, round: 0 }),
                 }
             }
         }
@@ -387,7 +391,7 @@ impl Frame {
         &mut self,
         claims: &Claims<'_>,
         step: &TraceStep,
-        checked: &mut Checked,
+        checked: &mut CheckCounts,
     ) -> Result<(), String> {
         if claims.divergence.slots().is_empty() {
             return Ok(());
@@ -416,7 +420,7 @@ impl Frame {
         &self,
         claims: &Claims<'_>,
         step: &TraceStep,
-        checked: &mut Checked,
+        checked: &mut CheckCounts,
     ) -> Result<(), String> {
         let mut others: FxHashMap<*const AccessGroup, (usize, u128, i64)> = FxHashMap::default();
         for inst in claims.func.block_insts(step.block) {
@@ -474,7 +478,7 @@ impl Frame {
         inst: Inst,
         data: &InstData,
         lane: usize,
-        checked: &mut Checked,
+        checked: &mut CheckCounts,
     ) -> Result<(), String> {
         let func = claims.func;
         // One copy serves a pointer if it does for all objects that the pointer may point to.

@@ -5,7 +5,7 @@
 //! than the one looked for. Of these two, what the original program fails itself, candidates may fail, too.
 
 use crate::execution::{observe, options};
-use crate::generate::{Argument, Case, Input};
+use crate::generate::{GeneratedProgram, InputArgument, ProgramInput};
 use crate::properties::stage;
 use heddle_interp::{RunLimits, RunOptions};
 use heddle_ir::entity::EntitySet;
@@ -21,15 +21,15 @@ const STEP_LIMIT: u64 = 20_000;
 const MOST_TRIES: u32 = 20_000;
 
 struct Shrinker<'a> {
-    case: Case,
-    fails: &'a dyn Fn(&Case) -> bool,
+    case: GeneratedProgram,
+    fails: &'a dyn Fn(&GeneratedProgram) -> bool,
     /// Whether the case, apart from the property, is as generated programs are: verifies, and runs well.
     is_sound: (bool, bool),
     tries: u32,
 }
 
 /// The smallest case found for which `fails` still holds, as it does for this one.
-pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
+pub fn shrink(case: &GeneratedProgram, fails: &dyn Fn(&GeneratedProgram) -> bool) -> GeneratedProgram {
     let is_sound = (verifies(case), runs_well(case));
     let mut shrinker = Shrinker { case: case.clone(), fails, is_sound, tries: 0 };
     loop {
@@ -47,11 +47,11 @@ pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
     }
 }
 
-fn verifies(case: &Case) -> bool {
+fn verifies(case: &GeneratedProgram) -> bool {
     verify_module(&case.module, stage(case)).is_ok()
 }
 
-fn runs_well(case: &Case) -> bool {
+fn runs_well(case: &GeneratedProgram) -> bool {
     let limits = RunLimits { steps: STEP_LIMIT, ..RunLimits::default() };
     case.inputs.iter().all(|input| {
         let options = RunOptions { detect_races: true, limits, ..options(input) };
@@ -62,7 +62,7 @@ fn runs_well(case: &Case) -> bool {
 
 impl Shrinker<'_> {
     /// Takes the candidate if it fails, too.
-    fn take(&mut self, candidate: Case) -> bool {
+    fn take(&mut self, candidate: GeneratedProgram) -> bool {
         self.tries += 1;
         let (must_verify, must_run_well) = self.is_sound;
         if self.tries > MOST_TRIES
@@ -106,9 +106,9 @@ impl Shrinker<'_> {
         }
         for index in 0..self.case.inputs[0].args.len() {
             let plain = match &self.case.inputs[0].args[index] {
-                Argument::Uniform(bits) if *bits != 0 => Argument::Uniform(0),
-                Argument::Varying(values) if values.iter().any(|&bits| bits != 0) => {
-                    Argument::Varying(vec![0; values.len()])
+                InputArgument::Uniform(bits) if *bits != 0 => InputArgument::Uniform(0),
+                InputArgument::Varying(values) if values.iter().any(|&bits| bits != 0) => {
+                    InputArgument::Varying(vec![0; values.len()])
                 }
                 _ => continue,
             };
@@ -271,14 +271,14 @@ impl Shrinker<'_> {
 }
 
 /// Half the lanes, if the brush has one dimension and is a group by itself.
-fn halve(input: &mut Input) -> bool {
+fn halve(input: &mut ProgramInput) -> bool {
     if input.brush.len() != 1 || input.group.is_some() {
         return false;
     }
     let lanes = input.brush[0] / 2;
     input.brush[0] = lanes;
     for arg in &mut input.args {
-        if let Argument::Varying(values) = arg {
+        if let InputArgument::Varying(values) = arg {
             values.truncate(lanes as usize);
         }
     }
@@ -378,7 +378,7 @@ fn append_next(func: &mut Function, block: Block) -> bool {
 }
 
 /// The case as a file test: what it is about, how it runs, its text.
-pub fn print(case: &Case, command: &str, about: &str) -> String {
+pub fn print(case: &GeneratedProgram, command: &str, about: &str) -> String {
     let mut text = format!("; test {command}\n");
     for line in about.lines().take(6) {
         let _ = writeln!(text, "; {line}");
@@ -403,16 +403,16 @@ fn values(scalar: Scalar, all: impl Iterator<Item = u128>) -> String {
     text
 }
 
-fn run_line(case: &Case, input: &Input) -> String {
+fn run_line(case: &GeneratedProgram, input: &ProgramInput) -> String {
     let Some(func) = case.module.function(&case.entry) else { return String::new() };
     let mut args = Vec::new();
     for (param, arg) in func.signature.params.iter().zip(&input.args) {
         let scalar = param.ty.scalar();
         let mut text = String::new();
         match arg {
-            Argument::Object(index) => text = format!("&{}", case.objects[*index].name),
-            Argument::Uniform(bits) => write_scalar(&mut text, scalar, *bits),
-            Argument::Linear(base, strides) => {
+            InputArgument::Object(index) => text = format!("&{}", case.objects[*index].name),
+            InputArgument::Uniform(bits) => write_scalar(&mut text, scalar, *bits),
+            InputArgument::Linear(base, strides) => {
                 text.push_str("linear(");
                 write_scalar(&mut text, scalar, *base);
                 for stride in strides {
@@ -420,7 +420,7 @@ fn run_line(case: &Case, input: &Input) -> String {
                 }
                 text.push(')');
             }
-            Argument::Varying(all) => text = values(scalar, all.iter().copied()),
+            InputArgument::Varying(all) => text = values(scalar, all.iter().copied()),
         }
         args.push(text);
     }

@@ -2,8 +2,8 @@
 //! and OBLIVIOUS.
 
 use crate::differential::{differential, is_deterministic};
-use crate::execution::{Part, difference, observe, options_with, prepare};
-use crate::generate::{Case, Class};
+use crate::execution::{ObservedPart, difference, observe, options_with, prepare};
+use crate::generate::{GeneratedProgram, ProgramClass};
 use heddle::divergence;
 use heddle_interp::{LaneSuccessor, PassiveSemantics, RunOptions, Scheduler, run};
 use heddle_ir::entity::Entity as _;
@@ -14,8 +14,8 @@ use rustc_hash::FxHashSet;
 
 /// Makes loops uniform by several kinds of facts, from knowing nothing to what the runs on the case's inputs show, and
 /// checks each result.
-pub fn loops(case: &Case) -> Result<(), String> {
-    if case.traits.class == Class::Predicated {
+pub fn loops(case: &GeneratedProgram) -> Result<(), String> {
+    if case.traits.class == ProgramClass::Predicated {
         return Ok(());
     }
     for (name, facts) in facts(case)? {
@@ -33,14 +33,14 @@ pub fn loops(case: &Case) -> Result<(), String> {
 }
 
 /// The case's module at stage Canonical.
-pub fn canonical(case: &Case) -> Module {
+pub fn canonical(case: &GeneratedProgram) -> Module {
     let mut module = case.module.clone();
     module.functions.iter_mut().for_each(canonicalize);
     module
 }
 
 /// The case's module at stage Uniform, by the facts of each function.
-pub fn uniform(case: &Case, facts: &[LoopFacts]) -> Result<Module, String> {
+pub fn uniform(case: &GeneratedProgram, facts: &[LoopFacts]) -> Result<Module, String> {
     let mut module = canonical(case);
     for (func, facts) in module.functions.iter_mut().zip(facts) {
         make_loops_uniform(func, facts).map_err(|reason| reason.to_string())?;
@@ -49,7 +49,7 @@ pub fn uniform(case: &Case, facts: &[LoopFacts]) -> Result<Module, String> {
 }
 
 /// The facts to try, each for all functions; all different.
-pub fn facts(case: &Case) -> Result<Vec<(&'static str, Vec<LoopFacts>)>, String> {
+pub fn facts(case: &GeneratedProgram) -> Result<Vec<(&'static str, Vec<LoopFacts>)>, String> {
     let module = canonical(case);
     let of_each = |facts: fn(&Function) -> LoopFacts| module.functions.iter().map(facts).collect();
     let mut all: Vec<(&str, Vec<LoopFacts>)> = vec![
@@ -68,7 +68,7 @@ pub fn facts(case: &Case) -> Result<Vec<(&'static str, Vec<LoopFacts>)>, String>
 }
 
 /// The branches, by function, that lanes part at in some greedy run on the case's inputs.
-fn parting_branches(case: &Case, module: &Module) -> Result<FxHashSet<(u32, Block)>, String> {
+fn parting_branches(case: &GeneratedProgram, module: &Module) -> Result<FxHashSet<(u32, Block)>, String> {
     let mut parting = FxHashSet::default();
     for input in &case.inputs {
         let (mut memory, args) = prepare(case, input);
@@ -90,7 +90,7 @@ fn parting_branches(case: &Case, module: &Module) -> Result<FxHashSet<(u32, Bloc
 }
 
 /// Checks a module that loops were made uniform in.
-pub fn check(case: &Case, module: &Module) -> Result<(), String> {
+pub fn check(case: &GeneratedProgram, module: &Module) -> Result<(), String> {
     verify_module(module, Stage::Uniform).map_err(|violations| violations.to_string())?;
     differential(case, &case.module, module)?;
     let asks_all = with_total_votes(&canonical(case), module);
@@ -108,7 +108,7 @@ pub fn check(case: &Case, module: &Module) -> Result<(), String> {
                 if found.schedule != expected.schedule {
                     return Err(fails(what, "the schedule is another one than under freezing".into()));
                 }
-                if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
+                if let Some(difference) = difference(case, &expected, &found, ObservedPart::Whole) {
                     return Err(fails(what, difference));
                 }
             }
@@ -119,7 +119,7 @@ pub fn check(case: &Case, module: &Module) -> Result<(), String> {
             let [expected, found] = [&greedy, &ipdom].map(|options| {
                 observe(case, module, input, options).map_err(|fault| fails("ipdom", fault.to_string()))
             });
-            if let Some(difference) = difference(case, &expected?, &found?, Part::Whole) {
+            if let Some(difference) = difference(case, &expected?, &found?, ObservedPart::Whole) {
                 return Err(fails("ipdom", difference));
             }
         }

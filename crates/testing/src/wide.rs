@@ -2,9 +2,9 @@
 //! the topic `widen`.
 
 use crate::brushes::brushes_agree;
-use crate::differential::{BOTH, Reference, is_deterministic};
-use crate::execution::{Observed, Part, difference, observe, options, prepare};
-use crate::generate::{Argument, Case, Class, Input, Random};
+use crate::differential::{BOTH, SourceReference, is_deterministic};
+use crate::execution::{ObservedPart, RunObservation, difference, observe, options, prepare};
+use crate::generate::{GeneratedProgram, InputArgument, ProgramClass, ProgramInput, Random};
 use heddle::Session;
 use heddle::passes::{PassInfo, widen_module};
 use heddle_interp::run;
@@ -30,14 +30,14 @@ const MUCH: VectorCost = VectorCost { register: 0, lane: 1000 };
 /// before do what the source does.
 ///
 /// Of one program in four also that two brushes side by side do what each does alone.
-pub fn widens(case: &Case) -> Result<(), String> {
-    widens_with(case, &Faults::NONE)?;
+pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
+    widens_with(case, &WideningFaults::NONE)?;
     if case.seed.is_multiple_of(4) { brushes_agree(case).map(drop) } else { Ok(()) }
 }
 
 /// What is done wrong on the way, to see that it is noticed.
 #[derive(Clone, Copy, Debug)]
-pub struct Faults {
+pub struct WideningFaults {
     /// To the module behind `specialize`.
     pub specialized: fn(&mut Module),
     /// To each wide function.
@@ -46,13 +46,14 @@ pub struct Faults {
     pub ignores_order: bool,
 }
 
-impl Faults {
+impl WideningFaults {
     /// Nothing.
-    pub const NONE: Faults = Faults { specialized: |_| {}, wide: |_| {}, ignores_order: false };
+    pub const NONE: WideningFaults =
+        WideningFaults { specialized: |_| {}, wide: |_| {}, ignores_order: false };
 }
 
 /// The same as [`widens`] of one brush, with something wrong.
-pub fn widens_with(case: &Case, faults: &Faults) -> Result<(), String> {
+pub fn widens_with(case: &GeneratedProgram, faults: &WideningFaults) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
         widens_on(case, input, faults).map_err(|reason| format!("input {index}: {reason}"))?;
     }
@@ -60,11 +61,11 @@ pub fn widens_with(case: &Case, faults: &Faults) -> Result<(), String> {
 }
 
 /// What accesses of a program become, wherever they have a choice.
-pub fn forms(case: &Case) -> Result<BTreeSet<RemarkKind>, String> {
+pub fn forms(case: &GeneratedProgram) -> Result<BTreeSet<RemarkKind>, String> {
     let mut forms = BTreeSet::new();
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
-    if let Some(mut module) = linear(case, input, &mut random, &Faults::NONE)? {
+    if let Some(mut module) = linear(case, input, &mut random, &WideningFaults::NONE)? {
         let options =
             WidenOptions { target: FAR, versions: VersioningPolicy::Force, ..WidenOptions::default() };
         let remarks = widen_module(&mut module, &input.brush, &options)?;
@@ -75,14 +76,14 @@ pub fn forms(case: &Case) -> Result<BTreeSet<RemarkKind>, String> {
 
 /// A program at stage Linear; none if it cannot be brought there for a reason of its own.
 fn linear(
-    case: &Case,
-    input: &Input,
+    case: &GeneratedProgram,
+    input: &ProgramInput,
     random: &mut Random,
-    faults: &Faults,
+    faults: &WideningFaults,
 ) -> Result<Option<Module>, String> {
     let mut module = case.module.clone();
     declare(&mut module, case, input, random);
-    if case.traits.class != Class::Predicated {
+    if case.traits.class != ProgramClass::Predicated {
         bring_to_linear(&mut module, case, input, random, faults)?;
     } else if module.functions.len() > 1 {
         // What is linear already cannot be specialized any more.
@@ -91,11 +92,11 @@ fn linear(
     Ok(Some(module))
 }
 
-fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> {
+fn widens_on(case: &GeneratedProgram, input: &ProgramInput, faults: &WideningFaults) -> Result<(), String> {
     let mut random = Random::new(case.seed ^ 0x51de);
     let Some(module) = linear(case, input, &mut random, faults)? else { return Ok(()) };
     verify_module(&module, Stage::Linear).map_err(|violations| format!("not linear:\n{violations}"))?;
-    let linear = Case { module: module.clone(), ..case.clone() };
+    let linear = GeneratedProgram { module: module.clone(), ..case.clone() };
     let expected =
         observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
     let lock_step = lock_step_functions(&module, &input.brush)?;
@@ -116,14 +117,14 @@ fn widens_on(case: &Case, input: &Input, faults: &Faults) -> Result<(), String> 
     }
     verify_module(&wide, Stage::Wide).map_err(|violations| format!("not wide:\n{violations}"))?;
     let found = observe_wide(case, &wide, &lock_step, input)?;
-    if let Some(difference) = difference(case, &expected, &found, Part::Whole) {
+    if let Some(difference) = difference(case, &expected, &found, ObservedPart::Whole) {
         return Err(difference);
     }
     Ok(())
 }
 
 /// Says of some parameters of the entry what the input tells of them, and of some kernels of how many work-items groups are.
-fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random) {
+fn declare(module: &mut Module, case: &GeneratedProgram, input: &ProgramInput, random: &mut Random) {
     let share = [0, 60, 100][random.below(3)];
     let Some(func) = module.function_mut(&case.entry) else { return };
     // Nothing said of a kernel's parameter means that the launch shares it.
@@ -136,9 +137,11 @@ fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random)
             continue;
         }
         param.shape = match argument {
-            Argument::Object(_) | Argument::Uniform(_) => Some(DeclaredShape::Uniform),
-            Argument::Linear(_, strides) => Some(DeclaredShape::Linear(strides.iter().copied().collect())),
-            Argument::Varying(_) => Some(DeclaredShape::Varying),
+            InputArgument::Object(_) | InputArgument::Uniform(_) => Some(DeclaredShape::Uniform),
+            InputArgument::Linear(_, strides) => {
+                Some(DeclaredShape::Linear(strides.iter().copied().collect()))
+            }
+            InputArgument::Varying(_) => Some(DeclaredShape::Varying),
         };
     }
 }
@@ -146,10 +149,10 @@ fn declare(module: &mut Module, case: &Case, input: &Input, random: &mut Random)
 /// Runs the passes that make a module linear for this brush, and holds what each of them gives against the source.
 fn bring_to_linear(
     module: &mut Module,
-    case: &Case,
-    input: &Input,
+    case: &GeneratedProgram,
+    input: &ProgramInput,
     random: &mut Random,
-    faults: &Faults,
+    faults: &WideningFaults,
 ) -> Result<(), String> {
     let brush: Vec<String> = input.brush.iter().map(u32::to_string).collect();
     let specialize = format!("specialize:{}", brush.join("x"));
@@ -164,7 +167,7 @@ fn bring_to_linear(
     // A run that depends on its schedule is held against the source on the same schedule. It tells no such schedule
     // behind `tidy`, which takes empty blocks away.
     let tells_schedule = |pass: &str| pass != "tidy";
-    let reference = Reference::new(case, &case.module, input)?;
+    let reference = SourceReference::new(case, &case.module, input)?;
     let mut stage = Stage::Source;
     let mut checked = Ok(());
     let mut check = |pass: &PassInfo, module: &Module| {
@@ -185,11 +188,11 @@ fn bring_to_linear(
 }
 
 fn observe_wide(
-    case: &Case,
+    case: &GeneratedProgram,
     wide: &Module,
     lock_step: &[LockStep],
-    input: &Input,
-) -> Result<Observed, String> {
+    input: &ProgramInput,
+) -> Result<RunObservation, String> {
     let Some(form) = lock_step.iter().find(|form| form.name == case.entry) else {
         return observe(case, wide, input, &options(input)).map_err(|fault| format!("wide: {fault}"));
     };
@@ -200,7 +203,7 @@ fn observe_wide(
     let outcome = run(wide, &name, &args, &mut memory, &wide_options(&options(input)))
         .map_err(|fault| format!("wide: {fault}\n{func}"))?;
     let outcome = lanes_of_outcome(outcome, &input.brush);
-    Ok(Observed {
+    Ok(RunObservation {
         results: outcome.results,
         memory,
         race: None,

@@ -1,10 +1,12 @@
 //! The divergence analysis: how it grows with the function, what it costs, and how much it proves beside the published
 //! ones.
 
-use super::kit::{Report, Table, Target, copies, growth_exponent, interleaved, timed, timed_each};
-use super::programs::{DIVERGING, Family};
+use super::kit::{
+    AimBound, BenchReport, ReportTable, copies, growth_exponent, interleaved, timed, timed_each,
+};
+use super::programs::{DIVERGING, ProgramFamily};
 use crate::baselines_oracle::subjects;
-use crate::generate::{Profile, generate};
+use crate::generate::{GeneratorProfile, generate};
 use heddle_analysis::baselines::{BaselineResult, UniformityAnalysis};
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::shape::{Fact, Geometry};
@@ -29,7 +31,7 @@ const MOST_LISTED: usize = 20;
 /// Asks for the bytes of one family, in a process of its own.
 const BYTES_OF: &str = "HEDDLE_BENCH_BYTES_OF";
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     if let Ok(name) = std::env::var(BYTES_OF) {
         if let Some(family) = DIVERGING.iter().find(|family| family.name == name)
             && let Some(bytes) = bytes_per_instruction(family)
@@ -44,16 +46,16 @@ pub(super) fn run(report: &mut Report) {
     }
 }
 
-struct Subject {
+struct AnalysisBenchInput {
     func: Function,
     control: ControlTables,
     initial: InitialShapes,
     instructions: usize,
 }
 
-impl Subject {
+impl AnalysisBenchInput {
     /// The member of a family whose first parameter differs between lanes and whose second does not.
-    fn new(family: &Family, size: usize) -> Subject {
+    fn new(family: &ProgramFamily, size: usize) -> AnalysisBenchInput {
         let mut module = family.build(size * family.scale);
         let mut func = module.functions.remove(0);
         canonicalize(&mut func);
@@ -61,7 +63,7 @@ impl Subject {
         let mut initial = InitialShapes::uniform(&func, Geometry::brush(&[8]));
         initial.params[0] = Fact::TOP;
         let instructions = func.blocks().map(|block| func.block_insts(block).count()).sum();
-        Subject { func, control, initial, instructions }
+        AnalysisBenchInput { func, control, initial, instructions }
     }
 
     fn analyze(&self) -> Divergence {
@@ -69,8 +71,8 @@ impl Subject {
     }
 }
 
-fn growth(report: &mut Report) {
-    let mut table = Table::new(&[
+fn growth(report: &mut BenchReport) {
+    let mut table = ReportTable::new(&[
         "family",
         "blocks",
         "instructions",
@@ -88,12 +90,12 @@ fn growth(report: &mut Report) {
         }
         report.progress(format_args!("{}: building", family.name));
         let sizes = affordable_sizes(family);
-        let copies: Vec<Vec<Subject>> = sizes
+        let copies: Vec<Vec<AnalysisBenchInput>> = sizes
             .iter()
             .zip(copies(&sizes))
-            .map(|(&size, copies)| (0..copies).map(|_| Subject::new(family, size)).collect())
+            .map(|(&size, copies)| (0..copies).map(|_| AnalysisBenchInput::new(family, size)).collect())
             .collect();
-        let subjects: Vec<&Subject> = copies.iter().map(|copies| &copies[0]).collect();
+        let subjects: Vec<&AnalysisBenchInput> = copies.iter().map(|copies| &copies[0]).collect();
         for subject in &subjects {
             let wrong = verify(&subject.func, Stage::Canonical).err();
             report.check(wrong.is_none(), || {
@@ -103,7 +105,7 @@ fn growth(report: &mut Report) {
         report.progress(format_args!("{}: analyzing", family.name));
         let mut tasks: Vec<Box<dyn FnMut() -> f64 + '_>> = Vec::new();
         for copies in &copies {
-            tasks.push(Box::new(move || timed_each(copies, Subject::analyze)));
+            tasks.push(Box::new(move || timed_each(copies, AnalysisBenchInput::analyze)));
         }
         let samples = interleaved(ROUNDS, &mut tasks);
         let points: Vec<(f64, f64)> = subjects
@@ -139,16 +141,16 @@ fn growth(report: &mut Report) {
         SIZES[SIZES.len() - 1]
     ));
     for (name, exponent) in exponents {
-        report.aim(format!("exponent.divergence ({name})"), exponent, Target::AtMost(MOST_GROWTH), "");
+        report.aim(format!("exponent.divergence ({name})"), exponent, AimBound::AtMost(MOST_GROWTH), "");
     }
 }
 
 /// The sizes, halved until the largest is likely to take no longer than it may.
-fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
+fn affordable_sizes(family: &ProgramFamily) -> [usize; SIZES.len()] {
     let mut sizes = SIZES;
     while sizes[0] > 20 {
         let [first, second] = [0, 1].map(|at| {
-            let subject = Subject::new(family, sizes[at]);
+            let subject = AnalysisBenchInput::new(family, sizes[at]);
             (0..3).map(|_| timed(|| black_box(subject.analyze())).1).fold(f64::INFINITY, f64::min)
         });
         if second * (second / first).max(1.0).powi(4) < MOST_SECONDS {
@@ -160,15 +162,15 @@ fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
 }
 
 /// What a fresh process says: in this one, memory that others gave back would hide what the analysis takes.
-fn measured_bytes(family: &Family) -> Option<f64> {
+fn measured_bytes(family: &ProgramFamily) -> Option<f64> {
     let program = std::env::current_exe().ok()?;
     let output = Command::new(program).arg("analysis").env(BYTES_OF, family.name).output().ok()?;
     String::from_utf8(output.stdout).ok()?.lines().next()?.trim().parse().ok()
 }
 
 /// The most memory that an analysis holds beyond what was there before.
-fn bytes_per_instruction(family: &Family) -> Option<f64> {
-    let subject = Subject::new(family, affordable_sizes(family)[SIZES.len() - 1]);
+fn bytes_per_instruction(family: &ProgramFamily) -> Option<f64> {
+    let subject = AnalysisBenchInput::new(family, affordable_sizes(family)[SIZES.len() - 1]);
     // Forgets the peak of what came before.
     std::fs::write("/proc/self/clear_refs", "5").ok()?;
     let before = memory("VmRSS:")?;
@@ -185,7 +187,7 @@ fn memory(line: &str) -> Option<f64> {
 
 /// What one analysis proved of what runs showed.
 #[derive(Clone, Copy, Default)]
-struct Proved {
+struct ProvedCounts {
     values: usize,
     branches: usize,
     wrong_values: usize,
@@ -197,9 +199,9 @@ struct Proved {
     less: usize,
 }
 
-fn precision(report: &mut Report) {
-    let profile = Profile::source();
-    let mut proved = [Proved::default(); 4];
+fn precision(report: &mut BenchReport) {
+    let profile = GeneratorProfile::source();
+    let mut proved = [ProvedCounts::default(); 4];
     let (mut values, mut branches, mut functions) = (0, 0, 0);
     let mut listed = Vec::new();
     for seed in 0..PROGRAMS {
@@ -207,7 +209,7 @@ fn precision(report: &mut Report) {
             report.progress(format_args!("precision: {seed} of {PROGRAMS} programs"));
         }
         let case = generate(seed, &profile);
-        let mut tally = [Tally::default(); 4];
+        let mut tally = [ClaimComparison::default(); 4];
         for subject in subjects(&case) {
             functions += 1;
             values += subject.observed.uniform().count();
@@ -245,7 +247,7 @@ fn precision(report: &mut Report) {
         listed.retain(|&(index, of, _)| of != seed || !tally[index].is_wrong);
     }
     report.progress("");
-    let mut table = Table::new(&[
+    let mut table = ReportTable::new(&[
         "analysis",
         "uniform values proved",
         "share",
@@ -290,18 +292,18 @@ fn precision(report: &mut Report) {
         UniformityAnalysis::ALL.into_iter().enumerate().skip(1).filter(|(index, _)| is_sound(*index))
     {
         let name = format!("precision.programs-with-more ({})", analysis.name());
-        report.aim(name, proved[index].more as f64, Target::AtMost(0.0), "");
+        report.aim(name, proved[index].more as f64, AimBound::AtMost(0.0), "");
     }
 }
 
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct ClaimComparison {
     is_wrong: bool,
     more: bool,
     less: bool,
 }
 
 /// The branches at which lanes always stayed together and that are said to be uniform.
-fn staying(observed: &crate::baselines_oracle::Observed, claims: &BaselineResult) -> usize {
+fn staying(observed: &crate::baselines_oracle::UniformityObservation, claims: &BaselineResult) -> usize {
     observed.staying().filter(|&block| !claims.divergent.contains(block)).count()
 }

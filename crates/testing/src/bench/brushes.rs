@@ -3,8 +3,8 @@
 //! Each kernel is compiled with masks as LLVM likes them, with masks in the machine's form, with two brushes, and with as
 //! many as the model chooses. One process runs them in turn.
 
-use super::kit::{Report, Table, Target as Aim, geomean};
-use crate::native::Target;
+use super::kit::{AimBound, BenchReport, ReportTable, geomean};
+use crate::native::InstructionSet;
 use heddle::ir::Module;
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
@@ -30,8 +30,8 @@ const FORMS: [(bool, BrushCount); 4] = [
     (true, BrushCount::Auto),
 ];
 
-pub(super) fn run(report: &mut Report) {
-    for target in [Target::Avx2, Target::Avx512] {
+pub(super) fn run(report: &mut BenchReport) {
+    for target in [InstructionSet::Avx2, InstructionSet::Avx512] {
         if let Some(reason) = target.missing() {
             report.say(format_args!("{}: skipped, {reason}", target.name()));
             continue;
@@ -49,16 +49,22 @@ pub(super) fn run(report: &mut Report) {
     }
 }
 
-struct Row {
+struct BrushBenchRow {
     name: String,
     wrong: u64,
     times: [f64; 4],
     chosen: u32,
 }
 
-fn judge(report: &mut Report, target: Target, rows: &[Row]) {
-    let mut table =
-        Table::new(&["kernel", "LLVM's masks µs", "own masks", "two brushes", "chosen", "chosen brushes"]);
+fn judge(report: &mut BenchReport, target: InstructionSet, rows: &[BrushBenchRow]) {
+    let mut table = ReportTable::new(&[
+        "kernel",
+        "LLVM's masks µs",
+        "own masks",
+        "two brushes",
+        "chosen",
+        "chosen brushes",
+    ]);
     let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
     for row in rows {
         report.check(row.wrong == 0, || format!("{}: {} numbers are wrong", row.name, row.wrong));
@@ -77,16 +83,16 @@ fn judge(report: &mut Report, target: Target, rows: &[Row]) {
     }
     let name = target.name();
     report.say(format_args!("4096 elements on {name}, medians\n\n{table}"));
-    if target == Target::Avx2 {
+    if target == InstructionSet::Avx2 {
         let aim = format!("brushes.masks.{name}");
-        report.aim(&aim, geomean(&ratios[0]), Aim::AtLeast(1.15), "times masks as LLVM likes them");
+        report.aim(&aim, geomean(&ratios[0]), AimBound::AtLeast(1.15), "times masks as LLVM likes them");
     }
     let [two, chosen] = ["two", "chosen"].map(|what| format!("brushes.{what}.{name}"));
-    report.aim(&two, geomean(&ratios[1]), Aim::AtLeast(1.15), "times one brush");
-    report.aim(&chosen, geomean(&ratios[2]), Aim::AtLeast(1.1), "times one brush");
+    report.aim(&two, geomean(&ratios[1]), AimBound::AtLeast(1.15), "times one brush");
+    report.aim(&chosen, geomean(&ratios[2]), AimBound::AtLeast(1.1), "times one brush");
 }
 
-fn measured(folder: &Path, cpu: &Cpu) -> Result<Vec<Row>, String> {
+fn measured(folder: &Path, cpu: &Cpu) -> Result<Vec<BrushBenchRow>, String> {
     let write = |name: &str, text: &[u8]| {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -137,7 +143,7 @@ fn measured(folder: &Path, cpu: &Cpu) -> Result<Vec<Row>, String> {
     }
     let output = Command::new(folder.join("bench")).output().map_err(|error| error.to_string())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let rows: Vec<Row> =
+    let rows: Vec<BrushBenchRow> =
         text.lines().zip(chosen).map(|(line, chosen)| parse(line, chosen)).collect::<Result<_, _>>()?;
     match rows.len() == KERNELS.len() {
         true => Ok(rows),
@@ -172,12 +178,12 @@ fn compiled(
     Ok((generate(&llvm, cpu, CodeFormat::Object).map_err(|error| error.to_string())?, artifact.report.lanes))
 }
 
-fn parse(line: &str, chosen: u32) -> Result<Row, String> {
+fn parse(line: &str, chosen: u32) -> Result<BrushBenchRow, String> {
     let broken = || format!("the driver says `{line}`");
     let words: Vec<&str> = line.split_whitespace().collect();
     let &[name, wrong, a, b, c, d] = &words[..] else { return Err(broken()) };
     let number = |word: &str| word.parse::<f64>().map_err(|_| broken());
-    Ok(Row {
+    Ok(BrushBenchRow {
         name: name.into(),
         wrong: wrong.parse().map_err(|_| broken())?,
         times: [number(a)?, number(b)?, number(c)?, number(d)?],

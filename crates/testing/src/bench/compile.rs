@@ -4,8 +4,8 @@
 //! (with LLVM's verifier), beside LLVM's `default<O3>` with its vectorizers. Both read the same LLVM IR, which clang has
 //! optimized before. Machine code is LLVM's in either case, and apart: of ours with LLVM's passes for vector code before it.
 
-use super::kit::{Report, Sample, Table, Target, geomean, timed};
-use crate::native::Target as Isa;
+use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean, timed};
+use crate::native::InstructionSet;
 use crate::native::c::{declare_shapes, source};
 use heddle::Session;
 use heddle::session::retain_reachable;
@@ -30,14 +30,14 @@ const OF_MODULE: u64 = 20;
 const MOST: f64 = 1.0;
 
 /// Files that count as one module.
-struct Entry {
+struct BenchModule {
     name: String,
     files: Vec<PathBuf>,
-    shapes: Shapes,
+    shapes: AssumedParamShapes,
 }
 
 /// What is said of parameters.
-enum Shapes {
+enum AssumedParamShapes {
     /// Nothing: they differ between lanes.
     Varying,
     /// The first is the lane's number, the rest is the same for all.
@@ -46,12 +46,12 @@ enum Shapes {
     Generated(Range<u64>),
 }
 
-impl Shapes {
+impl AssumedParamShapes {
     fn declare(&self, module: &mut Module) {
         match self {
-            Shapes::Varying => {}
-            Shapes::Generated(seeds) => declare_shapes(module, seeds.clone()),
-            Shapes::Stepping => {
+            AssumedParamShapes::Varying => {}
+            AssumedParamShapes::Generated(seeds) => declare_shapes(module, seeds.clone()),
+            AssumedParamShapes::Stepping => {
                 for param in module.functions.iter_mut().flat_map(|func| &mut func.signature.params) {
                     param.shape = Some(DeclaredShape::Uniform);
                 }
@@ -66,13 +66,13 @@ impl Shapes {
 }
 
 /// A file as both get it.
-struct Unit {
+struct BitcodeUnit {
     bitcode: Vec<u8>,
     /// The functions that are not vectorized, which are left out.
     left_out: Vec<String>,
 }
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     let folder = std::env::temp_dir().join(format!("heddle-bench-compile-{}", std::process::id()));
     let result = std::fs::create_dir_all(&folder).map_err(|error| error.to_string());
     let result = result.and_then(|()| measured(&folder, report));
@@ -82,30 +82,30 @@ pub(super) fn run(report: &mut Report) {
     }
 }
 
-fn corpus(folder: &Path) -> Result<Vec<Entry>, String> {
+fn corpus(folder: &Path) -> Result<Vec<BenchModule>, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let write = |name: &str, text: &str| {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok::<_, String>(path)
     };
-    let entry = |name: &str, files, shapes| Entry { name: name.into(), files, shapes };
-    let mut all = vec![entry("tests", sources(&root.join("tests/c"))?, Shapes::Varying)];
+    let entry = |name: &str, files, shapes| BenchModule { name: name.into(), files, shapes };
+    let mut all = vec![entry("tests", sources(&root.join("tests/c"))?, AssumedParamShapes::Varying)];
     let (float, double): (Vec<_>, Vec<_>) =
         sources(&root.join("crates/math/c"))?.into_iter().partition(|path| {
             path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with('f') && stem != "erf")
         });
-    all.push(entry("math float", float, Shapes::Varying));
-    all.push(entry("math double", double, Shapes::Varying));
+    all.push(entry("math float", float, AssumedParamShapes::Varying));
+    all.push(entry("math double", double, AssumedParamShapes::Varying));
     for (name, text) in super::native::HEADERS {
         write(name, text)?;
     }
     let kernels = write("kernels.c", super::native::SOURCE)?;
-    all.push(entry("kernels", vec![kernels], Shapes::Stepping));
+    all.push(entry("kernels", vec![kernels], AssumedParamShapes::Stepping));
     for number in 0..MODULES {
         let seeds = number * OF_MODULE..(number + 1) * OF_MODULE;
         let file = write(&format!("generated{number}.c"), &source(seeds.clone()))?;
-        all.push(entry(&format!("generated {number}"), vec![file], Shapes::Generated(seeds)));
+        all.push(entry(&format!("generated {number}"), vec![file], AssumedParamShapes::Generated(seeds)));
     }
     Ok(all)
 }
@@ -122,7 +122,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// What is timed of one module: seconds.
 #[derive(Clone, Copy, Default)]
-struct Times {
+struct CompileTimes {
     clang: f64,
     clang_code: f64,
     import: f64,
@@ -131,21 +131,21 @@ struct Times {
     our_code: f64,
 }
 
-impl Times {
+impl CompileTimes {
     fn ours(&self) -> f64 {
         self.import + self.passes + self.emit
     }
 }
 
-struct Measuring<'a> {
-    isa: Isa,
+struct CompileMeasurement<'a> {
+    isa: InstructionSet,
     cpu: Cpu,
     clang: LlvmPasses,
-    entry: &'a Entry,
-    units: Vec<Unit>,
+    entry: &'a BenchModule,
+    units: Vec<BitcodeUnit>,
 }
 
-fn vectorize(module: &mut Module, isa: Isa) -> Result<(), String> {
+fn vectorize(module: &mut Module, isa: InstructionSet) -> Result<(), String> {
     let (lanes, target) = (format!("W={LANES}"), format!("target={}", isa.name()));
     let names = ["vectorize", &lanes, "params=varying", "math=exact", &target];
     Session::default()
@@ -154,16 +154,16 @@ fn vectorize(module: &mut Module, isa: Isa) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-impl<'a> Measuring<'a> {
-    fn new(entry: &'a Entry, level: u8, isa: Isa) -> Result<Measuring<'a>, String> {
+impl<'a> CompileMeasurement<'a> {
+    fn new(entry: &'a BenchModule, level: u8, isa: InstructionSet) -> Result<CompileMeasurement<'a>, String> {
         let cpu = isa.cpu();
         let clang = LlvmPasses::of_clang_o3(&cpu).map_err(|error| error.to_string())?;
-        let mut all = Measuring { isa, cpu, clang, entry, units: Vec::new() };
+        let mut all = CompileMeasurement { isa, cpu, clang, entry, units: Vec::new() };
         let machine = format!("-march={}", all.cpu.name);
         for file in &entry.files {
             let flags = ["-w", "-g0", "-ffp-contract=off", &machine];
             let llvm = compile(file, level, &flags).map_err(|error| error.to_string())?;
-            let mut unit = Unit { bitcode: llvm.bitcode(), left_out: Vec::new() };
+            let mut unit = BitcodeUnit { bitcode: llvm.bitcode(), left_out: Vec::new() };
             all.leave_out(&mut unit)?;
             all.units.push(unit);
         }
@@ -171,7 +171,7 @@ impl<'a> Measuring<'a> {
     }
 
     /// Finds what no pass takes, so that the rest is compiled together.
-    fn leave_out(&self, unit: &mut Unit) -> Result<(), String> {
+    fn leave_out(&self, unit: &mut BitcodeUnit) -> Result<(), String> {
         let mut whole = import(&self.read(unit)?).module;
         self.entry.shapes.declare(&mut whole);
         if vectorize(&mut whole.clone(), self.isa).is_ok() {
@@ -187,12 +187,12 @@ impl<'a> Measuring<'a> {
         Ok(())
     }
 
-    fn read(&self, unit: &Unit) -> Result<LlvmModule, String> {
+    fn read(&self, unit: &BitcodeUnit) -> Result<LlvmModule, String> {
         read_ir("the module", &unit.bitcode).map_err(|error| error.to_string())
     }
 
     /// Ours, up to a module of LLVM.
-    fn ours(&self, unit: &Unit, times: &mut Times) -> Result<(LlvmModule, Module), String> {
+    fn ours(&self, unit: &BitcodeUnit, times: &mut CompileTimes) -> Result<(LlvmModule, Module), String> {
         let llvm = self.read(unit)?;
         let (imported, seconds) = timed(|| import(&llvm));
         times.import += seconds;
@@ -207,7 +207,7 @@ impl<'a> Measuring<'a> {
         Ok((wide.map_err(|error| error.to_string())?, module))
     }
 
-    fn clang(&self, unit: &Unit, times: &mut Times) -> Result<LlvmModule, String> {
+    fn clang(&self, unit: &BitcodeUnit, times: &mut CompileTimes) -> Result<LlvmModule, String> {
         let llvm = self.read(unit)?;
         let (done, seconds) = timed(|| self.clang.run(&llvm));
         times.clang += seconds;
@@ -220,7 +220,7 @@ impl<'a> Measuring<'a> {
         let mut counts = [0; 4];
         for unit in &self.units {
             let before = import(&self.read(unit)?);
-            let (_, wide) = self.ours(unit, &mut Times::default())?;
+            let (_, wide) = self.ours(unit, &mut CompileTimes::default())?;
             verify_module(&wide, Stage::Wide).map_err(|violations| violations.to_string())?;
             let all = |module: &Module| module.functions.iter().map(Function::inst_count).sum::<usize>();
             let refused = before.refused.len() + unit.left_out.len();
@@ -233,10 +233,10 @@ impl<'a> Measuring<'a> {
     }
 
     /// The median of each time, what is compared in turn.
-    fn times(&self) -> Result<Times, String> {
+    fn times(&self) -> Result<CompileTimes, String> {
         let mut rounds = Vec::new();
         for round in 0..ROUNDS {
-            let mut times = Times::default();
+            let mut times = CompileTimes::default();
             let code = |llvm: &LlvmModule, is_ours: bool| {
                 let (done, seconds) = timed(|| {
                     if is_ours {
@@ -256,10 +256,10 @@ impl<'a> Measuring<'a> {
             }
             rounds.push(times);
         }
-        let median = |time: fn(&Times) -> f64, rounds: &[Times]| {
+        let median = |time: fn(&CompileTimes) -> f64, rounds: &[CompileTimes]| {
             Sample::of(rounds.iter().map(time).collect()).map_or(f64::NAN, |sample| sample.median())
         };
-        Ok(Times {
+        Ok(CompileTimes {
             clang: median(|it| it.clang, &rounds),
             import: median(|it| it.import, &rounds),
             passes: median(|it| it.passes, &rounds),
@@ -270,17 +270,19 @@ impl<'a> Measuring<'a> {
     }
 }
 
-fn measured(folder: &Path, report: &mut Report) -> Result<(), String> {
+fn measured(folder: &Path, report: &mut BenchReport) -> Result<(), String> {
     if report.is_on("in-process") && !report.is_full() {
         return super::in_process::measure(folder, report);
     }
     let mut corpus = corpus(folder)?;
     corpus.retain(|entry| report.is_on(&entry.name));
-    let isas: Vec<Isa> =
-        Isa::of_this_machine().into_iter().filter(|isa| [Isa::Avx2, Isa::Avx512].contains(isa)).collect();
+    let isas: Vec<InstructionSet> = InstructionSet::of_this_machine()
+        .into_iter()
+        .filter(|isa| [InstructionSet::Avx2, InstructionSet::Avx512].contains(isa))
+        .collect();
     let (mut ratios, mut with_code) = (Vec::new(), Vec::new());
     for isa in isas {
-        let mut table = Table::new(&[
+        let mut table = ReportTable::new(&[
             "module",
             "functions",
             "left out",
@@ -299,7 +301,7 @@ fn measured(folder: &Path, report: &mut Report) -> Result<(), String> {
             for entry in &corpus {
                 let name = format!("{} -O{level}", entry.name);
                 report.progress(format_args!("{}: {name}", isa.name()));
-                let measuring = Measuring::new(entry, level, isa)?;
+                let measuring = CompileMeasurement::new(entry, level, isa)?;
                 let counts = measuring.counts()?;
                 let times = measuring.times()?;
                 let ratio = times.ours() / times.clang;
@@ -333,8 +335,8 @@ fn measured(folder: &Path, report: &mut Report) -> Result<(), String> {
         "the worst is {name}: {worst:.2}; with LLVM's code generation all take {:.2} of the time",
         geomean(&with_code)
     ));
-    report.aim("compile-time", geomean(&all), Target::AtMost(MOST), "times clang");
-    report.aim("compile-time.worst", worst, Target::AtMost(MOST), "times clang");
+    report.aim("compile-time", geomean(&all), AimBound::AtMost(MOST), "times clang");
+    report.aim("compile-time.worst", worst, AimBound::AtMost(MOST), "times clang");
     super::in_process::measure(folder, report)
 }
 

@@ -6,15 +6,15 @@
 
 mod loops;
 
-use super::kit::{Report, Table, Target, geomean};
-use crate::native::Target as Isa;
+use super::kit::{AimBound, BenchReport, ReportTable, geomean};
+use crate::native::InstructionSet;
 use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, run as interpret};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Space, parse_module};
 use heddle_llvm::{CodeFormat, Cpu, EmitOptions, emit, generate, optimize};
 use heddle_transform::TargetInfo as Machine;
 use heddle_transform::target::VectorCost;
-use loops::{ALL, OF_ROUND, SIZE, Timed, Vector, data, function, other};
+use loops::{ALL, OF_ROUND, SIZE, TimedOperation, TimedVector, data, function, other};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,12 +29,12 @@ const CHECKED: u32 = 3;
 const MOST: f64 = 2.0;
 
 /// Seconds for one operation.
-type Figures = BTreeMap<(Timed, u32), f64>;
+type CostFigures = BTreeMap<(TimedOperation, u32), f64>;
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     let folder = std::env::temp_dir().join(format!("heddle-bench-cost-{}", std::process::id()));
     let mut factors = Vec::new();
-    for isa in Isa::of_this_machine() {
+    for isa in InstructionSet::of_this_machine() {
         if !report.is_on(isa.name()) {
             continue;
         }
@@ -47,54 +47,55 @@ pub(super) fn run(report: &mut Report) {
         let _ = std::fs::remove_dir_all(&folder);
     }
     let Some(worst) = factors.iter().copied().reduce(f64::max) else { return };
-    report.aim("cost", geomean(&factors), Target::AtMost(MOST), "times off (mean)");
-    report.aim("cost.worst", worst, Target::AtMost(MOST), "times off");
+    report.aim("cost", geomean(&factors), AimBound::AtMost(MOST), "times off (mean)");
+    report.aim("cost.worst", worst, AimBound::AtMost(MOST), "times off");
 }
 
 /// What the table of a machine has for an operation.
-fn cost_in_table(machine: &Machine, timed: Timed) -> Option<VectorCost> {
+fn cost_in_table(machine: &Machine, timed: TimedOperation) -> Option<VectorCost> {
     let (load, store) = (machine.load, machine.store);
     Some(match timed {
-        Timed::Load => load.whole,
-        Timed::MaskedLoad => load.masked,
-        Timed::Gather => load.scattered,
-        Timed::MaskedGather => load.masked_scattered,
-        Timed::Store => store.whole,
-        Timed::MaskedStore => store.masked,
-        Timed::Scatter => store.scattered,
-        Timed::MaskedScatter => store.masked_scattered,
-        Timed::Permute => machine.permute,
-        Timed::Branch => VectorCost { register: machine.branch, lane: 0 },
+        TimedOperation::Load => load.whole,
+        TimedOperation::MaskedLoad => load.masked,
+        TimedOperation::Gather => load.scattered,
+        TimedOperation::MaskedGather => load.masked_scattered,
+        TimedOperation::Store => store.whole,
+        TimedOperation::MaskedStore => store.masked,
+        TimedOperation::Scatter => store.scattered,
+        TimedOperation::MaskedScatter => store.masked_scattered,
+        TimedOperation::Permute => machine.permute,
+        TimedOperation::Branch => VectorCost { register: machine.branch, lane: 0 },
         _ => return None,
     })
 }
 
-fn name(timed: Timed) -> &'static str {
+fn name(timed: TimedOperation) -> &'static str {
     match timed {
-        Timed::Unit => "unit",
-        Timed::Load => "load",
-        Timed::MaskedLoad => "load, masked",
-        Timed::Gather => "gather",
-        Timed::MaskedGather => "gather, masked",
-        Timed::Store => "store",
-        Timed::MaskedStore => "store, masked",
-        Timed::Scatter => "scatter",
-        Timed::MaskedScatter => "scatter, masked",
-        Timed::Permute => "xor, permute of two",
-        Timed::Reverse => "xor, reverse",
-        Timed::Branch => "load, any, branch",
-        Timed::Broadcast => "load, broadcast",
-        Timed::Blend => "compare, blend",
-        Timed::Ballot => "compare, ballot",
-        Timed::Division => "division",
-        Timed::Compress => "compress, first",
+        TimedOperation::Unit => "unit",
+        TimedOperation::Load => "load",
+        TimedOperation::MaskedLoad => "load, masked",
+        TimedOperation::Gather => "gather",
+        TimedOperation::MaskedGather => "gather, masked",
+        TimedOperation::Store => "store",
+        TimedOperation::MaskedStore => "store, masked",
+        TimedOperation::Scatter => "scatter",
+        TimedOperation::MaskedScatter => "scatter, masked",
+        TimedOperation::Permute => "xor, permute of two",
+        TimedOperation::Reverse => "xor, reverse",
+        TimedOperation::Branch => "load, any, branch",
+        TimedOperation::Broadcast => "load, broadcast",
+        TimedOperation::Blend => "compare, blend",
+        TimedOperation::Ballot => "compare, ballot",
+        TimedOperation::Division => "division",
+        TimedOperation::Compress => "compress, first",
     }
 }
 
 /// Prints the table; by which factor each of its figures is off.
-fn tell(isa: Isa, figures: &Figures, report: &mut Report) -> Vec<f64> {
+fn tell(isa: InstructionSet, figures: &CostFigures, report: &mut BenchReport) -> Vec<f64> {
     let machine = Machine::of_cpu(&Cpu::host().name, isa.cpu().vector_bits(), true);
-    let mut table = Table::new(&["operation", "i32", "table", "i64", "table", "off", "a register", "a lane"]);
+    let mut table =
+        ReportTable::new(&["operation", "i32", "table", "i64", "table", "off", "a register", "a lane"]);
     let mut factors = Vec::new();
     for timed in ALL {
         let mut row = vec![name(timed).to_string()];
@@ -102,13 +103,13 @@ fn tell(isa: Isa, figures: &Figures, report: &mut Report) -> Vec<f64> {
         let mut off: f64 = 1.0;
         let mut found = Vec::new();
         for bits in SIZES {
-            let Some(unit) = figures.get(&(Timed::Unit, bits)) else { continue };
+            let Some(unit) = figures.get(&(TimedOperation::Unit, bits)) else { continue };
             let Some(seconds) = figures.get(&(timed, bits)) else { continue };
             let tenths = 10.0 * seconds / unit;
             found.push(tenths);
             row.push(format!("{tenths:.0}"));
             row.push(cost.map_or("-".into(), |cost| {
-                let vector = Vector::of_register(machine.vector_bits, bits);
+                let vector = TimedVector::of_register(machine.vector_bits, bits);
                 let expected = machine.cost(cost, vector.lanes, machine.vector_bits);
                 let factor = tenths / f64::from(expected.max(1));
                 off = off.max(factor).max(1.0 / factor);
@@ -136,7 +137,7 @@ fn tell(isa: Isa, figures: &Figures, report: &mut Report) -> Vec<f64> {
     factors
 }
 
-fn measure(isa: Isa, folder: &Path, report: &mut Report) -> Result<Figures, String> {
+fn measure(isa: InstructionSet, folder: &Path, report: &mut BenchReport) -> Result<CostFigures, String> {
     let write = |name: &str, text: &[u8]| {
         std::fs::write(folder.join(name), text).map_err(|error| format!("{name}: {error}"))
     };
@@ -146,7 +147,7 @@ fn measure(isa: Isa, folder: &Path, report: &mut Report) -> Result<Figures, Stri
     for (number, timed) in ALL.into_iter().enumerate() {
         for bits in SIZES {
             let name = format!("op{number}_i{bits}");
-            text += &function(&name, timed, Vector::of_register(cpu.vector_bits(), bits));
+            text += &function(&name, timed, TimedVector::of_register(cpu.vector_bits(), bits));
             all.insert(name, (timed, bits));
         }
     }
@@ -175,7 +176,7 @@ fn measure(isa: Isa, folder: &Path, report: &mut Report) -> Result<Figures, Stri
         return Err(format!("clang-22: {}", String::from_utf8_lossy(&output.stderr)));
     }
     let output = Command::new(folder.join("bench")).output().map_err(|error| error.to_string())?;
-    let mut figures = Figures::new();
+    let mut figures = CostFigures::new();
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let broken = || format!("the driver says `{line}`");
         let [name, hash, seconds] = line.split(' ').collect::<Vec<_>>()[..] else { return Err(broken()) };

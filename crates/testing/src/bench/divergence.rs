@@ -9,12 +9,12 @@ mod native;
 mod shapes;
 mod sweep;
 
-use super::kit::Report;
+use super::kit::BenchReport;
 use crate::launches::trips_of;
 use heddle::profile::BranchCounts;
 use heddle_ir::{Block, Function};
 use heddle_transform::flatten::TripCounts;
-use measure::Measured;
+use measure::RunMeasurement;
 use std::collections::BTreeMap;
 
 const LANES: u32 = 32;
@@ -22,7 +22,7 @@ const LANES: u32 = 32;
 /// What a run tells of branches with two targets, and of loops by their headers.
 fn profile_of(
     func: &Function,
-    measured: &Measured,
+    measured: &RunMeasurement,
 ) -> (Vec<(Block, BranchCounts)>, BTreeMap<Block, TripCounts>) {
     let (mut branches, mut loops) = (Vec::new(), BTreeMap::new());
     for block in func.blocks() {
@@ -41,11 +41,11 @@ fn profile_of(
 }
 
 /// What is measured of one family.
-type Family = fn(&mut Report) -> Result<(), String>;
+type FamilyBench = fn(&mut BenchReport) -> Result<(), String>;
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     for (family, measured) in [
-        ("flatten", sweep::counted as Family),
+        ("flatten", sweep::counted as FamilyBench),
         ("native", native::run),
         ("analysis", corpus::false_positives),
         ("scalars", shapes::scalars),

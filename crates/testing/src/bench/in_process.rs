@@ -1,6 +1,6 @@
 //! How long one function takes from LLVM IR to code that can be called, in this process, by a session; clang is not counted.
 
-use super::kit::{Report, Sample, Table, Target, timed};
+use super::kit::{AimBound, BenchReport, ReportTable, Sample, timed};
 use heddle::{Session, VectorizeRequest};
 use heddle_llvm::compile;
 use std::path::Path;
@@ -56,9 +56,9 @@ const ROUNDS: usize = 21;
 const MOST: f64 = 8.0;
 
 /// Measures each function, with where the time goes.
-pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> {
+pub(super) fn measure(folder: &Path, report: &mut BenchReport) -> Result<(), String> {
     let session = Session::default();
-    let mut table = Table::new(&[
+    let mut table = ReportTable::new(&[
         "function",
         "instructions",
         "import",
@@ -121,13 +121,13 @@ pub(super) fn measure(folder: &Path, report: &mut Report) -> Result<(), String> 
     report.say(format_args!(
         "one function in {LANES} lanes, from LLVM IR to callable code in this process: milliseconds (medians of {ROUNDS})\n\n{table}"
     ));
-    let mut passes = Table::new(&["our pass", "µs (median of a run)"]);
+    let mut passes = ReportTable::new(&["our pass", "µs (median of a run)"]);
     for (name, times) in by_pass {
         if let Some(sample) = Sample::of(times) {
             passes.row([name.to_string(), format!("{:.0}", sample.median() * 1e6)]);
         }
     }
     report.say(&passes);
-    report.aim("compile-time.in-process", worst, Target::AtMost(MOST), "ms");
+    report.aim("compile-time.in-process", worst, AimBound::AtMost(MOST), "ms");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The interpreter: lane-operations a second, and what a small run costs from start to end.
 
-use super::kernels::{KERNELS, Kernel, Prepared, SMALL};
-use super::kit::{Report, Table, Target, geomean, interleaved, timed};
+use super::kernels::{BenchKernel, KERNELS, PreparedBenchKernel, SMALL};
+use super::kit::{AimBound, BenchReport, ReportTable, geomean, interleaved, timed};
 use heddle_interp::Memory;
 
 const LEAST_SPEED: f64 = 50.0;
@@ -12,10 +12,10 @@ const KERNEL_ROUNDS: u32 = 2000;
 const REPETITIONS: usize = 400;
 const SMALL_ROUNDS: u32 = 2;
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     let mut table =
-        Table::new(&["kernel", "W", "lane-operations", "M/s", "median M/s", "M steps/s", "spread"]);
-    let prepared: Vec<Prepared> = KERNELS.iter().map(Kernel::prepare).collect();
+        ReportTable::new(&["kernel", "W", "lane-operations", "M/s", "median M/s", "M steps/s", "spread"]);
+    let prepared: Vec<PreparedBenchKernel> = KERNELS.iter().map(BenchKernel::prepare).collect();
     for lanes in [8, 32] {
         report.progress(format_args!("interpreter, {lanes} lanes"));
         for kernel in &prepared {
@@ -47,7 +47,7 @@ pub(super) fn run(report: &mut Report) {
             ]);
         }
         let least = speeds.iter().copied().fold(f64::INFINITY, f64::min);
-        let target = Target::AtLeast(LEAST_SPEED);
+        let target = AimBound::AtLeast(LEAST_SPEED);
         report.aim(format!("interp.w{lanes}"), geomean(&speeds), target, "M/s");
         report.aim(format!("interp.w{lanes}.least"), least, target, "M/s");
     }
@@ -57,7 +57,7 @@ pub(super) fn run(report: &mut Report) {
 }
 
 /// What a run costs beside what it executes.
-fn small_run(report: &mut Report) {
+fn small_run(report: &mut BenchReport) {
     let small = SMALL.prepare();
     let is_right = [1, 2, 3, 7].iter().all(|&rounds| small.is_right(4, rounds));
     report.check(is_right, || "the small run does not compute what it should".into());
@@ -70,7 +70,7 @@ fn small_run(report: &mut Report) {
     let microseconds = samples[0].least() * 1e6 / f64::from(runs);
     let Some(outcome) = small.run(4, SMALL_ROUNDS, &mut Memory::new()) else { return };
     let mut table =
-        Table::new(&["small run", "W", "instructions", "lane-operations", "steps", "µs", "spread"]);
+        ReportTable::new(&["small run", "W", "instructions", "lane-operations", "steps", "µs", "spread"]);
     table.row([
         "from start to end".to_string(),
         "4".into(),
@@ -81,5 +81,5 @@ fn small_run(report: &mut Report) {
         format!("{:.0} %", 100.0 * samples[0].spread()),
     ]);
     report.say(table);
-    report.aim("interp.small", microseconds, Target::AtMost(MOST_MICROSECONDS), "µs");
+    report.aim("interp.small", microseconds, AimBound::AtMost(MOST_MICROSECONDS), "µs");
 }

@@ -1,8 +1,10 @@
 //! The ground that all else stands on: text, verifier, control-flow analyses, passes, and the interpreter.
 
 use super::interp;
-use super::kit::{Report, Sample, Table, Target, copies, growth_exponent, interleaved, timed_each};
-use super::programs::{FAMILIES, Family};
+use super::kit::{
+    AimBound, BenchReport, ReportTable, Sample, copies, growth_exponent, interleaved, timed_each,
+};
+use super::programs::{FAMILIES, ProgramFamily};
 use heddle::Session;
 use heddle::passes::{PASSES, PassInfo};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, PostDominatorTree};
@@ -13,7 +15,7 @@ const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.15;
 const ROUNDS: usize = 5;
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     growth(report);
     if report.is_full() {
         interp::run(report);
@@ -21,18 +23,18 @@ pub(super) fn run(report: &mut Report) {
 }
 
 /// A program of some size.
-struct Subject {
+struct SizedProgram {
     module: Module,
     text: String,
     instructions: usize,
 }
 
-impl Subject {
-    fn new(family: &Family, size: usize) -> Subject {
+impl SizedProgram {
+    fn new(family: &ProgramFamily, size: usize) -> SizedProgram {
         let module = family.build(size * family.scale);
         let text = module.to_string();
         let instructions = instructions(&module);
-        Subject { module, text, instructions }
+        SizedProgram { module, text, instructions }
     }
 
     fn func(&self) -> &Function {
@@ -45,21 +47,21 @@ fn instructions(module: &Module) -> usize {
 }
 
 /// Does something to all copies of a program, and says how many seconds each took.
-type Run = dyn Fn(&[Subject]) -> f64;
+type TimedRun = dyn Fn(&[SizedProgram]) -> f64;
 
 /// What is timed: a name, and a run over copies of a program that says how many seconds each took.
-struct Operation {
+struct IrBenchOperation {
     name: &'static str,
     /// Whether it is about control flow: then a function of one block says nothing.
     of_blocks: bool,
     /// The pass that it is, whose work is measured against what it gets and gives.
     pass: Option<&'static PassInfo>,
-    run: Box<Run>,
+    run: Box<TimedRun>,
 }
 
-impl Operation {
+impl IrBenchOperation {
     /// What the time ought to be proportional to.
-    fn size(&self, subject: &Subject) -> f64 {
+    fn size(&self, subject: &SizedProgram) -> f64 {
         let Some(pass) = self.pass else { return subject.instructions as f64 };
         let module = passed(subject.module.clone(), pass);
         let mut size = subject.instructions + instructions(&module);
@@ -84,12 +86,12 @@ fn passed(mut module: Module, pass: &'static PassInfo) -> Module {
     module
 }
 
-fn cfgs(subjects: &[Subject]) -> Vec<Cfg> {
+fn cfgs(subjects: &[SizedProgram]) -> Vec<Cfg> {
     subjects.iter().map(|subject| Cfg::new(subject.func())).collect()
 }
 
-fn operations() -> Vec<Operation> {
-    let operation = |name, of_blocks, run: fn(&[Subject]) -> f64| Operation {
+fn operations() -> Vec<IrBenchOperation> {
+    let operation = |name, of_blocks, run: fn(&[SizedProgram]) -> f64| IrBenchOperation {
         name,
         of_blocks,
         pass: None,
@@ -116,7 +118,7 @@ fn operations() -> Vec<Operation> {
             timed_each(&tables, |(cfg, dominators, cycles)| BlockIndex::new(cfg, dominators, cycles))
         }),
     ];
-    all.extend(measured_passes().map(|pass| Operation {
+    all.extend(measured_passes().map(|pass| IrBenchOperation {
         name: pass.name,
         of_blocks: false,
         pass: Some(pass),
@@ -128,12 +130,12 @@ fn operations() -> Vec<Operation> {
     all
 }
 
-fn growth(report: &mut Report) {
+fn growth(report: &mut BenchReport) {
     let operations = operations();
     let head: Vec<&str> =
         ["family"].into_iter().chain(operations.iter().map(|operation| operation.name)).collect();
-    let mut exponents = Table::new(&head);
-    let mut throughput = Table::new(&[
+    let mut exponents = ReportTable::new(&head);
+    let mut throughput = ReportTable::new(&[
         "family",
         "blocks",
         "instructions",
@@ -151,12 +153,12 @@ fn growth(report: &mut Report) {
             continue;
         }
         report.progress(format_args!("{}: building", family.name));
-        let subjects: Vec<Vec<Subject>> = SIZES
+        let subjects: Vec<Vec<SizedProgram>> = SIZES
             .iter()
             .zip(copies(&SIZES))
-            .map(|(&size, copies)| (0..copies).map(|_| Subject::new(family, size)).collect())
+            .map(|(&size, copies)| (0..copies).map(|_| SizedProgram::new(family, size)).collect())
             .collect();
-        let firsts: Vec<&Subject> = subjects.iter().map(|copies| &copies[0]).collect();
+        let firsts: Vec<&SizedProgram> = subjects.iter().map(|copies| &copies[0]).collect();
         check(family, &firsts, report);
         let mut cells = vec![family.name.to_string()];
         let mut largest = Vec::new();
@@ -193,11 +195,11 @@ fn growth(report: &mut Report) {
     ));
     for (operation, (exponent, family)) in operations.iter().zip(worst) {
         let name = format!("exponent.{} ({family})", operation.name);
-        report.aim(name, exponent, Target::AtMost(MOST_GROWTH), "");
+        report.aim(name, exponent, AimBound::AtMost(MOST_GROWTH), "");
     }
 }
 
-fn throughput_row(family: &Family, subject: &Subject, samples: &[Sample]) -> Vec<String> {
+fn throughput_row(family: &ProgramFamily, subject: &SizedProgram, samples: &[Sample]) -> Vec<String> {
     let megabytes = subject.text.len() as f64 / 1e6;
     let text = &samples[..3];
     let all: f64 = text.iter().map(Sample::median).sum();
@@ -218,7 +220,7 @@ fn throughput_row(family: &Family, subject: &Subject, samples: &[Sample]) -> Vec
 }
 
 /// Whether text, verifier and analyses are right about the members of a family.
-fn check(family: &Family, subjects: &[&Subject], report: &mut Report) {
+fn check(family: &ProgramFamily, subjects: &[&SizedProgram], report: &mut BenchReport) {
     for subject in subjects {
         let wrong = |what: &str| format!("{} of {} instructions: {what}", family.name, subject.instructions);
         let printed = parse_module(&subject.text).map(|module| module.to_string());
@@ -258,9 +260,9 @@ mod tests {
     /// What is measured works: a pass that only refuses would be quick.
     #[test]
     fn all_that_is_measured_works() {
-        let mut report = Report::default();
+        let mut report = BenchReport::default();
         for family in FAMILIES {
-            check(family, &[&Subject::new(family, 64)], &mut report);
+            check(family, &[&SizedProgram::new(family, 64)], &mut report);
         }
         assert!(report.finish());
     }

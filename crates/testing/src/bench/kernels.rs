@@ -4,38 +4,38 @@ use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, RunOutcome, 
 use heddle_ir::{Module, Space, parse_module};
 
 /// A kernel `@main(rounds, &data)`, which returns an `i32` per lane.
-pub(super) struct Kernel {
+pub(super) struct BenchKernel {
     pub(super) name: &'static str,
     text: fn() -> String,
     /// What a lane returns: from its number, the rounds, and the data, of which it changes what is its own.
-    twin: fn(Lane, u32, &mut [u32]) -> u32,
+    twin: fn(LaneNumber, u32, &mut [u32]) -> u32,
 }
 
 /// A lane of so many.
 #[derive(Clone, Copy)]
-struct Lane {
+struct LaneNumber {
     number: u32,
     lanes: u32,
 }
 
 /// A kernel ready to run.
-pub(super) struct Prepared {
-    kernel: &'static Kernel,
+pub(super) struct PreparedBenchKernel {
+    kernel: &'static BenchKernel,
     module: Module,
 }
 
 /// The number of values in the kernel's memory; a power of two.
 const DATA: u32 = 4096;
 
-impl Kernel {
-    pub(super) fn prepare(&'static self) -> Prepared {
+impl BenchKernel {
+    pub(super) fn prepare(&'static self) -> PreparedBenchKernel {
         let text = (self.text)();
         let module = parse_module(&text).unwrap_or_else(|errors| panic!("{}: {errors:?}", self.name));
-        Prepared { kernel: self, module }
+        PreparedBenchKernel { kernel: self, module }
     }
 }
 
-impl Prepared {
+impl PreparedBenchKernel {
     pub(super) fn name(&self) -> &'static str {
         self.kernel.name
     }
@@ -64,7 +64,7 @@ impl Prepared {
         let mut memory = Memory::new();
         let Some(outcome) = self.run(lanes, rounds, &mut memory) else { return false };
         let mut data: Vec<u32> = (0..DATA).collect();
-        let mut twin = |number| (self.kernel.twin)(Lane { number, lanes }, rounds, &mut data);
+        let mut twin = |number| (self.kernel.twin)(LaneNumber { number, lanes }, rounds, &mut data);
         let expected: Vec<Datum> = (0..lanes).map(|number| Datum::Bits(twin(number).into())).collect();
         let bytes: Vec<u8> = data.iter().flat_map(|value| value.to_le_bytes()).collect();
         outcome.results == [expected] && memory.object("data").is_some_and(|object| object.bytes == bytes)
@@ -92,8 +92,8 @@ block2:
     )
 }
 
-pub(super) const KERNELS: &[Kernel] = &[
-    Kernel {
+pub(super) const KERNELS: &[BenchKernel] = &[
+    BenchKernel {
         name: "integers",
         text: || {
             let round = "
@@ -119,7 +119,7 @@ pub(super) const KERNELS: &[Kernel] = &[
             x
         },
     },
-    Kernel {
+    BenchKernel {
         name: "floats",
         text: || {
             let before = "
@@ -155,7 +155,7 @@ pub(super) const KERNELS: &[Kernel] = &[
             (x + y as f32).to_bits()
         },
     },
-    Kernel {
+    BenchKernel {
         name: "memory",
         text: || {
             let round = "
@@ -182,7 +182,7 @@ pub(super) const KERNELS: &[Kernel] = &[
             sum
         },
     },
-    Kernel {
+    BenchKernel {
         name: "divergence",
         text: || {
             "
@@ -233,7 +233,7 @@ block5:
             x
         },
     },
-    Kernel {
+    BenchKernel {
         name: "calls",
         text: || {
             let mix = "
@@ -268,7 +268,7 @@ block0:
 ];
 
 /// A run as fuzzing does millions of: about 60 instructions in loops, branches and memory, executed a few times.
-pub(super) static SMALL: Kernel = Kernel {
+pub(super) static SMALL: BenchKernel = BenchKernel {
     name: "small",
     text: || {
         "

@@ -102,14 +102,14 @@ pub fn geomean(figures: &[f64]) -> f64 {
 
 /// Rows below a head, in aligned columns: the first to the left, the others to the right.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct ReportTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl ReportTable {
     /// A table with this head.
-    pub fn new(head: &[&str]) -> Table {
-        Table { rows: vec![head.iter().map(|&cell| cell.into()).collect()] }
+    pub fn new(head: &[&str]) -> ReportTable {
+        ReportTable { rows: vec![head.iter().map(|&cell| cell.into()).collect()] }
     }
 
     /// Adds a row.
@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-impl Display for Table {
+impl Display for ReportTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width_of = |column: usize| {
@@ -142,7 +142,7 @@ impl Display for Table {
 
 /// What a figure must be.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Target {
+pub enum AimBound {
     /// This or more.
     AtLeast(f64),
     /// This or less.
@@ -157,7 +157,7 @@ pub struct Aim {
     /// What came out.
     pub figure: f64,
     /// What it must be.
-    pub target: Target,
+    pub target: AimBound,
     /// What both are counted in; may be empty.
     pub unit: &'static str,
 }
@@ -166,8 +166,8 @@ impl Aim {
     /// Whether it is reached.
     pub fn is_met(&self) -> bool {
         match self.target {
-            Target::AtLeast(bound) => self.figure >= bound,
-            Target::AtMost(bound) => self.figure <= bound,
+            AimBound::AtLeast(bound) => self.figure >= bound,
+            AimBound::AtMost(bound) => self.figure <= bound,
         }
     }
 }
@@ -175,8 +175,8 @@ impl Aim {
 impl Display for Aim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (relation, bound) = match self.target {
-            Target::AtLeast(bound) => (">=", bound),
-            Target::AtMost(bound) => ("<=", bound),
+            AimBound::AtLeast(bound) => (">=", bound),
+            AimBound::AtMost(bound) => ("<=", bound),
         };
         let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
         let verdict = if self.is_met() { "ok" } else { "missed" };
@@ -186,7 +186,7 @@ impl Display for Aim {
 
 /// What a benchmark says: tables as it goes, aims at its end, and what was wrong.
 #[derive(Default, Debug)]
-pub struct Report {
+pub struct BenchReport {
     aims: Vec<Aim>,
     wrong: Vec<String>,
     /// The family that alone is measured, and whether there is one of this name.
@@ -194,15 +194,15 @@ pub struct Report {
     resumes: bool,
 }
 
-impl Report {
+impl BenchReport {
     /// A report on one family of programs, or on all that a benchmark measures.
-    pub fn on(family: Option<String>) -> Report {
-        Report { only: family.map(|name| (name, false)), ..Report::default() }
+    pub fn on(family: Option<String>) -> BenchReport {
+        BenchReport { only: family.map(|name| (name, false)), ..BenchReport::default() }
     }
 
     /// The same report, which goes on with what a run that was cut off has kept.
-    pub fn resuming(self) -> Report {
-        Report { resumes: true, ..self }
+    pub fn resuming(self) -> BenchReport {
+        BenchReport { resumes: true, ..self }
     }
 
     /// Whether to go on with what is kept.
@@ -228,7 +228,7 @@ impl Report {
     }
 
     /// Notes an aim.
-    pub fn aim(&mut self, name: impl Into<String>, figure: f64, target: Target, unit: &'static str) {
+    pub fn aim(&mut self, name: impl Into<String>, figure: f64, target: AimBound, unit: &'static str) {
         self.aims.push(Aim { name: name.into(), figure, target, unit });
     }
 
@@ -320,14 +320,14 @@ mod tests {
     #[test]
     fn aims_say_whether_they_are_met() {
         let aim = |figure, target, unit| Aim { name: "a.b".into(), figure, target, unit }.to_string();
-        assert_eq!(aim(61.25, Target::AtLeast(50.0), "M/s"), "aim a.b: 61.250 M/s (>= 50 M/s) ok");
-        assert_eq!(aim(1.2, Target::AtMost(1.15), ""), "aim a.b: 1.200 (<= 1.15) missed");
-        assert_eq!(aim(f64::NAN, Target::AtMost(1.15), ""), "aim a.b: NaN (<= 1.15) missed");
+        assert_eq!(aim(61.25, AimBound::AtLeast(50.0), "M/s"), "aim a.b: 61.250 M/s (>= 50 M/s) ok");
+        assert_eq!(aim(1.2, AimBound::AtMost(1.15), ""), "aim a.b: 1.200 (<= 1.15) missed");
+        assert_eq!(aim(f64::NAN, AimBound::AtMost(1.15), ""), "aim a.b: NaN (<= 1.15) missed");
     }
 
     #[test]
     fn columns_are_aligned() {
-        let mut table = Table::new(&["family", "ms"]);
+        let mut table = ReportTable::new(&["family", "ms"]);
         table.row(["chain".into(), "1.50".into()]);
         table.row(["φ".into(), "1234.00".into()]);
         assert_eq!(table.to_string(), "family       ms\nchain      1.50\nφ       1234.00\n");

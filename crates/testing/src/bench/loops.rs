@@ -2,12 +2,12 @@
 //!
 //! Loops, sizes and the program that times them are in `loops/*.c`; each way to compile makes an object of its own.
 
-use super::kit::{Report, Sample, Table, Target, geomean};
+use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A way to compile loops: its name, the compiler, what it adds to the options of all.
-struct Way {
+struct LoopCompiler {
     name: &'static str,
     compiler: &'static str,
     options: &'static [&'static str],
@@ -15,16 +15,16 @@ struct Way {
 
 /// The first is what others are checked by; the last is ours, the one before it ours without the branches that may be left out.
 /// ISPC's, which is not asked of all loops, comes behind them.
-const WAYS: &[Way] = &[
-    Way { name: "scalar", compiler: "clang-22", options: &["-fno-vectorize", "-fno-slp-vectorize"] },
-    Way { name: "clang", compiler: "clang-22", options: &["-fopenmp-simd", "-fveclib=libmvec"] },
-    Way { name: "gcc", compiler: "gcc", options: &["-fopenmp-simd"] },
-    Way {
+const WAYS: &[LoopCompiler] = &[
+    LoopCompiler { name: "scalar", compiler: "clang-22", options: &["-fno-vectorize", "-fno-slp-vectorize"] },
+    LoopCompiler { name: "clang", compiler: "clang-22", options: &["-fopenmp-simd", "-fveclib=libmvec"] },
+    LoopCompiler { name: "gcc", compiler: "gcc", options: &["-fopenmp-simd"] },
+    LoopCompiler {
         name: "unguarded",
         compiler: "clang-22",
         options: &["-fopenmp-simd", "-D__HEDDLE__", "-mllvm", "-heddle-loops=guards=needed"],
     },
-    Way { name: "heddle", compiler: "clang-22", options: &["-fopenmp-simd", "-D__HEDDLE__"] },
+    LoopCompiler { name: "heddle", compiler: "clang-22", options: &["-fopenmp-simd", "-D__HEDDLE__"] },
 ];
 
 const UNGUARDED: usize = 3;
@@ -75,7 +75,7 @@ const GUARDED: &str = "biased cascade";
 const TOLERANCE: f64 = 1e-5;
 
 /// What one loop took, by each way that there is of it.
-struct Timed {
+struct TimedLoop {
     name: String,
     worst: Vec<f64>,
     samples: Vec<Sample>,
@@ -86,7 +86,7 @@ fn ispc() -> Option<PathBuf> {
     std::env::var_os("ISPC").map(PathBuf::from)
 }
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     match measure(report) {
         Ok(timed) => tell(report, &timed),
         Err(reason) => report.check(false, || reason),
@@ -108,7 +108,7 @@ fn done(command: &mut Command) -> Result<Vec<u8>, String> {
     if output.status.success() { Ok(output.stdout) } else { Err(format!("{command:?}: {said}")) }
 }
 
-fn measure(report: &mut Report) -> Result<Vec<Timed>, String> {
+fn measure(report: &mut BenchReport) -> Result<Vec<TimedLoop>, String> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/loops");
     let folder = std::env::temp_dir().join(format!("heddle-bench-loops-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|reason| format!("{}: {reason}", folder.display()))?;
@@ -117,7 +117,7 @@ fn measure(report: &mut Report) -> Result<Vec<Timed>, String> {
     measured
 }
 
-fn measure_in(report: &mut Report, sources: &Path, folder: &Path) -> Result<Vec<Timed>, String> {
+fn measure_in(report: &mut BenchReport, sources: &Path, folder: &Path) -> Result<Vec<TimedLoop>, String> {
     let mut objects = Vec::new();
     for way in WAYS {
         for (number, (file, defined)) in FILES.iter().enumerate() {
@@ -164,7 +164,7 @@ fn measure_in(report: &mut Report, sources: &Path, folder: &Path) -> Result<Vec<
     text.lines().map(|line| read(line).ok_or_else(|| format!("not understood: {line}"))).collect()
 }
 
-fn read(line: &str) -> Option<Timed> {
+fn read(line: &str) -> Option<TimedLoop> {
     let mut fields = line.split(';');
     let name = fields.next()?.to_string();
     let ways: usize = fields.next()?.parse().ok().filter(|&ways| ways > OURS)?;
@@ -172,27 +172,27 @@ fn read(line: &str) -> Option<Timed> {
     let (worst, times) = numbers.split_at_checked(ways)?;
     let of_way = |way: usize| Sample::of(times.iter().copied().skip(way).step_by(ways).collect());
     let samples = (0..ways).map(of_way).collect::<Option<_>>()?;
-    Some(Timed { name, worst: worst.to_vec(), samples })
+    Some(TimedLoop { name, worst: worst.to_vec(), samples })
 }
 
 /// What a row of the table shows: a case, or the cases that differ in the spread of queries only.
-fn row_of(one: &Timed) -> &str {
+fn row_of(one: &TimedLoop) -> &str {
     one.name.split(", spread ").next().unwrap_or(&one.name)
 }
 
-fn tell(report: &mut Report, timed: &[Timed]) {
+fn tell(report: &mut BenchReport, timed: &[TimedLoop]) {
     let mut names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
     names.extend(ispc().map(|_| "ispc"));
-    let mut table = Table::new(&[&["loop"], &*names].concat());
+    let mut table = ReportTable::new(&[&["loop"], &*names].concat());
     // How many times faster than a way ours is.
-    let over = |one: &Timed, way: usize| one.samples[way].median() / one.samples[OURS].median();
+    let over = |one: &TimedLoop, way: usize| one.samples[way].median() / one.samples[OURS].median();
     for one in timed {
         for (way, &worst) in names.iter().zip(&one.worst) {
             report.check(worst <= TOLERANCE, || format!("{} by {way}: off by {worst:.1e}", one.name));
         }
     }
-    let faster = |one: &Timed, way: usize| one.samples[0].median() / one.samples[way].median();
-    let mut rows: Vec<(&str, Vec<&Timed>)> = Vec::new();
+    let faster = |one: &TimedLoop, way: usize| one.samples[0].median() / one.samples[way].median();
+    let mut rows: Vec<(&str, Vec<&TimedLoop>)> = Vec::new();
     for one in timed {
         match rows.iter_mut().find(|(name, _)| *name == row_of(one)) {
             Some((_, cases)) => cases.push(one),
@@ -208,23 +208,24 @@ fn tell(report: &mut Report, timed: &[Timed]) {
     }
     report.say("how many times faster than clang's scalar code");
     report.say(&table);
-    let mut table = Table::new(&["queries of spread 0.1, 0.2, …", "times faster than clang's scalar code"]);
+    let mut table =
+        ReportTable::new(&["queries of spread 0.1, 0.2, …", "times faster than clang's scalar code"]);
     for (name, cases) in rows.iter().filter(|(_, cases)| cases.len() > 1) {
         let figures: Vec<String> = cases.iter().map(|one| format!("{:.2}", faster(one, OURS))).collect();
         table.row([name.to_string(), figures.join(" ")]);
     }
     report.say(&table);
-    let of = |names: &[&str], figure: &dyn Fn(&Timed) -> f64| {
-        let is_of = |one: &&Timed| names.iter().any(|name| one.name.starts_with(name));
+    let of = |names: &[&str], figure: &dyn Fn(&TimedLoop) -> f64| {
+        let is_of = |one: &&TimedLoop| names.iter().any(|name| one.name.starts_with(name));
         let figures: Vec<f64> = timed.iter().filter(|one| is_of(one)).map(figure).collect();
         (!figures.is_empty()).then(|| geomean(&figures))
     };
     let divergent = [DIVERGENT, GATHERS, STACKS].concat();
-    let least_over = |one: &Timed, ways: &mut dyn Iterator<Item = usize>| {
+    let least_over = |one: &TimedLoop, ways: &mut dyn Iterator<Item = usize>| {
         ways.map(|way| over(one, way)).fold(f64::INFINITY, f64::min)
     };
-    let best = |one: &Timed| least_over(one, &mut (0..UNGUARDED).chain(ISPC..one.samples.len()));
-    let best_compiler = |one: &Timed| least_over(one, &mut (1..UNGUARDED));
+    let best = |one: &TimedLoop| least_over(one, &mut (0..UNGUARDED).chain(ISPC..one.samples.len()));
+    let best_compiler = |one: &TimedLoop| least_over(one, &mut (1..UNGUARDED));
     let aims = [
         ("loops.divergent", of(DIVERGENT, &|one| over(one, 0)), 6.0, "× scalar"),
         ("loops.gathers", of(GATHERS, &|one| over(one, 0)), 1.8, "× scalar"),
@@ -234,17 +235,17 @@ fn tell(report: &mut Report, timed: &[Timed]) {
     ];
     for (name, figure, least, unit) in aims {
         if let Some(figure) = figure {
-            report.aim(name, figure, Target::AtLeast(least), unit);
+            report.aim(name, figure, AimBound::AtLeast(least), unit);
         }
     }
     let by_ispc: Vec<f64> =
         timed.iter().filter(|one| one.samples.len() > ISPC).map(|one| over(one, ISPC)).collect();
     if !by_ispc.is_empty() {
-        report.aim("loops.ispc", geomean(&by_ispc), Target::AtLeast(1.0), "× ISPC");
+        report.aim("loops.ispc", geomean(&by_ispc), AimBound::AtLeast(1.0), "× ISPC");
     }
     let least = timed.iter().map(best).fold(f64::INFINITY, f64::min);
-    report.aim("loops.least", least, Target::AtLeast(0.95), "× the best of all");
-    let mut table = Table::new(&["below 0.95 of the best of all", "times"]);
+    report.aim("loops.least", least, AimBound::AtLeast(0.95), "× the best of all");
+    let mut table = ReportTable::new(&["below 0.95 of the best of all", "times"]);
     for (name, cases) in &rows {
         let figure = geomean(&cases.iter().map(|one| best(one)).collect::<Vec<_>>());
         if figure < 0.95 {

@@ -4,7 +4,7 @@
 //! if it is there (Debian: `libsleef3`; `HEDDLE_SLEEF` names another file); its functions are those of at most one unit in
 //! the last place. libmvec's are off by up to four.
 
-use super::kit::{Report, Table, Target, geomean};
+use super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
 use heddle::{BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_ir::Type;
@@ -18,7 +18,7 @@ const DRIVER: &str = include_str!("math/driver.c");
 /// How far a result may be from the C library's, both being off by about a unit.
 const MOST_ULPS: f64 = 2.0;
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     let folder = std::env::temp_dir().join(format!("heddle-bench-math-{}", std::process::id()));
     let host = Cpu::host().vector_bits();
     for (bits, cpu) in [(512, "native"), (256, "haswell")] {
@@ -39,7 +39,7 @@ pub(super) fn run(report: &mut Report) {
 /// Where Heddle's fast function stands among the peers.
 const FAST: usize = 3;
 
-struct Row {
+struct MathBenchRow {
     name: String,
     off: f64,
     own: f64,
@@ -47,7 +47,7 @@ struct Row {
     peers: [Option<f64>; 4],
 }
 
-fn say(report: &mut Report, bits: u32, rows: &[Row]) {
+fn say(report: &mut BenchReport, bits: u32, rows: &[MathBenchRow]) {
     let head = [
         "function",
         "Heddle ns",
@@ -60,7 +60,7 @@ fn say(report: &mut Report, bits: u32, rows: &[Row]) {
         "libm / Heddle",
         "exact / fast",
     ];
-    let mut table = Table::new(&head);
+    let mut table = ReportTable::new(&head);
     let mut ratios: [Vec<f64>; 4] = Default::default();
     for row in rows {
         report.check(row.off <= MOST_ULPS, || format!("{}: {} units off the C library", row.name, row.off));
@@ -82,7 +82,7 @@ fn say(report: &mut Report, bits: u32, rows: &[Row]) {
         report.aim(
             format!("math.sleef.{bits}"),
             geomean(&ratios[0]),
-            Target::AtLeast(1.0),
+            AimBound::AtLeast(1.0),
             "times SLEEF u10",
         );
     }
@@ -133,7 +133,7 @@ fn object(
     Ok(artifact.code(CodeFormat::Object)?)
 }
 
-fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
+fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<MathBenchRow>, String> {
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
         std::fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))
@@ -172,13 +172,13 @@ fn measured(folder: &Path, bits: u32, cpu: &str) -> Result<Vec<Row>, String> {
     String::from_utf8_lossy(&output.stdout).lines().map(parse).collect()
 }
 
-fn parse(line: &str) -> Result<Row, String> {
+fn parse(line: &str) -> Result<MathBenchRow, String> {
     let broken = || format!("the driver says `{line}`");
     let words: Vec<&str> = line.split_whitespace().collect();
     let &[name, off, own, sleef, mvec, libm, fast] = &words[..] else { return Err(broken()) };
     let number = |word: &str| word.parse::<f64>().map_err(|_| broken());
     let maybe = |word: &str| if word == "-" { Ok(None) } else { number(word).map(Some) };
-    Ok(Row {
+    Ok(MathBenchRow {
         name: name.into(),
         off: number(off)?,
         own: number(own)?,

@@ -22,92 +22,92 @@ mod programs;
 mod ptx;
 mod transform;
 
-use kit::Report;
+use kit::BenchReport;
 
 /// A benchmark.
 #[derive(Clone, Copy, Debug)]
-pub struct Bench {
+pub struct Benchmark {
     /// The name on the command line.
     pub name: &'static str,
     /// What it measures, in a line.
     pub about: &'static str,
     /// Measures it.
-    pub run: fn(&mut Report),
+    pub run: fn(&mut BenchReport),
 }
 
 /// All benchmarks.
-pub const BENCHES: &[Bench] = &[
-    Bench {
+pub const BENCHES: &[Benchmark] = &[
+    Benchmark {
         name: "ir",
         about: "text, verifier, analyses and passes, and how they grow with the program; speed of the interpreter",
         run: ir::run,
     },
-    Bench {
+    Benchmark {
         name: "interp",
         about: "the last part of `ir` by itself: speed of the interpreter",
         run: interp::run,
     },
-    Bench {
+    Benchmark {
         name: "analysis",
         about: "divergence: growth, speed and memory; what it and the published analyses prove, and where those are wrong",
         run: analysis::run,
     },
-    Bench {
+    Benchmark {
         name: "transform",
         about: "passes up to stage Linear: growth and speed; control flow kept beside other ways to fold",
         run: transform::run,
     },
-    Bench {
+    Benchmark {
         name: "native",
         about: "C functions as native vector code, beside scalar code and the loops that clang vectorizes",
         run: native::run,
     },
-    Bench {
+    Benchmark {
         name: "loops",
         about: "marked loops by the plugin, beside clang's scalar code and the vectorizers of clang and gcc",
         run: loops::run,
     },
-    Bench {
+    Benchmark {
         name: "opencl",
         about: "the OpenCL driver beside PoCL and Intel's runtime, kernel by kernel",
         run: opencl::run,
     },
-    Bench {
+    Benchmark {
         name: "opencl-own",
         about: "the OpenCL driver beside itself: scalar code, one mechanism more or less, kernel by kernel",
         run: opencl::run_own,
     },
-    Bench {
+    Benchmark {
         name: "opencl-start",
         about: "building and the first launch by the OpenCL driver, PoCL and Intel's runtime, kernel by kernel",
         run: opencl::run_start,
     },
-    Bench {
+    Benchmark {
         name: "brushes",
         about: "loops that wait for themselves, as vector code of one brush and of several; masks in the machine's form",
         run: brushes::run,
     },
-    Bench {
+    Benchmark {
         name: "compile",
         about: "C functions made vector code: the time of our passes beside that of clang -O3's on the same modules",
         run: compile::run,
     },
-    Bench {
+    Benchmark {
         name: "ptx",
         about: "CUDA kernels in PTX: instructions, transactions and cycles of warps before and behind passes; speed of the parser",
         run: ptx::run,
     },
-    Bench {
+    Benchmark {
         name: "divergence",
         about: "nests flattened, in instructions and cycles of 32 lanes; branches that the analysis calls divergent in vain",
         run: divergence::run,
     },
-    Bench {
+    Benchmark {
         name: "cost",
         about: "operations on vectors: what they cost on this machine, beside what passes choose by",
         run: cost::run,
     },
-    Bench {
+    Benchmark {
         name: "math",
         about: "mathematical functions on vectors, beside SLEEF, libmvec and the C library's scalar ones",
         run: math::run,

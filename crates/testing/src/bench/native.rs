@@ -4,7 +4,7 @@
 //! wide function, called for as many elements at once as vectors side by side hold floats. One process runs them in turn. Beside
 //! `mandelbrot` there is the same by intrinsics, with two vectors in flight. Trees are those of `bench loops`.
 
-use super::kit::{Report, Table, Target, geomean};
+use super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use heddle::ir::Code;
 use heddle::ir::module::DeclaredShape;
 use heddle::options::ParamShape;
@@ -45,7 +45,7 @@ const PROCESSES: usize = 7;
 /// What a divergent loop in lanes should gain on scalar code.
 const LEAST_RATIO: f64 = 2.0;
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     let folder = std::env::temp_dir().join(format!("heddle-bench-{}", std::process::id()));
     let result =
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string()).and_then(|()| measured(&folder));
@@ -56,8 +56,8 @@ pub(super) fn run(report: &mut Report) {
     }
 }
 
-fn tell(report: &mut Report, rows: &[Row]) {
-    let mut table = Table::new(&[
+fn tell(report: &mut BenchReport, rows: &[NativeBenchRow]) {
+    let mut table = ReportTable::new(&[
         "kernel",
         "scalar µs",
         "clang's loop µs",
@@ -88,32 +88,37 @@ fn tell(report: &mut Report, rows: &[Row]) {
     ));
     let foretold = rows.iter().filter(|row| row.scalar_wins == (row.scalar < row.lanes)).count();
     report.say(format_args!("`scalar-wins` is right of {foretold} of {} rows\n", rows.len()));
-    let is_tree = |row: &Row| TREES.iter().any(|name| row.name.starts_with(name));
-    let of = |wanted: &dyn Fn(&Row) -> bool, figure: &dyn Fn(&Row) -> f64| -> Vec<f64> {
-        rows.iter().filter(|row| wanted(row)).map(figure).collect()
-    };
-    let by_scalar = |row: &Row| row.scalar / row.lanes;
-    let shares = |row: &Row| row.name.starts_with(SHARED_STACK);
+    let is_tree = |row: &NativeBenchRow| TREES.iter().any(|name| row.name.starts_with(name));
+    let of = |wanted: &dyn Fn(&NativeBenchRow) -> bool,
+              figure: &dyn Fn(&NativeBenchRow) -> f64|
+     -> Vec<f64> { rows.iter().filter(|row| wanted(row)).map(figure).collect() };
+    let by_scalar = |row: &NativeBenchRow| row.scalar / row.lanes;
+    let shares = |row: &NativeBenchRow| row.name.starts_with(SHARED_STACK);
     let own = of(&|row| is_tree(row) && !shares(row), &by_scalar);
     let plain = of(&|row| !is_tree(row), &by_scalar);
     let by_loop = of(&|row| !is_tree(row), &|row| row.vectorized / row.lanes);
     let than_scalar = "times scalar clang -O3";
-    report.aim("native.scalar", geomean(&plain), Target::AtLeast(LEAST_RATIO), than_scalar);
-    report.aim("native.loop", geomean(&by_loop), Target::AtLeast(1.0), "times clang -O3 with its vectorizer");
-    report.aim("native.trees", geomean(&own), Target::AtLeast(1.8), than_scalar);
+    report.aim("native.scalar", geomean(&plain), AimBound::AtLeast(LEAST_RATIO), than_scalar);
+    report.aim(
+        "native.loop",
+        geomean(&by_loop),
+        AimBound::AtLeast(1.0),
+        "times clang -O3 with its vectorizer",
+    );
+    report.aim("native.trees", geomean(&own), AimBound::AtLeast(1.8), than_scalar);
     let least = own.iter().copied().fold(f64::INFINITY, f64::min);
-    report.aim("native.trees-least", least, Target::AtLeast(0.95), than_scalar);
-    report.aim("native.stacks", geomean(&of(&shares, &by_scalar)), Target::AtLeast(3.0), than_scalar);
+    report.aim("native.trees-least", least, AimBound::AtLeast(0.95), than_scalar);
+    report.aim("native.stacks", geomean(&of(&shares, &by_scalar)), AimBound::AtLeast(3.0), than_scalar);
     match rows.iter().find(|row| row.by_hand > 0.0) {
         Some(row) => {
             let ratio = row.by_hand / row.lanes;
-            report.aim("native.by-hand", ratio, Target::AtLeast(0.9), "times mandelbrot by intrinsics");
+            report.aim("native.by-hand", ratio, AimBound::AtLeast(0.9), "times mandelbrot by intrinsics");
         }
         None => report.say("mandelbrot by intrinsics: not run, it needs AVX2"),
     }
 }
 
-struct Row {
+struct NativeBenchRow {
     name: String,
     wrong: u64,
     scalar: f64,
@@ -130,7 +135,7 @@ fn lanes(cpu: &Cpu) -> u32 {
     cpu.vector_bits() / 32
 }
 
-fn measured(folder: &Path) -> Result<Vec<Row>, String> {
+fn measured(folder: &Path) -> Result<Vec<NativeBenchRow>, String> {
     let write = |name: &str, text: &[u8]| {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -208,8 +213,10 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
     let mut runs = Vec::new();
     for _ in 0..PROCESSES {
         let output = Command::new(folder.join("bench")).output().map_err(|error| error.to_string())?;
-        let lines =
-            String::from_utf8_lossy(&output.stdout).lines().map(parse).collect::<Result<Vec<Row>, _>>()?;
+        let lines = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(parse)
+            .collect::<Result<Vec<NativeBenchRow>, _>>()?;
         runs.push(lines);
     }
     let mut rows = medians(&runs);
@@ -220,14 +227,14 @@ fn measured(folder: &Path) -> Result<Vec<Row>, String> {
 }
 
 /// Of each row the medians of all runs.
-fn medians(runs: &[Vec<Row>]) -> Vec<Row> {
+fn medians(runs: &[Vec<NativeBenchRow>]) -> Vec<NativeBenchRow> {
     let Some(first) = runs.first() else { return Vec::new() };
-    let median = |row: usize, figure: fn(&Row) -> f64| {
+    let median = |row: usize, figure: fn(&NativeBenchRow) -> f64| {
         let mut all: Vec<f64> = runs.iter().filter_map(|run| run.get(row)).map(figure).collect();
         all.sort_unstable_by(f64::total_cmp);
         all[all.len() / 2]
     };
-    let of_row = |(number, row): (usize, &Row)| Row {
+    let of_row = |(number, row): (usize, &NativeBenchRow)| NativeBenchRow {
         name: row.name.clone(),
         wrong: runs.iter().filter_map(|run| run.get(number)).map(|row| row.wrong).max().unwrap_or(0),
         scalar: median(number, |row| row.scalar),
@@ -240,12 +247,12 @@ fn medians(runs: &[Vec<Row>]) -> Vec<Row> {
     first.iter().enumerate().map(of_row).collect()
 }
 
-fn parse(line: &str) -> Result<Row, String> {
+fn parse(line: &str) -> Result<NativeBenchRow, String> {
     let broken = || format!("the driver says `{line}`");
     let words: Vec<&str> = line.split_whitespace().collect();
     let &[name, wrong, scalar, vectorized, lanes, by_hand, spread] = &words[..] else { return Err(broken()) };
     let number = |word: &str| word.parse::<f64>().map_err(|_| broken());
-    Ok(Row {
+    Ok(NativeBenchRow {
         name: name.into(),
         wrong: wrong.parse().map_err(|_| broken())?,
         scalar: number(scalar)?,

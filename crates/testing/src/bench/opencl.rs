@@ -7,20 +7,20 @@
 //!
 //! What is measured is kept at once, a line for each way of a kernel, in a file that a run which was cut off goes on with.
 
-use super::kit::{Report, Sample, Table, Target, geomean};
+use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// An implementation, in one of its modes.
-struct Way {
+struct ClImplementation {
     name: &'static str,
-    maker: Maker,
+    maker: ClVendor,
     environment: &'static [(&'static str, &'static str)],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Maker {
+enum ClVendor {
     Heddle,
     Pocl,
     Intel,
@@ -29,16 +29,16 @@ enum Maker {
 const MODE: &str = "CL_CONFIG_CPU_VECTORIZER_MODE";
 
 /// The first is ours.
-const WAYS: &[Way] = &[
-    Way { name: "heddle", maker: Maker::Heddle, environment: &[] },
-    Way { name: "pocl", maker: Maker::Pocl, environment: &[] },
-    Way { name: "intel", maker: Maker::Intel, environment: &[] },
-    Way { name: "intel-1", maker: Maker::Intel, environment: &[(MODE, "1")] },
-    Way { name: "intel-8", maker: Maker::Intel, environment: &[(MODE, "8")] },
-    Way { name: "intel-16", maker: Maker::Intel, environment: &[(MODE, "16")] },
-    Way {
+const WAYS: &[ClImplementation] = &[
+    ClImplementation { name: "heddle", maker: ClVendor::Heddle, environment: &[] },
+    ClImplementation { name: "pocl", maker: ClVendor::Pocl, environment: &[] },
+    ClImplementation { name: "intel", maker: ClVendor::Intel, environment: &[] },
+    ClImplementation { name: "intel-1", maker: ClVendor::Intel, environment: &[(MODE, "1")] },
+    ClImplementation { name: "intel-8", maker: ClVendor::Intel, environment: &[(MODE, "8")] },
+    ClImplementation { name: "intel-16", maker: ClVendor::Intel, environment: &[(MODE, "16")] },
+    ClImplementation {
         name: "intel-avx2",
-        maker: Maker::Intel,
+        maker: ClVendor::Intel,
         environment: &[("CL_CONFIG_CPU_TARGET_ARCH", "core-avx2")],
     },
 ];
@@ -61,7 +61,7 @@ const LAUNCHES: &[&str] = &["empty-launch", "64-launches"];
 
 /// The driver in ways of its own: the first is what it chooses, the others are what Karrenberg and Hack compare (their Table
 /// 1, but for vector code in which even shared values are vectors, which Heddle cannot make), and each mechanism by itself.
-const OWN_WAYS: &[Way] = &[
+const OWN_WAYS: &[ClImplementation] = &[
     own("everything", &[]),
     own("scalar", &[(LANES, "1")]),
     own("folded", &[(OPTIONS, "branches=fold,guards=needed"), (LANES, FULL)]),
@@ -85,8 +85,8 @@ const LANES: &str = "HEDDLE_LANES";
 /// As many lanes as registers hold, and no others.
 const FULL: &str = "registers";
 
-const fn own(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> Way {
-    Way { name, maker: Maker::Heddle, environment }
+const fn own(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> ClImplementation {
+    ClImplementation { name, maker: ClVendor::Heddle, environment }
 }
 
 const ROUNDS: usize = 9;
@@ -115,21 +115,21 @@ enum Threads {
 }
 
 /// What this machine does at most: GB/s within the cache and beyond, Gflop/s of a core.
-struct Limits {
+struct MachineLimits {
     cache: f64,
     memory: f64,
     arithmetic: f64,
 }
 
 /// What stays the same for all workloads.
-struct Bench {
-    ways: &'static [Way],
+struct ClBench {
+    ways: &'static [ClImplementation],
     driver: PathBuf,
     sources: PathBuf,
     /// Folders for the loader, one a way; none where the implementation is missing.
     vendors: Vec<Option<PathBuf>>,
     libraries: PathBuf,
-    limits: Limits,
+    limits: MachineLimits,
     /// Where measurements are kept, and those that are there.
     kept: PathBuf,
     known: Vec<Vec<String>>,
@@ -151,7 +151,7 @@ impl Workload {
 }
 
 /// A way that waits to be told how long to run.
-struct Running {
+struct ClBenchProcess {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -160,7 +160,7 @@ struct Running {
     bytes: f64,
 }
 
-impl Drop for Running {
+impl Drop for ClBenchProcess {
     fn drop(&mut self) {
         _ = self.child.kill();
         _ = self.child.wait();
@@ -168,8 +168,8 @@ impl Drop for Running {
 }
 
 /// What came out for a workload.
-struct Timed {
-    ways: &'static [Way],
+struct TimedWorkload {
+    ways: &'static [ClImplementation],
     workload: Workload,
     /// One a way, seconds and the spread; none where it is missing or wrong.
     times: Vec<Option<(f64, f64)>>,
@@ -177,7 +177,7 @@ struct Timed {
     limit: (f64, String),
 }
 
-impl Timed {
+impl TimedWorkload {
     /// The fastest other way, and how many times longer than the first it takes.
     fn bar(&self) -> Option<(&'static str, f64)> {
         let (first, _) = self.times[0]?;
@@ -188,7 +188,7 @@ impl Timed {
 }
 
 /// Heddle beside the others.
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     in_folder(report, WAYS, |report, bench| {
         let mut all = [Vec::new(), Vec::new()];
         each_workload(report, bench, |report, workload| {
@@ -207,7 +207,7 @@ pub(super) fn run(report: &mut Report) {
 }
 
 /// Heddle beside itself.
-pub(super) fn run_own(report: &mut Report) {
+pub(super) fn run_own(report: &mut BenchReport) {
     in_folder(report, OWN_WAYS, |report, bench| {
         let mut all = Vec::new();
         each_workload(report, bench, |report, workload| {
@@ -229,16 +229,17 @@ pub(super) fn run_own(report: &mut Report) {
             report.say(format!(
                 "the models choose worst for {kernel}, where {way} takes {ratio:.2} of the time"
             ));
-            report.aim("opencl-own.least", ratio, Target::AtLeast(0.97), "× the best other way");
+            report.aim("opencl-own.least", ratio, AimBound::AtLeast(0.97), "× the best other way");
         }
         Ok(())
     });
 }
 
 /// Building and launching for the first time.
-pub(super) fn run_start(report: &mut Report) {
+pub(super) fn run_start(report: &mut BenchReport) {
     in_folder(report, &WAYS[..3], |report, bench| {
-        let mut table = Table::new(&["kernel", "cold, ms", "pocl", "intel", "again, ms", "pocl", "intel"]);
+        let mut table =
+            ReportTable::new(&["kernel", "cold, ms", "pocl", "intel", "again, ms", "pocl", "intel"]);
         let mut ratios = [Vec::new(), Vec::new()];
         each_workload(report, bench, |report, workload| {
             if workload.is_large || LAUNCHES.contains(&&*workload.name) {
@@ -271,7 +272,7 @@ pub(super) fn run_start(report: &mut Report) {
                 report.aim(
                     format!("opencl-start.{name}"),
                     geomean(ratios),
-                    Target::AtLeast(1.0),
+                    AimBound::AtLeast(1.0),
                     "× the best other",
                 );
             }
@@ -281,7 +282,12 @@ pub(super) fn run_start(report: &mut Report) {
 }
 
 /// Seconds to build and launch in a new process, and once more in the same.
-fn start_of(bench: &Bench, way: &Way, vendor: &Path, workload: &Workload) -> Result<[f64; 2], String> {
+fn start_of(
+    bench: &ClBench,
+    way: &ClImplementation,
+    vendor: &Path,
+    workload: &Workload,
+) -> Result<[f64; 2], String> {
     let mut command = command(bench, way, vendor, Threads::One);
     command.arg("start").arg(&bench.sources).arg(&workload.name);
     let said = done(&mut command)?;
@@ -294,9 +300,9 @@ fn processors() -> usize {
 }
 
 fn in_folder(
-    report: &mut Report,
-    ways: &'static [Way],
-    measure: impl FnOnce(&mut Report, &Bench) -> Result<(), String>,
+    report: &mut BenchReport,
+    ways: &'static [ClImplementation],
+    measure: impl FnOnce(&mut BenchReport, &ClBench) -> Result<(), String>,
 ) {
     let folder = std::env::temp_dir().join(format!("heddle-bench-opencl-{}", std::process::id()));
     let measured = make_ready(report, &folder, ways).and_then(|bench| measure(report, &bench));
@@ -307,9 +313,9 @@ fn in_folder(
 }
 
 fn each_workload(
-    report: &mut Report,
-    bench: &Bench,
-    mut measure: impl FnMut(&mut Report, &Workload) -> Result<(), String>,
+    report: &mut BenchReport,
+    bench: &ClBench,
+    mut measure: impl FnMut(&mut BenchReport, &Workload) -> Result<(), String>,
 ) -> Result<(), String> {
     for line in done(Command::new(&bench.driver).arg("list"))?.lines() {
         let (name, has_large) = line.split_once(';').ok_or_else(|| format!("not understood: {line}"))?;
@@ -335,7 +341,11 @@ fn done(command: &mut Command) -> Result<String, String> {
 }
 
 /// Compiles the driver, and finds the implementations.
-fn make_ready(report: &mut Report, folder: &Path, ways: &'static [Way]) -> Result<Bench, String> {
+fn make_ready(
+    report: &mut BenchReport,
+    folder: &Path,
+    ways: &'static [ClImplementation],
+) -> Result<ClBench, String> {
     let failed = |path: &Path, reason: std::io::Error| format!("{}: {reason}", path.display());
     std::fs::create_dir_all(folder).map_err(|reason| failed(folder, reason))?;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/opencl");
@@ -348,9 +358,9 @@ fn make_ready(report: &mut Report, folder: &Path, ways: &'static [Way]) -> Resul
     let built = here.parent().unwrap_or(Path::new("."));
     let libraries = built.parent().unwrap_or(built).join("tools/opencl-peers/lib");
     let library_of = |maker| match maker {
-        Maker::Heddle => built.join("libheddle_opencl.so"),
-        Maker::Pocl => PathBuf::from("/etc/OpenCL/vendors/pocl.icd"),
-        Maker::Intel => libraries.join("libintelocl.so"),
+        ClVendor::Heddle => built.join("libheddle_opencl.so"),
+        ClVendor::Pocl => PathBuf::from("/etc/OpenCL/vendors/pocl.icd"),
+        ClVendor::Intel => libraries.join("libintelocl.so"),
     };
     let mut vendors = Vec::new();
     for way in ways {
@@ -367,8 +377,8 @@ fn make_ready(report: &mut Report, folder: &Path, ways: &'static [Way]) -> Resul
         let vendor = folder.join(way.name);
         std::fs::create_dir_all(&vendor).map_err(|reason| failed(&vendor, reason))?;
         let text = match way.maker {
-            Maker::Pocl => std::fs::read_to_string(&library).map_err(|reason| failed(&library, reason))?,
-            Maker::Heddle | Maker::Intel => library.display().to_string(),
+            ClVendor::Pocl => std::fs::read_to_string(&library).map_err(|reason| failed(&library, reason))?,
+            ClVendor::Heddle | ClVendor::Intel => library.display().to_string(),
         };
         let file = vendor.join("one.icd");
         std::fs::write(&file, text).map_err(|reason| failed(&file, reason))?;
@@ -380,8 +390,8 @@ fn make_ready(report: &mut Report, folder: &Path, ways: &'static [Way]) -> Resul
     report.say(format!(
         "one core: {arithmetic:.0} Gflop/s, {cache:.0} GB/s within the cache, {memory:.0} GB/s beyond"
     ));
-    let limits = Limits { cache, memory, arithmetic };
-    let ours = library_of(Maker::Heddle);
+    let limits = MachineLimits { cache, memory, arithmetic };
+    let ours = library_of(ClVendor::Heddle);
     let stamp = format!("{:x}", sum_of(&ours)?);
     let kept = built.parent().unwrap_or(built).join(match ways[0].name {
         "everything" => "bench/opencl-own.csv",
@@ -398,7 +408,7 @@ fn make_ready(report: &mut Report, folder: &Path, ways: &'static [Way]) -> Resul
         };
         write().map_err(|reason| failed(&kept, reason))?;
     }
-    Ok(Bench { ways, driver, sources, vendors, libraries, limits, kept, known, stamp })
+    Ok(ClBench { ways, driver, sources, vendors, libraries, limits, kept, known, stamp })
 }
 
 /// What stands in each line of what is kept: the sum of the driver's bytes, the kernel, its size, threads, the way, seconds
@@ -416,7 +426,7 @@ fn sum_of(file: &Path) -> Result<u64, String> {
 }
 
 /// A way to run the driver's programs.
-fn command(bench: &Bench, way: &Way, vendor: &Path, threads: Threads) -> Command {
+fn command(bench: &ClBench, way: &ClImplementation, vendor: &Path, threads: Threads) -> Command {
     // A kernel that does not end ends the benchmark some time.
     let mut command = Command::new("timeout");
     command.arg("600");
@@ -424,7 +434,7 @@ fn command(bench: &Bench, way: &Way, vendor: &Path, threads: Threads) -> Command
         command.args(["taskset", "-c", "0"]).envs([("HEDDLE_THREADS", "1"), ("POCL_MAX_PTHREAD_COUNT", "1")]);
     }
     command.arg(&bench.driver).env("OCL_ICD_VENDORS", vendor).envs(way.environment.iter().copied());
-    if way.maker == Maker::Intel {
+    if way.maker == ClVendor::Intel {
         command.env("LD_LIBRARY_PATH", &bench.libraries);
     }
     // Each process builds anew.
@@ -434,12 +444,12 @@ fn command(bench: &Bench, way: &Way, vendor: &Path, threads: Threads) -> Command
 
 /// Starts a way on a workload.
 fn start(
-    bench: &Bench,
-    way: &Way,
+    bench: &ClBench,
+    way: &ClImplementation,
     vendor: &Path,
     workload: &Workload,
     threads: Threads,
-) -> Result<Running, String> {
+) -> Result<ClBenchProcess, String> {
     let wrong = |reason: String| format!("{} by {}: {reason}", workload.name, way.name);
     let mut command = command(bench, way, vendor, threads);
     command.arg(&bench.sources).arg(&workload.name).arg(if workload.is_large { "1" } else { "0" });
@@ -450,15 +460,21 @@ fn start(
         .map_err(|reason| wrong(reason.to_string()))?;
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (input, output) = pipes.ok_or_else(|| wrong("no pipes".into()))?;
-    let mut running =
-        Running { child, input, output: BufReader::new(output), worst: 0.0, operations: 0.0, bytes: 0.0 };
+    let mut running = ClBenchProcess {
+        child,
+        input,
+        output: BufReader::new(output),
+        worst: 0.0,
+        operations: 0.0,
+        bytes: 0.0,
+    };
     let line = line_of(&mut running.output).map_err(wrong)?;
     let figures: Vec<f64> = line.split(';').skip(1).filter_map(|figure| figure.parse().ok()).collect();
     let &[_built, _first, worst, operations, bytes] = &figures[..] else {
         return Err(wrong(format!("not understood: {line}")));
     };
     (running.worst, running.operations, running.bytes) = (worst, operations, bytes);
-    let settling = if way.maker == Maker::Heddle { SETTLING } else { WARMING };
+    let settling = if way.maker == ClVendor::Heddle { SETTLING } else { WARMING };
     let count = if threads == Threads::One { 1 } else { processors() };
     running.sample(threads, settling * count as f64).map_err(wrong)?;
     Ok(running)
@@ -473,7 +489,7 @@ fn line_of(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
     }
 }
 
-impl Running {
+impl ClBenchProcess {
     /// The shortest run within so many milliseconds of the processor.
     fn sample(&mut self, threads: Threads, budget: f64) -> Result<f64, String> {
         self.input.write_all(format!("{budget}\n").as_bytes()).map_err(|reason| reason.to_string())?;
@@ -486,32 +502,32 @@ impl Running {
 
 /// Times a workload, or finds it among what is kept; none if nothing is to be told.
 fn time(
-    report: &mut Report,
-    bench: &Bench,
+    report: &mut BenchReport,
+    bench: &ClBench,
     workload: &Workload,
     threads: Threads,
-) -> Result<Option<Timed>, String> {
+) -> Result<Option<TimedWorkload>, String> {
     if let Some(known) = known(bench, workload, threads) {
         return Ok(Some(known));
     }
-    let mut running: Vec<Option<Running>> = Vec::new();
+    let mut running: Vec<Option<ClBenchProcess>> = Vec::new();
     for (way, vendor) in bench.ways.iter().zip(&bench.vendors) {
         let started = match vendor {
             None => None,
             Some(vendor) => match start(bench, way, vendor, workload, threads) {
                 Ok(started) => Some(started),
                 Err(reason) => {
-                    report.check(way.maker != Maker::Heddle, || reason.clone());
+                    report.check(way.maker != ClVendor::Heddle, || reason.clone());
                     report.say(reason);
                     None
                 }
             },
         };
         // A way that is wrong is no bar.
-        let is_right = |one: &Running| one.worst <= TOLERANCE;
+        let is_right = |one: &ClBenchProcess| one.worst <= TOLERANCE;
         if let Some(one) = started.as_ref().filter(|one| !is_right(one)) {
             let text = format!("{} by {}: off by {:.1e}", workload.name, way.name, one.worst);
-            report.check(way.maker != Maker::Heddle, || text.clone());
+            report.check(way.maker != ClVendor::Heddle, || text.clone());
             report.say(text);
         }
         running.push(started.filter(is_right));
@@ -537,8 +553,12 @@ fn time(
         (Some(one), Some((seconds, _))) => limit_of(one, workload.is_large, &bench.limits, seconds),
         _ => (0.0, ""),
     };
-    let timed =
-        Timed { ways: bench.ways, workload: workload.clone(), times, limit: (limit.0, limit.1.into()) };
+    let timed = TimedWorkload {
+        ways: bench.ways,
+        workload: workload.clone(),
+        times,
+        limit: (limit.0, limit.1.into()),
+    };
     keep(bench, &timed, threads)?;
     if let (Some((seconds, _)), Some((way, ratio))) = (timed.times[0], timed.bar()) {
         let label = workload.label();
@@ -554,7 +574,7 @@ fn time(
 /// What ways take, with those that seem to be faster than the first measured in more processes, it among them: how memory lies
 /// differs from one process to the next, and of many ways that are the same code one is lucky.
 fn anew(
-    bench: &Bench,
+    bench: &ClBench,
     workload: &Workload,
     threads: Threads,
     times: Vec<Option<(f64, f64)>>,
@@ -609,12 +629,12 @@ impl Threads {
 }
 
 /// How a line of what is kept begins.
-fn begin(bench: &Bench, workload: &Workload, threads: Threads) -> [String; 4] {
+fn begin(bench: &ClBench, workload: &Workload, threads: Threads) -> [String; 4] {
     let size = if workload.is_large { "large" } else { "cache" };
     [bench.stamp.clone(), workload.name.clone(), size.into(), threads.name().into()]
 }
 
-fn keep(bench: &Bench, timed: &Timed, threads: Threads) -> Result<(), String> {
+fn keep(bench: &ClBench, timed: &TimedWorkload, threads: Threads) -> Result<(), String> {
     let mut text = String::new();
     for (number, (way, time)) in bench.ways.iter().zip(&timed.times).enumerate() {
         let mut cells = begin(bench, &timed.workload, threads).to_vec();
@@ -631,30 +651,37 @@ fn keep(bench: &Bench, timed: &Timed, threads: Threads) -> Result<(), String> {
 }
 
 /// What is kept of a workload, if all its ways are.
-fn known(bench: &Bench, workload: &Workload, threads: Threads) -> Option<Timed> {
+fn known(bench: &ClBench, workload: &Workload, threads: Threads) -> Option<TimedWorkload> {
     let begin = begin(bench, workload, threads);
     let own: Vec<&Vec<String>> = bench.known.iter().filter(|cells| cells.starts_with(&begin)).collect();
-    let line = |way: &Way| own.iter().rev().find(|cells| cells.get(4).is_some_and(|name| name == way.name));
+    let line = |way: &ClImplementation| {
+        own.iter().rev().find(|cells| cells.get(4).is_some_and(|name| name == way.name))
+    };
     let lines: Vec<_> = bench.ways.iter().map(line).collect::<Option<_>>()?;
     let number = |cells: &[String], at: usize| cells.get(at).and_then(|cell| cell.parse::<f64>().ok());
     let times = lines.iter().map(|cells| number(cells, 5).zip(number(cells, 6))).collect();
     let limit = (number(lines[0], 7).unwrap_or(0.0), lines[0].get(8).cloned().unwrap_or_default());
-    Some(Timed { ways: bench.ways, workload: workload.clone(), times, limit })
+    Some(TimedWorkload { ways: bench.ways, workload: workload.clone(), times, limit })
 }
 
 /// The share of the time that the machine's limit asks for.
-fn limit_of(one: &Running, is_large: bool, limits: &Limits, seconds: f64) -> (f64, &'static str) {
+fn limit_of(
+    one: &ClBenchProcess,
+    is_large: bool,
+    limits: &MachineLimits,
+    seconds: f64,
+) -> (f64, &'static str) {
     let arithmetic = one.operations / (limits.arithmetic * 1e9) / seconds;
     let (bandwidth, name) = if is_large { (limits.memory, "memory") } else { (limits.cache, "cache") };
     let memory = one.bytes / (bandwidth * 1e9) / seconds;
     if memory > arithmetic { (memory, name) } else { (arithmetic, "arithmetic") }
 }
 
-fn say_table(report: &mut Report, ways: &[Way], all: &[Timed], what: &str) {
+fn say_table(report: &mut BenchReport, ways: &[ClImplementation], all: &[TimedWorkload], what: &str) {
     let mut head = vec!["kernel", "ms", "spread"];
     head.extend(ways.iter().skip(1).map(|way| way.name));
     head.extend(["ratio", "limit", "of"]);
-    let mut table = Table::new(&head);
+    let mut table = ReportTable::new(&head);
     for one in all {
         let mut row = vec![one.workload.label()];
         let ours = one.times[0];
@@ -673,7 +700,7 @@ fn say_table(report: &mut Report, ways: &[Way], all: &[Timed], what: &str) {
     report.say(&table);
 }
 
-fn tell(report: &mut Report, ways: &[Way], all: &[Timed], threads: Threads) {
+fn tell(report: &mut BenchReport, ways: &[ClImplementation], all: &[TimedWorkload], threads: Threads) {
     if all.is_empty() {
         return;
     }
@@ -685,22 +712,22 @@ fn tell(report: &mut Report, ways: &[Way], all: &[Timed], threads: Threads) {
     let what =
         format!("{words}: how many times longer others take than Heddle; `ratio` is the fastest of them");
     say_table(report, ways, all, &what);
-    let ratios = |holds: &dyn Fn(&Timed) -> bool| -> Vec<f64> {
+    let ratios = |holds: &dyn Fn(&TimedWorkload) -> bool| -> Vec<f64> {
         all.iter().filter(|one| holds(one)).filter_map(|one| Some(one.bar()?.1)).collect()
     };
-    let is_launch = |one: &Timed| LAUNCHES.contains(&&*one.workload.name);
+    let is_launch = |one: &TimedWorkload| LAUNCHES.contains(&&*one.workload.name);
     let mut aim = |name: &str, figures: Vec<f64>, figure: fn(&[f64]) -> f64, bound: f64| {
         if !figures.is_empty() {
             report.aim(
                 format!("opencl.{short}.{name}"),
                 figure(&figures),
-                Target::AtLeast(bound),
+                AimBound::AtLeast(bound),
                 "× the best other",
             );
         }
     };
     let least = |figures: &[f64]| figures.iter().copied().fold(f64::INFINITY, f64::min);
-    let is_bound = |one: &Timed| COMPUTE_BOUND.contains(&&*one.workload.name);
+    let is_bound = |one: &TimedWorkload| COMPUTE_BOUND.contains(&&*one.workload.name);
     aim("all", ratios(&|one| !is_launch(one)), geomean, 1.3);
     aim("compute-bound", ratios(&is_bound), geomean, 1.5);
     aim("least", ratios(&|one| !is_launch(one)), least, 0.97);

@@ -10,43 +10,43 @@ use heddle_ir::{
 };
 
 /// A family: a name, and how to build the member of about so many blocks.
-pub(super) struct Family {
+pub(super) struct ProgramFamily {
     pub(super) name: &'static str,
-    build: fn(&mut Draft<'_>, usize),
+    build: fn(&mut FunctionDraft<'_>, usize),
     /// The stage at which its members verify.
     pub(super) stage: Stage,
     /// Sizes are so many times those of the other families.
     pub(super) scale: usize,
 }
 
-pub(super) const FAMILIES: &[Family] = &[
-    Family { name: "chain", build: chain, stage: Stage::Canonical, scale: 1 },
-    Family { name: "if cascade", build: if_cascade, stage: Stage::Canonical, scale: 1 },
-    Family { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
-    Family { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
-    Family { name: "dense φ", build: dense_phi, stage: Stage::Source, scale: 1 },
-    Family { name: "big switch", build: big_switch, stage: Stage::Source, scale: 1 },
-    Family { name: "irreducible mesh", build: mesh, stage: Stage::Source, scale: 1 },
-    Family { name: "one block", build: one_block, stage: Stage::Canonical, scale: 10 },
+pub(super) const FAMILIES: &[ProgramFamily] = &[
+    ProgramFamily { name: "chain", build: chain, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "if cascade", build: if_cascade, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "dense φ", build: dense_phi, stage: Stage::Source, scale: 1 },
+    ProgramFamily { name: "big switch", build: big_switch, stage: Stage::Source, scale: 1 },
+    ProgramFamily { name: "irreducible mesh", build: mesh, stage: Stage::Source, scale: 1 },
+    ProgramFamily { name: "one block", build: one_block, stage: Stage::Canonical, scale: 10 },
 ];
 
 /// Families for analyses of divergence, ten instructions to a block, with branches that diverge by the first parameter.
 /// Stages are those before canonicalization.
-pub(super) const DIVERGING: &[Family] = &[
-    Family { name: "if cascade", build: heavy_cascade, stage: Stage::Canonical, scale: 1 },
-    Family { name: "nested ifs", build: nested_ifs, stage: Stage::Canonical, scale: 1 },
-    Family { name: "early outs", build: early_outs, stage: Stage::Canonical, scale: 1 },
-    Family { name: "uniform outs", build: uniform_outs, stage: Stage::Canonical, scale: 1 },
-    Family { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
-    Family { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
-    Family { name: "exits of one loop", build: exits_of_one_loop, stage: Stage::Source, scale: 1 },
-    Family { name: "exits of all loops", build: exits_of_all_loops, stage: Stage::Source, scale: 1 },
-    Family { name: "dense φ", build: dense_phi, stage: Stage::Source, scale: 1 },
-    Family { name: "many φs", build: many_phis, stage: Stage::Canonical, scale: 1 },
-    Family { name: "one block", build: one_block, stage: Stage::Canonical, scale: 10 },
+pub(super) const DIVERGING: &[ProgramFamily] = &[
+    ProgramFamily { name: "if cascade", build: heavy_cascade, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "nested ifs", build: nested_ifs, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "early outs", build: early_outs, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "uniform outs", build: uniform_outs, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "exits of one loop", build: exits_of_one_loop, stage: Stage::Source, scale: 1 },
+    ProgramFamily { name: "exits of all loops", build: exits_of_all_loops, stage: Stage::Source, scale: 1 },
+    ProgramFamily { name: "dense φ", build: dense_phi, stage: Stage::Source, scale: 1 },
+    ProgramFamily { name: "many φs", build: many_phis, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "one block", build: one_block, stage: Stage::Canonical, scale: 10 },
 ];
 
-impl Family {
+impl ProgramFamily {
     /// The member of about so many blocks (or instructions, where there is one block).
     pub(super) fn build(&self, size: usize) -> Module {
         let signature = Signature::new(&[Type::I32, Type::I32], &[Type::I32]);
@@ -54,20 +54,20 @@ impl Family {
         let entry = func.append_block();
         let (a, b) = (func.params()[0], func.params()[1]);
         let builder = Builder::new(&mut func, InsertPoint::End(entry));
-        (self.build)(&mut Draft { builder, here: entry, a, b }, size);
+        (self.build)(&mut FunctionDraft { builder, here: entry, a, b }, size);
         Module { functions: vec![func], ..Module::default() }
     }
 }
 
 /// A function being built, at the end of a block.
-struct Draft<'f> {
+struct FunctionDraft<'f> {
     builder: Builder<'f>,
     here: Block,
     a: Value,
     b: Value,
 }
 
-impl Draft<'_> {
+impl FunctionDraft<'_> {
     fn block(&mut self) -> Block {
         self.builder.func.append_block()
     }
@@ -99,7 +99,7 @@ impl Draft<'_> {
     }
 }
 
-fn chain(draft: &mut Draft<'_>, size: usize) {
+fn chain(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut value = draft.a;
     for number in 1..size {
         value = draft.work(value, number);
@@ -111,7 +111,7 @@ fn chain(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// `if (..) .. else ..` again and again, joined by φs.
-fn if_cascade(draft: &mut Draft<'_>, size: usize) {
+fn if_cascade(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut value = draft.a;
     for number in 0..size / 3 {
         let (then, otherwise, join) = (draft.block(), draft.block(), draft.block());
@@ -130,13 +130,13 @@ fn if_cascade(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// Eight instructions that depend on the value.
-fn heavy_work(draft: &mut Draft<'_>, value: Value, number: usize) -> Value {
+fn heavy_work(draft: &mut FunctionDraft<'_>, value: Value, number: usize) -> Value {
     (0..4).fold(value, |value, part| draft.work(value, number + part))
 }
 
 /// The cascade with more work. The condition is of the parameter in every second one, so that lanes part; it is of the
 /// uniform one in the others.
-fn heavy_cascade(draft: &mut Draft<'_>, size: usize) {
+fn heavy_cascade(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut values = [draft.a, draft.b];
     for number in 0..size / 3 {
         let (then, otherwise, join) = (draft.block(), draft.block(), draft.block());
@@ -156,7 +156,7 @@ fn heavy_cascade(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// `if (..) if (..) if (..) …`, joined from the inside out.
-fn nested_ifs(draft: &mut Draft<'_>, size: usize) {
+fn nested_ifs(draft: &mut FunctionDraft<'_>, size: usize) {
     let depth = size / 2;
     let mut above = Vec::new();
     let mut value = draft.a;
@@ -179,13 +179,13 @@ fn nested_ifs(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// `if (..) goto out;` again and again.
-fn early_outs(draft: &mut Draft<'_>, size: usize) {
+fn early_outs(draft: &mut FunctionDraft<'_>, size: usize) {
     let value = draft.a;
     outs(draft, size, value, |_, here, out| (out, here));
 }
 
 /// All lanes take the same way out, each past a block with nothing in it.
-fn uniform_outs(draft: &mut Draft<'_>, size: usize) {
+fn uniform_outs(draft: &mut FunctionDraft<'_>, size: usize) {
     draft.a = draft.b;
     let value = draft.b;
     outs(draft, size / 2, value, |draft, _, out| {
@@ -199,10 +199,10 @@ fn uniform_outs(draft: &mut Draft<'_>, size: usize) {
 
 /// `exit` says where a way out leads, given where it begins and where all end, and from where it comes there.
 fn outs(
-    draft: &mut Draft<'_>,
+    draft: &mut FunctionDraft<'_>,
     size: usize,
     mut value: Value,
-    exit: impl Fn(&mut Draft<'_>, Block, Block) -> (Block, Block),
+    exit: impl Fn(&mut FunctionDraft<'_>, Block, Block) -> (Block, Block),
 ) {
     let out = draft.block();
     let mut incoming = Vec::new();
@@ -224,13 +224,13 @@ fn outs(
 }
 
 /// One loop with a `break` in every block of its body.
-fn exits_of_one_loop(draft: &mut Draft<'_>, size: usize) {
+fn exits_of_one_loop(draft: &mut FunctionDraft<'_>, size: usize) {
     let value = loop_with_exits(draft, size / 2);
     draft.builder.ret(&[value]);
 }
 
 /// Loops of ten blocks, each with a `break`, one behind the other.
-fn exits_of_all_loops(draft: &mut Draft<'_>, size: usize) {
+fn exits_of_all_loops(draft: &mut FunctionDraft<'_>, size: usize) {
     for _ in 0..size / 20 {
         let first = draft.a;
         draft.a = loop_with_exits(draft, 10);
@@ -240,7 +240,7 @@ fn exits_of_all_loops(draft: &mut Draft<'_>, size: usize) {
     draft.builder.ret(&[draft.a]);
 }
 
-fn loop_with_exits(draft: &mut Draft<'_>, breaks: usize) -> Value {
+fn loop_with_exits(draft: &mut FunctionDraft<'_>, breaks: usize) -> Value {
     let (header, out) = (draft.block(), draft.block());
     let before = draft.here;
     draft.builder.jump(header);
@@ -264,7 +264,7 @@ fn loop_with_exits(draft: &mut Draft<'_>, breaks: usize) -> Value {
 }
 
 /// The cascade with eight φs at each join.
-fn many_phis(draft: &mut Draft<'_>, size: usize) {
+fn many_phis(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut values = [draft.a; 8];
     for number in 0..size / 3 {
         let (then, otherwise, join) = (draft.block(), draft.block(), draft.block());
@@ -293,11 +293,11 @@ fn one_of(place: usize, one: Value, other: Value) -> Value {
 }
 
 /// Nests of √n loops one behind the other.
-fn nested_loops(draft: &mut Draft<'_>, size: usize) {
+fn nested_loops(draft: &mut FunctionDraft<'_>, size: usize) {
     nests(draft, size, size.isqrt());
 }
 
-fn loops_100_deep(draft: &mut Draft<'_>, size: usize) {
+fn loops_100_deep(draft: &mut FunctionDraft<'_>, size: usize) {
     nests(draft, size, 100);
 }
 
@@ -309,7 +309,7 @@ fn loops_100_deep(draft: &mut Draft<'_>, size: usize) {
 ///        │            └──────────────────┘           │
 ///        └───────────────────────────────────────────┘
 /// ```
-fn nests(draft: &mut Draft<'_>, size: usize, depth: usize) {
+fn nests(draft: &mut FunctionDraft<'_>, size: usize, depth: usize) {
     let mut value = draft.a;
     for _ in 0..size.div_ceil(2 * depth + 1) {
         let headers: Vec<Block> = (0..depth).map(|_| draft.block()).collect();
@@ -342,7 +342,7 @@ fn nests(draft: &mut Draft<'_>, size: usize, depth: usize) {
 }
 
 /// Adds what comes along the back edge to the φ of a header.
-fn complete(draft: &mut Draft<'_>, phi: Value, latch: Block, value: Value) {
+fn complete(draft: &mut FunctionDraft<'_>, phi: Value, latch: Block, value: Value) {
     let func = &mut *draft.builder.func;
     let inst = func.def_inst(phi).expect("a φ is an instruction");
     let data = func.inst_mut(inst);
@@ -353,7 +353,7 @@ fn complete(draft: &mut Draft<'_>, phi: Value, latch: Block, value: Value) {
 }
 
 /// A switch whose arms all meet in one block, which has eight φs with a value from each of them.
-fn dense_phi(draft: &mut Draft<'_>, size: usize) {
+fn dense_phi(draft: &mut FunctionDraft<'_>, size: usize) {
     let arms: Vec<Block> = (0..size).map(|_| draft.block()).collect();
     let join = draft.block();
     draft.switch(draft.a, arms.clone());
@@ -371,7 +371,7 @@ fn dense_phi(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// A switch whose arms return.
-fn big_switch(draft: &mut Draft<'_>, size: usize) {
+fn big_switch(draft: &mut FunctionDraft<'_>, size: usize) {
     let arms: Vec<Block> = (0..size).map(|_| draft.block()).collect();
     draft.switch(draft.a, arms.clone());
     for (number, &arm) in arms.iter().enumerate() {
@@ -382,7 +382,7 @@ fn big_switch(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// A square of blocks with edges to the right and down, and some back up and left: cycles with many entries.
-fn mesh(draft: &mut Draft<'_>, size: usize) {
+fn mesh(draft: &mut FunctionDraft<'_>, size: usize) {
     let side = size.isqrt();
     let first = draft.here;
     let blocks: Vec<Block> = (0..side * side).map(|_| draft.block()).collect();
@@ -411,7 +411,7 @@ fn mesh(draft: &mut Draft<'_>, size: usize) {
 }
 
 /// One block of so many instructions.
-fn one_block(draft: &mut Draft<'_>, size: usize) {
+fn one_block(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut value = draft.a;
     for number in 0..size / 2 {
         value = draft.work(value, number);

@@ -4,9 +4,9 @@
 //! Passes are told what a run has shown, as `heddle opt --profile` does. What is counted are instructions that the lanes of a warp execute together, pieces of 128 bytes that its accesses touch, and
 //! cycles as `heddle profile` estimates them.
 
-use super::kit::{Report, Table, Target as Aim, copies, geomean, growth_exponent, timed};
+use super::kit::{AimBound, BenchReport, ReportTable, copies, geomean, growth_exponent, timed};
 use crate::cuda_kernels::{cuda_sources, ptx_by_clang};
-use crate::launches::{Cost, Held, Launch, difference, measured, seen};
+use crate::launches::{TestLaunch, TestLaunchObject, WarpCost, difference, measured, seen};
 use heddle::context::PassContext;
 use heddle::session::retain_reachable;
 use heddle::{Profile, Session};
@@ -54,12 +54,12 @@ fn behind(module: &Module, passes: &[&str], seen: Option<&Arc<Profile>>) -> Resu
     Ok(module)
 }
 
-fn run_launch(module: &Module, launch: &Launch) -> Result<(Cost, Vec<Held>), String> {
+fn run_launch(module: &Module, launch: &TestLaunch) -> Result<(WarpCost, Vec<TestLaunchObject>), String> {
     measured(module, launch).map_err(|fault| format!("@{}: {fault}", launch.kernel))
 }
 
-fn kernels(report: &mut Report) -> Result<(), String> {
-    let mut table = Table::new(&[
+fn kernels(report: &mut BenchReport) -> Result<(), String> {
+    let mut table = ReportTable::new(&[
         "kernel",
         "instructions",
         "pieces",
@@ -77,7 +77,7 @@ fn kernels(report: &mut Report) -> Result<(), String> {
         report.progress(&source.name);
         for line in &source.launches {
             let line = RunLine::parse(line).map_err(|error| error.to_string())?;
-            let launch = Launch::of_line(&line, &module)?;
+            let launch = TestLaunch::of_line(&line, &module)?;
             let mut own = module.clone();
             retain_reachable(&mut own, &launch.kernel);
             let seen = seen(&own, &launch)?.map(Arc::new);
@@ -117,9 +117,9 @@ fn kernels(report: &mut Report) -> Result<(), String> {
     ));
     for ((way, _), gains) in WAYS.iter().zip(&gains) {
         let worst = gains.iter().copied().fold(f64::INFINITY, f64::min);
-        report.aim(format!("ptx.{way}.worst"), worst, Aim::AtLeast(0.99), "times");
+        report.aim(format!("ptx.{way}.worst"), worst, AimBound::AtLeast(0.99), "times");
     }
-    report.aim("ptx.all.mean", means[3], Aim::AtLeast(1.0), "times");
+    report.aim("ptx.all.mean", means[3], AimBound::AtLeast(1.0), "times");
     Ok(())
 }
 
@@ -142,9 +142,9 @@ fn large(blocks: usize, seed: usize) -> String {
     text + "\tret;\n}\n"
 }
 
-fn parser(report: &mut Report) -> Result<(), String> {
+fn parser(report: &mut BenchReport) -> Result<(), String> {
     let sizes = [250, 500, 1000, 2000, 4000, 8000];
-    let mut table = Table::new(&["blocks", "bytes", "ms", "MB/s"]);
+    let mut table = ReportTable::new(&["blocks", "bytes", "ms", "MB/s"]);
     let mut points = Vec::new();
     let mut best = 0.0f64;
     for (&blocks, count) in sizes.iter().zip(copies(&sizes)) {
@@ -169,15 +169,15 @@ fn parser(report: &mut Report) -> Result<(), String> {
         ]);
     }
     report.say(format_args!("The parser, text to module\n\n{table}"));
-    report.aim("ptx.parser", best, Aim::AtLeast(50.0), "MB/s");
-    report.aim("exponent.ptx.parser", growth_exponent(&points), Aim::AtMost(1.1), "");
+    report.aim("ptx.parser", best, AimBound::AtLeast(50.0), "MB/s");
+    report.aim("exponent.ptx.parser", growth_exponent(&points), AimBound::AtMost(1.1), "");
     Ok(())
 }
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     let mut done = Ok(());
     for (family, measured) in
-        [("kernels", kernels as fn(&mut Report) -> Result<(), String>), ("parser", parser)]
+        [("kernels", kernels as fn(&mut BenchReport) -> Result<(), String>), ("parser", parser)]
     {
         if report.is_on(family) {
             done = done.and_then(|()| measured(report));

@@ -1,10 +1,10 @@
 //! Passes from stage Canonical on: how they grow with the function, how fast the whole pipeline is, and how much control
 //! flow linearization keeps beside other ways to fold.
 
-use super::kit::{Report, Sample, Table, Target, growth_exponent, interleaved, timed};
-use super::programs::{DIVERGING, Family};
-use crate::generate::{Profile, generate};
-use crate::retained::{Against, Way, retained};
+use super::kit::{AimBound, BenchReport, ReportTable, Sample, growth_exponent, interleaved, timed};
+use super::programs::{DIVERGING, ProgramFamily};
+use crate::generate::{GeneratorProfile, generate};
+use crate::retained::{LinearizationMethod, MethodComparison, retained};
 use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_ir::Function;
 use heddle_ir::module::DeclaredShape;
@@ -26,7 +26,7 @@ const PROGRAMS: u64 = 1000;
 /// What is timed: passes with what they ask of the analysis.
 const STEPS: [&str; 5] = ["loops", "boscc", "linearize", "tidy", "all"];
 
-pub(super) fn run(report: &mut Report) {
+pub(super) fn run(report: &mut BenchReport) {
     growth(report);
     if report.is_full() {
         control_flow(report);
@@ -34,7 +34,7 @@ pub(super) fn run(report: &mut Report) {
 }
 
 /// The canonical member of a family whose first parameter differs between lanes and whose second does not.
-fn subject(family: &Family, size: usize) -> Function {
+fn subject(family: &ProgramFamily, size: usize) -> Function {
     let mut func = family.build(size * family.scale).functions.remove(0);
     func.signature.params[0].shape = Some(DeclaredShape::Varying);
     func.signature.params[1].shape = Some(DeclaredShape::Uniform);
@@ -78,7 +78,7 @@ fn steps(func: &Function, copies: usize) -> Result<[f64; STEPS.len()], String> {
 }
 
 /// The sizes, halved until the largest is likely to take no longer than it may.
-fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
+fn affordable_sizes(family: &ProgramFamily) -> [usize; SIZES.len()] {
     let mut sizes = SIZES;
     while sizes[0] > 20 {
         let [first, second] = [0, 1].map(|at| {
@@ -93,11 +93,11 @@ fn affordable_sizes(family: &Family) -> [usize; SIZES.len()] {
     sizes
 }
 
-fn growth(report: &mut Report) {
+fn growth(report: &mut BenchReport) {
     let mut head = vec!["family", "blocks", "instructions", "linear", "M inst/s"];
     head.extend(STEPS.map(|step| if step == "all" { "all, ms" } else { step }));
     head.push("exponents");
-    let mut table = Table::new(&head);
+    let mut table = ReportTable::new(&head);
     let mut exponents = Vec::new();
     for family in DIVERGING {
         if !report.is_on(family.name) {
@@ -180,25 +180,25 @@ fn growth(report: &mut Report) {
     ));
     for (family, found) in exponents {
         for (step, exponent) in STEPS.into_iter().zip(found) {
-            report.aim(format!("exponent.{step} ({family})"), exponent, Target::AtMost(MOST_GROWTH), "");
+            report.aim(format!("exponent.{step} ({family})"), exponent, AimBound::AtMost(MOST_GROWTH), "");
         }
     }
 }
 
-fn control_flow(report: &mut Report) {
-    let mut sums: [Against; 4] = Default::default();
+fn control_flow(report: &mut BenchReport) {
+    let mut sums: [MethodComparison; 4] = Default::default();
     for seed in 0..PROGRAMS {
         if seed % 100 == 0 {
             report.progress(format_args!("retained control flow: {seed} of {PROGRAMS} programs"));
         }
-        match retained(&generate(seed, &Profile::source())) {
-            Ok(Some(kept)) => Against::note(&mut sums, seed, kept),
+        match retained(&generate(seed, &GeneratorProfile::source())) {
+            Ok(Some(kept)) => MethodComparison::note(&mut sums, seed, kept),
             Ok(None) => {}
             Err(reason) => report.check(false, || format!("seed {seed}: {reason}")),
         }
     }
     report.progress("");
-    let mut table = Table::new(&[
+    let mut table = ReportTable::new(&[
         "way to fold",
         "programs",
         "branches kept",
@@ -209,7 +209,9 @@ fn control_flow(report: &mut Report) {
         "(ours)",
         "ours is worse",
     ]);
-    for (way, Against { programs, ours, other, worse }) in Way::ALL.into_iter().zip(&sums) {
+    for (way, MethodComparison { programs, ours, other, worse }) in
+        LinearizationMethod::ALL.into_iter().zip(&sums)
+    {
         table.row([
             way.name().to_string(),
             programs.to_string(),
@@ -225,8 +227,8 @@ fn control_flow(report: &mut Report) {
     report.say(format_args!(
         "Control flow kept in generated programs, those that a way can do, counted by the interpreter\n\n{table}"
     ));
-    for (way, against) in Way::ALL.into_iter().zip(&sums).skip(1) {
+    for (way, against) in LinearizationMethod::ALL.into_iter().zip(&sums).skip(1) {
         let name = format!("retained.programs-worse-than ({})", way.name());
-        report.aim(name, against.worse.len() as f64, Target::AtMost(0.0), "");
+        report.aim(name, against.worse.len() as f64, AimBound::AtMost(0.0), "");
     }
 }

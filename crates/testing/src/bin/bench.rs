@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_testing::bench::BENCHES;
-use heddle_testing::bench::kit::Report;
+use heddle_testing::bench::kit::BenchReport;
 use heddle_testing::say_line;
 use std::process::ExitCode;
 
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         eprint!("there is no benchmark `{name}`; there are:\n\n{}", list());
         return ExitCode::from(2);
     };
-    let mut report = Report::on(family);
+    let mut report = BenchReport::on(family);
     if resumes {
         report = report.resuming();
     }

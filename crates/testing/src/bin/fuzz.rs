@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use heddle_testing::coverage::Coverage;
-use heddle_testing::fuzz::{Find, Plan, Report, fuzz};
-use heddle_testing::native::{self, NATIVE_TOPICS, NativeTopic, Target, drive, native_topic};
+use heddle_testing::fuzz::{FuzzFind, FuzzPlan, FuzzReport, fuzz};
+use heddle_testing::native::{self, InstructionSet, NATIVE_TOPICS, NativeTopic, drive, native_topic};
 use heddle_testing::properties::{TOPICS, Topic, topic};
 use heddle_testing::ptx;
 use heddle_testing::say_line;
@@ -43,20 +43,20 @@ fn usage() -> String {
     })
 }
 
-struct Arguments {
+struct FuzzArguments {
     topics: Vec<&'static Topic>,
     native: Vec<&'static NativeTopic>,
     ptx: bool,
-    targets: Vec<Target>,
+    targets: Vec<InstructionSet>,
     minutes: f64,
     seed: u64,
     count: Option<u64>,
     jobs: usize,
 }
 
-fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, String> {
+fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments>, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut found = Arguments {
+    let mut found = FuzzArguments {
         topics: Vec::new(),
         native: Vec::new(),
         ptx: false,
@@ -85,7 +85,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<Arguments>, S
             "--jobs" => found.jobs = value()?.parse::<usize>().map_err(wrong)?.max(1),
             "--target" => {
                 for name in value()?.split(',') {
-                    let target = Target::named(name);
+                    let target = InstructionSet::named(name);
                     found.targets.push(target.ok_or(format!("there is no target {name}"))?);
                 }
             }
@@ -127,8 +127,13 @@ fn main() -> ExitCode {
     let mut coverage = Coverage::default();
     let mut finds = Vec::new();
     for &topic in &arguments.topics {
-        let plan =
-            Plan { topic, seed: arguments.seed, time: share, count: arguments.count, jobs: arguments.jobs };
+        let plan = FuzzPlan {
+            topic,
+            seed: arguments.seed,
+            time: share,
+            count: arguments.count,
+            jobs: arguments.jobs,
+        };
         let terminal = std::io::stderr().is_terminal();
         let report = fuzz(&plan, &|programs, finds| {
             if terminal {
@@ -178,7 +183,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs the topic of generated PTX; gives the number of finds.
-fn run_ptx(arguments: &Arguments, time: Duration, folder: &std::path::Path) -> usize {
+fn run_ptx(arguments: &FuzzArguments, time: Duration, folder: &std::path::Path) -> usize {
     const MOST_SHRUNK: usize = 5;
     let terminal = std::io::stderr().is_terminal();
     let report = ptx::drive(arguments.seed, arguments.count, time, arguments.jobs, &|programs, finds| {
@@ -220,13 +225,13 @@ fn run_ptx(arguments: &Arguments, time: Duration, folder: &std::path::Path) -> u
 /// Runs a topic of native code; gives the number of finds.
 fn run_native(
     topic: &'static NativeTopic,
-    arguments: &Arguments,
+    arguments: &FuzzArguments,
     time: Duration,
     folder: &std::path::Path,
 ) -> Result<usize, String> {
     let mut targets = arguments.targets.clone();
     if targets.is_empty() {
-        targets = Target::of_this_machine();
+        targets = InstructionSet::of_this_machine();
     }
     targets.retain(|target| match target.missing() {
         Some(reason) => {
@@ -240,7 +245,7 @@ fn run_native(
         return Ok(0);
     }
     let (seed, count, jobs) = (arguments.seed, arguments.count, arguments.jobs);
-    let plan = native::Plan { topic, seed, time, count, jobs, targets, folder: folder.to_path_buf() };
+    let plan = native::NativePlan { topic, seed, time, count, jobs, targets, folder: folder.to_path_buf() };
     let terminal = std::io::stderr().is_terminal();
     let report = drive(&plan, &|programs, finds| {
         if terminal {
@@ -282,7 +287,7 @@ fn run_native(
     Ok(tally.finds.len())
 }
 
-fn line(topic: &Topic, report: &Report) -> String {
+fn line(topic: &Topic, report: &FuzzReport) -> String {
     let seconds = report.time.as_secs_f64();
     format!(
         "{:<13} seeds {}..{}: {} programs in {seconds:.1} s, {:.0} a second, {} finds",
@@ -295,7 +300,7 @@ fn line(topic: &Topic, report: &Report) -> String {
     )
 }
 
-fn print_find(topic: &Topic, find: &Find, folder: &std::path::Path) {
+fn print_find(topic: &Topic, find: &FuzzFind, folder: &std::path::Path) {
     let path = folder.join(format!("{}-{}.hed", topic.name, find.seed));
     say_line!("find: {}, seed {}: {}", topic.name, find.seed, find.reason.lines().next().unwrap_or_default());
     say_line!("  again: ./x fuzz {} --seed {} --count 1", topic.name, find.seed);

@@ -1,6 +1,6 @@
 //! Memory: places that may be accessed, loads, stores, copies, atomics.
 
-use super::writer::{Place, Reach, Temp, WALKED, Walk, Want, Writer};
+use super::writer::{FunctionGenerator, MemoryRegion, Reach, Temp, ValueConstraint, WALKED, Walk};
 use heddle_ir::inst::Access;
 use heddle_ir::words::{AtomicOrdering, Flag, Flags, Reduction, Rmw, SyncScope};
 use heddle_ir::{Detail, InstData, Op, Scalar, Space, Value};
@@ -35,7 +35,7 @@ const SCOPES: &[SyncScope] = &[SyncScope::Group, SyncScope::Device, SyncScope::S
 /// of eight bits can tell apart, and more than the most lanes want at their widest steps.
 pub(super) const FIELD: u32 = 256;
 
-impl Place {
+impl MemoryRegion {
     fn bytes(&self) -> u32 {
         self.scalar.bytes() * self.len
     }
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-impl Writer<'_> {
+impl FunctionGenerator<'_> {
     /// Accesses memory in some way, if there is any.
     pub(super) fn access(&mut self) {
         if let Some(walk) = self.walks.last().copied()
@@ -53,7 +53,8 @@ impl Writer<'_> {
             && self.places.iter().any(|place| place.pointer == walk.place.pointer)
         {
             if walk.place.is_writable() && self.random.chance(35) {
-                let value = self.pick(walk.place.scalar, Want { clean: walk.place.clean, uniform: false });
+                let value =
+                    self.pick(walk.place.scalar, ValueConstraint { clean: walk.place.clean, uniform: false });
                 self.store(value, walk.place);
             } else {
                 self.load(walk.place);
@@ -81,7 +82,7 @@ impl Writer<'_> {
         }
     }
 
-    pub(super) fn place(&mut self, fits: impl Fn(&Place) -> bool) -> Option<Place> {
+    pub(super) fn place(&mut self, fits: impl Fn(&MemoryRegion) -> bool) -> Option<MemoryRegion> {
         let count = self.places.len();
         if count == 0 {
             return None;
@@ -132,7 +133,7 @@ impl Writer<'_> {
                 let lane = self.lane(Scalar::I8, None);
                 let step = self.random.pick(&[1, 1, 1, -1, 2, 4]);
                 let lane = if step == 1 { lane } else { self.op_int(Op::Mul, lane, step) };
-                let from = self.pick(Scalar::I8, Want { clean: true, uniform: true });
+                let from = self.pick(Scalar::I8, ValueConstraint { clean: true, uniform: true });
                 let mut index = self.op(Op::Add, &[from, lane]);
                 if self.random.chance(40) {
                     index = self.clamped(index);
@@ -142,7 +143,7 @@ impl Writer<'_> {
             // Structures anywhere.
             4 | 5 => {
                 let fields = self.random.pick(&[2, 3, 4]);
-                let number = self.pick(Scalar::I8, Want { clean: true, uniform: false });
+                let number = self.pick(Scalar::I8, ValueConstraint { clean: true, uniform: false });
                 let number = self.op_int(Op::And, number, 63);
                 let number = self.op_to(Op::Zext, Scalar::I64, &[number]);
                 (self.op_int(Op::Mul, number, fields.into()), fields)
@@ -157,7 +158,7 @@ impl Writer<'_> {
                     let length = self.random.between(3, 31).min(longest);
                     self.int(Scalar::I64, length.into())
                 } else {
-                    let length = self.pick(Scalar::I64, Want { clean: true, uniform: true });
+                    let length = self.pick(Scalar::I64, ValueConstraint { clean: true, uniform: true });
                     self.op_int(Op::And, length, some)
                 };
                 let before = self.op(Op::Mul, &[row, length]);
@@ -172,7 +173,7 @@ impl Writer<'_> {
             self.random.pick(&[[Op::Smax, Op::Smin], [Op::Smax, Op::Smin], [Op::Umax, Op::Umin]]);
         for op in self.random.pick(&[&[least, greatest][..], &[greatest, least], &[least], &[greatest]]) {
             let bound = match self.random.below(3) {
-                0 => self.pick(Scalar::I8, Want { clean: true, uniform: true }),
+                0 => self.pick(Scalar::I8, ValueConstraint { clean: true, uniform: true }),
                 _ => {
                     let bound = self.random.between(0, 120);
                     self.int(Scalar::I8, bound.into())
@@ -184,7 +185,7 @@ impl Writer<'_> {
     }
 
     /// The address of the element that a walk is at, or of one beside it, computed in one of several ways.
-    fn walked(&mut self, walk: Walk, place: Place) -> Value {
+    fn walked(&mut self, walk: Walk, place: MemoryRegion) -> Value {
         let mut index = self.read(walk.counter);
         if let Some(from) = walk.from {
             let from = self.read(from);
@@ -218,7 +219,7 @@ impl Writer<'_> {
     }
 
     /// The address of one of the place's values.
-    fn element(&mut self, place: Place) -> Value {
+    fn element(&mut self, place: MemoryRegion) -> Value {
         if let Some(&walk) = self.walks.last()
             && place.len >= WALKED
             && self.random.chance(85)
@@ -251,8 +252,8 @@ impl Writer<'_> {
                         let by = self.random.below(4) as i128;
                         if by == 0 { lane } else { self.op_int(Op::Add, lane, by) }
                     }
-                    5 | 6 => self.pick(scalar, Want::UNIFORM),
-                    _ => self.pick_known(scalar, Want::CLEAN),
+                    5 | 6 => self.pick(scalar, ValueConstraint::UNIFORM),
+                    _ => self.pick_known(scalar, ValueConstraint::CLEAN),
                 };
                 let index = self.op_int(Op::And, index, i128::from(place.len) - 1);
                 match place.scalar.bytes() {
@@ -271,7 +272,7 @@ impl Writer<'_> {
         self.define(data, None, true, false).value
     }
 
-    fn access_of(&mut self, place: Place) -> Access {
+    fn access_of(&mut self, place: MemoryRegion) -> Access {
         let size = place.scalar.bytes();
         let align =
             if self.random.chance(80) { size } else { 1 << self.random.below(size.ilog2() as usize + 1) };
@@ -279,7 +280,7 @@ impl Writer<'_> {
         Access { base, ..Access::aligned(align) }
     }
 
-    fn access_flags(&mut self, place: Place) -> Flags {
+    fn access_flags(&mut self, place: MemoryRegion) -> Flags {
         match self.random.below(30) {
             0 => Flags::NONE.with(Flag::Volatile),
             1 => Flags::NONE.with(Flag::Nontemporal),
@@ -289,14 +290,14 @@ impl Writer<'_> {
     }
 
     /// Whether atomic accesses of the type are plain: an integer, aligned.
-    fn may_be_atomic(&self, place: Place) -> bool {
+    fn may_be_atomic(&self, place: MemoryRegion) -> bool {
         self.allowed.atomics
             && place.scalar.is_int()
             && place.scalar != Scalar::I1
             && place.scalar.bits() <= 64
     }
 
-    pub(super) fn load(&mut self, place: Place) -> Temp {
+    pub(super) fn load(&mut self, place: MemoryRegion) -> Temp {
         let address = self.element(place);
         let mut access = self.access_of(place);
         if self.may_be_atomic(place) && self.random.chance(15) {
@@ -322,7 +323,7 @@ impl Writer<'_> {
         Some(self.load(place))
     }
 
-    pub(super) fn store(&mut self, value: Temp, place: Place) {
+    pub(super) fn store(&mut self, value: Temp, place: MemoryRegion) {
         let address = self.element(place);
         let mut access = self.access_of(place);
         if self.may_be_atomic(place) && self.random.chance(15) {
@@ -344,10 +345,10 @@ impl Writer<'_> {
 
     /// Stores to any place that may be written.
     pub(super) fn store_something(&mut self) {
-        let Some(place) = self.place(Place::is_writable) else { return };
+        let Some(place) = self.place(MemoryRegion::is_writable) else { return };
         // Lanes that run apart are told from others by what they store even if all of them store one value.
         let uniform = place.space == Space::Private && self.random.chance(50);
-        let value = self.pick(place.scalar, Want { clean: place.clean, uniform });
+        let value = self.pick(place.scalar, ValueConstraint { clean: place.clean, uniform });
         self.store(value, place);
     }
 
@@ -367,7 +368,7 @@ impl Writer<'_> {
         let inst = self.put(data, None);
         let pointer = self.func.result(inst).expect("an alloca gives its address");
         let clean = self.random.chance(85);
-        let place = Place {
+        let place = MemoryRegion {
             pointer,
             space: Space::Private,
             scalar,
@@ -381,7 +382,7 @@ impl Writer<'_> {
         if clean {
             if len <= 2 && self.random.chance(60) {
                 for index in 0..len {
-                    let value = self.pick(scalar, Want::CLEAN);
+                    let value = self.pick(scalar, ValueConstraint::CLEAN);
                     let offset = self.int(Scalar::I64, (index * scalar.bytes()).into());
                     let data = InstData::plain(Op::PtrAdd, [pointer, offset.value]);
                     let address = self.define(data, None, true, true);
@@ -393,7 +394,7 @@ impl Writer<'_> {
                 let byte = if scalar == Scalar::I1 || scalar.is_float() {
                     self.int(Scalar::I8, 0)
                 } else {
-                    self.pick(Scalar::I8, Want::CLEAN)
+                    self.pick(Scalar::I8, ValueConstraint::CLEAN)
                 };
                 self.memset(place, byte, bytes);
             }
@@ -401,7 +402,7 @@ impl Writer<'_> {
         self.places.push(place);
     }
 
-    fn memset(&mut self, place: Place, byte: Temp, bytes: u32) {
+    fn memset(&mut self, place: MemoryRegion, byte: Temp, bytes: u32) {
         let count_type = self.random.pick(&[Scalar::I32, Scalar::I64]);
         let count = self.int(count_type, bytes.into());
         let access = Access::aligned(place.scalar.bytes());
@@ -413,15 +414,16 @@ impl Writer<'_> {
 
     /// Fills part of a place, or as many bytes as some value says.
     fn fill(&mut self) {
-        let fits = |place: &Place| place.is_writable() && place.scalar.is_int() && place.scalar != Scalar::I1;
+        let fits =
+            |place: &MemoryRegion| place.is_writable() && place.scalar.is_int() && place.scalar != Scalar::I1;
         let Some(place) = self.place(fits) else { return };
-        let byte = self.pick(Scalar::I8, Want::CLEAN);
+        let byte = self.pick(Scalar::I8, ValueConstraint::CLEAN);
         if self.random.chance(60) {
             let values = self.random.between(1, place.len);
             self.memset(place, byte, values * place.scalar.bytes());
             return;
         }
-        let count = self.pick_known(Scalar::I32, Want::CLEAN);
+        let count = self.pick_known(Scalar::I32, ValueConstraint::CLEAN);
         let count = self.op_int(Op::And, count, i128::from(place.bytes()) - 1);
         let access = Access::aligned(1);
         let operands = [place.pointer, byte.value, count.value];
@@ -431,24 +433,25 @@ impl Writer<'_> {
 
     /// Copies between two places of one type, or within one.
     fn copy(&mut self) {
-        let Some(to) = self.place(Place::is_writable) else { return };
-        let same = |from: &Place| from.scalar == to.scalar && (from.clean || !to.clean);
+        let Some(to) = self.place(MemoryRegion::is_writable) else { return };
+        let same = |from: &MemoryRegion| from.scalar == to.scalar && (from.clean || !to.clean);
         let (op, from) = if self.random.chance(40) {
             (Op::Memmove, Some(to))
         } else {
             let aliases = self.allowed.aliases;
-            let may_be_one = |from: &Place| {
+            let may_be_one = |from: &MemoryRegion| {
                 let are_from_outside = from.space != Space::Private && to.space != Space::Private;
                 from.base == to.base || (aliases && are_from_outside)
             };
-            let apart =
-                |from: &Place| same(from) && from.base.is_some() && to.base.is_some() && !may_be_one(from);
+            let apart = |from: &MemoryRegion| {
+                same(from) && from.base.is_some() && to.base.is_some() && !may_be_one(from)
+            };
             (Op::Memcpy, self.place(apart))
         };
         let Some(from) = from else { return };
         let size = to.scalar.bytes();
         let values = self.random.between(1, to.len.min(from.len));
-        let offset = |writer: &mut Self, place: Place| {
+        let offset = |writer: &mut Self, place: MemoryRegion| {
             let room = place.len - values;
             let index = writer.random.between(0, room);
             let offset = writer.int(Scalar::I64, (index * size).into());
@@ -465,18 +468,24 @@ impl Writer<'_> {
     /// A pointer to one place or to another, as a value decides.
     fn merge_places(&mut self) {
         let Some(a) = self.place(|_| true) else { return };
-        let same = |b: &Place| {
+        let same = |b: &MemoryRegion| {
             (b.space, b.scalar, b.reach) == (a.space, a.scalar, a.reach) && b.pointer != a.pointer
         };
         let Some(b) = self.place(same) else { return };
         let condition = self.condition(false);
         let data = InstData::plain(Op::Select, [condition.value, a.pointer, b.pointer]);
         let pointer = self.define(data, None, true, false).value;
-        self.add_place(Place { pointer, len: a.len.min(b.len), base: None, clean: a.clean && b.clean, ..a });
+        self.add_place(MemoryRegion {
+            pointer,
+            len: a.len.min(b.len),
+            base: None,
+            clean: a.clean && b.clean,
+            ..a
+        });
     }
 
-    fn add_place(&mut self, place: Place) {
-        self.places.push(Place { time: self.clock, ..place });
+    fn add_place(&mut self, place: MemoryRegion) {
+        self.places.push(MemoryRegion { time: self.clock, ..place });
         self.clock += 1;
     }
 
@@ -507,12 +516,12 @@ impl Writer<'_> {
             }
             _ => return,
         };
-        self.add_place(Place { pointer, space, base: None, ..place });
+        self.add_place(MemoryRegion { pointer, space, base: None, ..place });
     }
 
     /// Replaces a value in memory in one step.
     fn atomic(&mut self) {
-        let fits = |place: &Place| {
+        let fits = |place: &MemoryRegion| {
             matches!(place.reach, Reach::Own | Reach::Racy)
                 && place.clean
                 && place.scalar != Scalar::I1
@@ -524,7 +533,7 @@ impl Writer<'_> {
         let order = self.random.pick(RMW_ORDERS);
         let access = Access { atomic: Some((order, scope)), ..Access::aligned(place.scalar.bytes()) };
         self.order_dependent |= place.reach == Reach::Racy;
-        let value = self.pick(place.scalar, Want::CLEAN);
+        let value = self.pick(place.scalar, ValueConstraint::CLEAN);
         if place.scalar.is_float() {
             let rmw = self.random.pick(FLOAT_RMW);
             let data = InstData::new(Op::AtomicRmw, [address, value.value], Detail::Rmw(rmw, access));
@@ -534,7 +543,7 @@ impl Writer<'_> {
             let data = InstData::new(Op::AtomicRmw, [address, value.value], Detail::Rmw(rmw, access));
             self.define(data, None, true, false);
         } else {
-            let expected = self.pick(place.scalar, Want::CLEAN);
+            let expected = self.pick(place.scalar, ValueConstraint::CLEAN);
             let failure =
                 self.random.pick(&[AtomicOrdering::Relaxed, AtomicOrdering::Acquire, AtomicOrdering::SeqCst]);
             let data = InstData::new(
@@ -551,7 +560,7 @@ impl Writer<'_> {
 
     /// Adds to a number that all lanes share; the order of additions does not show.
     pub(super) fn count(&mut self, counter: Value) {
-        let value = self.pick(Scalar::I32, Want::CLEAN);
+        let value = self.pick(Scalar::I32, ValueConstraint::CLEAN);
         let access =
             Access { atomic: Some((AtomicOrdering::Relaxed, SyncScope::Device)), ..Access::aligned(4) };
         self.put(InstData::new(Op::AtomicRmw, [counter, value.value], Detail::Rmw(Rmw::Add, access)), None);
@@ -601,12 +610,12 @@ impl Writer<'_> {
                 self.horizontal_of(Op::Popcount, Detail::None, condition, Some(to));
             }
             5 => {
-                let a = self.pick_known(scalar, Want::CLEAN);
+                let a = self.pick_known(scalar, ValueConstraint::CLEAN);
                 self.horizontal_of(Op::First, Detail::None, a, None);
             }
             6 | 7 => self.exchange(scalar),
             kind => {
-                let a = self.pick_known(scalar, Want::CLEAN);
+                let a = self.pick_known(scalar, ValueConstraint::CLEAN);
                 let by = if scalar.is_float() {
                     self.random.pick(&[Reduction::Fadd, Reduction::Fmul, Reduction::Fmin, Reduction::Fmax])
                 } else {
@@ -628,8 +637,8 @@ impl Writer<'_> {
 
     /// Another lane's value, where that lane is active.
     fn exchange(&mut self, scalar: Scalar) {
-        let a = self.pick_known(scalar, Want::CLEAN);
-        let from = self.pick_known(Scalar::I64, Want::CLEAN);
+        let a = self.pick_known(scalar, ValueConstraint::CLEAN);
+        let from = self.pick_known(Scalar::I64, ValueConstraint::CLEAN);
         let shuffles = self.random.chance(60);
         let from = if shuffles {
             self.op_int(Op::And, from, 7)
@@ -644,6 +653,6 @@ impl Writer<'_> {
         let taken = self.define(data, None, false, !shuffles);
         let there = self.op(Op::Lshr, &[active, from]);
         let there = self.op_to(Op::Trunc, Scalar::I1, &[there]);
-        self.chosen_if(there, taken, Want::CLEAN);
+        self.chosen_if(there, taken, ValueConstraint::CLEAN);
     }
 }

@@ -5,7 +5,8 @@
 //! counter is set before, into the middle of a loop.
 
 use super::writer::{
-    Label, Loop, Place, Reach, Slot, Temp, WALKED, Walk, Want, Writer, int_type, number_type,
+    EnclosingLoop, FunctionGenerator, Label, MemoryRegion, Reach, Temp, ValueConstraint, VariableSlot,
+    WALKED, Walk, int_type, number_type,
 };
 use heddle_ir::inst::SwitchDetail;
 use heddle_ir::words::IntPredicate;
@@ -19,7 +20,7 @@ const MOST_ALIKE: i32 = 6;
 const DEEPEST: u32 = 6;
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum StatementKind {
     Operation,
     Assign,
     Access,
@@ -39,7 +40,7 @@ enum Kind {
     Dead,
 }
 
-impl Writer<'_> {
+impl FunctionGenerator<'_> {
     /// Writes statements until some budget is used up or control ends.
     pub(super) fn sequence(&mut self, most: u32) {
         for _ in 0..most {
@@ -62,53 +63,53 @@ impl Writer<'_> {
         // What may take single lanes out of a loop.
         let may_part = !in_loop || !self.profile.uniform_loops;
         let kind = self.random.weighted(&[
-            (Kind::Operation, 34),
-            (Kind::Assign, 20),
-            (Kind::Access, on(!self.places.is_empty() || allowed.privates, 14)),
-            (Kind::If, on(deeper, 14)),
-            (Kind::Loop, on(loops, 12)),
-            (Kind::Switch, on(deeper, 3)),
-            (Kind::Break, on(in_loop, 20)),
-            (Kind::Return, on(allowed.returns && self.divergence > 0 && may_part, 3)),
-            (Kind::Goto, on(allowed.gotos && self.labels.len() < 3 && may_part, 4)),
-            (Kind::Web, on(loops && allowed.webs, 6)),
-            (Kind::GuardedDivision, on(deeper, 2)),
-            (Kind::Call, on(allowed.calls, 5)),
-            (Kind::Horizontal, on(allowed.horizontals, 12)),
-            (Kind::Assume, 1),
-            (Kind::Fence, on(allowed.atomics, 2)),
-            (Kind::Count, on(!self.counters.is_empty(), 6)),
-            (Kind::Dead, on(allowed.gotos, 1)),
+            (StatementKind::Operation, 34),
+            (StatementKind::Assign, 20),
+            (StatementKind::Access, on(!self.places.is_empty() || allowed.privates, 14)),
+            (StatementKind::If, on(deeper, 14)),
+            (StatementKind::Loop, on(loops, 12)),
+            (StatementKind::Switch, on(deeper, 3)),
+            (StatementKind::Break, on(in_loop, 20)),
+            (StatementKind::Return, on(allowed.returns && self.divergence > 0 && may_part, 3)),
+            (StatementKind::Goto, on(allowed.gotos && self.labels.len() < 3 && may_part, 4)),
+            (StatementKind::Web, on(loops && allowed.webs, 6)),
+            (StatementKind::GuardedDivision, on(deeper, 2)),
+            (StatementKind::Call, on(allowed.calls, 5)),
+            (StatementKind::Horizontal, on(allowed.horizontals, 12)),
+            (StatementKind::Assume, 1),
+            (StatementKind::Fence, on(allowed.atomics, 2)),
+            (StatementKind::Count, on(!self.counters.is_empty(), 6)),
+            (StatementKind::Dead, on(allowed.gotos, 1)),
         ]);
         match kind {
-            Kind::Operation => {
+            StatementKind::Operation => {
                 for _ in 0..self.random.between(1, 3) {
                     self.operation();
                 }
             }
-            Kind::Assign => self.assign(),
-            Kind::Access => self.access(),
-            Kind::If => self.conditional(),
-            Kind::Loop => self.repeat(0),
-            Kind::Switch => self.choose(),
-            Kind::Break => self.leave_or_go_on(),
-            Kind::Return => self.return_early(),
-            Kind::Goto => self.goto(),
-            Kind::Web => self.web(),
-            Kind::GuardedDivision => self.guarded_division(),
-            Kind::Call => self.call(),
-            Kind::Horizontal => {
+            StatementKind::Assign => self.assign(),
+            StatementKind::Access => self.access(),
+            StatementKind::If => self.conditional(),
+            StatementKind::Loop => self.repeat(0),
+            StatementKind::Switch => self.choose(),
+            StatementKind::Break => self.leave_or_go_on(),
+            StatementKind::Return => self.return_early(),
+            StatementKind::Goto => self.goto(),
+            StatementKind::Web => self.web(),
+            StatementKind::GuardedDivision => self.guarded_division(),
+            StatementKind::Call => self.call(),
+            StatementKind::Horizontal => {
                 let since = self.scope();
                 self.horizontal();
                 self.consume(since);
             }
-            Kind::Assume => self.assume(),
-            Kind::Fence => self.fence(),
-            Kind::Count => {
+            StatementKind::Assume => self.assume(),
+            StatementKind::Fence => self.fence(),
+            StatementKind::Count => {
                 let counter = self.random.pick(&self.counters);
                 self.count(counter);
             }
-            Kind::Dead => self.dead_block(),
+            StatementKind::Dead => self.dead_block(),
         }
     }
 
@@ -124,7 +125,7 @@ impl Writer<'_> {
         let value = if !slot.clean && self.random.chance(10) {
             self.poison(slot.scalar)
         } else {
-            self.pick_known(slot.scalar, Want { clean: slot.clean, uniform: slot.uniform })
+            self.pick_known(slot.scalar, ValueConstraint { clean: slot.clean, uniform: slot.uniform })
         };
         self.write(slot, value);
     }
@@ -144,7 +145,7 @@ impl Writer<'_> {
             let Some(value) = self.recent(since) else { return };
             let count = self.slots.len();
             let first = self.random.below(count);
-            let fits = |slot: &&Slot| {
+            let fits = |slot: &&VariableSlot| {
                 slot.clean && !slot.uniform && slot.scalar.is_int() && slot.scalar != Scalar::I1
             };
             let (before, behind) = self.slots.split_at(first);
@@ -176,11 +177,11 @@ impl Writer<'_> {
     fn accumulate(&mut self) {
         let count = self.slots.len();
         let first = self.random.below(count);
-        let fits = |slot: &Slot| slot.clean && !slot.uniform && slot.scalar != Scalar::I1;
+        let fits = |slot: &VariableSlot| slot.clean && !slot.uniform && slot.scalar != Scalar::I1;
         let Some(slot) = (0..count).map(|index| self.slots[(first + index) % count]).find(fits) else {
             return;
         };
-        let (old, other) = (self.read(slot), self.pick_known(slot.scalar, Want::CLEAN));
+        let (old, other) = (self.read(slot), self.pick_known(slot.scalar, ValueConstraint::CLEAN));
         let op = if slot.scalar.is_float() {
             self.random.pick(&[Op::Fadd, Op::Fsub, Op::Fmul, Op::Fmax])
         } else {
@@ -263,7 +264,7 @@ impl Writer<'_> {
             return self.int(scalar, trips.into());
         }
         let uniform = self.profile.uniform_loops || self.random.chance(self.profile.uniform_branch);
-        let any = self.pick_known(scalar, Want { clean: true, uniform });
+        let any = self.pick_known(scalar, ValueConstraint { clean: true, uniform });
         let mask = (most + 1).next_power_of_two() / 2;
         let mask = if mask > most { mask / 2 } else { mask };
         let few = self.op_int(Op::And, any, (mask.max(2) - 1).into());
@@ -273,7 +274,7 @@ impl Writer<'_> {
 
     /// A number of trips from 0 or 1 to 4 that differs from lane to lane.
     fn divergent_trips(&mut self, scalar: Scalar) -> Temp {
-        let any = self.pick_known(scalar, Want::CLEAN);
+        let any = self.pick_known(scalar, ValueConstraint::CLEAN);
         if !self.allowed.lanes {
             return self.op_int(Op::And, any, 3);
         }
@@ -295,12 +296,13 @@ impl Writer<'_> {
     }
 
     /// A walk along an array that is large enough, mostly one that is written.
-    fn walk(&mut self, counter: Slot) -> Option<Walk> {
+    fn walk(&mut self, counter: VariableSlot) -> Option<Walk> {
         let is_written = self.random.chance(70);
-        let suits = |place: &Place| place.len >= WALKED && (!is_written || place.reach != Reach::ReadOnly);
+        let suits =
+            |place: &MemoryRegion| place.len >= WALKED && (!is_written || place.reach != Reach::ReadOnly);
         let place = self.place(suits).or_else(|| self.place(|place| place.len >= WALKED))?;
         let from = self.random.chance(20).then(|| {
-            let any = self.pick_known(counter.scalar, Want::CLEAN);
+            let any = self.pick_known(counter.scalar, ValueConstraint::CLEAN);
             let few = self.op_int(Op::And, any, 7);
             self.declare(few, true, few.uniform)
         });
@@ -353,7 +355,7 @@ impl Writer<'_> {
         self.weight *= most.clamp(2, 5);
         self.divergence += divergence + u32::from(jumps_in);
         self.depth += 1;
-        self.loops.push(Loop { id, leave, again });
+        self.loops.push(EnclosingLoop { id, leave, again });
         self.walks.extend(walk);
         if jumps_in {
             self.sequence(1);
@@ -457,7 +459,7 @@ impl Writer<'_> {
         let scalar = int_type(self.random);
         let count = self.random.between(2, 4);
         let uniform = self.random.chance(self.profile.uniform_branch);
-        let of = self.pick_known(scalar, Want { clean: true, uniform });
+        let of = self.pick_known(scalar, ValueConstraint { clean: true, uniform });
         let divergence = u32::from(!of.uniform);
         let mask = count.next_power_of_two() - 1;
         let of = self.op_int(Op::And, of, mask.into());
@@ -622,7 +624,10 @@ impl Writer<'_> {
     /// A division that only runs where its divisor is not 0.
     fn guarded_division(&mut self) {
         let scalar = int_type(self.random);
-        let (a, b) = (self.pick_known(scalar, Want::CLEAN), self.pick_known(scalar, Want::CLEAN));
+        let (a, b) = (
+            self.pick_known(scalar, ValueConstraint::CLEAN),
+            self.pick_known(scalar, ValueConstraint::CLEAN),
+        );
         let slot = self.declare(a, true, false);
         let zero = self.int(scalar, 0);
         let divides = self.icmp(IntPredicate::Ne, b, zero);
@@ -676,7 +681,7 @@ impl Writer<'_> {
         let mut values = Vec::new();
         for index in 0..self.results.len() {
             let scalar = self.results[index];
-            values.push(self.pick_known(scalar, Want::CLEAN).value);
+            values.push(self.pick_known(scalar, ValueConstraint::CLEAN).value);
         }
         self.put(InstData::plain(Op::Ret, values), None);
         self.here = None;
@@ -692,7 +697,7 @@ impl Writer<'_> {
             let first = if !clean && self.random.chance(40) {
                 self.poison(scalar)
             } else {
-                self.pick(scalar, Want { clean: true, uniform })
+                self.pick(scalar, ValueConstraint { clean: true, uniform })
             };
             let slot = self.declare(first, clean, uniform);
             self.slots.push(slot);

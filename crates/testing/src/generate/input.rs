@@ -1,6 +1,6 @@
 //! What a generated program runs on: the brush, arguments, memory.
 
-use super::program::{Shape, ShapeKind};
+use super::program::{InputShape, ShapeKind};
 use super::random::Random;
 use super::writer::interesting_bits;
 use heddle_ir::{Scalar, Space};
@@ -37,7 +37,7 @@ pub struct ObjectShape {
 
 /// One argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Argument {
+pub enum InputArgument {
     /// The address of an object of the case.
     Object(usize),
     /// The same in all lanes.
@@ -50,7 +50,7 @@ pub enum Argument {
 
 /// What a program runs on.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Input {
+pub struct ProgramInput {
     /// The lanes along each dimension of the brush.
     pub brush: Vec<u32>,
     /// The lanes along each dimension of a work-group; none for a single brush.
@@ -58,12 +58,12 @@ pub struct Input {
     /// The work-groups along each dimension.
     pub groups: [u32; 3],
     /// The arguments, one a parameter.
-    pub args: Vec<Argument>,
+    pub args: Vec<InputArgument>,
     /// The bytes of each object of the case.
     pub contents: Vec<Vec<u8>>,
 }
 
-impl Input {
+impl ProgramInput {
     /// The lanes of one brush.
     pub fn lanes(&self) -> u32 {
         self.brush.iter().product()
@@ -84,7 +84,7 @@ impl Input {
 }
 
 /// Geometry: brush, group, groups.
-fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> Input {
+fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> ProgramInput {
     let brush = match fixed {
         Some(lanes) => vec![lanes],
         None if random.chance(35) => {
@@ -117,21 +117,21 @@ fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> Input {
             groups[1] = random.between(1, 2);
         }
     }
-    Input { brush, group, groups, args: Vec::new(), contents: Vec::new() }
+    ProgramInput { brush, group, groups, args: Vec::new(), contents: Vec::new() }
 }
 
 /// An input for a program of this shape.
-pub(super) fn input(random: &mut Random, shape: &Shape) -> Input {
+pub(super) fn input(random: &mut Random, shape: &InputShape) -> ProgramInput {
     let mut input = geometry(random, shape.is_kernel, shape.lanes);
     for param in &shape.params {
         let argument = match param.kind {
-            ShapeKind::Object(index) => Argument::Object(index),
-            ShapeKind::Uniform => Argument::Uniform(interesting_bits(random, param.scalar)),
+            ShapeKind::Object(index) => InputArgument::Object(index),
+            ShapeKind::Uniform => InputArgument::Uniform(interesting_bits(random, param.scalar)),
             ShapeKind::Linear(stride) => {
                 let base = interesting_bits(random, param.scalar);
-                Argument::Linear(base, vec![stride])
+                InputArgument::Linear(base, vec![stride])
             }
-            ShapeKind::Varying => Argument::Varying(varying(random, param.scalar, input.lanes())),
+            ShapeKind::Varying => InputArgument::Varying(varying(random, param.scalar, input.lanes())),
         };
         input.args.push(argument);
     }

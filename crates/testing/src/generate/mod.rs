@@ -1,8 +1,8 @@
 //! The generator: random well-formed modules, each with inputs for which it has no undefined behaviour.
 //!
-//! [`generate`] turns a seed and a [`Profile`] into a [`Case`]. The same seed gives the same program. Programs end
+//! [`generate`] turns a seed and a [`GeneratorProfile`] into a [`GeneratedProgram`]. The same seed gives the same program. Programs end
 //! in every lane and under every schedule; what they return, store and branch on is never ⊤, though ⊤ comes up where
-//! it does not matter. What the schedule may decide is marked in the case's [`Traits`].
+//! it does not matter. What the schedule may decide is marked in the case's [`ProgramTraits`].
 
 mod access;
 mod control;
@@ -14,13 +14,13 @@ mod random;
 mod ssa;
 mod writer;
 
-pub use input::{Argument, Input, ObjectShape, Owner};
-pub use program::{Case, Traits, generate};
+pub use input::{InputArgument, ObjectShape, Owner, ProgramInput};
+pub use program::{GeneratedProgram, ProgramTraits, generate};
 pub use random::Random;
 
 /// The kind of program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Class {
+pub enum ProgramClass {
     /// A function over lanes that share only what they read.
     Lanes,
     /// A function whose lanes write to the same memory, in an order that the schedule decides.
@@ -33,27 +33,33 @@ pub enum Class {
     Predicated,
 }
 
-impl Class {
+impl ProgramClass {
     /// All of them, in order.
-    pub const ALL: [Class; 5] = [Class::Lanes, Class::Racy, Class::Kernel, Class::Launch, Class::Predicated];
+    pub const ALL: [ProgramClass; 5] = [
+        ProgramClass::Lanes,
+        ProgramClass::Racy,
+        ProgramClass::Kernel,
+        ProgramClass::Launch,
+        ProgramClass::Predicated,
+    ];
 
     /// A word for it.
     pub const fn name(self) -> &'static str {
         match self {
-            Class::Lanes => "lanes",
-            Class::Racy => "racy",
-            Class::Kernel => "kernel",
-            Class::Launch => "launch",
-            Class::Predicated => "predicated",
+            ProgramClass::Lanes => "lanes",
+            ProgramClass::Racy => "racy",
+            ProgramClass::Kernel => "kernel",
+            ProgramClass::Launch => "launch",
+            ProgramClass::Predicated => "predicated",
         }
     }
 }
 
 /// What programs are made of. Percentages where nothing else is said.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Profile {
+pub struct GeneratorProfile {
     /// How often each kind of program comes, as weights.
-    pub classes: [(Class, u32); 5],
+    pub classes: [(ProgramClass, u32); 5],
     /// How often a program may have horizontals.
     pub horizontals: u32,
     /// How often a program may ask which of its brush's lanes it is. Kernels that may not ask for their place in the group.
@@ -102,12 +108,12 @@ pub struct Profile {
     pub inputs: u32,
 }
 
-impl Profile {
+impl GeneratorProfile {
     /// Programs at stage Source.
-    pub fn source() -> Profile {
-        let mut profile = Profile::default();
+    pub fn source() -> GeneratorProfile {
+        let mut profile = GeneratorProfile::default();
         for (class, weight) in &mut profile.classes {
-            if *class == Class::Predicated {
+            if *class == ProgramClass::Predicated {
                 *weight = 0;
             }
         }
@@ -115,36 +121,42 @@ impl Profile {
     }
 
     /// Programs at stage Source with conditions whose arms are alike.
-    pub fn similar() -> Profile {
-        Profile {
+    pub fn similar() -> GeneratorProfile {
+        GeneratorProfile {
             classes: [
-                (Class::Lanes, 70),
-                (Class::Racy, 8),
-                (Class::Kernel, 12),
-                (Class::Launch, 10),
-                (Class::Predicated, 0),
+                (ProgramClass::Lanes, 70),
+                (ProgramClass::Racy, 8),
+                (ProgramClass::Kernel, 12),
+                (ProgramClass::Launch, 10),
+                (ProgramClass::Predicated, 0),
             ],
             uniform_branch: 15,
             similar_arms: 75,
-            ..Profile::source()
+            ..GeneratorProfile::source()
         }
     }
 
     /// Programs at stage Source all of whose loops are uniform.
-    pub fn uniform() -> Profile {
-        Profile { uniform_loops: true, nests: 0, webs: 0, jump_into_loop: 0, ..Profile::source() }
+    pub fn uniform() -> GeneratorProfile {
+        GeneratorProfile {
+            uniform_loops: true,
+            nests: 0,
+            webs: 0,
+            jump_into_loop: 0,
+            ..GeneratorProfile::source()
+        }
     }
 }
 
-impl Default for Profile {
-    fn default() -> Profile {
-        Profile {
+impl Default for GeneratorProfile {
+    fn default() -> GeneratorProfile {
+        GeneratorProfile {
             classes: [
-                (Class::Lanes, 42),
-                (Class::Racy, 10),
-                (Class::Kernel, 11),
-                (Class::Launch, 5),
-                (Class::Predicated, 22),
+                (ProgramClass::Lanes, 42),
+                (ProgramClass::Racy, 10),
+                (ProgramClass::Kernel, 11),
+                (ProgramClass::Launch, 5),
+                (ProgramClass::Predicated, 22),
             ],
             horizontals: 15,
             lanes: 100,

@@ -2,7 +2,8 @@
 
 use super::random::Random;
 use super::writer::{
-    Allowed, Temp, Want, Writer, float_bits, float_type, int_type, joint, nan_bits, number_type,
+    AllowedFeatures, FunctionGenerator, Temp, ValueConstraint, float_bits, float_type, int_type, joint,
+    nan_bits, number_type,
 };
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Constant, Detail, InstData, Op, Scalar};
@@ -54,7 +55,7 @@ fn harmless_fast_flags(random: &mut Random) -> Flags {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum OperationKind {
     IntBinary,
     IntUnary,
     Shift,
@@ -75,55 +76,55 @@ enum Kind {
     Query,
 }
 
-impl Writer<'_> {
+impl FunctionGenerator<'_> {
     /// Computes something from what is at hand.
     pub(super) fn operation(&mut self) -> Temp {
-        let want = if self.random.chance(8) { Want::ANY } else { self.want() };
+        let want = if self.random.chance(8) { ValueConstraint::ANY } else { self.want() };
         let kind = self.random.weighted(&[
-            (Kind::IntBinary, 30),
-            (Kind::IntUnary, 5),
-            (Kind::Shift, 8),
-            (Kind::Divide, 5),
-            (Kind::Funnel, 2),
-            (Kind::IntCompare, 9),
-            (Kind::FloatBinary, 12),
-            (Kind::FloatUnary, 5),
-            (Kind::FloatTernary, 3),
-            (Kind::FloatCompare, 4),
-            (Kind::FloatClass, 1),
-            (Kind::Ldexp, 1),
-            (Kind::Convert, 8),
-            (Kind::Bitcast, 2),
-            (Kind::Select, 7),
-            (Kind::Promise, 4),
-            (Kind::Forgiven, 6),
-            (Kind::Query, if self.allowed.lanes { 4 } else { 0 }),
+            (OperationKind::IntBinary, 30),
+            (OperationKind::IntUnary, 5),
+            (OperationKind::Shift, 8),
+            (OperationKind::Divide, 5),
+            (OperationKind::Funnel, 2),
+            (OperationKind::IntCompare, 9),
+            (OperationKind::FloatBinary, 12),
+            (OperationKind::FloatUnary, 5),
+            (OperationKind::FloatTernary, 3),
+            (OperationKind::FloatCompare, 4),
+            (OperationKind::FloatClass, 1),
+            (OperationKind::Ldexp, 1),
+            (OperationKind::Convert, 8),
+            (OperationKind::Bitcast, 2),
+            (OperationKind::Select, 7),
+            (OperationKind::Promise, 4),
+            (OperationKind::Forgiven, 6),
+            (OperationKind::Query, if self.allowed.lanes { 4 } else { 0 }),
         ]);
         match kind {
-            Kind::IntBinary => self.int_binary(want),
-            Kind::IntUnary => {
+            OperationKind::IntBinary => self.int_binary(want),
+            OperationKind::IntUnary => {
                 let op = self.random.pick(INT_UNARY);
                 let scalar = self.int_or_bool();
                 let scalar = if op == Op::Bswap && scalar == Scalar::I1 { Scalar::I32 } else { scalar };
                 let a = self.pick(scalar, want);
                 self.op(op, &[a])
             }
-            Kind::Shift => {
+            OperationKind::Shift => {
                 let op = self.random.pick(SHIFTS);
                 let scalar = self.int_or_bool();
                 let (a, amount) = (self.pick(scalar, want), self.shift_amount(scalar, want));
                 self.op(op, &[a, amount])
             }
-            Kind::Divide => self.divide(want),
-            Kind::Funnel => {
+            OperationKind::Divide => self.divide(want),
+            OperationKind::Funnel => {
                 let op = self.random.pick(&[Op::Fshl, Op::Fshr]);
                 let scalar = self.int_or_bool();
                 let operands = [self.pick(scalar, want), self.pick(scalar, want), self.pick(scalar, want)];
                 self.op(op, &operands)
             }
-            Kind::IntCompare => self.int_compare(want),
-            Kind::FloatBinary => self.float_binary(want),
-            Kind::FloatUnary => {
+            OperationKind::IntCompare => self.int_compare(want),
+            OperationKind::FloatBinary => self.float_binary(want),
+            OperationKind::FloatUnary => {
                 let op = self.random.pick(FLOAT_UNARY);
                 let scalar = float_type(self.random);
                 let a = self.pick(scalar, want);
@@ -134,15 +135,15 @@ impl Writer<'_> {
                 }
                 self.op(op, &[a])
             }
-            Kind::FloatTernary => {
+            OperationKind::FloatTernary => {
                 let scalar = float_type(self.random);
                 let fused = !self.allowed.fmuladd || self.random.chance(50);
                 let op = if fused { Op::Fma } else { Op::Fmuladd };
                 let operands = [self.pick(scalar, want), self.pick(scalar, want), self.pick(scalar, want)];
                 self.op(op, &operands)
             }
-            Kind::FloatCompare => self.float_compare(want),
-            Kind::FloatClass => {
+            OperationKind::FloatCompare => self.float_compare(want),
+            OperationKind::FloatClass => {
                 let scalar = float_type(self.random);
                 let a = self.pick_known(scalar, want);
                 // Quiet and signalling NaNs are not told apart: the bits of a NaN are not defined.
@@ -151,40 +152,44 @@ impl Writer<'_> {
                 let data = InstData::new(Op::FloatClass, [a.value], Detail::FloatClass(classes));
                 self.define(data, None, a.clean, a.uniform)
             }
-            Kind::Ldexp => {
+            OperationKind::Ldexp => {
                 let (float, int) = (float_type(self.random), self.random.pick(&[Scalar::I32, Scalar::I16]));
                 let operands = [self.pick(float, want), self.pick(int, want)];
                 self.op(Op::Ldexp, &operands)
             }
-            Kind::Convert => {
+            OperationKind::Convert => {
                 let from = self.pick_number(want);
                 let to = number_type(self.random);
                 if from.scalar == to { self.int_binary(want) } else { self.convert(from, to) }
             }
-            Kind::Bitcast => self.bitcast(want),
-            Kind::Select => {
+            OperationKind::Bitcast => self.bitcast(want),
+            OperationKind::Select => {
                 let scalar = number_type(self.random);
                 let condition = self.condition(want.uniform);
                 let a = self.pick(scalar, want);
                 let b = self.pick_beside(a, want);
                 self.op(Op::Select, &[condition, a, b])
             }
-            Kind::Promise => self.promise(want),
-            Kind::Forgiven => self.forgiven_poison(want),
-            Kind::Query => self.query(),
+            OperationKind::Promise => self.promise(want),
+            OperationKind::Forgiven => self.forgiven_poison(want),
+            OperationKind::Query => self.query(),
         }
     }
 
     /// What operands should be, as the mood is: uniform values breed among themselves.
-    pub(super) fn want(&mut self) -> Want {
-        if self.random.chance(self.profile.uniform_operation) { Want::UNIFORM } else { Want::CLEAN }
+    pub(super) fn want(&mut self) -> ValueConstraint {
+        if self.random.chance(self.profile.uniform_operation) {
+            ValueConstraint::UNIFORM
+        } else {
+            ValueConstraint::CLEAN
+        }
     }
 
     fn int_or_bool(&mut self) -> Scalar {
         if self.random.chance(6) { Scalar::I1 } else { int_type(self.random) }
     }
 
-    fn shift_amount(&mut self, scalar: Scalar, want: Want) -> Temp {
+    fn shift_amount(&mut self, scalar: Scalar, want: ValueConstraint) -> Temp {
         if self.random.chance(50) {
             let amount = self.random.below(scalar.bits() as usize) as i128;
             return self.int(scalar, amount);
@@ -193,7 +198,7 @@ impl Writer<'_> {
         self.op_int(Op::And, amount, i128::from(scalar.bits() - 1))
     }
 
-    fn int_binary(&mut self, want: Want) -> Temp {
+    fn int_binary(&mut self, want: ValueConstraint) -> Temp {
         let op = self.random.pick(INT_BINARY);
         let scalar = self.int_or_bool();
         let a = self.pick_known(scalar, want);
@@ -207,10 +212,13 @@ impl Writer<'_> {
     }
 
     /// A division whose divisor is neither 0 nor, for signed ones, negative.
-    fn divide(&mut self, want: Want) -> Temp {
+    fn divide(&mut self, want: ValueConstraint) -> Temp {
         let op = self.random.pick(&[Op::Udiv, Op::Urem, Op::Sdiv, Op::Srem]);
         let scalar = int_type(self.random);
-        let (a, b) = (self.pick(scalar, Want { clean: true, ..want }), self.pick(scalar, Want::CLEAN));
+        let (a, b) = (
+            self.pick(scalar, ValueConstraint { clean: true, ..want }),
+            self.pick(scalar, ValueConstraint::CLEAN),
+        );
         let divisor = if self.random.chance(30) {
             let divisor = self.random.between(1, 9);
             self.int(scalar, divisor.into())
@@ -223,7 +231,7 @@ impl Writer<'_> {
         self.op(op, &[a, divisor])
     }
 
-    fn int_compare(&mut self, want: Want) -> Temp {
+    fn int_compare(&mut self, want: ValueConstraint) -> Temp {
         if self.random.chance(6)
             && let Some(&place) = self.places.last()
         {
@@ -243,7 +251,7 @@ impl Writer<'_> {
         self.icmp(predicate, a, b)
     }
 
-    fn float_compare(&mut self, want: Want) -> Temp {
+    fn float_compare(&mut self, want: ValueConstraint) -> Temp {
         let scalar = float_type(self.random);
         let a = self.pick_known(scalar, want);
         let b = self.pick_beside(a, want);
@@ -251,7 +259,7 @@ impl Writer<'_> {
         self.fcmp(predicate, a, b)
     }
 
-    fn float_binary(&mut self, want: Want) -> Temp {
+    fn float_binary(&mut self, want: ValueConstraint) -> Temp {
         let op = self.random.pick(FLOAT_BINARY);
         let scalar = float_type(self.random);
         let a = self.pick_known(scalar, want);
@@ -275,7 +283,7 @@ impl Writer<'_> {
         self.op(Op::Select, &[is_nan, nan, float])
     }
 
-    fn bitcast(&mut self, want: Want) -> Temp {
+    fn bitcast(&mut self, want: ValueConstraint) -> Temp {
         let (float, int) = self.random.pick(&[
             (Scalar::F32, Scalar::I32),
             (Scalar::F64, Scalar::I64),
@@ -295,8 +303,8 @@ impl Writer<'_> {
     }
 
     /// An operation whose promise is kept because its operands are made to keep it.
-    fn promise(&mut self, want: Want) -> Temp {
-        let want = Want { clean: true, ..want };
+    fn promise(&mut self, want: ValueConstraint) -> Temp {
+        let want = ValueConstraint { clean: true, ..want };
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64, Scalar::I16, Scalar::I128]);
         let with = |flags: &[Flag]| Flags::of(flags);
         let a = self.pick_known(scalar, want);
@@ -354,8 +362,8 @@ impl Writer<'_> {
     }
 
     /// ⊤ comes up, and what is made of it does not depend on it.
-    fn forgiven_poison(&mut self, want: Want) -> Temp {
-        let want = Want { clean: true, ..want };
+    fn forgiven_poison(&mut self, want: ValueConstraint) -> Temp {
+        let want = ValueConstraint { clean: true, ..want };
         match self.random.below(7) {
             0 => {
                 let op = self.random.pick(SHIFTS);
@@ -392,7 +400,7 @@ impl Writer<'_> {
             3 | 4 => {
                 // Some one value, the same at each use: a difference with itself is 0.
                 let scalar = int_type(self.random);
-                let (a, b) = (self.pick_known(scalar, Want::ANY), self.pick(scalar, want));
+                let (a, b) = (self.pick_known(scalar, ValueConstraint::ANY), self.pick(scalar, want));
                 let open = if self.random.chance(50) {
                     let data = InstData::plain(Op::Shl, [a.value, b.value]);
                     self.define(data, None, false, a.uniform && b.uniform)
@@ -441,7 +449,7 @@ impl Writer<'_> {
     }
 
     /// The value where the condition holds, which proves that it is not ⊤ there, something else elsewhere.
-    pub(super) fn chosen_if(&mut self, condition: Temp, value: Temp, want: Want) -> Temp {
+    pub(super) fn chosen_if(&mut self, condition: Temp, value: Temp, want: ValueConstraint) -> Temp {
         let other = self.pick(value.scalar, want);
         let chosen = if self.random.chance(75) {
             self.op(Op::Select, &[condition, value, other])
@@ -502,7 +510,7 @@ impl Writer<'_> {
 
     /// A condition to branch on.
     pub(super) fn condition(&mut self, uniform: bool) -> Temp {
-        let want = Want { clean: true, uniform };
+        let want = ValueConstraint { clean: true, uniform };
         match self.random.below(12) {
             0..=5 => {
                 let scalar = int_type(self.random);
@@ -546,7 +554,7 @@ impl Writer<'_> {
     /// Says something that is true anyway.
     pub(super) fn assume(&mut self) {
         let scalar = int_type(self.random);
-        let a = self.pick_known(scalar, Want::CLEAN);
+        let a = self.pick_known(scalar, ValueConstraint::CLEAN);
         let few = self.op_int(Op::And, a, 7);
         let bound = self.int(scalar, 7);
         let holds = self.icmp(IntPredicate::Ule, few, bound);
@@ -554,9 +562,9 @@ impl Writer<'_> {
     }
 }
 
-impl Allowed {
+impl AllowedFeatures {
     /// Nothing but computing and control flow; what asks which lane it is is not pure.
-    pub(super) const PURE: Allowed = Allowed {
+    pub(super) const PURE: AllowedFeatures = AllowedFeatures {
         control: true,
         horizontals: false,
         atomics: false,

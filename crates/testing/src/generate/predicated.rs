@@ -10,27 +10,30 @@
 //!                                                                  └────► join
 //! ```
 
-use super::program::{Maker, Shape, Traits};
-use super::writer::{Allowed, Reach, Temp, Want, Writer, int_type, number_type};
+use super::program::{InputShape, ModuleGenerator, ProgramTraits};
+use super::writer::{
+    AllowedFeatures, FunctionGenerator, Reach, Temp, ValueConstraint, int_type, number_type,
+};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Detail, Function, InstData, Op, Scalar, Type, Value};
 
 /// The deepest nesting of folded statements.
 const DEEPEST: u32 = 4;
 
-impl Maker<'_> {
+impl ModuleGenerator<'_> {
     /// A function of folded control flow.
-    pub(super) fn predicated(&mut self, budget: i32) -> (String, Shape, Traits) {
+    pub(super) fn predicated(&mut self, budget: i32) -> (String, InputShape, ProgramTraits) {
         let shape = self.shape();
         if self.random.chance(20) {
             self.add_global();
         }
         let results = self.results();
         let signature = self.signature(&shape, &results);
-        let allowed = Allowed { control: false, calls: false, atomics: false, ..self.allowed() };
+        let allowed = AllowedFeatures { control: false, calls: false, atomics: false, ..self.allowed() };
         let func = Function::new("main", signature);
         let globals = self.module.globals.clone();
-        let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);
+        let mut writer =
+            FunctionGenerator::new(self.random, self.profile, func, &self.known, allowed, budget);
         writer.add_params(&shape, false);
         writer.use_globals(&globals);
         let mut vars = writer.first_vars();
@@ -50,7 +53,7 @@ impl Maker<'_> {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum PredicatedStatementKind {
     Operation,
     Assign,
     Access,
@@ -62,12 +65,12 @@ enum Kind {
     Division,
 }
 
-impl Writer<'_> {
+impl FunctionGenerator<'_> {
     fn first_vars(&mut self) -> Vec<Temp> {
         (0..self.random.between(2, 5))
             .map(|index| {
                 let scalar = if index == 0 { Scalar::I32 } else { number_type(self.random) };
-                self.pick_known(scalar, Want::CLEAN)
+                self.pick_known(scalar, ValueConstraint::CLEAN)
             })
             .collect()
     }
@@ -102,40 +105,40 @@ impl Writer<'_> {
             let deeper = self.depth < DEEPEST && self.budget > 0;
             let on = |yes: bool, weight: u32| if yes { weight } else { 0 };
             let kind = self.random.weighted(&[
-                (Kind::Operation, 32),
-                (Kind::Assign, 18),
-                (Kind::Access, 12),
-                (Kind::Horizontal, on(self.allowed.horizontals, 10)),
-                (Kind::Total, 4),
-                (Kind::If, on(deeper, 22)),
-                (Kind::UniformIf, on(deeper, 4)),
-                (Kind::Loop, on(deeper && self.weight <= 9, 8)),
-                (Kind::Division, on(deeper, 2)),
+                (PredicatedStatementKind::Operation, 32),
+                (PredicatedStatementKind::Assign, 18),
+                (PredicatedStatementKind::Access, 12),
+                (PredicatedStatementKind::Horizontal, on(self.allowed.horizontals, 10)),
+                (PredicatedStatementKind::Total, 4),
+                (PredicatedStatementKind::If, on(deeper, 22)),
+                (PredicatedStatementKind::UniformIf, on(deeper, 4)),
+                (PredicatedStatementKind::Loop, on(deeper && self.weight <= 9, 8)),
+                (PredicatedStatementKind::Division, on(deeper, 2)),
             ]);
             match kind {
-                Kind::Operation => {
+                PredicatedStatementKind::Operation => {
                     for _ in 0..self.random.between(1, 2) {
                         self.operation();
                     }
                 }
-                Kind::Assign => {
+                PredicatedStatementKind::Assign => {
                     if self.random.chance(50) {
                         self.operation();
                     }
                     let index = self.random.below(vars.len());
-                    vars[index] = self.pick_known(vars[index].scalar, Want::CLEAN);
+                    vars[index] = self.pick_known(vars[index].scalar, ValueConstraint::CLEAN);
                 }
-                Kind::Access => self.access(),
-                Kind::Horizontal => {
+                PredicatedStatementKind::Access => self.access(),
+                PredicatedStatementKind::Horizontal => {
                     let since = self.scope();
                     self.horizontal();
                     self.consume_folded(since, vars);
                 }
-                Kind::Total => self.total_operation(),
-                Kind::If => self.folded_if(mask, vars),
-                Kind::UniformIf => self.uniform_if(mask, vars),
-                Kind::Loop => self.folded_loop(mask, vars),
-                Kind::Division => self.folded_division(mask, vars),
+                PredicatedStatementKind::Total => self.total_operation(),
+                PredicatedStatementKind::If => self.folded_if(mask, vars),
+                PredicatedStatementKind::UniformIf => self.uniform_if(mask, vars),
+                PredicatedStatementKind::Loop => self.folded_loop(mask, vars),
+                PredicatedStatementKind::Division => self.folded_division(mask, vars),
             }
         }
     }
@@ -351,7 +354,10 @@ impl Writer<'_> {
     /// A division under the mask of the lanes whose divisor is not 0.
     fn folded_division(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
         let scalar = int_type(self.random);
-        let (a, b) = (self.pick_known(scalar, Want::CLEAN), self.pick_known(scalar, Want::CLEAN));
+        let (a, b) = (
+            self.pick_known(scalar, ValueConstraint::CLEAN),
+            self.pick_known(scalar, ValueConstraint::CLEAN),
+        );
         let zero = self.int(scalar, 0);
         let divides = self.icmp(IntPredicate::Ne, b, zero);
         let mask = self.mask_of(parent, divides.value);

@@ -1,13 +1,14 @@
 //! Whole modules: globals, functions that call each other, an entry with its parameters, and inputs for it.
 
 use super::access::FIELD;
-use super::input::{Input, ObjectShape, Owner, input};
+use super::input::{ObjectShape, Owner, ProgramInput, input};
 use super::random::Random;
 use super::ssa::prune;
 use super::writer::{
-    Allowed, Known, Place, Reach, Temp, Want, Writer, int_type, interesting_bits, number_type,
+    AllowedFeatures, CallableFunction, FunctionGenerator, MemoryRegion, Reach, Temp, ValueConstraint,
+    int_type, interesting_bits, number_type,
 };
-use super::{Class, Profile};
+use super::{GeneratorProfile, ProgramClass};
 use heddle_ir::inst::{Access, LaunchDetail};
 use heddle_ir::module::{
     Declaration, DeclaredShape, Effects, FunctionKind, Global, GlobalInit, Param, ReturnValue, Signature,
@@ -19,9 +20,9 @@ use std::sync::Arc;
 
 /// What is known of a program because of how it was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Traits {
+pub struct ProgramTraits {
     /// The kind of program.
-    pub class: Class,
+    pub class: ProgramClass,
     /// Whether the schedule may decide the outcome: races, or atomics whose order shows.
     pub order_dependent: bool,
     /// Whether lanes look at each other.
@@ -36,7 +37,7 @@ pub struct Traits {
 
 /// A generated program.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub struct GeneratedProgram {
     /// The seed that it was made from.
     pub seed: u64,
     /// The program.
@@ -44,11 +45,11 @@ pub struct Case {
     /// The function to run.
     pub entry: String,
     /// What is known of it.
-    pub traits: Traits,
+    pub traits: ProgramTraits,
     /// The objects that the entry's pointers point to.
     pub objects: Vec<ObjectShape>,
     /// What to run it on.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<ProgramInput>,
 }
 
 /// What a parameter gets.
@@ -69,7 +70,7 @@ pub(super) struct ShapeParam {
 
 /// What inputs of a program look like.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Shape {
+pub(super) struct InputShape {
     pub(super) is_kernel: bool,
     /// The lanes, where the program fixes them.
     pub(super) lanes: Option<u32>,
@@ -80,26 +81,26 @@ pub(super) struct Shape {
 }
 
 /// The program of this seed.
-pub fn generate(seed: u64, profile: &Profile) -> Case {
+pub fn generate(seed: u64, profile: &GeneratorProfile) -> GeneratedProgram {
     let mut random = Random::new(seed);
     let class = random.weighted(&profile.classes);
     let (low, high) = random.weighted(&profile.sizes);
     let budget = random.between(low, high) as i32;
     let mut maker =
-        Maker { random: &mut random, profile, class, module: Module::default(), known: Vec::new() };
+        ModuleGenerator { random: &mut random, profile, class, module: Module::default(), known: Vec::new() };
     let (entry, shape, mut traits) = match class {
-        Class::Predicated => maker.predicated(budget),
-        Class::Launch => maker.launch(budget),
-        Class::Lanes | Class::Racy | Class::Kernel => maker.lanes(budget),
+        ProgramClass::Predicated => maker.predicated(budget),
+        ProgramClass::Launch => maker.launch(budget),
+        ProgramClass::Lanes | ProgramClass::Racy | ProgramClass::Kernel => maker.lanes(budget),
     };
     let module = maker.module;
     note_traits(&module, &mut traits);
     let count = random.between(1, profile.inputs);
-    let inputs: Vec<Input> = (0..count).map(|_| input(&mut random, &shape)).collect();
-    Case { seed, module, entry, traits, objects: shape.objects, inputs }
+    let inputs: Vec<ProgramInput> = (0..count).map(|_| input(&mut random, &shape)).collect();
+    GeneratedProgram { seed, module, entry, traits, objects: shape.objects, inputs }
 }
 
-fn note_traits(module: &Module, traits: &mut Traits) {
+fn note_traits(module: &Module, traits: &mut ProgramTraits) {
     for func in &module.functions {
         for block in func.blocks() {
             for inst in func.block_insts(block) {
@@ -115,17 +116,17 @@ fn note_traits(module: &Module, traits: &mut Traits) {
 }
 
 /// The module being made.
-pub(super) struct Maker<'a> {
+pub(super) struct ModuleGenerator<'a> {
     pub(super) random: &'a mut Random,
-    pub(super) profile: &'a Profile,
-    pub(super) class: Class,
+    pub(super) profile: &'a GeneratorProfile,
+    pub(super) class: ProgramClass,
     pub(super) module: Module,
-    pub(super) known: Vec<Known>,
+    pub(super) known: Vec<CallableFunction>,
 }
 
-impl Maker<'_> {
-    pub(super) fn traits(&self) -> Traits {
-        Traits {
+impl ModuleGenerator<'_> {
+    pub(super) fn traits(&self) -> ProgramTraits {
+        ProgramTraits {
             class: self.class,
             order_dependent: false,
             horizontals: false,
@@ -135,10 +136,10 @@ impl Maker<'_> {
         }
     }
 
-    pub(super) fn allowed(&mut self) -> Allowed {
-        let Profile { nests, horizontals, atomics, privates, gotos, webs, calls, fmuladd, .. } =
+    pub(super) fn allowed(&mut self) -> AllowedFeatures {
+        let GeneratorProfile { nests, horizontals, atomics, privates, gotos, webs, calls, fmuladd, .. } =
             *self.profile;
-        Allowed {
+        AllowedFeatures {
             control: true,
             horizontals: self.random.chance(horizontals),
             atomics: self.random.chance(atomics),
@@ -149,8 +150,8 @@ impl Maker<'_> {
             calls: self.random.chance(calls),
             returns: self.random.chance(60),
             // A reconvergence stack wants post-dominators, and lanes that end nowhere have none.
-            unreachable: self.class != Class::Kernel,
-            queries: self.class == Class::Kernel || self.random.chance(10),
+            unreachable: self.class != ProgramClass::Kernel,
+            queries: self.class == ProgramClass::Kernel || self.random.chance(10),
             memory: true,
             fmuladd: self.random.chance(fmuladd),
             lanes: self.profile.lanes >= 100 || self.random.chance(self.profile.lanes),
@@ -159,9 +160,9 @@ impl Maker<'_> {
     }
 
     /// Objects and scalars for an entry.
-    pub(super) fn shape(&mut self) -> Shape {
-        let mut shape = Shape { is_kernel: self.class == Class::Kernel, ..Shape::default() };
-        let add = |shape: &mut Shape, name: String, scalar, len, owner, space| {
+    pub(super) fn shape(&mut self) -> InputShape {
+        let mut shape = InputShape { is_kernel: self.class == ProgramClass::Kernel, ..InputShape::default() };
+        let add = |shape: &mut InputShape, name: String, scalar, len, owner, space| {
             let index = shape.objects.len();
             shape.objects.push(ObjectShape { name, space, scalar, len, owner });
             shape.params.push(ShapeParam { scalar: Scalar::Ptr(space), kind: ShapeKind::Object(index) });
@@ -177,7 +178,7 @@ impl Maker<'_> {
             let owner = Owner::Lane(len * scalar.bytes());
             add(&mut shape, format!("out{index}"), scalar, len, owner, Space::Global);
         }
-        if self.class == Class::Racy {
+        if self.class == ProgramClass::Racy {
             for index in 0..self.random.between(1, 2) {
                 let (scalar, len) = (memory_type(self.random), self.random.pick(&[2, 4, 8, 16, FIELD]));
                 add(&mut shape, format!("shared{index}"), scalar, len, Owner::Shared, Space::Global);
@@ -207,7 +208,7 @@ impl Maker<'_> {
     }
 
     /// The signature of an entry of this shape.
-    pub(super) fn signature(&mut self, shape: &Shape, results: &[Scalar]) -> Signature {
+    pub(super) fn signature(&mut self, shape: &InputShape, results: &[Scalar]) -> Signature {
         let mut params = Vec::new();
         for param in &shape.params {
             let mut declared = Param::new(param.scalar.into());
@@ -219,7 +220,7 @@ impl Maker<'_> {
             // What a kernel declares nothing of is the same in all lanes.
             if let ShapeKind::Varying = param.kind
                 && self.random.chance(30)
-                && self.class != Class::Kernel
+                && self.class != ProgramClass::Kernel
             {
                 declared.shape = None;
             }
@@ -259,7 +260,7 @@ impl Maker<'_> {
     }
 
     /// The functions that others call.
-    fn add_callees(&mut self, shape: &Shape) {
+    fn add_callees(&mut self, shape: &InputShape) {
         for index in 0..self.random.between(1, 2) {
             let is_pure = self.random.chance(40);
             let mut places: Vec<Option<(Space, Scalar, u32, Reach)>> = Vec::new();
@@ -289,16 +290,17 @@ impl Maker<'_> {
             let effects = if is_pure { Effects::PURE } else { Effects::ANY };
             let signature = Signature { params, results, effects };
             let func = Function::new(format!("helper{index}"), signature);
-            let mut allowed = if is_pure { Allowed::PURE } else { self.allowed() };
+            let mut allowed = if is_pure { AllowedFeatures::PURE } else { self.allowed() };
             allowed.calls &= !self.known.is_empty();
             (allowed.queries, allowed.nests, allowed.aliases) = (false, false, true);
             let budget = self.random.between(3, 9) as i32;
             let globals = self.module.globals.clone();
-            let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);
+            let mut writer =
+                FunctionGenerator::new(self.random, self.profile, func, &self.known, allowed, budget);
             let values = writer.func.params().to_vec();
             for (&value, place) in values.iter().zip(&places) {
                 match *place {
-                    Some((space, scalar, len, reach)) => writer.places.push(Place {
+                    Some((space, scalar, len, reach)) => writer.places.push(MemoryRegion {
                         pointer: value,
                         space,
                         scalar,
@@ -321,7 +323,7 @@ impl Maker<'_> {
             let func = writer.into_function();
             let declaration = Arc::new(func.declaration());
             self.module.functions.push(func);
-            self.known.push(Known { declaration, places, cost: cost.max(1) });
+            self.known.push(CallableFunction { declaration, places, cost: cost.max(1) });
         }
     }
 
@@ -344,12 +346,12 @@ impl Maker<'_> {
             let signature = Signature { effects: Effects::PURE, ..Signature::new(&vec![ty; arity], &[ty]) };
             let declaration = Arc::new(Declaration { name, kind: FunctionKind::Function, signature });
             self.module.declarations.push(Arc::clone(&declaration));
-            self.known.push(Known { declaration, places: vec![None; arity], cost: 1 });
+            self.known.push(CallableFunction { declaration, places: vec![None; arity], cost: 1 });
         }
     }
 
     /// A function or a kernel over lanes.
-    fn lanes(&mut self, budget: i32) -> (String, Shape, Traits) {
+    fn lanes(&mut self, budget: i32) -> (String, InputShape, ProgramTraits) {
         let mut shape = self.shape();
         if self.random.chance(30) {
             self.add_global();
@@ -369,13 +371,13 @@ impl Maker<'_> {
         if allowed.atomics && self.random.chance(40) {
             add_shared("counter", Space::Global, Scalar::I32, 1, Owner::Counter);
         }
-        if self.class == Class::Kernel {
+        if self.class == ProgramClass::Kernel {
             allowed.returns = false;
             if self.random.chance(85) {
                 add_shared("scratch", Space::Local, memory_type(self.random), 128, Owner::Group);
             }
         }
-        let results = if self.class == Class::Kernel { Vec::new() } else { self.results() };
+        let results = if self.class == ProgramClass::Kernel { Vec::new() } else { self.results() };
         let signature = self.signature(&shape, &results);
         let traits = self.write_entry("main", signature, &shape, allowed, budget);
         ("main".into(), shape, traits)
@@ -386,18 +388,19 @@ impl Maker<'_> {
         &mut self,
         name: &str,
         signature: Signature,
-        shape: &Shape,
-        allowed: Allowed,
+        shape: &InputShape,
+        allowed: AllowedFeatures,
         budget: i32,
-    ) -> Traits {
+    ) -> ProgramTraits {
         let mut traits = self.traits();
-        let is_kernel = self.class == Class::Kernel;
+        let is_kernel = self.class == ProgramClass::Kernel;
         let mut func = Function::new(name, signature);
         if is_kernel {
             func.kind = FunctionKind::Kernel(None);
         }
         let globals = self.module.globals.clone();
-        let mut writer = Writer::new(self.random, self.profile, func, &self.known, allowed, budget);
+        let mut writer =
+            FunctionGenerator::new(self.random, self.profile, func, &self.known, allowed, budget);
         let local = writer.add_params(shape, is_kernel);
         writer.use_globals(&globals);
         match local {
@@ -412,7 +415,7 @@ impl Maker<'_> {
     }
 
     /// Sequential code that launches a region, once or several times.
-    fn launch(&mut self, budget: i32) -> (String, Shape, Traits) {
+    fn launch(&mut self, budget: i32) -> (String, InputShape, ProgramTraits) {
         let mut shape = self.shape();
         let mut allowed = self.allowed();
         allowed.queries = false;
@@ -430,10 +433,10 @@ impl Maker<'_> {
             }
         }
         let known = Vec::new();
-        let allowed = Allowed { lanes: false, ..Allowed::PURE };
+        let allowed = AllowedFeatures { lanes: false, ..AllowedFeatures::PURE };
         let host = Function::new("main", outside);
         let few = self.random.between(3, 10) as i32;
-        let mut writer = Writer::new(self.random, self.profile, host, &known, allowed, few);
+        let mut writer = FunctionGenerator::new(self.random, self.profile, host, &known, allowed, few);
         let params = writer.func.params().to_vec();
         for (&value, param) in params.iter().zip(&shape.params) {
             if !param.scalar.is_ptr() {
@@ -451,7 +454,9 @@ impl Maker<'_> {
             for (&value, param) in params.iter().zip(&inside) {
                 args.push(match param.kind {
                     ShapeKind::Object(_) => value,
-                    ShapeKind::Uniform | ShapeKind::Linear(_) => writer.pick(param.scalar, Want::CLEAN).value,
+                    ShapeKind::Uniform | ShapeKind::Linear(_) => {
+                        writer.pick(param.scalar, ValueConstraint::CLEAN).value
+                    }
                     ShapeKind::Varying => writer.vector(param.scalar, lanes),
                 });
             }
@@ -484,7 +489,7 @@ impl Maker<'_> {
 
 /// The group's array, and where the lane stands in it.
 #[derive(Clone, Copy)]
-struct Local {
+struct GroupArray {
     array: Value,
     scalar: Scalar,
     index: Temp,
@@ -501,14 +506,14 @@ pub(super) fn memory_type(random: &mut Random) -> Scalar {
     }
 }
 
-impl Writer<'_> {
+impl FunctionGenerator<'_> {
     /// A vector: any constant one, or one value in all lanes.
     fn vector(&mut self, scalar: Scalar, lanes: u32) -> Value {
         if self.random.chance(60) {
             let bits = (0..lanes).map(|_| interesting_bits(self.random, scalar)).collect();
             return self.func.make_const(Constant::Vector(scalar, bits));
         }
-        let value = self.pick(scalar, Want::CLEAN).value;
+        let value = self.pick(scalar, ValueConstraint::CLEAN).value;
         let ty = Type::Vector(scalar, lanes as u16);
         let inst = self.put(InstData::plain(Op::Splat, [value]), Some(ty));
         self.func.results(inst)[0]
@@ -535,7 +540,7 @@ impl Writer<'_> {
     }
 
     /// Makes the entry's parameters values and places; the local array is returned.
-    pub(super) fn add_params(&mut self, shape: &Shape, is_kernel: bool) -> Option<(Value, Scalar)> {
+    pub(super) fn add_params(&mut self, shape: &InputShape, is_kernel: bool) -> Option<(Value, Scalar)> {
         let own = self.own_index(is_kernel);
         let mut local = None;
         for (value, param) in self.func.params().to_vec().into_iter().zip(&shape.params) {
@@ -570,7 +575,7 @@ impl Writer<'_> {
                 (self.define(data, None, true, false).value, Reach::Own)
             }
         };
-        self.places.push(Place {
+        self.places.push(MemoryRegion {
             pointer,
             space: object.space,
             scalar: object.scalar,
@@ -590,7 +595,7 @@ impl Writer<'_> {
             let pointer = self.func.make_const(Constant::Address(global.space, Arc::clone(&global.name)));
             let len = (global.bytes() / u64::from(scalar.bytes())) as u32;
             debug_assert!(values.len() as u32 <= len);
-            self.places.push(Place {
+            self.places.push(MemoryRegion {
                 pointer,
                 space: global.space,
                 scalar: *scalar,
@@ -660,7 +665,7 @@ impl Writer<'_> {
     /// Phases between barriers: each lane writes its part of the local array, all wait, each reads any part.
     fn kernel_body(&mut self, array: Value, scalar: Scalar) {
         let (index, size) = self.local_index();
-        let local = Local { array, scalar, index, size };
+        let local = GroupArray { array, scalar, index, size };
         self.prelude();
         let phases = self.random.between(1, 3);
         let share = (self.budget as u32 / phases).max(1);
@@ -684,7 +689,7 @@ impl Writer<'_> {
     }
 
     /// A loop of phases, the same number of trips for all.
-    fn repeated_phase(&mut self, local: Local) {
+    fn repeated_phase(&mut self, local: GroupArray) {
         let trips = self.random.between(1, 3);
         let zero = self.int(Scalar::I32, 0);
         let counter = self.declare(zero, true, true);
@@ -710,8 +715,8 @@ impl Writer<'_> {
     }
 
     /// A phase that a group goes through or not: all of its lanes, or none.
-    fn conditional_phase(&mut self, local: Local) {
-        let Local { size, .. } = local;
+    fn conditional_phase(&mut self, local: GroupArray) {
+        let GroupArray { size, .. } = local;
         let bound = self.random.between(1, 40);
         let bound = self.int(Scalar::I32, bound.into());
         let group = self.define(
@@ -752,19 +757,19 @@ impl Writer<'_> {
         (index, size)
     }
 
-    fn phase(&mut self, local: Local) {
-        let Local { array, scalar, index, size } = local;
+    fn phase(&mut self, local: GroupArray) {
+        let GroupArray { array, scalar, index, size } = local;
         let access = Detail::Access(Access::aligned(scalar.bytes()));
         let element = |writer: &mut Self, index: Temp| {
             let offset = writer.op_int(Op::Mul, index, scalar.bytes().into());
             let data = InstData::plain(Op::PtrAdd, [array, offset.value]);
             writer.define(data, None, true, false).value
         };
-        let value = self.pick_known(scalar, Want::CLEAN);
+        let value = self.pick_known(scalar, ValueConstraint::CLEAN);
         let address = element(self, index);
         self.put(InstData::new(Op::Store, [value.value, address], access.clone()), None);
         self.put(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None);
-        let other = self.pick_known(Scalar::I32, Want::CLEAN);
+        let other = self.pick_known(Scalar::I32, ValueConstraint::CLEAN);
         let other = self.op(Op::Urem, &[other, size]);
         let address = element(self, other);
         let data = InstData::new(Op::Load, [address], access);
@@ -780,14 +785,14 @@ impl Writer<'_> {
     }
 
     /// Calls the function with arguments that it can work with, if there are such.
-    pub(super) fn call_known(&mut self, known: &Known) {
+    pub(super) fn call_known(&mut self, known: &CallableFunction) {
         let declaration = Arc::clone(&known.declaration);
         let mut args: Vec<Value> = Vec::new();
         for (param, place) in declaration.signature.params.iter().zip(&known.places) {
             let arg = match *place {
-                None => self.pick(param.ty.scalar(), Want::CLEAN).value,
+                None => self.pick(param.ty.scalar(), ValueConstraint::CLEAN).value,
                 Some((space, scalar, len, reach)) => {
-                    let fits = |place: &Place| {
+                    let fits = |place: &MemoryRegion| {
                         (place.space, place.scalar, place.reach, place.clean) == (space, scalar, reach, true)
                             && place.len >= len
                     };

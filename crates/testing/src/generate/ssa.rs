@@ -10,35 +10,35 @@ use smallvec::SmallVec;
 
 /// A mutable variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Variable(u32);
+pub(super) struct SsaVariable(u32);
 
 #[derive(Clone, Default, Debug)]
-struct Node {
+struct SsaBlock {
     predecessors: SmallVec<[Block; 4]>,
     /// The value of each variable at the end of the block, as far as known.
     current: Vec<Option<Value>>,
     /// φs that wait for the last predecessor.
-    waiting: Vec<(Variable, Inst)>,
+    waiting: Vec<(SsaVariable, Inst)>,
     sealed: bool,
 }
 
 /// What is known of the variables in the blocks written so far.
 #[derive(Default, Debug)]
-pub(super) struct Ssa {
+pub(super) struct SsaBuilder {
     types: Vec<Type>,
-    nodes: Vec<Node>,
+    nodes: Vec<SsaBlock>,
 }
 
-impl Ssa {
+impl SsaBuilder {
     /// A new variable of this type.
-    pub(super) fn declare(&mut self, ty: Type) -> Variable {
+    pub(super) fn declare(&mut self, ty: Type) -> SsaVariable {
         self.types.push(ty);
-        Variable(self.types.len() as u32 - 1)
+        SsaVariable(self.types.len() as u32 - 1)
     }
 
-    fn node(&mut self, block: Block) -> &mut Node {
+    fn node(&mut self, block: Block) -> &mut SsaBlock {
         if self.nodes.len() <= block.index() {
-            self.nodes.resize_with(block.index() + 1, Node::default);
+            self.nodes.resize_with(block.index() + 1, SsaBlock::default);
         }
         &mut self.nodes[block.index()]
     }
@@ -58,7 +58,7 @@ impl Ssa {
     }
 
     /// Sets a variable at the end of the block as it stands.
-    pub(super) fn write(&mut self, variable: Variable, block: Block, value: Value) {
+    pub(super) fn write(&mut self, variable: SsaVariable, block: Block, value: Value) {
         let current = &mut self.node(block).current;
         let index = variable.0 as usize;
         if current.len() <= index {
@@ -68,7 +68,7 @@ impl Ssa {
     }
 
     /// The value of a variable at the end of the block as it stands.
-    pub(super) fn read(&mut self, func: &mut Function, variable: Variable, block: Block) -> Value {
+    pub(super) fn read(&mut self, func: &mut Function, variable: SsaVariable, block: Block) -> Value {
         let node = self.node(block);
         if let Some(&Some(value)) = node.current.get(variable.0 as usize) {
             return value;
@@ -112,7 +112,7 @@ impl Ssa {
         }
     }
 
-    fn new_phi(&mut self, func: &mut Function, variable: Variable, block: Block) -> (Inst, Value) {
+    fn new_phi(&mut self, func: &mut Function, variable: SsaVariable, block: Block) -> (Inst, Value) {
         let ty = self.types[variable.0 as usize];
         let phi = func.make_inst(InstData::phi([], None), &[ty]);
         func.layout.prepend_inst(phi, block);
@@ -120,7 +120,7 @@ impl Ssa {
         (phi, value)
     }
 
-    fn complete(&mut self, func: &mut Function, variable: Variable, block: Block, phi: Inst) {
+    fn complete(&mut self, func: &mut Function, variable: SsaVariable, block: Block, phi: Inst) {
         let predecessors = self.node(block).predecessors.clone();
         let incoming: SmallVec<[(Block, Value); 4]> = predecessors
             .into_iter()

@@ -1,8 +1,8 @@
 //! The function being written: where it goes on, what its values are known to be, which of them may be used here.
 
-use super::Profile;
+use super::GeneratorProfile;
 use super::random::Random;
-use super::ssa::{Ssa, Variable};
+use super::ssa::{SsaBuilder, SsaVariable};
 use heddle_ir::module::Declaration;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{
@@ -25,8 +25,8 @@ pub(super) struct Temp {
 
 /// A variable of the program.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub(super) variable: Variable,
+pub(super) struct VariableSlot {
+    pub(super) variable: SsaVariable,
     pub(super) scalar: Scalar,
     /// Whether only values that are not ⊤ are written to it.
     pub(super) clean: bool,
@@ -34,7 +34,7 @@ pub(super) struct Slot {
     pub(super) uniform: bool,
 }
 
-/// What may touch the bytes behind a [`Place`].
+/// What may touch the bytes behind a [`MemoryRegion`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
     /// Read by all lanes, written by none.
@@ -49,7 +49,7 @@ pub(super) enum Reach {
 
 /// Memory that the function may access through a pointer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct MemoryRegion {
     pub(super) pointer: Value,
     pub(super) space: Space,
     pub(super) scalar: Scalar,
@@ -67,11 +67,11 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
     /// Counts the iterations, at most [`WALKED`].
-    pub(super) counter: Slot,
+    pub(super) counter: VariableSlot,
     /// Where it begins, at most 7.
-    pub(super) from: Option<Slot>,
+    pub(super) from: Option<VariableSlot>,
     /// What it mostly goes over.
-    pub(super) place: Place,
+    pub(super) place: MemoryRegion,
 }
 
 /// The elements of a place that a walk needs: 7 before the first, iterations, neighbours.
@@ -79,18 +79,18 @@ pub(super) const WALKED: u32 = 16;
 
 /// What a value must be to be picked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Want {
+pub(super) struct ValueConstraint {
     pub(super) clean: bool,
     pub(super) uniform: bool,
 }
 
-impl Want {
+impl ValueConstraint {
     /// Anything.
-    pub(super) const ANY: Want = Want { clean: false, uniform: false };
+    pub(super) const ANY: ValueConstraint = ValueConstraint { clean: false, uniform: false };
     /// Not ⊤.
-    pub(super) const CLEAN: Want = Want { clean: true, uniform: false };
+    pub(super) const CLEAN: ValueConstraint = ValueConstraint { clean: true, uniform: false };
     /// Not ⊤, and meant to be uniform.
-    pub(super) const UNIFORM: Want = Want { clean: true, uniform: true };
+    pub(super) const UNIFORM: ValueConstraint = ValueConstraint { clean: true, uniform: true };
 
     fn accepts(self, clean: bool, uniform: bool) -> bool {
         (clean || !self.clean) && (uniform || !self.uniform)
@@ -99,7 +99,7 @@ impl Want {
 
 /// A loop around the place where the function goes on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Loop {
+pub(super) struct EnclosingLoop {
     pub(super) id: u32,
     pub(super) leave: Block,
     pub(super) again: Block,
@@ -117,7 +117,7 @@ pub(super) struct Label {
 
 /// A function that may be called.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct CallableFunction {
     pub(super) declaration: Arc<Declaration>,
     /// For each parameter, the place that its argument must be.
     pub(super) places: Vec<Option<(Space, Scalar, u32, Reach)>>,
@@ -127,7 +127,7 @@ pub(super) struct Known {
 
 /// What this one function may contain.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Allowed {
+pub(super) struct AllowedFeatures {
     pub(super) control: bool,
     pub(super) horizontals: bool,
     pub(super) atomics: bool,
@@ -149,19 +149,19 @@ pub(super) struct Allowed {
 
 /// The function being written.
 #[derive(Debug)]
-pub(super) struct Writer<'a> {
+pub(super) struct FunctionGenerator<'a> {
     pub(super) random: &'a mut Random,
-    pub(super) profile: &'a Profile,
+    pub(super) profile: &'a GeneratorProfile,
     pub(super) func: Function,
-    pub(super) ssa: Ssa,
-    pub(super) slots: Vec<Slot>,
+    pub(super) ssa: SsaBuilder,
+    pub(super) slots: Vec<VariableSlot>,
     pub(super) pool: Vec<Temp>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<MemoryRegion>,
     /// Numbers that all lanes may add to.
     pub(super) counters: Vec<Value>,
-    pub(super) known: &'a [Known],
-    pub(super) allowed: Allowed,
-    pub(super) loops: Vec<Loop>,
+    pub(super) known: &'a [CallableFunction],
+    pub(super) allowed: AllowedFeatures,
+    pub(super) loops: Vec<EnclosingLoop>,
     pub(super) walks: Vec<Walk>,
     pub(super) labels: Vec<Label>,
     pub(super) results: Vec<Scalar>,
@@ -182,22 +182,22 @@ pub(super) struct Writer<'a> {
     pub(super) order_dependent: bool,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> FunctionGenerator<'a> {
     /// Starts to write a function, in its entry block.
     pub(super) fn new(
         random: &'a mut Random,
-        profile: &'a Profile,
+        profile: &'a GeneratorProfile,
         func: Function,
-        known: &'a [Known],
-        allowed: Allowed,
+        known: &'a [CallableFunction],
+        allowed: AllowedFeatures,
         budget: i32,
-    ) -> Writer<'a> {
+    ) -> FunctionGenerator<'a> {
         let results = func.signature.results.iter().map(|result| result.ty.scalar()).collect();
-        let mut writer = Writer {
+        let mut writer = FunctionGenerator {
             random,
             profile,
             func,
-            ssa: Ssa::default(),
+            ssa: SsaBuilder::default(),
             slots: Vec::new(),
             pool: Vec::new(),
             places: Vec::new(),
@@ -382,15 +382,15 @@ impl<'a> Writer<'a> {
     // Variables.
 
     /// Declares a variable with its first value.
-    pub(super) fn declare(&mut self, first: Temp, clean: bool, uniform: bool) -> Slot {
+    pub(super) fn declare(&mut self, first: Temp, clean: bool, uniform: bool) -> VariableSlot {
         let variable = self.ssa.declare(first.scalar.into());
-        let slot = Slot { variable, scalar: first.scalar, clean, uniform };
+        let slot = VariableSlot { variable, scalar: first.scalar, clean, uniform };
         self.ssa.write(variable, self.block(), first.value);
         slot
     }
 
     /// What the variable holds here.
-    pub(super) fn read(&mut self, slot: Slot) -> Temp {
+    pub(super) fn read(&mut self, slot: VariableSlot) -> Temp {
         let block = self.block();
         let value = self.ssa.read(&mut self.func, slot.variable, block);
         let clean = slot.clean;
@@ -398,7 +398,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Sets the variable.
-    pub(super) fn write(&mut self, slot: Slot, value: Temp) {
+    pub(super) fn write(&mut self, slot: VariableSlot, value: Temp) {
         assert!(value.clean || !slot.clean, "{} may be ⊤", value.value);
         let block = self.block();
         self.ssa.write(slot.variable, block, value.value);
@@ -407,7 +407,7 @@ impl<'a> Writer<'a> {
     // Picking.
 
     /// A value of this type that is as wanted: a recent one, a variable's, a constant, or one made for it.
-    pub(super) fn pick(&mut self, scalar: Scalar, want: Want) -> Temp {
+    pub(super) fn pick(&mut self, scalar: Scalar, want: ValueConstraint) -> Temp {
         if self.random.chance(12) {
             return self.any_constant(scalar);
         }
@@ -415,7 +415,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Another value beside one that was picked: the same one again only if nothing else comes up.
-    pub(super) fn pick_beside(&mut self, first: Temp, want: Want) -> Temp {
+    pub(super) fn pick_beside(&mut self, first: Temp, want: ValueConstraint) -> Temp {
         for _ in 0..3 {
             let second = self.pick(first.scalar, want);
             if second.value != first.value {
@@ -426,7 +426,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The same, but a constant only if there is nothing else.
-    pub(super) fn pick_known(&mut self, scalar: Scalar, want: Want) -> Temp {
+    pub(super) fn pick_known(&mut self, scalar: Scalar, want: ValueConstraint) -> Temp {
         if self.random.chance(45)
             && let Some(temp) = self.pick_variable(scalar, want)
         {
@@ -451,7 +451,7 @@ impl<'a> Writer<'a> {
         self.convert_into(scalar, want).unwrap_or_else(|| self.any_constant(scalar))
     }
 
-    fn pick_variable(&mut self, scalar: Scalar, want: Want) -> Option<Temp> {
+    fn pick_variable(&mut self, scalar: Scalar, want: ValueConstraint) -> Option<Temp> {
         let count = self.slots.len();
         if count == 0 {
             return None;
@@ -464,7 +464,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Any number that is as wanted.
-    pub(super) fn pick_number(&mut self, want: Want) -> Temp {
+    pub(super) fn pick_number(&mut self, want: ValueConstraint) -> Temp {
         for _ in 0..4 {
             let len = self.pool.len().min(12);
             if len == 0 {
@@ -479,7 +479,7 @@ impl<'a> Writer<'a> {
         self.pick_variable(scalar, want).unwrap_or_else(|| self.any_constant(scalar))
     }
 
-    fn convert_into(&mut self, scalar: Scalar, want: Want) -> Option<Temp> {
+    fn convert_into(&mut self, scalar: Scalar, want: ValueConstraint) -> Option<Temp> {
         if scalar.is_ptr() {
             return None;
         }

@@ -1,7 +1,7 @@
 //! Modules at stage Wide, many of them, as one object file for an instruction set.
 
-use super::tally::{Phase, Tally};
-use super::target::Target;
+use super::tally::{NativeTally, Phase};
+use super::target::InstructionSet;
 use heddle_ir::Module;
 use heddle_llvm::{
     CodeFormat, CodegenLevel, EmitOptions, MaskRepresentation, emit, emit_merged, entry_name, generate_at,
@@ -11,18 +11,18 @@ use std::ops::Range;
 
 /// How good the machine code is to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Quality {
+pub enum CodeQuality {
     /// Quickly made.
     Quick,
     /// By LLVM's passes and with care.
     Optimized,
 }
 
-impl Quality {
+impl CodeQuality {
     /// How a batch of these seeds is compiled: one in eight with care.
-    pub(super) fn of_batch(seeds: &Range<u64>) -> Quality {
+    pub(super) fn of_batch(seeds: &Range<u64>) -> CodeQuality {
         let batch = seeds.start / (seeds.end - seeds.start).max(1);
-        if batch % 8 == 1 { Quality::Optimized } else { Quality::Quick }
+        if batch % 8 == 1 { CodeQuality::Optimized } else { CodeQuality::Quick }
     }
 }
 
@@ -47,16 +47,16 @@ impl WidePart {
 }
 
 /// Why there is no object file: of which part, and the reason.
-pub(super) type Failure = (Option<usize>, String);
+pub(super) type CompileFailure = (Option<usize>, String);
 
 /// The object file of these parts.
 pub(super) fn compile_parts(
-    tally: &mut Tally,
+    tally: &mut NativeTally,
     parts: &[WidePart],
     options: EmitOptions,
-    target: Target,
-    quality: Quality,
-) -> Result<Vec<u8>, Failure> {
+    target: InstructionSet,
+    quality: CodeQuality,
+) -> Result<Vec<u8>, CompileFailure> {
     let named: Vec<(&str, &Module)> = parts.iter().map(|part| (&*part.prefix, &part.module)).collect();
     let cpu = target.cpu();
     let llvm = tally.timed(Phase::Emit, || emit_merged(&named, options)).map_err(|error| {
@@ -64,14 +64,14 @@ pub(super) fn compile_parts(
         (parts.iter().position(is_culprit), error.to_string())
     })?;
     let level = match quality {
-        Quality::Quick => CodegenLevel::Minimal,
-        Quality::Optimized => CodegenLevel::Default,
+        CodeQuality::Quick => CodegenLevel::Minimal,
+        CodeQuality::Optimized => CodegenLevel::Default,
     };
     tally
         .timed(Phase::Codegen, || {
             match quality {
-                Quality::Optimized => optimize(&llvm, &cpu)?,
-                Quality::Quick => rewrite_masks(&llvm, MaskRepresentation::of(&cpu)),
+                CodeQuality::Optimized => optimize(&llvm, &cpu)?,
+                CodeQuality::Quick => rewrite_masks(&llvm, MaskRepresentation::of(&cpu)),
             }
             generate_at(level, &llvm, &cpu, CodeFormat::Object)
         })

@@ -1,8 +1,8 @@
 //! Runs of the native topics: batches of seeds dealt out to threads, finds made small and written down.
 
-use super::hed::Bench;
-use super::tally::{Find, Tally};
-use super::target::Target;
+use super::hed::TargetWorkshops;
+use super::tally::{NativeFind, NativeTally};
+use super::target::InstructionSet;
 use super::{c, hed};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ const MOST_SHRUNK: usize = 3;
 
 /// What is tried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum NativeProgramKind {
     /// Generated programs.
     Hed,
     /// Generated C.
-    C(c::Contract),
+    C(c::FpContract),
     /// Generated loops with pragmas.
     Loops,
 }
@@ -39,7 +39,7 @@ pub struct NativeTopic {
     pub small_batch: u64,
     /// Whether it runs where no topic is named.
     pub is_in_slice: bool,
-    kind: Kind,
+    kind: NativeProgramKind,
 }
 
 /// The topics that compile and run what they check.
@@ -50,7 +50,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         batch: 128,
         small_batch: 32,
         is_in_slice: true,
-        kind: Kind::Hed,
+        kind: NativeProgramKind::Hed,
     },
     NativeTopic {
         name: "c",
@@ -58,7 +58,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         batch: 100,
         small_batch: 12,
         is_in_slice: true,
-        kind: Kind::C(c::Contract::Off),
+        kind: NativeProgramKind::C(c::FpContract::Off),
     },
     NativeTopic {
         name: "c-contract",
@@ -66,7 +66,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         batch: 100,
         small_batch: 12,
         is_in_slice: false,
-        kind: Kind::C(c::Contract::On),
+        kind: NativeProgramKind::C(c::FpContract::On),
     },
     NativeTopic {
         name: "marked-loops",
@@ -74,7 +74,7 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         batch: 24,
         small_batch: 8,
         is_in_slice: false,
-        kind: Kind::Loops,
+        kind: NativeProgramKind::Loops,
     },
 ];
 
@@ -85,7 +85,7 @@ pub fn native_topic(name: &str) -> Option<&'static NativeTopic> {
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct NativePlan {
     /// The property.
     pub topic: &'static NativeTopic,
     /// The first seed.
@@ -97,18 +97,18 @@ pub struct Plan {
     /// On how many threads.
     pub jobs: usize,
     /// For which instruction sets.
-    pub targets: Vec<Target>,
+    pub targets: Vec<InstructionSet>,
     /// Where to work, and where finds go.
     pub folder: PathBuf,
 }
 
 /// What came out.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct NativeReport {
     /// The seeds that were tried, all of them.
     pub seeds: Range<u64>,
     /// What was counted.
-    pub tally: Tally,
+    pub tally: NativeTally,
     /// The files of finds.
     pub files: Vec<PathBuf>,
     /// How long it took.
@@ -121,7 +121,7 @@ pub struct Report {
     pub lacks: Vec<String>,
 }
 
-impl Report {
+impl NativeReport {
     /// Pairs for each second that a core worked, or that passed where nothing else is known.
     pub fn rate(&self) -> f64 {
         let seconds = self.cpu.unwrap_or(self.time.as_secs_f64());
@@ -138,16 +138,16 @@ fn cpu_seconds() -> Option<f64> {
 }
 
 /// Checks programs from the plan's first seed on, in whole batches. `progress` hears of programs and finds so far.
-pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Report, String> {
+pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<NativeReport, String> {
     let (start, worked) = (Instant::now(), cpu_seconds());
     let folder = plan.folder.join(format!("{}-{}", plan.topic.name, std::process::id()));
     let next = AtomicU64::new(plan.seed);
     let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
     let batch = if plan.time < SHORT { plan.topic.small_batch } else { plan.topic.batch };
-    let all = Mutex::new(Tally::default());
-    let quiet = crate::fuzz::Quiet::new();
-    let benches: Vec<Bench> = (0..plan.jobs)
-        .map(|job| Bench::new(&folder.join(format!("job{job}")), &plan.targets))
+    let all = Mutex::new(NativeTally::default());
+    let quiet = crate::fuzz::QuietPanics::new();
+    let benches: Vec<TargetWorkshops> = (0..plan.jobs)
+        .map(|job| TargetWorkshops::new(&folder.join(format!("job{job}")), &plan.targets))
         .collect::<Result<_, String>>()?;
     std::thread::scope(|scope| {
         for (job, bench) in benches.iter().enumerate() {
@@ -164,9 +164,11 @@ pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Repo
                         format!("{} --seed {} --count {}\n", plan.topic.name, first, seeds.end - first);
                     let _ = std::fs::write(folder.join(format!("job{job}/doing")), note);
                     let tally = match plan.topic.kind {
-                        Kind::Hed => hed::run_batch(bench, seeds),
-                        Kind::C(contract) => c::run_batch(bench, seeds, contract),
-                        Kind::Loops => c::loops::run_batch(bench, seeds, c::loops::Mark::Right),
+                        NativeProgramKind::Hed => hed::run_batch(bench, seeds),
+                        NativeProgramKind::C(contract) => c::run_batch(bench, seeds, contract),
+                        NativeProgramKind::Loops => {
+                            c::loops::run_batch(bench, seeds, c::loops::LoopMark::Right)
+                        }
                     };
                     let mut all = all.lock().expect("no thread panics");
                     all.merge(&tally);
@@ -189,21 +191,21 @@ pub fn drive(plan: &Plan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<Repo
     let _ = std::fs::remove_dir_all(&folder);
     drop(quiet);
     let (covered, lacks) = match plan.topic.kind {
-        Kind::Hed => (hed::covered(&tally), hed::lacks(&tally)),
-        Kind::C(_) => (c::covered(&tally), c::lacks(&tally)),
-        Kind::Loops => (c::loops::covered(&tally), c::loops::lacks(&tally)),
+        NativeProgramKind::Hed => (hed::covered(&tally), hed::lacks(&tally)),
+        NativeProgramKind::C(_) => (c::covered(&tally), c::lacks(&tally)),
+        NativeProgramKind::Loops => (c::loops::covered(&tally), c::loops::lacks(&tally)),
     };
     // A batch that was begun was finished.
     let seeds = plan.seed..next.load(Ordering::Relaxed).min(end).max(plan.seed);
-    Ok(Report { seeds, tally, files, time, cpu, covered, lacks })
+    Ok(NativeReport { seeds, tally, files, time, cpu, covered, lacks })
 }
 
-fn write_down(plan: &Plan, folder: &std::path::Path, find: &Find) -> Result<PathBuf, String> {
+fn write_down(plan: &NativePlan, folder: &std::path::Path, find: &NativeFind) -> Result<PathBuf, String> {
     let shrinking = folder.join("shrink");
     let (text, extension) = match plan.topic.kind {
-        Kind::Hed => (hed::shrunk(&shrinking, find), "hed"),
-        Kind::C(contract) => (c::reduced(&shrinking, find, contract), "c"),
-        Kind::Loops => (c::loops::reduced(&shrinking, find), "c"),
+        NativeProgramKind::Hed => (hed::shrunk(&shrinking, find), "hed"),
+        NativeProgramKind::C(contract) => (c::reduced(&shrinking, find, contract), "c"),
+        NativeProgramKind::Loops => (c::loops::reduced(&shrinking, find), "c"),
     };
     let path = plan.folder.join(format!("{}-{}.{extension}", plan.topic.name, find.pair.seed));
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;

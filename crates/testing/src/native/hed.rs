@@ -1,14 +1,17 @@
 //! Generated programs as native vector code, against the oracle's lanes: the topic `native`.
 
-use super::compile::{Quality, WidePart, choices, compile_parts};
-use super::tally::{Find, Pair, Phase, Tally};
-use super::target::Target;
-use super::workshop::{Call, MOST_OBJECTS, Object, Outcome, ROOM, Workshop};
+use super::compile::{CodeQuality, WidePart, choices, compile_parts};
+use super::tally::{NativeFind, NativeTally, Phase, TestedPair};
+use super::target::InstructionSet;
+use super::workshop::{CallObject, CallOutcome, EntryCall, MOST_OBJECTS, ROOM, Workshop};
 use crate::coverage::{Coverage, Feature, LEAST_MEDIAN};
 use crate::differential::is_deterministic;
-use crate::execution::{Observed, Part, difference, observe, options, prepare};
+use crate::execution::{ObservedPart, RunObservation, difference, observe, options, prepare};
 use crate::fuzz::quietly;
-use crate::generate::{Argument, Case, Class, Input, ObjectShape, Owner, Profile, generate};
+use crate::generate::{
+    GeneratedProgram, GeneratorProfile, InputArgument, ObjectShape, Owner, ProgramClass, ProgramInput,
+    generate,
+};
 use crate::shrink::{print, shrink};
 use heddle::Session;
 use heddle_interp::{Datum, Memory, RunOptions};
@@ -24,44 +27,47 @@ use std::path::Path;
 const LANES: [u32; 3] = [4, 8, 16];
 
 /// Programs whose lanes need no others, and that are rather small: nearly all of the time is LLVM's.
-pub fn profile() -> Profile {
+pub fn profile() -> GeneratorProfile {
     let sizes = [((1, 3), 70), ((3, 8), 25), ((8, 30), 5)];
-    let mut profile = Profile { horizontals: 0, sizes, ..Profile::source() };
+    let mut profile = GeneratorProfile { horizontals: 0, sizes, ..GeneratorProfile::source() };
     for (class, weight) in &mut profile.classes {
-        *weight = u32::from(*class == Class::Lanes);
+        *weight = u32::from(*class == ProgramClass::Lanes);
     }
     profile
 }
 
 /// Workshops for targets.
 #[derive(Debug)]
-pub struct Bench {
-    pub(super) shops: Vec<(Target, Workshop)>,
+pub struct TargetWorkshops {
+    pub(super) shops: Vec<(InstructionSet, Workshop)>,
     /// Where scalar code runs on this machine.
     pub(super) reference: Workshop,
 }
 
-impl Bench {
+impl TargetWorkshops {
     /// Prepares a folder for these targets.
-    pub fn new(folder: &Path, targets: &[Target]) -> Result<Bench, String> {
-        let shop = |target: Target| Workshop::new(&folder.join(target.name()), target);
+    pub fn new(folder: &Path, targets: &[InstructionSet]) -> Result<TargetWorkshops, String> {
+        let shop = |target: InstructionSet| Workshop::new(&folder.join(target.name()), target);
         let shops = targets.iter().map(|&target| Ok((target, shop(target)?)));
         let shops = shops.collect::<Result<_, String>>()?;
-        Ok(Bench { shops, reference: Workshop::new(&folder.join("reference"), Target::Sse42)? })
+        Ok(TargetWorkshops {
+            shops,
+            reference: Workshop::new(&folder.join("reference"), InstructionSet::Sse42)?,
+        })
     }
 }
 
 /// One wide form of a program, with its inputs in so many lanes.
-struct Form {
+struct WideSpecialization {
     /// Of which program.
     case: usize,
     brush: Vec<u32>,
     /// The inputs, and what the oracle says.
-    runs: Vec<(Input, Observed)>,
+    runs: Vec<(ProgramInput, RunObservation)>,
     fused: bool,
 }
 
-impl Form {
+impl WideSpecialization {
     fn lanes(&self) -> String {
         self.brush.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
     }
@@ -69,7 +75,7 @@ impl Form {
 
 /// Whether a program is one that can be run so: its lanes do not ask for each other, for a launch, or for functions of
 /// the machine's own library.
-fn is_of_topic(case: &Case) -> bool {
+fn is_of_topic(case: &GeneratedProgram) -> bool {
     let asks = |op: Op| {
         matches!(
             op,
@@ -93,34 +99,41 @@ fn is_of_topic(case: &Case) -> bool {
 
 /// A program with these brushes, if it is neither launched nor sequential: what lanes of its first input have of their own is
 /// dealt out anew.
-pub fn in_brushes(case: &Case, brushes: &[&[u32]]) -> Option<Case> {
-    let is_plain = matches!(case.traits.class, Class::Lanes | Class::Racy);
+pub fn in_brushes(case: &GeneratedProgram, brushes: &[&[u32]]) -> Option<GeneratedProgram> {
+    let is_plain = matches!(case.traits.class, ProgramClass::Lanes | ProgramClass::Racy);
     let input = case.inputs.first().filter(|_| is_plain)?;
     let inputs = brushes.iter().map(|brush| in_brush(input, &case.objects, brush)).collect();
-    Some(Case { inputs, ..case.clone() })
+    Some(GeneratedProgram { inputs, ..case.clone() })
 }
 
 /// The same input for these lanes.
-fn in_brush(input: &Input, objects: &[ObjectShape], brush: &[u32]) -> Input {
+fn in_brush(input: &ProgramInput, objects: &[ObjectShape], brush: &[u32]) -> ProgramInput {
     let lanes: u32 = brush.iter().product();
     let args = input.args.iter().map(|arg| match arg {
-        Argument::Varying(values) => {
-            Argument::Varying(values.iter().copied().cycle().take(lanes as usize).collect())
+        InputArgument::Varying(values) => {
+            InputArgument::Varying(values.iter().copied().cycle().take(lanes as usize).collect())
         }
-        Argument::Linear(base, strides) => Argument::Linear(*base, strides.iter().copied().take(1).collect()),
+        InputArgument::Linear(base, strides) => {
+            InputArgument::Linear(*base, strides.iter().copied().take(1).collect())
+        }
         other => other.clone(),
     });
     let contents = input.contents.iter().zip(objects).map(|(bytes, object)| match object.owner {
         Owner::Lane(size) => bytes.iter().copied().cycle().take((size * lanes) as usize).collect(),
         _ => bytes.clone(),
     });
-    Input { brush: brush.to_vec(), args: args.collect(), contents: contents.collect(), ..input.clone() }
+    ProgramInput {
+        brush: brush.to_vec(),
+        args: args.collect(),
+        contents: contents.collect(),
+        ..input.clone()
+    }
 }
 
 /// The forms in which a program runs.
-fn inputs_by_brush(case: &Case, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<Input>)> {
-    let mut forms: Vec<(Vec<u32>, Vec<Input>)> = Vec::new();
-    let mut add = |input: Input| match forms.iter_mut().find(|(brush, _)| *brush == input.brush) {
+fn inputs_by_brush(case: &GeneratedProgram, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<ProgramInput>)> {
+    let mut forms: Vec<(Vec<u32>, Vec<ProgramInput>)> = Vec::new();
+    let mut add = |input: ProgramInput| match forms.iter_mut().find(|(brush, _)| *brush == input.brush) {
         Some((_, inputs)) => inputs.push(input),
         None => forms.push((input.brush.clone(), vec![input])),
     };
@@ -132,7 +145,7 @@ fn inputs_by_brush(case: &Case, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<Input>)> {
     forms
 }
 
-fn widened(case: &Case, brush: &[u32]) -> Result<Module, String> {
+fn widened(case: &GeneratedProgram, brush: &[u32]) -> Result<Module, String> {
     let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", brush.join("x"));
     let mut module = case.module.clone();
@@ -144,18 +157,19 @@ fn widened(case: &Case, brush: &[u32]) -> Result<Module, String> {
 }
 
 /// Runs the programs of these seeds in all their forms.
-pub fn run_batch(bench: &Bench, seeds: Range<u64>) -> Tally {
+pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>) -> NativeTally {
     run_batch_by(bench, seeds, |_| {})
 }
 
 /// The same, where something is done to each wide module.
-pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, spoil: fn(&mut Module)) -> Tally {
-    let mut tally = Tally::default();
+pub fn run_batch_by(bench: &TargetWorkshops, seeds: Range<u64>, spoil: fn(&mut Module)) -> NativeTally {
+    let mut tally = NativeTally::default();
     let profile = profile();
-    let quality = Quality::of_batch(&seeds);
-    let cases: Vec<Case> =
+    let quality = CodeQuality::of_batch(&seeds);
+    let cases: Vec<GeneratedProgram> =
         tally.timed(Phase::Generate, || seeds.map(|seed| generate(seed, &profile)).collect());
-    let (cases, others): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(is_of_topic);
+    let (cases, others): (Vec<GeneratedProgram>, Vec<GeneratedProgram>) =
+        cases.into_iter().partition(is_of_topic);
     tally.passed_by = others.len() as u64;
     tally.programs = cases.len() as u64;
     let mut coverage = Coverage::default();
@@ -166,12 +180,12 @@ pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, spoil: fn(&mut Module)) ->
 }
 
 fn check_cases(
-    bench: &Bench,
-    cases: &[Case],
+    bench: &TargetWorkshops,
+    cases: &[GeneratedProgram],
     lanes: &[u32],
-    quality: Quality,
+    quality: CodeQuality,
     spoil: fn(&mut Module),
-    tally: &mut Tally,
+    tally: &mut NativeTally,
 ) {
     let (mut forms, mut parts) = (Vec::new(), Vec::new());
     for (index, case) in cases.iter().enumerate() {
@@ -186,7 +200,7 @@ fn check_cases(
                 Err(panic) => {
                     for &(target, _) in &bench.shops[..1] {
                         let form = format!("{brush:?} lanes");
-                        let pair = Pair { seed: case.seed, target, form: form.clone() };
+                        let pair = TestedPair { seed: case.seed, target, form: form.clone() };
                         tally.note(pair, &form, Some(format!("panic: {panic}")));
                     }
                     continue;
@@ -194,14 +208,14 @@ fn check_cases(
             };
             spoil(&mut module);
             let runs = tally.timed(Phase::Expect, || {
-                let options = |input: &Input| RunOptions { fused, ..options(input) };
-                let run = |input: Input| {
+                let options = |input: &ProgramInput| RunOptions { fused, ..options(input) };
+                let run = |input: ProgramInput| {
                     let oracle = observe(case, &case.module, &input, &options(&input)).ok()?;
                     fits(&input).then_some((input, oracle))
                 };
                 inputs.into_iter().filter_map(run).collect::<Vec<_>>()
             });
-            let form = Form { case: index, brush, runs, fused };
+            let form = WideSpecialization { case: index, brush, runs, fused };
             if !form.runs.is_empty() {
                 parts.push(WidePart { prefix: format!("s{index}.{}.", form.lanes()), module });
                 forms.push(form);
@@ -219,27 +233,28 @@ fn check_cases(
         }
         for (form, wrong) in forms.iter().zip(wrong) {
             let lanes = form.lanes();
-            let pair = Pair { seed: cases[form.case].seed, target: *target, form: format!("{lanes} lanes") };
+            let pair =
+                TestedPair { seed: cases[form.case].seed, target: *target, form: format!("{lanes} lanes") };
             tally.note(pair, &lanes, wrong);
         }
     }
 }
 
-fn fits(input: &Input) -> bool {
+fn fits(input: &ProgramInput) -> bool {
     input.contents.len() < MOST_OBJECTS - 8 && input.contents.iter().all(|bytes| bytes.len() <= ROOM)
 }
 
-type Batch<'a> = (&'a [Case], &'a [Form], &'a [WidePart]);
+type SpecializationBatch<'a> = (&'a [GeneratedProgram], &'a [WideSpecialization], &'a [WidePart]);
 
 /// Compiles and runs some of the forms; what is wrong with one is written down at its place.
 fn check_forms(
     shop: &Workshop,
-    target: Target,
-    quality: Quality,
-    (cases, forms, parts): Batch<'_>,
+    target: InstructionSet,
+    quality: CodeQuality,
+    (cases, forms, parts): SpecializationBatch<'_>,
     of_this: &[usize],
     wrong: &mut [Option<String>],
-    tally: &mut Tally,
+    tally: &mut NativeTally,
 ) {
     let chosen: Vec<WidePart> = of_this
         .iter()
@@ -272,15 +287,18 @@ fn check_forms(
         for (run, (input, _)) in form.runs.iter().enumerate() {
             let entry = entries.len() as u32;
             let (args, pointers) = arguments(case, input, func);
-            let mut objects: Vec<Object> =
-                input.contents.iter().map(|bytes| Object { symbol: None, bytes: bytes.clone() }).collect();
+            let mut objects: Vec<CallObject> = input
+                .contents
+                .iter()
+                .map(|bytes| CallObject { symbol: None, bytes: bytes.clone() })
+                .collect();
             objects.extend(
                 globals
                     .iter()
-                    .map(|(symbol, global)| Object { symbol: Some(*symbol), bytes: initial(global) }),
+                    .map(|(symbol, global)| CallObject { symbol: Some(*symbol), bytes: initial(global) }),
             );
             let results = func.signature.results.iter().map(|result| slot_bytes(result.ty)).sum();
-            calls.push(Call { entry, args, pointers, objects, results, ..Call::default() });
+            calls.push(EntryCall { entry, args, pointers, objects, results, ..EntryCall::default() });
             called.push((index, run));
         }
         entries.push(part.entry(&func.name));
@@ -298,15 +316,17 @@ fn check_forms(
             let form = &forms[index];
             let (case, (input, oracle)) = (&cases[form.case], &form.runs[run]);
             let found = match outcome {
-                Outcome::Done { is_damaged: true, .. } => Some("memory beside the objects is written".into()),
-                Outcome::Done { results, objects, .. } => {
+                CallOutcome::Done { is_damaged: true, .. } => {
+                    Some("memory beside the objects is written".into())
+                }
+                CallOutcome::Done { results, objects, .. } => {
                     let part = of_this.iter().position(|&form| form == index).map(|at| &chosen[at]);
                     part.and_then(|part| wide_form(&part.module, &case.entry, &form.brush))
                         .map(|func| observed(case, input, oracle, func, &results, &objects))
-                        .and_then(|native| difference(case, oracle, &native, Part::Whole))
+                        .and_then(|native| difference(case, oracle, &native, ObservedPart::Whole))
                 }
-                Outcome::Silent => Some("was not answered".into()),
-                Outcome::Died(how) => Some(how),
+                CallOutcome::Silent => Some("was not answered".into()),
+                CallOutcome::Died(how) => Some(how),
             };
             if wrong[index].is_none() {
                 wrong[index] = found.map(|reason| format!("input {run}: {reason}"));
@@ -324,7 +344,11 @@ fn fail(culprit: Option<usize>, reason: String, of_this: &[usize], wrong: &mut [
 }
 
 /// The arguments of a wide function, one slot each, and where among them addresses of objects go.
-fn arguments(case: &Case, input: &Input, func: &heddle_ir::Function) -> (Vec<u8>, Vec<(u32, u32)>) {
+fn arguments(
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    func: &heddle_ir::Function,
+) -> (Vec<u8>, Vec<(u32, u32)>) {
     let (memory, args) = prepare(case, input);
     let places: FxHashMap<u64, u32> = (0..)
         .zip(&case.objects)
@@ -373,13 +397,13 @@ fn initial(global: &Global) -> Vec<u8> {
 
 /// What a call left behind, as the oracle says it.
 fn observed(
-    case: &Case,
-    input: &Input,
-    oracle: &Observed,
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    oracle: &RunObservation,
     func: &heddle_ir::Function,
     results: &[u8],
     objects: &[Vec<u8>],
-) -> Observed {
+) -> RunObservation {
     let lanes = input.lanes() as usize;
     let mut at = 0;
     let mut values = Vec::new();
@@ -404,23 +428,23 @@ fn observed(
             seen.poison.fill(false);
         }
     }
-    Observed { results: values, memory, ..oracle.clone() }
+    RunObservation { results: values, memory, ..oracle.clone() }
 }
 
 /// The find as a small file test: shrunk as long as the same target is wrong.
-pub fn shrunk(folder: &Path, find: &Find) -> String {
+pub fn shrunk(folder: &Path, find: &NativeFind) -> String {
     let case = generate(find.pair.seed, &profile());
-    let Ok(bench) = Bench::new(folder, &[find.pair.target]) else { return String::new() };
-    let wrong = |case: &Case, quality: Quality| {
-        let mut tally = Tally::default();
+    let Ok(bench) = TargetWorkshops::new(folder, &[find.pair.target]) else { return String::new() };
+    let wrong = |case: &GeneratedProgram, quality: CodeQuality| {
+        let mut tally = NativeTally::default();
         check_cases(&bench, std::slice::from_ref(case), &[], quality, |_| {}, &mut tally);
         tally.finds.first().map(|find| find.reason.clone())
     };
     let forms = inputs_by_brush(&case, &LANES).into_iter().flat_map(|(_, inputs)| inputs);
     for input in forms {
         // One input alone, whose lanes are its own, is tried by itself.
-        let alone = Case { inputs: vec![input], ..case.clone() };
-        for quality in [Quality::Quick, Quality::Optimized] {
+        let alone = GeneratedProgram { inputs: vec![input], ..case.clone() };
+        for quality in [CodeQuality::Quick, CodeQuality::Optimized] {
             if wrong(&alone, quality).is_some() {
                 let small = shrink(&alone, &|case| wrong(case, quality).is_some());
                 let reason = wrong(&small, quality).unwrap_or_default();
@@ -440,7 +464,7 @@ fn asked() -> impl Iterator<Item = Feature> {
 }
 
 /// What the programs lack for their count to be worth something.
-pub fn lacks(tally: &Tally) -> Vec<String> {
+pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let coverage = &tally.coverage;
     let mut lacks = Vec::new();
     for feature in asked() {
@@ -460,7 +484,7 @@ pub fn lacks(tally: &Tally) -> Vec<String> {
 }
 
 /// What the programs covered, line by line.
-pub fn covered(tally: &Tally) -> Vec<String> {
+pub fn covered(tally: &NativeTally) -> Vec<String> {
     let coverage = &tally.coverage;
     let mut lines: Vec<String> =
         asked().map(|feature| format!("{:<28} {:>6.1} %", feature.name(), coverage.share(feature))).collect();
@@ -471,15 +495,15 @@ pub fn covered(tally: &Tally) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::Traits;
+    use crate::generate::ProgramTraits;
 
     /// Runs a program of four lanes on each instruction set that this machine has; what is wrong, and on how many pairs.
     fn wrong(name: &str, text: &str, args: [[u128; 4]; 2]) -> (Vec<String>, u64) {
         let module = heddle_ir::parse_module(text).expect("it parses");
-        let args = args.map(|values| Argument::Varying(values.to_vec())).to_vec();
-        let input = Input { brush: vec![4], group: None, groups: [1; 3], args, contents: Vec::new() };
-        let traits = Traits {
-            class: Class::Lanes,
+        let args = args.map(|values| InputArgument::Varying(values.to_vec())).to_vec();
+        let input = ProgramInput { brush: vec![4], group: None, groups: [1; 3], args, contents: Vec::new() };
+        let traits = ProgramTraits {
+            class: ProgramClass::Lanes,
             order_dependent: false,
             horizontals: false,
             barriers: false,
@@ -487,11 +511,12 @@ mod tests {
             counters: false,
         };
         let (entry, objects) = ("main".into(), Vec::new());
-        let case = Case { seed: 1, module, entry, traits, objects, inputs: vec![input] };
+        let case = GeneratedProgram { seed: 1, module, entry, traits, objects, inputs: vec![input] };
         let folder = std::env::temp_dir().join(format!("heddle-{name}-{}", std::process::id()));
-        let bench = Bench::new(&folder, &Target::of_this_machine()).expect("a folder and clang");
-        let mut tally = Tally::default();
-        check_cases(&bench, &[case], &[8, 16], Quality::Quick, |_| {}, &mut tally);
+        let bench =
+            TargetWorkshops::new(&folder, &InstructionSet::of_this_machine()).expect("a folder and clang");
+        let mut tally = NativeTally::default();
+        check_cases(&bench, &[case], &[8, 16], CodeQuality::Quick, |_| {}, &mut tally);
         let _ = std::fs::remove_dir_all(&folder);
         (
             tally.finds.iter().map(|find| format!("{:?}: {}", find.pair, find.reason)).collect(),

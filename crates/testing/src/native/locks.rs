@@ -1,9 +1,9 @@
 //! Locks, tickets, flags and work queues as native vector code: right results, and an end, for each number of lanes.
 
-use super::compile::{Quality, WidePart, compile_parts};
-use super::tally::Tally;
-use super::target::Target;
-use super::workshop::{Call, Object, Outcome, Workshop};
+use super::compile::{CodeQuality, WidePart, compile_parts};
+use super::tally::NativeTally;
+use super::target::InstructionSet;
+use super::workshop::{CallObject, CallOutcome, EntryCall, Workshop};
 use heddle::Session;
 use heddle::session::retain_reachable;
 use heddle_ir::{Code, Module, parse_bytes};
@@ -16,7 +16,7 @@ const QUEUE: &str = include_str!("../../../../tests/transform/progress-queue.hed
 const LANES: [u32; 5] = [2, 4, 8, 16, 32];
 
 /// A function, what its objects hold before and behind it, and the parameter of which each lane has its own value.
-struct Program {
+struct LockProgram {
     name: &'static str,
     text: &'static str,
     before: Vec<Vec<u32>>,
@@ -26,8 +26,8 @@ struct Program {
     waits: bool,
 }
 
-fn programs(lanes: u32) -> Vec<Program> {
-    let locked = |name, before: u32| Program {
+fn programs(lanes: u32) -> Vec<LockProgram> {
+    let locked = |name, before: u32| LockProgram {
         name,
         text: LOCKS,
         before: vec![vec![0], vec![before]],
@@ -47,7 +47,7 @@ fn programs(lanes: u32) -> Vec<Program> {
         locked("spin", 10),
         locked("called", 0),
         // Tickets the other way round: the last lane is the first.
-        Program {
+        LockProgram {
             name: "ticket",
             text: LOCKS,
             before: vec![vec![0, 0], vec![0]],
@@ -55,7 +55,7 @@ fn programs(lanes: u32) -> Vec<Program> {
             own: Some((1..=lanes).rev().collect()),
             waits: true,
         },
-        Program {
+        LockProgram {
             name: "flags",
             text: LOCKS,
             before: vec![flags],
@@ -63,7 +63,14 @@ fn programs(lanes: u32) -> Vec<Program> {
             own: None,
             waits: true,
         },
-        Program { name: "queue", text: QUEUE, before: vec![head, items], behind, own: None, waits: false },
+        LockProgram {
+            name: "queue",
+            text: QUEUE,
+            before: vec![head, items],
+            behind,
+            own: None,
+            waits: false,
+        },
     ]
 }
 
@@ -71,7 +78,7 @@ fn bytes(numbers: &[u32]) -> Vec<u8> {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-fn widened(program: &Program, lanes: u32, target: Target) -> Result<Module, String> {
+fn widened(program: &LockProgram, lanes: u32, target: InstructionSet) -> Result<Module, String> {
     let mut module = parse_bytes(program.text.as_bytes()).map_err(|told| told[0].to_string())?;
     retain_reachable(&mut module, program.name);
     let words = ["vectorize", &format!("W={lanes}"), "params=varying", &format!("target={}", target.name())];
@@ -86,7 +93,7 @@ fn widened(program: &Program, lanes: u32, target: Target) -> Result<Module, Stri
 }
 
 /// The call of a wide form with the objects of a program.
-fn call(program: &Program, entry: u32, func: &heddle_ir::Function) -> Call {
+fn call(program: &LockProgram, entry: u32, func: &heddle_ir::Function) -> EntryCall {
     let (mut args, mut pointers) = (Vec::new(), Vec::new());
     for (index, param) in func.signature.params.iter().enumerate() {
         let start = args.len();
@@ -97,13 +104,13 @@ fn call(program: &Program, entry: u32, func: &heddle_ir::Function) -> Call {
         args.resize(start + slot_bytes(param.ty), 0);
     }
     let objects =
-        program.before.iter().map(|numbers| Object { symbol: None, bytes: bytes(numbers) }).collect();
+        program.before.iter().map(|numbers| CallObject { symbol: None, bytes: bytes(numbers) }).collect();
     let results = func.signature.results.iter().map(|result| slot_bytes(result.ty)).sum();
-    Call { entry, args, pointers, objects, results, ..Call::default() }
+    EntryCall { entry, args, pointers, objects, results, ..EntryCall::default() }
 }
 
 /// Runs all of them natively on a target, in a folder; what is wrong, and how many calls were made.
-pub fn check_locks(folder: &Path, target: Target) -> Result<(Vec<String>, usize), String> {
+pub fn check_locks(folder: &Path, target: InstructionSet) -> Result<(Vec<String>, usize), String> {
     let shop = Workshop::new(folder, target)?;
     let (mut parts, mut all) = (Vec::new(), Vec::new());
     for lanes in LANES {
@@ -121,20 +128,20 @@ pub fn check_locks(folder: &Path, target: Target) -> Result<(Vec<String>, usize)
         entries.push(part.entry(&func.name));
     }
     let options = EmitOptions { entries: true, ..EmitOptions::default() };
-    let object = compile_parts(&mut Tally::default(), &parts, options, target, Quality::Optimized);
+    let object = compile_parts(&mut NativeTally::default(), &parts, options, target, CodeQuality::Optimized);
     shop.write("locks.o", &object.map_err(|(_, reason)| reason)?)?;
     shop.link(&["locks.o"], &entries, &[])?;
     let outcomes = shop.run(&calls)?;
     let wrong = outcomes.iter().zip(&all).filter_map(|(outcome, (lanes, program))| {
         let reason = match outcome {
-            Outcome::Done { is_damaged: true, .. } => "memory beside the objects is written".to_string(),
-            Outcome::Done { objects, .. } => {
+            CallOutcome::Done { is_damaged: true, .. } => "memory beside the objects is written".to_string(),
+            CallOutcome::Done { objects, .. } => {
                 let expected: Vec<Vec<u8>> = program.behind.iter().map(|numbers| bytes(numbers)).collect();
                 let differs = objects.iter().zip(&expected).position(|(found, expected)| found != expected);
                 format!("object {} holds something else", differs?)
             }
-            Outcome::Silent => "it is not answered".into(),
-            Outcome::Died(how) => how.clone(),
+            CallOutcome::Silent => "it is not answered".into(),
+            CallOutcome::Died(how) => how.clone(),
         };
         Some(format!("@{} in {lanes} lanes on {}: {reason}", program.name, target.name()))
     });

@@ -13,8 +13,8 @@ pub mod c;
 mod locks;
 mod drive;
 
-pub use compile::Quality;
-pub use drive::{NATIVE_TOPICS, NativeTopic, Plan, Report, drive, native_topic};
+pub use compile::CodeQuality;
+pub use drive::{NATIVE_TOPICS, NativePlan, NativeReport, NativeTopic, drive, native_topic};
 pub use locks::check_locks;
-pub use tally::{Find, Pair, Phase, Tally};
-pub use target::Target;
+pub use tally::{NativeFind, NativeTally, Phase, TestedPair};
+pub use target::InstructionSet;

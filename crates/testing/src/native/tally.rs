@@ -1,6 +1,6 @@
 //! What native runs counted: pairs, what was refused, where the time went, what was found.
 
-use super::target::Target;
+use super::target::InstructionSet;
 use crate::coverage::Coverage;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 
 /// A program in so many lanes on an instruction set.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct TestedPair {
     /// The seed of the program.
     pub seed: u64,
     /// The instruction set.
-    pub target: Target,
+    pub target: InstructionSet,
     /// What it was run as: its lanes, and what else there is to say.
     pub form: String,
 }
 
 /// A pair that is wrong.
 #[derive(Clone, Debug)]
-pub struct Find {
+pub struct NativeFind {
     /// Which one; none if it is about a whole batch.
-    pub pair: Pair,
+    pub pair: TestedPair,
     /// What is wrong.
     pub reason: String,
 }
@@ -53,13 +53,13 @@ pub enum Phase {
 
 /// What was counted.
 #[derive(Clone, Default, Debug)]
-pub struct Tally {
+pub struct NativeTally {
     /// Programs of which there is at least one pair.
     pub programs: u64,
     /// Programs that this topic is not about.
     pub passed_by: u64,
     /// Right and wrong pairs by instruction set and lanes.
-    pub pairs: BTreeMap<(Target, String), [u64; 2]>,
+    pub pairs: BTreeMap<(InstructionSet, String), [u64; 2]>,
     /// Forms without vector code, by reason.
     pub refused: BTreeMap<String, u64>,
     /// What the programs covered.
@@ -67,12 +67,12 @@ pub struct Tally {
     /// How often each feature came up, beside those.
     pub features: BTreeMap<&'static str, u64>,
     /// What is wrong.
-    pub finds: Vec<Find>,
+    pub finds: Vec<NativeFind>,
     /// Where the time went, on the clock.
     pub times: BTreeMap<Phase, Duration>,
 }
 
-impl Tally {
+impl NativeTally {
     /// Does a part of the work, on the clock.
     pub fn timed<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -82,11 +82,11 @@ impl Tally {
     }
 
     /// Counts a pair.
-    pub fn note(&mut self, pair: Pair, lanes: &str, wrong: Option<String>) {
+    pub fn note(&mut self, pair: TestedPair, lanes: &str, wrong: Option<String>) {
         let counts = self.pairs.entry((pair.target, lanes.into())).or_default();
         counts[usize::from(wrong.is_some())] += 1;
         if let Some(reason) = wrong {
-            self.finds.push(Find { pair, reason });
+            self.finds.push(NativeFind { pair, reason });
         }
     }
 
@@ -104,7 +104,7 @@ impl Tally {
     }
 
     /// Adds what another run counted.
-    pub fn merge(&mut self, other: &Tally) {
+    pub fn merge(&mut self, other: &NativeTally) {
         self.programs += other.programs;
         self.passed_by += other.passed_by;
         for (key, [right, wrong]) in &other.pairs {
@@ -120,9 +120,9 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for NativeTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut by_target: BTreeMap<Target, [u64; 2]> = BTreeMap::new();
+        let mut by_target: BTreeMap<InstructionSet, [u64; 2]> = BTreeMap::new();
         let mut by_lanes: BTreeMap<&str, u64> = BTreeMap::new();
         for ((target, lanes), [right, wrong]) in &self.pairs {
             let into = by_target.entry(*target).or_default();

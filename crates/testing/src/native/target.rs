@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// An instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Target {
+pub enum InstructionSet {
     /// x86-64 with vectors of 128 bits.
     Sse42,
     /// x86-64 with vectors of 256 bits.
@@ -20,28 +20,29 @@ pub enum Target {
 const EMULATOR: &str = "qemu-aarch64";
 const ARM_LIBRARIES: &str = "/usr/aarch64-linux-gnu/lib/libc.a";
 
-impl Target {
+impl InstructionSet {
     /// All of them.
-    pub const ALL: [Target; 4] = [Target::Sse42, Target::Avx2, Target::Avx512, Target::Neon];
+    pub const ALL: [InstructionSet; 4] =
+        [InstructionSet::Sse42, InstructionSet::Avx2, InstructionSet::Avx512, InstructionSet::Neon];
 
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
-            Target::Sse42 => "sse4.2",
-            Target::Avx2 => "avx2",
-            Target::Avx512 => "avx512",
-            Target::Neon => "neon",
+            InstructionSet::Sse42 => "sse4.2",
+            InstructionSet::Avx2 => "avx2",
+            InstructionSet::Avx512 => "avx512",
+            InstructionSet::Neon => "neon",
         }
     }
 
     /// The target of this name.
-    pub fn named(name: &str) -> Option<Target> {
-        Target::ALL.into_iter().find(|target| target.name() == name)
+    pub fn named(name: &str) -> Option<InstructionSet> {
+        InstructionSet::ALL.into_iter().find(|target| target.name() == name)
     }
 
     /// Those that this machine executes itself.
-    pub fn of_this_machine() -> Vec<Target> {
-        let direct = [Target::Sse42, Target::Avx2, Target::Avx512];
+    pub fn of_this_machine() -> Vec<InstructionSet> {
+        let direct = [InstructionSet::Sse42, InstructionSet::Avx2, InstructionSet::Avx512];
         direct.into_iter().filter(|target| target.missing().is_none()).collect()
     }
 
@@ -53,10 +54,10 @@ impl Target {
     /// What it takes to run its code here and is not there.
     pub fn missing(self) -> Option<String> {
         let needed: &[&str] = match self {
-            Target::Sse42 => &["+sse4.2", "+popcnt"],
-            Target::Avx2 => &["+avx2", "+fma", "+bmi2", "+f16c", "+lzcnt", "+movbe"],
-            Target::Avx512 => &["+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"],
-            Target::Neon => {
+            InstructionSet::Sse42 => &["+sse4.2", "+popcnt"],
+            InstructionSet::Avx2 => &["+avx2", "+fma", "+bmi2", "+f16c", "+lzcnt", "+movbe"],
+            InstructionSet::Avx512 => &["+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"],
+            InstructionSet::Neon => {
                 if Command::new(EMULATOR).arg("--version").output().is_err() {
                     return Some(format!("`{EMULATOR}` is missing (Debian: qemu-user)"));
                 }
@@ -84,7 +85,7 @@ impl Target {
     /// What clang is told to compile and link for it.
     pub(super) fn clang_arguments(self) -> &'static [&'static str] {
         match self {
-            Target::Neon => &["--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"],
+            InstructionSet::Neon => &["--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"],
             _ => &[],
         }
     }
@@ -92,17 +93,17 @@ impl Target {
     /// The CPU that clang compiles for.
     pub(super) fn clang_cpu(self) -> &'static str {
         match self {
-            Target::Sse42 => "-march=x86-64-v2",
-            Target::Avx2 => "-march=x86-64-v3",
-            Target::Avx512 => "-march=x86-64-v4",
-            Target::Neon => "-mcpu=generic",
+            InstructionSet::Sse42 => "-march=x86-64-v2",
+            InstructionSet::Avx2 => "-march=x86-64-v3",
+            InstructionSet::Avx512 => "-march=x86-64-v4",
+            InstructionSet::Neon => "-mcpu=generic",
         }
     }
 
     /// The command that runs a program of it.
     pub(super) fn command(self, program: &Path) -> Command {
         match self {
-            Target::Neon => {
+            InstructionSet::Neon => {
                 let mut command = Command::new(EMULATOR);
                 command.arg(program);
                 command

@@ -1,6 +1,6 @@
 //! Programs of compiled functions, each a process of its own: what crashes or hangs in it is an outcome.
 
-use super::target::Target;
+use super::target::InstructionSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ pub(super) const MOST_OBJECTS: usize = 24;
 #[derive(Debug)]
 pub(super) struct Workshop {
     folder: PathBuf,
-    target: Target,
+    target: InstructionSet,
 }
 
 /// Memory that a call gets.
 #[derive(Clone, Debug)]
-pub(super) struct Object {
+pub(super) struct CallObject {
     /// The number of the symbol that it lies at; none lies anywhere.
     pub(super) symbol: Option<u32>,
     pub(super) bytes: Vec<u8>,
@@ -30,12 +30,12 @@ pub(super) struct Object {
 
 /// A call of an entry, which takes arguments and leaves results in memory.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Call {
+pub(super) struct EntryCall {
     pub(super) entry: u32,
     pub(super) args: Vec<u8>,
     /// Where among the arguments the address of an object goes.
     pub(super) pointers: Vec<(u32, u32)>,
-    pub(super) objects: Vec<Object>,
+    pub(super) objects: Vec<CallObject>,
     pub(super) results: usize,
     /// Goes on with the objects of the call before.
     pub(super) keeps: bool,
@@ -45,7 +45,7 @@ pub(super) struct Call {
 
 /// What came of a call.
 #[derive(Clone, Debug)]
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     Done {
         results: Vec<u8>,
         objects: Vec<Vec<u8>>,
@@ -67,7 +67,7 @@ fn checked(command: &mut Command) -> Result<String, String> {
 }
 
 impl Workshop {
-    pub(super) fn new(folder: &Path, target: Target) -> Result<Workshop, String> {
+    pub(super) fn new(folder: &Path, target: InstructionSet) -> Result<Workshop, String> {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let shop = Workshop { folder: folder.to_path_buf(), target };
         shop.write("runner.c", RUNNER.as_bytes())?;
@@ -121,18 +121,18 @@ impl Workshop {
     }
 
     /// Runs the program that was linked last.
-    pub(super) fn run(&self, calls: &[Call]) -> Result<Vec<Outcome>, String> {
+    pub(super) fn run(&self, calls: &[EntryCall]) -> Result<Vec<CallOutcome>, String> {
         let mut outcomes = Vec::with_capacity(calls.len());
         for _ in 0..MOST_STARTS {
             if outcomes.len() < calls.len() {
                 self.run_from(calls, &mut outcomes)?;
             }
         }
-        outcomes.resize(calls.len(), Outcome::Died("not run: too many before it died".into()));
+        outcomes.resize(calls.len(), CallOutcome::Died("not run: too many before it died".into()));
         Ok(outcomes)
     }
 
-    fn run_from(&self, calls: &[Call], outcomes: &mut Vec<Outcome>) -> Result<(), String> {
+    fn run_from(&self, calls: &[EntryCall], outcomes: &mut Vec<CallOutcome>) -> Result<(), String> {
         let rest = &calls[outcomes.len()..];
         let path = self.write("calls", &packed(rest))?;
         let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -145,7 +145,7 @@ impl Workshop {
                 sizes = call.objects.iter().map(|object| object.bytes.len()).collect();
             }
             if call.is_silent {
-                outcomes.push(Outcome::Silent);
+                outcomes.push(CallOutcome::Silent);
                 continue;
             }
             let Some(outcome) = answer(&mut answers, call.results, &sizes) else {
@@ -157,16 +157,16 @@ impl Workshop {
             return Ok(());
         }
         // What died is the first that was not answered, or a silent one before it.
-        outcomes.push(Outcome::Died(format!("died: {}", output.status)));
+        outcomes.push(CallOutcome::Died(format!("died: {}", output.status)));
         while calls.get(outcomes.len()).is_some_and(|call| call.keeps) {
-            outcomes.push(Outcome::Died("died before".into()));
+            outcomes.push(CallOutcome::Died("died before".into()));
         }
         outcomes.truncate(calls.len());
         Ok(())
     }
 }
 
-fn answer(answers: &mut &[u8], results: usize, sizes: &[usize]) -> Option<Outcome> {
+fn answer(answers: &mut &[u8], results: usize, sizes: &[usize]) -> Option<CallOutcome> {
     let total = results + sizes.iter().sum::<usize>() + 4;
     let (mut mine, rest) = answers.split_at_checked(total)?;
     *answers = rest;
@@ -177,10 +177,10 @@ fn answer(answers: &mut &[u8], results: usize, sizes: &[usize]) -> Option<Outcom
     };
     let results = take(results);
     let objects = sizes.iter().map(|&size| take(size)).collect();
-    Some(Outcome::Done { results, objects, is_damaged: take(4) != [0; 4] })
+    Some(CallOutcome::Done { results, objects, is_damaged: take(4) != [0; 4] })
 }
 
-fn packed(calls: &[Call]) -> Vec<u8> {
+fn packed(calls: &[EntryCall]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let word = |bytes: &mut Vec<u8>, word: usize| bytes.extend((word as u32).to_le_bytes());
     let padded = |bytes: &mut Vec<u8>, data: &[u8]| {
@@ -221,21 +221,28 @@ mod tests {
         void far(const args *a, uint8_t *r) { a->bytes[20] = 0; }
         void nowhere(const args *a, uint8_t *r) { *(volatile uint8_t *)0 = 0; }";
 
-    fn call(entry: u32, bytes: &[u8]) -> Call {
-        let objects = vec![Object { symbol: None, bytes: bytes.to_vec() }];
-        Call { entry, args: vec![0; 16], pointers: vec![(0, 0)], objects, results: 1, ..Call::default() }
+    fn call(entry: u32, bytes: &[u8]) -> EntryCall {
+        let objects = vec![CallObject { symbol: None, bytes: bytes.to_vec() }];
+        EntryCall {
+            entry,
+            args: vec![0; 16],
+            pointers: vec![(0, 0)],
+            objects,
+            results: 1,
+            ..EntryCall::default()
+        }
     }
 
     #[test]
     fn what_functions_leave_is_told_and_what_they_break_too() {
         let folder = std::env::temp_dir().join(format!("heddle-workshop-{}", std::process::id()));
-        let shop = Workshop::new(&folder, Target::Sse42).expect("a folder and clang");
+        let shop = Workshop::new(&folder, InstructionSet::Sse42).expect("a folder and clang");
         shop.write("functions.c", FUNCTIONS.as_bytes()).expect("it is written");
         shop.clang(["-w", "-O1", "-c", "functions.c", "-o", "functions.o"]).expect("it compiles");
         let entries = ["adds", "beside", "behind", "far", "nowhere"].map(String::from);
         shop.link(&["functions.o"], &entries, &[]).expect("it links");
-        let keeps = Call { keeps: true, objects: Vec::new(), ..call(0, &[]) };
-        let silent = Call { is_silent: true, ..call(0, &[4, 5]) };
+        let keeps = EntryCall { keeps: true, objects: Vec::new(), ..call(0, &[]) };
+        let silent = EntryCall { is_silent: true, ..call(0, &[4, 5]) };
         let calls = [
             call(0, &[1, 2]),
             call(1, &[1]),
@@ -252,11 +259,11 @@ mod tests {
         let shown: Vec<String> = outcomes
             .iter()
             .map(|outcome| match outcome {
-                Outcome::Done { results, objects, is_damaged } => {
+                CallOutcome::Done { results, objects, is_damaged } => {
                     format!("{results:?} {objects:?} {is_damaged}")
                 }
-                Outcome::Silent => "silent".into(),
-                Outcome::Died(how) => how.clone(),
+                CallOutcome::Silent => "silent".into(),
+                CallOutcome::Died(how) => how.clone(),
             })
             .collect();
         assert_eq!(shown[0], "[2] [[1, 9]] false");

@@ -1,10 +1,12 @@
 //! Whether a program computes the same all the way round.
 
 use super::generate::generate;
-use super::program::{COUNTERS, DUMP, OWN, Program, SHARED_INPUT};
+use super::program::{COUNTERS, DUMP, OWN, PtxProgram, SHARED_INPUT};
 use crate::generate::Random;
 use crate::kernels::Machine;
-use crate::launches::{Held, Launch, Passed, as_vectors, difference, exact, on_oracle, vectors};
+use crate::launches::{
+    TestLaunch, TestLaunchArgument, TestLaunchObject, as_vectors, difference, exact, on_oracle, vectors,
+};
 use heddle::Session;
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
@@ -46,7 +48,7 @@ impl PtxCounts {
     }
 
     /// PtxCounts the instructions of a program that is not run.
-    pub fn look_at(&mut self, program: &Program) {
+    pub fn look_at(&mut self, program: &PtxProgram) {
         let text = program.text();
         let Ok(parsed) = parse(&text) else { return };
         let bodies = parsed.items.iter().filter_map(|item| match item {
@@ -85,7 +87,7 @@ impl Display for PtxCounts {
 }
 
 /// What a program is launched with.
-fn launch(program: &Program) -> Launch {
+fn launch(program: &PtxProgram) -> TestLaunch {
     let mut random = Random::new(program.seed ^ 0x696e);
     let mut input = Vec::new();
     while input.len() < SHARED_INPUT as usize {
@@ -111,13 +113,13 @@ fn launch(program: &Program) -> Launch {
     let (local, groups) = program.shape;
     let threads: u32 = local.iter().product();
     let own = vec![0; (threads * groups * (OWN + DUMP)) as usize];
-    Launch {
+    TestLaunch {
         kernel: "k".into(),
-        args: (0..3).map(|index| Passed::Object(index, 0)).collect(),
+        args: (0..3).map(|index| TestLaunchArgument::Object(index, 0)).collect(),
         objects: vec![
-            Held::new("input", input),
-            Held::new("own", own),
-            Held::new("counters", vec![0; COUNTERS as usize]),
+            TestLaunchObject::new("input", input),
+            TestLaunchObject::new("own", own),
+            TestLaunchObject::new("counters", vec![0; COUNTERS as usize]),
         ],
         local,
         groups: [groups, 1, 1],
@@ -147,7 +149,7 @@ fn raised(module: &Module) -> Result<Module, String> {
 }
 
 /// Checks a program, and counts what it met.
-pub fn check(program: &Program, counts: &mut PtxCounts) -> Result<(), String> {
+pub fn check(program: &PtxProgram, counts: &mut PtxCounts) -> Result<(), String> {
     counts.look_at(program);
     counts.programs += 1;
     counts.native += u64::from(is_native(program));
@@ -157,16 +159,16 @@ pub fn check(program: &Program, counts: &mut PtxCounts) -> Result<(), String> {
     })
 }
 
-fn is_native(program: &Program) -> bool {
+fn is_native(program: &PtxProgram) -> bool {
     program.seed.is_multiple_of(8)
 }
 
-fn is_changed(program: &Program) -> bool {
+fn is_changed(program: &PtxProgram) -> bool {
     program.seed % 3 == 1
 }
 
 /// Checks a program of which something is done to what is lowered, before it is made vector code and goes out.
-pub fn check_with(program: &Program, mut change: impl FnMut(&mut Module)) -> Result<(), String> {
+pub fn check_with(program: &PtxProgram, mut change: impl FnMut(&mut Module)) -> Result<(), String> {
     let mut module = read(&program.text(), "program.ptx")?;
     let launch = launch(program);
     let run = |module: &Module, what: &str| {
@@ -176,7 +178,9 @@ pub fn check_with(program: &Program, mut change: impl FnMut(&mut Module)) -> Res
     let expected = run(&module, "source")?.0;
     change(&mut module);
     let raised_expected = expected;
-    let compare = |what: &str, expected: &[Held], found: &[Held]| match difference(expected, found) {
+    let compare = |what: &str, expected: &[TestLaunchObject], found: &[TestLaunchObject]| match difference(
+        expected, found,
+    ) {
         Some(text) => Err(format!("{what}: {text}")),
         None => Ok(()),
     };
@@ -204,9 +208,9 @@ pub fn check_with(program: &Program, mut change: impl FnMut(&mut Module)) -> Res
 }
 
 /// The smallest program found that is wrong in the same way, and what is wrong with it.
-pub fn shrunk(seed: u64) -> Option<(Program, String)> {
+pub fn shrunk(seed: u64) -> Option<(PtxProgram, String)> {
     let wrong =
-        |program: &Program| crate::fuzz::quietly(|| check_with(program, |_| ())).unwrap_or_else(Err).err();
+        |program: &PtxProgram| crate::fuzz::quietly(|| check_with(program, |_| ())).unwrap_or_else(Err).err();
     let kind = |reason: &str| reason.split(':').next().unwrap_or_default().to_string();
     let mut program = generate(seed);
     let mut reason = wrong(&program)?;

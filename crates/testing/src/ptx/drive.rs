@@ -2,7 +2,7 @@
 
 use super::check::{PtxCounts, check};
 use super::generate::generate;
-use crate::fuzz::{Quiet, quietly};
+use crate::fuzz::{QuietPanics, quietly};
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +36,7 @@ pub fn drive(
     let next = AtomicU64::new(seed);
     let end = count.map_or(u64::MAX, |count| seed.saturating_add(count));
     let all: Mutex<(PtxCounts, Vec<(u64, String)>)> = Mutex::default();
-    let quiet = Quiet::new();
+    let quiet = QuietPanics::new();
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {

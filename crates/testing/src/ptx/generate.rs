@@ -3,14 +3,14 @@
 //! What a thread stores is its own; what all threads count in is only added to. So no lane races, and all orders of warps
 //! give the same. Lanes ask each other where all are together.
 
-use super::program::{COUNTERS, Node, OWN, POOLS, Program, SHARED_INPUT, WINDOW};
+use super::program::{COUNTERS, OWN, POOLS, PtxNode, PtxProgram, SHARED_INPUT, WINDOW};
 use crate::generate::Random;
 use heddle_ptx::Word;
 use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, OperandType, pattern, specs};
 use std::fmt::Write as _;
 
 /// The program of a seed.
-pub fn generate(seed: u64) -> Program {
+pub fn generate(seed: u64) -> PtxProgram {
     let mut random = Random::new(seed ^ 0x7074_7800);
     let local = random.weighted(&[
         ([32, 1, 1], 4),
@@ -21,8 +21,13 @@ pub fn generate(seed: u64) -> Program {
     ]);
     let groups = random.between(1, 2);
     let threads: u32 = local.iter().product();
-    let mut maker =
-        Maker { random, threads, is_whole: threads.is_multiple_of(32), in_callee: true, has_callee: false };
+    let mut maker = PtxGenerator {
+        random,
+        threads,
+        is_whole: threads.is_multiple_of(32),
+        in_callee: true,
+        has_callee: false,
+    };
     let mut callee = Vec::new();
     if maker.random.chance(50) {
         callee = maker.nodes(6, 1, false);
@@ -32,10 +37,10 @@ pub fn generate(seed: u64) -> Program {
     maker.in_callee = false;
     let count = maker.random.between(8, 30);
     let body = maker.nodes(count, 2, true);
-    Program { seed, shape: (local, groups), body, callee, returned }
+    PtxProgram { seed, shape: (local, groups), body, callee, returned }
 }
 
-pub(super) struct Maker {
+pub(super) struct PtxGenerator {
     pub(super) random: Random,
     pub(super) threads: u32,
     /// Whether all warps have all lanes.
@@ -64,19 +69,19 @@ fn is_together(mnemonic: &str) -> bool {
     )
 }
 
-impl Maker {
-    fn nodes(&mut self, count: u32, depth: u32, together: bool) -> Vec<Node> {
+impl PtxGenerator {
+    fn nodes(&mut self, count: u32, depth: u32, together: bool) -> Vec<PtxNode> {
         (0..count).map(|_| self.node(depth, together)).collect()
     }
 
-    fn node(&mut self, depth: u32, together: bool) -> Node {
+    fn node(&mut self, depth: u32, together: bool) -> PtxNode {
         let kind = if depth > 0 { self.random.below(100) } else { 99 };
         match kind {
             0..12 => {
                 let predicate = self.register("pred");
                 let counts = [self.random.between(1, 4), self.random.between(0, 3)];
                 let [then, otherwise] = counts.map(|count| self.nodes(count, depth - 1, false));
-                Node::If(predicate, then, otherwise)
+                PtxNode::If(predicate, then, otherwise)
             }
             12..20 => {
                 let rounds = self.random.between(2, 6);
@@ -84,15 +89,15 @@ impl Maker {
                 // Where lanes leave a loop at the same time, they are together in it.
                 let together = together && exit.is_none();
                 let count = self.random.between(1, 4);
-                Node::Loop(rounds, exit, self.nodes(count, depth - 1, together))
+                PtxNode::Loop(rounds, exit, self.nodes(count, depth - 1, together))
             }
             20..23 => {
                 let register = self.register("b32");
                 let arms = self.random.between(2, 4);
                 let arms = (0..arms).map(|_| self.nodes(2, depth - 1, false)).collect();
-                Node::Switch(register, arms)
+                PtxNode::Switch(register, arms)
             }
-            _ => Node::Lines(self.lines(together)),
+            _ => PtxNode::Lines(self.lines(together)),
         }
     }
 

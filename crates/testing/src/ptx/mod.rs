@@ -16,5 +16,5 @@ pub use assembler::{assembler, refused_by};
 pub use check::{PtxCounts, check, check_with, shrunk};
 pub use drive::{PtxReport, drive};
 pub use generate::generate;
-pub use program::Program;
+pub use program::PtxProgram;
 pub use ways::in_all_ways;

@@ -4,26 +4,26 @@ use std::fmt::Write as _;
 
 /// A part of a body.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) enum Node {
+pub(crate) enum PtxNode {
     /// Lines that belong together, and the forms of their instructions.
     Lines(String),
     /// What lanes do for which a predicate holds, and the others.
-    If(String, Vec<Node>, Vec<Node>),
+    If(String, Vec<PtxNode>, Vec<PtxNode>),
     /// A loop that ends after so many rounds at most, or before one for which a predicate holds.
-    Loop(u32, Option<String>, Vec<Node>),
+    Loop(u32, Option<String>, Vec<PtxNode>),
     /// One of several, by a register.
-    Switch(String, Vec<Vec<Node>>),
+    Switch(String, Vec<Vec<PtxNode>>),
 }
 
 /// A program: a kernel and what it calls.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Program {
+pub struct PtxProgram {
     /// What it was generated from.
     pub seed: u64,
     /// The threads of a group, and the groups.
     pub shape: ([u32; 3], u32),
-    pub(crate) body: Vec<Node>,
-    pub(crate) callee: Vec<Node>,
+    pub(crate) body: Vec<PtxNode>,
+    pub(crate) callee: Vec<PtxNode>,
     /// The registers that the callee gives back.
     pub(crate) returned: [String; 2],
 }
@@ -50,22 +50,22 @@ pub(crate) const POOLS: [(&str, &str, u32); 7] = [
     ("%w", "b128", 2),
 ];
 
-struct Writer {
+struct PtxProgramWriter {
     text: String,
     labels: u32,
     counters: u32,
 }
 
-impl Writer {
-    fn nodes(&mut self, nodes: &[Node]) {
+impl PtxProgramWriter {
+    fn nodes(&mut self, nodes: &[PtxNode]) {
         for node in nodes {
             match node {
-                Node::Lines(lines) => {
+                PtxNode::Lines(lines) => {
                     for line in lines.lines() {
                         let _ = writeln!(self.text, "\t{line}");
                     }
                 }
-                Node::If(predicate, then, otherwise) => {
+                PtxNode::If(predicate, then, otherwise) => {
                     let [other, end] = self.labels();
                     let _ = writeln!(self.text, "\t@!{predicate} bra {other};");
                     self.nodes(then);
@@ -76,7 +76,7 @@ impl Writer {
                     self.nodes(otherwise);
                     let _ = writeln!(self.text, "{end}:");
                 }
-                Node::Loop(rounds, exit, body) => {
+                PtxNode::Loop(rounds, exit, body) => {
                     let [start, end] = self.labels();
                     let counter = format!("%n{}", self.counters);
                     self.counters += 1;
@@ -90,7 +90,7 @@ impl Writer {
                         "\tadd.u32 {counter}, {counter}, 1;\n\tsetp.lt.u32 %c0, {counter}, {rounds};\n\t@%c0 bra {start};\n{end}:"
                     );
                 }
-                Node::Switch(register, arms) => {
+                PtxNode::Switch(register, arms) => {
                     let [table, end] = self.labels();
                     let labels: Vec<String> = (0..arms.len()).map(|arm| format!("{table}_{arm}")).collect();
                     let _ = writeln!(
@@ -116,12 +116,12 @@ impl Writer {
     }
 }
 
-fn loops(nodes: &[Node]) -> u32 {
-    let of = |node: &Node| match node {
-        Node::Lines(_) => 0,
-        Node::If(_, then, otherwise) => loops(then) + loops(otherwise),
-        Node::Loop(_, _, body) => 1 + loops(body),
-        Node::Switch(_, arms) => arms.iter().map(|arm| loops(arm)).sum(),
+fn loops(nodes: &[PtxNode]) -> u32 {
+    let of = |node: &PtxNode| match node {
+        PtxNode::Lines(_) => 0,
+        PtxNode::If(_, then, otherwise) => loops(then) + loops(otherwise),
+        PtxNode::Loop(_, _, body) => 1 + loops(body),
+        PtxNode::Switch(_, arms) => arms.iter().map(|arm| loops(arm)).sum(),
     };
     nodes.iter().map(of).sum()
 }
@@ -166,7 +166,7 @@ fn first_values(text: &mut String) {
     text.push_str("\tadd.cc.u32 %t2, %r0, %r1;\n");
 }
 
-impl Program {
+impl PtxProgram {
     /// Its text.
     pub fn text(&self) -> String {
         let ([width, height, depth], _) = self.shape;
@@ -198,7 +198,7 @@ impl Program {
                 }
             }
             text.push_str("\tadd.cc.u32 %t2, %r0, %r1;\n");
-            let mut writer = Writer { text, labels: 0, counters: 0 };
+            let mut writer = PtxProgramWriter { text, labels: 0, counters: 0 };
             writer.nodes(&self.callee);
             text = writer.text;
             let [one, two] = &self.returned;
@@ -237,7 +237,7 @@ impl Program {
             );
         }
         first_values(&mut text);
-        let mut writer = Writer { text, labels: 100, counters: 0 };
+        let mut writer = PtxProgramWriter { text, labels: 100, counters: 0 };
         writer.nodes(&self.body);
         text = writer.text;
         let mut at = OWN;
@@ -284,7 +284,7 @@ impl Program {
 
     /// The text of its statements alone.
     pub fn body_text(&self) -> String {
-        let mut writer = Writer { text: String::new(), labels: 0, counters: 0 };
+        let mut writer = PtxProgramWriter { text: String::new(), labels: 0, counters: 0 };
         writer.nodes(&self.callee);
         writer.text.push_str("\t// the kernel\n");
         writer.nodes(&self.body);
@@ -292,14 +292,14 @@ impl Program {
     }
 
     /// Programs with something less, the largest parts first.
-    pub fn smaller(&self) -> Vec<Program> {
+    pub fn smaller(&self) -> Vec<PtxProgram> {
         let mut all = Vec::new();
         for body in without(&self.body) {
-            all.push(Program { body, ..self.clone() });
+            all.push(PtxProgram { body, ..self.clone() });
         }
         for callee in without(&self.callee) {
             if !callee.is_empty() {
-                all.push(Program { callee, ..self.clone() });
+                all.push(PtxProgram { callee, ..self.clone() });
             }
         }
         all
@@ -307,7 +307,7 @@ impl Program {
 }
 
 /// Lists with a part less: halves, quarters, single nodes, what is inside of nodes.
-fn without(nodes: &[Node]) -> Vec<Vec<Node>> {
+fn without(nodes: &[PtxNode]) -> Vec<Vec<PtxNode>> {
     let mut all = Vec::new();
     let mut size = nodes.len();
     while size > 0 {
@@ -319,30 +319,30 @@ fn without(nodes: &[Node]) -> Vec<Vec<Node>> {
         size /= 2;
     }
     for (index, node) in nodes.iter().enumerate() {
-        let mut replace = |with: Vec<Node>| {
+        let mut replace = |with: Vec<PtxNode>| {
             let mut less = nodes.to_vec();
             less.splice(index..=index, with);
             all.push(less);
         };
         match node {
-            Node::Lines(_) => {}
-            Node::If(predicate, then, otherwise) => {
+            PtxNode::Lines(_) => {}
+            PtxNode::If(predicate, then, otherwise) => {
                 replace(then.clone());
                 replace(otherwise.clone());
                 for then in without(then) {
-                    replace(vec![Node::If(predicate.clone(), then, otherwise.clone())]);
+                    replace(vec![PtxNode::If(predicate.clone(), then, otherwise.clone())]);
                 }
                 for otherwise in without(otherwise) {
-                    replace(vec![Node::If(predicate.clone(), then.clone(), otherwise)]);
+                    replace(vec![PtxNode::If(predicate.clone(), then.clone(), otherwise)]);
                 }
             }
-            Node::Loop(rounds, exit, body) => {
+            PtxNode::Loop(rounds, exit, body) => {
                 replace(body.clone());
                 for body in without(body) {
-                    replace(vec![Node::Loop(*rounds, exit.clone(), body)]);
+                    replace(vec![PtxNode::Loop(*rounds, exit.clone(), body)]);
                 }
             }
-            Node::Switch(register, arms) => {
+            PtxNode::Switch(register, arms) => {
                 for arm in arms {
                     replace(arm.clone());
                 }
@@ -350,7 +350,7 @@ fn without(nodes: &[Node]) -> Vec<Vec<Node>> {
                     for arm in without(arm) {
                         let mut arms = arms.clone();
                         arms[at] = arm;
-                        replace(vec![Node::Switch(register.clone(), arms)]);
+                        replace(vec![PtxNode::Switch(register.clone(), arms)]);
                     }
                 }
             }

@@ -1,9 +1,9 @@
 //! Which words of an instruction belong together, beyond what the table of forms says.
 
-use super::generate::Maker;
+use super::generate::PtxGenerator;
 use heddle_ptx::Word;
 
-impl Maker {
+impl PtxGenerator {
     /// Whether words belong together beyond what the pattern says.
     pub(super) fn is_sensible(&self, mnemonic: &str, words: &[Word]) -> bool {
         use Word::*;

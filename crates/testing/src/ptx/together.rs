@@ -1,11 +1,11 @@
 //! Instructions that all lanes of a warp, or all threads of a group, do together.
 
-use super::generate::{Maker, one_nan};
+use super::generate::{PtxGenerator, one_nan};
 use super::program::{POOLS, WINDOW};
 use heddle_ptx::Word;
 use std::fmt::Write as _;
 
-impl Maker {
+impl PtxGenerator {
     /// A wait, with what a neighbour has written.
     pub(super) fn barrier(&mut self, name: &str, words: &[Word], dotted: &str) -> String {
         // Inside of a loop that all threads go round together, too.
@@ -153,7 +153,7 @@ impl Maker {
         };
         let (rows, along) = (m / 8, k / (4 * each));
         let results = if types[0] == Word::F16 { rows } else { rows * 2 };
-        let list = |maker: &mut Maker, count: usize, ty: Word| {
+        let list = |maker: &mut PtxGenerator, count: usize, ty: Word| {
             let pool = if ty == Word::F64 {
                 "f64"
             } else if ty == Word::F32 {

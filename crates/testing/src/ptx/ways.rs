@@ -1,7 +1,7 @@
 //! A kernel in all ways that there are: on the oracle, as vector code, behind a way out and back.
 
 use crate::kernels::Machine;
-use crate::launches::{Held, Launch, Passed, as_vectors, on_oracle, vectors};
+use crate::launches::{TestLaunch, TestLaunchArgument, TestLaunchObject, as_vectors, on_oracle, vectors};
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
@@ -22,18 +22,18 @@ pub fn in_all_ways(
     input: &[u64],
     results: usize,
 ) -> Result<Vec<(String, Vec<u64>)>, String> {
-    let launch = Launch {
+    let launch = TestLaunch {
         kernel: "k".into(),
-        args: vec![Passed::Object(0, 0), Passed::Object(1, 0)],
+        args: vec![TestLaunchArgument::Object(0, 0), TestLaunchArgument::Object(1, 0)],
         objects: vec![
-            Held::new("input", input.iter().flat_map(|word| word.to_le_bytes()).collect()),
-            Held::new("out", vec![0; results * 8]),
+            TestLaunchObject::new("input", input.iter().flat_map(|word| word.to_le_bytes()).collect()),
+            TestLaunchObject::new("out", vec![0; results * 8]),
         ],
         local: [threads, 1, 1],
         groups: [1; 3],
         steps: 1_000_000,
     };
-    let words = |held: &[Held]| -> Vec<u64> {
+    let words = |held: &[TestLaunchObject]| -> Vec<u64> {
         let word = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
         held[1].bytes.chunks_exact(8).map(word).collect()
     };

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// What lies between divergent branches and where their ways have met.
-struct Region {
+struct DivergentRegion {
     blocks: EntitySet<Block>,
     /// Its divergent blocks that are in no smaller region, in order.
     turns: Vec<Block>,
@@ -28,12 +28,12 @@ struct Region {
 }
 
 /// The graph, as regions see it.
-struct Regions<'a> {
+struct DivergentRegions<'a> {
     cfg: &'a Cfg,
     cycles: &'a CycleForest,
     index: &'a BlockIndex,
     /// From small to large.
-    all: Vec<Region>,
+    all: Vec<DivergentRegion>,
     /// The region that a divergent branch begins, which it is not in itself.
     begun: FxHashMap<Block, Option<usize>>,
 }
@@ -46,7 +46,7 @@ pub(super) fn fold_as_karrenberg(
     divergent: &EntitySet<Block>,
     dead_ends: &EntitySet<Block>,
 ) -> Option<LinearEdges> {
-    let regions = Regions::new(cfg, cycles, index, divergent);
+    let regions = DivergentRegions::new(cfg, cycles, index, divergent);
     let mut targets: SecondaryMap<Block, SmallVec<[Block; 2]>> =
         SecondaryMap::filled(SmallVec::new(), cfg.num_blocks());
     let mut dropped = EntitySet::new();
@@ -71,13 +71,13 @@ pub(super) fn fold_as_karrenberg(
     regions.are_kept(&folded).then_some(folded)
 }
 
-impl<'a> Regions<'a> {
+impl<'a> DivergentRegions<'a> {
     fn new(
         cfg: &'a Cfg,
         cycles: &'a CycleForest,
         index: &'a BlockIndex,
         divergent: &EntitySet<Block>,
-    ) -> Regions<'a> {
+    ) -> DivergentRegions<'a> {
         let post_dominators = PostDominatorTree::new(&iteration_graph(cfg, cycles));
         let begins: Vec<(Block, EntitySet<Block>)> = divergent
             .iter()
@@ -100,18 +100,18 @@ impl<'a> Regions<'a> {
         for branch in divergent.iter() {
             divergent_blocks(&control, branch).iter().for_each(|block| _ = meets.insert(block));
         }
-        let mut all: Vec<Region> = Vec::new();
+        let mut all: Vec<DivergentRegion> = Vec::new();
         for (at, blocks) in sets.iter().enumerate() {
             let is_inner = |block| sets[..at].iter().any(|inner| inner.contains(block));
             let is_turn =
                 |&block: &Block| blocks.contains(block) && meets.contains(block) && !is_inner(block);
             let turns = index.order().iter().copied().filter(is_turn).collect();
             let parent = (at + 1..sets.len()).find(|&outer| contains(&sets[outer], blocks));
-            all.push(Region { blocks: blocks.clone(), turns, parent });
+            all.push(DivergentRegion { blocks: blocks.clone(), turns, parent });
         }
         let smallest = |inner: &EntitySet<Block>| sets.iter().position(|set| contains(set, inner));
         let begun = begins.iter().map(|(branch, set)| (*branch, smallest(set))).collect();
-        Regions { cfg, cycles, index, all, begun }
+        DivergentRegions { cfg, cycles, index, all, begun }
     }
 
     /// The smallest region around a block.
@@ -131,7 +131,7 @@ impl<'a> Regions<'a> {
         };
         let mut region = from;
         while let Some(at) = region {
-            let Region { blocks, turns, parent } = &self.all[at];
+            let DivergentRegion { blocks, turns, parent } = &self.all[at];
             if blocks.contains(to) && !diverges && !self.is_turn(to) {
                 return to;
             }

@@ -15,8 +15,8 @@
 mod karrenberg;
 
 use crate::differential::is_deterministic;
-use crate::execution::{Part, difference, observe, options};
-use crate::generate::{Case, Class};
+use crate::execution::{ObservedPart, difference, observe, options};
+use crate::generate::{GeneratedProgram, ProgramClass};
 use crate::uniformity::free_branches;
 use heddle::divergence::{divergent_branches, uniform_loops};
 use heddle_analysis::{ControlTables, PostDominatorTree};
@@ -34,7 +34,7 @@ const CHOICES: [u64; 2] = [12, 400];
 
 /// A way to fold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum LinearizationMethod {
     /// Partial linearization: divergent branches alone.
     Partial,
     /// All branches.
@@ -45,24 +45,29 @@ pub enum Way {
     Karrenberg,
 }
 
-impl Way {
+impl LinearizationMethod {
     /// All of them, ours first.
-    pub const ALL: [Way; 4] = [Way::Partial, Way::Full, Way::Bounded, Way::Karrenberg];
+    pub const ALL: [LinearizationMethod; 4] = [
+        LinearizationMethod::Partial,
+        LinearizationMethod::Full,
+        LinearizationMethod::Bounded,
+        LinearizationMethod::Karrenberg,
+    ];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Way::Partial => "partial linearization",
-            Way::Full => "full if-conversion",
-            Way::Bounded => "SESE-bounded if-conversion",
-            Way::Karrenberg => "Karrenberg & Hack",
+            LinearizationMethod::Partial => "partial linearization",
+            LinearizationMethod::Full => "full if-conversion",
+            LinearizationMethod::Bounded => "SESE-bounded if-conversion",
+            LinearizationMethod::Karrenberg => "Karrenberg & Hack",
         }
     }
 }
 
 /// What is left of a program's control flow.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Retained {
+pub struct RetainedControlFlow {
     /// The branches in the text.
     pub branches: u64,
     /// The blocks that runs on all inputs execute.
@@ -73,9 +78,9 @@ pub struct Retained {
     pub empty: u64,
 }
 
-impl Retained {
+impl RetainedControlFlow {
     /// Adds up.
-    pub fn add(&mut self, other: Retained) {
+    pub fn add(&mut self, other: RetainedControlFlow) {
         self.branches += other.branches;
         self.blocks += other.blocks;
         self.fewest += other.fewest;
@@ -83,7 +88,7 @@ impl Retained {
     }
 
     /// Whether less is kept than by the other.
-    pub fn is_worse(&self, other: Retained) -> bool {
+    pub fn is_worse(&self, other: RetainedControlFlow) -> bool {
         let executes_more = self.blocks > other.blocks && self.fewest > other.fewest;
         self.branches < other.branches || executes_more
     }
@@ -91,20 +96,20 @@ impl Retained {
 
 /// What partial linearization keeps against another way to fold.
 #[derive(Clone, Default, Debug)]
-pub struct Against {
+pub struct MethodComparison {
     /// The programs that the other way can do.
     pub programs: u32,
     /// What we keep of these.
-    pub ours: Retained,
+    pub ours: RetainedControlFlow,
     /// What the other way keeps.
-    pub other: Retained,
+    pub other: RetainedControlFlow,
     /// The seeds of those of which we keep less.
     pub worse: Vec<u64>,
 }
 
-impl Against {
+impl MethodComparison {
     /// Adds a program that was folded in all ways to what is known of each.
-    pub fn note(all: &mut [Against; 4], seed: u64, kept: Kept) {
+    pub fn note(all: &mut [MethodComparison; 4], seed: u64, kept: RetainedByMethod) {
         let Some(ours) = kept[0] else { return };
         for (against, other) in all.iter_mut().zip(kept) {
             let Some(other) = other else { continue };
@@ -120,9 +125,10 @@ impl Against {
 
 /// Folds a program in all ways and runs the results; none if it launches, or has what cannot be folded, and no count for
 /// a way that cannot do it.
-pub fn retained(case: &Case) -> Result<Option<Kept>, String> {
+pub fn retained(case: &GeneratedProgram) -> Result<Option<RetainedByMethod>, String> {
     let few = retained_of(case, CHOICES[0])?;
-    let is_worse = |ours: Retained| few.iter().flatten().flatten().any(|&other| ours.is_worse(other));
+    let is_worse =
+        |ours: RetainedControlFlow| few.iter().flatten().flatten().any(|&other| ours.is_worse(other));
     match few.and_then(|few| few[0]) {
         Some(ours) if is_worse(ours) => retained_of(case, CHOICES[1]),
         _ => Ok(few),
@@ -130,21 +136,21 @@ pub fn retained(case: &Case) -> Result<Option<Kept>, String> {
 }
 
 /// What each way keeps, if it can do the program.
-pub type Kept = [Option<Retained>; 4];
+pub type RetainedByMethod = [Option<RetainedControlFlow>; 4];
 
-fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
-    if case.traits.class == Class::Launch || case.traits.barriers {
+fn retained_of(case: &GeneratedProgram, choices: u64) -> Result<Option<RetainedByMethod>, String> {
+    if case.traits.class == ProgramClass::Launch || case.traits.barriers {
         return Ok(None);
     }
     let mut all = [None; 4];
     let mut expected = Vec::new();
-    for (way, kept) in Way::ALL.into_iter().zip(&mut all) {
+    for (way, kept) in LinearizationMethod::ALL.into_iter().zip(&mut all) {
         let module = match folded(case, way)? {
-            Done::LinearEdges(module) => module,
-            Done::Impossible => continue,
-            Done::Refused => return Ok(None),
+            MethodResult::LinearEdges(module) => module,
+            MethodResult::Impossible => continue,
+            MethodResult::Refused => return Ok(None),
         };
-        let retained = kept.insert(Retained::default());
+        let retained = kept.insert(RetainedControlFlow::default());
         let branches = |func: &Function| func.blocks().filter(|&it| func.successors(it).len() > 1).count();
         retained.branches = module.functions.iter().map(|func| branches(func) as u64).sum();
         for (index, input) in case.inputs.iter().enumerate() {
@@ -161,10 +167,10 @@ fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
                 fewest = fewest.min(ran.counters.steps);
             }
             retained.fewest += fewest;
-            if way == Way::Partial {
+            if way == LinearizationMethod::Partial {
                 expected.push(ran);
             } else if is_deterministic(case)
-                && let Some(difference) = difference(case, &expected[index], &ran, Part::Whole)
+                && let Some(difference) = difference(case, &expected[index], &ran, ObservedPart::Whole)
             {
                 return Err(fails(difference));
             }
@@ -174,7 +180,7 @@ fn retained_of(case: &Case, choices: u64) -> Result<Option<Kept>, String> {
 }
 
 /// What came of folding a module.
-enum Done {
+enum MethodResult {
     LinearEdges(Module),
     /// There is no such order of blocks.
     Impossible,
@@ -182,7 +188,7 @@ enum Done {
     Refused,
 }
 
-fn folded(case: &Case, way: Way) -> Result<Done, String> {
+fn folded(case: &GeneratedProgram, way: LinearizationMethod) -> Result<MethodResult, String> {
     let mut module = case.module.clone();
     let mut is_possible = true;
     for func in &mut module.functions {
@@ -195,24 +201,24 @@ fn folded(case: &Case, way: Way) -> Result<Done, String> {
         let control = ControlTables::new(func);
         let free = free_branches(&control.cfg);
         let folds = match way {
-            Way::Partial | Way::Karrenberg => EntitySet::new(),
-            Way::Full => free.clone(),
-            Way::Bounded => in_divergent_regions(&control, &divergent, &free),
+            LinearizationMethod::Partial | LinearizationMethod::Karrenberg => EntitySet::new(),
+            LinearizationMethod::Full => free.clone(),
+            LinearizationMethod::Bounded => in_divergent_regions(&control, &divergent, &free),
         };
         let folds = divergent.iter().chain(folds.iter()).collect();
         let done = linearize_with(func, &folds, |cfg, cycles, index, folds, dead_ends| {
             let other = match way {
-                Way::Karrenberg => fold_as_karrenberg(cfg, cycles, index, folds, dead_ends),
+                LinearizationMethod::Karrenberg => fold_as_karrenberg(cfg, cycles, index, folds, dead_ends),
                 _ => None,
             };
-            is_possible &= way != Way::Karrenberg || other.is_some();
+            is_possible &= way != LinearizationMethod::Karrenberg || other.is_some();
             other.unwrap_or_else(|| linearize_edges(cfg, cycles, index, folds, dead_ends))
         });
         if done.is_err() {
-            return Ok(Done::Refused);
+            return Ok(MethodResult::Refused);
         }
     }
-    Ok(if is_possible { Done::LinearEdges(module) } else { Done::Impossible })
+    Ok(if is_possible { MethodResult::LinearEdges(module) } else { MethodResult::Impossible })
 }
 
 /// The branches whose smallest single-entry, single-exit region is that of a divergent branch.

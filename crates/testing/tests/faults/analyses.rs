@@ -9,7 +9,7 @@ use heddle_ir::verify::verify_module;
 use heddle_ir::words::{Flag, Flags, IntPredicate, Rmw};
 use heddle_ir::{Block, Constant, Detail, Function, Inst, InstData, Module, Scalar, Value, ValueDef};
 use heddle_testing::differential::differential;
-use heddle_testing::generate::{Case, Class, Profile, Random, generate};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, Random, generate};
 use heddle_testing::properties::stage;
 
 /// The most programs with the fault that are judged.
@@ -23,7 +23,7 @@ const SEEDS: u64 = 6000;
 struct Fault {
     name: &'static str,
     /// The programs that it needs; none takes any.
-    class: Option<Class>,
+    class: Option<ProgramClass>,
     plant: fn(&mut Function, &mut Random) -> bool,
 }
 
@@ -31,7 +31,11 @@ const fn fault(name: &'static str, plant: fn(&mut Function, &mut Random) -> bool
     Fault { name, class: None, plant }
 }
 
-const fn fault_in(class: Class, name: &'static str, plant: fn(&mut Function, &mut Random) -> bool) -> Fault {
+const fn fault_in(
+    class: ProgramClass,
+    name: &'static str,
+    plant: fn(&mut Function, &mut Random) -> bool,
+) -> Fault {
     Fault { name, class: Some(class), plant }
 }
 
@@ -322,8 +326,10 @@ const FAULTS: &[Fault] = &[
             },
         )
     }),
-    fault_in(Class::Kernel, "barrier dropped", |func, random| drop_one(func, random, |op| op == Op::Barrier)),
-    fault_in(Class::Kernel, "store moved over a barrier", |func, random| {
+    fault_in(ProgramClass::Kernel, "barrier dropped", |func, random| {
+        drop_one(func, random, |op| op == Op::Barrier)
+    }),
+    fault_in(ProgramClass::Kernel, "store moved over a barrier", |func, random| {
         let fits = |func: &Function, inst: Inst| {
             let next = func.layout.next_inst(inst);
             func.inst(inst).op == Op::Store && next.is_some_and(|next| func.inst(next).op == Op::Barrier)
@@ -334,7 +340,7 @@ const FAULTS: &[Fault] = &[
         func.layout.insert_inst_after(inst, barrier);
         true
     }),
-    fault_in(Class::Predicated, "predicate dropped", |func, random| {
+    fault_in(ProgramClass::Predicated, "predicate dropped", |func, random| {
         let blocks: Vec<Block> = func.blocks().filter(|&block| func.predicate(block).is_some()).collect();
         if blocks.is_empty() {
             return false;
@@ -342,7 +348,7 @@ const FAULTS: &[Fault] = &[
         func.set_predicate(blocks[random.below(blocks.len())], None);
         true
     }),
-    fault_in(Class::Predicated, "predicate of another block", |func, random| {
+    fault_in(ProgramClass::Predicated, "predicate of another block", |func, random| {
         let masks: Vec<(Block, Value)> =
             func.blocks().filter_map(|block| Some((block, func.predicate(block)?))).collect();
         if masks.len() < 2 {
@@ -353,10 +359,10 @@ const FAULTS: &[Fault] = &[
         func.set_predicate(block, Some(other));
         true
     }),
-    fault_in(Class::Predicated, "total dropped", |func, random| {
+    fault_in(ProgramClass::Predicated, "total dropped", |func, random| {
         change(func, random, |data| data.is_total() && data.op == Op::Select, |data| data.flags = Flags::NONE)
     }),
-    fault_in(Class::Predicated, "live mask not updated", |func, random| {
+    fault_in(ProgramClass::Predicated, "live mask not updated", |func, random| {
         let fits = |func: &Function, inst: Inst| {
             incoming(func.inst(inst)) == 2 && func.value_type(func.results(inst)[0]).scalar() == Scalar::I1
         };
@@ -419,7 +425,7 @@ fn move_up(func: &mut Function, random: &mut Random, fits: impl Fn(&Function, In
 }
 
 /// Plants the fault into some function of the program.
-fn plant(fault: &Fault, case: &Case, random: &mut Random) -> Option<Module> {
+fn plant(fault: &Fault, case: &GeneratedProgram, random: &mut Random) -> Option<Module> {
     let mut module = case.module.clone();
     let first = random.below(module.functions.len());
     for index in 0..module.functions.len() {
@@ -436,7 +442,7 @@ fn every_kind_of_fault_is_caught() {
     let mut missed = Vec::new();
     println!("{:<44} {:>8} {:>8} {:>8}", "planted fault", "programs", "oracle", "verifier");
     for fault in FAULTS {
-        let mut profile = Profile::default();
+        let mut profile = GeneratorProfile::default();
         if let Some(class) = fault.class {
             profile
                 .classes

@@ -4,14 +4,14 @@ use crate::caught::all_are_caught;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op};
-use heddle_testing::generate::{Profile, generate};
-use heddle_testing::linear::{Guard, Linearized, guards, guards_by};
+use heddle_testing::generate::{GeneratorProfile, generate};
+use heddle_testing::linear::{GuardPass, LinearizeCounts, guards, guards_by};
 use heddle_transform::boscc::{GuardOptions, GuardPolicy, guard_regions};
 
 /// As many programs are tried until a fault shows: how soon depends on what is generated.
 const MOST_PROGRAMS: u64 = 50_000;
 
-const FAULTS: &[(&str, Guard)] = &[
+const FAULTS: &[(&str, GuardPass)] = &[
     ("wrong vote", |func, divergent| {
         change(func, divergent, |func, inst| {
             let data = func.inst_mut(inst);
@@ -107,15 +107,15 @@ fn change(func: &mut Function, divergent: &EntitySet<Block>, change: fn(&mut Fun
 fn every_fault_is_caught() {
     let known = [("lanes that are not there answer", 1044)];
     all_are_caught(FAULTS.iter().copied(), &known, MOST_PROGRAMS, |seed, fault| {
-        guards_by(&generate(seed, &Profile::source()), fault).is_err()
+        guards_by(&generate(seed, &GeneratorProfile::source()), fault).is_err()
     });
 }
 
 #[test]
 fn guarded_regions_do_not_run_without_lanes() {
-    let mut sum = Linearized::default();
+    let mut sum = LinearizeCounts::default();
     for seed in 0..600 {
-        let done = guards(&generate(seed, &Profile::source()));
+        let done = guards(&generate(seed, &GeneratorProfile::source()));
         sum.add(&done.unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));
     }
     println!("{sum:?}");

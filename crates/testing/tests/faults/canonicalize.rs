@@ -9,7 +9,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Constant, Detail, Function, Inst, Op, Type, Value};
 use heddle_testing::differential::differential;
-use heddle_testing::generate::{Case, Profile, generate};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, generate};
 use heddle_transform::canonicalize;
 
 type Fault = (&'static str, fn(&mut Function, Inst));
@@ -101,7 +101,7 @@ fn count_on(func: &mut Function, inst: Inst, by: i128) {
 }
 
 /// Whether the fault changes something, and the harness sees it.
-fn is_caught(case: &Case, fault: fn(&mut Function, Inst)) -> bool {
+fn is_caught(case: &GeneratedProgram, fault: fn(&mut Function, Inst)) -> bool {
     let mut right = case.module.clone();
     let mut wrong = case.module.clone();
     for (right, wrong) in right.functions.iter_mut().zip(&mut wrong.functions) {
@@ -130,6 +130,6 @@ const MOST_PROGRAMS: u64 = 3000;
 #[test]
 fn every_fault_is_caught() {
     all_are_caught(FAULTS.iter().copied(), &[], MOST_PROGRAMS, |seed, fault| {
-        is_caught(&generate(seed, &Profile::source()), fault)
+        is_caught(&generate(seed, &GeneratorProfile::source()), fault)
     });
 }

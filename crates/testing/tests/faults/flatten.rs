@@ -5,7 +5,7 @@ use heddle::divergence::analyze_divergence;
 use heddle_interp::{self as interp, Argument, Datum, Memory, Scheduler};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Value, parse_module};
-use heddle_testing::flattening::{Flattened, flatten_function, flattens, flattens_by, profile};
+use heddle_testing::flattening::{FlattenCounts, flatten_function, flattens, flattens_by, profile};
 use heddle_testing::generate::{Random, generate};
 use heddle_transform::canonicalize;
 use heddle_transform::flatten::{
@@ -284,7 +284,7 @@ fn every_rule_that_refuses_is_needed() {
 
 #[test]
 fn generated_programs_cover_the_forms_of_nests() {
-    let mut all = Flattened::default();
+    let mut all = FlattenCounts::default();
     for seed in 0..120 {
         let case = generate(seed, &profile());
         all.add(&flattens(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));

@@ -5,15 +5,15 @@ use heddle_ir::entity::Entity as _;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op};
 use heddle_testing::file_test::{RunPasses, failures_behind};
-use heddle_testing::fused::{Fuse, Fused, fuses, fuses_by};
-use heddle_testing::generate::{Profile, generate};
+use heddle_testing::fused::{FuseCounts, FusePass, fuses, fuses_by};
+use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, canonicalize, fuse};
 use std::path::Path;
 
 /// As many programs are tried until a fault shows: how soon depends on what is generated.
 const MOST_PROGRAMS: u64 = 50_000;
 
-const FAULTS: &[(&str, Fuse)] = &[
+const FAULTS: &[(&str, FusePass)] = &[
     ("operands of the wrong side", |func, options| {
         change(func, options, |_, func, inst| {
             if func.inst(inst).op == Op::Select {
@@ -169,7 +169,7 @@ const RARE: &[(&str, &str, RunPasses)] = &[
 ];
 
 /// Makes a module canonical and fuses in all of its functions, in a wrong way.
-fn each(module: &mut Module, by: Fuse) -> Result<(), String> {
+fn each(module: &mut Module, by: FusePass) -> Result<(), String> {
     for func in &mut module.functions {
         canonicalize(func);
         by(func, &FuseOptions { force: true, ..FuseOptions::default() });
@@ -227,16 +227,16 @@ fn kept(
 fn every_fault_is_caught() {
     let known = [("the predicate of the other side", 5837)];
     all_are_caught(FAULTS.iter().copied(), &known, MOST_PROGRAMS, |seed, fault| {
-        let case = generate(seed, &Profile::similar());
+        let case = generate(seed, &GeneratorProfile::similar());
         std::panic::catch_unwind(|| fuses_by(&case, fault)).map_or(true, |result| result.is_err())
     });
 }
 
 #[test]
 fn fused_programs_refine_their_sources() {
-    let mut sum = Fused::default();
+    let mut sum = FuseCounts::default();
     for seed in 0..600 {
-        let done = fuses(&generate(seed, &Profile::similar()));
+        let done = fuses(&generate(seed, &GeneratorProfile::similar()));
         sum.add(&done.unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));
     }
     println!("{sum:?}");

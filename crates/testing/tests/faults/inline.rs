@@ -2,7 +2,7 @@
 
 use heddle_ir::entity::Entity;
 use heddle_ir::{Block, Function, Inst, Module, Op};
-use heddle_testing::generate::{Profile, generate};
+use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::inlined::{inlines, inlines_with};
 
 type Fault = (&'static str, fn(&mut Module));
@@ -74,7 +74,7 @@ fn each_new(module: &mut Module, mut spoil: impl FnMut(&mut Function, Inst)) {
 fn programs_with_bodies_in_the_place_of_calls_refine_their_sources() {
     let mut inlined = 0;
     for seed in 0..5000 {
-        let case = generate(seed, &Profile::default());
+        let case = generate(seed, &GeneratorProfile::default());
         inlined += inlines(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
     }
     println!("{inlined} calls");
@@ -85,7 +85,7 @@ fn programs_with_bodies_in_the_place_of_calls_refine_their_sources() {
 fn every_fault_is_caught() {
     for (name, fault) in FAULTS {
         let caught = (0..5000).find_map(|seed| {
-            let case = generate(seed, &Profile::default());
+            let case = generate(seed, &GeneratorProfile::default());
             // What is wrong without a call is no fault of this pass.
             let calls = inlines(&case).unwrap_or(0);
             (calls > 0).then(|| inlines_with(&case, *fault).err()).flatten().map(|reason| (seed, reason))

@@ -7,11 +7,11 @@ use heddle_ir::Diagnostic;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Value};
-use heddle_testing::generate::{Profile, generate};
-use heddle_testing::linear::{Fold, linearizes_by};
+use heddle_testing::generate::{GeneratorProfile, generate};
+use heddle_testing::linear::{LinearizePass, linearizes_by};
 use heddle_transform::linearize;
 
-const FAULTS: &[(&str, Fold)] = &[
+const FAULTS: &[(&str, LinearizePass)] = &[
     ("wrong polarity", |func, divergent| {
         change(func, divergent, |func, inst| {
             if func.inst(inst).op == Op::Xor {
@@ -180,7 +180,7 @@ fn every_fault_is_caught() {
     let mut missed = Vec::new();
     for (name, pass) in FAULTS {
         let is_caught = (0..1500).any(|seed| {
-            let case = generate(seed, &Profile::uniform());
+            let case = generate(seed, &GeneratorProfile::uniform());
             linearizes_by(&case, *pass).is_err()
         });
         if !is_caught {

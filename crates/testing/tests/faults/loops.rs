@@ -4,7 +4,7 @@
 use heddle::divergence;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Detail, Function, Inst, Module, Op, Value};
-use heddle_testing::generate::{Case, Profile, Random, generate};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, Random, generate};
 use heddle_testing::uniform_loops::{canonical, check, facts, uniform};
 use heddle_transform::{LoopFacts, make_loops_uniform};
 
@@ -391,7 +391,7 @@ fn plant(module: &mut Module, plant: Plant, random: &mut Random) -> bool {
 }
 
 /// The module by the facts that keep most exits.
-fn best(case: &Case) -> Option<Module> {
+fn best(case: &GeneratedProgram) -> Option<Module> {
     let facts = facts(case).ok()?.pop()?.1;
     uniform(case, &facts).ok()
 }
@@ -402,7 +402,7 @@ fn every_planted_fault_is_caught() {
     for (name, fault) in FAULTS {
         let (mut planted, mut caught) = (0, 0);
         for seed in 0..SEEDS {
-            let case = generate(seed, &Profile::source());
+            let case = generate(seed, &GeneratorProfile::source());
             let Some(mut module) = best(&case) else { continue };
             let mut random = Random::new(seed);
             if !plant(&mut module, *fault, &mut random) {
@@ -433,7 +433,7 @@ fn wrong_facts_are_caught() {
     for (name, lie) in lies {
         let mut caught = 0;
         for seed in 0..SEEDS {
-            let case = generate(seed, &Profile::source());
+            let case = generate(seed, &GeneratorProfile::source());
             let module = canonical(&case);
             let wrong = module.functions.iter().map(|func| {
                 let mut facts = LoopFacts::pessimistic(func);
@@ -455,7 +455,7 @@ fn generated_programs_cover_the_forms_of_loops() {
     let (mut any, mut nested, mut several, mut retained, mut crossed) = (0, 0, 0, 0, 0);
     let total = 400;
     for seed in 0..total {
-        let case = generate(seed, &Profile::source());
+        let case = generate(seed, &GeneratorProfile::source());
         let Some(module) = best(&case) else { continue };
         let found: Vec<(&Function, Parts)> = module
             .functions
@@ -524,7 +524,7 @@ fn a_loop_that_lanes_leave_from_a_divergent_inner_one_is_divergent() {
 fn uniform_values_stay_uniform() {
     let (mut uniform, mut lost, mut lost_loops) = (0, 0, 0);
     for seed in 0..600 {
-        let case = generate(seed, &Profile { privates: 0, ..Profile::source() });
+        let case = generate(seed, &GeneratorProfile { privates: 0, ..GeneratorProfile::source() });
         for func in &mut canonical(&case).functions {
             let Some((_, before)) = divergence::analyze_divergence(func) else { continue };
             let values: Vec<Value> = func
@@ -547,7 +547,7 @@ fn uniform_values_stay_uniform() {
 #[test]
 fn nothing_but_header_phis_moves() {
     for seed in 0..200 {
-        let case = generate(seed, &Profile::source());
+        let case = generate(seed, &GeneratorProfile::source());
         let before = canonical(&case);
         let facts: Vec<LoopFacts> = before.functions.iter().map(LoopFacts::pessimistic).collect();
         let after = uniform(&case, &facts).expect("no generated program is refused");

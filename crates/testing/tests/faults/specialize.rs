@@ -5,8 +5,8 @@
 use crate::caught::all_are_caught;
 use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind};
 use heddle_ir::{Detail, Function, Inst, Module, Op, Type};
-use heddle_testing::generate::{Profile, generate};
-use heddle_testing::wide::{Faults, widens_with};
+use heddle_testing::generate::{GeneratorProfile, generate};
+use heddle_testing::wide::{WideningFaults, widens_with};
 use std::sync::Arc;
 
 type Fault = (&'static str, fn(&mut Module));
@@ -156,7 +156,7 @@ const KNOWN: &[(&str, u64)] = &[];
 #[test]
 fn every_fault_is_caught() {
     all_are_caught(FAULTS.iter().copied(), KNOWN, MOST_PROGRAMS, |seed, specialized| {
-        let faults = Faults { specialized, ..Faults::NONE };
-        widens_with(&generate(seed, &Profile::default()), &faults).is_err()
+        let faults = WideningFaults { specialized, ..WideningFaults::NONE };
+        widens_with(&generate(seed, &GeneratorProfile::default()), &faults).is_err()
     });
 }

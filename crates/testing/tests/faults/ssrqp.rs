@@ -4,7 +4,7 @@ use crate::caught::all_are_caught;
 use heddle_ir::{Function, Module, Op, parse_bytes};
 use heddle_testing::file_test::{RunPasses, failures_behind};
 use heddle_testing::generate::generate;
-use heddle_testing::scalars::{Counted, profile, replaces, replaces_by};
+use heddle_testing::scalars::{ReplacementCounts, profile, replaces, replaces_by};
 use heddle_transform::scalar_replacement::{
     ReplacementOptions, ReplacementRule, ReplacementVariant, replace_scalars_without,
 };
@@ -85,7 +85,7 @@ fn promises_are_those_of_both() {
 
 #[test]
 fn generated_programs_cover_it() {
-    let mut all = Counted::default();
+    let mut all = ReplacementCounts::default();
     for seed in 0..150 {
         let case = generate(seed, &profile());
         all.add(&replaces(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}")));

@@ -1,11 +1,11 @@
 //! Faults planted into the clean-up behind linearization, one for each rule: the harness catches every one.
 
 use heddle_ir::{Block, Constant, Detail, Function, Inst, InstData, Op, Type, Value};
-use heddle_testing::generate::{Profile, generate};
-use heddle_testing::linear::{Tidy, tidies, tidies_by};
+use heddle_testing::generate::{GeneratorProfile, generate};
+use heddle_testing::linear::{TidyPass, tidies, tidies_by};
 use heddle_transform::tidy;
 
-const FAULTS: &[(&str, Tidy)] = &[
+const FAULTS: &[(&str, TidyPass)] = &[
     ("a mask for the edge out of its block", |func| {
         choices(func, |func, _, [mask, then, otherwise]| {
             let is_edge = func.value_type(then) == Type::I1 && is_bool(func, otherwise, false);
@@ -127,7 +127,7 @@ fn every_fault_is_caught() {
     let mut missed = Vec::new();
     for (name, fault) in FAULTS {
         let is_caught =
-            (0..1500).any(|seed| tidies_by(&generate(seed, &Profile::default()), *fault).is_err());
+            (0..1500).any(|seed| tidies_by(&generate(seed, &GeneratorProfile::default()), *fault).is_err());
         if !is_caught {
             missed.push(name);
         }
@@ -139,7 +139,7 @@ fn every_fault_is_caught() {
 fn clearing_up_changes_nothing_but_the_size() {
     let (mut gone, mut some) = (0, 0);
     for seed in 0..600 {
-        match tidies(&generate(seed, &Profile::default())) {
+        match tidies(&generate(seed, &GeneratorProfile::default())) {
             Ok(count) => {
                 gone += count;
                 some += usize::from(count > 0);

@@ -8,8 +8,8 @@ use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::words::{Flags, IntPredicate};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};
 use heddle_runs::line::RunLine;
-use heddle_testing::generate::{Case, Profile, generate};
-use heddle_testing::wide::{Faults, forms, widens_with};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, generate};
+use heddle_testing::wide::{WideningFaults, forms, widens_with};
 use heddle_transform::widen::RemarkKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -547,10 +547,10 @@ fn generated_programs_have_lines_records_rows_and_versions() {
     let programs = 600;
     let mut counts: BTreeMap<RemarkKind, u64> = BTreeMap::new();
     for seed in 1..=programs {
-        let case = generate(seed, &Profile::default());
+        let case = generate(seed, &GeneratorProfile::default());
         let mut found = BTreeSet::new();
         for input in &case.inputs {
-            let one = Case { inputs: vec![input.clone()], ..case.clone() };
+            let one = GeneratedProgram { inputs: vec![input.clone()], ..case.clone() };
             found.extend(forms(&one).unwrap_or_else(|reason| panic!("{seed}: {reason}")));
         }
         found.into_iter().for_each(|form| *counts.entry(form).or_default() += 1);
@@ -570,9 +570,9 @@ fn generated_programs_have_lines_records_rows_and_versions() {
 
 #[test]
 fn stores_that_meet_are_kept_in_order() {
-    let faults = Faults { ignores_order: true, ..Faults::NONE };
-    let caught =
-        (1..=MOST_PROGRAMS).find(|&seed| widens_with(&generate(seed, &Profile::default()), &faults).is_err());
+    let faults = WideningFaults { ignores_order: true, ..WideningFaults::NONE };
+    let caught = (1..=MOST_PROGRAMS)
+        .find(|&seed| widens_with(&generate(seed, &GeneratorProfile::default()), &faults).is_err());
     assert!(caught.is_some());
 }
 
@@ -620,7 +620,7 @@ fn wrong_runs(text: &str, spoil: fn(&mut Function)) -> Result<Vec<String>, Strin
 
 fn are_caught(faults: &[Fault]) {
     all_are_caught(faults.iter().copied(), KNOWN, MOST_PROGRAMS, |seed, wide| {
-        let case = generate(seed, &Profile::default());
-        widens_with(&case, &Faults { wide, ..Faults::NONE }).is_err()
+        let case = generate(seed, &GeneratorProfile::default());
+        widens_with(&case, &WideningFaults { wide, ..WideningFaults::NONE }).is_err()
     });
 }

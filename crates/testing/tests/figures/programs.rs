@@ -7,7 +7,7 @@ use heddle_ir::ops::Op;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Inst, Module, Value, ValueDef, parse_module};
 use heddle_testing::file_test::find_files;
-use heddle_testing::generate::{Case, Class, Profile, generate};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, generate};
 use std::path::Path;
 
 /// A program, at stage Source or Linear.
@@ -15,7 +15,7 @@ pub(crate) struct Program {
     pub module: Module,
     pub stage: Stage,
     /// Where it comes from, if it was generated.
-    pub case: Option<Case>,
+    pub case: Option<GeneratedProgram>,
 }
 
 impl Program {
@@ -27,11 +27,12 @@ impl Program {
 }
 
 /// What is generated: profiles, the first seed, and how many.
-fn profiles() -> [(Profile, u64, u64); 3] {
-    let default = Profile::default;
-    let only = |class: Class| [(class, 1), (class, 0), (class, 0), (class, 0), (class, 0)];
-    let busy = Profile { horizontals: 100, atomics: 100, ..Profile::source() };
-    let kernels = Profile { classes: only(Class::Kernel), calls: 70, privates: 80, ..default() };
+fn profiles() -> [(GeneratorProfile, u64, u64); 3] {
+    let default = GeneratorProfile::default;
+    let only = |class: ProgramClass| [(class, 1), (class, 0), (class, 0), (class, 0), (class, 0)];
+    let busy = GeneratorProfile { horizontals: 100, atomics: 100, ..GeneratorProfile::source() };
+    let kernels =
+        GeneratorProfile { classes: only(ProgramClass::Kernel), calls: 70, privates: 80, ..default() };
     [(default(), 0, 200), (busy, 1000, 50), (kernels, 2000, 50)]
 }
 

@@ -6,8 +6,8 @@ use heddle_ir::verify::verify_module;
 use heddle_runs::line::RunLine;
 use heddle_testing::coverage::Coverage;
 use heddle_testing::differential::differential;
-use heddle_testing::fuzz::{Plan, fuzz};
-use heddle_testing::generate::{Case, Class, Profile, generate};
+use heddle_testing::fuzz::{FuzzPlan, fuzz};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, generate};
 use heddle_testing::properties::{TOPICS, stage};
 use heddle_testing::shrink::{print, shrink, weight};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use std::time::Duration;
 #[test]
 fn every_topic_holds_of_the_first_programs() {
     for topic in TOPICS {
-        let plan = Plan { topic, seed: 0, time: Duration::from_secs(600), count: Some(400), jobs: 2 };
+        let plan = FuzzPlan { topic, seed: 0, time: Duration::from_secs(600), count: Some(400), jobs: 2 };
         let report = fuzz(&plan, &|_, _| {});
         assert_eq!(report.seeds, 0..400);
         let finds: Vec<String> = report
@@ -31,7 +31,7 @@ fn every_topic_holds_of_the_first_programs() {
 fn the_default_profile_covers_what_it_should() {
     let mut coverage = Coverage::default();
     for seed in 0..12_000 {
-        coverage.note(&generate(seed, &Profile::default()));
+        coverage.note(&generate(seed, &GeneratorProfile::default()));
     }
     assert_eq!(coverage.lacks(), Vec::<String>::new(), "{coverage}");
 }
@@ -39,11 +39,11 @@ fn the_default_profile_covers_what_it_should() {
 #[test]
 fn the_same_seed_gives_the_same_program() {
     for seed in 0..200 {
-        let [a, b] = [(); 2].map(|()| generate(seed, &Profile::default()));
+        let [a, b] = [(); 2].map(|()| generate(seed, &GeneratorProfile::default()));
         assert_eq!(a.module.to_string(), b.module.to_string(), "seed {seed}");
         assert_eq!(a.inputs, b.inputs, "seed {seed}");
     }
-    let texts = (0..200).map(|seed| generate(seed, &Profile::default()).module.to_string());
+    let texts = (0..200).map(|seed| generate(seed, &GeneratorProfile::default()).module.to_string());
     let mut texts: Vec<String> = texts.collect();
     texts.sort();
     texts.dedup();
@@ -54,14 +54,14 @@ fn the_same_seed_gives_the_same_program() {
 fn a_program_that_refines_itself_does_and_one_that_stores_less_does_not() {
     let mut caught = 0;
     for seed in 0..100 {
-        let case = generate(seed, &Profile::default());
+        let case = generate(seed, &GeneratorProfile::default());
         assert_eq!(differential(&case, &case.module, &case.module), Ok(()), "seed {seed}");
         caught += u32::from(differential(&case, &case.module, &without_stores(&case)).is_err());
     }
     assert!(caught > 60, "{caught} of 100 programs miss their stores");
 }
 
-fn without_stores(case: &Case) -> Module {
+fn without_stores(case: &GeneratedProgram) -> Module {
     let mut module = case.module.clone();
     for func in &mut module.functions {
         for block in func.blocks().collect::<Vec<_>>() {
@@ -77,11 +77,11 @@ fn without_stores(case: &Case) -> Module {
 
 #[test]
 fn what_is_shrunk_is_small_well_formed_and_still_fails() {
-    let fails = |case: &Case| differential(case, &case.module, &without_stores(case)).is_err();
+    let fails = |case: &GeneratedProgram| differential(case, &case.module, &without_stores(case)).is_err();
     let mut shrunk = 0;
     for seed in 0..12 {
-        let case = generate(seed, &Profile::default());
-        if case.traits.class == Class::Launch || !fails(&case) {
+        let case = generate(seed, &GeneratorProfile::default());
+        if case.traits.class == ProgramClass::Launch || !fails(&case) {
             continue;
         }
         let small = shrink(&case, &fails);

@@ -3,8 +3,8 @@
 
 use heddle_interp::{InvocationOrigin, Schedule, ScheduleStep, Scheduler};
 use heddle_testing::differential::is_deterministic;
-use heddle_testing::execution::{Part, difference, observe, options_with};
-use heddle_testing::generate::{Class, Profile, Random, generate};
+use heddle_testing::execution::{ObservedPart, difference, observe, options_with};
+use heddle_testing::generate::{GeneratorProfile, ProgramClass, Random, generate};
 
 /// Steps left out, made those of no lane, said twice, put elsewhere; and whole blocks that are not told of.
 fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
@@ -33,8 +33,8 @@ fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
 fn replays_run_legal_schedules_only() {
     let (mut refused, mut free, mut compared) = (0, 0, 0);
     for seed in 0..400 {
-        let case = generate(seed, &Profile { nests: 100, ..Profile::source() });
-        if case.traits.class == Class::Predicated {
+        let case = generate(seed, &GeneratorProfile { nests: 100, ..GeneratorProfile::source() });
+        if case.traits.class == ProgramClass::Predicated {
             continue;
         }
         for input in &case.inputs {
@@ -62,7 +62,7 @@ fn replays_run_legal_schedules_only() {
                 free += u32::from(found.schedule != asked);
                 if is_deterministic(&case) {
                     compared += 1;
-                    let difference = difference(&case, &expected, &found, Part::Whole);
+                    let difference = difference(&case, &expected, &found, ObservedPart::Whole);
                     assert!(difference.is_none(), "seed {seed}: {difference:?}");
                 }
                 if !is_told {
@@ -71,7 +71,7 @@ fn replays_run_legal_schedules_only() {
                 // All of it is told now, and nothing is left to choose.
                 let again = run(Scheduler::Replay(found.schedule.clone()))
                     .unwrap_or_else(|fault| panic!("seed {seed}: what ran is not legal: {fault}"));
-                let difference = difference(&case, &found, &again, Part::Whole);
+                let difference = difference(&case, &found, &again, ObservedPart::Whole);
                 assert!(difference.is_none(), "seed {seed}: {difference:?}");
             }
         }

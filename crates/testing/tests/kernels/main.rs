@@ -5,7 +5,7 @@
 use heddle_ir::inst::Detail;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};
 use heddle_testing::fuzz::check;
-use heddle_testing::generate::{Argument, Case, Input, ObjectShape, Owner, generate};
+use heddle_testing::generate::{GeneratedProgram, InputArgument, ObjectShape, Owner, ProgramInput, generate};
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::widen::VersioningPolicy;
@@ -337,13 +337,13 @@ fn versions_do_what_kernels_do() {
             len,
             owner: Owner::Shared,
         };
-        let inputs = takes.iter().map(|takes| Input {
+        let inputs = takes.iter().map(|takes| ProgramInput {
             brush: vec![4],
             group: Some([32, 1, 1]),
             groups: [2, if name == "index-wraps" { 4 } else { 1 }, 1],
-            args: [Argument::Object(0)]
+            args: [InputArgument::Object(0)]
                 .into_iter()
-                .chain(takes.iter().map(|&it| Argument::Uniform(it)))
+                .chain(takes.iter().map(|&it| InputArgument::Uniform(it)))
                 .collect(),
             // Small numbers, also as floats; on the diagonal of a matrix, 0.
             contents: vec![
@@ -353,13 +353,17 @@ fn versions_do_what_kernels_do() {
             ],
         });
         let traits = generate(1, &profile()).traits;
-        let inputs: Vec<Input> = inputs.collect();
+        let inputs: Vec<ProgramInput> = inputs.collect();
         for seed in 0..24 {
-            let case = Case {
+            let case = GeneratedProgram {
                 seed,
                 module: module.clone(),
                 entry: entry.clone(),
-                traits: heddle_testing::generate::Traits { order_dependent: false, fmuladd: false, ..traits },
+                traits: heddle_testing::generate::ProgramTraits {
+                    order_dependent: false,
+                    fmuladd: false,
+                    ..traits
+                },
                 objects: vec![object.clone()],
                 inputs: inputs.clone(),
             };

@@ -4,17 +4,20 @@ use heddle_interp::{Datum, RunOptions, Scheduler};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Module, Op};
 use heddle_llvm::{CodegenLevel, EmitOptions, Jit, emit, import, read_ir, slot_bytes};
-use heddle_testing::execution::{Observed, Part, difference, observe, options_with, prepare};
-use heddle_testing::generate::{Argument, Case, Class, Input, Profile, generate};
+use heddle_testing::execution::{ObservedPart, RunObservation, difference, observe, options_with, prepare};
+use heddle_testing::generate::{
+    GeneratedProgram, GeneratorProfile, InputArgument, ProgramClass, ProgramInput, generate,
+};
 use std::collections::BTreeSet;
 
 /// Programs whose lanes need no others.
-fn profile() -> Profile {
-    let mut profile = Profile { classes: Profile::default().classes, ..Profile::source() };
+fn profile() -> GeneratorProfile {
+    let mut profile =
+        GeneratorProfile { classes: GeneratorProfile::default().classes, ..GeneratorProfile::source() };
     for (class, weight) in &mut profile.classes {
         *weight = match class {
-            Class::Lanes => 85,
-            Class::Racy => 15,
+            ProgramClass::Lanes => 85,
+            ProgramClass::Racy => 15,
             _ => 0,
         };
     }
@@ -22,15 +25,15 @@ fn profile() -> Profile {
 }
 
 /// The inputs that each lane of an input has if it runs alone.
-fn lanes_of(input: &Input) -> Vec<Input> {
-    let alone = |lane: usize| Input {
+fn lanes_of(input: &ProgramInput) -> Vec<ProgramInput> {
+    let alone = |lane: usize| ProgramInput {
         brush: vec![1],
         args: input
             .args
             .iter()
             .map(|arg| match arg {
-                Argument::Varying(values) => Argument::Uniform(values[lane]),
-                Argument::Linear(base, _) => Argument::Uniform(*base),
+                InputArgument::Varying(values) => InputArgument::Uniform(values[lane]),
+                InputArgument::Linear(base, _) => InputArgument::Uniform(*base),
                 other => other.clone(),
             })
             .collect(),
@@ -39,12 +42,17 @@ fn lanes_of(input: &Input) -> Vec<Input> {
     (0..input.lanes().min(2) as usize).map(alone).collect()
 }
 
-fn options(input: &Input, fused: bool) -> RunOptions {
+fn options(input: &ProgramInput, fused: bool) -> RunOptions {
     RunOptions { fused, ..options_with(input, Scheduler::Greedy) }
 }
 
 /// Runs the compiled entry on an input that the oracle has run without fault.
-fn observe_native(jit: &Jit, case: &Case, input: &Input, oracle: &Observed) -> Observed {
+fn observe_native(
+    jit: &Jit,
+    case: &GeneratedProgram,
+    input: &ProgramInput,
+    oracle: &RunObservation,
+) -> RunObservation {
     let func = case.module.function(&case.entry).expect("the entry is there");
     let (_, args) = prepare(case, input);
     let mut memory = oracle.memory.clone();
@@ -58,7 +66,7 @@ fn observe_native(jit: &Jit, case: &Case, input: &Input, oracle: &Observed) -> O
     let mut arguments = Vec::new();
     for ((arg, shown), param) in input.args.iter().zip(&args).zip(&func.signature.params) {
         let bits = match (arg, shown) {
-            (Argument::Object(index), _) => objects[*index].as_mut_ptr() as usize as u128,
+            (InputArgument::Object(index), _) => objects[*index].as_mut_ptr() as usize as u128,
             (_, heddle_interp::Argument::Uniform(Datum::Bits(bits))) => *bits,
             _ => panic!("arguments of one lane are uniform"),
         };
@@ -95,7 +103,7 @@ fn observe_native(jit: &Jit, case: &Case, input: &Input, oracle: &Observed) -> O
         seen.bytes.copy_from_slice(bytes);
         seen.poison.fill(false);
     }
-    Observed { results: values, memory, ..oracle.clone() }
+    RunObservation { results: values, memory, ..oracle.clone() }
 }
 
 /// A symbol for each of these functions of one type.
@@ -138,7 +146,7 @@ struct Met {
 }
 
 impl Met {
-    fn note(&mut self, case: &Case) {
+    fn note(&mut self, case: &GeneratedProgram) {
         self.programs += 1;
         for func in &case.module.functions {
             for block in func.blocks() {
@@ -151,7 +159,10 @@ impl Met {
 /// Runs programs of these seeds lane by lane; `check` compares one with what the oracle says.
 fn each_lane(
     seeds: std::ops::Range<u64>,
-    mut check: impl FnMut(&Case, &mut dyn FnMut(&dyn Fn(&Case, &Input, bool, &Observed) -> Result<(), String>)),
+    mut check: impl FnMut(
+        &GeneratedProgram,
+        &mut dyn FnMut(&dyn Fn(&GeneratedProgram, &ProgramInput, bool, &RunObservation) -> Result<(), String>),
+    ),
 ) -> Met {
     let mut met = Met::default();
     for seed in seeds {
@@ -176,7 +187,7 @@ fn each_lane(
 }
 
 /// The compiled program; none if it asks for its place in a launch.
-fn compiled(case: &Case, fused: bool, level: CodegenLevel) -> Option<Jit> {
+fn compiled(case: &GeneratedProgram, fused: bool, level: CodegenLevel) -> Option<Jit> {
     let options = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let llvm = match emit(&case.module, options) {
         Err(told) if told.code == Code::NeedsLaunch => return None,
@@ -192,7 +203,7 @@ fn agree_with_native(seeds: std::ops::Range<u64>, level: CodegenLevel) -> Met {
         let jits = [once, twice];
         run(&|case, input, fused, oracle| {
             let native = observe_native(&jits[usize::from(fused)], case, input, oracle);
-            difference(case, oracle, &native, Part::Whole).map_or(Ok(()), Err)
+            difference(case, oracle, &native, ObservedPart::Whole).map_or(Ok(()), Err)
         });
     })
 }
@@ -237,7 +248,7 @@ fn what_goes_out_and_comes_in_again_computes_the_same() {
         run(&|case, input, fused, oracle| {
             let result = observe(case, &again, input, &options(input, fused))
                 .map_err(|fault| format!("{fault}\n{again}"))?;
-            difference(case, oracle, &result, Part::Whole)
+            difference(case, oracle, &result, ObservedPart::Whole)
                 .map_or(Ok(()), |reason| Err(format!("{reason}\n{again}")))
         });
     });

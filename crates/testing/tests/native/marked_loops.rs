@@ -1,17 +1,17 @@
 //! Generated loops with pragmas, briefly: the plugin's code is right, loops with a dependence are refused, and a mark that lies
 //! is noticed.
 
-use heddle_testing::native::c::loops::{Mark, plugin, run_batch};
-use heddle_testing::native::hed::Bench;
-use heddle_testing::native::{Tally, Target};
+use heddle_testing::native::c::loops::{LoopMark, plugin, run_batch};
+use heddle_testing::native::hed::TargetWorkshops;
+use heddle_testing::native::{InstructionSet, NativeTally};
 
-fn run(name: &str, seeds: std::ops::Range<u64>, mark: Mark) -> Option<Tally> {
+fn run(name: &str, seeds: std::ops::Range<u64>, mark: LoopMark) -> Option<NativeTally> {
     if let Err(reason) = plugin() {
         println!("not run: {reason}");
         return None;
     }
     let folder = std::env::temp_dir().join(format!("heddle-{name}-{}", std::process::id()));
-    let bench = Bench::new(&folder, &[Target::Sse42]).expect("clang is there");
+    let bench = TargetWorkshops::new(&folder, &[InstructionSet::Sse42]).expect("clang is there");
     let tally = run_batch(&bench, seeds, mark);
     _ = std::fs::remove_dir_all(&folder);
     Some(tally)
@@ -19,7 +19,7 @@ fn run(name: &str, seeds: std::ops::Range<u64>, mark: Mark) -> Option<Tally> {
 
 #[test]
 fn vector_code_of_marked_loops_is_right() {
-    let Some(tally) = run("marked-loops", 1..13, Mark::Right) else { return };
+    let Some(tally) = run("marked-loops", 1..13, LoopMark::Right) else { return };
     let finds: Vec<String> = tally
         .finds
         .iter()
@@ -33,6 +33,6 @@ fn vector_code_of_marked_loops_is_right() {
 /// did not refuse them.
 #[test]
 fn a_mark_that_lies_is_noticed() {
-    let Some(tally) = run("careless-loops", 1..120, Mark::Careless) else { return };
+    let Some(tally) = run("careless-loops", 1..120, LoopMark::Careless) else { return };
     assert!(!tally.finds.is_empty(), "{tally}");
 }

@@ -6,20 +6,20 @@ use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodegenLevel, EmitOptions, Jit, emit, slot_bytes};
 use heddle_runs::wide_call::{wide_arguments, wide_form};
 use heddle_testing::differential::is_deterministic;
-use heddle_testing::execution::{Observed, Part, difference, observe, options, prepare};
-use heddle_testing::generate::{Case, Class, Input, Profile, generate};
+use heddle_testing::execution::{ObservedPart, RunObservation, difference, observe, options, prepare};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, ProgramInput, generate};
 
 /// Programs whose lanes need no others.
-fn profile() -> Profile {
-    let mut profile = Profile { horizontals: 0, ..Profile::source() };
+fn profile() -> GeneratorProfile {
+    let mut profile = GeneratorProfile { horizontals: 0, ..GeneratorProfile::source() };
     for (class, weight) in &mut profile.classes {
-        *weight = u32::from(*class == Class::Lanes);
+        *weight = u32::from(*class == ProgramClass::Lanes);
     }
     profile
 }
 
 /// The module as vector code for this brush; none if the pipeline refuses it.
-fn widened(case: &Case, brush: &[u32]) -> Option<Module> {
+fn widened(case: &GeneratedProgram, brush: &[u32]) -> Option<Module> {
     let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", brush.join("x"));
     // Any target's choices must do, whatever they cost here.
@@ -39,7 +39,7 @@ struct Room {
 }
 
 impl Room {
-    fn new(case: &Case, input: &Input, memory: &heddle_interp::Memory) -> Room {
+    fn new(case: &GeneratedProgram, input: &ProgramInput, memory: &heddle_interp::Memory) -> Room {
         let moved = case.objects.iter().zip(&input.contents).map(|(object, bytes)| {
             let mut room = vec![0u128; bytes.len().div_ceil(16) + 4];
             for (at, &byte) in bytes.iter().enumerate() {
@@ -74,12 +74,12 @@ fn in_slots(arg: &Argument, ty: Type, room: &mut Room) -> Vec<u8> {
 
 /// Runs the wide form natively; none if it asks for its place in a launch.
 fn observe_native(
-    case: &Case,
+    case: &GeneratedProgram,
     wide: &Module,
-    input: &Input,
-    oracle: &Observed,
+    input: &ProgramInput,
+    oracle: &RunObservation,
     level: CodegenLevel,
-) -> Option<Observed> {
+) -> Option<RunObservation> {
     let func = wide_form(wide, &case.entry, &input.brush)?;
     let emit_options =
         EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
@@ -120,7 +120,7 @@ fn observe_native(
         }
         seen.poison.fill(false);
     }
-    Some(Observed { results: values, memory, ..oracle.clone() })
+    Some(RunObservation { results: values, memory, ..oracle.clone() })
 }
 
 fn agree(seeds: std::ops::Range<u64>, level: CodegenLevel) -> (usize, usize) {
@@ -141,7 +141,7 @@ fn agree(seeds: std::ops::Range<u64>, level: CodegenLevel) -> (usize, usize) {
                 None => passed_by += 1,
                 Some(native) => {
                     runs += 1;
-                    if let Some(reason) = difference(&case, &oracle, &native, Part::Whole) {
+                    if let Some(reason) = difference(&case, &oracle, &native, ObservedPart::Whole) {
                         panic!("seed {seed}, {:?}: {reason}\n{}", input.brush, case.module);
                     }
                 }

@@ -4,7 +4,7 @@ use heddle::Session;
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::{Code, Module, Space, parse_bytes};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
-use heddle_testing::native::{Target, check_locks};
+use heddle_testing::native::{InstructionSet, check_locks};
 use heddle_testing::not_run::not_run;
 use heddle_transform::keep_progress;
 
@@ -75,7 +75,7 @@ fn locks_tickets_and_flags_come_to_an_end_in_all_widths() {
 /// The same as machine code, and a queue of which lanes take items.
 #[test]
 fn locks_come_to_an_end_natively_on_all_instruction_sets() {
-    for target in Target::ALL {
+    for target in InstructionSet::ALL {
         if let Some(reason) = target.missing() {
             not_run("locks as native code", &format!("{}: {reason}", target.name()));
             continue;

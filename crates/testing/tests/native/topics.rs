@@ -1,9 +1,9 @@
 //! The topics of native code, briefly: they hold of the first programs, and notice what is wrong.
 
 use heddle_ir::{Module, Op};
-use heddle_testing::native::c::{self, Contract};
-use heddle_testing::native::hed::{self, Bench};
-use heddle_testing::native::{Plan, Tally, Target, drive, native_topic};
+use heddle_testing::native::c::{self, FpContract};
+use heddle_testing::native::hed::{self, TargetWorkshops};
+use heddle_testing::native::{InstructionSet, NativePlan, NativeTally, drive, native_topic};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,10 +11,11 @@ fn folder(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("heddle-{name}-{}", std::process::id()))
 }
 
-fn run(name: &str, count: u64, targets: Vec<Target>) -> Tally {
+fn run(name: &str, count: u64, targets: Vec<InstructionSet>) -> NativeTally {
     let topic = native_topic(name).expect("there is the topic");
     let (time, folder) = (Duration::from_secs(3600), folder(name));
-    let plan = Plan { topic, seed: 1, time, count: Some(count), jobs: 1, targets, folder: folder.clone() };
+    let plan =
+        NativePlan { topic, seed: 1, time, count: Some(count), jobs: 1, targets, folder: folder.clone() };
     let report = drive(&plan, &|_, _| {}).expect("clang is there");
     let finds: Vec<String> = report
         .tally
@@ -29,19 +30,19 @@ fn run(name: &str, count: u64, targets: Vec<Target>) -> Tally {
 
 #[test]
 fn native_code_of_generated_programs_is_right() {
-    let tally = run("native", 60, vec![Target::Sse42]);
+    let tally = run("native", 60, vec![InstructionSet::Sse42]);
     assert!(tally.all_pairs() >= 150, "{tally}");
 }
 
 #[test]
 fn native_code_of_generated_c_is_right() {
-    let tally = run("c", 16, vec![Target::Sse42]);
+    let tally = run("c", 16, vec![InstructionSet::Sse42]);
     assert!(tally.all_pairs() >= 100, "{tally}");
 }
 
 #[test]
 fn contracted_products_may_be_rounded_either_way() {
-    let tally = run("c-contract", 8, vec![Target::Sse42]);
+    let tally = run("c-contract", 8, vec![InstructionSet::Sse42]);
     assert!(tally.all_pairs() >= 50, "{tally}");
 }
 
@@ -64,9 +65,9 @@ fn spoil(module: &mut Module) {
 #[test]
 fn wrong_vector_code_is_noticed() {
     let folder = folder("spoiled");
-    let bench = Bench::new(&folder, &[Target::Sse42]).expect("clang is there");
+    let bench = TargetWorkshops::new(&folder, &[InstructionSet::Sse42]).expect("clang is there");
     let native = hed::run_batch_by(&bench, 0..24, spoil);
-    let of_c = c::run_batch_by(&bench, 0..8, Contract::Off, spoil);
+    let of_c = c::run_batch_by(&bench, 0..8, FpContract::Off, spoil);
     let _ = std::fs::remove_dir_all(&folder);
     assert!(native.finds.len() > 10, "{native}");
     assert!(of_c.finds.len() > 10, "{of_c}");

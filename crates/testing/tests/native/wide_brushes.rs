@@ -4,9 +4,9 @@ use heddle_ir::{Function, Module, Op, parse_module};
 use heddle_llvm::CodegenLevel;
 use heddle_runs::line::RunLine;
 use heddle_runs::native::{NativeOptions, run_native};
-use heddle_testing::generate::{Profile, generate};
+use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::native::hed::in_brushes;
-use heddle_testing::wide::{Faults, widens_with};
+use heddle_testing::wide::{WideningFaults, widens_with};
 
 /// Lanes along each dimension: 192, 256 and 512 in all.
 const BRUSHES: [&[u32]; 6] = [&[192], &[256], &[512], &[2, 2, 4, 16], &[3, 4, 2, 8], &[8, 1, 1, 64]];
@@ -153,11 +153,11 @@ fn native_code_of_wide_brushes_computes_what_the_oracle_says() {
 }
 
 /// Programs that were generated for fewer lanes, with what lanes have of their own dealt out anew.
-fn check_generated(seeds: std::ops::RangeInclusive<u64>, faults: &Faults) -> (usize, Vec<String>) {
+fn check_generated(seeds: std::ops::RangeInclusive<u64>, faults: &WideningFaults) -> (usize, Vec<String>) {
     let (mut checked, mut wrong) = (0, Vec::new());
     for seed in seeds {
         let brush = BRUSHES[seed as usize % BRUSHES.len()];
-        let Some(case) = in_brushes(&generate(seed, &Profile::source()), &[brush]) else { continue };
+        let Some(case) = in_brushes(&generate(seed, &GeneratorProfile::source()), &[brush]) else { continue };
         match widens_with(&case, faults) {
             // Its objects have room for fewer lanes.
             Err(reason) if reason.contains("the source fails") => continue,
@@ -171,7 +171,7 @@ fn check_generated(seeds: std::ops::RangeInclusive<u64>, faults: &Faults) -> (us
 
 #[test]
 fn generated_programs_keep_their_meaning_in_wide_brushes() {
-    let (checked, wrong) = check_generated(1..=150, &Faults::NONE);
+    let (checked, wrong) = check_generated(1..=150, &WideningFaults::NONE);
     assert_eq!(wrong, [""; 0]);
     assert!(checked > 60, "only {checked} programs");
 }
@@ -193,7 +193,7 @@ fn shift_numbers(func: &mut Function) {
 
 #[test]
 fn a_wrong_first_lane_of_many_is_noticed() {
-    let faults = Faults { wide: shift_numbers, ..Faults::NONE };
+    let faults = WideningFaults { wide: shift_numbers, ..WideningFaults::NONE };
     let (checked, wrong) = check_generated(1..=150, &faults);
     assert!(!wrong.is_empty(), "{checked} programs");
 }

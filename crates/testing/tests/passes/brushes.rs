@@ -3,13 +3,13 @@
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar};
 use heddle_testing::brushes::{brushes_agree, brushes_agree_by};
-use heddle_testing::generate::{Profile, generate};
+use heddle_testing::generate::{GeneratorProfile, generate};
 
 #[test]
 fn two_brushes_do_what_each_does_alone() {
     let mut checked = 0;
     for seed in 1..=600 {
-        let case = generate(seed, &Profile::source());
+        let case = generate(seed, &GeneratorProfile::source());
         checked += brushes_agree(&case).unwrap_or_else(|reason| panic!("{seed}: {reason}\n{}", case.module));
     }
     assert!(checked >= 200, "only {checked} inputs can be halved");
@@ -78,8 +78,8 @@ fn end_together(func: &mut Function) {
 #[test]
 fn what_brushes_take_of_each_other_is_caught() {
     for (name, spoil) in FAULTS {
-        let caught =
-            (1..=2000).find(|&seed| brushes_agree_by(&generate(seed, &Profile::source()), *spoil).is_err());
+        let caught = (1..=2000)
+            .find(|&seed| brushes_agree_by(&generate(seed, &GeneratorProfile::source()), *spoil).is_err());
         println!("{name}: caught by program {caught:?}");
         assert!(caught.is_some(), "not noticed: {name}");
     }

@@ -1,10 +1,10 @@
 //! Generated programs, linearized: with all branches folded that may diverge, and some more.
 
-use heddle_testing::generate::{Profile, generate};
-use heddle_testing::linear::{Linearized, linearizes};
+use heddle_testing::generate::{GeneratorProfile, generate};
+use heddle_testing::linear::{LinearizeCounts, linearizes};
 
-fn linearize_all(profile: &Profile, count: u64) -> (Linearized, u64) {
-    let mut sum = Linearized::default();
+fn linearize_all(profile: &GeneratorProfile, count: u64) -> (LinearizeCounts, u64) {
+    let mut sum = LinearizeCounts::default();
     let mut entirely = 0;
     for seed in 0..count {
         match linearizes(&generate(seed, profile)) {
@@ -22,7 +22,7 @@ fn linearize_all(profile: &Profile, count: u64) -> (Linearized, u64) {
 
 #[test]
 fn programs_with_uniform_loops_refine_their_sources() {
-    let (sum, entirely) = linearize_all(&Profile::uniform(), 1500);
+    let (sum, entirely) = linearize_all(&GeneratorProfile::uniform(), 1500);
     assert!(entirely > 1200);
     assert!(sum.branches[0] > 2000 && sum.branches[1] > 1000 && sum.selects > 2000);
     assert!(sum.guards > 20 && sum.loops > 100 && sum.empty_steps > 1000);
@@ -30,7 +30,7 @@ fn programs_with_uniform_loops_refine_their_sources() {
 
 #[test]
 fn programs_with_loops_made_uniform_refine_their_sources() {
-    let (sum, entirely) = linearize_all(&Profile::source(), 800);
+    let (sum, entirely) = linearize_all(&GeneratorProfile::source(), 800);
     assert!(entirely > 700);
     assert!(sum.branches[0] > 5000 && sum.branches[1] > 1000 && sum.selects > 5000);
     assert!(sum.loops > 1000 && sum.empty_steps > 5000);

@@ -5,7 +5,7 @@ use heddle_ir::entity::Entity;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Block, Detail, Function, Inst, Op, Type};
 use heddle_testing::differential::differential;
-use heddle_testing::generate::{Case, Profile, generate};
+use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, generate};
 use heddle_transform::{canonicalize, thread_jumps};
 
 /// Lets both ways of each branch meet in a block that asks the same again.
@@ -49,7 +49,7 @@ type Thread = fn(&mut Function) -> usize;
 fn check(count: u64, thread: Thread) -> (usize, Vec<u64>) {
     let (mut made, mut wrong) = (0, Vec::new());
     for seed in 0..count {
-        let case: Case = generate(seed, &Profile::source());
+        let case: GeneratedProgram = generate(seed, &GeneratorProfile::source());
         let mut module = case.module.clone();
         module.functions.iter_mut().for_each(ask_twice);
         verify_module(&module, Stage::Source).unwrap_or_else(|told| panic!("seed {seed}: {told}"));

@@ -7,7 +7,7 @@ use heddle_interp::{RunOptions, Scheduler};
 use heddle_ir::{Block, Function, Module, Op};
 use heddle_llvm::{LlvmModule, compile, import};
 use heddle_runs::line::RunLine;
-use heddle_testing::shapes_oracle::{Checked, Claims, check_trace};
+use heddle_testing::shapes_oracle::{CheckCounts, Claims, check_trace};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -217,7 +217,7 @@ fn whatever_llvm_proves_is_proved() {
 
 #[test]
 fn no_run_contradicts_ours() {
-    let mut checked = Checked::default();
+    let mut checked = CheckCounts::default();
     for path in kernels() {
         let (_, module) = compiled(&path);
         let text = std::fs::read_to_string(&path).expect("the file can be read");

@@ -7,7 +7,9 @@ use heddle_ir::Module;
 use heddle_ptx::{LowerOptions, LoweredModule, lower, parse};
 use heddle_runs::line::RunLine;
 use heddle_testing::kernels::Machine;
-use heddle_testing::launches::{Held, Launch, as_vectors, difference, exact, on_oracle, vectors};
+use heddle_testing::launches::{
+    TestLaunch, TestLaunchObject, as_vectors, difference, exact, on_oracle, vectors,
+};
 use heddle_testing::not_run::not_run;
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
@@ -72,7 +74,7 @@ impl Round {
         what: &str,
         text: &str,
         launches: &[String],
-        given: &mut BTreeMap<String, Vec<Held>>,
+        given: &mut BTreeMap<String, Vec<TestLaunchObject>>,
     ) -> Vec<String> {
         let lowered = match read(text, 1024) {
             Ok(lowered) => lowered,
@@ -96,7 +98,7 @@ impl Round {
         for line in launches {
             let mut told = |how: &str, text: String| wrong.push(format!("{what}, {how}: {line}\n  {text}"));
             let launch = RunLine::parse(line).map_err(|error| error.to_string());
-            let launch = match launch.and_then(|line| Launch::of_line(&line, &lowered.module)) {
+            let launch = match launch.and_then(|line| TestLaunch::of_line(&line, &lowered.module)) {
                 Ok(launch) => launch,
                 Err(error) => {
                     told("launch", error);

@@ -2,11 +2,11 @@
 
 use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_testing::baselines_oracle::subjects;
-use heddle_testing::generate::{Profile, generate};
+use heddle_testing::generate::{GeneratorProfile, generate};
 
 #[test]
 fn all_follow_data_and_runs_contradict_those_that_forget_control() {
-    let profile = Profile::source();
+    let profile = GeneratorProfile::source();
     let mut contradicted = [0; 4];
     for seed in 0..250 {
         for subject in subjects(&generate(seed, &profile)) {

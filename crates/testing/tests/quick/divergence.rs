@@ -7,20 +7,20 @@ use heddle_interp::{RunOptions, Scheduler};
 use heddle_ir::Value;
 use heddle_runs::line::RunLine;
 use heddle_testing::file_test::find_files;
-use heddle_testing::generate::{Class, Profile, generate};
+use heddle_testing::generate::{GeneratorProfile, ProgramClass, generate};
 use heddle_testing::properties::divergence_holds;
-use heddle_testing::shapes_oracle::{Checked, Claims, check_trace};
+use heddle_testing::shapes_oracle::{CheckCounts, Claims, check_trace};
 use std::path::Path;
 
 #[test]
 fn no_run_contradicts_a_claim() {
-    let mut lanes = Checked::default();
-    let mut predicated = Checked::default();
+    let mut lanes = CheckCounts::default();
+    let mut predicated = CheckCounts::default();
     for seed in 0..2500 {
-        let case = generate(seed, &Profile::default());
+        let case = generate(seed, &GeneratorProfile::default());
         let checked = divergence_holds(&case, None).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
         match case.traits.class {
-            Class::Predicated => predicated.add(&checked),
+            ProgramClass::Predicated => predicated.add(&checked),
             _ => lanes.add(&checked),
         }
     }
@@ -80,7 +80,7 @@ fn runs_contradict_the_analysis_without_any_of_its_rules() {
     for rule in DivergenceRule::ALL {
         let seed = || {
             (0..1000).find(|&seed| {
-                let case = generate(seed, &Profile::default());
+                let case = generate(seed, &GeneratorProfile::default());
                 divergence_holds(&case, Some(rule)).is_err()
             })
         };
@@ -206,7 +206,7 @@ fn wrong_levels_are_contradicted() {
 fn private_cells_show_which_rules_are_missing() {
     for rule in [DivergenceRule::Written, DivergenceRule::MixedState, DivergenceRule::TemporalState] {
         let is_noticed = |seed: &u64| {
-            let case = generate(*seed, &Profile::default());
+            let case = generate(*seed, &GeneratorProfile::default());
             divergence_holds(&case, Some(rule)).is_err()
         };
         let found = (0..600).find(is_noticed);

@@ -13,15 +13,15 @@ pub(super) const SIZE: usize = 8192;
 
 /// The lanes of a vector, and what each of them is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Vector {
+pub(super) struct TimedVector {
     pub(super) lanes: u32,
     pub(super) bits: u32,
 }
 
-impl Vector {
+impl TimedVector {
     /// As many lanes of so many bits as a register holds.
-    pub(super) fn of_register(register: u32, bits: u32) -> Vector {
-        Vector { lanes: register / bits, bits }
+    pub(super) fn of_register(register: u32, bits: u32) -> TimedVector {
+        TimedVector { lanes: register / bits, bits }
     }
 
     fn ty(self) -> String {
@@ -31,7 +31,7 @@ impl Vector {
 
 /// What is timed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Timed {
+pub(super) enum TimedOperation {
     /// An addition that waits for the one before: the unit.
     Unit,
     Load,
@@ -57,27 +57,27 @@ pub(super) enum Timed {
 }
 
 /// All of them.
-pub(super) const ALL: [Timed; 17] = [
-    Timed::Unit,
-    Timed::Load,
-    Timed::MaskedLoad,
-    Timed::Gather,
-    Timed::MaskedGather,
-    Timed::Store,
-    Timed::MaskedStore,
-    Timed::Scatter,
-    Timed::MaskedScatter,
-    Timed::Permute,
-    Timed::Reverse,
-    Timed::Branch,
-    Timed::Broadcast,
-    Timed::Blend,
-    Timed::Ballot,
-    Timed::Division,
-    Timed::Compress,
+pub(super) const ALL: [TimedOperation; 17] = [
+    TimedOperation::Unit,
+    TimedOperation::Load,
+    TimedOperation::MaskedLoad,
+    TimedOperation::Gather,
+    TimedOperation::MaskedGather,
+    TimedOperation::Store,
+    TimedOperation::MaskedStore,
+    TimedOperation::Scatter,
+    TimedOperation::MaskedScatter,
+    TimedOperation::Permute,
+    TimedOperation::Reverse,
+    TimedOperation::Branch,
+    TimedOperation::Broadcast,
+    TimedOperation::Blend,
+    TimedOperation::Ballot,
+    TimedOperation::Division,
+    TimedOperation::Compress,
 ];
 
-struct Text {
+struct TimedLoopText {
     text: String,
     next: u32,
     blocks: u32,
@@ -85,7 +85,7 @@ struct Text {
     block: u32,
 }
 
-impl Text {
+impl TimedLoopText {
     fn fresh(&mut self) -> String {
         self.next += 1;
         format!("v{}", self.next)
@@ -113,8 +113,8 @@ impl Text {
 }
 
 /// What a round of the loop may use.
-struct Around {
-    vector: Vector,
+struct LoopOperands {
+    vector: TimedVector,
     /// Where each lane is.
     offsets: String,
     mask: String,
@@ -124,9 +124,9 @@ struct Around {
 }
 
 /// The function that times an operation.
-pub(super) fn function(name: &str, timed: Timed, vector: Vector) -> String {
-    let mut text = Text { text: String::new(), next: 2, blocks: 2, block: 0 };
-    let Vector { lanes, bits } = vector;
+pub(super) fn function(name: &str, timed: TimedOperation, vector: TimedVector) -> String {
+    let mut text = TimedLoopText { text: String::new(), next: 2, blocks: 2, block: 0 };
+    let TimedVector { lanes, bits } = vector;
     let _ =
         writeln!(text.text, "func @{name}(v0: ptr(global) align 64, v1: ptr(global) align 64, v2: i64) {{");
     text.begin(0);
@@ -139,12 +139,12 @@ pub(super) fn function(name: &str, timed: Timed, vector: Vector) -> String {
     let scalar = text.def(&format!("load i{bits}, {at}"));
     let at = text.def("ptradd v1, i64 640");
     let step = text.def(&format!("load i64, {at}"));
-    let around = Around { vector, offsets, mask, value, scalar };
+    let around = LoopOperands { vector, offsets, mask, value, scalar };
     text.line("br block1");
 
     let [round, next_round] = [text.fresh(), text.fresh()];
     let sums: Vec<[String; 2]> = (0..OF_ROUND).map(|_| [text.fresh(), text.fresh()]).collect();
-    let mut body = Text { text: String::new(), block: 1, ..text };
+    let mut body = TimedLoopText { text: String::new(), block: 1, ..text };
     // It is not known by how much it steps, so that no round is known to do again what another did.
     let stepped = body.def(&format!("mul {round}, {step}"));
     let offset = body.def(&format!("and {stepped}, 960"));
@@ -152,7 +152,7 @@ pub(super) fn function(name: &str, timed: Timed, vector: Vector) -> String {
     let mut last = sums[0][0].clone();
     for (number, [sum, new]) in sums.iter().enumerate() {
         // The unit is one chain.
-        let sum = if timed == Timed::Unit { &last } else { sum };
+        let sum = if timed == TimedOperation::Unit { &last } else { sum };
         let result = operation(&mut body, timed, &around, number, &base, sum);
         // A name that was given before: whatever came out, and zero.
         body.line(&format!("{new} = or {result}, splat 0"));
@@ -163,11 +163,11 @@ pub(super) fn function(name: &str, timed: Timed, vector: Vector) -> String {
     body.line(&format!("br {goes_on}, block1, block2"));
     let latch = body.block;
 
-    text = Text { text: text.text, next: body.next, blocks: body.blocks, block: 0 };
+    text = TimedLoopText { text: text.text, next: body.next, blocks: body.blocks, block: 0 };
     text.begin(1);
     text.line(&format!("{round} = phi i64 [block0: 0], [block{latch}: {next_round}]"));
     for [sum, new] in &sums {
-        let new = if timed == Timed::Unit { &last } else { new };
+        let new = if timed == TimedOperation::Unit { &last } else { new };
         text.line(&format!("{sum} = phi {} [block0: {}], [block{latch}: {new}]", vector.ty(), around.value));
     }
     text.text += &body.text;
@@ -181,57 +181,64 @@ pub(super) fn function(name: &str, timed: Timed, vector: Vector) -> String {
 }
 
 /// One operation, and what it leaves for the next round.
-fn operation(text: &mut Text, timed: Timed, around: &Around, number: usize, base: &str, sum: &str) -> String {
-    let Around { vector, offsets, mask, value, scalar } = around;
+fn operation(
+    text: &mut TimedLoopText,
+    timed: TimedOperation,
+    around: &LoopOperands,
+    number: usize,
+    base: &str,
+    sum: &str,
+) -> String {
+    let LoopOperands { vector, offsets, mask, value, scalar } = around;
     let (ty, lanes) = (vector.ty(), vector.lanes);
     let step = number as u32 * lanes * vector.bits / 8;
-    let at = |text: &mut Text| text.def(&format!("ptradd {base}, i64 {step}"));
-    let each = |text: &mut Text| {
+    let at = |text: &mut TimedLoopText| text.def(&format!("ptradd {base}, i64 {step}"));
+    let each = |text: &mut TimedLoopText| {
         let at = text.def(&format!("ptradd {base}, i64 {step}"));
         let all = text.def(&format!("splat <{lanes} x ptr(global)>, {at}"));
         text.def(&format!("ptradd {all}, {offsets}"))
     };
-    let add = |text: &mut Text, loaded: &str| text.def(&format!("xor {sum}, {loaded}"));
+    let add = |text: &mut TimedLoopText, loaded: &str| text.def(&format!("xor {sum}, {loaded}"));
     match timed {
-        Timed::Unit if number.is_multiple_of(2) => text.def(&format!("add {sum}, {value}")),
-        Timed::Unit => text.def(&format!("xor {sum}, {value}")),
-        Timed::Load => {
+        TimedOperation::Unit if number.is_multiple_of(2) => text.def(&format!("add {sum}, {value}")),
+        TimedOperation::Unit => text.def(&format!("xor {sum}, {value}")),
+        TimedOperation::Load => {
             let at = at(text);
             let loaded = text.def(&format!("load {ty}, {at}"));
             add(text, &loaded)
         }
-        Timed::MaskedLoad => {
+        TimedOperation::MaskedLoad => {
             let at = at(text);
             let loaded = text.def(&format!("masked_load {ty}, {at}, {mask}, splat 0"));
             add(text, &loaded)
         }
-        Timed::Gather => {
+        TimedOperation::Gather => {
             let at = each(text);
             let loaded = text.def(&format!("gather {ty}, {at}, splat true, poison"));
             add(text, &loaded)
         }
-        Timed::MaskedGather => {
+        TimedOperation::MaskedGather => {
             let at = each(text);
             let loaded = text.def(&format!("gather {ty}, {at}, {mask}, splat 0"));
             add(text, &loaded)
         }
-        Timed::Store | Timed::MaskedStore => {
+        TimedOperation::Store | TimedOperation::MaskedStore => {
             let at = at(text);
             match timed {
-                Timed::Store => text.line(&format!("store {value}, {at}")),
+                TimedOperation::Store => text.line(&format!("store {value}, {at}")),
                 _ => text.line(&format!("masked_store {value}, {at}, {mask}")),
             }
             sum.into()
         }
-        Timed::Scatter | Timed::MaskedScatter => {
+        TimedOperation::Scatter | TimedOperation::MaskedScatter => {
             let at = each(text);
-            let active = if timed == Timed::Scatter { "splat true" } else { mask };
+            let active = if timed == TimedOperation::Scatter { "splat true" } else { mask };
             text.line(&format!("scatter {value}, {at}, {active}"));
             sum.into()
         }
-        Timed::Permute | Timed::Reverse => {
+        TimedOperation::Permute | TimedOperation::Reverse => {
             let lane = |lane: u32| match (timed, number % 3) {
-                (Timed::Reverse, _) => lanes - 1 - lane,
+                (TimedOperation::Reverse, _) => lanes - 1 - lane,
                 (_, 0) => 2 * lane,
                 (_, 1) => lane / 2 + lane % 2 * lanes,
                 _ => 3 * lane % (2 * lanes),
@@ -241,7 +248,7 @@ fn operation(text: &mut Text, timed: Timed, around: &Around, number: usize, base
             let other = text.def(&format!("xor {sum}, {value}"));
             text.def(&format!("permute {ty}, {other}, {value} [{}]", list.join(", ")))
         }
-        Timed::Branch => {
+        TimedOperation::Branch => {
             let at = at(text);
             let loaded = text.def(&format!("load {ty}, {at}"));
             // The data has no such number.
@@ -255,19 +262,19 @@ fn operation(text: &mut Text, timed: Timed, around: &Around, number: usize, base
             text.begin(behind);
             sum.into()
         }
-        Timed::Broadcast => {
+        TimedOperation::Broadcast => {
             let at = at(text);
             let one = text.def(&format!("load i{}, {at}", vector.bits));
             let all = text.def(&format!("splat {ty}, {one}"));
             add(text, &all)
         }
-        Timed::Blend => {
+        TimedOperation::Blend => {
             let is_greater = text.def(&format!("icmp ugt {sum}, {value}"));
             let other = text.def(&format!("splat {ty}, {scalar}"));
             let less = text.def(&format!("sub {sum}, {other}"));
             text.def(&format!("select {is_greater}, {less}, {value}"))
         }
-        Timed::Ballot => {
+        TimedOperation::Ballot => {
             let is_greater = text.def(&format!("icmp sgt {sum}, {value}"));
             let bits = text.def(&format!("ballot i64, {is_greater}"));
             let narrow =
@@ -275,12 +282,12 @@ fn operation(text: &mut Text, timed: Timed, around: &Around, number: usize, base
             let all = text.def(&format!("splat {ty}, {narrow}"));
             add(text, &all)
         }
-        Timed::Division => {
+        TimedOperation::Division => {
             let odd = text.def(&format!("or {value}, splat 1"));
             let quotient = text.def(&format!("udiv {sum}, {odd}"));
             text.def(&format!("sub {value}, {quotient}"))
         }
-        Timed::Compress => {
+        TimedOperation::Compress => {
             let packed = text.def(&format!("compress {sum}, {mask}"));
             // Behind what was packed there is nothing.
             let frozen = text.def(&format!("freeze {packed}"));

@@ -1,14 +1,14 @@
 //! How often the divergence analysis calls branches divergent that stay together in runs: of generated programs, of the runs of
 //! file tests, and of the kernels of this benchmark. After Fig. 13 of Coutinho et al.
 
-use super::super::kit::{Report, Table};
+use super::super::kit::{BenchReport, ReportTable};
 use super::LANES;
 use super::kernels::{FUSION, SCALARS, text_of};
 use super::measure::measure;
 use super::shapes::{numbers, prepared};
 use crate::execution::{options, prepare};
 use crate::file_test::find_files;
-use crate::generate::{Class, Profile, generate};
+use crate::generate::{GeneratorProfile, ProgramClass, generate};
 use heddle::divergence::analyze_divergence;
 use heddle_interp::{FunctionProfile, RunOptions, Scheduler, run as run_oracle};
 use heddle_ir::module::DeclaredShape;
@@ -23,7 +23,7 @@ const PROGRAMS: u64 = 400;
 
 /// Branches with two targets that were executed.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct BranchTally {
     functions: u32,
     executed: u32,
     /// Those at which lanes parted in some run.
@@ -36,8 +36,8 @@ struct Tally {
     missed: u32,
 }
 
-impl Tally {
-    fn add(&mut self, other: Tally) {
+impl BranchTally {
+    fn add(&mut self, other: BranchTally) {
         self.functions += other.functions;
         self.executed += other.executed;
         self.diverged += other.diverged;
@@ -49,7 +49,7 @@ impl Tally {
     fn row(&self, corpus: &str) -> Vec<String> {
         let percent =
             |part: u32, whole: u32| format!("{:.1}", 100.0 * f64::from(part) / f64::from(whole.max(1)));
-        let Tally { functions, executed, diverged, called, wrong, missed } = *self;
+        let BranchTally { functions, executed, diverged, called, wrong, missed } = *self;
         vec![
             corpus.into(),
             functions.to_string(),
@@ -64,13 +64,15 @@ impl Tally {
 }
 
 /// How often branches of each function were executed, and how often lanes parted, over all runs.
-struct Went {
+struct FunctionBranchCounts {
     of: Vec<Vec<(u64, u64)>>,
 }
 
-impl Went {
-    fn new(module: &Module) -> Went {
-        Went { of: module.functions.iter().map(|func| vec![(0, 0); func.block_count()]).collect() }
+impl FunctionBranchCounts {
+    fn new(module: &Module) -> FunctionBranchCounts {
+        FunctionBranchCounts {
+            of: module.functions.iter().map(|func| vec![(0, 0); func.block_count()]).collect(),
+        }
     }
 
     fn note(&mut self, module: &Module, profiles: &[FunctionProfile]) {
@@ -84,8 +86,8 @@ impl Went {
     }
 
     /// What the analysis says of the branches; those that it wrongly calls uniform are told.
-    fn tally(&self, module: &Module, from: &str, told: &mut Vec<String>) -> Tally {
-        let mut tally = Tally::default();
+    fn tally(&self, module: &Module, from: &str, told: &mut Vec<String>) -> BranchTally {
+        let mut tally = BranchTally::default();
         for (func, went) in module.functions.iter().zip(&self.of) {
             let Some((control, facts)) = analyze_divergence(func) else { continue };
             let before = tally.executed;
@@ -110,16 +112,16 @@ impl Went {
     }
 }
 
-fn generated(told: &mut Vec<String>) -> Tally {
-    let mut tally = Tally::default();
+fn generated(told: &mut Vec<String>) -> BranchTally {
+    let mut tally = BranchTally::default();
     for seed in 0..PROGRAMS {
-        let case = generate(seed, &Profile::source());
-        if case.traits.class == Class::Predicated {
+        let case = generate(seed, &GeneratorProfile::source());
+        if case.traits.class == ProgramClass::Predicated {
             continue;
         }
         let mut module = case.module.clone();
         module.functions.iter_mut().for_each(canonicalize);
-        let mut went = Went::new(&module);
+        let mut went = FunctionBranchCounts::new(&module);
         for input in &case.inputs {
             let (mut memory, args) = prepare(&case, input);
             let options = RunOptions { profile: true, ..options(input) };
@@ -149,7 +151,7 @@ fn declare(func: &mut Function, runs: &[RunLine]) {
 }
 
 /// The runs of one file test; nothing of files that are about something else than lock-step sources.
-fn of_file(path: &Path, told: &mut Vec<String>) -> Option<Tally> {
+fn of_file(path: &Path, told: &mut Vec<String>) -> Option<BranchTally> {
     let text = std::fs::read_to_string(path).ok()?;
     let mut module = parse_module(&text).ok()?;
     verify_module(&module, Stage::Source).ok()?;
@@ -163,7 +165,7 @@ fn of_file(path: &Path, told: &mut Vec<String>) -> Option<Tally> {
         declare(func, &runs);
         canonicalize(func);
     }
-    let mut went = Went::new(&module);
+    let mut went = FunctionBranchCounts::new(&module);
     for run in runs.iter().filter(|run| !matches!(run.expected, Expectation::Fault(_))) {
         // The analysis speaks of greedy schedules: a reconvergence stack may join lanes of different iterations.
         let options = RunOptions { profile: true, scheduler: Scheduler::Greedy, ..run.options.clone() };
@@ -173,20 +175,20 @@ fn of_file(path: &Path, told: &mut Vec<String>) -> Option<Tally> {
     Some(went.tally(&module, &path.display().to_string(), told))
 }
 
-fn of_files(told: &mut Vec<String>) -> Result<Tally, String> {
+fn of_files(told: &mut Vec<String>) -> Result<BranchTally, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
-    let mut tally = Tally::default();
+    let mut tally = BranchTally::default();
     for path in find_files(&root).map_err(|error| error.to_string())? {
         of_file(&path, told).into_iter().for_each(|found| tally.add(found));
     }
     Ok(tally)
 }
 
-fn of_kernels(told: &mut Vec<String>) -> Result<Tally, String> {
-    let mut tally = Tally::default();
+fn of_kernels(told: &mut Vec<String>) -> Result<BranchTally, String> {
+    let mut tally = BranchTally::default();
     for &(name, text) in SCALARS.iter().chain(FUSION) {
         let module = prepared(&text_of(text, LANES)).map_err(|reason| format!("{name}: {reason}"))?;
-        let mut went = Went::new(&module);
+        let mut went = FunctionBranchCounts::new(&module);
         went.note(&module, &[measure(&module, LANES, &numbers())?.profile]);
         tally.add(went.tally(&module, name, told));
     }
@@ -194,8 +196,8 @@ fn of_kernels(told: &mut Vec<String>) -> Result<Tally, String> {
 }
 
 /// Asks the analysis about branches of all corpora.
-pub(super) fn false_positives(report: &mut Report) -> Result<(), String> {
-    let mut table = Table::new(&[
+pub(super) fn false_positives(report: &mut BenchReport) -> Result<(), String> {
+    let mut table = ReportTable::new(&[
         "corpus",
         "functions",
         "branches",
@@ -205,7 +207,7 @@ pub(super) fn false_positives(report: &mut Report) -> Result<(), String> {
         "% of called",
         "right %",
     ]);
-    let (mut all, mut told) = (Tally::default(), Vec::new());
+    let (mut all, mut told) = (BranchTally::default(), Vec::new());
     let tallies = [
         ("generated", generated(&mut told)),
         ("file tests", of_files(&mut told)?),

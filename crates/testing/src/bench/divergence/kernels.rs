@@ -2,7 +2,7 @@
 //! read, `v1` what they write, 4096 numbers of 32 bits each; numbers that are read are below 64.
 
 /// A kernel: its name, and its text, where HALF is half of the lanes.
-pub(super) type Kernel = (&'static str, &'static str);
+pub(super) type KernelTemplate = (&'static str, &'static str);
 
 /// The text of a kernel for so many lanes.
 pub(super) fn text_of(text: &str, lanes: u32) -> String {
@@ -10,7 +10,7 @@ pub(super) fn text_of(text: &str, lanes: u32) -> String {
 }
 
 /// Kernels that load again what they have loaded.
-pub(super) const SCALARS: &[Kernel] = &[
+pub(super) const SCALARS: &[KernelTemplate] = &[
     ("tree", include_str!("kernels/tree.hed")),
     ("graph", include_str!("kernels/graph.hed")),
     ("stencil", include_str!("kernels/stencil.hed")),
@@ -18,7 +18,7 @@ pub(super) const SCALARS: &[Kernel] = &[
 ];
 
 /// Kernels whose branches do alike on both sides.
-pub(super) const FUSION: &[Kernel] = &[
+pub(super) const FUSION: &[KernelTemplate] = &[
     ("bitonic", include_str!("kernels/bitonic.hed")),
     ("quicksort partition", include_str!("kernels/quicksort-partition.hed")),
     ("srad", include_str!("kernels/srad.hed")),

@@ -9,7 +9,7 @@ use heddle_ir::{Module, Space};
 pub(super) const NUMBERS: usize = 4096;
 
 /// What a run gives and takes.
-pub(super) struct Measured {
+pub(super) struct RunMeasurement {
     /// What it wrote, and what it left of what it read.
     pub(super) written: [Vec<u8>; 2],
     pub(super) instructions: u64,
@@ -18,7 +18,7 @@ pub(super) struct Measured {
 }
 
 /// Runs the kernel of a module under a reconvergence stack, as so many lanes. What it writes to holds at first what it reads.
-pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<Measured, String> {
+pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<RunMeasurement, String> {
     let options = RunOptions { scheduler: Scheduler::Ipdom, profile: true, ..RunOptions::lanes(lanes) };
     let limits = RunLimits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits };
     let options = RunOptions { limits, ..options };
@@ -33,5 +33,5 @@ pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<Measur
     let profile = outcome.profile.take().unwrap_or_default().functions.into_iter().next().unwrap_or_default();
     let (instructions, cycles) = profile.total(&module.functions[0], &CycleCosts::default());
     let bytes = |name| memory.object(name).map(|object| object.bytes.to_vec()).unwrap_or_default();
-    Ok(Measured { written: [bytes("written"), bytes("read")], instructions, cycles, profile })
+    Ok(RunMeasurement { written: [bytes("written"), bytes("read")], instructions, cycles, profile })
 }

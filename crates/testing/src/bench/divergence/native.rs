@@ -1,12 +1,12 @@
 //! The same kernels as vector code of 16 lanes on this machine: each as it is and behind a pass, in turn.
 
-use super::super::kit::{Report, Table, Target as Aim, geomean};
-use super::kernels::{FUSION, Kernel, SCALARS, text_of};
+use super::super::kit::{AimBound, BenchReport, ReportTable, geomean};
+use super::kernels::{FUSION, KernelTemplate, SCALARS, text_of};
 use super::measure::measure;
 use super::shapes::numbers;
-use super::sweep::{Foretold, RATIOS, flattened, input, kernel, mark, prepared, told};
+use super::sweep::{PredictionTally, RATIOS, flattened, input, kernel, mark, prepared, told};
 use super::{LANES, profile_of};
-use crate::native::Target;
+use crate::native::InstructionSet;
 use heddle::options::PassPolicy;
 use heddle::{Artifact, BrushExtents, Profile, Session, VectorizeOptions, VectorizeRequest};
 use heddle_ir::{Module, parse_module};
@@ -27,24 +27,24 @@ const ROUNDS: u32 = 256;
 const DRIVER: &str = include_str!("driver.c");
 
 /// What is run: a name, what it reads, in how many parts, and its forms, the first of which is what the others must agree with.
-struct Subject {
+struct NativeBenchKernel {
     number: usize,
     name: String,
     read: Vec<u8>,
     /// A part of 16 bytes for each run behind another.
     runs: u32,
-    codes: Vec<Code>,
+    codes: Vec<DistinctObject>,
     /// The code of each form. Forms that came out alike have one, and so one time.
     forms: Vec<usize>,
 }
 
 /// What forms have in common that came out alike, and the object under the name that the program has for it.
-struct Code {
+struct DistinctObject {
     nameless: Vec<u8>,
     object: Vec<u8>,
 }
 
-impl Subject {
+impl NativeBenchKernel {
     fn new(number: usize, name: impl Into<String>, read: Vec<u8>, runs: u32) -> Self {
         Self { number, name: name.into(), read, runs, codes: Vec::new(), forms: Vec::new() }
     }
@@ -64,7 +64,7 @@ impl Subject {
         let code = alike.unwrap_or(self.codes.len());
         if alike.is_none() {
             let object = object(&self.symbol(code))?;
-            self.codes.push(Code { nameless, object });
+            self.codes.push(DistinctObject { nameless, object });
         }
         self.forms.push(code);
         Ok(())
@@ -72,19 +72,19 @@ impl Subject {
 }
 
 /// What a form is made by.
-type Form = fn(VectorizeOptions) -> VectorizeOptions;
+type OptionsVariant = fn(VectorizeOptions) -> VectorizeOptions;
 
-const PLAIN: Form = |options| VectorizeOptions {
+const PLAIN: OptionsVariant = |options| VectorizeOptions {
     fuse: PassPolicy::Never,
     flatten: PassPolicy::Never,
     scalars: None,
     ..options
 };
-const FUSIONS: [(&str, Form); 2] = [
+const FUSIONS: [(&str, OptionsVariant); 2] = [
     ("fused", |options| VectorizeOptions { fuse: PassPolicy::IfProfitable, ..PLAIN(options) }),
     ("forced", |options| VectorizeOptions { fuse: PassPolicy::Always, ..PLAIN(options) }),
 ];
-const VARIANTS: [(&str, Form); 5] = [
+const VARIANTS: [(&str, OptionsVariant); 5] = [
     ("srqp", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Srqp), ..PLAIN(options) }),
     ("esrqp", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Esrqp), ..PLAIN(options) }),
     ("ssrqp_s", |options| VectorizeOptions { scalars: Some(ReplacementVariant::SsrqpS), ..PLAIN(options) }),
@@ -92,7 +92,7 @@ const VARIANTS: [(&str, Form); 5] = [
     ("cost", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Cost), ..PLAIN(options) }),
 ];
 /// The pipeline as it is by default, with nothing said but that lanes do not race.
-const BY_DEFAULT: (&str, Form) = ("by default", |options| options);
+const BY_DEFAULT: (&str, OptionsVariant) = ("by default", |options| options);
 
 fn session(cpu: &Cpu) -> Session {
     let mut session = Session::new(cpu.clone());
@@ -104,7 +104,7 @@ fn session(cpu: &Cpu) -> Session {
 fn compiled(
     module: &Module,
     cpu: &Cpu,
-    form: Form,
+    form: OptionsVariant,
     profile: Option<Arc<Profile>>,
 ) -> Result<Artifact, String> {
     let mut session = session(cpu);
@@ -114,7 +114,7 @@ fn compiled(
 }
 
 /// The times of each form of each subject, in seconds.
-fn timed(folder: &Path, cpu: &Cpu, subjects: &[Subject]) -> Result<Vec<Vec<f64>>, String> {
+fn timed(folder: &Path, cpu: &Cpu, subjects: &[NativeBenchKernel]) -> Result<Vec<Vec<f64>>, String> {
     let write = |name: &str, text: &[u8]| {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
@@ -123,7 +123,7 @@ fn timed(folder: &Path, cpu: &Cpu, subjects: &[Subject]) -> Result<Vec<Vec<f64>>
     let mut declared = String::new();
     for (number, subject) in subjects.iter().enumerate() {
         let mut names = Vec::new();
-        for (code, Code { object, .. }) in subject.codes.iter().enumerate() {
+        for (code, DistinctObject { object, .. }) in subject.codes.iter().enumerate() {
             let name = subject.symbol(code);
             let file = format!("{name}.o");
             write(&file, object)?;
@@ -169,13 +169,13 @@ fn timed(folder: &Path, cpu: &Cpu, subjects: &[Subject]) -> Result<Vec<Vec<f64>>
 }
 
 fn of_kernel(
-    &(name, text): &Kernel,
+    &(name, text): &KernelTemplate,
     cpu: &Cpu,
     number: usize,
-    forms: &[(&str, Form)],
-) -> Result<Subject, String> {
+    forms: &[(&str, OptionsVariant)],
+) -> Result<NativeBenchKernel, String> {
     let module = parse_module(&text_of(text, WIDTH)).map_err(|errors| format!("{:?}", errors.first()))?;
-    let mut subject = Subject::new(number, name, numbers(), 1);
+    let mut subject = NativeBenchKernel::new(number, name, numbers(), 1);
     for by in [PLAIN].into_iter().chain(forms.iter().map(|form| form.1)) {
         subject.add(compiled(&module, cpu, by, None).map_err(|reason| format!("{name}: {reason}"))?)?;
     }
@@ -184,19 +184,19 @@ fn of_kernel(
 
 /// Kernels of the papers' shapes, each behind some forms. Gives the gains of each form.
 fn kernels(
-    report: &mut Report,
+    report: &mut BenchReport,
     cpu: &Cpu,
     what: &str,
-    all: &[Kernel],
-    forms: &[(&str, Form)],
+    all: &[KernelTemplate],
+    forms: &[(&str, OptionsVariant)],
 ) -> Result<Vec<Vec<f64>>, String> {
-    let subjects: Vec<Subject> = (all.iter().enumerate())
+    let subjects: Vec<NativeBenchKernel> = (all.iter().enumerate())
         .map(|(number, kernel)| of_kernel(kernel, cpu, number, forms))
         .collect::<Result<_, _>>()?;
     let times = in_folder(|folder| timed(folder, cpu, &subjects))?;
     let mut head = vec!["kernel", "ns"];
     head.extend(forms.iter().map(|form| form.0));
-    let mut table = Table::new(&head);
+    let mut table = ReportTable::new(&head);
     let mut gains = vec![Vec::new(); forms.len()];
     for (subject, times) in subjects.iter().zip(&times) {
         let mut row = vec![subject.name.clone(), format!("{:.1}", times[0] * 1e9)];
@@ -226,7 +226,7 @@ fn of_sweep(
     cpu: &Cpu,
     number: usize,
     early: u32,
-) -> Result<(Subject, FlattenDecision), String> {
+) -> Result<(NativeBenchKernel, FlattenDecision), String> {
     let read = input(early, 1, ROUNDS);
     let before = measure(module, LANES, &read)?;
     let machine = MachineModel::Vectors(Costs::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86()), WIDTH);
@@ -238,9 +238,10 @@ fn of_sweep(
     branches.into_iter().for_each(|(block, went)| profile.note_branch("f", block, went));
     trips.into_iter().for_each(|(header, trips)| profile.note_loop("f", header, trips));
     let profile = Arc::new(profile);
-    let flat: Form = |options| VectorizeOptions { flatten: PassPolicy::Always, ..PLAIN(options) };
-    let chosen: Form = |options| VectorizeOptions { flatten: PassPolicy::IfProfitable, ..PLAIN(options) };
-    let mut subject = Subject::new(number, format!("k = {early}"), read, LANES / WIDTH);
+    let flat: OptionsVariant = |options| VectorizeOptions { flatten: PassPolicy::Always, ..PLAIN(options) };
+    let chosen: OptionsVariant =
+        |options| VectorizeOptions { flatten: PassPolicy::IfProfitable, ..PLAIN(options) };
+    let mut subject = NativeBenchKernel::new(number, format!("k = {early}"), read, LANES / WIDTH);
     for (form, by) in [PLAIN, flat, chosen].into_iter().enumerate() {
         subject.add(compiled(text, cpu, by, (form > 0).then(|| profile.clone()))?)?;
     }
@@ -248,8 +249,8 @@ fn of_sweep(
 }
 
 /// The sweep: curves, and how well pay is foretold.
-fn sweep(report: &mut Report, cpu: &Cpu) -> Result<(), String> {
-    let mut foretold = Foretold::default();
+fn sweep(report: &mut BenchReport, cpu: &Cpu) -> Result<(), String> {
+    let mut foretold = PredictionTally::default();
     let mut chosen = Vec::new();
     for ratio in RATIOS {
         let (payload, inner) = ratio;
@@ -264,7 +265,8 @@ fn sweep(report: &mut Report, cpu: &Cpu) -> Result<(), String> {
             decisions.push(decision);
         }
         let times = in_folder(|folder| timed(folder, cpu, &subjects))?;
-        let mut table = Table::new(&["k", "µs", "flattened", "gain", "by the model", "model", "formula (1)"]);
+        let mut table =
+            ReportTable::new(&["k", "µs", "flattened", "gain", "by the model", "model", "formula (1)"]);
         for ((early, times), decision) in (0..LANES).zip(&times).zip(&decisions) {
             let gain = times[0] / times[1];
             let by_formula = foretold.count(decision, gain)?;
@@ -282,18 +284,25 @@ fn sweep(report: &mut Report, cpu: &Cpu) -> Result<(), String> {
         report.say(format_args!("A/B = {payload}/{inner}, {WIDTH} lanes on {}\n\n{table}", cpu.name));
     }
     let share = foretold.say(report, &format!("{WIDTH} lanes on {}", cpu.name));
-    report.aim("divergence.native.flatten.foretold", share, Aim::AtLeast(95.0), "% of the grid");
+    report.aim("divergence.native.flatten.foretold", share, AimBound::AtLeast(95.0), "% of the grid");
     let worst = chosen.iter().copied().fold(f64::INFINITY, f64::min);
-    report.aim("divergence.native.flatten.mean", geomean(&chosen), Aim::AtLeast(1.0), "times by the model");
-    report.aim("divergence.native.flatten.worst", worst, Aim::AtLeast(0.95), "times by the model");
+    report.aim(
+        "divergence.native.flatten.mean",
+        geomean(&chosen),
+        AimBound::AtLeast(1.0),
+        "times by the model",
+    );
+    report.aim("divergence.native.flatten.worst", worst, AimBound::AtLeast(0.95), "times by the model");
     Ok(())
 }
 
 /// Everything natively.
-pub(super) fn run(report: &mut Report) -> Result<(), String> {
+pub(super) fn run(report: &mut BenchReport) -> Result<(), String> {
     let cpu = Cpu::host();
-    if let Some(reason) =
-        [Target::Avx512, Target::Avx2].iter().all(|target| target.missing().is_some()).then_some("no AVX2")
+    if let Some(reason) = [InstructionSet::Avx512, InstructionSet::Avx2]
+        .iter()
+        .all(|target| target.missing().is_some())
+        .then_some("no AVX2")
     {
         report.say(format_args!("vector code: skipped, {reason}"));
         return Ok(());
@@ -301,13 +310,18 @@ pub(super) fn run(report: &mut Report) -> Result<(), String> {
     for (what, all, forms) in
         [("Fusion", FUSION, &FUSIONS[..]), ("Scalar replacement", SCALARS, &VARIANTS[..])]
     {
-        let forms: Vec<(&str, Form)> = forms.iter().copied().chain([BY_DEFAULT]).collect();
+        let forms: Vec<(&str, OptionsVariant)> = forms.iter().copied().chain([BY_DEFAULT]).collect();
         let gains = kernels(report, &cpu, what, all, &forms)?;
         if let Some(gains) = gains.last() {
             let name = if what == "Fusion" { "fuse" } else { "ssrqp" };
-            report.aim(format!("divergence.native.{name}.mean"), geomean(gains), Aim::AtLeast(1.0), "times");
+            report.aim(
+                format!("divergence.native.{name}.mean"),
+                geomean(gains),
+                AimBound::AtLeast(1.0),
+                "times",
+            );
             let worst = gains.iter().copied().fold(f64::INFINITY, f64::min);
-            report.aim(format!("divergence.native.{name}.worst"), worst, Aim::AtLeast(0.95), "times");
+            report.aim(format!("divergence.native.{name}.worst"), worst, AimBound::AtLeast(0.95), "times");
         }
     }
     sweep(report, &cpu)

@@ -1,8 +1,8 @@
 //! Kernels shaped as those of the papers' benchmarks, before and after scalar replacement and fusion.
 
-use super::super::kit::{Report, Table, Target as Aim, geomean, growth_exponent, timed};
+use super::super::kit::{AimBound, BenchReport, ReportTable, geomean, growth_exponent, timed};
 use super::LANES;
-use super::kernels::{FUSION, Kernel, SCALARS, text_of};
+use super::kernels::{FUSION, KernelTemplate, SCALARS, text_of};
 use super::measure::{NUMBERS, measure};
 use crate::generate::Random;
 use heddle::divergence::analyze_divergence;
@@ -27,7 +27,11 @@ pub(super) fn numbers() -> Vec<u8> {
 }
 
 /// How many times fewer cycles a kernel takes behind a pass.
-fn gain(report: &mut Report, (name, text): Kernel, pass: &dyn Fn(&mut Function)) -> Result<f64, String> {
+fn gain(
+    report: &mut BenchReport,
+    (name, text): KernelTemplate,
+    pass: &dyn Fn(&mut Function),
+) -> Result<f64, String> {
     let fails = |reason: String| format!("{name}: {reason}");
     let before = prepared(&text_of(text, LANES)).map_err(fails)?;
     let mut after = before.clone();
@@ -41,10 +45,10 @@ fn gain(report: &mut Report, (name, text): Kernel, pass: &dyn Fn(&mut Function))
     Ok(before.cycles as f64 / after.cycles as f64)
 }
 
-pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
+pub(super) fn scalars(report: &mut BenchReport) -> Result<(), String> {
     let mut head = vec!["kernel"];
     head.extend(ReplacementVariant::ALL.map(ReplacementVariant::name));
-    let mut table = Table::new(&head);
+    let mut table = ReportTable::new(&head);
     let mut gains: Vec<Vec<f64>> = vec![Vec::new(); ReplacementVariant::ALL.len()];
     for &kernel in SCALARS {
         let mut row = vec![kernel.0.to_string()];
@@ -72,13 +76,13 @@ pub(super) fn scalars(report: &mut Report) -> Result<(), String> {
         mean = f64::max(mean, here);
         worst = gains.iter().copied().fold(worst, f64::min);
     }
-    report.aim("divergence.ssrqp.best", mean / best, Aim::AtLeast(1.0), "of the best variant");
-    report.aim("divergence.ssrqp.worst", worst, Aim::AtLeast(0.99), "times");
+    report.aim("divergence.ssrqp.best", mean / best, AimBound::AtLeast(1.0), "of the best variant");
+    report.aim("divergence.ssrqp.worst", worst, AimBound::AtLeast(0.99), "times");
     Ok(())
 }
 
-pub(super) fn fusion(report: &mut Report) -> Result<(), String> {
-    let mut table = Table::new(&["kernel", "gain"]);
+pub(super) fn fusion(report: &mut BenchReport) -> Result<(), String> {
+    let mut table = ReportTable::new(&["kernel", "gain"]);
     let mut gains = Vec::new();
     let options = FuseOptions {
         machine: MachineModel::Warps,
@@ -93,11 +97,11 @@ pub(super) fn fusion(report: &mut Report) -> Result<(), String> {
     let mean = geomean(&gains);
     table.row(["geomean".into(), format!("{mean:.2}")]);
     report.say(format_args!("Fusion: how many times fewer cycles, {LANES} lanes\n\n{table}"));
-    report.aim("divergence.fuse.mean", mean, Aim::AtLeast(1.15), "times");
+    report.aim("divergence.fuse.mean", mean, AimBound::AtLeast(1.15), "times");
     report.aim(
         "divergence.fuse.worst",
         gains.iter().copied().fold(f64::INFINITY, f64::min),
-        Aim::AtLeast(0.99),
+        AimBound::AtLeast(0.99),
         "times",
     );
     Ok(())
@@ -187,7 +191,7 @@ fn least(text: &str, copies: usize, pass: &dyn Fn(&mut Function)) -> Result<f64,
 }
 
 /// How compile time grows: of flattening and scalar replacement with the function, of alignment with the product of two sides.
-pub(super) fn growth(report: &mut Report) -> Result<(), String> {
+pub(super) fn growth(report: &mut BenchReport) -> Result<(), String> {
     let scalars = |variant| scalar_replacement::ReplacementOptions {
         variant,
         races: RaceSemantics::Excluded,
@@ -203,8 +207,8 @@ pub(super) fn growth(report: &mut Report) -> Result<(), String> {
         policy: flatten::FlattenPolicy::Force,
         ..flatten::FlattenOptions::default()
     };
-    type Family<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));
-    let families: [Family<'_>; 4] = [
+    type ScalingFamily<'a> = (&'a str, fn(usize) -> String, usize, &'a dyn Fn(&mut Function));
+    let families: [ScalingFamily<'_>; 4] = [
         ("ssrqp", large, 32, &|func| _ = replace_scalars(func, &ssrqp)),
         ("cost", large, 32, &|func| _ = replace_scalars(func, &cost)),
         ("flatten", nests, 32, &|func| _ = flatten_nests(func, analyze_divergence, &force)),
@@ -218,7 +222,12 @@ pub(super) fn growth(report: &mut Report) -> Result<(), String> {
             let work = if name == "alignment" { size * size } else { size };
             points.push((work as f64, least(&text(size), copies, pass)?));
         }
-        report.aim(format!("divergence.exponent.{name}"), growth_exponent(&points), Aim::AtMost(1.2), "");
+        report.aim(
+            format!("divergence.exponent.{name}"),
+            growth_exponent(&points),
+            AimBound::AtMost(1.2),
+            "",
+        );
     }
     Ok(())
 }

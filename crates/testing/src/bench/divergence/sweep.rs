@@ -2,8 +2,8 @@
 //! iteration, the others after [`TRIPS`]. Which ones they are is random in each. Payload and inner loop are chains of operations
 //! in the ratio A/B (section V of the paper).
 
-use super::super::kit::{Report, Table, Target as Aim};
-use super::measure::{Measured, measure};
+use super::super::kit::{AimBound, BenchReport, ReportTable};
+use super::measure::{RunMeasurement, measure};
 use super::{LANES, profile_of};
 use crate::generate::Random;
 use heddle::divergence::analyze_divergence;
@@ -86,7 +86,7 @@ pub(super) fn prepared(text: &str) -> Result<Module, String> {
 /// Flattens the kernel by what its profile says.
 pub(super) fn flattened(
     module: &Module,
-    profiled: &Measured,
+    profiled: &RunMeasurement,
     options: flatten::FlattenOptions,
 ) -> Result<(Module, FlattenDecision), String> {
     let mut module = module.clone();
@@ -101,7 +101,7 @@ pub(super) fn flattened(
 
 /// How well pay is foretold.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Foretold {
+pub(super) struct PredictionTally {
     points: u32,
     by_model: u32,
     by_formula: u32,
@@ -110,7 +110,7 @@ pub(super) struct Foretold {
     large_by_formula: u32,
 }
 
-impl Foretold {
+impl PredictionTally {
     /// Counts a point of the grid; gives what formula (1) says.
     pub(super) fn count(&mut self, decision: &FlattenDecision, gain: f64) -> Result<bool, String> {
         let estimate = decision.estimate.ok_or("the nest was refused")?;
@@ -125,7 +125,7 @@ impl Foretold {
         Ok(told[1])
     }
 
-    fn add(&mut self, other: Foretold) {
+    fn add(&mut self, other: PredictionTally) {
         self.points += other.points;
         self.by_model += other.by_model;
         self.by_formula += other.by_formula;
@@ -134,7 +134,7 @@ impl Foretold {
     }
 
     /// Says how well, and gives the model's share in percent.
-    pub(super) fn say(&self, report: &mut Report, what: &str) -> f64 {
+    pub(super) fn say(&self, report: &mut BenchReport, what: &str) -> f64 {
         let share = |right: u32| 100.0 * f64::from(right) / f64::from(self.points.max(1));
         report.say(format_args!(
             "{what}: whether it pays is foretold at {} of {} points by the model ({:.1} %), at {} by formula (1) ({:.1} %); where \
@@ -162,14 +162,14 @@ pub(super) fn mark(pays: bool) -> String {
 }
 
 fn curve(
-    report: &mut Report,
+    report: &mut BenchReport,
     ratio: (u32, u32),
     (seed, rounds): (u64, u32),
-    foretold: &mut Foretold,
+    foretold: &mut PredictionTally,
 ) -> Result<(), String> {
     let (payload, inner) = ratio;
     let module = prepared(&kernel(ratio, rounds))?;
-    let mut table = Table::new(&[
+    let mut table = ReportTable::new(&[
         "k",
         "instructions",
         "flattened",
@@ -223,18 +223,18 @@ fn curve(
         ));
         if inner > payload {
             let name = format!("divergence.flatten.{payload}_{inner}");
-            report.aim(format!("{name}.cycles"), last.0, Aim::AtLeast(10.0), "times");
-            report.aim(format!("{name}.instructions"), last.1, Aim::AtLeast(10.0), "times");
+            report.aim(format!("{name}.cycles"), last.0, AimBound::AtLeast(10.0), "times");
+            report.aim(format!("{name}.instructions"), last.1, AimBound::AtLeast(10.0), "times");
         }
     }
     Ok(())
 }
 
 /// The sweep on the oracle, as a GPU runs it.
-pub(super) fn counted(report: &mut Report) -> Result<(), String> {
-    let mut all = Foretold::default();
+pub(super) fn counted(report: &mut BenchReport) -> Result<(), String> {
+    let mut all = PredictionTally::default();
     for seed in SEEDS {
-        let mut foretold = Foretold::default();
+        let mut foretold = PredictionTally::default();
         for ratio in RATIOS {
             curve(report, ratio, seed, &mut foretold)?;
         }
@@ -242,6 +242,6 @@ pub(super) fn counted(report: &mut Report) -> Result<(), String> {
         all.add(foretold);
     }
     let share = all.say(report, "all seeds");
-    report.aim("divergence.flatten.foretold", share, Aim::AtLeast(95.0), "% of the grid");
+    report.aim("divergence.flatten.foretold", share, AimBound::AtLeast(95.0), "% of the grid");
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Expressions of generated C: none has undefined behaviour, whatever its operands are.
 
-use super::generate::Writer;
-use super::tree::{Kind, Node, Piece};
+use super::generate::CFunctionGenerator;
+use super::tree::{CNode, CNodeKind, CPiece};
 
 /// Types of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Type {
+pub(super) enum CType {
     S8,
     U8,
     S16,
@@ -18,44 +18,44 @@ pub(super) enum Type {
     F64,
 }
 
-impl Type {
-    pub(super) const INTS: [Type; 8] =
-        [Type::S8, Type::U8, Type::S16, Type::U16, Type::S32, Type::U32, Type::S64, Type::U64];
+impl CType {
+    pub(super) const INTS: [CType; 8] =
+        [CType::S8, CType::U8, CType::S16, CType::U16, CType::S32, CType::U32, CType::S64, CType::U64];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Type::S8 => "int8_t",
-            Type::U8 => "uint8_t",
-            Type::S16 => "int16_t",
-            Type::U16 => "uint16_t",
-            Type::S32 => "int32_t",
-            Type::U32 => "uint32_t",
-            Type::S64 => "int64_t",
-            Type::U64 => "uint64_t",
-            Type::F32 => "float",
-            Type::F64 => "double",
+            CType::S8 => "int8_t",
+            CType::U8 => "uint8_t",
+            CType::S16 => "int16_t",
+            CType::U16 => "uint16_t",
+            CType::S32 => "int32_t",
+            CType::U32 => "uint32_t",
+            CType::S64 => "int64_t",
+            CType::U64 => "uint64_t",
+            CType::F32 => "float",
+            CType::F64 => "double",
         }
     }
 
     pub(super) const fn is_float(self) -> bool {
-        matches!(self, Type::F32 | Type::F64)
+        matches!(self, CType::F32 | CType::F64)
     }
 }
 
-fn int(template: &str, places: Vec<Node>) -> Node {
-    Node::of(Kind::Int, template, places.into_iter().map(Piece::Node))
+fn int(template: &str, places: Vec<CNode>) -> CNode {
+    CNode::of(CNodeKind::Int, template, places.into_iter().map(CPiece::Node))
 }
 
-fn float(template: &str, places: Vec<Node>) -> Node {
-    Node::of(Kind::Float, template, places.into_iter().map(Piece::Node))
+fn float(template: &str, places: Vec<CNode>) -> CNode {
+    CNode::of(CNodeKind::Float, template, places.into_iter().map(CPiece::Node))
 }
 
-impl Writer<'_> {
-    pub(super) fn expression(&mut self, ty: Type, depth: u32) -> Node {
+impl CFunctionGenerator<'_> {
+    pub(super) fn expression(&mut self, ty: CType, depth: u32) -> CNode {
         if ty.is_float() { self.float(depth) } else { self.int(depth) }
     }
 
-    pub(super) fn int(&mut self, depth: u32) -> Node {
+    pub(super) fn int(&mut self, depth: u32) -> CNode {
         if depth == 0 || self.random.chance(20) {
             return self.int_leaf();
         }
@@ -125,7 +125,7 @@ impl Writer<'_> {
                 int(to, vec![a])
             }
             20 => {
-                let ty = self.random.pick(&Type::INTS).name();
+                let ty = self.random.pick(&CType::INTS).name();
                 let a = self.int(deep);
                 int(&format!("(({ty})#)"), vec![a])
             }
@@ -133,12 +133,12 @@ impl Writer<'_> {
         }
     }
 
-    fn int_leaf(&mut self) -> Node {
-        let literal = |number: i64| Node::text(Kind::Int, format!("({number})"));
+    fn int_leaf(&mut self) -> CNode {
+        let literal = |number: i64| CNode::text(CNodeKind::Int, format!("({number})"));
         match self.random.below(16) {
             0..2 => literal(i64::from(self.random.between(0, 16)) - 4),
-            2 => Node::text(
-                Kind::Int,
+            2 => CNode::text(
+                CNodeKind::Int,
                 self.random.pick(&[
                     "0x7fffffff",
                     "(-128)",
@@ -149,10 +149,10 @@ impl Writer<'_> {
                 ]),
             ),
             3..9 => match self.random_int_variable() {
-                Some(name) => Node::text(Kind::Int, name),
+                Some(name) => CNode::text(CNodeKind::Int, name),
                 None => literal(3),
             },
-            9 => Node::text(Kind::Int, self.random.pick(&["id", "n", "u"])),
+            9 => CNode::text(CNodeKind::Int, self.random.pick(&["id", "n", "u"])),
             10 if !self.is_helper => {
                 let index = self.int(0);
                 int("in[(uint32_t)#&31]", vec![index])
@@ -172,7 +172,7 @@ impl Writer<'_> {
     }
 
     /// 0 or 1, mostly.
-    pub(super) fn condition(&mut self, depth: u32) -> Node {
+    pub(super) fn condition(&mut self, depth: u32) -> CNode {
         let deep = depth.saturating_sub(1);
         match self.random.below(12) {
             0..6 => {
@@ -209,7 +209,7 @@ impl Writer<'_> {
         }
     }
 
-    pub(super) fn float(&mut self, depth: u32) -> Node {
+    pub(super) fn float(&mut self, depth: u32) -> CNode {
         if depth == 0 || self.random.chance(20) {
             return self.float_leaf();
         }
@@ -264,10 +264,10 @@ impl Writer<'_> {
         }
     }
 
-    fn float_leaf(&mut self) -> Node {
+    fn float_leaf(&mut self) -> CNode {
         match self.random.below(8) {
-            0 => Node::text(
-                Kind::Float,
+            0 => CNode::text(
+                CNodeKind::Float,
                 self.random.pick(&["1.5f", "0.1", "(-3.25f)", "1e10f", "0.0f", "(-0.0)", "1e-40f"]),
             ),
             1 if !self.is_helper => {
@@ -283,11 +283,11 @@ impl Writer<'_> {
                     let index = self.int(0);
                     float(&place, vec![index])
                 }
-                None => Node::text(Kind::Float, "2.5f"),
+                None => CNode::text(CNodeKind::Float, "2.5f"),
             },
             _ => match self.random_float_variable() {
-                Some(name) => Node::text(Kind::Float, name),
-                None => Node::text(Kind::Float, "0.75"),
+                Some(name) => CNode::text(CNodeKind::Float, name),
+                None => CNode::text(CNodeKind::Float, "0.75"),
             },
         }
     }

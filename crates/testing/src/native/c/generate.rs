@@ -3,29 +3,29 @@
 //! Every name is declared at the top, so a jump skips no initializer. A jump back has a budget for the whole call of the
 //! function; loops have counters. So every lane ends, and soon.
 
-use super::expression::Type;
-use super::tree::{Kind, Node, Piece, Program, resolve};
+use super::expression::CType;
+use super::tree::{CNode, CNodeKind, CPiece, CProgram, resolve};
 use crate::generate::Random;
 
 /// What is known of a helper: its name and result, or the elements of the array that it works on.
 #[derive(Clone, Debug)]
-struct Helper {
+struct CHelper {
     name: String,
-    result: Type,
-    array: Option<Type>,
+    result: CType,
+    array: Option<CType>,
 }
 
 /// A function being written.
-pub(super) struct Writer<'r> {
+pub(super) struct CFunctionGenerator<'r> {
     pub(super) random: &'r mut Random,
-    variables: Vec<(String, Type)>,
+    variables: Vec<(String, CType)>,
     pub(super) readable: Vec<String>,
-    pub(super) arrays: Vec<(String, Type)>,
-    pointers: Vec<(String, Type)>,
+    pub(super) arrays: Vec<(String, CType)>,
+    pointers: Vec<(String, CType)>,
     structs: Vec<String>,
     struct_pointer: bool,
-    helpers: Vec<Helper>,
-    declarations: Vec<Node>,
+    helpers: Vec<CHelper>,
+    declarations: Vec<CNode>,
     pub(super) features: Vec<&'static str>,
     /// Where labels and jumps stand, in the order of the text.
     pub(super) position: u32,
@@ -40,12 +40,12 @@ pub(super) struct Writer<'r> {
     pub(super) no_labels: u32,
     pub(super) budget: i32,
     pub(super) is_helper: bool,
-    pub(super) result: Type,
+    pub(super) result: CType,
 }
 
-impl<'r> Writer<'r> {
-    fn new(random: &'r mut Random, budget: i32) -> Writer<'r> {
-        Writer {
+impl<'r> CFunctionGenerator<'r> {
+    fn new(random: &'r mut Random, budget: i32) -> CFunctionGenerator<'r> {
+        CFunctionGenerator {
             random,
             variables: Vec::new(),
             readable: Vec::new(),
@@ -65,7 +65,7 @@ impl<'r> Writer<'r> {
             no_labels: 0,
             budget,
             is_helper: false,
-            result: Type::U32,
+            result: CType::U32,
         }
     }
 
@@ -76,7 +76,7 @@ impl<'r> Writer<'r> {
     }
 
     pub(super) fn declare(&mut self, text: &str) {
-        self.declarations.push(Node::text(Kind::Statement, text));
+        self.declarations.push(CNode::text(CNodeKind::Statement, text));
     }
 
     pub(super) fn random_int_variable(&mut self) -> Option<String> {
@@ -98,32 +98,32 @@ impl<'r> Writer<'r> {
         Some(names[at].clone())
     }
 
-    pub(super) fn random_target(&mut self) -> Option<(String, Type)> {
+    pub(super) fn random_target(&mut self) -> Option<(String, CType)> {
         let at = (!self.variables.is_empty()).then(|| self.random.below(self.variables.len()))?;
         Some(self.variables[at].clone())
     }
 
     /// An unsigned variable, which may be added to.
     pub(super) fn random_int_target(&mut self) -> Option<String> {
-        let is_unsigned = |ty: Type| matches!(ty, Type::U8 | Type::U16 | Type::U32 | Type::U64);
+        let is_unsigned = |ty: CType| matches!(ty, CType::U8 | CType::U16 | CType::U32 | CType::U64);
         let mut all = self.variables.iter().filter(|(_, ty)| is_unsigned(*ty));
         let count = all.clone().count();
         (count > 0).then(|| self.random.below(count)).and_then(|at| all.nth(at)).map(|(name, _)| name.clone())
     }
 
     /// A place in an array, with a `#` for its index, and the type there.
-    pub(super) fn random_element(&mut self) -> Option<(String, Type)> {
-        let mut places: Vec<(String, Type)> = Vec::new();
+    pub(super) fn random_element(&mut self) -> Option<(String, CType)> {
+        let mut places: Vec<(String, CType)> = Vec::new();
         places.extend(self.arrays.iter().map(|(name, ty)| (format!("{name}[(uint32_t)#&7]"), *ty)));
         places.extend(self.pointers.iter().map(|(name, ty)| (format!("{name}[(uint32_t)#&3]"), *ty)));
         let mut structs: Vec<String> = self.structs.iter().map(|name| format!("{name}.")).collect();
         structs.extend(self.struct_pointer.then(|| "ps->".into()));
         for name in structs {
-            let fields = [("a", Type::S32), ("c", Type::F64), ("d", Type::U16), ("e", Type::S64)];
+            let fields = [("a", CType::S32), ("c", CType::F64), ("d", CType::U16), ("e", CType::S64)];
             // The index is part of the template all the same.
             places
                 .extend(fields.iter().map(|(field, ty)| (format!("*(&{name}{field} + 0*(uint32_t)#)"), *ty)));
-            places.push((format!("{name}b[(uint32_t)#&3]"), Type::U8));
+            places.push((format!("{name}b[(uint32_t)#&3]"), CType::U8));
         }
         let at = (!places.is_empty()).then(|| self.random.below(places.len()))?;
         Some(places[at].clone())
@@ -139,8 +139,9 @@ impl<'r> Writer<'r> {
         let at = (!self.pointers.is_empty()).then(|| self.random.below(self.pointers.len()))?;
         let (name, ty) = self.pointers[at].clone();
         // Inner arrays end before the pointer does.
-        let fit =
-            |(at, (array, of)): (usize, &(String, Type))| (*of == ty && array.starts_with('a')).then_some(at);
+        let fit = |(at, (array, of)): (usize, &(String, CType))| {
+            (*of == ty && array.starts_with('a')).then_some(at)
+        };
         let arrays: Vec<usize> = self.arrays.iter().enumerate().filter_map(fit).collect();
         (!arrays.is_empty()).then_some((name, arrays))
     }
@@ -149,76 +150,76 @@ impl<'r> Writer<'r> {
         &self.arrays[at].0
     }
 
-    fn a_helper(&mut self, is_wanted: impl Fn(&Helper) -> bool) -> Option<Helper> {
-        let known: Vec<&Helper> = self.helpers.iter().filter(|helper| is_wanted(helper)).collect();
+    fn a_helper(&mut self, is_wanted: impl Fn(&CHelper) -> bool) -> Option<CHelper> {
+        let known: Vec<&CHelper> = self.helpers.iter().filter(|helper| is_wanted(helper)).collect();
         let at = (!known.is_empty()).then(|| self.random.below(known.len()))?;
         Some(known[at].clone())
     }
 
-    pub(super) fn call_of_int_helper(&mut self, depth: u32) -> Node {
+    pub(super) fn call_of_int_helper(&mut self, depth: u32) -> CNode {
         match self.a_helper(|helper| helper.array.is_none() && !helper.result.is_float()) {
             Some(helper) => {
                 self.feature("helper functions");
                 let (a, b, c) = (self.int(depth), self.int(depth), self.float(depth));
                 let template = format!("{}((uint32_t)#,(uint32_t)#,(float)#)", helper.name);
-                Node::of(Kind::Int, &template, [a, b, c].map(Piece::Node))
+                CNode::of(CNodeKind::Int, &template, [a, b, c].map(CPiece::Node))
             }
             None => self.condition(depth),
         }
     }
 
-    pub(super) fn call_of_float_helper(&mut self, depth: u32) -> Node {
+    pub(super) fn call_of_float_helper(&mut self, depth: u32) -> CNode {
         match self.a_helper(|helper| helper.array.is_none() && helper.result.is_float()) {
             Some(helper) => {
                 self.feature("helper functions");
                 let (a, b, c) = (self.int(depth), self.int(depth), self.float(depth));
                 let template = format!("{}((uint32_t)#,(uint32_t)#,(float)#)", helper.name);
-                Node::of(Kind::Float, &template, [a, b, c].map(Piece::Node))
+                CNode::of(CNodeKind::Float, &template, [a, b, c].map(CPiece::Node))
             }
             None => self.float(0),
         }
     }
 
-    pub(super) fn call_of_array_helper(&mut self) -> Node {
+    pub(super) fn call_of_array_helper(&mut self) -> CNode {
         let helper = self.a_helper(|helper| helper.array.is_some());
-        let fits = |(at, (_, ty)): (usize, &(String, Type))| {
+        let fits = |(at, (_, ty)): (usize, &(String, CType))| {
             (helper.as_ref().and_then(|helper| helper.array) == Some(*ty)).then_some(at)
         };
         let arrays: Vec<usize> = self.arrays.iter().enumerate().filter_map(fits).collect();
         let (Some(helper), false) = (&helper, arrays.is_empty()) else {
             // Any statement will do.
             let value = self.int(2);
-            return Node::of(Kind::Statement, "if (#) ;", [value.into()]);
+            return CNode::of(CNodeKind::Statement, "if (#) ;", [value.into()]);
         };
         self.feature("helper functions");
         self.feature("pointers to locals");
         let at = self.random.pick(&arrays);
         let (a, b) = (self.int(2), self.int(2));
         let template = format!("{}({}, (uint32_t)#, (uint32_t)#);", helper.name, self.array_name(at));
-        Node::of(Kind::Statement, &template, [a.into(), b.into()])
+        CNode::of(CNodeKind::Statement, &template, [a.into(), b.into()])
     }
 
     /// Declares what a function works with.
-    fn declare_locals(&mut self, size: Size) {
-        let initial = |writer: &mut Writer<'_>| {
+    fn declare_locals(&mut self, size: CProgramSize) {
+        let initial = |writer: &mut CFunctionGenerator<'_>| {
             let all =
                 ["(id)", "(u)", "(id*2654435761u)", "(7)", "(id&3)", "m[0]", "m[5]", "(uint32_t)in[id&31]"];
             // Helpers know no memory.
             writer.random.pick(if writer.is_helper { &all[..5] } else { &all })
         };
         for number in 0..self.random.between(2, 4) {
-            let ty = self.random.pick(&Type::INTS);
+            let ty = self.random.pick(&CType::INTS);
             let (name, first) = (format!("x{number}"), initial(self));
             self.declare(&format!("{0} {name} = ({0}){first};", ty.name()));
             self.variables.push((name, ty));
         }
         for number in 0..self.random.between(1, 2) {
-            let ty = self.random.pick(&[Type::F32, Type::F32, Type::F64]);
+            let ty = self.random.pick(&[CType::F32, CType::F32, CType::F64]);
             let (name, first) = (format!("y{number}"), initial(self));
             self.declare(&format!("{0} {name} = ({0}){first};", ty.name()));
             self.variables.push((name, ty));
         }
-        let types = [Type::S32, Type::U8, Type::U16, Type::U32, Type::S64, Type::F32, Type::F64];
+        let types = [CType::S32, CType::U8, CType::U16, CType::U32, CType::S64, CType::F32, CType::F64];
         if !self.is_helper && self.random.chance(size.arrays) {
             self.feature("local arrays");
             let ty = self.random.pick(&types);
@@ -248,8 +249,8 @@ impl<'r> Writer<'r> {
             if self.structs.len() > 1 {
                 self.feature("pointers to locals");
                 let condition = self.condition(1);
-                self.declarations.push(Node::of(
-                    Kind::Statement,
+                self.declarations.push(CNode::of(
+                    CNodeKind::Statement,
                     "struct S *ps = # ? &s0 : &s1;",
                     [condition.into()],
                 ));
@@ -285,22 +286,25 @@ impl<'r> Writer<'r> {
     }
 }
 
-fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'static str>) -> (Node, Helper) {
+fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'static str>) -> (CNode, CHelper) {
     let noinline = random.chance(50);
     let array = random.chance(30);
-    let array_type = random.pick(&[Type::S32, Type::U8, Type::U32]);
-    let result =
-        if array { Type::U32 } else { random.pick(&[Type::U32, Type::S32, Type::U8, Type::F32, Type::F64]) };
+    let array_type = random.pick(&[CType::S32, CType::U8, CType::U32]);
+    let result = if array {
+        CType::U32
+    } else {
+        random.pick(&[CType::U32, CType::S32, CType::U8, CType::F32, CType::F64])
+    };
     let budget = random.between(3, 7) as i32;
-    let mut writer = Writer::new(random, budget);
+    let mut writer = CFunctionGenerator::new(random, budget);
     (writer.is_helper, writer.result) = (true, result);
     // Loops in helpers go round inside of others' loops.
     writer.loops = 1;
-    writer.declare_locals(Size::USUAL);
+    writer.declare_locals(CProgramSize::USUAL);
     if array {
         writer.arrays.push(("array".into(), array_type));
     } else {
-        writer.variables.push(("y".into(), Type::F32));
+        writer.variables.push(("y".into(), CType::F32));
     }
     let body = writer.body(1);
     let end = writer.expression(result, 2);
@@ -316,13 +320,13 @@ fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'stat
         result.name()
     );
     let places = [writer.declarations.into(), body.into(), end.into()];
-    let node = Node::of(Kind::Statement, &template, places);
-    (node, Helper { name, result, array: array.then_some(array_type) })
+    let node = CNode::of(CNodeKind::Statement, &template, places);
+    (node, CHelper { name, result, array: array.then_some(array_type) })
 }
 
 /// How large programs are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Size {
+pub(super) struct CProgramSize {
     /// In how many of a hundred there are helpers, arrays and structures.
     helpers: u32,
     arrays: u32,
@@ -331,21 +335,21 @@ pub(super) struct Size {
     statements: [(i32, u32); 3],
 }
 
-impl Size {
-    const USUAL: Size =
-        Size { helpers: 55, arrays: 65, structs: 40, statements: [(7, 40), (12, 42), (26, 18)] };
+impl CProgramSize {
+    const USUAL: CProgramSize =
+        CProgramSize { helpers: 55, arrays: 65, structs: 40, statements: [(7, 40), (12, 42), (26, 18)] };
     /// Some ten times as many of them are compiled in a second.
-    pub(super) const SMALL: Size =
-        Size { helpers: 5, arrays: 15, structs: 5, statements: [(1, 30), (2, 40), (4, 30)] };
+    pub(super) const SMALL: CProgramSize =
+        CProgramSize { helpers: 5, arrays: 15, structs: 5, statements: [(1, 30), (2, 40), (4, 30)] };
 }
 
 /// The program of this seed.
-pub(super) fn generate(seed: u64) -> Program {
-    generate_of(seed, Size::USUAL)
+pub(super) fn generate(seed: u64) -> CProgram {
+    generate_of(seed, CProgramSize::USUAL)
 }
 
 /// The program of this seed and size.
-pub(super) fn generate_of(seed: u64, size: Size) -> Program {
+pub(super) fn generate_of(seed: u64, size: CProgramSize) -> CProgram {
     let mut random = Random::new(seed ^ 0xc0de);
     let is_linear = random.chance(40);
     let (mut parts, mut helpers, mut features) = (Vec::new(), Vec::new(), Vec::new());
@@ -357,10 +361,10 @@ pub(super) fn generate_of(seed: u64, size: Size) -> Program {
         }
     }
     let budget = random.weighted(&size.statements);
-    let mut writer = Writer::new(&mut random, budget);
+    let mut writer = CFunctionGenerator::new(&mut random, budget);
     writer.helpers = helpers;
     writer.declare_locals(size);
-    let mut body = Node::of(Kind::Statement, "#", [writer.body(0).into()]);
+    let mut body = CNode::of(CNodeKind::Statement, "#", [writer.body(0).into()]);
     let jumps = writer.jump_texts();
     resolve(&mut body, &jumps);
     let mut last = String::new();
@@ -384,8 +388,8 @@ pub(super) fn generate_of(seed: u64, size: Size) -> Program {
         "void f{seed}(uint32_t n, uint32_t u, const int32_t *in, const double *fin, uint32_t *mem, float *fio, uint64_t *out, uint32_t id) {{\n\
          uint32_t *m = mem + id * 16;\nfloat *g = fio + id * 8;\n###}}\n"
     );
-    let last = Node::text(Kind::Statement, last);
-    let places = [writer.declarations.into(), Piece::Node(body), Piece::Node(last)];
-    parts.push(Node::of(Kind::Statement, &template, places));
-    Program { seed, parts, features, is_linear }
+    let last = CNode::text(CNodeKind::Statement, last);
+    let places = [writer.declarations.into(), CPiece::Node(body), CPiece::Node(last)];
+    parts.push(CNode::of(CNodeKind::Statement, &template, places));
+    CProgram { seed, parts, features, is_linear }
 }

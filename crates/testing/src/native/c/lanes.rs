@@ -1,6 +1,6 @@
 //! The memory of generated C: what lanes share, and what each of them has of its own.
 
-use super::super::workshop::Object;
+use super::super::workshop::CallObject;
 use crate::generate::Random;
 use heddle_interp::{Argument, Datum, Memory, RunCounters, RunLimits, RunOptions, Scheduler, run};
 use heddle_ir::{Module, Space};
@@ -13,7 +13,7 @@ const NAMES: [&str; 5] = ["in", "fin", "mem", "fio", "out"];
 
 /// The objects `in`, `fin`, `mem`, `fio`, `out`, and the numbers `n` and `u`.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Room {
+pub(super) struct LaneMemory {
     /// Rows and columns.
     ids: u32,
     u: u32,
@@ -38,14 +38,14 @@ fn real(random: &mut Random) -> f64 {
     }
 }
 
-impl Room {
+impl LaneMemory {
     /// What program and input start with.
-    pub(super) fn new(seed: u64, input: u64) -> Room {
-        Room::of_ids(seed, input, IDS)
+    pub(super) fn new(seed: u64, input: u64) -> LaneMemory {
+        LaneMemory::of_ids(seed, input, IDS)
     }
 
     /// The same for so many ids.
-    pub(super) fn of_ids(seed: u64, input: u64, ids: u32) -> Room {
+    pub(super) fn of_ids(seed: u64, input: u64, ids: u32) -> LaneMemory {
         let random = &mut Random::new(seed.wrapping_mul(31) ^ input << 60 ^ 0x10ad);
         let u = number(random);
         let mut bytes = vec![Vec::new(); 5];
@@ -54,16 +54,16 @@ impl Room {
         (0..SIZES[2] * ids as usize).for_each(|_| bytes[2].extend(number(random).to_le_bytes()));
         (0..SIZES[3] * ids as usize).for_each(|_| bytes[3].extend((real(random) as f32).to_le_bytes()));
         (0..SIZES[4] * ids as usize).for_each(|_| bytes[4].extend(u64::from(number(random)).to_le_bytes()));
-        Room { ids, u, bytes }
+        LaneMemory { ids, u, bytes }
     }
 
     /// The same with other contents.
-    pub(super) fn with(self, bytes: Vec<Vec<u8>>) -> Room {
-        Room { bytes, ..self }
+    pub(super) fn with(self, bytes: Vec<Vec<u8>>) -> LaneMemory {
+        LaneMemory { bytes, ..self }
     }
 
-    pub(super) fn objects(&self) -> Vec<Object> {
-        self.bytes.iter().map(|bytes| Object { symbol: None, bytes: bytes.clone() }).collect()
+    pub(super) fn objects(&self) -> Vec<CallObject> {
+        self.bytes.iter().map(|bytes| CallObject { symbol: None, bytes: bytes.clone() }).collect()
     }
 
     /// The arguments, one in each slot, and where among them the addresses of objects go.
@@ -79,9 +79,14 @@ impl Room {
 
     /// How this, which came from `before`, differs from what is right for lanes of these ids: in each of them one of the
     /// allowed, and elsewhere nothing.
-    pub(super) fn difference(&self, before: &Room, allowed: &[&Room], ids: &[u32]) -> Option<String> {
+    pub(super) fn difference(
+        &self,
+        before: &LaneMemory,
+        allowed: &[&LaneMemory],
+        ids: &[u32],
+    ) -> Option<String> {
         for id in 0..self.ids {
-            let of_lane: &[&Room] = if ids.contains(&id) { allowed } else { &[before] };
+            let of_lane: &[&LaneMemory] = if ids.contains(&id) { allowed } else { &[before] };
             let differences: Option<Vec<String>> =
                 of_lane.iter().map(|right| self.differs_for(right, id)).collect();
             if let Some(mut differences) = differences {
@@ -95,13 +100,13 @@ impl Room {
     }
 
     /// How what belongs to one id differs.
-    fn differs_for(&self, right: &Room, id: u32) -> Option<String> {
+    fn differs_for(&self, right: &LaneMemory, id: u32) -> Option<String> {
         let (id, ids) = (id as usize, self.ids as usize);
         let rows = |object: usize| (id * SIZES[object]..(id + 1) * SIZES[object]).collect::<Vec<_>>();
         let column: Vec<usize> = (0..SIZES[4]).map(|row| row * ids + id).collect();
         for (object, size, places) in [(2, 4, rows(2)), (3, 4, rows(3)), (4, 8, column)] {
             for (index, place) in places.into_iter().enumerate() {
-                let of = |room: &Room| {
+                let of = |room: &LaneMemory| {
                     let mut bytes = [0; 8];
                     bytes[..size].copy_from_slice(&room.bytes[object][place * size..(place + 1) * size]);
                     u64::from_le_bytes(bytes)
@@ -124,7 +129,7 @@ impl Room {
         name: &str,
         ids: &[u32],
         scheduler: Scheduler,
-    ) -> Result<(Room, RunCounters), String> {
+    ) -> Result<(LaneMemory, RunCounters), String> {
         let mut memory = Memory::new();
         let bits = |bits: u64| Argument::Uniform(Datum::Bits(bits.into()));
         let mut args = vec![bits(IDS.into()), bits(self.u.into())];

@@ -4,14 +4,14 @@
 //! goes from one iteration to the next: reductions, a last value, a linear one. What the loop leaves in memory and returns
 //! must be what clang's scalar code gives, to the bit. Some loops have a dependence: those must be refused, or guarded.
 
-use super::super::hed::Bench;
-use super::super::tally::{Find, Pair, Phase, Tally};
-use super::super::target::Target;
-use super::super::workshop::{Call, Outcome, Workshop};
-use super::generate::{Size, generate, generate_of};
-use super::lanes::Room;
+use super::super::hed::TargetWorkshops;
+use super::super::tally::{NativeFind, NativeTally, Phase, TestedPair};
+use super::super::target::InstructionSet;
+use super::super::workshop::{CallOutcome, EntryCall, Workshop};
+use super::generate::{CProgramSize, generate, generate_of};
+use super::lanes::LaneMemory;
 use super::reduce::reduce;
-use super::tree::Program;
+use super::tree::CProgram;
 use super::{INPUTS, PRELUDE, whole_batch};
 use crate::generate::Random;
 use std::fmt::Write as _;
@@ -50,7 +50,7 @@ const LEAST_VECTORIZED: u64 = 65;
 
 /// A mark that is wrong, as a planted fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mark {
+pub enum LoopMark {
     /// As it should be.
     Right,
     /// Says of every loop that it has no dependences.
@@ -59,7 +59,7 @@ pub enum Mark {
 
 /// What must become of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Wanted {
+enum ExpectedLowering {
     /// It has vector code, as a rule.
     Vector,
     /// It is refused.
@@ -69,15 +69,15 @@ enum Wanted {
 }
 
 /// A loop around the function of a program.
-struct Loop {
-    program: Program,
+struct CLoop {
+    program: CProgram,
     /// Its pragma for each width.
     marks: [String; 4],
     /// What is declared before it, its head and body, and what it returns.
     before: String,
     text: String,
     after: String,
-    wanted: Wanted,
+    wanted: ExpectedLowering,
     features: Vec<&'static str>,
 }
 
@@ -93,25 +93,29 @@ pub fn plugin() -> Result<PathBuf, String> {
 }
 
 /// A loop with a dependence: its pragma, its body, what must become of it.
-fn dependent(random: &mut Random) -> (&'static str, &'static str, Wanted) {
+fn dependent(random: &mut Random) -> (&'static str, &'static str, ExpectedLowering) {
     random.pick(&[
-        ("clang loop vectorize(enable)", "mem[(i + 1) * 16 + 2] = mem[i * 16 + 2] * 3 + u;", Wanted::Scalar),
-        ("omp simd", "c = c * 5 + out[i]; out[n + i] = c;", Wanted::Scalar),
-        ("omp simd", "s += out[i]; out[n + i] = s;", Wanted::Scalar),
-        ("omp simd", "if (in[i & 31] > 3) c = c ^ (c >> 3) ^ out[i];", Wanted::Scalar),
-        ("clang loop vectorize(enable)", "mem[i + (u & 7)] += mem[i] + 1;", Wanted::Either),
-        ("clang loop vectorize(enable)", "mem[i] = mem[i + 1] + out[i];", Wanted::Either),
-        ("omp simd safelen(4)", "mem[i + 5] = mem[i] * 7 + 1;", Wanted::Either),
+        (
+            "clang loop vectorize(enable)",
+            "mem[(i + 1) * 16 + 2] = mem[i * 16 + 2] * 3 + u;",
+            ExpectedLowering::Scalar,
+        ),
+        ("omp simd", "c = c * 5 + out[i]; out[n + i] = c;", ExpectedLowering::Scalar),
+        ("omp simd", "s += out[i]; out[n + i] = s;", ExpectedLowering::Scalar),
+        ("omp simd", "if (in[i & 31] > 3) c = c ^ (c >> 3) ^ out[i];", ExpectedLowering::Scalar),
+        ("clang loop vectorize(enable)", "mem[i + (u & 7)] += mem[i] + 1;", ExpectedLowering::Either),
+        ("clang loop vectorize(enable)", "mem[i] = mem[i + 1] + out[i];", ExpectedLowering::Either),
+        ("omp simd safelen(4)", "mem[i + 5] = mem[i] * 7 + 1;", ExpectedLowering::Either),
     ])
 }
 
 /// The function that the loop of this seed calls: of four one of the usual size, since many small loops find more than few large ones.
-fn program_of(seed: u64) -> Program {
-    if seed.is_multiple_of(4) { generate(seed) } else { generate_of(seed, Size::SMALL) }
+fn program_of(seed: u64) -> CProgram {
+    if seed.is_multiple_of(4) { generate(seed) } else { generate_of(seed, CProgramSize::SMALL) }
 }
 
 /// The loop of this seed.
-fn marked_loop(seed: u64, mark: Mark) -> Loop {
+fn marked_loop(seed: u64, mark: LoopMark) -> CLoop {
     let program = program_of(seed);
     let mut random = Random::new(seed ^ 0x100b);
     let mut features: Vec<&'static str> = Vec::new();
@@ -140,12 +144,12 @@ fn marked_loop(seed: u64, mark: Mark) -> Loop {
             features.push("vectorize(enable)");
         }
         let pragma = match mark {
-            Mark::Right => pragma.to_string(),
-            Mark::Careless => "clang loop vectorize(assume_safety)".to_string(),
+            LoopMark::Right => pragma.to_string(),
+            LoopMark::Careless => "clang loop vectorize(assume_safety)".to_string(),
         };
         let text = format!("for (uint32_t i = 0; i < trip; i++) {{\n{body}\n}}\n");
         let marks = [(); 4].map(|()| format!("#pragma {pragma}\n"));
-        return Loop { program, marks, before, text, after, wanted, features };
+        return CLoop { program, marks, before, text, after, wanted, features };
     }
     features.extend(head_feature);
     let mut body = String::new();
@@ -223,12 +227,12 @@ fn marked_loop(seed: u64, mark: Mark) -> Loop {
     if is_promised {
         features.push(PROMISED);
     }
-    let wanted = if is_promised { Wanted::Vector } else { Wanted::Either };
+    let wanted = if is_promised { ExpectedLowering::Vector } else { ExpectedLowering::Either };
     let text = format!("{head} {{\n{body}}}\n");
-    Loop { program, marks, before, text, after, wanted, features }
+    CLoop { program, marks, before, text, after, wanted, features }
 }
 
-impl Loop {
+impl CLoop {
     /// Its text, with functions of its own for a width; `marked` by its number.
     fn text(&self, suffix: &str, mark: &str) -> String {
         let (name, seed) = (self.program.name(), self.program.seed);
@@ -250,19 +254,19 @@ fn trip(seed: u64, input: u64) -> u32 {
     Random::new(seed.wrapping_mul(7) ^ input ^ 0x721b).pick(&TRIPS)
 }
 
-fn calls(loops: &[Loop]) -> Vec<Call> {
+fn calls(loops: &[CLoop]) -> Vec<EntryCall> {
     let mut calls = Vec::new();
     for (entry, one) in (0..).zip(loops) {
         for input in 0..INPUTS {
-            let room = Room::of_ids(one.program.seed, input, ROWS);
+            let room = LaneMemory::of_ids(one.program.seed, input, ROWS);
             let (args, pointers) = room.arguments(&[trip(one.program.seed, input)], false);
-            calls.push(Call {
+            calls.push(EntryCall {
                 entry,
                 args,
                 pointers,
                 objects: room.objects(),
                 results: RESULTS,
-                ..Call::default()
+                ..EntryCall::default()
             });
         }
     }
@@ -270,12 +274,12 @@ fn calls(loops: &[Loop]) -> Vec<Call> {
 }
 
 /// Checks the loops of these seeds in all widths.
-pub fn run_batch(bench: &Bench, seeds: Range<u64>, mark: Mark) -> Tally {
-    let mut tally = Tally::default();
+pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>, mark: LoopMark) -> NativeTally {
+    let mut tally = NativeTally::default();
     let level = 1 + (seeds.start / 8) % 3;
-    let mut loops: Vec<Loop> =
+    let mut loops: Vec<CLoop> =
         tally.timed(Phase::Generate, || seeds.map(|seed| marked_loop(seed, mark)).collect());
-    if mark == Mark::Careless {
+    if mark == LoopMark::Careless {
         // Of others the mark is right.
         loops.retain(|one| one.features.contains(&"dependences"));
     }
@@ -287,9 +291,9 @@ pub fn run_batch(bench: &Bench, seeds: Range<u64>, mark: Mark) -> Tally {
     tally
 }
 
-fn check(bench: &Bench, loops: &[Loop], level: u64, tally: &mut Tally) {
-    let fail = |tally: &mut Tally, target: Target, reason: String| {
-        let programs: Vec<Program> = loops.iter().map(|one| one.program.clone()).collect();
+fn check(bench: &TargetWorkshops, loops: &[CLoop], level: u64, tally: &mut NativeTally) {
+    let fail = |tally: &mut NativeTally, target: InstructionSet, reason: String| {
+        let programs: Vec<CProgram> = loops.iter().map(|one| one.program.clone()).collect();
         tally.finds.push(whole_batch(&programs, target, reason));
     };
     let calls = calls(loops);
@@ -312,15 +316,15 @@ fn check(bench: &Bench, loops: &[Loop], level: u64, tally: &mut Tally) {
 }
 
 /// What scalar code leaves of a call, in memory and as results.
-type Expected = Result<(Room, Vec<u8>), String>;
+type ScalarLoopResult = Result<(LaneMemory, Vec<u8>), String>;
 
 /// That of each call.
 fn expected(
     shop: &Workshop,
-    loops: &[Loop],
-    calls: &[Call],
-    tally: &mut Tally,
-) -> Result<Vec<Expected>, String> {
+    loops: &[CLoop],
+    calls: &[EntryCall],
+    tally: &mut NativeTally,
+) -> Result<Vec<ScalarLoopResult>, String> {
     let text = loops.iter().fold(PRELUDE.to_string(), |text, one| text + &one.text("", ""));
     shop.write("reference.c", text.as_bytes())?;
     tally.timed(Phase::Clang, || {
@@ -331,10 +335,10 @@ fn expected(
     let entries: Vec<String> = loops.iter().map(|one| format!("l{}", one.program.seed)).collect();
     tally.timed(Phase::Link, || shop.link(&["reference.o"], &entries, &[]))?;
     let outcomes = tally.timed(Phase::Run, || shop.run(calls))?;
-    let of_call = |(place, outcome): (usize, Outcome)| match outcome {
-        Outcome::Done { objects, results, is_damaged: false } => {
+    let of_call = |(place, outcome): (usize, CallOutcome)| match outcome {
+        CallOutcome::Done { objects, results, is_damaged: false } => {
             let seed = loops[place / INPUTS as usize].program.seed;
-            Ok((Room::of_ids(seed, place as u64 % INPUTS, ROWS).with(objects), results))
+            Ok((LaneMemory::of_ids(seed, place as u64 % INPUTS, ROWS).with(objects), results))
         }
         other => Err(format!("the generator is wrong: scalar code gives {other:?}")),
     };
@@ -342,17 +346,17 @@ fn expected(
 }
 
 /// Outcomes with the plugin, and of each loop whether it has become vector code, or why not.
-type Ran = (Vec<Outcome>, Vec<Result<(), String>>);
+type LoopRunResult = (Vec<CallOutcome>, Vec<Result<(), String>>);
 
 fn run(
     shop: &Workshop,
-    target: Target,
-    loops: &[Loop],
+    target: InstructionSet,
+    loops: &[CLoop],
     width: usize,
     level: u64,
-    calls: &[Call],
-    tally: &mut Tally,
-) -> Result<Ran, String> {
+    calls: &[EntryCall],
+    tally: &mut NativeTally,
+) -> Result<LoopRunResult, String> {
     let suffix = format!("_{width}");
     let mut text = PRELUDE.to_string();
     let mut begins = Vec::new();
@@ -391,13 +395,13 @@ fn run(
 }
 
 fn judge(
-    loops: &[Loop],
-    target: Target,
+    loops: &[CLoop],
+    target: InstructionSet,
     form: &str,
-    expected: &[Expected],
-    outcomes: Vec<Outcome>,
+    expected: &[ScalarLoopResult],
+    outcomes: Vec<CallOutcome>,
     became: &[Result<(), String>],
-    tally: &mut Tally,
+    tally: &mut NativeTally,
 ) {
     let mut outcomes = outcomes.into_iter().zip(expected);
     for (one, became) in loops.iter().zip(became) {
@@ -410,30 +414,32 @@ fn judge(
                 .or(found.map(|reason| format!("input {input}, {} iterations: {reason}", trip(seed, input))));
         }
         match (became, one.wanted) {
-            (Ok(()), Wanted::Scalar) => {
+            (Ok(()), ExpectedLowering::Scalar) => {
                 wrong = wrong.or(Some("a loop with a dependence has become vector code".into()));
             }
-            (Ok(()), Wanted::Vector) => *tally.features.entry(VECTORIZED).or_default() += 1,
+            (Ok(()), ExpectedLowering::Vector) => *tally.features.entry(VECTORIZED).or_default() += 1,
             (Err(reason), _) => tally.refuse(reason),
             _ => {}
         }
-        tally.note(Pair { seed, target, form: form.to_string() }, form, wrong);
+        tally.note(TestedPair { seed, target, form: form.to_string() }, form, wrong);
     }
 }
 
 /// What is wrong with an outcome.
-fn verdict(seed: u64, input: u64, expected: &Expected, outcome: Outcome) -> Option<String> {
+fn verdict(seed: u64, input: u64, expected: &ScalarLoopResult, outcome: CallOutcome) -> Option<String> {
     let (objects, results) = match outcome {
-        Outcome::Done { is_damaged: true, .. } => return Some("memory beside the objects is written".into()),
-        Outcome::Done { objects, results, .. } => (objects, results),
-        Outcome::Silent => return Some("was not answered".into()),
-        Outcome::Died(how) => return Some(how),
+        CallOutcome::Done { is_damaged: true, .. } => {
+            return Some("memory beside the objects is written".into());
+        }
+        CallOutcome::Done { objects, results, .. } => (objects, results),
+        CallOutcome::Silent => return Some("was not answered".into()),
+        CallOutcome::Died(how) => return Some(how),
     };
     let (room, right) = match expected {
         Ok(expected) => expected,
         Err(reason) => return Some(reason.clone()),
     };
-    let before = Room::of_ids(seed, input, ROWS);
+    let before = LaneMemory::of_ids(seed, input, ROWS);
     let found = before.clone().with(objects);
     let all: Vec<u32> = (0..ROWS).collect();
     found.difference(&before, &[room], &all).or_else(|| {
@@ -447,19 +453,20 @@ fn verdict(seed: u64, input: u64, expected: &Expected, outcome: Outcome) -> Opti
 }
 
 /// The find as a small program.
-pub(in crate::native) fn reduced(folder: &Path, find: &Find) -> String {
+pub(in crate::native) fn reduced(folder: &Path, find: &NativeFind) -> String {
     let seed = find.pair.seed;
-    let Ok(bench) = Bench::new(folder, &[find.pair.target]) else { return String::new() };
-    let loop_of = |program: &Program| Loop { program: program.clone(), ..marked_loop(seed, Mark::Right) };
-    let show = |program: &Program, said: &str| {
+    let Ok(bench) = TargetWorkshops::new(folder, &[find.pair.target]) else { return String::new() };
+    let loop_of =
+        |program: &CProgram| CLoop { program: program.clone(), ..marked_loop(seed, LoopMark::Right) };
+    let show = |program: &CProgram, said: &str| {
         let one = loop_of(program);
         let marks = one.marks.iter().fold(String::new(), |text, mark| text + "// " + mark);
         format!("// {said}\n{marks}{PRELUDE}{}", one.text("", &one.marks[0]))
     };
     let program = program_of(seed);
     for level in 1..=3 {
-        let wrong = |program: &Program| {
-            let mut tally = Tally::default();
+        let wrong = |program: &CProgram| {
+            let mut tally = NativeTally::default();
             check(&bench, &[loop_of(program)], level, &mut tally);
             let first = tally.finds.first()?;
             Some(format!("{} -O{level}, {}: {}", first.pair.target.name(), first.pair.form, first.reason))
@@ -468,7 +475,7 @@ pub(in crate::native) fn reduced(folder: &Path, find: &Find) -> String {
         // What clang refuses, what traps in scalar code, and what is wrong in vector code are different mistakes.
         let sort =
             |reason: &str| ["the generator is wrong", "the batch of"].map(|words| reason.contains(words));
-        let still = |program: &Program| wrong(program).is_some_and(|now| sort(&now) == sort(&reason));
+        let still = |program: &CProgram| wrong(program).is_some_and(|now| sort(&now) == sort(&reason));
         let small = reduce(&program, &still);
         return show(&small, &wrong(&small).unwrap_or(reason));
     }
@@ -476,7 +483,7 @@ pub(in crate::native) fn reduced(folder: &Path, find: &Find) -> String {
 }
 
 /// What the loops lack for their count to be worth something.
-pub fn lacks(tally: &Tally) -> Vec<String> {
+pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let count = |name: &str| tally.features.get(name).copied().unwrap_or(0);
     let share = |name: &str| 100 * count(name) / tally.programs.max(1);
     let mut lacks: Vec<String> = ASKED
@@ -493,12 +500,12 @@ pub fn lacks(tally: &Tally) -> Vec<String> {
 }
 
 /// In how many forms each loop was tried.
-fn forms_of(tally: &Tally) -> u64 {
+fn forms_of(tally: &NativeTally) -> u64 {
     tally.all_pairs() / tally.programs.max(1)
 }
 
 /// What the loops covered, line by line.
-pub fn covered(tally: &Tally) -> Vec<String> {
+pub fn covered(tally: &NativeTally) -> Vec<String> {
     let lines = tally.features.iter().map(|(name, count)| {
         let of = if *name == VECTORIZED { forms_of(tally).max(1) } else { 1 };
         format!("{name:<36} {:>6.1} %", 100.0 * *count as f64 / (tally.programs.max(1) * of) as f64)

@@ -12,11 +12,11 @@ mod lanes;
 mod reduce;
 pub mod loops;
 
-use super::compile::{Quality, WidePart, choices, compile_parts};
-use super::hed::Bench;
-use super::tally::{Find, Pair, Phase, Tally};
-use super::target::Target;
-use super::workshop::{Call, Outcome, Workshop};
+use super::compile::{CodeQuality, WidePart, choices, compile_parts};
+use super::hed::TargetWorkshops;
+use super::tally::{NativeFind, NativeTally, Phase, TestedPair};
+use super::target::InstructionSet;
+use super::workshop::{CallOutcome, EntryCall, Workshop};
 use crate::fuzz::quietly;
 use generate::generate;
 use heddle::Session;
@@ -27,15 +27,15 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Function, Module};
 use heddle_llvm::{EmitOptions, compile, import};
 use heddle_runs::wide_call::wide_form;
-use lanes::{IDS, Room, choose_ids};
+use lanes::{IDS, LaneMemory, choose_ids};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::Path;
-use tree::Program;
+use tree::CProgram;
 
 /// What clang may contract.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Contract {
+pub enum FpContract {
     /// Nothing.
     Off,
     /// Products and sums of one expression.
@@ -78,46 +78,51 @@ const DIVERGENT: &str = "divergent when run";
 const LEAST_DIVERGENT: u32 = 40;
 
 /// What is right of a program: for each input, after scalar code ran; by the way of rounding.
-type Expected = Vec<Vec<Result<Room, String>>>;
+type ScalarResults = Vec<Vec<Result<LaneMemory, String>>>;
 
 /// Which lanes and targets a program is tried in.
-struct Scope<'a> {
-    targets: &'a [(Target, Workshop)],
+struct CRunScope<'a> {
+    targets: &'a [(InstructionSet, Workshop)],
     reference: &'a Workshop,
-    contract: Contract,
-    quality: Quality,
+    contract: FpContract,
+    quality: CodeQuality,
     /// What is done to wide modules.
     spoil: fn(&mut Module),
 }
 
 /// Runs the functions of these seeds in all their forms.
-pub fn run_batch(bench: &Bench, seeds: Range<u64>, contract: Contract) -> Tally {
+pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>, contract: FpContract) -> NativeTally {
     run_batch_by(bench, seeds, contract, |_| {})
 }
 
 /// The same, where something is done to each wide module.
-pub fn run_batch_by(bench: &Bench, seeds: Range<u64>, contract: Contract, spoil: fn(&mut Module)) -> Tally {
-    let mut tally = Tally::default();
-    let quality = Quality::of_batch(&seeds);
-    let programs: Vec<Program> = tally.timed(Phase::Generate, || seeds.map(generate).collect());
+pub fn run_batch_by(
+    bench: &TargetWorkshops,
+    seeds: Range<u64>,
+    contract: FpContract,
+    spoil: fn(&mut Module),
+) -> NativeTally {
+    let mut tally = NativeTally::default();
+    let quality = CodeQuality::of_batch(&seeds);
+    let programs: Vec<CProgram> = tally.timed(Phase::Generate, || seeds.map(generate).collect());
     tally.programs = programs.len() as u64;
     for feature in programs.iter().flat_map(|program| &program.features) {
         *tally.features.entry(feature).or_default() += 1;
     }
-    let scope = Scope { targets: &bench.shops, reference: &bench.reference, contract, quality, spoil };
+    let scope = CRunScope { targets: &bench.shops, reference: &bench.reference, contract, quality, spoil };
     check_programs(&scope, &programs, &mut tally);
     tally
 }
 
-fn whole_batch(programs: &[Program], target: Target, reason: String) -> Find {
+fn whole_batch(programs: &[CProgram], target: InstructionSet, reason: String) -> NativeFind {
     let seed = programs.first().map_or(0, |program| program.seed);
-    Find {
-        pair: Pair { seed, target, form: "the whole batch".into() },
+    NativeFind {
+        pair: TestedPair { seed, target, form: "the whole batch".into() },
         reason: format!("the batch of {}: {reason}", programs.len()),
     }
 }
 
-fn check_programs(scope: &Scope<'_>, programs: &[Program], tally: &mut Tally) {
+fn check_programs(scope: &CRunScope<'_>, programs: &[CProgram], tally: &mut NativeTally) {
     let text = text_of(programs);
     let target = scope.targets[0].0;
     let expected = match expected(scope, programs, &text, tally) {
@@ -156,20 +161,20 @@ fn check_programs(scope: &Scope<'_>, programs: &[Program], tally: &mut Tally) {
     }
 }
 
-fn clang_flags(contract: Contract) -> [&'static str; 3] {
+fn clang_flags(contract: FpContract) -> [&'static str; 3] {
     match contract {
-        Contract::Off => ["-w", "-g0", "-ffp-contract=off"],
-        Contract::On => ["-w", "-g0", "-ffp-contract=on"],
+        FpContract::Off => ["-w", "-g0", "-ffp-contract=off"],
+        FpContract::On => ["-w", "-g0", "-ffp-contract=on"],
     }
 }
 
 /// Runs clang's scalar code for all ids.
 fn expected(
-    scope: &Scope<'_>,
-    programs: &[Program],
+    scope: &CRunScope<'_>,
+    programs: &[CProgram],
     text: &str,
-    tally: &mut Tally,
-) -> Result<Expected, String> {
+    tally: &mut NativeTally,
+) -> Result<ScalarResults, String> {
     let shop = scope.reference;
     let mut with_entries = text.to_string();
     for program in programs {
@@ -186,11 +191,11 @@ fn expected(
     let mut calls = Vec::new();
     for (entry, program) in (0..).zip(programs) {
         for input in 0..INPUTS {
-            let room = Room::new(program.seed, input);
+            let room = LaneMemory::new(program.seed, input);
             for id in 0..IDS {
                 let (args, pointers) = room.arguments(&[id], false);
                 let keeps = id > 0;
-                calls.push(Call {
+                calls.push(EntryCall {
                     entry,
                     args,
                     pointers,
@@ -203,10 +208,10 @@ fn expected(
         }
     }
     let roundings: &[&[&str]] = match scope.contract {
-        Contract::Off => &[&[]],
-        Contract::On => &[&[], &["-mfma"]],
+        FpContract::Off => &[&[]],
+        FpContract::On => &[&[], &["-mfma"]],
     };
-    let mut all: Expected = programs.iter().map(|_| Vec::new()).collect();
+    let mut all: ScalarResults = programs.iter().map(|_| Vec::new()).collect();
     for rounding in roundings {
         tally.timed(Phase::Clang, || {
             let checks =
@@ -220,8 +225,8 @@ fn expected(
         for (of_program, program) in all.iter_mut().zip(programs) {
             for input in 0..INPUTS {
                 of_program.push(match answered.next() {
-                    Some(Outcome::Done { objects, is_damaged: false, .. }) => {
-                        Ok(Room::new(program.seed, input).with(objects))
+                    Some(CallOutcome::Done { objects, is_damaged: false, .. }) => {
+                        Ok(LaneMemory::new(program.seed, input).with(objects))
                     }
                     other => Err(format!("the generator is wrong: scalar code gives {other:?}")),
                 });
@@ -232,7 +237,7 @@ fn expected(
 }
 
 /// The batch as clang compiles it at this level, in our IR.
-fn imported(scope: &Scope<'_>, level: u8, tally: &mut Tally) -> Result<Module, String> {
+fn imported(scope: &CRunScope<'_>, level: u8, tally: &mut NativeTally) -> Result<Module, String> {
     let path = scope.reference.path("batch.c");
     let llvm = tally.timed(Phase::Clang, || compile(&path, level, &clang_flags(scope.contract)));
     let llvm = llvm.map_err(|error| error.to_string())?;
@@ -253,11 +258,11 @@ pub(crate) fn declare_shapes(module: &mut Module, seeds: Range<u64>) {
     declare(module, &seeds.map(generate).collect::<Vec<_>>());
 }
 
-fn text_of(programs: &[Program]) -> String {
+fn text_of(programs: &[CProgram]) -> String {
     programs.iter().fold(PRELUDE.to_string(), |text, program| text + &program.text())
 }
 
-fn declare(module: &mut Module, programs: &[Program]) {
+fn declare(module: &mut Module, programs: &[CProgram]) {
     for program in programs {
         let Some(func) = module.function_mut(&program.name()) else { continue };
         for param in &mut func.signature.params {
@@ -274,11 +279,11 @@ fn declare(module: &mut Module, programs: &[Program]) {
 
 /// All functions as vector code: in one module, or each in its own if there is one that cannot be.
 fn vectorized(
-    programs: &[Program],
+    programs: &[CProgram],
     module: &Module,
     lanes: u32,
-    scope: &Scope<'_>,
-    tally: &mut Tally,
+    scope: &CRunScope<'_>,
+    tally: &mut NativeTally,
 ) -> Vec<Module> {
     let width = format!("W={lanes}");
     let chosen = choices(programs.first().map_or(0, |program| program.seed) + u64::from(lanes / 4));
@@ -294,7 +299,7 @@ fn vectorized(
     };
     let mut whole = module.clone();
     declare(&mut whole, programs);
-    let known: Vec<String> = programs.iter().map(Program::name).collect();
+    let known: Vec<String> = programs.iter().map(CProgram::name).collect();
     whole.functions.retain(|func| !func.name.starts_with('f') || known.contains(&func.name));
     if let Ok(done) = tally.timed(Phase::Vectorize, || widen(whole.clone())) {
         return vec![done];
@@ -309,8 +314,11 @@ fn vectorized(
         match tally.timed(Phase::Vectorize, || widen(alone)) {
             Ok(done) => modules.push(done),
             Err(reason) if reason.starts_with("PANIC") => {
-                let pair =
-                    Pair { seed: program.seed, target: scope.targets[0].0, form: format!("{lanes} lanes") };
+                let pair = TestedPair {
+                    seed: program.seed,
+                    target: scope.targets[0].0,
+                    form: format!("{lanes} lanes"),
+                };
                 tally.note(pair, &lanes.to_string(), Some(reason));
             }
             Err(reason) => tally.refuse(&reason),
@@ -320,12 +328,12 @@ fn vectorized(
 }
 
 fn run_parts(
-    scope: &Scope<'_>,
-    programs: &[Program],
-    (target, shop): (Target, &Workshop),
+    scope: &CRunScope<'_>,
+    programs: &[CProgram],
+    (target, shop): (InstructionSet, &Workshop),
     parts: &[(u8, u32, WidePart)],
-    expected: &Expected,
-    tally: &mut Tally,
+    expected: &ScalarResults,
+    tally: &mut NativeTally,
 ) -> Result<(), String> {
     let options = EmitOptions { entries: true, ..EmitOptions::default() };
     let (mut entries, mut calls, mut called) = (Vec::new(), Vec::new(), Vec::new());
@@ -349,11 +357,17 @@ fn run_parts(
         for (number, program) in programs.iter().enumerate() {
             let Some(func) = wide_form(&part.module, &program.name(), &[*lanes]) else { continue };
             for input in 0..INPUTS {
-                let room = Room::new(program.seed, input);
+                let room = LaneMemory::new(program.seed, input);
                 let ids = choose_ids(program.seed ^ input, *lanes, program.is_linear);
                 let (args, pointers) = room.arguments(&ids, takes_vector(func));
                 let entry = entries.len() as u32;
-                calls.push(Call { entry, args, pointers, objects: room.objects(), ..Call::default() });
+                calls.push(EntryCall {
+                    entry,
+                    args,
+                    pointers,
+                    objects: room.objects(),
+                    ..EntryCall::default()
+                });
                 called.push((number, *level, *lanes, input, ids));
             }
             entries.push(part.entry(&func.name));
@@ -379,7 +393,8 @@ fn run_parts(
         calls.iter().zip(&called).zip(0..).filter(|(_, place)| place % INPUTS == 0)
     {
         let reason = wrong[call.entry as usize].take();
-        let pair = Pair { seed: programs[*number].seed, target, form: format!("-O{level}, {lanes} lanes") };
+        let pair =
+            TestedPair { seed: programs[*number].seed, target, form: format!("-O{level}, {lanes} lanes") };
         tally.note(pair, &format!("{lanes} of -O{level}"), reason);
     }
     Ok(())
@@ -391,19 +406,21 @@ fn takes_vector(func: &Function) -> bool {
 
 /// What is wrong with an outcome.
 fn verdict(
-    program: &Program,
+    program: &CProgram,
     input: u64,
     ids: &[u32],
-    expected: &[Result<Room, String>],
-    outcome: Outcome,
+    expected: &[Result<LaneMemory, String>],
+    outcome: CallOutcome,
 ) -> Option<String> {
     let objects = match outcome {
-        Outcome::Done { is_damaged: true, .. } => return Some("memory beside the objects is written".into()),
-        Outcome::Done { objects, .. } => objects,
-        Outcome::Silent => return Some("was not answered".into()),
-        Outcome::Died(how) => return Some(how),
+        CallOutcome::Done { is_damaged: true, .. } => {
+            return Some("memory beside the objects is written".into());
+        }
+        CallOutcome::Done { objects, .. } => objects,
+        CallOutcome::Silent => return Some("was not answered".into()),
+        CallOutcome::Died(how) => return Some(how),
     };
-    let before = Room::new(program.seed, input);
+    let before = LaneMemory::new(program.seed, input);
     let found = before.clone().with(objects);
     // Of each way to round there is an outcome for each input.
     let mut allowed = Vec::new();
@@ -418,11 +435,11 @@ fn verdict(
 
 /// Takes down what loops look like, and has the oracle run some of the programs, in lanes.
 fn trace_some(
-    scope: &Scope<'_>,
-    programs: &[Program],
+    scope: &CRunScope<'_>,
+    programs: &[CProgram],
     module: &Module,
-    expected: &Expected,
-    tally: &mut Tally,
+    expected: &ScalarResults,
+    tally: &mut NativeTally,
 ) {
     for (program, expected) in programs.iter().zip(expected) {
         let Some(func) = module.function(&program.name()) else { continue };
@@ -434,13 +451,13 @@ fn trace_some(
         if forest.cycles().any(|cycle| forest.exiting_edges(&cfg, cycle).count() > 1) {
             *tally.features.entry("loops with several exits").or_default() += 1;
         }
-        if !program.seed.is_multiple_of(SAMPLE) || scope.contract == Contract::On {
+        if !program.seed.is_multiple_of(SAMPLE) || scope.contract == FpContract::On {
             continue;
         }
         let mut alone = module.clone();
         retain_reachable(&mut alone, &program.name());
         let ids = choose_ids(program.seed, 8, program.is_linear);
-        let room = Room::new(program.seed, 0);
+        let room = LaneMemory::new(program.seed, 0);
         let ran =
             tally.timed(Phase::Expect, || room.interpreted(&alone, &program.name(), &ids, Scheduler::Greedy));
         *tally.features.entry(TRACED).or_default() += 1;
@@ -458,30 +475,35 @@ fn trace_some(
         };
         if let Some(reason) = wrong {
             let form = "-O1 on the oracle, 8 lanes".to_string();
-            let pair = Pair { seed: program.seed, target: scope.targets[0].0, form };
-            tally.finds.push(Find { pair, reason });
+            let pair = TestedPair { seed: program.seed, target: scope.targets[0].0, form };
+            tally.finds.push(NativeFind { pair, reason });
         }
     }
 }
 
 /// The find as a small program.
-pub(super) fn reduced(folder: &Path, find: &Find, contract: Contract) -> String {
+pub(super) fn reduced(folder: &Path, find: &NativeFind, contract: FpContract) -> String {
     let program = generate(find.pair.seed);
-    let Ok(bench) = Bench::new(folder, &[find.pair.target]) else { return program.text() };
-    let wrong = |program: &Program, quality: Quality| {
-        let mut tally = Tally::default();
-        let scope =
-            Scope { targets: &bench.shops, reference: &bench.reference, contract, quality, spoil: |_| {} };
+    let Ok(bench) = TargetWorkshops::new(folder, &[find.pair.target]) else { return program.text() };
+    let wrong = |program: &CProgram, quality: CodeQuality| {
+        let mut tally = NativeTally::default();
+        let scope = CRunScope {
+            targets: &bench.shops,
+            reference: &bench.reference,
+            contract,
+            quality,
+            spoil: |_| {},
+        };
         check_programs(&scope, std::slice::from_ref(program), &mut tally);
         tally.finds.first().map(|find| (find.pair.form.clone(), find.reason.clone()))
     };
     // What clang refuses, what traps in scalar code, and what is wrong in vector code are different mistakes.
     let sort = |reason: &str| ["the generator is wrong", "the batch of"].map(|words| reason.contains(words));
-    for quality in [Quality::Quick, Quality::Optimized] {
+    for quality in [CodeQuality::Quick, CodeQuality::Optimized] {
         let Some((form, reason)) = wrong(&program, quality) else { continue };
         let first = sort(&reason);
         let still =
-            |program: &Program| wrong(program, quality).is_some_and(|(_, reason)| sort(&reason) == first);
+            |program: &CProgram| wrong(program, quality).is_some_and(|(_, reason)| sort(&reason) == first);
         let small = reduce::reduce(&program, &still);
         let (form, reason) = wrong(&small, quality).unwrap_or((form, reason));
         return format!("// {} {form}: {reason}\n{PRELUDE}{}", find.pair.target.name(), small.text());
@@ -490,7 +512,7 @@ pub(super) fn reduced(folder: &Path, find: &Find, contract: Contract) -> String 
 }
 
 /// What the programs lack for their count to be worth something.
-pub fn lacks(tally: &Tally) -> Vec<String> {
+pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let share = |name: &str, of: u64| {
         100.0 * tally.features.get(name).copied().unwrap_or(0) as f64 / of.max(1) as f64
     };
@@ -509,7 +531,7 @@ pub fn lacks(tally: &Tally) -> Vec<String> {
 }
 
 /// What the programs covered, line by line.
-pub fn covered(tally: &Tally) -> Vec<String> {
+pub fn covered(tally: &NativeTally) -> Vec<String> {
     let traced = tally.features.get(TRACED).copied().unwrap_or(0);
     let lines = tally.features.iter().map(|(name, count)| {
         let of = if *name == DIVERGENT { traced } else { tally.programs };

@@ -1,29 +1,29 @@
 //! Makes a failing C program smaller: statements go, blocks open, expressions become numbers or their own parts.
 
-use super::tree::{Kind, Node, Piece, Program};
+use super::tree::{CNode, CNodeKind, CPiece, CProgram};
 use std::time::{Duration, Instant};
 
 /// How long a find is worked at.
 const MOST_TIME: Duration = Duration::from_secs(150);
 
 /// The smallest program found of which this still holds.
-pub(super) fn reduce(program: &Program, fails: &dyn Fn(&Program) -> bool) -> Program {
+pub(super) fn reduce(program: &CProgram, fails: &dyn Fn(&CProgram) -> bool) -> CProgram {
     let start = Instant::now();
     let mut best = program.clone();
     loop {
         let mut changed = false;
-        for edit in [Edit::Remove, Edit::Open, Edit::Number, Edit::Part] {
+        for edit in [ReductionEdit::Remove, ReductionEdit::Open, ReductionEdit::Number, ReductionEdit::Part] {
             let mut at = 0;
             while start.elapsed() < MOST_TIME {
                 let mut candidate = best.clone();
                 match apply(&mut candidate, edit, at) {
-                    Applied::No => break,
-                    Applied::Same => at += 1,
-                    Applied::Yes if fails(&candidate) => {
+                    EditOutcome::No => break,
+                    EditOutcome::Same => at += 1,
+                    EditOutcome::Yes if fails(&candidate) => {
                         best = candidate;
                         changed = true;
                     }
-                    Applied::Yes => at += 1,
+                    EditOutcome::Yes => at += 1,
                 }
             }
         }
@@ -34,7 +34,7 @@ pub(super) fn reduce(program: &Program, fails: &dyn Fn(&Program) -> bool) -> Pro
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Edit {
+enum ReductionEdit {
     /// A statement goes.
     Remove,
     /// What stands in a statement takes its place.
@@ -46,7 +46,7 @@ enum Edit {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Applied {
+enum EditOutcome {
     /// There is no such place.
     No,
     /// Nothing is changed there.
@@ -54,101 +54,103 @@ enum Applied {
     Yes,
 }
 
-fn apply(program: &mut Program, edit: Edit, at: usize) -> Applied {
+fn apply(program: &mut CProgram, edit: ReductionEdit, at: usize) -> EditOutcome {
     let mut left = at;
     match edit {
-        Edit::Remove | Edit::Open => {
+        ReductionEdit::Remove | ReductionEdit::Open => {
             let mut parts = std::mem::take(&mut program.parts);
             let applied = in_lists(&mut parts, edit, &mut left, true);
             program.parts = parts;
             applied
         }
-        Edit::Number | Edit::Part => {
+        ReductionEdit::Number | ReductionEdit::Part => {
             let mut parts = program.parts.iter_mut();
-            parts.find_map(|node| in_expressions(node, edit, &mut left)).unwrap_or(Applied::No)
+            parts.find_map(|node| in_expressions(node, edit, &mut left)).unwrap_or(EditOutcome::No)
         }
     }
 }
 
 /// Edits the statement of this number, counted outside in.
-fn in_lists(nodes: &mut Vec<Node>, edit: Edit, left: &mut usize, is_top: bool) -> Applied {
+fn in_lists(nodes: &mut Vec<CNode>, edit: ReductionEdit, left: &mut usize, is_top: bool) -> EditOutcome {
     for index in 0..nodes.len() {
         if *left == 0 {
             let last = index + 1 == nodes.len();
-            if edit == Edit::Remove {
+            if edit == ReductionEdit::Remove {
                 // The function itself stays; helpers may go.
                 if is_top && last {
-                    return Applied::Same;
+                    return EditOutcome::Same;
                 }
                 nodes.remove(index);
-                return Applied::Yes;
+                return EditOutcome::Yes;
             }
             let lists = nodes[index].pieces.iter().filter_map(|piece| match piece {
-                Piece::List(inner) => Some(inner.clone()),
+                CPiece::List(inner) => Some(inner.clone()),
                 _ => None,
             });
-            let inner: Vec<Node> = lists.flatten().collect();
+            let inner: Vec<CNode> = lists.flatten().collect();
             if is_top || inner.is_empty() {
-                return Applied::Same;
+                return EditOutcome::Same;
             }
             nodes.splice(index..=index, inner);
-            return Applied::Yes;
+            return EditOutcome::Yes;
         }
         *left -= 1;
         let applied = in_pieces(&mut nodes[index], edit, left);
-        if applied != Applied::No {
+        if applied != EditOutcome::No {
             return applied;
         }
     }
-    Applied::No
+    EditOutcome::No
 }
 
-fn in_pieces(node: &mut Node, edit: Edit, left: &mut usize) -> Applied {
+fn in_pieces(node: &mut CNode, edit: ReductionEdit, left: &mut usize) -> EditOutcome {
     for piece in &mut node.pieces {
         let applied = match piece {
-            Piece::List(inner) => in_lists(inner, edit, left, false),
-            Piece::Node(inner) => in_pieces(inner, edit, left),
-            _ => Applied::No,
+            CPiece::List(inner) => in_lists(inner, edit, left, false),
+            CPiece::Node(inner) => in_pieces(inner, edit, left),
+            _ => EditOutcome::No,
         };
-        if applied != Applied::No {
+        if applied != EditOutcome::No {
             return applied;
         }
     }
-    Applied::No
+    EditOutcome::No
 }
 
 /// Edits the expression of this number, counted outside in.
-fn in_expressions(node: &mut Node, edit: Edit, left: &mut usize) -> Option<Applied> {
-    if node.kind != Kind::Statement {
+fn in_expressions(node: &mut CNode, edit: ReductionEdit, left: &mut usize) -> Option<EditOutcome> {
+    if node.kind != CNodeKind::Statement {
         if *left == 0 {
             return Some(simplified(node, edit));
         }
         *left -= 1;
     }
     node.pieces.iter_mut().find_map(|piece| match piece {
-        Piece::Node(inner) => in_expressions(inner, edit, left),
-        Piece::List(inner) => inner.iter_mut().find_map(|node| in_expressions(node, edit, left)),
+        CPiece::Node(inner) => in_expressions(inner, edit, left),
+        CPiece::List(inner) => inner.iter_mut().find_map(|node| in_expressions(node, edit, left)),
         _ => None,
     })
 }
 
-fn simplified(node: &mut Node, edit: Edit) -> Applied {
-    if matches!(&node.pieces[..], [Piece::Text(_)]) {
-        return Applied::Same;
+fn simplified(node: &mut CNode, edit: ReductionEdit) -> EditOutcome {
+    if matches!(&node.pieces[..], [CPiece::Text(_)]) {
+        return EditOutcome::Same;
     }
     let new = match edit {
-        Edit::Number => Some(Node::text(node.kind, if node.kind == Kind::Int { "(1)" } else { "1.5f" })),
+        ReductionEdit::Number => {
+            Some(CNode::text(node.kind, if node.kind == CNodeKind::Int { "(1)" } else { "1.5f" }))
+        }
         _ => node.pieces.iter().find_map(|piece| match piece {
-            Piece::Node(inner) if inner.kind == node.kind => Some(inner.clone()),
+            CPiece::Node(inner) if inner.kind == node.kind => Some(inner.clone()),
             _ => None,
         }),
     };
     match new {
         Some(new) => {
             *node = new;
-            Applied::Yes
+            EditOutcome::Yes
         }
-        None => Applied::Same,
+        None => EditOutcome::Same,
     }
 }
 

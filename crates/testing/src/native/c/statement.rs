@@ -1,19 +1,19 @@
 //! Statements of generated C: all control flow ends, because every way round is counted.
 
-use super::expression::Type;
-use super::generate::Writer;
-use super::tree::{Kind, Node, Piece};
+use super::expression::CType;
+use super::generate::CFunctionGenerator;
+use super::tree::{CNode, CNodeKind, CPiece};
 
 const MOST_DEPTH: u32 = 4;
 const MOST_LOOPS: u32 = 3;
 
-fn statement(template: &str, places: Vec<Piece>) -> Node {
-    Node::of(Kind::Statement, template, places)
+fn statement(template: &str, places: Vec<CPiece>) -> CNode {
+    CNode::of(CNodeKind::Statement, template, places)
 }
 
-impl Writer<'_> {
+impl CFunctionGenerator<'_> {
     /// A few statements.
-    pub(super) fn body(&mut self, depth: u32) -> Vec<Node> {
+    pub(super) fn body(&mut self, depth: u32) -> Vec<CNode> {
         let count = if depth == 0 { self.random.between(5, 12) } else { self.random.between(1, 4) };
         let mut nodes = Vec::new();
         for _ in 0..count {
@@ -24,7 +24,7 @@ impl Writer<'_> {
             if self.may_label() && self.random.chance(14) {
                 self.position += 1;
                 self.labels.push(self.position);
-                nodes.push(Node::text(Kind::Statement, format!("L{}:;", self.labels.len() - 1)));
+                nodes.push(CNode::text(CNodeKind::Statement, format!("L{}:;", self.labels.len() - 1)));
             }
             nodes.push(self.statement(depth));
         }
@@ -35,7 +35,7 @@ impl Writer<'_> {
         !self.is_helper && self.no_labels == 0
     }
 
-    fn statement(&mut self, depth: u32) -> Node {
+    fn statement(&mut self, depth: u32) -> CNode {
         let is_deep = depth >= MOST_DEPTH;
         match self.random.below(100) {
             0..22 => self.assignment(),
@@ -57,7 +57,7 @@ impl Writer<'_> {
         }
     }
 
-    fn assignment(&mut self) -> Node {
+    fn assignment(&mut self) -> CNode {
         let Some((name, ty)) = self.random_target() else { return self.store() };
         let value = self.expression(ty, 3);
         if ty.is_float() {
@@ -67,7 +67,7 @@ impl Writer<'_> {
         match self.random.below(4) {
             0 => {
                 let op = self.random.pick(&["+", "^", "-", "|", "*"]);
-                let wide = if matches!(ty, Type::S64 | Type::U64) { "uint64_t" } else { "uint32_t" };
+                let wide = if matches!(ty, CType::S64 | CType::U64) { "uint64_t" } else { "uint32_t" };
                 let ty = ty.name();
                 statement(&format!("{name} = ({ty})(({wide}){name} {op} ({wide})#);"), vec![value.into()])
             }
@@ -75,7 +75,7 @@ impl Writer<'_> {
         }
     }
 
-    fn store(&mut self) -> Node {
+    fn store(&mut self) -> CNode {
         let index = self.int(1);
         match self.random.below(8) {
             0..2 if !self.is_helper => {
@@ -105,7 +105,7 @@ impl Writer<'_> {
         }
     }
 
-    fn branch(&mut self, depth: u32) -> Node {
+    fn branch(&mut self, depth: u32) -> CNode {
         let condition = self.condition(2);
         let then = self.body(depth + 1);
         if self.random.chance(45) {
@@ -126,18 +126,18 @@ impl Writer<'_> {
     }
 
     /// How often a loop goes round at most, as C: a number, or one that is less for some lanes.
-    fn trips(&mut self) -> Piece {
+    fn trips(&mut self) -> CPiece {
         match self.random.below(4) {
-            0 => Node::text(Kind::Int, self.random.pick(&["2", "3", "5"])).into(),
-            1 => Node::text(Kind::Int, self.random.pick(&["(int32_t)(u&3)", "(int32_t)(n&7)"])).into(),
+            0 => CNode::text(CNodeKind::Int, self.random.pick(&["2", "3", "5"])).into(),
+            1 => CNode::text(CNodeKind::Int, self.random.pick(&["(int32_t)(u&3)", "(int32_t)(n&7)"])).into(),
             _ => {
                 let bound = self.int(1);
-                Node::of(Kind::Int, "(int32_t)((uint32_t)#&7)", [bound.into()]).into()
+                CNode::of(CNodeKind::Int, "(int32_t)((uint32_t)#&7)", [bound.into()]).into()
             }
         }
     }
 
-    fn a_loop(&mut self, depth: u32) -> Node {
+    fn a_loop(&mut self, depth: u32) -> CNode {
         self.loops += 1;
         if self.loops > 1 {
             self.feature("nested loops");
@@ -179,20 +179,20 @@ impl Writer<'_> {
         node
     }
 
-    fn leave_loop(&mut self) -> Node {
+    fn leave_loop(&mut self) -> CNode {
         let word = self.random.pick(&["break", "continue"]);
         self.feature(if word == "break" { "break" } else { "continue" });
         let condition = self.condition(2);
         statement(&format!("if (#) {word};"), vec![condition.into()])
     }
 
-    fn switch(&mut self, depth: u32) -> Node {
+    fn switch(&mut self, depth: u32) -> CNode {
         self.feature("switches");
         let value = self.int(2);
         let cases = self.random.between(2, 5);
         let default = self.random.below(cases as usize + 2) as u32;
         let mut template = String::from("switch ((uint32_t)#&7) {\n");
-        let mut places: Vec<Piece> = vec![value.into()];
+        let mut places: Vec<CPiece> = vec![value.into()];
         let mut first = self.random.between(0, 2);
         for case in 0..cases {
             template += &format!("case {first}:");
@@ -213,13 +213,13 @@ impl Writer<'_> {
     }
 
     /// A switch into the middle of a loop.
-    fn duff(&mut self, depth: u32) -> Node {
+    fn duff(&mut self, depth: u32) -> CNode {
         self.feature("switches into loops");
         self.loops += 1;
         let counter = self.counter('d');
         let (value, trips) = (self.int(1), self.trips());
         self.inside += 1;
-        let bodies = [(); 3].map(|()| Piece::from(self.body(depth + 1)));
+        let bodies = [(); 3].map(|()| CPiece::from(self.body(depth + 1)));
         self.inside -= 1;
         self.loops -= 1;
         let [a, b, c] = bodies;
@@ -231,14 +231,14 @@ impl Writer<'_> {
         )
     }
 
-    fn jump(&mut self) -> Node {
+    fn jump(&mut self) -> CNode {
         self.position += 1;
         self.jumps.push(self.position);
         let condition = self.condition(2);
-        statement("if (#) #", vec![condition.into(), Piece::Jump(self.jumps.len() - 1)])
+        statement("if (#) #", vec![condition.into(), CPiece::Jump(self.jumps.len() - 1)])
     }
 
-    fn early_return(&mut self) -> Node {
+    fn early_return(&mut self) -> CNode {
         self.feature("early returns");
         let condition = self.condition(3);
         if self.is_helper {
@@ -251,7 +251,7 @@ impl Writer<'_> {
     }
 
     /// Work that is put on a stack and taken from it.
-    fn explicit_stack(&mut self, depth: u32) -> Node {
+    fn explicit_stack(&mut self, depth: u32) -> CNode {
         self.feature("explicit stacks");
         self.loops += 1;
         let (top, steps, seen) = (self.counter('t'), self.counter('w'), self.counter('v'));
@@ -271,7 +271,7 @@ impl Writer<'_> {
     }
 
     /// A pointer that is null in some lanes.
-    fn guarded_load(&mut self) -> Node {
+    fn guarded_load(&mut self) -> CNode {
         self.feature("guarded loads");
         self.counters += 1;
         let name = format!("q{}", self.counters);
@@ -284,7 +284,7 @@ impl Writer<'_> {
         )
     }
 
-    fn guarded_division(&mut self) -> Node {
+    fn guarded_division(&mut self) -> CNode {
         self.feature("guarded divisions");
         self.counters += 1;
         let (name, op) = (format!("z{}", self.counters), self.random.pick(&["/", "%"]));
@@ -300,11 +300,11 @@ impl Writer<'_> {
     }
 
     /// An array that lives in a block only.
-    fn inner_array(&mut self, depth: u32) -> Node {
+    fn inner_array(&mut self, depth: u32) -> CNode {
         self.feature("local arrays");
         self.counters += 1;
         let name = format!("b{}", self.counters);
-        let ty = self.random.pick(&Type::INTS);
+        let ty = self.random.pick(&CType::INTS);
         let (first, step) = (self.int(1), self.int(1));
         self.no_labels += 1;
         self.arrays.push((name.clone(), ty));
@@ -320,7 +320,7 @@ impl Writer<'_> {
         )
     }
 
-    fn move_pointer(&mut self) -> Node {
+    fn move_pointer(&mut self) -> CNode {
         let Some((pointer, arrays)) = self.random_pointer() else { return self.assignment() };
         self.feature("pointers to locals");
         let (a, b) = (self.random.pick(&arrays), self.random.pick(&arrays));

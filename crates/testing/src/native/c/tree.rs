@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 /// What a node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum CNodeKind {
     /// An integer of any type.
     Int,
     /// A floating-point number of either type.
@@ -17,64 +17,64 @@ pub(super) enum Kind {
 
 /// A text with places in it.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Node {
-    pub(super) kind: Kind,
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct CNode {
+    pub(super) kind: CNodeKind,
+    pub(super) pieces: Vec<CPiece>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Piece {
+pub(super) enum CPiece {
     Text(String),
-    Node(Node),
-    List(Vec<Node>),
+    Node(CNode),
+    List(Vec<CNode>),
     /// The jump of this number, whose label is not chosen yet.
     Jump(usize),
 }
 
-impl Node {
-    pub(super) fn text(kind: Kind, text: impl Into<String>) -> Node {
-        Node { kind, pieces: vec![Piece::Text(text.into())] }
+impl CNode {
+    pub(super) fn text(kind: CNodeKind, text: impl Into<String>) -> CNode {
+        CNode { kind, pieces: vec![CPiece::Text(text.into())] }
     }
 
     /// A template in which each `#` is one of the places, in order.
-    pub(super) fn of(kind: Kind, template: &str, places: impl IntoIterator<Item = Piece>) -> Node {
+    pub(super) fn of(kind: CNodeKind, template: &str, places: impl IntoIterator<Item = CPiece>) -> CNode {
         let mut pieces = Vec::new();
         let mut texts = template.split('#');
-        pieces.extend(texts.next().map(|text| Piece::Text(text.into())));
+        pieces.extend(texts.next().map(|text| CPiece::Text(text.into())));
         for place in places {
             pieces.push(place);
-            pieces.extend(texts.next().map(|text| Piece::Text(text.into())));
+            pieces.extend(texts.next().map(|text| CPiece::Text(text.into())));
         }
-        Node { kind, pieces }
+        CNode { kind, pieces }
     }
 }
 
-impl From<Node> for Piece {
-    fn from(node: Node) -> Piece {
-        Piece::Node(node)
+impl From<CNode> for CPiece {
+    fn from(node: CNode) -> CPiece {
+        CPiece::Node(node)
     }
 }
 
-impl From<Vec<Node>> for Piece {
-    fn from(nodes: Vec<Node>) -> Piece {
-        Piece::List(nodes)
+impl From<Vec<CNode>> for CPiece {
+    fn from(nodes: Vec<CNode>) -> CPiece {
+        CPiece::List(nodes)
     }
 }
 
 /// A generated function with what it needs before it.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Program {
+pub(super) struct CProgram {
     /// The seed that it was made from.
     pub(super) seed: u64,
     /// Functions that it calls, and its own text: statements where they stand by themselves, between `lines`.
-    pub(super) parts: Vec<Node>,
+    pub(super) parts: Vec<CNode>,
     /// What it has, in words.
     pub(super) features: Vec<&'static str>,
     /// Whether lanes get ids in a row.
     pub(super) is_linear: bool,
 }
 
-impl Program {
+impl CProgram {
     /// The function's name.
     pub(super) fn name(&self) -> String {
         format!("f{}", self.seed)
@@ -89,30 +89,30 @@ impl Program {
 }
 
 /// Appends what a node says. The depth of generated trees is bounded.
-pub(super) fn print(node: &Node, text: &mut String) {
+pub(super) fn print(node: &CNode, text: &mut String) {
     for piece in &node.pieces {
         match piece {
-            Piece::Text(piece) => text.push_str(piece),
-            Piece::Node(node) => print(node, text),
-            Piece::List(nodes) => {
+            CPiece::Text(piece) => text.push_str(piece),
+            CPiece::Node(node) => print(node, text),
+            CPiece::List(nodes) => {
                 for node in nodes {
                     print(node, text);
                     text.push('\n');
                 }
             }
-            Piece::Jump(number) => _ = write!(text, "/* jump {number} */"),
+            CPiece::Jump(number) => _ = write!(text, "/* jump {number} */"),
         }
     }
 }
 
 /// Gives each jump its text.
-pub(super) fn resolve(node: &mut Node, jumps: &[String]) {
+pub(super) fn resolve(node: &mut CNode, jumps: &[String]) {
     for piece in &mut node.pieces {
         match piece {
-            Piece::Jump(number) => *piece = Piece::Text(jumps[*number].clone()),
-            Piece::Node(node) => resolve(node, jumps),
-            Piece::List(nodes) => nodes.iter_mut().for_each(|node| resolve(node, jumps)),
-            Piece::Text(_) => {}
+            CPiece::Jump(number) => *piece = CPiece::Text(jumps[*number].clone()),
+            CPiece::Node(node) => resolve(node, jumps),
+            CPiece::List(nodes) => nodes.iter_mut().for_each(|node| resolve(node, jumps)),
+            CPiece::Text(_) => {}
         }
     }
 }
