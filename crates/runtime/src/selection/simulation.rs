@@ -1,0 +1,393 @@
+//! Simulated kernels, for which the true time of each code is known: exploration stays within its budget, launches stay close to the
+//! incumbent's time, and the choice ends close to the best code.
+
+use super::*;
+
+/// Specification of a simulated code.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct SimulatedSpec {
+    number: usize,
+    promise: f64,
+}
+
+impl CandidateSpec for SimulatedSpec {
+    fn promise(&self) -> f64 {
+        self.promise
+    }
+
+    fn key(&self) -> u64 {
+        self.number as u64
+    }
+}
+
+/// Nanoseconds for a work-item of a code, at a time in nanoseconds.
+type TruePace = Box<dyn Fn(usize, f64) -> f64>;
+
+struct SimulatedKernel {
+    selection: Selection<SimulatedSpec, usize>,
+    pace: TruePace,
+    specs: Vec<SimulatedSpec>,
+    /// Relative deviation of each measurement.
+    noise: f64,
+    /// Interval in which another process takes part of the processor: of each slice or launch, at random.
+    disturbed: std::ops::Range<f64>,
+    compile_time: f64,
+    has_idle: bool,
+    clock: f64,
+    seed: u64,
+    /// Compilation that is under way: code, whether it compiles, and when it ends.
+    build: Option<(usize, bool, f64)>,
+    builds: usize,
+    /// True time of all launches, and true excess over the better of both codes.
+    run: f64,
+    lost: f64,
+    lost_to_builds: f64,
+    largest_slice: f64,
+    worst_launch: f64,
+    settled: usize,
+}
+
+/// Choice of launches.
+#[derive(Clone, Copy)]
+struct Launches {
+    items: u64,
+    groups: u64,
+    threads: usize,
+}
+
+impl Launches {
+    fn class(&self) -> LaunchClass {
+        LaunchClass::new(self.items, [64, 1, 1], true, self.threads)
+    }
+}
+
+/// Launches of so many work-items in groups of 64 by one thread.
+fn launches(items: u64) -> Launches {
+    Launches { items, groups: items / 64, threads: 1 }
+}
+
+const COMPILE: f64 = 60e6;
+
+impl SimulatedKernel {
+    fn new(promises: &[f64], pace: impl Fn(usize, f64) -> f64 + 'static) -> SimulatedKernel {
+        SimulatedKernel::kept(promises, Vec::new(), Trials::On, pace)
+    }
+
+    fn kept(
+        promises: &[f64],
+        kept: Vec<KeptChoice>,
+        trials: Trials,
+        pace: impl Fn(usize, f64) -> f64 + 'static,
+    ) -> SimulatedKernel {
+        let spec = |(at, &promise): (usize, &f64)| SimulatedSpec { number: at + 1, promise };
+        let first = SimulatedSpec { number: 0, promise: 1.0 };
+        let time = Duration::from_nanos(COMPILE as u64);
+        SimulatedKernel {
+            selection: Selection::new(first, trials, time, kept),
+            pace: Box::new(pace),
+            specs: promises.iter().enumerate().map(spec).collect(),
+            noise: 0.02,
+            disturbed: 0.0..0.0,
+            compile_time: COMPILE,
+            has_idle: true,
+            clock: 0.0,
+            seed: 1,
+            build: None,
+            builds: 0,
+            run: 0.0,
+            lost: 0.0,
+            lost_to_builds: 0.0,
+            largest_slice: 0.0,
+            worst_launch: 0.0,
+            settled: 0,
+        }
+    }
+
+    fn random(&mut self) -> f64 {
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.seed >> 40) as f64 / (1u64 << 24) as f64
+    }
+
+    /// Measured time of some work.
+    fn measure(&mut self, time: f64) -> f64 {
+        let noise = 1.0 + self.noise * (self.random() + self.random() + self.random() - 1.5) * 2.0;
+        let stolen = match self.disturbed.contains(&self.clock) && self.random() < 0.5 {
+            true => self.random() * (2.0 * time).max(3e6 * f64::from(u8::from(self.random() < 0.02))),
+            false => 0.0,
+        };
+        let measured = time * noise + stolen;
+        self.clock += measured;
+        measured
+    }
+
+    fn launch(&mut self, size: Launches) -> f64 {
+        if let Some((code, compiles, end)) = self.build.filter(|it| it.2 <= self.clock) {
+            self.build = None;
+            let time = if compiles { self.compile_time } else { 0.0 };
+            self.lost_to_builds += time * if self.has_idle { IDLE_WEIGHT } else { 1.0 };
+            self.builds += usize::from(compiles);
+            let ready = compiles.then(|| Arc::new(code));
+            self.selection.add_code(code, compiles, Duration::from_nanos(time as u64), ready);
+            assert!(end <= self.clock);
+        }
+        let specs = self.specs.clone();
+        if let Some(code) = self.selection.open_class(size.class(), || specs) {
+            self.selection.add_code(code, false, Duration::ZERO, Some(Arc::new(code)));
+        }
+        let before = self.incumbent(size);
+        let work = LaunchWork { items: size.items, groups: size.groups, threads: size.threads };
+        let picked = self.selection.pick(&size.class(), &work);
+        let own = picked.code.as_deref().copied().unwrap_or(0);
+        let pace = |this: &Self, code| (this.pace)(code, this.clock);
+        let (incumbent_pace, own_pace) = (pace(self, before), pace(self, own));
+        let group_items = (size.items / size.groups) as f64;
+        let mut times = LaunchTimes { items: size.items, has_idle: self.has_idle, ..LaunchTimes::default() };
+        let (mut rest, mut true_time, mut loss) = (size.items as f64, 0.0, 0.0);
+        if let Some((trial, code)) = &picked.slices {
+            let candidate = code.as_deref().copied().unwrap_or(0);
+            let items = trial.groups() as f64 * group_items;
+            for number in (0..size.groups / (2 * trial.groups())).filter(|&it| trial.is_sampled(it)) {
+                let Some(_) = trial.begin(number) else { continue };
+                let paces = [own, candidate].map(|code| pace(self, code));
+                let time = self.measure(items * paces[0]);
+                let of_candidate = self.measure(items * paces[1]);
+                trial.end(SlicePair { paces: [time / items, of_candidate / items], time: of_candidate, items });
+                times.time += time + of_candidate;
+                true_time += items * (paces[0] + paces[1]);
+                loss += items * (paces[1] - paces[0]);
+                self.largest_slice = self.largest_slice.max(items * paces[0].max(paces[1]));
+                rest -= 2.0 * items;
+            }
+            times.slices = trial.take();
+        }
+        times.time += self.measure(rest * own_pace);
+        true_time += rest * own_pace;
+        if picked.slices.is_none() && own != before {
+            loss += size.items as f64 * (own_pace - incumbent_pace);
+            self.largest_slice = self.largest_slice.max(size.items as f64 * own_pace);
+        } else {
+            self.worst_launch = self.worst_launch.max(true_time / (size.items as f64 * incumbent_pace));
+        }
+        self.run += true_time;
+        self.lost += loss.max(0.0);
+        match self.selection.add_launch(picked.ticket, &times) {
+            FollowUp::Nothing => {}
+            FollowUp::Build { code, compiles } => {
+                let time = if compiles { self.compile_time } else { 0.0 };
+                self.build = Some((code, compiles, self.clock + time));
+            }
+            FollowUp::Settled(_) => self.settled += 1,
+        }
+        self.check();
+        true_time
+    }
+
+    /// Asserts the budget, as the selection counts it and as it truly is.
+    fn check(&self) {
+        let total = self.selection.total();
+        let is_disturbed = self.disturbed.end > 0.0 && self.clock > self.disturbed.start;
+        let slack = self.largest_slice * if is_disturbed { 4.0 } else { 1.2 } + if is_disturbed { 1e7 } else { 0.0 };
+        assert!(total.lost <= 0.05 * total.run + slack, "counted {} of {}, slack {slack}", total.lost, total.run);
+        let lost = self.lost + self.lost_to_builds;
+        assert!(lost <= 0.055 * self.run + slack, "lost {lost} of {}, slack {slack}", self.run);
+    }
+
+    fn incumbent(&self, size: Launches) -> usize {
+        self.selection.current(&size.class()).as_deref().copied().unwrap_or(0)
+    }
+
+    /// Launches for so long.
+    fn run_for(&mut self, seconds: f64, size: Launches) {
+        let end = self.clock + seconds * 1e9;
+        while self.clock < end {
+            self.launch(size);
+        }
+    }
+
+    /// Time of the incumbent, divided by that of the best code.
+    fn gap(&self, size: Launches) -> f64 {
+        let pace = |code| (self.pace)(code, self.clock);
+        let best = (0..=self.specs.len()).map(pace).fold(f64::MAX, f64::min);
+        pace(self.incumbent(size)) / best
+    }
+}
+
+/// Sizes of launches from 10 us to 100 ms, of a kernel that takes a nanosecond for a work-item.
+const SIZES: [u64; 5] = [10_240, 102_400, 1_024_000, 10_240_000, 102_400_000];
+const PROMISES: [f64; 4] = [0.8, 0.9, 1.0, 2.0];
+
+#[test]
+fn the_best_code_is_found_within_the_budget() {
+    for paces in [[1.0, 0.5, 0.8, 2.0, 12.0], [1.0, 12.0, 1.3, 0.95, 0.9], [1.0, 1.1, 1.2, 1.02, 3.0], [12.0, 20.0, 9.0, 1.0, 13.0]] {
+        for items in SIZES {
+            for has_idle in [true, false] {
+                let mut kernel = SimulatedKernel::new(&PROMISES, move |code, _| paces[code]);
+                kernel.has_idle = has_idle;
+                let size = launches(items);
+                let launches = items as f64 * paces[0] * 40e-9;
+                kernel.run_for(launches.max(if has_idle { 4.0 } else { 30.0 }), size);
+                let gap = kernel.gap(size);
+                assert!(gap < 1.03, "{paces:?}, {items} items: {gap}, {} builds", kernel.builds);
+                assert!(kernel.worst_launch < 1.1, "{paces:?}, {items} items: {}", kernel.worst_launch);
+            }
+        }
+    }
+}
+
+#[test]
+fn few_launches_try_nothing() {
+    for items in SIZES {
+        for count in [1, 3] {
+            let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 0.5, 2.0, 2.0, 2.0][code]);
+            (0..count).for_each(|_| _ = kernel.launch(launches(items)));
+            assert_eq!((kernel.builds, kernel.lost), (0, 0.0), "{items} items");
+        }
+    }
+}
+
+#[test]
+fn a_single_long_launch_loses_nothing_and_a_few_find_the_best() {
+    // Launches of a second.
+    let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 1.4, 0.6, 2.0, 5.0][code]);
+    let size = launches(1_024_000_000);
+    kernel.launch(size);
+    assert_eq!(kernel.builds, 0);
+    (0..12).for_each(|_| _ = kernel.launch(size));
+    assert!(kernel.gap(size) < 1.03 && kernel.worst_launch < 1.1, "{} {}", kernel.gap(size), kernel.worst_launch);
+}
+
+#[test]
+fn launches_of_few_large_groups_are_compared_within_the_budget() {
+    let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 4.0, 0.6, 2.0, 5.0][code]);
+    let size = Launches { items: 20_000_000, groups: 8, threads: 2 };
+    kernel.run_for(30.0, size);
+    assert!(kernel.gap(size) < 1.03, "{}", kernel.gap(size));
+}
+
+#[test]
+fn a_change_of_behaviour_is_followed() {
+    // Sorted data, then random data: the other code is best, and the incumbent becomes slower.
+    let change = 5e9;
+    for items in SIZES {
+        let mut kernel = SimulatedKernel::new(&PROMISES, move |code, clock| match clock < change {
+            true => [1.0, 0.5, 2.0, 2.0, 12.0][code],
+            false => [4.0, 5.0, 9.0, 3.0, 2.0][code],
+        });
+        let size = launches(items);
+        kernel.run_for(4.8, size);
+        assert!(kernel.gap(size) < 1.03, "{items} items: {}, {} builds, {:?}", kernel.gap(size), kernel.builds, kernel.selection.dump());
+        let (lost, run) = (kernel.lost + kernel.lost_to_builds, kernel.run);
+        kernel.run_for(10.0, size);
+        assert!(kernel.gap(size) < 1.03, "{items} items: {}", kernel.gap(size));
+        let share = (kernel.lost + kernel.lost_to_builds - lost) / (kernel.run - run);
+        assert!(share < 0.05, "{items} items: {share}");
+    }
+}
+
+#[test]
+fn a_disturbance_does_not_flip_a_choice_for_good() {
+    for seed in 1..=8 {
+        for items in SIZES {
+            let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 0.8, 0.9, 2.0, 12.0][code]);
+            kernel.seed = seed;
+            // During the first examinations, and again later.
+            kernel.disturbed = 0.1e9..1.5e9;
+            let size = launches(items);
+            kernel.run_for(6.0, size);
+            assert!(kernel.gap(size) < 1.03, "{items} items, seed {seed}: {} {:?}", kernel.gap(size), kernel.selection.dump());
+            kernel.disturbed = 6e9..7e9;
+            kernel.run_for(8.0, size);
+            assert!(kernel.gap(size) < 1.03, "{items} items, seed {seed}: {}", kernel.gap(size));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_tried_again_while_the_pace_stays() {
+    let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 0.8, 0.9, 2.0, 12.0][code]);
+    let size = launches(1_024_000);
+    kernel.run_for(5.0, size);
+    let lost = kernel.lost;
+    assert_eq!(kernel.settled, 1);
+    kernel.run_for(20.0, size);
+    assert_eq!((kernel.lost, kernel.settled), (lost, 1));
+}
+
+#[test]
+fn a_new_class_starts_with_the_nearest_choice() {
+    let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 0.5, 0.9, 2.0, 12.0][code]);
+    kernel.run_for(5.0, launches(1_024_000));
+    for items in [512_000, 2_048_000, 8_192_000] {
+        kernel.launch(launches(items));
+        assert_eq!(kernel.incumbent(launches(items)), 1);
+    }
+    let all = Launches { threads: 8, ..launches(1_024_000) };
+    kernel.launch(all);
+    assert_eq!(kernel.incumbent(all), 1);
+    // An auto-tuner: one launch for each size.
+    for octave in 8..24 {
+        let items = 1 << octave;
+        assert!(kernel.launch(launches(items)) <= items as f64 * 0.55);
+    }
+    // Many sizes, in launches that slices fit in.
+    kernel.worst_launch = 0.0;
+    (20..200).for_each(|step| _ = kernel.launch(launches(step * 64 * 500)));
+    assert!(kernel.worst_launch < 1.1, "{}", kernel.worst_launch);
+}
+
+#[test]
+fn a_second_process_starts_with_the_kept_choice() {
+    let pace = |code: usize, _| [1.0, 0.5, 0.9, 2.0, 12.0][code];
+    let size = launches(1_024_000);
+    let mut kernel = SimulatedKernel::new(&PROMISES, pace);
+    kernel.run_for(5.0, size);
+    let kept = parse_choices(&print_choices(&kernel.selection.choices()));
+    assert_eq!((kept.len(), kept[0].code), (1, 1));
+    for trials in [Trials::Off, Trials::Kept, Trials::On] {
+        let mut kernel = SimulatedKernel::kept(&PROMISES, kept.clone(), trials, pace);
+        kernel.launch(size);
+        assert_eq!(kernel.incumbent(size), usize::from(trials != Trials::Off));
+        kernel.run_for(3.0, size);
+        assert_eq!(kernel.incumbent(size), usize::from(trials != Trials::Off));
+        // Other codes were far slower.
+        assert_eq!(kernel.builds, 0);
+    }
+    // The machine or the data differ now: what was kept is examined as well.
+    let mut kernel = SimulatedKernel::kept(&PROMISES, kept.clone(), Trials::On, |code, _| [1.0, 1.5, 0.9, 2.0, 12.0][code]);
+    kernel.run_for(5.0, size);
+    assert!(kernel.gap(size) < 1.03, "{}", kernel.selection.dump());
+    // The code is gone from the cache: the first code runs.
+    let selection = Selection::<SimulatedSpec, usize>::new(SimulatedSpec { number: 0, promise: 1.0 }, Trials::On, Duration::ZERO, kept);
+    let specs = kernel.specs.clone();
+    assert_eq!(selection.open_class(size.class(), || specs), Some(1));
+    selection.add_code(1, false, Duration::ZERO, None);
+    assert!(selection.current(&size.class()).is_none());
+}
+
+#[test]
+fn a_code_that_cannot_be_compiled_is_no_candidate() {
+    let selection = Selection::<SimulatedSpec, usize>::new(
+        SimulatedSpec { number: 0, promise: 1.0 },
+        Trials::On,
+        Duration::from_millis(1),
+        Vec::new(),
+    );
+    let size = launches(1_024_000);
+    assert_eq!(selection.open_class(size.class(), || vec![SimulatedSpec { number: 1, promise: 0.5 }]), None);
+    let work = LaunchWork { items: size.items, groups: size.groups, threads: 1 };
+    let mut asked = Vec::new();
+    for _ in 0..1000 {
+        let picked = selection.pick(&size.class(), &work);
+        assert!(picked.slices.is_none());
+        let times = LaunchTimes { items: size.items, time: 1e6, ..LaunchTimes::default() };
+        match selection.add_launch(picked.ticket, &times) {
+            FollowUp::Build { code, compiles } => {
+                asked.push((code, compiles));
+                selection.add_code(code, compiles, Duration::from_millis(1), None);
+            }
+            FollowUp::Settled(report) => assert!(report.others.is_empty()),
+            FollowUp::Nothing => {}
+        }
+    }
+    assert_eq!(asked, [(1, false), (1, true)]);
+}
