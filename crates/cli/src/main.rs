@@ -14,6 +14,7 @@ mod file_tests;
 mod demo;
 mod vectorize;
 mod clc;
+mod cache;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Verb {
     Vectorize(vectorize::Vectorize),
     /// Compile the kernels of a file in OpenCL C, and say what became of them
     Clc(clc::Clc),
+    /// Look at what is kept on disk
+    Cache(cache::CacheCommand),
     /// Run the file tests below a directory
     Test(file_tests::FileTests),
     /// Show what the compiler does, on one example
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Some(Verb::Profile(profile)) => profile.run(),
         Some(Verb::Vectorize(vectorize)) => vectorize.run(),
         Some(Verb::Clc(clc)) => clc.run(),
+        Some(Verb::Cache(cache)) => cache.run(),
         Some(Verb::Test(tests)) => tests.run(),
         Some(Verb::Demo) => demo::run(),
         None => print_include_dir(),

@@ -40,7 +40,7 @@ impl Program {
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
         let kept = read.llvm.as_ref().and_then(|llvm| Kept::of_user(llvm.bitcode()));
-        let making = Making { kept, watch: None };
+        let making = Making { kept, watch: None, trials: runtime::environment::trials() };
         let program = runtime::KernelModule::making(read.module, &runtime::BuildOptions::default(), making)
             .map_err(|reason| reason.diagnostic(&Module::default()))?;
         Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })

@@ -8,7 +8,7 @@
 use crate::cache_folder::{cache_folder, hash_of, write_whole};
 use std::fs::File;
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -30,6 +30,16 @@ pub struct ObjectCache {
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (word, rest) = bytes.split_at_checked(8)?;
     Some((u64::from_le_bytes(word.try_into().ok()?), rest))
+}
+
+/// Splits the bytes of an entry into its key and its object; none if they were cut off or changed.
+fn parse_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (sum, rest) = number(bytes.strip_prefix(MAGIC)?)?;
+    if sum != hash_of(rest) {
+        return None;
+    }
+    let (len, rest) = number(rest)?;
+    rest.split_at_checked(usize::try_from(len).ok()?)
 }
 
 impl ObjectCache {
@@ -56,6 +66,33 @@ impl ObjectCache {
         Some(cache.with_limit(size.map_or(DEFAULT_LIMIT, |size| size.saturating_mul(1 << 20))))
     }
 
+    /// Cache in a folder next to this one, with the same limit.
+    #[must_use]
+    pub fn sibling(&self, name: &str) -> ObjectCache {
+        ObjectCache { folder: self.folder.with_file_name(name), most: self.most }
+    }
+
+    /// Folder of the cache.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Number of entries and their bytes.
+    pub fn size(&self) -> (usize, u64) {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let sizes = entries.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+        sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size))
+    }
+
+    /// Contents of all entries that are whole, in the order of their names.
+    pub fn contents(&self) -> Vec<Vec<u8>> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        let content = |path: PathBuf| Some(parse_entry(&std::fs::read(path).ok()?)?.1.to_vec());
+        paths.into_iter().filter_map(content).collect()
+    }
+
     fn path(&self, key: &[u8]) -> PathBuf {
         self.folder.join(format!("{:016x}.o", hash_of(key)))
     }
@@ -65,13 +102,7 @@ impl ObjectCache {
         let mut file = File::open(self.path(key)).ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
-        let rest = bytes.strip_prefix(MAGIC)?;
-        let (sum, rest) = number(rest)?;
-        if sum != hash_of(rest) {
-            return None;
-        }
-        let (len, rest) = number(rest)?;
-        let (known, object) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+        let (known, object) = parse_entry(&bytes)?;
         if known != key {
             return None;
         }

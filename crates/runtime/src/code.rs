@@ -1,9 +1,10 @@
 //! Compiled group functions.
 
-use crate::choice::{Candidate, Choice, Extent};
 use crate::exit::step;
 use crate::launch::Outlook;
+use crate::processors::thread_time;
 use crate::program::{BuildOptions, Making};
+use crate::selection::{CandidateSpec, CodeTraits, Selection, Trials};
 use crate::vector_code::{Form, GroupFunctions, Variant, VectorCode};
 use heddle::KernelReport;
 use heddle::context::PassContext;
@@ -16,6 +17,8 @@ use heddle_llvm::{
     inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::{GroupFunction, KernelOptions};
+use rustc_hash::FxHasher;
+use std::hash::Hasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
@@ -91,10 +94,12 @@ pub(crate) struct GroupCode {
     pub(crate) variant: Variant,
     /// How it was made.
     pub(crate) options: KernelOptions,
-    /// The fewest work-items of a launch that it is for.
-    pub(crate) least_items: u64,
-    /// Whether other code runs in its place.
-    pub(crate) choice: Choice<GroupCode>,
+    /// Properties that predict the time of other codes.
+    pub(crate) traits: CodeTraits,
+    /// Processor time that its compilation took.
+    pub(crate) compile_time: Duration,
+    /// Selection among this code and others; without effect in others.
+    pub(crate) selection: Selection<VariantSpec, GroupCode>,
     /// Nanoseconds for 1024 work-items, as the last launches took them.
     pace: AtomicU64,
 }
@@ -155,11 +160,34 @@ impl GroupCode {
     }
 }
 
-impl Candidate for GroupCode {
-    fn is_for(&self, extent: &Extent) -> bool {
-        let fits = |fixed| extent.is_uniform && fixed == extent.local;
-        self.least_items <= extent.items && self.variant.local.is_none_or(fits)
+/// Variant of a kernel's code, with the model's prediction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VariantSpec {
+    pub(crate) variant: Variant,
+    pub(crate) promise: f64,
+}
+
+impl PartialEq for VariantSpec {
+    fn eq(&self, other: &VariantSpec) -> bool {
+        self.variant == other.variant
     }
+}
+
+impl CandidateSpec for VariantSpec {
+    fn promise(&self) -> f64 {
+        self.promise
+    }
+
+    fn key(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        hasher.write(format!("{:?}", self.variant).as_bytes());
+        hasher.finish()
+    }
+}
+
+/// Selection that never leaves the code of a variant.
+fn fixed_selection(variant: Variant) -> Selection<VariantSpec, GroupCode> {
+    Selection::new(VariantSpec { variant, promise: 1.0 }, Trials::Off, Duration::ZERO, Vec::new())
 }
 
 /// The globals of a program that its kernels share, as long as the program is there.
@@ -206,10 +234,15 @@ pub(crate) struct Made {
     pub(crate) needs: Needs,
     /// What costs much, a line each.
     pub(crate) warnings: String,
+    pub(crate) traits: CodeTraits,
+    /// Processor time that it took.
+    pub(crate) compile_time: Duration,
     pub(crate) object: Vec<u8>,
 }
 
-/// The code of a kernel for some launches, out of what is kept or compiled. Functions outside of the program have addresses.
+/// Loads the code of a kernel for some launches from the cache, or compiles it. With `is_lookup` it is only loaded; none if it is not
+/// there. Functions outside of the program have addresses.
+#[expect(clippy::too_many_arguments, reason = "one caller, which has all of them in one place")]
 pub(crate) fn code(
     program: &Module,
     globals: Option<&Globals>,
@@ -218,13 +251,15 @@ pub(crate) fn code(
     variant: Variant,
     options: &BuildOptions,
     making: &Making,
-) -> Result<GroupCode, BuildError> {
+    is_lookup: bool,
+) -> Result<Option<GroupCode>, BuildError> {
     let cpu = Cpu::host();
     let kept = making.kept.as_ref();
     let key = kept.map(|kept| kept.key_of(&format!("{cpu:?} {options:?} {variant:?} @{kernel}\n")));
-    let known = kept.zip(key.as_deref()).filter(|_| making.watch.is_none());
+    let known = kept.zip(key.as_deref()).filter(|_| making.watch.is_none() || is_lookup);
     let (made, report) = match known.and_then(|(kept, key)| kept.find(key)) {
         Some(known) => (known, None),
+        None if is_lookup => return Ok(None),
         None => {
             let (made, report) = compile(program, globals, kernel, variant, options, &cpu)?;
             if let (Some(kept), Some(key)) = (kept, &key) {
@@ -243,7 +278,7 @@ pub(crate) fn code(
     let address = jit.address(&entry_name(kernel))?;
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
-    Ok(GroupCode {
+    Ok(Some(GroupCode {
         jit: Compiled(Some(jit)),
         entry,
         needs: made.needs,
@@ -251,10 +286,11 @@ pub(crate) fn code(
         warnings: made.warnings,
         options: variant.options(),
         variant,
-        least_items: 0,
-        choice: Choice::default(),
+        traits: made.traits,
+        compile_time: made.compile_time,
+        selection: fixed_selection(variant),
         pace: AtomicU64::new(UNKNOWN),
-    })
+    }))
 }
 
 /// Whether some stores of a function go past the caches.
@@ -308,7 +344,9 @@ fn compile(
     options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(Made, KernelReport), BuildError> {
+    let start = thread_time();
     let (module, info, report) = vector_code(program, kernel, variant, options, cpu)?;
+    let traits = CodeTraits::new(&module, &report, &options.target(cpu));
     let llvm = emit(&module, EmitOptions { entries: true, ..EmitOptions::default() })?;
     define_printf_bodies(&llvm);
     internalize_except(&llvm, &[&entry_name(kernel)]);
@@ -326,7 +364,8 @@ fn compile(
         brush_bytes: info.brush_bytes,
         stack_bytes: stack_bytes(&llvm).unwrap_or(u64::MAX),
     };
-    Ok((Made { needs, warnings: warnings(&report, program), object }, report))
+    let compile_time = thread_time().saturating_sub(start);
+    Ok((Made { needs, warnings: warnings(&report, program), traits, compile_time, object }, report))
 }
 
 /// What of a kernel costs much, a line each.

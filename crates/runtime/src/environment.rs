@@ -2,6 +2,7 @@
 
 use crate::forced::Forced;
 use crate::program::{BuildOptions, Watch};
+use crate::selection::Trials;
 use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
 use std::io::Write as _;
@@ -17,6 +18,23 @@ pub fn threads() -> usize {
     let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
     let there = || std::thread::available_parallelism().map_or(1, usize::from);
     asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
+}
+
+/// Use of run-time selection: `HEDDLE_TRIALS`, one of `off`, `kept` and `on`.
+pub fn trials() -> Trials {
+    static TRIALS: LazyLock<Trials> = LazyLock::new(|| {
+        let text = std::env::var("HEDDLE_TRIALS").unwrap_or_default();
+        match text.trim() {
+            "off" => Trials::Off,
+            "kept" => Trials::Kept,
+            "" | "on" => Trials::On,
+            other => {
+                eprintln!("heddle: HEDDLE_TRIALS: `{other}` is none of off, kept and on");
+                Trials::On
+            }
+        }
+    });
+    *TRIALS
 }
 
 /// Whether `HEDDLE_VERIFY=1` asks for launches beside the oracle.

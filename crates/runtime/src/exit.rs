@@ -65,6 +65,7 @@ struct EndOfMain;
 
 impl Drop for EndOfMain {
     fn drop(&mut self) {
+        crate::program::report_all_programs();
         let mut state = state();
         state.is_main_over = true;
         wait(state);
@@ -146,6 +147,7 @@ impl Drop for Busy {
 }
 
 extern "C" fn close() {
+    crate::program::report_all_programs();
     let mut state = state();
     state.exiting = Some(this_thread());
     wait(state);

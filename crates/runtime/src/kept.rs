@@ -4,11 +4,16 @@
 //! is for, the machine, the options, and the compiler itself, by what its sources sum up to.
 
 use crate::code::{Made, Needs};
+use crate::selection::{CodeTraits, TRAIT_WORDS};
 use heddle_llvm::ObjectCache;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What the sources of the compiler sum up to.
 pub const COMPILER: &str = env!("HEDDLE_SOURCES");
+
+/// Folder of the choices among codes, next to that of the objects.
+pub(crate) const CHOICES: &str = "choices";
 
 /// Objects of one program.
 #[derive(Clone, Debug)]
@@ -45,20 +50,38 @@ impl Kept {
         let (local_bytes, rest) = word(&bytes)?;
         let (brush_bytes, rest) = word(rest)?;
         let (stack_bytes, rest) = word(rest)?;
+        let (compile_time, mut rest) = word(rest)?;
+        let mut traits = [0; TRAIT_WORDS];
+        for entry in &mut traits {
+            (*entry, rest) = word(rest)?;
+        }
         let (size, rest) = word(rest)?;
         let (warnings, object) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         let warnings = String::from_utf8(warnings.to_vec()).ok()?;
         let needs = Needs { local_bytes, brush_bytes, stack_bytes };
-        Some(Made { needs, warnings, object: object.to_vec() })
+        let (traits, compile_time) = (CodeTraits::of_words(traits), Duration::from_nanos(compile_time));
+        Some(Made { needs, warnings, traits, compile_time, object: object.to_vec() })
     }
 
     pub(crate) fn keep(&self, key: &[u8], made: &Made) {
         let mut bytes = made.needs.local_bytes.to_le_bytes().to_vec();
         bytes.extend(made.needs.brush_bytes.to_le_bytes());
         bytes.extend(made.needs.stack_bytes.to_le_bytes());
+        let compile_time = u64::try_from(made.compile_time.as_nanos()).unwrap_or(u64::MAX);
+        bytes.extend(compile_time.to_le_bytes());
+        made.traits.to_words().iter().for_each(|word| bytes.extend(word.to_le_bytes()));
         bytes.extend((made.warnings.len() as u64).to_le_bytes());
         bytes.extend_from_slice(made.warnings.as_bytes());
         bytes.extend_from_slice(&made.object);
         self.cache.keep(key, &bytes);
+    }
+
+    /// Choices that are kept for a kernel, as text.
+    pub(crate) fn find_choices(&self, key: &[u8]) -> Option<String> {
+        String::from_utf8(self.cache.sibling(CHOICES).find(key)?).ok()
+    }
+
+    pub(crate) fn keep_choices(&self, key: &[u8], text: &str) {
+        self.cache.sibling(CHOICES).keep(key, text.as_bytes());
     }
 }

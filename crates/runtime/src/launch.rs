@@ -1,11 +1,14 @@
 //! Launches: arguments, work-groups, workers.
 
-use crate::choice::{Extent, Measured, Next, Picked, Ticket, slice, turn};
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
 use crate::pool::{Pool, Share};
+use crate::processors::has_idle;
 use crate::program::PreparedKernel;
 use crate::range::{Groups, NdRange, choose_local, share_groups};
+use crate::selection::{
+    FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
+};
 use crate::vector_code::Variant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
@@ -13,8 +16,8 @@ use heddle_transform::AxisOrder;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
 use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use thiserror::Error;
 
@@ -117,10 +120,10 @@ pub struct Outlook {
 
 /// What all workers of a launch share.
 struct Launch {
-    /// The code, or those that are tried in turn.
-    codes: Vec<Arc<GroupCode>>,
+    code: Arc<GroupCode>,
+    /// Candidate that runs slices.
+    slices: Option<(SliceTrial, Arc<GroupCode>)>,
     ticket: Ticket,
-    trial: Option<Trial>,
     groups: Groups,
     /// The arguments, each in its slot, and room for what differs between workers.
     slots: Vec<u8>,
@@ -131,18 +134,6 @@ struct Launch {
     local_bytes: u64,
     scratch_bytes: u64,
     is_out_of_memory: AtomicBool,
-}
-
-/// How codes are tried in turn.
-struct Trial {
-    /// How many groups each of them runs at a time.
-    slice: u64,
-    /// Which of them begins.
-    turn: u64,
-    /// Work-items of a group.
-    items: u64,
-    /// Of each code, what slices took for a work-item, in nanoseconds.
-    times: Mutex<Vec<Vec<f64>>>,
 }
 
 /// The memory of a worker.
@@ -159,12 +150,12 @@ thread_local! {
 const SLOT: usize = 16;
 
 /// How the work-items of a launch are cut into groups, and what code runs those.
-struct Plan {
+pub(crate) struct Plan {
     local: [u32; 3],
-    groups: Groups,
+    pub(crate) groups: Groups,
     /// The number of groups.
     count: u64,
-    variant: Variant,
+    pub(crate) variant: Variant,
 }
 
 impl PreparedKernel {
@@ -196,7 +187,7 @@ impl PreparedKernel {
     }
 
     /// A plan; `at_once` says that each group runs on a thread of its own.
-    fn plan(&self, range: &NdRange, at_once: bool) -> Result<Plan, LaunchError> {
+    pub(crate) fn plan(&self, range: &NdRange, at_once: bool) -> Result<Plan, LaunchError> {
         let info = self.info();
         if let (Some(found), Some(required)) = (range.local(), info.required_local)
             && found != required
@@ -224,16 +215,15 @@ impl PreparedKernel {
 
     /// A plan in whose groups so many threads find work, where the kernel does not see groups.
     fn for_threads(&self, plan: Plan, range: &NdRange, threads: usize, code: &Arc<GroupCode>) -> Plan {
-        let info = self.info();
-        let is_open = plan.variant.single || !info.sees_groups && info.required_local.is_none();
-        let Some(pace) = code.pace().filter(|_| is_open) else {
+        let Some(pace) = code.pace().filter(|_| self.chooses_groups(&plan.variant)) else {
             return plan;
         };
-        let settled = code.choice.settled(code, &extent_of(&plan.groups, plan.local));
-        let lanes = settled.map(|code| code.options.brush.iter().product());
-        let axes = plan.variant.axes;
-        let local = share_groups(plan.local, range, axes, threads as u64, pace, lanes);
-        let groups = range.groups(local, axes);
+        let share = share_threads(pace * range.items() as f64, threads);
+        let settled = code.selection.settled(&self.class(&plan.variant, &plan.groups, share));
+        let lanes = |chosen: Option<Arc<GroupCode>>| chosen.as_ref().unwrap_or(code).options.lanes();
+        let lanes = settled.map(|(_, chosen)| lanes(chosen));
+        let local = share_groups(plan.local, range, plan.variant.axes, threads as u64, pace, lanes);
+        let groups = range.groups(local, plan.variant.axes);
         match groups.count() {
             Some(count) => Plan { local, groups, count, ..plan },
             None => plan,
@@ -291,31 +281,37 @@ impl PreparedKernel {
         }
         let code = self.code(plan.variant)?;
         let Plan { local, groups, count, variant } = self.for_threads(plan, range, pool.threads(), &code);
-        let launch = Launch::new(self, &code, args, groups, local, local_bytes)?;
+        let share = share_of_pool(&code, &groups, count, pool);
+        let class = self.class(&variant, &groups, share.threads);
+        self.open_class(&code, class, &groups);
+        let work = LaunchWork { items: range.items(), groups: count, threads: share.threads };
+        let launch = Launch::new(self, &code, args, (groups, local), local_bytes, &class, &work)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
-        let share = launch.share(&code, count, pool);
+        // Pairs of slices are not cut.
+        let grain = launch.slices.as_ref().map_or(share.grain, |(trial, _)| 2 * trial.groups());
+        let share = Share { grain, ..share };
         let ticket = launch.ticket;
         let start = Instant::now();
-        let (is_out_of_memory, measured) = match share.threads {
+        let (time, (is_out_of_memory, slices)) = match share.threads {
             1 => {
                 // SAFETY: what the caller promises of the arguments.
                 unsafe { launch.run(0..count) };
-                code.took(range.items(), start.elapsed());
-                launch.outcome(range.items())
+                (start.elapsed(), launch.outcome())
             }
             _ => {
                 let launch = Arc::new(launch);
                 let worker = Arc::clone(&launch);
                 // SAFETY: what the caller promises of the arguments.
                 let busy = pool.run(count, share, move |numbers| unsafe { worker.run(numbers) });
-                code.took(range.items(), busy);
-                launch.outcome(range.items())
+                (busy, launch.outcome())
             }
         };
-        match code.choice.took(&code, ticket, range.items(), start.elapsed(), measured) {
-            Next::Nothing => {}
-            Next::Others => self.compile_others(&code, variant, &groups),
-            Next::Settled(outcome) => self.tell(&outcome, range.items()),
+        code.took(range.items(), time);
+        let times = LaunchTimes { items: range.items(), time: time.as_nanos() as f64, slices };
+        match code.selection.add_launch(ticket, &times, || has_idle(share.threads)) {
+            FollowUp::Nothing => {}
+            FollowUp::Build { code: number, compiles } => self.build_candidate(&code, number, compiles),
+            FollowUp::Settled(report) => self.end_examination(&code, &report, range.items()),
         }
         crate::print::flush();
         match is_out_of_memory {
@@ -325,10 +321,6 @@ impl PreparedKernel {
     }
 }
 
-fn extent_of(groups: &Groups, local: [u32; 3]) -> Extent {
-    Extent { items: groups.items(), local, is_uniform: groups.is_uniform() }
-}
-
 /// How many nanoseconds of work another thread is asked for: some times as long as asking takes.
 const WORTH_A_THREAD: f64 = 4_000.0;
 /// How many nanoseconds a chunk takes at least: long beside what it takes to begin one.
@@ -336,8 +328,26 @@ pub(crate) const CHUNK: f64 = 2_000.0;
 
 /// How so many groups, which take so many nanoseconds each, are shared among up to so many threads.
 fn share_of(group: f64, count: u64, threads: usize) -> Share {
-    let worth = (group * count as f64 / WORTH_A_THREAD) as usize;
-    Share { threads: worth.clamp(1, threads), grain: ((CHUNK / group.max(0.01)) as u64).max(1) }
+    let threads = share_threads(group * count as f64, threads);
+    Share { threads, grain: ((CHUNK / group.max(0.01)) as u64).max(1) }
+}
+
+/// Number of threads for work that takes so many nanoseconds.
+fn share_threads(time: f64, threads: usize) -> usize {
+    ((time / WORTH_A_THREAD) as usize).clamp(1, threads)
+}
+
+/// Share of a launch's groups among the threads of a pool.
+fn share_of_pool(code: &GroupCode, groups: &Groups, count: u64, pool: &Pool) -> Share {
+    if pool.is_at_once() {
+        return Share { threads: pool.threads(), grain: 1 };
+    }
+    let [x, y, z] = groups.local();
+    let share = match code.pace() {
+        None => Share { threads: pool.threads(), grain: 1 },
+        Some(pace) => share_of(pace * (x * y * z) as f64, count, pool.threads()),
+    };
+    Share { threads: share.threads.min(usize::try_from(count).unwrap_or(usize::MAX)), ..share }
 }
 
 fn set_address(slots: &mut [u8], at: usize, address: *const u8) {
@@ -349,9 +359,10 @@ impl Launch {
         kernel: &PreparedKernel,
         code: &Arc<GroupCode>,
         args: &[LaunchArgument<'_>],
-        groups: Groups,
-        local: [u32; 3],
+        (groups, local): (Groups, [u32; 3]),
         more_local: u64,
+        class: &LaunchClass,
+        work: &LaunchWork,
     ) -> Result<Launch, LaunchError> {
         let info = kernel.info();
         let expected = info.parameters.len();
@@ -401,51 +412,33 @@ impl Launch {
             }
         }
         slots.resize(slots.len() + 3 * SLOT, 0);
-        let Picked { codes, turn, ticket } = code.choice.pick(code, &extent_of(&groups, local));
+        let Picked { code: picked, slices, ticket } = code.selection.pick(class, work);
+        let first =
+            |code: &Arc<GroupCode>, other: Option<Arc<GroupCode>>| other.unwrap_or_else(|| Arc::clone(code));
+        let slices = slices.map(|(trial, candidate)| (trial, first(code, candidate)));
+        let picked = first(code, picked);
         let scratch_of =
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
-        let scratch_bytes = codes.iter().map(scratch_of).max().unwrap_or(0);
-        let [x, y, z] = local.map(u64::from);
-        let trial = (codes.len() > 1).then(|| Trial {
-            slice: slice(code.pace().unwrap_or(1.0), x * y * z),
-            turn,
-            items: x * y * z,
-            times: Mutex::new(vec![Vec::new(); codes.len()]),
-        });
-        let is_out_of_memory = AtomicBool::new(false);
+        let candidate = slices.as_ref().map(|(_, candidate)| candidate);
+        let scratch_bytes = candidate.into_iter().chain([&picked]).map(scratch_of).max().unwrap_or(0);
         Ok(Launch {
-            codes,
+            code: picked,
+            slices,
             ticket,
-            trial,
             groups,
             slots,
             locals,
             _values: values,
             local_bytes,
             scratch_bytes,
-            is_out_of_memory,
+            is_out_of_memory: AtomicBool::new(false),
         })
     }
 
-    /// How so many groups are shared among the threads of a pool.
-    fn share(&self, code: &GroupCode, count: u64, pool: &Pool) -> Share {
-        if pool.is_at_once() {
-            return Share { threads: pool.threads(), grain: 1 };
-        }
-        let [x, y, z] = self.groups.local();
-        let share = match code.pace() {
-            None => Share { threads: pool.threads(), grain: 1 },
-            Some(pace) => share_of(pace * (x * y * z) as f64, count, pool.threads()),
-        };
-        let threads = share.threads.min(usize::try_from(count).unwrap_or(usize::MAX));
-        // Slices of a trial are not cut.
-        Share { threads, grain: self.trial.as_ref().map_or(share.grain, |trial| trial.slice) }
-    }
-
-    /// Whether memory was missing, and what was measured.
-    fn outcome(&self, items: u64) -> (bool, Option<Measured>) {
-        let measured = self.trial.as_ref().map(|trial| trial.measured(items));
-        (self.is_out_of_memory.load(Ordering::Relaxed), measured)
+    /// Whether memory was missing, and times of slices.
+    fn outcome(&self) -> (bool, SliceTimes) {
+        let slices = self.slices.as_ref().map(|(trial, _)| trial.take()).unwrap_or_default();
+        (self.is_out_of_memory.load(Ordering::Relaxed), slices)
     }
 
     /// Runs some groups.
@@ -480,44 +473,53 @@ impl Launch {
                 unsafe { code.call(&slots) };
             }
         };
-        match &self.trial {
-            None => run(&self.codes[0], numbers),
-            Some(trial) => trial.run(&self.codes, numbers, run),
+        match &self.slices {
+            None => run(&self.code, numbers),
+            Some((trial, candidate)) => self.run_slices(trial, candidate, numbers, run),
         }
         // What went past the caches is there for whoever waits for the launch.
         fence(Ordering::SeqCst);
         WORKER.set(worker);
     }
-}
 
-impl Trial {
-    /// Has codes run some groups, in turn, and times them.
-    fn run(
+    /// Runs some groups by the code of the launch, but slices of them by a candidate, and times both.
+    fn run_slices(
         &self,
-        codes: &[Arc<GroupCode>],
+        trial: &SliceTrial,
+        candidate: &GroupCode,
         numbers: Range<u64>,
         mut run: impl FnMut(&GroupCode, Range<u64>),
     ) {
-        let mut first = numbers.start;
-        while first < numbers.end {
-            let slice = first / self.slice;
-            let last = (slice + 1).saturating_mul(self.slice).min(numbers.end);
-            let number = turn(slice, self.turn, codes.len());
-            let start = Instant::now();
-            run(&codes[number], first..last);
-            let items = ((last - first) * self.items) as f64;
-            let time = start.elapsed().as_nanos() as f64 / items;
-            self.lock()[number].push(time);
-            first = last;
+        let size = trial.groups();
+        let items = self.groups.local().iter().product::<u64>() as f64;
+        // The first quarter of a slice runs with what other code left in the caches; it does not count for the pace.
+        let lead = size / 4;
+        let mut next = numbers.start;
+        for pair in numbers.start.div_ceil(2 * size)..numbers.end / (2 * size) {
+            if !trial.is_sampled(pair) {
+                continue;
+            }
+            let Some(order) = trial.begin(pair) else { continue };
+            let first = pair * 2 * size;
+            run(&self.code, next..first);
+            let mut slice = |code: &GroupCode, first: u64| {
+                let start = Instant::now();
+                run(code, first..first + lead);
+                let middle = Instant::now();
+                run(code, first + lead..first + size);
+                let pace = middle.elapsed().as_nanos() as f64 / ((size - lead) as f64 * items);
+                (pace, start.elapsed().as_nanos() as f64)
+            };
+            let (incumbent, (pace, time)) = if order == 0 {
+                (slice(&self.code, first).0, slice(candidate, first + size))
+            } else {
+                let tried = slice(candidate, first);
+                (slice(&self.code, first + size).0, tried)
+            };
+            trial.end(SlicePair { paces: [incumbent, pace], time, items: size as f64 * items });
+            next = first + 2 * size;
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<f64>>> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn measured(&self, items: u64) -> Measured {
-        Measured { items, times: std::mem::take(&mut *self.lock()) }
+        run(&self.code, next..numbers.end);
     }
 }
 

@@ -17,11 +17,14 @@ pub mod environment;
 pub mod vector_code;
 
 mod arena;
-mod choice;
 mod code;
 mod forced;
 mod kept;
 mod print;
+mod selection;
+mod statistics;
+#[cfg(test)]
+mod trial_tests;
 
 pub use code::BuildError;
 pub use forced::Forced;
@@ -34,4 +37,6 @@ pub use program::{
     with_callers,
 };
 pub use range::{NdRange, RangeError};
+pub use selection::Trials;
+pub use statistics::{CacheSummary, summarize_cache};
 pub use vector_code::{GroupFunctions, Variant, VectorCode};

@@ -6,6 +6,8 @@
 //! may need it more.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The processors that threads of a job began on.
 #[derive(Debug)]
@@ -70,6 +72,56 @@ fn leave(is_taken: impl Fn(usize) -> bool) {
             libc::sched_setaffinity(0, SIZE, &all);
         }
     }
+}
+
+/// Processor time of this thread.
+pub(crate) fn thread_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is a variable of this function.
+    match unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) } {
+        0 => Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32),
+        _ => Duration::ZERO,
+    }
+}
+
+/// Gives this thread, and those that it starts, only the processor time that no other thread wants.
+#[cfg(target_os = "linux")]
+pub(crate) fn lower_priority() {
+    // SAFETY: the parameter is a variable of this function; zero is its only value for this policy. The second call takes numbers.
+    unsafe {
+        let param: libc::sched_param = std::mem::zeroed();
+        if libc::sched_setscheduler(0, libc::SCHED_IDLE, &param) != 0 {
+            libc::setpriority(libc::PRIO_PROCESS, libc::gettid() as libc::id_t, 19);
+        }
+    }
+}
+
+/// True if a processor is idle while `threads` threads of this process work. The system's count of running threads is read at most
+/// every 50 ms.
+#[cfg(target_os = "linux")]
+pub(crate) fn has_idle(threads: usize) -> bool {
+    static LAST: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    if threads >= processors {
+        return false;
+    }
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if last.is_none_or(|(time, _)| time.elapsed() > Duration::from_millis(50)) {
+        // The fourth word is the number of running threads, a slash, and the number of all.
+        let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let word = text.split(' ').nth(3).and_then(|word| word.split('/').next());
+        let running = word.and_then(|word| word.parse().ok()).unwrap_or(usize::MAX);
+        *last = Some((Instant::now(), running));
+    }
+    last.is_some_and(|(_, running)| running < processors)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn lower_priority() {}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn has_idle(threads: usize) -> bool {
+    threads < std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(not(target_os = "linux"))]

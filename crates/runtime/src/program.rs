@@ -1,11 +1,13 @@
 //! Programs and their kernels.
 
-use crate::choice::Outcome;
-use crate::code::{BuildError, Globals, GroupCode, code, report};
+use crate::code::{BuildError, Globals, GroupCode, VariantSpec, code, report};
 use crate::forced::Forced;
 use crate::kept::Kept;
 use crate::memory::cache_bytes;
+use crate::processors::{lower_priority, thread_time};
 use crate::range::{Groups, TILE_ROWS};
+use crate::selection::{Budget, ClassReport, LaunchClass, Selection, Trials, parse_choices};
+use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{Form, Variant};
 use heddle::{KernelReport, PassPolicy};
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
@@ -23,8 +25,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
+use std::time::Duration;
 
 /// How kernels are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,9 +55,14 @@ impl BuildOptions {
         self.lanes.unwrap_or(cpu.vector_bits() / 32)
     }
 
+    /// Cost table of a machine.
+    pub(crate) fn target(&self, cpu: &Cpu) -> TargetInfo {
+        TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86())
+    }
+
     /// How vector code is made.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::VectorizeOptions {
-        let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
+        let target = self.target(cpu);
         // OpenCL and CUDA make races undefined.
         let races = RaceSemantics::Excluded;
         let options = heddle::VectorizeOptions {
@@ -109,6 +117,8 @@ pub struct Making {
     pub kept: Option<Kept>,
     /// What is told what became of kernels. All are compiled then, whatever is kept.
     pub watch: Option<Watch>,
+    /// Use of run-time selection.
+    pub trials: Trials,
 }
 
 impl fmt::Debug for Making {
@@ -136,6 +146,57 @@ struct Inner {
     codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
     /// Vector dimension of each kernel, once a launch needs it.
     dimensions: Vec<OnceLock<VectorDimension>>,
+}
+
+/// Programs whose launches are reported at the end of the process.
+static PROGRAMS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+
+/// Reports and keeps the choices of all programs. For the end of the process, which waits for no lock.
+pub(crate) fn report_all_programs() {
+    let programs = PROGRAMS.try_lock().map(|mut programs| std::mem::take(&mut *programs)).unwrap_or_default();
+    for inner in programs.iter().filter_map(Weak::upgrade) {
+        inner.report();
+    }
+}
+
+impl Inner {
+    /// Reports the launches of each kernel and the codes that stay, and keeps the choices.
+    fn report(&self) {
+        let Ok(codes) = self.codes.try_lock() else { return };
+        for (number, info) in self.kernels.iter().enumerate() {
+            let mut own: Vec<_> = codes.iter().filter(|((kernel, _), _)| *kernel == number).collect();
+            own.sort_by_key(|((_, variant), _)| *variant);
+            let mut total = Budget::default();
+            own.iter().for_each(|(_, code)| total += code.selection.total());
+            if let Some(watch) = self.making.watch.as_ref().filter(|_| total.launches > 0) {
+                let classes: String = own.iter().map(|(_, code)| class_lines(&code.selection)).collect();
+                watch(&format_args!("{}{classes}", account_line(&info.name, &total)));
+            }
+            for (_, code) in own.iter().filter(|(_, code)| code.selection.has_news()) {
+                self.keep_choices(info, code);
+            }
+        }
+    }
+
+    fn choices_key(&self, kept: &Kept, kernel: &KernelFacts, variant: Variant) -> Vec<u8> {
+        let (cpu, options) = (Cpu::host(), &self.options);
+        kept.key_of(&format!("choices {cpu:?} {options:?} {variant:?} @{}\n", kernel.name))
+    }
+
+    /// Keeps the choices of a kernel for other processes.
+    fn keep_choices(&self, kernel: &KernelFacts, first: &GroupCode) {
+        let Some(kept) = self.making.kept.as_ref().filter(|_| self.making.trials == Trials::On) else {
+            return;
+        };
+        let text = choices_text(&kernel.name, &first.selection);
+        kept.keep_choices(&self.choices_key(kept, kernel, first.variant), &text);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.report();
+    }
 }
 
 impl fmt::Debug for Inner {
@@ -211,7 +272,11 @@ impl KernelModule {
         let codes = Mutex::default();
         let inner =
             Inner { module, options: *options, lanes, globals, kernels, making, outside, codes, dimensions };
-        Ok(KernelModule { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+        programs.retain(|program| program.strong_count() > 0);
+        programs.push(Arc::downgrade(&inner));
+        Ok(KernelModule { inner })
     }
 
     /// How it is compiled.
@@ -443,93 +508,146 @@ impl PreparedKernel {
         self.made(variant)
     }
 
-    /// What else may run launches in groups of this size, those that are more likely to be faster first.
-    /// `folds` says that the code skips not all that some work-items do without the others.
-    fn other_variants(&self, first: Variant, groups: &Groups, folds: bool) -> [Vec<Variant>; 2] {
+    /// Candidates for launches in groups of this size, with the model's predictions.
+    pub(crate) fn candidates(&self, first: &GroupCode, groups: &Groups) -> Vec<VariantSpec> {
         let (local, is_uniform) = (groups.local().map(|size| size as u32), groups.is_uniform());
-        let (info, lanes) = (self.info(), self.program.inner.lanes);
+        let (info, options, lanes) = (self.info(), self.options(), self.program.inner.lanes);
+        let (base, traits) = (first.variant, &first.traits);
         let of = |lanes| {
-            let variant = Variant::of_groups(info, lanes, local, first.axes, is_uniform, first.is_small);
-            if first.single { variant.of_single_items() } else { variant }
+            let variant = Variant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
+            if base.single { variant.of_single_items() } else { variant }
         };
-        let mut likely = vec![of(1), of(2 * lanes)];
+        let mut variants = vec![of(1), of((lanes / 2).max(1)), of(2 * lanes)];
+        variants.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
         // Neighbours along both dimensions do more alike than those of one row.
-        let is_open = first.single || !info.sees_groups && info.required_local.is_none();
-        // Of what lies between barriers, one part may be for vectors and another one not.
-        likely
-            .extend((info.sees_groups && !first.single).then(|| Variant { form: Form::Mixed, ..of(lanes) }));
+        let is_open = self.chooses_groups(&base);
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
-        let [row, rows, _] = first.axes.to_axes(local);
+        let [row, rows, _] = base.axes.to_axes(local);
         if is_open && row >= width && rows >= height && height > 1 {
-            likely.push(Variant { brush: [width, height, 1], ..of(lanes) });
+            variants.push(Variant { brush: [width, height, 1], ..of(lanes) });
         }
-        let mut others = vec![of((lanes / 2).max(1))];
-        others.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
-        // What half of the work-items do may be what all of some brushes do.
-        others.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
-        // What does not fit the caches anyway need not be loaded into them before it is overwritten.
-        if self.least_items(Form::Streaming).is_some_and(|least| least <= groups.items()) {
-            others.extend([lanes, 2 * lanes].map(|lanes| Variant { form: Form::Streaming, ..of(lanes) }));
+        // Of the code between barriers, one part may pay as vector code and another one not.
+        variants
+            .extend((info.sees_groups && !base.single).then(|| Variant { form: Form::Mixed, ..of(lanes) }));
+        // Code that half of the work-items need may be code that whole brushes do not.
+        let folds = options.forced.leaves_guards_open() && traits.has_converted_branches;
+        variants.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
+        // Memory that does not fit into the caches need not be loaded into them before it is overwritten.
+        if self.min_streamed_items().is_some_and(|least| least <= groups.items()) {
+            variants.extend([lanes, 2 * lanes].map(|lanes| Variant { form: Form::Streaming, ..of(lanes) }));
         }
-        // Work-items that go round a loop more often than others keep only their own lanes.
-        if self.options().forced.refill() == PassPolicy::IfProfitable {
-            others.extend([2 * lanes, lanes].into_iter().filter_map(|lanes| of(lanes).refilling(local)));
+        // Work-items that iterate more often than others keep only their own lanes.
+        if options.forced.refill() == PassPolicy::IfProfitable {
+            variants.extend([2 * lanes, lanes].into_iter().filter_map(|lanes| of(lanes).refilling(local)));
         }
-        [likely, others]
-    }
-
-    /// Has a thread compile code of other widths for launches in groups of this size, to be tried in place of the first.
-    pub(crate) fn compile_others(&self, first: &Arc<GroupCode>, variant: Variant, groups: &Groups) {
-        let inner = &*self.program.inner;
-        if inner.options.lanes.is_some() || self.info().observes_brush {
-            return;
-        }
-        let (kernel, first, groups) = (self.clone(), Arc::clone(first), *groups);
-        let compile = move || {
-            let inner = &*kernel.program.inner;
-            let (mut others, mut seen) = (Vec::new(), vec![variant]);
-            let is_free = inner.options.forced.leaves_guards_open();
-            let folds = is_free && first.report.as_ref().is_none_or(KernelReport::has_converted_branches);
-            for batch in kernel.other_variants(variant, &groups, folds) {
-                for variant in batch {
-                    if seen.contains(&variant) {
-                        continue;
-                    }
-                    seen.push(variant);
-                    let Some(_busy) = crate::exit::busy_in_background() else {
-                        // The process ends; to drop code would use LLVM.
-                        loop {
-                            thread::park();
-                        }
-                    };
-                    let options =
-                        BuildOptions { lanes: Some(variant.brush.iter().product()), ..inner.options };
-                    let making = Making { watch: None, ..inner.making.clone() };
-                    // What cannot be compiled is none of the choices.
-                    others.extend(kernel.compiled(variant, options, making).ok().map(Arc::new));
-                }
-                first.choice.offer(others.clone());
+        let mut specs: Vec<VariantSpec> = Vec::new();
+        for variant in variants {
+            let spec = VariantSpec { variant, promise: traits.promise(&variant, &base) };
+            if variant != base && !specs.contains(&spec) {
+                specs.push(spec);
             }
-        };
-        // Where the system has no more threads, the first stays.
-        let _ = thread::Builder::new().name("heddle-compiler".into()).spawn(compile);
+        }
+        specs
     }
 
-    /// Tells whoever watches which code stays, after a launch of so many work-items.
-    pub(crate) fn tell(&self, outcome: &Outcome<GroupCode>, items: u64) {
-        let (Some(watch), name) = (&self.program.inner.making.watch, &self.info().name) else { return };
-        let (best, least) = &outcome.tried[outcome.chosen];
-        let others = outcome.tried.iter().enumerate().filter(|&(at, _)| at != outcome.chosen);
-        let others: Vec<String> =
-            others.map(|(_, (code, time))| format!("{:.2} ({})", time / least, code.variant)).collect();
+    /// True if the runtime chooses the size of groups.
+    pub(crate) fn chooses_groups(&self, variant: &Variant) -> bool {
+        variant.single || !self.info().sees_groups && self.info().required_local.is_none()
+    }
+
+    /// Class of launches with these groups on so many threads.
+    pub(crate) fn class(&self, variant: &Variant, groups: &Groups, threads: usize) -> LaunchClass {
+        match self.chooses_groups(variant) {
+            true => LaunchClass::new(groups.items(), [0; 3], true, threads),
+            false => {
+                let local = groups.local().map(|size| size as u32);
+                LaunchClass::new(groups.items(), local, groups.is_uniform(), threads)
+            }
+        }
+    }
+
+    /// Begins a class of launches, with the code that a process before has chosen for it.
+    pub(crate) fn open_class(&self, first: &GroupCode, class: LaunchClass, groups: &Groups) {
+        let number = first.selection.open_class(class, || self.candidates(first, groups));
+        let Some((number, variant)) =
+            number.and_then(|it| Some((it, first.selection.with_spec(it, |spec| spec.variant)?)))
+        else {
+            return;
+        };
+        let _busy = crate::exit::busy();
+        let found = self.compiled_candidate(variant, true).0.ok().flatten();
+        first.selection.add_code(number, false, Duration::ZERO, found.map(Arc::new));
+    }
+
+    /// Code of a candidate, loaded or compiled, and the processor time that it took.
+    pub(crate) fn compiled_candidate(
+        &self,
+        variant: Variant,
+        is_lookup: bool,
+    ) -> (Result<Option<GroupCode>, BuildError>, Duration) {
+        let inner = &*self.program.inner;
+        let options = BuildOptions { lanes: Some(variant.brush.iter().product()), ..inner.options };
+        let making = Making { watch: None, ..inner.making.clone() };
+        self.compiled(variant, options, making, is_lookup)
+    }
+
+    /// Starts a thread of the lowest priority that loads a candidate from the cache or compiles it.
+    pub(crate) fn build_candidate(&self, first: &Arc<GroupCode>, number: usize, compiles: bool) {
+        /// One candidate of the process is compiled at a time.
+        static BUILDING: Mutex<()> = Mutex::new(());
+        let Some(variant) = first.selection.with_spec(number, |spec| spec.variant) else { return };
+        let (kernel, code) = (self.clone(), Arc::clone(first));
+        let build = move || {
+            lower_priority();
+            let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(_busy) = crate::exit::busy_in_background() else {
+                // The process ends; to drop code would use LLVM.
+                loop {
+                    thread::park();
+                }
+            };
+            let (built, time) = kernel.compiled_candidate(variant, !compiles);
+            // A variant that cannot be compiled is no candidate any more.
+            code.selection.add_code(number, compiles, time, built.ok().flatten().map(Arc::new));
+        };
+        // Where the system has no more threads, the candidate is none.
+        if thread::Builder::new().name("heddle-compiler".into()).spawn(build).is_err() {
+            first.selection.add_code(number, true, Duration::ZERO, None);
+        }
+    }
+
+    /// Reports the choice of a class, after a launch of so many work-items, and keeps it.
+    pub(crate) fn end_examination(&self, first: &GroupCode, report: &ClassReport, items: u64) {
+        self.program.inner.keep_choices(self.info(), first);
+        let Some(watch) = &self.program.inner.making.watch else { return };
+        let variant =
+            |number| first.selection.with_spec(number, |spec| spec.variant.to_string()).unwrap_or_default();
+        let other =
+            |&(code, ratio): &(usize, u64)| format!("{:.2} ({})", ratio as f64 / 1000.0, variant(code));
+        let others: Vec<String> = report.others.iter().map(other).collect();
         let tried = match &others[..] {
             [] => String::new(),
             others => format!("; in a trial, others took {}", others.join(", ")),
         };
-        watch(&format_args!(
-            "kernel {name}: launches like one of {items} work-items run by {}{tried}\n",
-            best.variant
-        ));
+        let (name, best) = (&self.info().name, variant(report.incumbent));
+        watch(&format_args!("kernel {name}: launches like one of {items} work-items run by {best}{tried}\n"));
+    }
+
+    /// Selection for the first code of a variant, with the choices of processes before.
+    fn selection(&self, code: &GroupCode) -> Selection<VariantSpec, GroupCode> {
+        let inner = &*self.program.inner;
+        let is_fixed = inner.options.lanes.is_some() || self.info().observes_brush;
+        let trials = if is_fixed { Trials::Off } else { inner.making.trials };
+        let kept = inner.making.kept.as_ref().filter(|_| trials != Trials::Off);
+        let text =
+            kept.and_then(|kept| kept.find_choices(&inner.choices_key(kept, self.info(), code.variant)));
+        let choices = text.map(|text| parse_choices(&text)).unwrap_or_default();
+        Selection::new(
+            VariantSpec { variant: code.variant, promise: 1.0 },
+            trials,
+            code.compile_time,
+            choices,
+        )
     }
 
     /// What is made for some launches; where a pass refuses that, for one work-item at a time.
@@ -553,37 +671,40 @@ impl PreparedKernel {
     /// Makes the code for some launches, or finds that it is there.
     fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
         let making = &self.program.inner.making;
-        let code =
-            self.in_some_form(variant, |variant, options| self.compiled(variant, options, making.clone()))?;
+        let make = |variant, options| {
+            let built = self.compiled(variant, options, making.clone(), false).0?;
+            built.ok_or_else(|| BuildError::Unknown(self.info().name.clone()))
+        };
+        let mut code = self.in_some_form(variant, make)?;
+        code.selection = self.selection(&code);
         // Two threads may compile the same at once; the first to be done is kept.
         Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
     }
 
-    /// The fewest work-items of a launch for which it is made in a form; none if it is for no launch.
-    fn least_items(&self, form: Form) -> Option<u64> {
-        if form != Form::Streaming {
-            return Some(0);
-        }
+    /// Number of work-items from which on a launch stores more than the caches hold; none if stores past the caches are no choice.
+    fn min_streamed_items(&self) -> Option<u64> {
         let is_open = self.options().forced.leaves_stores_open();
         cache_bytes().filter(|_| is_open)?.checked_div(self.info().stored_bytes)
     }
 
-    /// Compiles it for some launches, or finds that it was compiled before. The program goes on whatever LLVM does, and the caller
-    /// may have little stack.
+    /// Compiles the kernel for some launches, or loads its code from the cache; with `is_lookup` it is only loaded. Returns the processor
+    /// time, too. Runs on a thread of its own: the program continues whatever LLVM does, and the caller may have little stack.
     fn compiled(
         &self,
         variant: Variant,
         options: BuildOptions,
         making: Making,
-    ) -> Result<GroupCode, BuildError> {
+        is_lookup: bool,
+    ) -> (Result<Option<GroupCode>, BuildError>, Duration) {
         let kernel = self.clone();
         let work = move || {
+            let start = thread_time();
             let inner = &*kernel.program.inner;
             let (globals, name) = (inner.globals.as_ref(), &kernel.info().name);
-            code(&inner.module, globals, &inner.outside, name, variant, &options, &making)
+            let code =
+                code(&inner.module, globals, &inner.outside, name, variant, &options, &making, is_lookup);
+            (code, thread_time().saturating_sub(start))
         };
-        let mut code = catch_fatal_errors(STACK, work)??;
-        code.least_items = self.least_items(variant.form).unwrap_or(u64::MAX);
-        Ok(code)
+        catch_fatal_errors(STACK, work).unwrap_or_else(|reason| (Err(reason.into()), Duration::ZERO))
     }
 }

@@ -2,10 +2,7 @@
 
 use heddle_ir::Module;
 use heddle_llvm::{compile, import};
-use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, Making, NdRange, Pool};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool};
 
 /// The module of a source in OpenCL C.
 fn module_of(name: &str, source: &str) -> Module {
@@ -22,26 +19,6 @@ fn module_of(name: &str, source: &str) -> Module {
 fn program_of(name: &str, source: &str) -> KernelModule {
     KernelModule::new(module_of(name, source), &BuildOptions::default()).expect("the program can be made")
 }
-
-/// The same, and how often it was told which of several codes stays.
-fn program_that_tells(name: &str, source: &str) -> (KernelModule, Arc<AtomicUsize>) {
-    let choices = Arc::new(AtomicUsize::new(0));
-    let seen = Arc::clone(&choices);
-    let watch = move |told: &dyn std::fmt::Display| {
-        let text = told.to_string();
-        let is_choice = text.contains(" run by ") && text.contains("in a trial, others took ");
-        seen.fetch_add(usize::from(is_choice), Ordering::Relaxed);
-    };
-    let making = Making { watch: Some(Arc::new(watch)), ..Making::default() };
-    let module = module_of(name, source);
-    (
-        KernelModule::making(module, &BuildOptions::default(), making).expect("the program can be made"),
-        choices,
-    )
-}
-
-/// How long a choice may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(100);
 
 /// The address of a vector's elements, and bytes of a value.
 fn pointer<T>(values: &mut [T]) -> LaunchArgument<'static> {
@@ -313,99 +290,6 @@ fn private_arrays_live_across_barriers() {
                     "{width} by {height}, {rounds} rounds, {at}"
                 );
             }
-        }
-    }
-}
-
-/// A loop that work-items leave one by one, and neighbours that read across a barrier.
-const STEPS: &str = "kernel void steps(global const uint *in, global uint *out) {
-    local uint taken[64];
-    uint at = in[get_global_id(0)], steps = 0;
-    while (at > 1) {
-        at = at % 2 ? 3 * at + 1 : at / 2;
-        steps++;
-    }
-    taken[get_local_id(0)] = steps;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[get_global_id(0)] = steps * 1000 + taken[(get_local_id(0) + 1) % 64];
-}";
-
-#[test]
-fn results_stay_while_codes_of_other_widths_are_tried() {
-    let (program, choices) = program_that_tells("steps", STEPS);
-    let kernel = program.kernel("steps").expect("there is the kernel");
-    let steps = |at: u32| {
-        std::iter::successors(Some(at), |&at| match at {
-            1 => None,
-            _ if at % 2 == 1 => Some(3 * at + 1),
-            _ => Some(at / 2),
-        })
-    };
-    let count = 4096u32;
-    let mut input: Vec<u32> = (1..=count).collect();
-    let own: Vec<u32> = input.iter().map(|&at| steps(at).count() as u32 - 1).collect();
-    let wanted: Vec<u32> =
-        (0..count as usize).map(|it| own[it] * 1000 + own[it / 64 * 64 + (it + 1) % 64]).collect();
-    let pool = Pool::new(2);
-    let start = Instant::now();
-    // Others are compiled after a tenth of a second, first those that are likely and then all, and tried within a few launches.
-    while choices.load(Ordering::Relaxed) < 2 {
-        assert!(start.elapsed() < PATIENCE, "no code is chosen");
-        let mut out = vec![0u32; count as usize];
-        let args = [pointer(&mut input), pointer(&mut out)];
-        // SAFETY: the arrays have an element for each work-item.
-        unsafe { kernel.launch(&args, &range(&[count.into()], Some(&[64]), None), &pool) }.expect("it runs");
-        assert_eq!(out, wanted);
-    }
-}
-
-/// Steps as above in groups with rows, and the neighbour is one of those that the group has.
-const STEPS_IN_ROWS: &str = "kernel void steps(global uint *out) {
-    local uint taken[32];
-    uint own = get_local_id(1) * get_local_size(0) + get_local_id(0), count = get_local_size(0) * get_local_size(1);
-    uint place = get_global_id(1) * get_global_size(0) + get_global_id(0), at = place + 1, steps = 0;
-    while (at > 1) {
-        at = at % 2 ? 3 * at + 1 : at / 2;
-        steps++;
-    }
-    taken[own] = steps;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    out[place] = steps * 1000 + taken[(own + 1) % count];
-}";
-
-#[test]
-fn codes_for_full_groups_only_run_no_smaller_ones() {
-    let (program, choices) = program_that_tells("steps-in-rows", STEPS_IN_ROWS);
-    let kernel = program.kernel("steps").expect("there is the kernel");
-    let steps = |at: u32| {
-        std::iter::successors(Some(at), |&at| (at > 1).then(|| if at % 2 == 1 { 3 * at + 1 } else { at / 2 }))
-            .count() as u32
-            - 1
-    };
-    // The second range has smaller groups at its ends; the same code begins for both.
-    let wanted = [[64u32, 64], [67, 66]].map(|[width, height]| {
-        let place = |x: u32, y: u32| y * width + x;
-        let own = |x, y| {
-            let (left, top) = (x / 8 * 8, y / 4 * 4);
-            let (columns, rows) = (8.min(width - left), 4.min(height - top));
-            let next = ((y - top) * columns + x - left + 1) % (columns * rows);
-            steps(place(x, y) + 1) * 1000 + steps(place(left + next % columns, top + next / columns) + 1)
-        };
-        let all: Vec<u32> = (0..width * height).map(|at| own(at % width, at / width)).collect();
-        ([u64::from(width), u64::from(height)], all)
-    });
-    let pool = Pool::new(2);
-    let start = Instant::now();
-    // Full groups ask for codes for groups of eight by four. Once these are there, both kinds of launches have their trial.
-    while choices.load(Ordering::Relaxed) < 3 {
-        assert!(start.elapsed() < PATIENCE, "no code is chosen");
-        let has_asked = choices.load(Ordering::Relaxed) > 0;
-        for (size, wanted) in wanted.iter().take(if has_asked { 2 } else { 1 }) {
-            let mut out = vec![0u32; wanted.len()];
-            let args = [pointer(&mut out)];
-            // SAFETY: the array has an element for each work-item.
-            unsafe { kernel.launch(&args, &range(size, Some(&[8, 4]), None), &pool) }.expect("it runs");
-            assert_eq!(&out, wanted, "{size:?}");
         }
     }
 }

@@ -131,9 +131,19 @@ pub fn compare_with_scalars(
     })
 }
 
+/// Returns the hottest loop of all functions of a module of wide code.
+pub fn estimate_hottest_loop(module: &Module, target: &TargetInfo) -> Option<LoopEstimate> {
+    let calls = call_times(module, target);
+    let loops = module.functions.iter().flat_map(|func| estimate_loops_of(func, &calls, target));
+    hottest(&loops.collect::<Vec<_>>())
+}
+
 /// Estimates the innermost loops that compute with vectors; each with its depth.
 fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<(usize, LoopEstimate)> {
-    let calls = call_times(module, target);
+    estimate_loops_of(wide, &call_times(module, target), target)
+}
+
+fn estimate_loops_of(wide: &Function, calls: &CallTimes, target: &TargetInfo) -> Vec<(usize, LoopEstimate)> {
     let cfg = Cfg::new(wide);
     let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
@@ -146,7 +156,7 @@ fn estimate_loops(module: &Module, wide: &Function, target: &TargetInfo) -> Vec<
     (cycles.cycles())
         .filter_map(|cycle| {
             let estimate =
-                estimate_loop(wide, cycles.header(cycle), loop_blocks.get(&cycle)?, &calls, target)?;
+                estimate_loop(wide, cycles.header(cycle), loop_blocks.get(&cycle)?, calls, target)?;
             Some((cycles.depth(cycle), estimate))
         })
         .collect()

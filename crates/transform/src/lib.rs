@@ -28,7 +28,9 @@ mod races;
 mod ssa_repair;
 
 pub use boscc::guard_regions;
-pub use brushes::{choose_brushes, compare_with_scalars, find_brush_observer};
+pub use brushes::{
+    LoopEstimate, choose_brushes, compare_with_scalars, estimate_hottest_loop, find_brush_observer,
+};
 pub use canonicalize::{canonicalize, split_critical_edges};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use fuse::{BranchFusion, FuseOptions, FusionResult, fuse, fuse_profiled};

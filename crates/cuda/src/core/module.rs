@@ -197,7 +197,7 @@ impl Module {
             true => None,
             false => {
                 let kept = Kept::of_user(format!("cuda\n{text}").into_bytes());
-                let making = Making { kept, watch: environment::watch() };
+                let making = Making { kept, watch: environment::watch(), trials: environment::trials() };
                 // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
                 let made = unsafe {
                     KernelModule::with_functions(lowered.module, &options, making, &host::functions())

@@ -114,8 +114,12 @@ impl Code {
         let watch = environment::watch();
         // Reports come in the order of the kernels.
         let threads = if watch.is_some() { 1 } else { environment::threads() };
-        let program = runtime::KernelModule::making(module, &environment::options(), Making { kept, watch })
-            .map_err(|reason| errors([reason]))?;
+        let program = runtime::KernelModule::making(
+            module,
+            &environment::options(),
+            Making { kept, watch, trials: environment::trials() },
+        )
+        .map_err(|reason| errors([reason]))?;
         let mut warnings = Warnings::default();
         for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {
             match prepared {

@@ -1,7 +1,5 @@
 //! Classes of launches: launches of one class run by the same code.
 
-use std::fmt;
-
 /// Launches of about as many work-items, in groups of one size, by about as many threads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LaunchClass {
@@ -30,14 +28,6 @@ impl LaunchClass {
         let ends = u32::from(self.is_uniform != other.is_uniform) * 32;
         let threads = u32::from(self.threads.abs_diff(other.threads)) * 3;
         local + ends + threads + u32::from(self.octave.abs_diff(other.octave))
-    }
-}
-
-impl fmt::Display for LaunchClass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.local;
-        let ends = if self.is_uniform { "" } else { " uneven" };
-        write!(f, "2^{} items {x}x{y}x{z}{ends} 2^{} threads", self.octave, self.threads)
     }
 }
 

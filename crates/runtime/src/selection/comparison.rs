@@ -148,7 +148,10 @@ mod tests {
     fn the_error_is_that_of_the_ratio() {
         let noisy = (0..64).map(|at| [1.0, if at % 2 == 0 { 0.9 } else { 1.1 }]);
         let estimate = comparison(noisy).estimate().expect("there are samples");
-        assert!((estimate.ratio - 1.0).abs() < 1e-9 && (estimate.error - 0.0126).abs() < 1e-3, "{estimate:?}");
+        assert!(
+            (estimate.ratio - 1.0).abs() < 1e-9 && (estimate.error - 0.0126).abs() < 1e-3,
+            "{estimate:?}"
+        );
         assert_eq!(comparison([[1.0, 1.0]]).estimate(), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Choices as text, as they are kept on disk.
+//! Choices as text, as they are kept on disk: a line for each class of launches.
 
 use super::LaunchClass;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ pub(crate) fn print_choices(choices: &[KeptChoice]) -> String {
         // Writing to a string does not fail.
         let _ = write!(
             text,
-            "{octave} {x} {y} {z} {} {threads} {:016x} {:e} {} {}",
+            "choice {octave} {x} {y} {z} {} {threads} {:016x} {:e} {} {}",
             u8::from(is_uniform),
             choice.code,
             choice.pace,
@@ -41,7 +41,7 @@ pub(crate) fn print_choices(choices: &[KeptChoice]) -> String {
 }
 
 fn parse_choice(line: &str) -> Option<KeptChoice> {
-    let mut words = line.split(' ');
+    let mut words = line.strip_prefix("choice ")?.split(' ');
     let flag = |word: &str| match word {
         "0" => Some(false),
         "1" => Some(true),
@@ -77,7 +77,8 @@ mod tests {
     #[test]
     fn choices_are_read_as_they_were_written() {
         let class = LaunchClass::new(1 << 20, [64, 2, 1], true, 2);
-        let choice = KeptChoice { class, code: 7, pace: 1.5, launches: 3, ratios: vec![(9, 1.25)], is_settled: true };
+        let choice =
+            KeptChoice { class, code: 7, pace: 1.5, launches: 3, ratios: vec![(9, 1.25)], is_settled: true };
         let other = KeptChoice { ratios: Vec::new(), is_settled: false, ..choice.clone() };
         let text = print_choices(&[choice.clone(), other.clone()]);
         assert_eq!(parse_choices(&text), [choice.clone(), other]);
@@ -86,7 +87,7 @@ mod tests {
             let known = parse_choices(&text[..at]);
             assert!(known.len() <= 2);
         }
-        assert_eq!(parse_choices(&format!("0 0 0\n{text}x y\n")).len(), 2);
-        assert!(parse_choices("20 64 2 1 1 1 0000000000000007 NaN 3 1").is_empty());
+        assert_eq!(parse_choices(&format!("choice 0 0\n{text}x y\n")).len(), 2);
+        assert!(parse_choices("choice 20 64 2 1 1 1 0000000000000007 NaN 3 1").is_empty());
     }
 }

@@ -23,6 +23,7 @@ mod class;
 mod comparison;
 mod kept;
 mod pace;
+mod promise;
 mod slices;
 #[cfg(test)]
 mod simulation;
@@ -30,6 +31,7 @@ mod simulation;
 pub(crate) use budget::Budget;
 pub(crate) use class::LaunchClass;
 pub(crate) use kept::{KeptChoice, parse_choices, print_choices};
+pub(crate) use promise::{CodeTraits, TRAIT_WORDS};
 pub(crate) use slices::{SlicePair, SlicePlan, SliceTimes, SliceTrial};
 
 use comparison::{PairedComparison, undisturbed_pace};
@@ -123,7 +125,10 @@ enum CodeState<C> {
     Unknown,
     /// Not in the cache.
     Unbuilt,
-    Building { reserved: f64, weight: f64 },
+    Building {
+        reserved: f64,
+        weight: f64,
+    },
     Ready(Arc<C>),
     Failed,
 }
@@ -214,7 +219,10 @@ pub(crate) struct Ticket {
 pub(crate) enum FollowUp {
     Nothing,
     /// The code with this number is to be loaded from the cache; if `compiles`, to be compiled.
-    Build { code: usize, compiles: bool },
+    Build {
+        code: usize,
+        compiles: bool,
+    },
     /// All candidates of the class have been examined.
     Settled(ClassReport),
 }
@@ -234,8 +242,6 @@ pub(crate) struct LaunchTimes {
     /// Time of all threads together.
     pub(crate) time: f64,
     pub(crate) slices: SliceTimes,
-    /// True if a processor is idle, so that compilation takes nothing from the kernel.
-    pub(crate) has_idle: bool,
 }
 
 impl<S: CandidateSpec, C> Selection<S, C> {
@@ -244,9 +250,7 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         let codes = vec![CodeSlot { spec: first, code: CodeState::First }];
         let compile_time = compile_time.as_nanos() as f64;
         let (classes, total) = (Vec::new(), Budget::default());
-        Selection {
-            state: Mutex::new(SelectionState { trials, codes, classes, kept, total, compile_time }),
-        }
+        Selection { state: Mutex::new(SelectionState { trials, codes, classes, kept, total, compile_time }) }
     }
 
     fn state(&self) -> MutexGuard<'_, SelectionState<S, C>> {
@@ -264,10 +268,11 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         state.add_class(class, specs())
     }
 
-    /// Current code of a class; none is code 0.
-    pub(crate) fn current(&self, class: &LaunchClass) -> Option<Arc<C>> {
+    /// Number of the code that runs a class, once all candidates have been examined, and the code; none is code 0.
+    pub(crate) fn settled(&self, class: &LaunchClass) -> Option<(usize, Option<Arc<C>>)> {
         let state = self.state();
-        state.code(state.classes.get(state.find(class)?)?.incumbent)
+        let known = state.classes.get(state.find(class)?)?;
+        (!known.is_open).then(|| (known.incumbent, state.code(known.incumbent)))
     }
 
     /// Code of the next launch.
@@ -275,9 +280,16 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         self.state().pick(class, work)
     }
 
-    /// Adds the times of a launch.
-    pub(crate) fn add_launch(&self, ticket: Ticket, times: &LaunchTimes) -> FollowUp {
-        self.state().add_launch(ticket, times)
+    /// Adds the times of a launch. `has_idle` tells whether a processor is idle, so that compilation takes nothing from the kernel.
+    pub(crate) fn add_launch(
+        &self,
+        ticket: Ticket,
+        times: &LaunchTimes,
+        has_idle: impl Fn() -> bool,
+    ) -> FollowUp {
+        let mut state = self.state();
+        state.add_launch(ticket, times);
+        state.follow_up(ticket.class, has_idle)
     }
 
     /// Ends a search or compilation that [`FollowUp::Build`] asked for, which took so long. No code after a search means that
@@ -300,7 +312,11 @@ impl<S: CandidateSpec, C> Selection<S, C> {
             }
         } else if !is_ready {
             // A choice of a process before, whose code is gone.
-            state.classes.iter_mut().filter(|class| class.incumbent == number).for_each(|class| class.incumbent = 0);
+            state
+                .classes
+                .iter_mut()
+                .filter(|class| class.incumbent == number)
+                .for_each(|class| class.incumbent = 0);
         }
     }
 
@@ -309,10 +325,18 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         self.state().total
     }
 
+    /// True if a choice is worth keeping that was not kept when its examination ended.
+    pub(crate) fn has_news(&self) -> bool {
+        let state = self.state();
+        state.trials == Trials::On
+            && state.classes.iter().any(|it| it.is_open && it.incumbent != 0 && it.budget.launches > 0)
+    }
+
     /// Choices to be kept: those of all classes that ran, and those of other classes that were kept before.
     pub(crate) fn choices(&self) -> Vec<KeptChoice> {
         let state = self.state();
-        let mut choices: Vec<KeptChoice> = state.classes.iter().filter_map(|class| state.kept_choice(class)).collect();
+        let mut choices: Vec<KeptChoice> =
+            state.classes.iter().filter_map(|class| state.kept_choice(class)).collect();
         let others = state.kept.iter().filter(|kept| state.find(&kept.class).is_none());
         choices.extend(others.cloned());
         choices
@@ -321,12 +345,6 @@ impl<S: CandidateSpec, C> Selection<S, C> {
     /// Calls a function with the specification of a code.
     pub(crate) fn with_spec<T>(&self, number: usize, call: impl FnOnce(&S) -> T) -> Option<T> {
         self.state().codes.get(number).map(|slot| call(&slot.spec))
-    }
-
-    #[cfg(test)]
-    fn dump(&self) -> String {
-        let state = self.state();
-        state.classes.iter().map(|c| format!("{} inc {} open {} changed {} pace {:?} budget {:?} exam {:?} st {:?}\n", c.class, c.incumbent, c.is_open, c.has_changed, c.pace, c.budget, c.examination.as_ref().map(|e| (e.code, e.ratio, e.is_whole, e.slices.estimate(), e.launches.estimate(), e.batch.launches)), c.standings.iter().map(|s| (s.code, s.promise, s.ratio, s.is_open)).collect::<Vec<_>>())).collect()
     }
 
     /// Classes with a choice, most time first, as (class, incumbent, account).
@@ -429,10 +447,11 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             return Picked { code: None, slices: None, ticket };
         };
         // The nearest class may have code for groups of another size.
-        let incumbent = match self.classes[at].class.local == class.local && self.is_ready(self.classes[at].incumbent) {
-            true => self.classes[at].incumbent,
-            false => 0,
-        };
+        let incumbent =
+            match self.classes[at].class.local == class.local && self.is_ready(self.classes[at].incumbent) {
+                true => self.classes[at].incumbent,
+                false => 0,
+            };
         let mut picked = Picked {
             code: self.code(incumbent),
             slices: None,
@@ -444,7 +463,9 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         self.examine_next(at);
         let allowance = self.total.allowance().min(self.classes[at].budget.allowance());
         let state = &mut self.classes[at];
-        let (Some(examination), Some(pace)) = (&mut state.examination, state.pace.recent()) else { return picked };
+        let (Some(examination), Some(pace)) = (&mut state.examination, state.pace.recent()) else {
+            return picked;
+        };
         match examination.plan(work, pace, allowance) {
             ExaminationPlan::Incumbent => {}
             ExaminationPlan::Candidate { loss } => {
@@ -473,10 +494,10 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         self.classes[at].examination = next.map(|it| Examination::new(it.code, it.promise));
     }
 
-    fn add_launch(&mut self, ticket: Ticket, times: &LaunchTimes) -> FollowUp {
+    fn add_launch(&mut self, ticket: Ticket, times: &LaunchTimes) {
         let items = times.items as f64;
         self.total.add_launch(times.time);
-        let Some(state) = self.classes.get_mut(ticket.class) else { return FollowUp::Nothing };
+        let Some(state) = self.classes.get_mut(ticket.class) else { return };
         state.budget.add_launch(times.time);
         let mut verdict = None;
         let mut loss = 0.0;
@@ -486,7 +507,10 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             let [time, of_candidate] =
                 pairs.iter().fold([0.0; 2], |[time, items], it| [time + it.time, items + it.items]);
             // Preempted slices may add up to more than the launch; then the launch tells nothing.
-            if items > of_candidate && times.time > time && state.pace.add(times.time - time, items - of_candidate) {
+            if items > of_candidate
+                && times.time > time
+                && state.pace.add(times.time - time, items - of_candidate)
+            {
                 state.reopen();
             } else if let Some(examination) = &mut state.examination {
                 if ticket.candidate == Some(examination.code) {
@@ -509,18 +533,17 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             state.end_examination(verdict);
         }
         self.total.settle(ticket.reserved, loss);
-        self.follow_up(ticket.class, times.has_idle)
     }
 
     /// Next compilation that the budget can pay, or the end of a class's examinations.
-    fn follow_up(&mut self, at: usize, has_idle: bool) -> FollowUp {
-        let state = &self.classes[at];
+    fn follow_up(&mut self, at: usize, has_idle: impl Fn() -> bool) -> FollowUp {
+        let Some(state) = self.classes.get(at) else { return FollowUp::Nothing };
         if self.trials != Trials::On || !state.is_open || state.examination.is_some() {
             return FollowUp::Nothing;
         }
-        let mut open = state.standings.iter().filter(|it| it.is_open).map(|it| it.code);
+        let open = state.standings.iter().filter(|it| it.is_open).map(|it| it.code);
         let mut is_waiting = false;
-        while let Some(code) = open.next() {
+        for code in open {
             let compiles = match self.codes[code].code {
                 // The next launch examines it.
                 CodeState::Ready(_) | CodeState::First => return FollowUp::Nothing,
@@ -533,9 +556,11 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             if self.codes.iter().any(|slot| matches!(slot.code, CodeState::Building { .. })) {
                 return FollowUp::Nothing;
             }
-            let weight = if has_idle { IDLE_WEIGHT } else { 1.0 };
-            let cost = if compiles { 1.5 * self.compile_time } else { LOADING } * weight;
-            if self.total.allowance() >= cost {
+            let time = if compiles { 1.5 * self.compile_time } else { LOADING };
+            let allowance = self.total.allowance();
+            let weight = if allowance >= time * IDLE_WEIGHT && has_idle() { IDLE_WEIGHT } else { 1.0 };
+            let cost = time * weight;
+            if allowance >= cost {
                 self.total.reserve(cost);
                 self.codes[code].code = CodeState::Building { reserved: cost, weight };
                 return FollowUp::Build { code, compiles };
@@ -558,7 +583,14 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         let key = |code: usize| self.codes[code].spec.key();
         let ratios = class.standings.iter().filter_map(|it| Some((key(it.code), it.ratio?))).collect();
         let code = key(class.incumbent);
-        Some(KeptChoice { class: class.class, code, pace, launches: class.budget.launches, ratios, is_settled: !class.is_open })
+        Some(KeptChoice {
+            class: class.class,
+            code,
+            pace,
+            launches: class.budget.launches,
+            ratios,
+            is_settled: !class.is_open,
+        })
     }
 }
 

@@ -67,7 +67,12 @@ impl Default for PaceTracker {
 impl PaceTracker {
     /// Tracker for a code that took so long in another process.
     pub(crate) fn of_reference(pace: f64) -> Self {
-        PaceTracker { recent: Some(pace), reference: pace, windows: REFERENCE_WINDOWS, ..PaceTracker::default() }
+        PaceTracker {
+            recent: Some(pace),
+            reference: pace,
+            windows: REFERENCE_WINDOWS,
+            ..PaceTracker::default()
+        }
     }
 
     /// Estimate for the next launch.

@@ -117,7 +117,13 @@ impl SliceTrial {
                 let [incumbent, candidate] = pairs
                     .iter()
                     .fold([0.0; 2], |sum: [f64; 2], pair| [sum[0] + pair.paces[0], sum[1] + pair.paces[1]]);
-                Some((candidate / incumbent.max(f64::MIN_POSITIVE)).max(if pairs.len() < 4 { self.plan.ratio.min(2.0) } else { 0.0 }) + MARGIN)
+                Some(
+                    (candidate / incumbent.max(f64::MIN_POSITIVE)).max(if pairs.len() < 4 {
+                        self.plan.ratio.min(2.0)
+                    } else {
+                        0.0
+                    }) + MARGIN,
+                )
             }
         };
         if tried >= MAX_PAIRS || measured.is_none() && state.running > 0 {
