@@ -132,7 +132,7 @@ pub unsafe extern "C" fn heddle_cancel(session: *const HeddleSession) {
 }
 
 /// A request with Rust's types.
-struct Asked<'a> {
+struct DecodedRequest<'a> {
     file: &'a str,
     text: Option<&'a [u8]>,
     func: &'a str,
@@ -148,7 +148,7 @@ fn missing(what: &str) -> Diagnostic {
 
 /// # Safety
 /// What the request points to is as include/heddle/compiler.h says.
-unsafe fn read_request<'a>(request: *const HeddleRequest) -> Result<Asked<'a>, Diagnostic> {
+unsafe fn read_request<'a>(request: *const HeddleRequest) -> Result<DecodedRequest<'a>, Diagnostic> {
     if request.is_null() {
         return Err(Diagnostic::error(Code::PassOption, "there is no request"));
     }
@@ -163,7 +163,7 @@ unsafe fn read_request<'a>(request: *const HeddleRequest) -> Result<Asked<'a>, D
         }
         let text = (!request.text.is_null())
             .then(|| std::slice::from_raw_parts(request.text.cast::<u8>(), request.text_size));
-        Ok(Asked {
+        Ok(DecodedRequest {
             file: text_of(request.file).ok_or_else(|| missing("file"))?,
             text,
             func: text_of(request.func).ok_or_else(|| missing("function"))?,
@@ -175,7 +175,7 @@ unsafe fn read_request<'a>(request: *const HeddleRequest) -> Result<Asked<'a>, D
     }
 }
 
-impl Asked<'_> {
+impl DecodedRequest<'_> {
     fn source(&self, session: &Session) -> Result<SourceModule, DiagnosticError> {
         let path = Path::new(self.file);
         let Some(text) = self.text else { return session.read(path, Stage::Source, &self.flags) };

@@ -1,6 +1,6 @@
 //! `heddle analyze`: what is uniform, what diverges, and why.
 
-use crate::Failure;
+use crate::CliError;
 use crate::report::{error, note, read_module, tell, title};
 use clap::{Args, ValueEnum};
 use heddle::analysis::baselines::{BaselineResult, UniformityAnalysis};
@@ -54,13 +54,13 @@ fn analysis(word: &str) -> Result<UniformityAnalysis, String> {
 
 /// A shape given on the command line, and an alignment.
 #[derive(Clone, Debug)]
-struct Given {
+struct ParamShapeArg {
     param: String,
     shape: DeclaredShape,
     align: u32,
 }
 
-fn given(word: &str) -> Result<Given, String> {
+fn given(word: &str) -> Result<ParamShapeArg, String> {
     let usage =
         || "write NAME=uniform, NAME=varying, NAME=linear:STRIDE or NAME=linear:STRIDE:ALIGN".to_string();
     let (name, shape) = word.split_once('=').ok_or_else(usage)?;
@@ -82,7 +82,7 @@ fn given(word: &str) -> Result<Given, String> {
         }
         _ => return Err(usage()),
     };
-    Ok(Given { param, shape, align })
+    Ok(ParamShapeArg { param, shape, align })
 }
 
 /// Say what is uniform, what diverges, and why
@@ -99,7 +99,7 @@ pub(crate) struct Analyze {
     lanes: Option<std::vec::Vec<u32>>,
     /// The shape of a parameter
     #[arg(long = "param", value_parser = given, value_name = "NAME=SHAPE")]
-    params: Vec<Given>,
+    params: Vec<ParamShapeArg>,
     /// Whose analysis
     #[arg(long, default_value = "heddle", value_parser = analysis, value_name = "NAME")]
     analysis: UniformityAnalysis,
@@ -116,20 +116,20 @@ pub(crate) struct Analyze {
 }
 
 /// What was found out about a function.
-struct Found<'m> {
+struct FunctionAnalysis<'m> {
     module: &'m Module,
     func: &'m Function,
     control: ControlTables,
-    verdict: Verdict,
+    verdict: ShapeAnalysis,
 }
 
-enum Verdict {
+enum ShapeAnalysis {
     Ours(Box<Divergence>, AccessGroups),
     Published(BaselineResult),
 }
 
 impl Analyze {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<(), CliError> {
         let mut module = read_module(&self.file, self.stage)?;
         if self.stage == Stage::Source && verify_module(&module, Stage::Canonical).is_err() {
             module.functions.iter_mut().for_each(canonicalize);
@@ -144,7 +144,7 @@ impl Analyze {
                 let names =
                     || module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
                 let missing = || {
-                    Failure::Usage(format!("there is no function @{name}; there are {}", names().join(", ")))
+                    CliError::Usage(format!("there is no function @{name}; there are {}", names().join(", ")))
                 };
                 vec![module.function(name).ok_or_else(missing)?]
             }
@@ -156,12 +156,12 @@ impl Analyze {
                 Some(found) => founds.push(found),
                 None => {
                     error(&format!("@{} has a cycle with several entries", func.name));
-                    return Err(Failure::Program);
+                    return Err(CliError::Program);
                 }
             }
         }
         if self.analysis != UniformityAnalysis::Heddle && !self.why.is_empty() {
-            return Err(Failure::Usage(format!(
+            return Err(CliError::Usage(format!(
                 "`{}` does not explain itself; leave out --why",
                 self.analysis.name()
             )));
@@ -169,9 +169,9 @@ impl Analyze {
         let chains = self.explain(&founds)?;
         match self.format {
             Format::Json => {
-                let module = ModuleJson { functions: founds.iter().map(Found::json).collect() };
+                let module = ModuleJson { functions: founds.iter().map(FunctionAnalysis::json).collect() };
                 let text = serde_json::to_string_pretty(&module);
-                say_line!("{}", text.map_err(|reason| Failure::Usage(reason.to_string()))?);
+                say_line!("{}", text.map_err(|reason| CliError::Usage(reason.to_string()))?);
             }
             Format::Text => {
                 for (index, found) in founds.iter().enumerate() {
@@ -197,7 +197,7 @@ impl Analyze {
         module: &'m Module,
         func: &'m Function,
         callees: &Arc<ResultSummaries>,
-    ) -> Result<Option<Found<'m>>, Failure> {
+    ) -> Result<Option<FunctionAnalysis<'m>>, CliError> {
         let geometry = self.geometry();
         let mut initial = InitialShapes::uniform(func, geometry.clone()).with_summaries(callees);
         let context = TransferContext::new(geometry);
@@ -217,7 +217,7 @@ impl Analyze {
                 let text = format!("it has no parameter `{}`", given.param);
                 let told = Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name);
                 tell(&told.help(format!("its parameters are {names}")));
-                return Err(Failure::Misused);
+                return Err(CliError::Misused);
             }
             for index in meant {
                 let param = &func.signature.params[index];
@@ -231,30 +231,30 @@ impl Analyze {
         }
         let verdict = match self.analysis {
             UniformityAnalysis::Heddle => ours(func, &control, &initial),
-            published => Verdict::Published(published.run(func, &control, &initial)),
+            published => ShapeAnalysis::Published(published.run(func, &control, &initial)),
         };
-        Ok(Some(Found { module, func, control, verdict }))
+        Ok(Some(FunctionAnalysis { module, func, control, verdict }))
     }
 
     /// The chains that were asked for.
-    fn explain(&self, founds: &[Found<'_>]) -> Result<Vec<String>, Failure> {
+    fn explain(&self, founds: &[FunctionAnalysis<'_>]) -> Result<Vec<String>, CliError> {
         let mut chains = Vec::new();
         for name in &self.why {
             let mut is_anywhere = false;
             for found in founds {
-                let Verdict::Ours(divergence, _) = &found.verdict else { continue };
+                let ShapeAnalysis::Ours(divergence, _) = &found.verdict else { continue };
                 let asked = found.asked(name);
                 is_anywhere |= !asked.is_empty();
                 let all = DivergenceExplanations::new(found.func, &found.control, divergence);
                 let mut varying: Vec<(CauseChain, Option<Block>)> = asked
                     .iter()
                     .filter_map(|asked| match *asked {
-                        Asked::Value(value) => Some((all.of_value(value)?, None)),
-                        Asked::Branch(block) => Some((all.of_branch(block)?, Some(block))),
+                        WhyQuery::Value(value) => Some((all.of_value(value)?, None)),
+                        WhyQuery::Branch(block) => Some((all.of_branch(block)?, Some(block))),
                     })
                     .collect();
                 // A name may stand for several values: the shortest chain says most.
-                if asked.iter().all(|asked| matches!(asked, Asked::Value(_))) {
+                if asked.iter().all(|asked| matches!(asked, WhyQuery::Value(_))) {
                     varying.sort_by_key(|(chain, _)| chain.links.len());
                     varying.truncate(1);
                 }
@@ -267,15 +267,15 @@ impl Analyze {
                 }
                 if let (true, Some(first)) = (varying.is_empty(), asked.first()) {
                     chains.push(match first {
-                        Asked::Value(value) => {
+                        WhyQuery::Value(value) => {
                             format!("{} is {}", found.func.describe(*value), found.shape(*value))
                         }
-                        Asked::Branch(block) => format!("the branch of {block} is uniform"),
+                        WhyQuery::Branch(block) => format!("the branch of {block} is uniform"),
                     });
                 }
             }
             if !is_anywhere {
-                return Err(Failure::Usage(format!(
+                return Err(CliError::Usage(format!(
                     "there is no `{name}` here: --why takes a name of the source, a line, a value (v12) or a block (block2)"
                 )));
             }
@@ -285,15 +285,15 @@ impl Analyze {
 }
 
 /// What `--why` is about.
-enum Asked {
+enum WhyQuery {
     Value(Value),
     Branch(Block),
 }
 
-fn ours(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Verdict {
+fn ours(func: &Function, control: &ControlTables, initial: &InitialShapes) -> ShapeAnalysis {
     let divergence = divergence(func, control, initial);
     let accesses = AccessGroups::new(func, control, &divergence, &initial.geometry);
-    Verdict::Ours(Box::new(divergence), accesses)
+    ShapeAnalysis::Ours(Box::new(divergence), accesses)
 }
 
 /// A function with a shape beside each definition and a verdict beside each branch, and the chain of each branch that
@@ -302,8 +302,8 @@ pub(crate) fn annotated(module: &Module, func: &Function, brush: &[u32]) -> (Str
     let initial = InitialShapes::uniform(func, Geometry::brush(brush));
     let control = ControlTables::new(func);
     let verdict = ours(func, &control, &initial);
-    let found = Found { module, func, control, verdict };
-    let Verdict::Ours(divergence, _) = &found.verdict else { return (found.text(), Vec::new()) };
+    let found = FunctionAnalysis { module, func, control, verdict };
+    let ShapeAnalysis::Ours(divergence, _) = &found.verdict else { return (found.text(), Vec::new()) };
     let all = DivergenceExplanations::new(func, &found.control, divergence);
     let chains = func.blocks().filter_map(|block| all.of_branch(block));
     let chains = chains.map(|chain| all.display(&chain, Some(module)).to_string()).collect();
@@ -331,12 +331,12 @@ pub(crate) fn with_facts(module: &Module, stage: Stage) -> String {
         }
         let initial = InitialShapes::declared(func, geometry.clone()).with_summaries(&callees);
         let verdict = ours(func, &control, &initial);
-        text.push_str(&Found { module, func, control, verdict }.text());
+        text.push_str(&FunctionAnalysis { module, func, control, verdict }.text());
     }
     text
 }
 
-impl Found<'_> {
+impl FunctionAnalysis<'_> {
     /// The parameters and results of the function.
     fn values(&self) -> impl Iterator<Item = Value> {
         let insts = self.func.blocks().flat_map(|block| self.func.block_insts(block));
@@ -345,13 +345,13 @@ impl Found<'_> {
     }
 
     /// What a word of `--why` means here: values by their name, branches by their line, either by its number.
-    fn asked(&self, name: &str) -> Vec<Asked> {
+    fn asked(&self, name: &str) -> Vec<WhyQuery> {
         let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
         let is_meant = |value: &Value| {
             self.func.name_of(*value) == Some(name)
                 || number("v").is_some_and(|v| *value == Value::from_u32(v))
         };
-        let values: Vec<Asked> = self.values().filter(is_meant).map(Asked::Value).collect();
+        let values: Vec<WhyQuery> = self.values().filter(is_meant).map(WhyQuery::Value).collect();
         if !values.is_empty() {
             return values;
         }
@@ -360,20 +360,20 @@ impl Found<'_> {
             number("block").is_some_and(|number| block == Block::from_u32(number))
                 || self.has_choice(block) && number("").is_some_and(|number| line == Some(number))
         };
-        self.func.blocks().filter(is_here).map(Asked::Branch).collect()
+        self.func.blocks().filter(is_here).map(WhyQuery::Branch).collect()
     }
 
     fn is_divergent(&self, block: Block) -> bool {
         match &self.verdict {
-            Verdict::Ours(divergence, _) => divergence.is_divergent_branch(block),
-            Verdict::Published(baseline) => baseline.divergent.contains(block),
+            ShapeAnalysis::Ours(divergence, _) => divergence.is_divergent_branch(block),
+            ShapeAnalysis::Published(baseline) => baseline.divergent.contains(block),
         }
     }
 
     fn shape(&self, value: Value) -> String {
         match &self.verdict {
-            Verdict::Ours(divergence, _) => divergence.shape(value).to_string(),
-            Verdict::Published(baseline) => {
+            ShapeAnalysis::Ours(divergence, _) => divergence.shape(value).to_string(),
+            ShapeAnalysis::Published(baseline) => {
                 (if baseline.varying.contains(value) { "varying" } else { "uniform" }).into()
             }
         }
@@ -401,7 +401,7 @@ impl Found<'_> {
             AnnotatedLine::Block(block) => self.note_block(block, out),
             AnnotatedLine::Inst(inst) => self.note_inst(inst, out),
         });
-        if let Verdict::Ours(_, accesses) = &self.verdict {
+        if let ShapeAnalysis::Ours(_, accesses) = &self.verdict {
             let _ = writeln!(text, "; no divergent branch has a say in: {}", self.region().join(", "));
             for group in accesses.groups() {
                 let _ = writeln!(text, "; {}", group.display(self.func));
@@ -412,13 +412,13 @@ impl Found<'_> {
 
     /// The blocks that depend on uniform branches only.
     fn region(&self) -> Vec<String> {
-        let Verdict::Ours(divergence, _) = &self.verdict else { return Vec::new() };
+        let ShapeAnalysis::Ours(divergence, _) = &self.verdict else { return Vec::new() };
         let region = divergence.region_of_nondivergence(&self.control);
         self.func.blocks().filter(|&block| region.contains(block)).map(|block| block.to_string()).collect()
     }
 
     fn accesses_json(&self) -> Vec<AccessGroupJson> {
-        let Verdict::Ours(_, accesses) = &self.verdict else { return Vec::new() };
+        let ShapeAnalysis::Ours(_, accesses) = &self.verdict else { return Vec::new() };
         let one = |access: &GroupedAccess| AccessJson {
             op: if access.writes { "store" } else { "load" },
             name: self.func.result(access.inst).map(|value| value.to_string()),
@@ -438,7 +438,7 @@ impl Found<'_> {
     }
 
     fn note_block(&self, block: Block, out: &mut String) {
-        let Verdict::Ours(divergence, _) = &self.verdict else { return };
+        let ShapeAnalysis::Ours(divergence, _) = &self.verdict else { return };
         if !self.control.cfg.is_reachable(block) {
             out.push_str("unreachable");
             return;
@@ -464,7 +464,7 @@ impl Found<'_> {
             let _ = write!(out, "{} ", called.trim());
         }
         out.push_str(&shapes.join(", "));
-        if let (Op::Alloca, Verdict::Ours(divergence, _)) = (data.op, &self.verdict) {
+        if let (Op::Alloca, ShapeAnalysis::Ours(divergence, _)) = (data.op, &self.verdict) {
             out.push_str(if divergence.object(inst).is_some() {
                 ", one for all lanes"
             } else {
@@ -483,10 +483,10 @@ impl Found<'_> {
         let reachable = |block: &Block| self.control.cfg.is_reachable(*block);
         let values = self.values();
         let all = match &self.verdict {
-            Verdict::Ours(divergence, _) => {
+            ShapeAnalysis::Ours(divergence, _) => {
                 Some(DivergenceExplanations::new(self.func, &self.control, divergence))
             }
-            Verdict::Published(_) => None,
+            ShapeAnalysis::Published(_) => None,
         };
         let blocks = self.func.blocks().filter(reachable).filter(|&block| self.has_choice(block));
         FunctionJson {
@@ -502,9 +502,11 @@ impl Found<'_> {
 
     fn value_json(&self, value: Value) -> ValueJson {
         let shape = match &self.verdict {
-            Verdict::Ours(divergence, _) => shape_json(divergence.shape(value)),
-            Verdict::Published(baseline) if baseline.varying.contains(value) => shape_json(Shape::VARYING),
-            Verdict::Published(_) => shape_json(Shape::UNIFORM),
+            ShapeAnalysis::Ours(divergence, _) => shape_json(divergence.shape(value)),
+            ShapeAnalysis::Published(baseline) if baseline.varying.contains(value) => {
+                shape_json(Shape::VARYING)
+            }
+            ShapeAnalysis::Published(_) => shape_json(Shape::UNIFORM),
         };
         ValueJson {
             name: value.to_string(),
@@ -526,7 +528,7 @@ impl Found<'_> {
     }
 
     fn loops_json(&self) -> Vec<LoopJson> {
-        let Verdict::Ours(divergence, _) = &self.verdict else { return Vec::new() };
+        let ShapeAnalysis::Ours(divergence, _) = &self.verdict else { return Vec::new() };
         let one = |cycle: Cycle| {
             let exits = divergence.exits(cycle).iter().map(|(edge, agreement)| ExitJson {
                 from: edge.from.to_string(),
@@ -544,7 +546,7 @@ impl Found<'_> {
     }
 
     fn slots_json(&self) -> Vec<SlotJson> {
-        let Verdict::Ours(divergence, _) = &self.verdict else { return Vec::new() };
+        let ShapeAnalysis::Ours(divergence, _) = &self.verdict else { return Vec::new() };
         let slots = divergence.slots().iter().map(|slot| SlotJson {
             object: self.func.result(slot.alloca).map(|value| value.to_string()),
             from: slot.bytes.start,

@@ -1,6 +1,6 @@
 //! `heddle cache info`: lists what is kept on disk.
 
-use crate::{Failure, Outcome};
+use crate::{CliError, CliResult};
 use clap::{Args, Subcommand};
 
 /// Look at what is kept on disk
@@ -17,11 +17,11 @@ enum CacheVerb {
 }
 
 impl CacheCommand {
-    pub(crate) fn run(self) -> Outcome {
+    pub(crate) fn run(self) -> CliResult {
         let CacheVerb::Info = self.verb;
         let Some(summary) = heddle_runtime::summarize_cache() else {
             let reason = "there is no cache: HEDDLE_CACHE is 0, or there is no folder for it";
-            return Err(Failure::Usage(reason.to_string()));
+            return Err(CliError::Usage(reason.to_string()));
         };
         let (count, bytes) = summary.objects;
         say_line!("{}", summary.folder.display());

@@ -1,7 +1,7 @@
 //! `heddle clc`.
 
 use crate::report::{fail, note, say_times, tell};
-use crate::{Failure, Outcome};
+use crate::{CliError, CliResult};
 use clap::Args;
 use heddle::context::PassContext;
 use heddle::ir::verify::Stage;
@@ -110,7 +110,7 @@ pub(crate) fn build_options_first(words: impl Iterator<Item = OsString>) -> Vec<
 }
 
 impl Clc {
-    pub(crate) fn run(self) -> Outcome {
+    pub(crate) fn run(self) -> CliResult {
         let session = Session::new(self.target.clone());
         let source = heddle::llvm::read_source(&self.file).map_err(fail)?;
         let name = self.file.display().to_string();
@@ -147,7 +147,7 @@ impl Clc {
                 _ => {}
             }
         }
-        if is_complete { Ok(()) } else { Err(Failure::Program) }
+        if is_complete { Ok(()) } else { Err(CliError::Program) }
     }
 
     /// What goes to clang.
@@ -160,7 +160,7 @@ impl Clc {
     }
 
     /// The kernels that are asked for.
-    fn asked<'p>(&self, program: &'p KernelModule) -> Result<Vec<&'p KernelFacts>, Failure> {
+    fn asked<'p>(&self, program: &'p KernelModule) -> Result<Vec<&'p KernelFacts>, CliError> {
         let there = || {
             let names: Vec<&str> = program.kernels().iter().map(|kernel| &*kernel.name).collect();
             if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) }
@@ -213,7 +213,7 @@ impl Clc {
     }
 
     /// Makes code of kernels together; writes it, and prints the stage that is asked for.
-    fn give(&self, program: &KernelModule, kernels: &[&KernelFacts]) -> Result<Outcome, BuildError> {
+    fn give(&self, program: &KernelModule, kernels: &[&KernelFacts]) -> Result<CliResult, BuildError> {
         let source = program.module();
         if self.dump == Some(Dump::At(Stage::Source)) {
             say!("{source}");

@@ -1,6 +1,6 @@
 //! `heddle demo`: what the compiler does, on one small loop and one C function. `./x demo` shows what it is good for.
 
-use crate::Failure;
+use crate::CliError;
 use crate::analyze::show_example;
 use crate::report::title;
 use heddle::ir::module::DeclaredShape;
@@ -77,11 +77,11 @@ const SCENES: &[Scene] = &[
     },
 ];
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), CliError> {
     for scene in SCENES {
         scene.show()?;
     }
-    let broken = |what: String| Failure::Usage(format!("the demo is broken: {what}"));
+    let broken = |what: String| CliError::Usage(format!("the demo is broken: {what}"));
     show_example(STEPS, &[4], "4. What diverges, and why").map_err(broken)?;
     say_line!(
         "  The counter v10 is one number for all lanes in the loop, and four behind it. The branch on v2 stays whole\n  \
@@ -224,8 +224,8 @@ fn ratio(folder: &Path, wide: &str, lanes: u32, object: &[u8]) -> Result<[f64; 3
 }
 
 impl Scene {
-    fn show(&self) -> Result<(), Failure> {
-        let broken = |what: String| Failure::Usage(format!("the demo is broken: {what}"));
+    fn show(&self) -> Result<(), CliError> {
+        let broken = |what: String| CliError::Usage(format!("the demo is broken: {what}"));
         let module = parse_module(self.text).map_err(|errors| broken(errors[0].to_string()))?;
         title(self.title);
         let text = module.to_string();

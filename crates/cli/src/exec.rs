@@ -1,6 +1,6 @@
 //! `heddle exec`: on the oracle, or natively.
 
-use crate::Failure;
+use crate::CliError;
 use crate::report::{error, fail, note, parse_stage, read_module, read_ptx};
 use clap::{Args, ValueEnum};
 use heddle::ir::Value;
@@ -8,7 +8,7 @@ use heddle::ir::verify::Stage;
 use heddle_interp::{PassiveSemantics, RunLimits, RunOptions, Scheduler};
 use heddle_llvm::ObjectCache;
 use heddle_runs::line::{
-    Expectation, Ran, RunLine, parse_brush, parse_geometry, parse_scheduler, parse_semantics,
+    Expectation, RunLine, RunLineOutcome, parse_brush, parse_geometry, parse_scheduler, parse_semantics,
 };
 use heddle_runs::native::{NativeError, NativeOptions, run_native};
 use heddle_runs::spec::{object_values, show_data, show_result};
@@ -146,7 +146,7 @@ pub(crate) struct Exec {
 }
 
 impl Exec {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<(), CliError> {
         let is_ptx = self.file.extension().is_some_and(|extension| extension == "ptx");
         let module = match is_ptx {
             true => read_ptx(&self.file, self.shared)?,
@@ -157,7 +157,7 @@ impl Exec {
             (None, [only]) => only.name.clone(),
             (None, all) => {
                 let names: Vec<String> = all.iter().map(|func| format!("@{}", func.name)).collect();
-                return Err(Failure::Usage(format!("choose a function with --func: {}", names.join(", "))));
+                return Err(CliError::Usage(format!("choose a function with --func: {}", names.join(", "))));
             }
         };
         let mut options = RunOptions {
@@ -177,7 +177,7 @@ impl Exec {
         };
         if let Some(local) = &self.local {
             let geometry = parse_geometry(local, &self.groups, &self.offset);
-            let usage = || Failure::Usage("sizes are written `64` or `8x8`".into());
+            let usage = || CliError::Usage("sizes are written `64` or `8x8`".into());
             options.geometry = Some(geometry.ok_or_else(usage)?);
         }
         let run = RunLine {
@@ -194,30 +194,30 @@ impl Exec {
             let cache = if self.no_cache { None } else { ObjectCache::of_user() };
             let native = NativeOptions { limit, cache, ..NativeOptions::default() };
             let ran = run_native(&module, &run, &native).map_err(|reason| match reason {
-                NativeError::Line(_) | NativeError::Lanes { .. } => Failure::Usage(reason.to_string()),
+                NativeError::Line(_) | NativeError::Lanes { .. } => CliError::Usage(reason.to_string()),
                 NativeError::Refused(told) => fail(told),
                 _ => {
                     error(&reason.to_string());
-                    Failure::Program
+                    CliError::Program
                 }
             })?;
             return self.show(&module, &run, &ran);
         }
-        let ran = run.run(&module, &options).map_err(|reason| Failure::Usage(reason.to_string()))?;
+        let ran = run.run(&module, &options).map_err(|reason| CliError::Usage(reason.to_string()))?;
         self.show(&module, &run, &ran)
     }
 
-    fn show(&self, module: &heddle::ir::Module, run: &RunLine, ran: &Ran) -> Result<(), Failure> {
+    fn show(&self, module: &heddle::ir::Module, run: &RunLine, ran: &RunLineOutcome) -> Result<(), CliError> {
         let outcome = match &ran.outcome {
             Ok(outcome) => outcome,
             Err(fault) => {
                 error(&fault.located_message(module));
-                return Err(Failure::Program);
+                return Err(CliError::Program);
             }
         };
         let number = |name: &String| name.trim().strip_prefix('v')?.parse().ok().map(Value::from_u32);
         let watched: Option<Vec<Value>> = self.watch.iter().map(number).collect();
-        let watched = watched.ok_or_else(|| Failure::Usage("--watch takes values: v1,v2".into()))?;
+        let watched = watched.ok_or_else(|| CliError::Usage("--watch takes values: v1,v2".into()))?;
         match self.trace {
             Some(TraceFormat::Text) => {
                 say!("{}", trace_table(&outcome.trace, module, &watched));

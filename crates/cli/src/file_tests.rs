@@ -1,6 +1,6 @@
 //! `heddle test`.
 
-use crate::Failure;
+use crate::CliError;
 use crate::report::{error, note};
 use clap::Args;
 use heddle::Session;
@@ -18,8 +18,8 @@ pub(crate) struct FileTests {
 }
 
 impl FileTests {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let usage = |reason: std::io::Error| Failure::Usage(format!("{}: {reason}", self.dir.display()));
+    pub(crate) fn run(self) -> Result<(), CliError> {
+        let usage = |reason: std::io::Error| CliError::Usage(format!("{}: {reason}", self.dir.display()));
         let files = find_files(&self.dir).map_err(usage)?;
         let (mut passed, mut failed) = (0, 0);
         for file in &files {
@@ -44,7 +44,7 @@ impl FileTests {
         say_line!("{passed} passed, {failed} failed");
         match failed {
             0 => Ok(()),
-            _ => Err(Failure::Program),
+            _ => Err(CliError::Program),
         }
     }
 }

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "heddle", version, max_term_width = 100)]
 #[command(arg_required_else_help = true, args_conflicts_with_subcommands = true)]
-struct Command {
+struct CommandLine {
     /// Print the folder with `heddle.h`, for other compilers: `cc -I$(heddle --print-include-dir)`
     #[arg(long)]
     print_include_dir: bool,
@@ -54,7 +54,7 @@ enum Verb {
 }
 
 /// Why a command did not do what it was asked for.
-enum Failure {
+enum CliError {
     /// The program, a pass or a test is wrong; what there was to say has been said.
     Program,
     /// The command itself is wrong.
@@ -64,10 +64,10 @@ enum Failure {
 }
 
 /// What a command gives.
-type Outcome = Result<(), Failure>;
+type CliResult = Result<(), CliError>;
 
-fn print_include_dir() -> Outcome {
-    let folder = heddle_llvm::include_folder().map_err(|reason| Failure::Usage(reason.to_string()))?;
+fn print_include_dir() -> CliResult {
+    let folder = heddle_llvm::include_folder().map_err(|reason| CliError::Usage(reason.to_string()))?;
     say_line!("{}", folder.display());
     Ok(())
 }
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         report::error(&error.to_string());
         return ExitCode::from(2);
     }
-    let done = match Command::parse_from(clc::build_options_first(std::env::args_os())).verb {
+    let done = match CommandLine::parse_from(clc::build_options_first(std::env::args_os())).verb {
         Some(Verb::Opt(opt)) => opt.run(),
         Some(Verb::Exec(exec)) => exec.run(),
         Some(Verb::Analyze(analyze)) => analyze.run(),
@@ -91,9 +91,9 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Program) => ExitCode::from(1),
-        Err(Failure::Misused) => ExitCode::from(2),
-        Err(Failure::Usage(reason)) => {
+        Err(CliError::Program) => ExitCode::from(1),
+        Err(CliError::Misused) => ExitCode::from(2),
+        Err(CliError::Usage(reason)) => {
             report::error(&reason);
             ExitCode::from(2)
         }

@@ -2,7 +2,7 @@
 
 use crate::analyze::with_facts;
 use crate::report::{error, fail, note, parse_stage, read, read_profile, say_times, tell, title};
-use crate::{Failure, Outcome};
+use crate::{CliError, CliResult};
 use clap::Args;
 use heddle::Session;
 use heddle::context::PassContext;
@@ -65,7 +65,7 @@ pub(crate) struct Opt {
 const INPUTS: u32 = 12;
 
 /// Says of each function whether it computes behind the passes what it did before.
-fn compare(before: &Module, after: &Module) -> Outcome {
+fn compare(before: &Module, after: &Module) -> CliResult {
     let mut differs = false;
     for compared in side_by_side(before, after, INPUTS) {
         let name = &compared.func;
@@ -81,11 +81,11 @@ fn compare(before: &Module, after: &Module) -> Outcome {
             (None, None) => note(&format!("@{name}: the same on {} inputs", compared.agreed)),
         }
     }
-    if differs { Err(Failure::Program) } else { Ok(()) }
+    if differs { Err(CliError::Program) } else { Ok(()) }
 }
 
 impl Opt {
-    pub(crate) fn run(self) -> Outcome {
+    pub(crate) fn run(self) -> CliResult {
         let session = Session::default();
         let mut module = read(&session, &self.file, self.stage, &self.clang)?.module;
         let source = self.check.then(|| module.clone());
@@ -119,7 +119,7 @@ impl Opt {
             compare(source, &module)?;
         }
         if names.is_empty() && self.verify && verify_module(&module, self.stage).is_err() {
-            return Err(Failure::Program);
+            return Err(CliError::Program);
         }
         if self.output.is_none() && self.dump_each && !names.is_empty() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! `heddle profile`: where lanes part in a run, what that costs, and what the divergence analysis says of it.
 
-use crate::Failure;
+use crate::CliError;
 use crate::report::{error, note, parse_stage, read_module, read_ptx, title};
 use clap::Args;
 use heddle::divergence::analyze_divergence;
@@ -75,7 +75,7 @@ pub(crate) struct ProfileRun {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct ProfileReport {
     scheduler: String,
     lanes: u32,
     functions: Vec<FunctionReport>,
@@ -162,7 +162,7 @@ struct LineReport {
 }
 
 impl ProfileRun {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<(), CliError> {
         let module = match self.file.extension().is_some_and(|extension| extension == "ptx") {
             true => read_ptx(&self.file, self.shared)?,
             false => read_module(&self.file, self.stage)?,
@@ -172,7 +172,7 @@ impl ProfileRun {
             (None, [only]) => only.name.clone(),
             (None, all) => {
                 let names: Vec<String> = all.iter().map(|func| format!("@{}", func.name)).collect();
-                return Err(Failure::Usage(format!("choose a function with --func: {}", names.join(", "))));
+                return Err(CliError::Usage(format!("choose a function with --func: {}", names.join(", "))));
             }
         };
         let mut options = RunOptions {
@@ -185,7 +185,7 @@ impl ProfileRun {
         if let Some(group) = &self.group {
             let geometry = parse_geometry(group, &self.grid, "0");
             options.geometry =
-                Some(geometry.ok_or_else(|| Failure::Usage("sizes are written `64` or `8x8`".into()))?);
+                Some(geometry.ok_or_else(|| CliError::Usage("sizes are written `64` or `8x8`".into()))?);
         }
         let lanes = options.width();
         let line = RunLine {
@@ -197,12 +197,12 @@ impl ProfileRun {
             names_semantics: true,
             expected: Expectation::Runs,
         };
-        let ran = line.run(&module, &options).map_err(|reason| Failure::Usage(reason.to_string()))?;
+        let ran = line.run(&module, &options).map_err(|reason| CliError::Usage(reason.to_string()))?;
         let profile = match ran.outcome {
             Ok(outcome) => outcome.profile.unwrap_or_default(),
             Err(fault) => {
                 error(&fault.located_message(&module));
-                return Err(Failure::Program);
+                return Err(CliError::Program);
             }
         };
         let scheduler = match &self.scheduler {
@@ -210,7 +210,7 @@ impl ProfileRun {
             Scheduler::Random(seed) => format!("random:{seed}"),
             Scheduler::Greedy | Scheduler::Replay(_) => "greedy".into(),
         };
-        let mut report = Report {
+        let mut report = ProfileReport {
             scheduler,
             lanes,
             functions: Vec::new(),
@@ -235,8 +235,8 @@ impl ProfileRun {
             report.functions.push(function);
         }
         if self.json {
-            let text =
-                serde_json::to_string_pretty(&report).map_err(|reason| Failure::Usage(reason.to_string()))?;
+            let text = serde_json::to_string_pretty(&report)
+                .map_err(|reason| CliError::Usage(reason.to_string()))?;
             say_line!("{text}");
             return Ok(());
         }
@@ -426,7 +426,7 @@ fn table(name: &str, head: &[&str], rows: Vec<Vec<String>>) {
     say_line!("{}", align(&all));
 }
 
-fn show(report: &Report, module: &Module) {
+fn show(report: &ProfileReport, module: &Module) {
     for func in &report.functions {
         title(&format!(
             "@{}: {} warp-instructions, about {} cycles; {} of {} lanes active on average ({})",

@@ -1,6 +1,6 @@
 //! Messages for people: coloured on a terminal, plain elsewhere.
 
-use crate::{Failure, Outcome};
+use crate::{CliError, CliResult};
 use anstyle::{AnsiColor, Style};
 use heddle::context::PassTime;
 use heddle::ir::diagnostic::{DiagnosticLocation, Excerpt, Severity};
@@ -97,23 +97,23 @@ pub(crate) fn tell(told: &Diagnostic) {
 }
 
 /// Says why there is no result.
-pub(crate) fn fail(reason: impl Into<heddle::DiagnosticError>) -> Failure {
+pub(crate) fn fail(reason: impl Into<heddle::DiagnosticError>) -> CliError {
     let reason = reason.into();
     reason.diagnostics.iter().for_each(tell);
     let is_usage = reason.diagnostics.iter().any(|told| {
         matches!(told.code, Code::UnknownPass | Code::Output)
             || told.code == Code::Unreadable && told.place.func.is_none()
     });
-    if is_usage { Failure::Misused } else { Failure::Program }
+    if is_usage { CliError::Misused } else { CliError::Program }
 }
 
 /// Reads a module from a file and checks it against a stage: a `.hed` file, or what LLVM or clang reads.
-pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, Failure> {
+pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, CliError> {
     read(&Session::default(), path, stage, &[]).map(|source| source.module)
 }
 
 /// Reads what `heddle profile --json` has written.
-pub(crate) fn read_profile(path: &Path) -> Result<Arc<Profile>, Failure> {
+pub(crate) fn read_profile(path: &Path) -> Result<Arc<Profile>, CliError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|reason| {
         let told = Diagnostic::error(Code::Unreadable, reason.to_string());
@@ -123,7 +123,7 @@ pub(crate) fn read_profile(path: &Path) -> Result<Arc<Profile>, Failure> {
 }
 
 /// Reads PTX, for launches with this much dynamic shared memory.
-pub(crate) fn read_ptx(path: &Path, dynamic_shared: u64) -> Result<Module, Failure> {
+pub(crate) fn read_ptx(path: &Path, dynamic_shared: u64) -> Result<Module, CliError> {
     let source = Session::default().read_ptx_file(path, dynamic_shared).map_err(fail)?;
     source.refused.iter().for_each(tell);
     Ok(source.module)
@@ -135,7 +135,7 @@ pub(crate) fn read(
     path: &Path,
     stage: Stage,
     clang: &[String],
-) -> Result<SourceModule, Failure> {
+) -> Result<SourceModule, CliError> {
     let clang: Vec<&str> = clang.iter().map(String::as_str).collect();
     let source = session.read(path, stage, &clang).map_err(fail)?;
     source.refused.iter().for_each(tell);
@@ -143,7 +143,7 @@ pub(crate) fn read(
 }
 
 /// Writes a result to a file, or prints it.
-pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> Outcome {
+pub(crate) fn write(path: Option<&Path>, bytes: &[u8]) -> CliResult {
     match path {
         Some(path) => std::fs::write(path, bytes).map_err(|reason| {
             let place = DiagnosticLocation::of_line(Some(&path.display().to_string()), 0, 0);

@@ -1,6 +1,6 @@
 //! `heddle vectorize`.
 
-use crate::Outcome;
+use crate::CliResult;
 use crate::report::{fail, read_profile, say_times, tell};
 use clap::Args;
 use heddle::ir::diagnostic::DiagnosticLocation;
@@ -67,7 +67,7 @@ pub(crate) struct Vectorize {
 }
 
 impl Vectorize {
-    pub(crate) fn run(self) -> Outcome {
+    pub(crate) fn run(self) -> CliResult {
         let mut session = Session::new(self.target.clone());
         session.options =
             VectorizeOptions { math: Some(self.math), brushes: self.brushes, ..session.options };

@@ -10,7 +10,7 @@ pub type CUdevice = i32;
 /// An address of the device, which is one of the host.
 pub type CUdeviceptr = u64;
 /// What the application holds instead of an object.
-pub type Handle = u64;
+pub type CudaHandle = u64;
 
 /// The version of the interface: 12.9.
 pub const VERSION: i32 = 12090;
@@ -53,8 +53,8 @@ pub const CUDA_ERROR_INVALID_CLUSTER_SIZE: CUresult = 912;
 pub const CUDA_ERROR_UNKNOWN: CUresult = 999;
 
 /// The legacy default stream and each thread's own, as handles.
-pub const CU_STREAM_LEGACY: Handle = 1;
-pub const CU_STREAM_PER_THREAD: Handle = 2;
+pub const CU_STREAM_LEGACY: CudaHandle = 1;
+pub const CU_STREAM_PER_THREAD: CudaHandle = 2;
 
 pub const CU_STREAM_NON_BLOCKING: u32 = 1;
 pub const CU_EVENT_BLOCKING_SYNC: u32 = 1;

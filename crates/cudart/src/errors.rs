@@ -5,42 +5,42 @@ use std::ffi::{CStr, CString, c_char};
 use std::sync::OnceLock;
 
 /// What entries answer. The driver's codes are the same.
-pub type Code = i32;
+pub type CudartCode = i32;
 
 /// A code other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Error(pub Code);
+pub struct CudartError(pub CudartCode);
 
 /// What a call gives.
-pub type Answer<T> = Result<T, Error>;
+pub type CudartResult<T> = Result<T, CudartError>;
 
-pub const SUCCESS: Code = 0;
-pub const INVALID_VALUE: Code = 1;
-pub const INITIALIZATION: Code = 3;
-pub const INVALID_CONFIGURATION: Code = 9;
-pub const INVALID_SYMBOL: Code = 13;
-pub const INVALID_DIRECTION: Code = 21;
-pub const INSUFFICIENT_DRIVER: Code = 35;
-pub const MISSING_CONFIGURATION: Code = 52;
-pub const INVALID_FUNCTION: Code = 98;
-pub const INVALID_DEVICE: Code = 101;
-pub const INVALID_HANDLE: Code = 400;
-pub const NOT_READY: Code = 600;
-pub const NOT_SUPPORTED: Code = 801;
-pub const UNKNOWN: Code = 999;
+pub const SUCCESS: CudartCode = 0;
+pub const INVALID_VALUE: CudartCode = 1;
+pub const INITIALIZATION: CudartCode = 3;
+pub const INVALID_CONFIGURATION: CudartCode = 9;
+pub const INVALID_SYMBOL: CudartCode = 13;
+pub const INVALID_DIRECTION: CudartCode = 21;
+pub const INSUFFICIENT_DRIVER: CudartCode = 35;
+pub const MISSING_CONFIGURATION: CudartCode = 52;
+pub const INVALID_FUNCTION: CudartCode = 98;
+pub const INVALID_DEVICE: CudartCode = 101;
+pub const INVALID_HANDLE: CudartCode = 400;
+pub const NOT_READY: CudartCode = 600;
+pub const NOT_SUPPORTED: CudartCode = 801;
+pub const UNKNOWN: CudartCode = 999;
 
 /// An error with this code unless something holds.
-pub fn ensure(holds: bool, code: Code) -> Answer<()> {
-    if holds { Ok(()) } else { Err(Error(code)) }
+pub fn ensure(holds: bool, code: CudartCode) -> CudartResult<()> {
+    if holds { Ok(()) } else { Err(CudartError(code)) }
 }
 
 /// Success, or an error of the driver's.
-pub fn done(code: Code) -> Answer<()> {
+pub fn done(code: CudartCode) -> CudartResult<()> {
     ensure(code == SUCCESS, code)
 }
 
 /// The name of a code.
-pub fn name(code: Code) -> *const c_char {
+pub fn name(code: CudartCode) -> *const c_char {
     match NAMES.binary_search_by_key(&code, |&(code, _)| code) {
         Ok(at) => NAMES[at].1.as_ptr(),
         Err(_) => c"unrecognized error code".as_ptr(),
@@ -48,9 +48,9 @@ pub fn name(code: Code) -> *const c_char {
 }
 
 /// A code in words: its name, taken apart.
-pub fn words(code: Code) -> *const c_char {
+pub fn words(code: CudartCode) -> *const c_char {
     static WORDS: OnceLock<Vec<CString>> = OnceLock::new();
-    let apart = |(_, name): &(Code, &CStr)| {
+    let apart = |(_, name): &(CudartCode, &CStr)| {
         let name = name.to_str().unwrap_or_default();
         let mut text = String::new();
         for letter in name.trim_start_matches("cuda").trim_start_matches("Error").chars() {
@@ -69,7 +69,7 @@ pub fn words(code: Code) -> *const c_char {
 }
 
 /// All codes with their names, in the order of the numbers.
-static NAMES: &[(Code, &CStr)] = &[
+static NAMES: &[(CudartCode, &CStr)] = &[
     (0, c"cudaSuccess"),
     (1, c"cudaErrorInvalidValue"),
     (2, c"cudaErrorMemoryAllocation"),

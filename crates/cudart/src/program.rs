@@ -2,8 +2,8 @@
 //!
 //! An image is loaded when something of it is needed, by the first thread that needs it.
 
-use crate::driver::{self, Handle, Ptr};
-use crate::errors::{Answer, Error, INVALID_FUNCTION, INVALID_SYMBOL, done};
+use crate::driver::{self, DriverHandle, Ptr};
+use crate::errors::{CudartError, CudartResult, INVALID_FUNCTION, INVALID_SYMBOL, done};
 use crate::state::ready;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::ffi::{CString, c_void};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 struct Image {
     address: usize,
-    module: Option<Handle>,
+    module: Option<DriverHandle>,
 }
 
 /// A kernel or variable: its image, its name there, and what the driver calls it.
@@ -21,27 +21,27 @@ struct Image {
 struct Symbol {
     image: usize,
     name: CString,
-    found: Option<Handle>,
+    found: Option<DriverHandle>,
 }
 
 /// Where the program wants to have the address of a managed variable.
 #[derive(Debug)]
-struct Managed {
+struct ManagedVariable {
     image: usize,
     name: CString,
     place: usize,
 }
 
 #[derive(Debug)]
-struct Registry {
+struct ProgramRegistry {
     images: Vec<Image>,
     kernels: FxHashMap<usize, Symbol>,
     variables: FxHashMap<usize, Symbol>,
-    managed: Vec<Managed>,
+    managed: Vec<ManagedVariable>,
 }
 
-fn registry() -> MutexGuard<'static, Registry> {
-    static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+fn registry() -> MutexGuard<'static, ProgramRegistry> {
+    static REGISTRY: Mutex<ProgramRegistry> = Mutex::new(ProgramRegistry {
         images: Vec::new(),
         kernels: FxHashMap::with_hasher(FxBuildHasher),
         variables: FxHashMap::with_hasher(FxBuildHasher),
@@ -69,7 +69,7 @@ pub fn add_variable(image: usize, host: usize, name: CString) {
 
 /// Notes a managed variable, whose address the program reads at a place.
 pub fn add_managed(image: usize, place: usize, name: CString) {
-    registry().managed.push(Managed { image, name, place });
+    registry().managed.push(ManagedVariable { image, name, place });
 }
 
 /// Forgets an image with all that is in it.
@@ -87,9 +87,10 @@ pub fn remove_image(number: usize) {
     }
 }
 
-impl Registry {
-    fn module(&mut self, number: usize, missing: i32) -> Answer<Handle> {
-        let image = self.images.get_mut(number).filter(|image| image.address != 0).ok_or(Error(missing))?;
+impl ProgramRegistry {
+    fn module(&mut self, number: usize, missing: i32) -> CudartResult<DriverHandle> {
+        let image =
+            self.images.get_mut(number).filter(|image| image.address != 0).ok_or(CudartError(missing))?;
         if let Some(module) = image.module {
             return Ok(module);
         }
@@ -103,7 +104,7 @@ impl Registry {
 }
 
 /// The kernel that the program calls by a function. What is none is taken for a handle.
-pub fn kernel(host: usize) -> Answer<Handle> {
+pub fn kernel(host: usize) -> CudartResult<DriverHandle> {
     ready()?;
     let mut registry = registry();
     let Some(symbol) = registry.kernels.get(&host) else {
@@ -111,7 +112,7 @@ pub fn kernel(host: usize) -> Answer<Handle> {
         // SAFETY: the place is there; the driver looks a handle up.
         return match unsafe { driver::cuFuncGetName(&mut name, host) } {
             0 => Ok(host),
-            _ => Err(Error(INVALID_FUNCTION)),
+            _ => Err(CudartError(INVALID_FUNCTION)),
         };
     };
     if let Some(found) = symbol.found {
@@ -129,10 +130,10 @@ pub fn kernel(host: usize) -> Answer<Handle> {
 }
 
 /// Where the variable is that the program names, and its bytes.
-pub fn variable(host: usize) -> Answer<(Ptr, usize)> {
+pub fn variable(host: usize) -> CudartResult<(Ptr, usize)> {
     ready()?;
     let mut registry = registry();
-    let symbol = registry.variables.get(&host).ok_or(Error(INVALID_SYMBOL))?;
+    let symbol = registry.variables.get(&host).ok_or(CudartError(INVALID_SYMBOL))?;
     let (image, name) = (symbol.image, symbol.name.clone());
     let module = registry.module(image, INVALID_SYMBOL)?;
     let (mut start, mut bytes) = (std::ptr::null_mut(), 0);
@@ -142,7 +143,7 @@ pub fn variable(host: usize) -> Answer<(Ptr, usize)> {
 }
 
 /// Tells the program where its managed variables are.
-pub fn place_managed(image: usize) -> Answer<()> {
+pub fn place_managed(image: usize) -> CudartResult<()> {
     let mut registry = registry();
     if !registry.managed.iter().any(|managed| managed.image == image) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! What each thread has: the last error, the sizes of the launch that it is about to do, and the primary context.
 
-use crate::driver::{self, Handle};
-use crate::errors::{Answer, Code, Error, NOT_READY, SUCCESS, UNKNOWN, done};
+use crate::driver::{self, DriverHandle};
+use crate::errors::{CudartCode, CudartError, CudartResult, NOT_READY, SUCCESS, UNKNOWN, done};
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,16 +29,16 @@ pub struct Configuration {
     /// Bytes of dynamic shared memory.
     pub shared: usize,
     /// The stream.
-    pub stream: Handle,
+    pub stream: DriverHandle,
 }
 
 thread_local! {
-    static LAST: Cell<Code> = const { Cell::new(SUCCESS) };
+    static LAST: Cell<CudartCode> = const { Cell::new(SUCCESS) };
     static PENDING: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The last error, which is forgotten if that is wanted.
-pub fn last_error(forget: bool) -> Code {
+pub fn last_error(forget: bool) -> CudartCode {
     let last = LAST.get();
     if forget {
         LAST.set(SUCCESS);
@@ -57,10 +57,10 @@ pub fn pop() -> Option<Configuration> {
 }
 
 /// What an entry answers; an error is kept. A mistake of the runtime's own becomes a code as well.
-pub fn answer(body: impl FnOnce() -> Answer<()>) -> Code {
+pub fn answer(body: impl FnOnce() -> CudartResult<()>) -> CudartCode {
     let code = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => SUCCESS,
-        Ok(Err(Error(code))) => code,
+        Ok(Err(CudartError(code))) => code,
         Err(_) => UNKNOWN,
     };
     // That something goes on is no mistake.
@@ -71,15 +71,15 @@ pub fn answer(body: impl FnOnce() -> Answer<()>) -> Code {
 }
 
 /// Makes the driver ready, once.
-pub fn initialize() -> Answer<()> {
-    static STARTED: OnceLock<Code> = OnceLock::new();
+pub fn initialize() -> CudartResult<()> {
+    static STARTED: OnceLock<CudartCode> = OnceLock::new();
     // SAFETY: it takes no pointer.
     done(*STARTED.get_or_init(|| unsafe { driver::cuInit(0) }))
 }
 
 /// Puts the thread into the primary context, unless it is in one.
-pub fn ready() -> Answer<()> {
-    static PRIMARY: OnceLock<Result<Handle, Code>> = OnceLock::new();
+pub fn ready() -> CudartResult<()> {
+    static PRIMARY: OnceLock<Result<DriverHandle, CudartCode>> = OnceLock::new();
     initialize()?;
     let mut current = 0;
     // SAFETY: the place is there.
@@ -96,7 +96,7 @@ pub fn ready() -> Answer<()> {
         }
     });
     // SAFETY: it takes no pointer.
-    primary.map_err(Error).and_then(|primary| done(unsafe { driver::cuCtxSetCurrent(primary) }))
+    primary.map_err(CudartError).and_then(|primary| done(unsafe { driver::cuCtxSetCurrent(primary) }))
 }
 
 /// Tells once that an entry is called that the runtime does not have, if `HEDDLE_REPORT=1` asks for that.

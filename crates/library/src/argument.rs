@@ -68,14 +68,14 @@ fn name_in_rust(name: &str) -> Option<String> {
 /// What a kernel gets for a parameter.
 #[derive(Clone, Debug)]
 pub struct KernelArgument<'a> {
-    given: Given,
+    given: ArgumentValue,
     /// What OpenCL C calls its type.
     ty: Option<&'static str>,
     borrowed: PhantomData<&'a mut [u8]>,
 }
 
 #[derive(Clone, Debug)]
-enum Given {
+enum ArgumentValue {
     Value(Vec<u8>),
     Memory { address: *mut u8, align: usize, is_writable: bool },
     Local(u64),
@@ -87,7 +87,7 @@ impl<'a> KernelArgument<'a> {
         let mut bytes = vec![0; size_of::<T>()];
         // SAFETY: as many bytes are there, and an element has no others.
         unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast(), bytes.as_mut_ptr(), bytes.len()) };
-        KernelArgument { given: Given::Value(bytes), ty: T::TYPE, borrowed: PhantomData }
+        KernelArgument { given: ArgumentValue::Value(bytes), ty: T::TYPE, borrowed: PhantomData }
     }
 
     /// Memory that the kernel reads.
@@ -102,22 +102,22 @@ impl<'a> KernelArgument<'a> {
 
     /// A value by its bytes, whatever its type.
     pub fn bytes(bytes: &[u8]) -> KernelArgument<'a> {
-        KernelArgument { given: Given::Value(bytes.to_vec()), ty: None, borrowed: PhantomData }
+        KernelArgument { given: ArgumentValue::Value(bytes.to_vec()), ty: None, borrowed: PhantomData }
     }
 
     /// An address, or null, of whatever the kernel finds there.
     pub fn address(address: *mut u8) -> KernelArgument<'a> {
-        let given = Given::Memory { address, align: 1, is_writable: true };
+        let given = ArgumentValue::Memory { address, align: 1, is_writable: true };
         KernelArgument { given, ty: None, borrowed: PhantomData }
     }
 
     /// So many bytes in the memory of each work-group.
     pub fn local_bytes(bytes: u64) -> KernelArgument<'a> {
-        KernelArgument { given: Given::Local(bytes), ty: None, borrowed: PhantomData }
+        KernelArgument { given: ArgumentValue::Local(bytes), ty: None, borrowed: PhantomData }
     }
 
     fn at<T: Element>(address: *mut T, is_writable: bool) -> KernelArgument<'a> {
-        let given = Given::Memory { address: address.cast(), align: T::ALIGN, is_writable };
+        let given = ArgumentValue::Memory { address: address.cast(), align: T::ALIGN, is_writable };
         KernelArgument { given, ty: T::TYPE, borrowed: PhantomData }
     }
 
@@ -130,13 +130,13 @@ impl<'a> KernelArgument<'a> {
             return Err(format!("it is a `{}`, and gets a `{found}`", parameter.type_name));
         }
         match (&self.given, &parameter.passing) {
-            (Given::Local(bytes), ParamPassing::Pointer(Space::Local)) => {
+            (ArgumentValue::Local(bytes), ParamPassing::Pointer(Space::Local)) => {
                 Ok(runtime::LaunchArgument::Local(*bytes))
             }
             (_, ParamPassing::Pointer(Space::Local)) => {
                 Err("it is a pointer to local memory: give it `heddle::local::<T>(count)`".into())
             }
-            (Given::Memory { address, align, is_writable }, ParamPassing::Pointer(space)) => {
+            (ArgumentValue::Memory { address, align, is_writable }, ParamPassing::Pointer(space)) => {
                 let is_read = *space == Space::Constant || parameter.qualifiers.contains("const");
                 if !is_read && !is_writable {
                     return Err("it may be written: give it a `&mut` slice, or declare it `const`".into());
@@ -148,14 +148,14 @@ impl<'a> KernelArgument<'a> {
                 }
                 Ok(runtime::LaunchArgument::Pointer(*address))
             }
-            (Given::Value(found), ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. })
-                if found.len() == *bytes =>
-            {
-                Ok(runtime::LaunchArgument::Bytes(found))
-            }
-            (Given::Value(found), ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. }) => {
-                Err(format!("it has {bytes} bytes, and gets {}", found.len()))
-            }
+            (
+                ArgumentValue::Value(found),
+                ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. },
+            ) if found.len() == *bytes => Ok(runtime::LaunchArgument::Bytes(found)),
+            (
+                ArgumentValue::Value(found),
+                ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. },
+            ) => Err(format!("it has {bytes} bytes, and gets {}", found.len())),
             (_, ParamPassing::Pointer(_)) => Err("it is a pointer to memory: give it a slice".into()),
             (_, ParamPassing::Opaque) => Err(format!("Heddle has no `{}`", parameter.type_name)),
             _ => Err("it is a value, and gets memory".into()),
@@ -212,7 +212,7 @@ pub fn local<T: Element>(count: usize) -> Local {
 
 impl<'a> IntoArgument<'a> for Local {
     fn into_argument(self) -> KernelArgument<'a> {
-        KernelArgument { given: Given::Local(self.bytes), ty: self.ty, borrowed: PhantomData }
+        KernelArgument { given: ArgumentValue::Local(self.bytes), ty: self.ty, borrowed: PhantomData }
     }
 }
 

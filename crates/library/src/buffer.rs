@@ -8,11 +8,11 @@ use std::ops::{Deref, DerefMut};
 /// Two cache lines: what the largest type of OpenCL C is aligned by.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
-struct Line([u8; 128]);
+struct AlignedChunk([u8; 128]);
 
 /// A slice of its own whose elements are aligned as OpenCL C wants them: `float4` by 16 bytes, where `[f32; 4]` is by 4.
 pub struct Buffer<T> {
-    lines: Vec<Line>,
+    lines: Vec<AlignedChunk>,
     len: usize,
     elements: PhantomData<T>,
 }
@@ -22,7 +22,7 @@ impl<T: Element> Buffer<T> {
     pub fn zeroed(len: usize) -> Buffer<T> {
         let bytes =
             len.checked_mul(size_of::<T>()).expect("a buffer has fewer bytes than there are addresses");
-        Buffer { lines: vec![Line([0; 128]); bytes.div_ceil(128)], len, elements: PhantomData }
+        Buffer { lines: vec![AlignedChunk([0; 128]); bytes.div_ceil(128)], len, elements: PhantomData }
     }
 
     /// A copy of these elements.

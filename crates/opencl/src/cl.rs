@@ -10,7 +10,7 @@ pub type cl_uint = u32;
 /// A truth value.
 pub type cl_bool = u32;
 /// What the application holds instead of an object.
-pub type Handle = *mut c_void;
+pub type ClHandle = *mut c_void;
 
 macro_rules! constants {
     ($type:ty: $($name:ident = $value:expr,)*) => {

@@ -1,6 +1,6 @@
 //! What C++ calls, and what it is called by. Nothing unwinds over this edge.
 
-use crate::loops::{Made, Request, vectorize_loops};
+use crate::loops::{LoopResult, PluginLoopRequest, vectorize_loops};
 use heddle::llvm::{BorrowedModule, link};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,7 +43,7 @@ const MOST_IN_TRIAL: u32 = 256;
 /// A request as C++ writes it; `cpp/pass.cpp` is the other side.
 #[repr(C)]
 #[derive(Debug)]
-pub struct HeddleRequest {
+pub struct CLoopRequest {
     name: *const c_char,
     cpu: *const c_char,
     features: *const c_char,
@@ -53,8 +53,8 @@ pub struct HeddleRequest {
 }
 
 /// What became of each loop.
-struct Batch {
-    loops: Vec<Made>,
+struct LoopBatch {
+    loops: Vec<LoopResult>,
     /// The texts that C++ looks at: of each loop its refusal, or its remark and those of what is in it.
     texts: Vec<Vec<CString>>,
     /// Names of linked code.
@@ -83,40 +83,40 @@ unsafe fn text(at: *const c_char) -> String {
 pub unsafe extern "C" fn heddle_vectorize_loops(
     bitcode: *const u8,
     bytes: usize,
-    requests: *const HeddleRequest,
+    requests: *const CLoopRequest,
     count: usize,
     options: *const c_char,
 ) -> *mut c_void {
     // SAFETY: the caller's promise.
     let (bitcode, requests) =
         unsafe { (std::slice::from_raw_parts(bitcode, bytes), std::slice::from_raw_parts(requests, count)) };
-    let requests: Vec<Request> = requests
+    let requests: Vec<PluginLoopRequest> = requests
         .iter()
         .map(|request| {
             // SAFETY: the caller's promise.
             let [name, cpu, features] =
                 unsafe { [text(request.name), text(request.cpu), text(request.features)] };
-            let HeddleRequest { width, is_parallel, interleaved, .. } = *request;
-            Request { name, cpu, features, width, is_parallel: is_parallel != 0, interleaved }
+            let CLoopRequest { width, is_parallel, interleaved, .. } = *request;
+            PluginLoopRequest { name, cpu, features, width, is_parallel: is_parallel != 0, interleaved }
         })
         .collect();
     // SAFETY: the caller's promise.
     let options = unsafe { text(options) };
     let loops = catch_unwind(AssertUnwindSafe(|| vectorize_loops(bitcode, &requests, &options)));
     let Ok(loops) = loops else { return std::ptr::null_mut() };
-    let words = |one: &Made| match one {
+    let words = |one: &LoopResult| match one {
         Ok((_, remarks)) => remarks.iter().map(|remark| c_text(remark)).collect(),
         Err(reason) => vec![c_text(reason)],
     };
     let texts = loops.iter().map(words).collect();
-    Box::into_raw(Box::new(Batch { loops, texts, names: Vec::new() })).cast()
+    Box::into_raw(Box::new(LoopBatch { loops, texts, names: Vec::new() })).cast()
 }
 
 /// # Safety
 /// A batch that `heddle_vectorize_loops` gave and that is not freed.
-unsafe fn batch<'a>(batch: *mut c_void) -> &'a mut Batch {
+unsafe fn batch<'a>(batch: *mut c_void) -> &'a mut LoopBatch {
     // SAFETY: the caller's promise; C++ uses it from one thread.
-    unsafe { &mut *batch.cast::<Batch>() }
+    unsafe { &mut *batch.cast::<LoopBatch>() }
 }
 
 /// Why a loop is no vector code; null if it is.
@@ -220,6 +220,6 @@ pub unsafe extern "C" fn heddle_loop_link(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn heddle_batch_free(all: *mut c_void) {
     // SAFETY: the caller's promise; it was a box.
-    let freed = unsafe { Box::from_raw(all.cast::<Batch>()) };
+    let freed = unsafe { Box::from_raw(all.cast::<LoopBatch>()) };
     _ = catch_unwind(AssertUnwindSafe(|| drop(freed)));
 }

@@ -8,7 +8,7 @@ use heddle::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
 
 /// What is asked for: an outlined loop, the machine of its function, what its pragma says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Request {
+pub(crate) struct PluginLoopRequest {
     pub(crate) name: String,
     pub(crate) cpu: String,
     pub(crate) features: String,
@@ -59,7 +59,7 @@ impl Settings {
     }
 }
 
-impl Request {
+impl PluginLoopRequest {
     /// A number at a loop without dependences is wanted (`simdlen`), any other is a bound (`safelen`).
     fn lanes(&self) -> LoopLanes {
         match (self.width, self.is_parallel) {
@@ -71,10 +71,14 @@ impl Request {
 }
 
 /// What became of a loop: code, and what is said of it, first of the loop and then of what is in it.
-pub(crate) type Made = Result<(VectorLoop, Vec<String>), String>;
+pub(crate) type LoopResult = Result<(VectorLoop, Vec<String>), String>;
 
 /// Vector code of each loop that is asked for, or why there is none.
-pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request], options: &str) -> Vec<Made> {
+pub(crate) fn vectorize_loops(
+    bitcode: &[u8],
+    requests: &[PluginLoopRequest],
+    options: &str,
+) -> Vec<LoopResult> {
     let settings = match Settings::read(options) {
         Ok(settings) => settings,
         Err(told) => {
@@ -82,7 +86,7 @@ pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request], options: &st
             return requests.iter().map(|_| Err(reason.clone())).collect();
         }
     };
-    let session = |request: &Request, llvm: &LlvmModule| {
+    let session = |request: &PluginLoopRequest, llvm: &LlvmModule| {
         let name = if request.cpu.is_empty() { "x86-64".into() } else { request.cpu.clone() };
         let mut session =
             Session::new(Cpu { name, features: request.features.clone(), triple: Some(llvm.triple()) });
@@ -98,11 +102,11 @@ pub(crate) fn vectorize_loops(bitcode: &[u8], requests: &[Request], options: &st
         Ok(source) => source,
         Err(reason) => return requests.iter().map(|_| Err(reason.clone())).collect(),
     };
-    let one = |request: &Request| {
+    let one = |request: &PluginLoopRequest| {
         let Some(llvm) = source.llvm.as_ref().filter(|_| !request.name.is_empty()) else {
             return Err("it is not asked for".to_string());
         };
-        let Request { name, is_parallel, .. } = request;
+        let PluginLoopRequest { name, is_parallel, .. } = request;
         let promises = Promises { is_parallel: *is_parallel };
         let lanes = match (request.lanes(), settings.width) {
             (LoopLanes::Auto, Some(width)) => LoopLanes::Exactly(width),

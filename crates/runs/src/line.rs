@@ -93,7 +93,7 @@ pub struct RunLine {
 
 /// What came out of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct RunLineOutcome {
     /// Results and counters, or the fault.
     pub outcome: Result<RunOutcome, ExecutionFault>,
     /// The memory afterwards.
@@ -232,7 +232,7 @@ impl RunLine {
     }
 
     /// Runs it with these options. Where the module has the function's wide form instead, that is run.
-    pub fn run(&self, module: &Module, options: &RunOptions) -> Result<Ran, LineError> {
+    pub fn run(&self, module: &Module, options: &RunOptions) -> Result<RunLineOutcome, LineError> {
         let mut memory = Memory::new();
         let limit = options.limits.memory;
         let objects: Vec<ObjectSpec> = self
@@ -254,7 +254,7 @@ impl RunLine {
                     .map(|outcome| lanes_of_outcome(outcome, &options.brush))
             }
         };
-        Ok(Ran { outcome, memory, objects })
+        Ok(RunLineOutcome { outcome, memory, objects })
     }
 
     /// The function that is run.
@@ -264,7 +264,7 @@ impl RunLine {
     }
 
     /// What differs from what was expected, if something does.
-    pub fn check(&self, module: &Module, ran: &Ran) -> Result<Option<String>, LineError> {
+    pub fn check(&self, module: &Module, ran: &RunLineOutcome) -> Result<Option<String>, LineError> {
         let outcome = match (&ran.outcome, &self.expected) {
             (Err(fault), Expectation::Fault(text)) => {
                 let shown = fault.to_string();
@@ -291,7 +291,7 @@ impl RunLine {
     }
 
     /// What came out, as an expectation would be written.
-    pub fn show(&self, module: &Module, ran: &Ran) -> String {
+    pub fn show(&self, module: &Module, ran: &RunLineOutcome) -> String {
         let outcome = match &ran.outcome {
             Ok(outcome) => outcome,
             Err(fault) => return format!("fault: {fault}"),

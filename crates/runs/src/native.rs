@@ -5,7 +5,7 @@
 //! checked here: that a program stays inside of its objects is the caller's promise. ⊤ is some number, and steps
 //! are not counted; there is a limit of time instead.
 
-use crate::line::{LineError, Ran, RunLine};
+use crate::line::{LineError, RunLine, RunLineOutcome};
 use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
 use heddle::context::PassContext;
@@ -71,7 +71,11 @@ pub enum NativeError {
 }
 
 /// Runs it natively.
-pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Result<Ran, NativeError> {
+pub fn run_native(
+    module: &Module,
+    line: &RunLine,
+    native: &NativeOptions,
+) -> Result<RunLineOutcome, NativeError> {
     let options = &line.options;
     if options.geometry.is_some() {
         let help = "give the function its place as a parameter, or run it on the oracle";
@@ -114,7 +118,7 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
     let entry = jit.entry(&name)?;
 
     let has_addresses: Vec<bool> = line.args.iter().map(|text| text.contains('&')).collect();
-    let mut room = Room::new(entered, &memory, line, &objects)?;
+    let mut room = NativeMemory::new(entered, &memory, line, &objects)?;
     room.set_arguments(entered, &wide_arguments(args, entered, &options.brush), &has_addresses);
     entry.call_in_child(&mut room.shared, [0, room.results_at], native.limit)?;
     let results = room.results(entered);
@@ -127,7 +131,7 @@ pub fn run_native(module: &Module, line: &RunLine, native: &NativeOptions) -> Re
         trace: Trace::default(),
         profile: None,
     };
-    Ok(Ran { outcome: Ok(lanes_of_outcome(outcome, &options.brush)), memory, objects })
+    Ok(RunLineOutcome { outcome: Ok(lanes_of_outcome(outcome, &options.brush)), memory, objects })
 }
 
 /// The function and what it calls, for a brush; as it is for one lane. Parameters of which nothing is declared are what
@@ -165,20 +169,20 @@ fn vector_code(
 const GAP: usize = 4096;
 
 /// Arguments, results and objects in memory of their own, and where the oracle has the objects.
-struct Room {
+struct NativeMemory {
     shared: SharedMapping,
     results_at: usize,
     /// Of each named object: the oracle's address, its bytes, and where it lies here.
     moved: Vec<(u64, usize, usize)>,
 }
 
-impl Room {
+impl NativeMemory {
     fn new(
         func: &Function,
         memory: &Memory,
         line: &RunLine,
         objects: &[ObjectSpec],
-    ) -> Result<Room, NativeError> {
+    ) -> Result<NativeMemory, NativeError> {
         let slots = |types: &mut dyn Iterator<Item = Type>| types.map(slot_bytes).sum::<usize>();
         let results_at = slots(&mut func.signature.params.iter().map(|param| param.ty));
         let results = slots(&mut func.signature.results.iter().map(|result| result.ty));
@@ -190,7 +194,7 @@ impl Room {
             end = at + object.bytes.len();
         }
         let shared = SharedMapping::new(end + GAP).map_err(ChildFailure::from)?;
-        let mut room = Room { shared, results_at, moved };
+        let mut room = NativeMemory { shared, results_at, moved };
         for (index, spec) in objects.iter().enumerate() {
             let Some(object) = memory.object(&spec.name) else { continue };
             let (_, len, at) = room.moved[index];

@@ -20,7 +20,7 @@ const WARP: u32 = 32;
 
 /// What came out for a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Compared {
+pub struct FunctionComparison {
     /// The function.
     pub func: String,
     /// How many inputs both took, with the same outcome.
@@ -41,7 +41,7 @@ fn mixed(number: u64) -> u64 {
 }
 
 /// What a parameter is, as far as its uses show it.
-enum Use {
+enum ParamUse {
     /// The address of an object of this space, with elements of this type.
     Address(Space, Scalar),
     /// A number.
@@ -85,7 +85,7 @@ fn accessed(func: &Function, param: Value) -> Option<Scalar> {
     }
 }
 
-fn uses(func: &Function) -> Option<Vec<Use>> {
+fn uses(func: &Function) -> Option<Vec<ParamUse>> {
     let params = func.params().iter().map(|&param| {
         let ty = func.value_type(param);
         if ty.lanes().is_some() {
@@ -93,12 +93,12 @@ fn uses(func: &Function) -> Option<Vec<Use>> {
         }
         let scalar = ty.scalar();
         Some(match scalar {
-            Scalar::Ptr(space) => Use::Address(space, accessed(func, param).unwrap_or(Scalar::I32)),
+            Scalar::Ptr(space) => ParamUse::Address(space, accessed(func, param).unwrap_or(Scalar::I32)),
             Scalar::I64 => match accessed(func, param) {
-                Some(element) => Use::Address(Space::Global, element),
-                None => Use::Number(scalar),
+                Some(element) => ParamUse::Address(Space::Global, element),
+                None => ParamUse::Number(scalar),
             },
-            _ => Use::Number(scalar),
+            _ => ParamUse::Number(scalar),
         })
     });
     params.collect()
@@ -120,18 +120,18 @@ fn number(scalar: Scalar, seed: u64, input: u32) -> u128 {
     }
 }
 
-struct Ran {
+struct InputRun {
     outcome: Result<RunOutcome, ExecutionFault>,
     memory: Memory,
 }
 
-fn run_one(module: &Module, func: &Function, uses: &[Use], input: u32) -> Ran {
+fn run_one(module: &Module, func: &Function, uses: &[ParamUse], input: u32) -> InputRun {
     let mut memory = Memory::new();
     let mut args = Vec::new();
     for (index, of) in uses.iter().enumerate() {
         let seed = mixed((index as u64) << 32 | u64::from(input));
         let bits = match *of {
-            Use::Address(space, element) => {
+            ParamUse::Address(space, element) => {
                 let size = element.bytes() as usize;
                 let numbers = (0..OBJECT / size).flat_map(|at| {
                     let bits = number(element, seed.wrapping_add(at as u64), input % 2);
@@ -140,7 +140,7 @@ fn run_one(module: &Module, func: &Function, uses: &[Use], input: u32) -> Ran {
                 memory.add(space, Some(&format!("object {index}")), 256, numbers.collect()).into()
             }
             // Sizes are told by integers: what they count is there.
-            Use::Number(scalar) => number(scalar, seed, input),
+            ParamUse::Number(scalar) => number(scalar, seed, input),
         };
         args.push(Argument::Uniform(Datum::Bits(bits)));
     }
@@ -159,11 +159,11 @@ fn run_one(module: &Module, func: &Function, uses: &[Use], input: u32) -> Ran {
         ..RunOptions::default()
     };
     let outcome = run(module, &func.name, &args, &mut memory, &options);
-    Ran { outcome, memory }
+    InputRun { outcome, memory }
 }
 
 /// What differs first between two outcomes.
-fn difference(before: &Ran, after: &Ran) -> Option<String> {
+fn difference(before: &InputRun, after: &InputRun) -> Option<String> {
     let (Ok(first), second) = (&before.outcome, &after.outcome) else { return None };
     let second = match second {
         Ok(second) => second,
@@ -190,13 +190,18 @@ fn difference(before: &Ran, after: &Ran) -> Option<String> {
 }
 
 /// Compares the kernels of two modules, or their functions where there are no kernels, on so many inputs each.
-pub fn side_by_side(before: &Module, after: &Module, inputs: u32) -> Vec<Compared> {
+pub fn side_by_side(before: &Module, after: &Module, inputs: u32) -> Vec<FunctionComparison> {
     let is_kernel = |func: &&Function| matches!(func.kind, FunctionKind::Kernel(_));
     let has_kernels = before.functions.iter().any(|func| is_kernel(&func));
     let mut all = Vec::new();
     for func in before.functions.iter().filter(|func| !has_kernels || is_kernel(func)) {
-        let mut compared =
-            Compared { func: func.name.clone(), agreed: 0, skipped: 0, reason: None, difference: None };
+        let mut compared = FunctionComparison {
+            func: func.name.clone(),
+            agreed: 0,
+            skipped: 0,
+            reason: None,
+            difference: None,
+        };
         let other = after.function(&func.name);
         let same = other.is_some_and(|other| other.signature.params.len() == func.signature.params.len());
         let (Some(uses), true) = (uses(func), same) else {

@@ -239,21 +239,21 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
 
 /// Numbers that are told by a rule.
 #[derive(Clone, Copy)]
-enum Numbers {
+enum NumberRule {
     Random,
     Below(u64),
     Step(u64),
 }
 
 /// `random N`, `below K N`, `step K N`: the rule, and how many numbers.
-fn made(values: &str) -> Option<(Numbers, u64)> {
+fn made(values: &str) -> Option<(NumberRule, u64)> {
     let words: Vec<&str> = values.split_whitespace().collect();
     Some(match words[..] {
-        ["random", count] => (Numbers::Random, count.parse().ok()?),
+        ["random", count] => (NumberRule::Random, count.parse().ok()?),
         ["below", below, count] => {
-            (Numbers::Below(below.parse().ok().filter(|&below| below > 0)?), count.parse().ok()?)
+            (NumberRule::Below(below.parse().ok().filter(|&below| below > 0)?), count.parse().ok()?)
         }
-        ["step", step, count] => (Numbers::Step(step.parse().ok()?), count.parse().ok()?),
+        ["step", step, count] => (NumberRule::Step(step.parse().ok()?), count.parse().ok()?),
         _ => return None,
     })
 }
@@ -266,15 +266,15 @@ fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-impl Numbers {
+impl NumberRule {
     fn at(self, seed: u64, index: u64, scalar: Scalar) -> Datum {
         let any = mixed(seed.wrapping_add(mixed(index)));
         let whole = match self {
-            Numbers::Random => any,
-            Numbers::Below(below) => any % below,
-            Numbers::Step(step) => index.wrapping_mul(step),
+            NumberRule::Random => any,
+            NumberRule::Below(below) => any % below,
+            NumberRule::Step(step) => index.wrapping_mul(step),
         };
-        let is_random = matches!(self, Numbers::Random);
+        let is_random = matches!(self, NumberRule::Random);
         // 23 bits are exact in a single.
         let float = if is_random { (any >> 40) as f64 / f64::from(1 << 23) - 1.0 } else { whole as f64 };
         let bits = match scalar {

@@ -1,9 +1,9 @@
 //! Contexts.
 
-use super::pointer::Out;
-use crate::core::context::{self, Context, ensure_device};
-use crate::core::error::{Error, ensure};
-use crate::core::stream::Stream;
+use super::pointer::CudaOutput;
+use crate::core::context::{self, CudaContext, ensure_device};
+use crate::core::error::{CudaError, ensure};
+use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::sync::atomic::Ordering;
 
@@ -11,64 +11,64 @@ use std::sync::atomic::Ordering;
 const FLAGS: u32 = 0xff;
 
 entries! {
-    fn cuCtxCreate_v2 | cuCtxCreate (context: Out<Handle>, flags: u32, device: CUdevice) {
+    fn cuCtxCreate_v2 | cuCtxCreate (context: CudaOutput<CudaHandle>, flags: u32, device: CUdevice) {
         ensure_device(device)?;
         context.ensure()?;
         ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
-        context.write(Context::create(flags))
+        context.write(CudaContext::create(flags))
     }
 
-    fn cuCtxCreate_v3(context: Out<Handle>, affinity: Out<u64>, count: i32, flags: u32, device: CUdevice) {
+    fn cuCtxCreate_v3(context: CudaOutput<CudaHandle>, affinity: CudaOutput<u64>, count: i32, flags: u32, device: CUdevice) {
         ensure_device(device)?;
         context.ensure()?;
         ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
         ensure(affinity.is_null() && count == 0, CUDA_ERROR_NOT_SUPPORTED)?;
-        context.write(Context::create(flags))
+        context.write(CudaContext::create(flags))
     }
 
-    fn cuCtxCreate_v4(context: Out<Handle>, parameters: Out<u64>, flags: u32, device: CUdevice) {
+    fn cuCtxCreate_v4(context: CudaOutput<CudaHandle>, parameters: CudaOutput<u64>, flags: u32, device: CUdevice) {
         ensure_device(device)?;
         context.ensure()?;
         ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
         ensure(parameters.is_null(), CUDA_ERROR_NOT_SUPPORTED)?;
-        context.write(Context::create(flags))
+        context.write(CudaContext::create(flags))
     }
 
-    fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach (handle: Handle) {
+    fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach (handle: CudaHandle) {
         context::destroy(handle)
     }
 
-    fn cuCtxAttach(context: Out<Handle>, flags: u32) {
+    fn cuCtxAttach(context: CudaOutput<CudaHandle>, flags: u32) {
         ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
         context.write(context::current()?.handle)
     }
 
-    fn cuCtxPushCurrent_v2 | cuCtxPushCurrent (handle: Handle) {
+    fn cuCtxPushCurrent_v2 | cuCtxPushCurrent (handle: CudaHandle) {
         context::push(handle)
     }
 
-    fn cuCtxPopCurrent_v2 | cuCtxPopCurrent (handle: Out<Handle>) {
+    fn cuCtxPopCurrent_v2 | cuCtxPopCurrent (handle: CudaOutput<CudaHandle>) {
         let popped = context::pop()?;
         handle.write_if(popped);
         Ok(())
     }
 
-    fn cuCtxSetCurrent(handle: Handle) {
+    fn cuCtxSetCurrent(handle: CudaHandle) {
         context::ensure_initialized()?;
         context::set_current(handle)
     }
 
-    fn cuCtxGetCurrent(handle: Out<Handle>) {
+    fn cuCtxGetCurrent(handle: CudaOutput<CudaHandle>) {
         context::ensure_initialized()?;
         handle.write(context::current_handle())
     }
 
-    fn cuCtxGetDevice(device: Out<CUdevice>) {
+    fn cuCtxGetDevice(device: CudaOutput<CUdevice>) {
         context::current()?;
         device.write(0)
     }
 
-    fn cuCtxGetFlags(flags: Out<u32>) {
+    fn cuCtxGetFlags(flags: CudaOutput<u32>) {
         flags.write(context::current()?.flags.load(Ordering::Relaxed))
     }
 
@@ -78,23 +78,23 @@ entries! {
         Ok(())
     }
 
-    fn cuCtxGetId(handle: Handle, id: Out<u64>) {
+    fn cuCtxGetId(handle: CudaHandle, id: CudaOutput<u64>) {
         let context = if handle == 0 { context::current()? } else { context::find(handle)? };
         id.write(context.handle)
     }
 
-    fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) {
+    fn cuCtxGetApiVersion(handle: CudaHandle, version: CudaOutput<u32>) {
         if handle == 0 { context::current()? } else { context::find(handle)? };
         version.write(3020)
     }
 
     fn cuCtxSynchronize() {
         context::current()?;
-        Stream::synchronize_all();
+        CudaStream::synchronize_all();
         Ok(())
     }
 
-    fn cuCtxGetLimit(value: Out<usize>, number: u32) {
+    fn cuCtxGetLimit(value: CudaOutput<usize>, number: u32) {
         value.write(context::current()?.limit(number)?.load(Ordering::Relaxed) as usize)
     }
 
@@ -103,7 +103,7 @@ entries! {
         Ok(())
     }
 
-    fn cuCtxGetCacheConfig | cuCtxGetSharedMemConfig (config: Out<u32>) {
+    fn cuCtxGetCacheConfig | cuCtxGetSharedMemConfig (config: CudaOutput<u32>) {
         context::current()?;
         config.write(0)
     }
@@ -114,7 +114,7 @@ entries! {
         ensure(config <= 3, CUDA_ERROR_INVALID_VALUE)
     }
 
-    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+    fn cuCtxGetStreamPriorityRange(least: CudaOutput<i32>, greatest: CudaOutput<i32>) {
         context::current()?;
         least.write_if(0);
         greatest.write_if(-5);
@@ -125,12 +125,12 @@ entries! {
         context::current().map(|_| ())
     }
 
-    fn cuCtxEnablePeerAccess | cuCtxDisablePeerAccess (peer: Handle, _flags: u32) {
+    fn cuCtxEnablePeerAccess | cuCtxDisablePeerAccess (peer: CudaHandle, _flags: u32) {
         context::find(peer)?;
-        Err(Error(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED))
+        Err(CudaError(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED))
     }
 
-    fn cuDevicePrimaryCtxRetain(context: Out<Handle>, device: CUdevice) {
+    fn cuDevicePrimaryCtxRetain(context: CudaOutput<CudaHandle>, device: CUdevice) {
         ensure_device(device)?;
         context.ensure()?;
         context.write(context::retain_primary())
@@ -154,7 +154,7 @@ entries! {
         Ok(())
     }
 
-    fn cuDevicePrimaryCtxGetState(device: CUdevice, flags: Out<u32>, active: Out<i32>) {
+    fn cuDevicePrimaryCtxGetState(device: CUdevice, flags: CudaOutput<u32>, active: CudaOutput<i32>) {
         ensure_device(device)?;
         let (now, is_active) = context::primary_state();
         flags.write(now)?;

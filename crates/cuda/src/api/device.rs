@@ -1,8 +1,8 @@
 //! The driver and its one device.
 
-use super::pointer::{In, Out, Text};
+use super::pointer::{CudaInput, CudaOutput, CudaString};
 use crate::core::context::{ensure_device, ensure_initialized, initialize};
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::launch::{
     BLOCKS_PER_PROCESSOR, MOST_BLOCKS, MOST_THREADS_ALONG, THREADS_PER_PROCESSOR, processors,
 };
@@ -80,8 +80,8 @@ fn attribute(number: u32) -> Option<i32> {
     })
 }
 
-fn code_text(code: CUresult) -> Answer<*const c_char> {
-    error_name(code).map(std::ffi::CStr::as_ptr).ok_or(Error(CUDA_ERROR_INVALID_VALUE))
+fn code_text(code: CUresult) -> CudaResult<*const c_char> {
+    error_name(code).map(std::ffi::CStr::as_ptr).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
 }
 
 entries! {
@@ -91,103 +91,103 @@ entries! {
         Ok(())
     }
 
-    fn cuDriverGetVersion(version: Out<i32>) {
+    fn cuDriverGetVersion(version: CudaOutput<i32>) {
         version.write(VERSION)
     }
 
-    fn cuGetErrorName(code: CUresult, name: Out<*const c_char>) {
+    fn cuGetErrorName(code: CUresult, name: CudaOutput<*const c_char>) {
         name.write(code_text(code).unwrap_or(std::ptr::null()))?;
         code_text(code).map(|_| ())
     }
 
-    fn cuGetErrorString(code: CUresult, text: Out<*const c_char>) {
+    fn cuGetErrorString(code: CUresult, text: CudaOutput<*const c_char>) {
         text.write(code_text(code).unwrap_or(std::ptr::null()))?;
         code_text(code).map(|_| ())
     }
 
-    fn cuDeviceGet(device: Out<CUdevice>, number: i32) {
+    fn cuDeviceGet(device: CudaOutput<CUdevice>, number: i32) {
         ensure_device(number)?;
         device.write(number)
     }
 
-    fn cuDeviceGetCount(count: Out<i32>) {
+    fn cuDeviceGetCount(count: CudaOutput<i32>) {
         ensure_initialized()?;
         count.write(1)
     }
 
-    fn cuDeviceGetName(name: Out<c_char>, room: i32, device: CUdevice) {
+    fn cuDeviceGetName(name: CudaOutput<c_char>, room: i32, device: CUdevice) {
         ensure_device(device)?;
         name.write_text(b"Heddle (CPU)", usize::try_from(room).unwrap_or(0))
     }
 
-    fn cuDeviceGetUuid | cuDeviceGetUuid_v2 (uuid: Out<[u8; 16]>, device: CUdevice) {
+    fn cuDeviceGetUuid | cuDeviceGetUuid_v2 (uuid: CudaOutput<[u8; 16]>, device: CUdevice) {
         ensure_device(device)?;
         uuid.write(*b"Heddle on a CPU.")
     }
 
-    fn cuDeviceGetLuid(luid: Out<[u8; 8]>, mask: Out<u32>, device: CUdevice) {
+    fn cuDeviceGetLuid(luid: CudaOutput<[u8; 8]>, mask: CudaOutput<u32>, device: CUdevice) {
         ensure_device(device)?;
         luid.write(*b"Heddle  ")?;
         mask.write(1)
     }
 
-    fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: CUdevice) {
+    fn cuDeviceTotalMem_v2(bytes: CudaOutput<usize>, device: CUdevice) {
         ensure_device(device)?;
         bytes.write(memory::total())
     }
 
-    fn cuDeviceGetAttribute(value: Out<i32>, number: u32, device: CUdevice) {
+    fn cuDeviceGetAttribute(value: CudaOutput<i32>, number: u32, device: CUdevice) {
         ensure_device(device)?;
-        value.write(attribute(number).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?)
+        value.write(attribute(number).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?)
     }
 
-    fn cuDeviceGetProperties(properties: Out<[i32; 14]>, device: CUdevice) {
+    fn cuDeviceGetProperties(properties: CudaOutput<[i32; 14]>, device: CUdevice) {
         ensure_device(device)?;
         let of = |number| attribute(number).unwrap_or(0);
         properties.write([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map(of))
     }
 
-    fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: CUdevice) {
+    fn cuDeviceComputeCapability(major: CudaOutput<i32>, minor: CudaOutput<i32>, device: CUdevice) {
         ensure_device(device)?;
         major.write(CAPABILITY[0])?;
         minor.write(CAPABILITY[1])
     }
 
-    fn cuDeviceGetPCIBusId(id: Out<c_char>, room: i32, device: CUdevice) {
+    fn cuDeviceGetPCIBusId(id: CudaOutput<c_char>, room: i32, device: CUdevice) {
         ensure_device(device)?;
         id.write_text(BUS.as_bytes(), usize::try_from(room).unwrap_or(0))
     }
 
-    fn cuDeviceGetByPCIBusId(device: Out<CUdevice>, id: Text) {
+    fn cuDeviceGetByPCIBusId(device: CudaOutput<CUdevice>, id: CudaString) {
         ensure_initialized()?;
         ensure(id.get()? == BUS, CUDA_ERROR_INVALID_DEVICE)?;
         device.write(0)
     }
 
-    fn cuDeviceCanAccessPeer(can: Out<i32>, device: CUdevice, peer: CUdevice) {
+    fn cuDeviceCanAccessPeer(can: CudaOutput<i32>, device: CUdevice, peer: CUdevice) {
         ensure_device(device)?;
         ensure_device(peer)?;
         can.write(0)
     }
 
-    fn cuDeviceGetP2PAttribute(_value: Out<i32>, _number: u32, device: CUdevice, peer: CUdevice) {
+    fn cuDeviceGetP2PAttribute(_value: CudaOutput<i32>, _number: u32, device: CUdevice, peer: CUdevice) {
         ensure_device(device)?;
         ensure_device(peer)?;
         // A device is no peer of itself.
-        Err(Error(CUDA_ERROR_INVALID_DEVICE))
+        Err(CudaError(CUDA_ERROR_INVALID_DEVICE))
     }
 
-    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: CUdevice) {
+    fn cuDeviceGetExecAffinitySupport(supported: CudaOutput<i32>, _kind: u32, device: CUdevice) {
         ensure_device(device)?;
         supported.write(0)
     }
 
-    fn cuDeviceGetDefaultMemPool | cuDeviceGetMemPool (pool: Out<Handle>, device: CUdevice) {
+    fn cuDeviceGetDefaultMemPool | cuDeviceGetMemPool (pool: CudaOutput<CudaHandle>, device: CUdevice) {
         ensure_device(device)?;
         pool.write(memory::default_pool())
     }
 
-    fn cuDeviceGetTexture1DLinearMaxWidth(width: Out<usize>, _format: u32, _channels: u32, device: CUdevice) {
+    fn cuDeviceGetTexture1DLinearMaxWidth(width: CudaOutput<usize>, _format: u32, _channels: u32, device: CUdevice) {
         ensure_device(device)?;
         width.write(0)
     }
@@ -205,13 +205,13 @@ entries! {
         ensure_device(device)
     }
 
-    fn cuDeviceGetGraphMemAttribute(device: CUdevice, number: u32, value: Out<u64>) {
+    fn cuDeviceGetGraphMemAttribute(device: CUdevice, number: u32, value: CudaOutput<u64>) {
         ensure_device(device)?;
         ensure(number <= 3, CUDA_ERROR_INVALID_VALUE)?;
         value.write(0)
     }
 
-    fn cuDeviceSetGraphMemAttribute(device: CUdevice, number: u32, value: In<c_void>) {
+    fn cuDeviceSetGraphMemAttribute(device: CUdevice, number: u32, value: CudaInput<c_void>) {
         ensure_device(device)?;
         ensure(number <= 3 && !value.is_null(), CUDA_ERROR_INVALID_VALUE)
     }

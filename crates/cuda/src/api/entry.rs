@@ -21,7 +21,7 @@ macro_rules! entries {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::cuda::CUresult {
-            $crate::api::answer(move || -> $crate::core::error::Answer<()> { $body })
+            $crate::api::answer(move || -> $crate::core::error::CudaResult<()> { $body })
         }
     };
     (@same $also:ident $name:ident ($($argument:ident: $type:ty),* $(,)?)) => {

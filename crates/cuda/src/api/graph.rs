@@ -2,15 +2,15 @@
 
 use super::launch::prepare;
 use super::module::function;
-use super::pointer::{In, Out};
+use super::pointer::{CudaInput, CudaOutput};
 use super::transfer::Copy3d;
 use crate::core::context;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::EVENTS;
-use crate::core::graph::{Command, EXECUTABLES, Executable, Graph, HostCall, NODES};
-use crate::core::launch::Size;
-use crate::core::memory::Fill;
-use crate::core::stream::Stream;
+use crate::core::graph::{CudaGraph, EXECUTABLES, Executable, HostCall, NODES, StreamCommand};
+use crate::core::launch::LaunchSize;
+use crate::core::memory::MemoryFill;
+use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// `CUDA_KERNEL_NODE_PARAMS`; the newer form has two more fields, of which the first is a kernel instead of a function.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct KernelParams {
-    function: Handle,
+pub struct CudaKernelParams {
+    function: CudaHandle,
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
@@ -30,10 +30,10 @@ pub struct KernelParams {
 /// The newer form.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct KernelParams2 {
-    old: KernelParams,
-    kernel: Handle,
-    context: Handle,
+pub struct CudaKernelParams2 {
+    old: CudaKernelParams,
+    kernel: CudaHandle,
+    context: CudaHandle,
 }
 
 /// `CUDA_MEMSET_NODE_PARAMS`.
@@ -56,24 +56,25 @@ pub struct HostParams {
     data: u64,
 }
 
-impl KernelParams {
-    fn command(&self) -> Answer<Command> {
-        let size = Size { grid: self.grid, block: self.block, shared: self.shared };
-        let launch = prepare(function(self.function)?, size, In::at(self.each), In::at(self.extra))?;
-        Ok(Command::Launch(Box::new(launch)))
+impl CudaKernelParams {
+    fn command(&self) -> CudaResult<StreamCommand> {
+        let size = LaunchSize { grid: self.grid, block: self.block, shared: self.shared };
+        let launch =
+            prepare(function(self.function)?, size, CudaInput::at(self.each), CudaInput::at(self.extra))?;
+        Ok(StreamCommand::Launch(Box::new(launch)))
     }
 }
 
-impl KernelParams2 {
-    fn command(&self) -> Answer<Command> {
+impl CudaKernelParams2 {
+    fn command(&self) -> CudaResult<StreamCommand> {
         let function = if self.old.function == 0 { self.kernel } else { self.old.function };
-        KernelParams { function, ..self.old }.command()
+        CudaKernelParams { function, ..self.old }.command()
     }
 }
 
 impl FillParams {
-    fn command(&self) -> Answer<Command> {
-        let fill = Fill {
+    fn command(&self) -> CudaResult<StreamCommand> {
+        let fill = MemoryFill {
             start: self.start,
             pitch: self.pitch,
             value: self.value,
@@ -82,30 +83,36 @@ impl FillParams {
             height: self.height,
         };
         fill.check()?;
-        Ok(Command::Fill(fill))
+        Ok(StreamCommand::Fill(fill))
     }
 }
 
 impl HostParams {
-    fn command(&self) -> Answer<Command> {
-        let function = self.function.ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
-        Ok(Command::Host(HostCall { function, data: self.data as usize }))
+    fn command(&self) -> CudaResult<StreamCommand> {
+        let function = self.function.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+        Ok(StreamCommand::Host(HostCall { function, data: self.data as usize }))
     }
 }
 
-fn copy(copy: In<Copy3d>) -> Answer<Command> {
+fn copy(copy: CudaInput<Copy3d>) -> CudaResult<StreamCommand> {
     let copy = copy.read()?.copy()?;
     copy.check()?;
-    Ok(Command::Copy(Box::new(copy)))
+    Ok(StreamCommand::Copy(Box::new(copy)))
 }
 
-fn add(node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, command: Command) -> Answer<()> {
+fn add(
+    node: CudaOutput<CudaHandle>,
+    graph: CudaHandle,
+    behind: CudaInput<CudaHandle>,
+    count: usize,
+    command: StreamCommand,
+) -> CudaResult<()> {
     node.ensure()?;
-    node.write(Graph::find(graph)?.add(command, &behind.list(count)?)?)
+    node.write(CudaGraph::find(graph)?.add(command, &behind.list(count)?)?)
 }
 
 /// Writes a list, or only how long it is; what there is more room for is null.
-fn tell(list: &[Handle], places: Out<Handle>, count: Out<usize>) -> Answer<()> {
+fn tell(list: &[CudaHandle], places: CudaOutput<CudaHandle>, count: CudaOutput<usize>) -> CudaResult<()> {
     count.ensure()?;
     if places.is_null() {
         return count.write(list.len());
@@ -117,9 +124,14 @@ fn tell(list: &[Handle], places: Out<Handle>, count: Out<usize>) -> Answer<()> {
     count.write(list.len().min(room))
 }
 
-fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Answer<()> {
-    let edges = Graph::find(graph)?.edges();
-    let (first, last): (Vec<Handle>, Vec<Handle>) = edges.into_iter().unzip();
+fn edges(
+    graph: CudaHandle,
+    from: CudaOutput<CudaHandle>,
+    to: CudaOutput<CudaHandle>,
+    count: CudaOutput<usize>,
+) -> CudaResult<()> {
+    let edges = CudaGraph::find(graph)?.edges();
+    let (first, last): (Vec<CudaHandle>, Vec<CudaHandle>) = edges.into_iter().unzip();
     ensure(from.is_null() == to.is_null(), CUDA_ERROR_INVALID_VALUE)?;
     if !from.is_null() {
         let room = count.as_input().read()?;
@@ -130,135 +142,135 @@ fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -
     tell(&last, to, count)
 }
 
-fn neighbours(node: Handle, are_before: bool) -> Answer<Vec<Handle>> {
-    let edges = Graph::of_node(node)?.edges();
-    let of = |(from, to): (Handle, Handle)| match are_before {
+fn neighbours(node: CudaHandle, are_before: bool) -> CudaResult<Vec<CudaHandle>> {
+    let edges = CudaGraph::of_node(node)?.edges();
+    let of = |(from, to): (CudaHandle, CudaHandle)| match are_before {
         true => (to == node).then_some(from),
         false => (from == node).then_some(to),
     };
     Ok(edges.into_iter().filter_map(of).collect())
 }
 
-fn instantiate(executable: Out<Handle>, graph: Handle) -> Answer<()> {
+fn instantiate(executable: CudaOutput<CudaHandle>, graph: CudaHandle) -> CudaResult<()> {
     context::current()?;
     executable.ensure()?;
-    executable.write(Graph::find(graph)?.instantiate()?)
+    executable.write(CudaGraph::find(graph)?.instantiate()?)
 }
 
-fn set(executable: Handle, node: Handle, command: Command) -> Answer<()> {
+fn set(executable: CudaHandle, node: CudaHandle, command: StreamCommand) -> CudaResult<()> {
     Executable::find(executable)?.set_command(node, command)
 }
 
-fn set_in_graph(node: Handle, command: Command) -> Answer<()> {
-    Graph::of_node(node)?.set_command(node, command)
+fn set_in_graph(node: CudaHandle, command: StreamCommand) -> CudaResult<()> {
+    CudaGraph::of_node(node)?.set_command(node, command)
 }
 
 entries! {
-    fn cuGraphCreate(graph: Out<Handle>, flags: u32) {
+    fn cuGraphCreate(graph: CudaOutput<CudaHandle>, flags: u32) {
         context::ensure_initialized()?;
         ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
         graph.ensure()?;
-        graph.write(Graph::create())
+        graph.write(CudaGraph::create())
     }
 
-    fn cuGraphDestroy(graph: Handle) {
-        Graph::destroy(graph)
+    fn cuGraphDestroy(graph: CudaHandle) {
+        CudaGraph::destroy(graph)
     }
 
-    fn cuGraphClone(copy: Out<Handle>, graph: Handle) {
+    fn cuGraphClone(copy: CudaOutput<CudaHandle>, graph: CudaHandle) {
         copy.ensure()?;
-        copy.write(Graph::find(graph)?.copy()?)
+        copy.write(CudaGraph::find(graph)?.copy()?)
     }
 
     fn cuGraphAddKernelNode(
-        node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, params: In<KernelParams>,
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, params: CudaInput<CudaKernelParams>,
     ) {
         add(node, graph, behind, count, params.read()?.command()?)
     }
 
     fn cuGraphAddKernelNode_v2(
-        node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, params: In<KernelParams2>,
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, params: CudaInput<CudaKernelParams2>,
     ) {
         add(node, graph, behind, count, params.read()?.command()?)
     }
 
     fn cuGraphAddMemcpyNode(
-        node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, params: In<Copy3d>, _context: Handle,
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, params: CudaInput<Copy3d>, _context: CudaHandle,
     ) {
         add(node, graph, behind, count, copy(params)?)
     }
 
     fn cuGraphAddMemsetNode(
-        node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, params: In<FillParams>, _context: Handle,
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, params: CudaInput<FillParams>, _context: CudaHandle,
     ) {
         add(node, graph, behind, count, params.read()?.command()?)
     }
 
     fn cuGraphAddHostNode(
-        node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, params: In<HostParams>,
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, params: CudaInput<HostParams>,
     ) {
         add(node, graph, behind, count, params.read()?.command()?)
     }
 
-    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize) {
-        add(node, graph, behind, count, Command::Empty)
+    fn cuGraphAddEmptyNode(node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize) {
+        add(node, graph, behind, count, StreamCommand::Empty)
     }
 
     fn cuGraphAddEventRecordNode(
-        node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, event: Handle,
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, event: CudaHandle,
     ) {
-        add(node, graph, behind, count, Command::Record(EVENTS.find(event)?))
+        add(node, graph, behind, count, StreamCommand::Record(EVENTS.find(event)?))
     }
 
-    fn cuGraphAddEventWaitNode(node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, event: Handle) {
+    fn cuGraphAddEventWaitNode(node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, event: CudaHandle) {
         // What an event stands behind is done when a graph runs.
         EVENTS.find(event)?;
-        add(node, graph, behind, count, Command::Empty)
+        add(node, graph, behind, count, StreamCommand::Empty)
     }
 
-    fn cuGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, behind: In<Handle>, count: usize, child: Handle) {
-        let commands = Arc::new(Graph::find(child)?.commands()?);
-        add(node, graph, behind, count, Command::Graph(commands))
+    fn cuGraphAddChildGraphNode(node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, child: CudaHandle) {
+        let commands = Arc::new(CudaGraph::find(child)?.commands()?);
+        add(node, graph, behind, count, StreamCommand::Graph(commands))
     }
 
-    fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
-        Graph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, true)
+    fn cuGraphAddDependencies(graph: CudaHandle, from: CudaInput<CudaHandle>, to: CudaInput<CudaHandle>, count: usize) {
+        CudaGraph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, true)
     }
 
     fn cuGraphAddDependencies_v2(
-        graph: Handle, from: In<Handle>, to: In<Handle>, _edges: In<c_void>, count: usize,
+        graph: CudaHandle, from: CudaInput<CudaHandle>, to: CudaInput<CudaHandle>, _edges: CudaInput<c_void>, count: usize,
     ) {
-        Graph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, true)
+        CudaGraph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, true)
     }
 
-    fn cuGraphRemoveDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
-        Graph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, false)
+    fn cuGraphRemoveDependencies(graph: CudaHandle, from: CudaInput<CudaHandle>, to: CudaInput<CudaHandle>, count: usize) {
+        CudaGraph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, false)
     }
 
     fn cuGraphRemoveDependencies_v2(
-        graph: Handle, from: In<Handle>, to: In<Handle>, _edges: In<c_void>, count: usize,
+        graph: CudaHandle, from: CudaInput<CudaHandle>, to: CudaInput<CudaHandle>, _edges: CudaInput<c_void>, count: usize,
     ) {
-        Graph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, false)
+        CudaGraph::find(graph)?.depend(&from.list(count)?, &to.list(count)?, false)
     }
 
-    fn cuGraphDestroyNode(node: Handle) {
-        Graph::of_node(node)?.remove(node)
+    fn cuGraphDestroyNode(node: CudaHandle) {
+        CudaGraph::of_node(node)?.remove(node)
     }
 
-    fn cuGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        tell(&Graph::find(graph)?.nodes(false), nodes, count)
+    fn cuGraphGetNodes(graph: CudaHandle, nodes: CudaOutput<CudaHandle>, count: CudaOutput<usize>) {
+        tell(&CudaGraph::find(graph)?.nodes(false), nodes, count)
     }
 
-    fn cuGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        tell(&Graph::find(graph)?.nodes(true), nodes, count)
+    fn cuGraphGetRootNodes(graph: CudaHandle, nodes: CudaOutput<CudaHandle>, count: CudaOutput<usize>) {
+        tell(&CudaGraph::find(graph)?.nodes(true), nodes, count)
     }
 
-    fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
+    fn cuGraphGetEdges(graph: CudaHandle, from: CudaOutput<CudaHandle>, to: CudaOutput<CudaHandle>, count: CudaOutput<usize>) {
         edges(graph, from, to, count)
     }
 
     fn cuGraphGetEdges_v2(
-        graph: Handle, from: Out<Handle>, to: Out<Handle>, data: Out<[u8; 8]>, count: Out<usize>,
+        graph: CudaHandle, from: CudaOutput<CudaHandle>, to: CudaOutput<CudaHandle>, data: CudaOutput<[u8; 8]>, count: CudaOutput<usize>,
     ) {
         edges(graph, from, to, count)?;
         let told = if from.is_null() { 0 } else { count.as_input().read()? };
@@ -266,53 +278,53 @@ entries! {
         Ok(())
     }
 
-    fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
+    fn cuGraphNodeGetDependencies(node: CudaHandle, nodes: CudaOutput<CudaHandle>, count: CudaOutput<usize>) {
         tell(&neighbours(node, true)?, nodes, count)
     }
 
-    fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
+    fn cuGraphNodeGetDependentNodes(node: CudaHandle, nodes: CudaOutput<CudaHandle>, count: CudaOutput<usize>) {
         tell(&neighbours(node, false)?, nodes, count)
     }
 
-    fn cuGraphNodeGetType(node: Handle, kind: Out<u32>) {
-        kind.write(Graph::of_node(node)?.command(node)?.node_type())
+    fn cuGraphNodeGetType(node: CudaHandle, kind: CudaOutput<u32>) {
+        kind.write(CudaGraph::of_node(node)?.command(node)?.node_type())
     }
 
-    fn cuGraphKernelNodeSetParams(node: Handle, params: In<KernelParams>) {
+    fn cuGraphKernelNodeSetParams(node: CudaHandle, params: CudaInput<CudaKernelParams>) {
         set_in_graph(node, params.read()?.command()?)
     }
 
-    fn cuGraphKernelNodeSetParams_v2(node: Handle, params: In<KernelParams2>) {
+    fn cuGraphKernelNodeSetParams_v2(node: CudaHandle, params: CudaInput<CudaKernelParams2>) {
         set_in_graph(node, params.read()?.command()?)
     }
 
-    fn cuGraphMemcpyNodeSetParams(node: Handle, params: In<Copy3d>) {
+    fn cuGraphMemcpyNodeSetParams(node: CudaHandle, params: CudaInput<Copy3d>) {
         set_in_graph(node, copy(params)?)
     }
 
-    fn cuGraphMemsetNodeSetParams(node: Handle, params: In<FillParams>) {
+    fn cuGraphMemsetNodeSetParams(node: CudaHandle, params: CudaInput<FillParams>) {
         set_in_graph(node, params.read()?.command()?)
     }
 
-    fn cuGraphHostNodeSetParams(node: Handle, params: In<HostParams>) {
+    fn cuGraphHostNodeSetParams(node: CudaHandle, params: CudaInput<HostParams>) {
         set_in_graph(node, params.read()?.command()?)
     }
 
     fn cuGraphInstantiate(
-        executable: Out<Handle>, graph: Handle, node: Out<Handle>, _log: Out<c_char>, _room: usize,
+        executable: CudaOutput<CudaHandle>, graph: CudaHandle, node: CudaOutput<CudaHandle>, _log: CudaOutput<c_char>, _room: usize,
     ) {
         node.write_if(0);
         instantiate(executable, graph)
     }
 
     fn cuGraphInstantiate_v2(
-        executable: Out<Handle>, graph: Handle, node: Out<Handle>, _log: Out<c_char>, _room: usize,
+        executable: CudaOutput<CudaHandle>, graph: CudaHandle, node: CudaOutput<CudaHandle>, _log: CudaOutput<c_char>, _room: usize,
     ) {
         node.write_if(0);
         instantiate(executable, graph)
     }
 
-    fn cuGraphInstantiateWithFlags(executable: Out<Handle>, graph: Handle, flags: u64) {
+    fn cuGraphInstantiateWithFlags(executable: CudaOutput<CudaHandle>, graph: CudaHandle, flags: u64) {
         // Memory is freed when it is launched, priorities are kept nowhere; a device cannot launch by itself.
         ensure(flags & !15 == 0, CUDA_ERROR_INVALID_VALUE)?;
         ensure(flags & 4 == 0, CUDA_ERROR_NOT_SUPPORTED)?;
@@ -320,7 +332,7 @@ entries! {
     }
 
     fn cuGraphInstantiateWithParams | cuGraphInstantiateWithParams_ptsz (
-        executable: Out<Handle>, graph: Handle, params: Out<[u64; 4]>,
+        executable: CudaOutput<CudaHandle>, graph: CudaHandle, params: CudaOutput<[u64; 4]>,
     ) {
         let [flags, stream, _, _] = params.as_input().read()?;
         ensure(flags & !15 == 0, CUDA_ERROR_INVALID_VALUE)?;
@@ -329,74 +341,74 @@ entries! {
         params.write([flags, stream, 0, 0])
     }
 
-    fn cuGraphExecDestroy(executable: Handle) {
-        EXECUTABLES.remove(executable).map(|_| ()).map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))
+    fn cuGraphExecDestroy(executable: CudaHandle) {
+        EXECUTABLES.remove(executable).map(|_| ()).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    fn cuGraphExecGetFlags(executable: Handle, flags: Out<u64>) {
+    fn cuGraphExecGetFlags(executable: CudaHandle, flags: CudaOutput<u64>) {
         Executable::find(executable)?;
         flags.write(0)
     }
 
-    fn cuGraphExecKernelNodeSetParams(executable: Handle, node: Handle, params: In<KernelParams>) {
+    fn cuGraphExecKernelNodeSetParams(executable: CudaHandle, node: CudaHandle, params: CudaInput<CudaKernelParams>) {
         set(executable, node, params.read()?.command()?)
     }
 
-    fn cuGraphExecKernelNodeSetParams_v2(executable: Handle, node: Handle, params: In<KernelParams2>) {
+    fn cuGraphExecKernelNodeSetParams_v2(executable: CudaHandle, node: CudaHandle, params: CudaInput<CudaKernelParams2>) {
         set(executable, node, params.read()?.command()?)
     }
 
-    fn cuGraphExecMemcpyNodeSetParams(executable: Handle, node: Handle, params: In<Copy3d>, _context: Handle) {
+    fn cuGraphExecMemcpyNodeSetParams(executable: CudaHandle, node: CudaHandle, params: CudaInput<Copy3d>, _context: CudaHandle) {
         set(executable, node, copy(params)?)
     }
 
-    fn cuGraphExecMemsetNodeSetParams(executable: Handle, node: Handle, params: In<FillParams>, _context: Handle) {
+    fn cuGraphExecMemsetNodeSetParams(executable: CudaHandle, node: CudaHandle, params: CudaInput<FillParams>, _context: CudaHandle) {
         set(executable, node, params.read()?.command()?)
     }
 
-    fn cuGraphExecHostNodeSetParams(executable: Handle, node: Handle, params: In<HostParams>) {
+    fn cuGraphExecHostNodeSetParams(executable: CudaHandle, node: CudaHandle, params: CudaInput<HostParams>) {
         set(executable, node, params.read()?.command()?)
     }
 
-    fn cuGraphExecChildGraphNodeSetParams(executable: Handle, node: Handle, child: Handle) {
-        let commands = Arc::new(Graph::find(child)?.commands()?);
-        set(executable, node, Command::Graph(commands))
+    fn cuGraphExecChildGraphNodeSetParams(executable: CudaHandle, node: CudaHandle, child: CudaHandle) {
+        let commands = Arc::new(CudaGraph::find(child)?.commands()?);
+        set(executable, node, StreamCommand::Graph(commands))
     }
 
-    fn cuGraphExecEventRecordNodeSetEvent(executable: Handle, node: Handle, event: Handle) {
-        set(executable, node, Command::Record(EVENTS.find(event)?))
+    fn cuGraphExecEventRecordNodeSetEvent(executable: CudaHandle, node: CudaHandle, event: CudaHandle) {
+        set(executable, node, StreamCommand::Record(EVENTS.find(event)?))
     }
 
-    fn cuGraphExecUpdate(executable: Handle, graph: Handle, node: Out<Handle>, result: Out<u32>) {
-        let done = Executable::find(executable)?.update(&*Graph::find(graph)?);
+    fn cuGraphExecUpdate(executable: CudaHandle, graph: CudaHandle, node: CudaOutput<CudaHandle>, result: CudaOutput<u32>) {
+        let done = Executable::find(executable)?.update(&*CudaGraph::find(graph)?);
         node.write_if(0);
         result.write_if(done.is_err().into());
         done
     }
 
-    fn cuGraphExecUpdate_v2(executable: Handle, graph: Handle, told: Out<[u64; 3]>) {
-        let done = Executable::find(executable)?.update(&*Graph::find(graph)?);
+    fn cuGraphExecUpdate_v2(executable: CudaHandle, graph: CudaHandle, told: CudaOutput<[u64; 3]>) {
+        let done = Executable::find(executable)?.update(&*CudaGraph::find(graph)?);
         told.write_if([done.is_err().into(), 0, 0]);
         done
     }
 
-    fn cuGraphNodeSetEnabled(executable: Handle, node: Handle, is_enabled: u32) {
-        NODES.find(node).map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
+    fn cuGraphNodeSetEnabled(executable: CudaHandle, node: CudaHandle, is_enabled: u32) {
+        NODES.find(node).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
         Executable::find(executable)?.enable(node, is_enabled != 0)
     }
 
-    fn cuGraphNodeGetEnabled(executable: Handle, node: Handle, is_enabled: Out<u32>) {
+    fn cuGraphNodeGetEnabled(executable: CudaHandle, node: CudaHandle, is_enabled: CudaOutput<u32>) {
         is_enabled.write(Executable::find(executable)?.is_enabled(node)?.into())
     }
 
-    fn cuGraphUpload | cuGraphUpload_ptsz (executable: Handle, stream: Handle) {
+    fn cuGraphUpload | cuGraphUpload_ptsz (executable: CudaHandle, stream: CudaHandle) {
         Executable::find(executable)?;
-        Stream::find(stream).map(|_| ())
+        CudaStream::find(stream).map(|_| ())
     }
 
-    fn cuGraphLaunch | cuGraphLaunch_ptsz (executable: Handle, stream: Handle) {
+    fn cuGraphLaunch | cuGraphLaunch_ptsz (executable: CudaHandle, stream: CudaHandle) {
         let executable = Executable::find(executable)?;
         let commands = Arc::new(executable.commands());
-        Stream::find(stream)?.submit(Command::Graph(commands))
+        CudaStream::find(stream)?.submit(StreamCommand::Graph(commands))
     }
 }

@@ -1,13 +1,13 @@
 //! Launches and occupancy.
 
 use super::module::function;
-use super::pointer::{In, Out};
+use super::pointer::{CudaInput, CudaOutput};
 use crate::core::context;
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::graph::Command;
-use crate::core::launch::{Launch, Size, processors};
-use crate::core::module::Function;
-use crate::core::stream::Stream;
+use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::graph::StreamCommand;
+use crate::core::launch::{CudaLaunch, LaunchSize, processors};
+use crate::core::module::CudaFunction;
+use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct Config {
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
-    stream: Handle,
+    stream: CudaHandle,
     attributes: u64,
     count: u32,
 }
@@ -40,14 +40,14 @@ pub struct Attribute {
 }
 
 /// Parameters as the application passes them, either way, as the buffer that a kernel takes.
-pub fn params(function: &Function, each: In<u64>, extra: In<u64>) -> Answer<Vec<u8>> {
+pub fn params(function: &CudaFunction, each: CudaInput<u64>, extra: CudaInput<u64>) -> CudaResult<Vec<u8>> {
     let layout = function.layout();
     let bytes = layout.bytes as usize;
     if !each.is_null() {
         let mut buffer = vec![0; bytes];
         for (param, place) in layout.params.iter().zip(each.list(layout.params.len())?) {
             let (start, size) = (param.offset as usize, param.bytes as usize);
-            buffer[start..start + size].copy_from_slice(In::at(place).bytes(size)?);
+            buffer[start..start + size].copy_from_slice(CudaInput::at(place).bytes(size)?);
         }
         return Ok(buffer);
     }
@@ -57,82 +57,87 @@ pub fn params(function: &Function, each: In<u64>, extra: In<u64>) -> Answer<Vec<
     }
     let (mut start, mut size) = (None, None);
     for index in 0..MOST_EXTRA {
-        let at = |word: usize| In::<u64>::at(extra.address() + 8 * (2 * index + word) as u64).read();
+        let at = |word: usize| CudaInput::<u64>::at(extra.address() + 8 * (2 * index + word) as u64).read();
         match at(0)? {
             EXTRA_END => break,
             EXTRA_BUFFER => start = Some(at(1)?),
-            EXTRA_SIZE => size = Some(In::<usize>::at(at(1)?).read()?),
-            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+            EXTRA_SIZE => size = Some(CudaInput::<usize>::at(at(1)?).read()?),
+            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
         }
     }
-    let (start, size) = start.zip(size).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+    let (start, size) = start.zip(size).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
     ensure(size >= bytes, CUDA_ERROR_INVALID_VALUE)?;
-    if bytes == 0 { Ok(Vec::new()) } else { Ok(In::at(start).bytes(bytes)?.to_vec()) }
+    if bytes == 0 { Ok(Vec::new()) } else { Ok(CudaInput::at(start).bytes(bytes)?.to_vec()) }
 }
 
 /// A launch that can be done.
-pub fn prepare(function: Arc<Function>, size: Size, each: In<u64>, extra: In<u64>) -> Answer<Launch> {
+pub fn prepare(
+    function: Arc<CudaFunction>,
+    size: LaunchSize,
+    each: CudaInput<u64>,
+    extra: CudaInput<u64>,
+) -> CudaResult<CudaLaunch> {
     let params = params(&function, each, extra)?;
-    Launch::new(function, size, params)
+    CudaLaunch::new(function, size, params)
 }
 
 fn launch(
-    function: Handle,
-    size: Size,
-    stream: Handle,
-    params: (In<u64>, In<u64>),
+    function: CudaHandle,
+    size: LaunchSize,
+    stream: CudaHandle,
+    params: (CudaInput<u64>, CudaInput<u64>),
     is_cooperative: bool,
-) -> Answer<()> {
-    let stream = Stream::find(stream)?;
+) -> CudaResult<()> {
+    let stream = CudaStream::find(stream)?;
     let launch = prepare(super::module::function(function)?, size, params.0, params.1)?;
     let launch = if is_cooperative { launch.cooperative()? } else { launch };
-    stream.submit(Command::Launch(Box::new(launch)))
+    stream.submit(StreamCommand::Launch(Box::new(launch)))
 }
 
 /// The block that fills the device best: the largest one, as vector code wants many lanes.
-fn potential_block(function: &Function, limit: i32) -> u32 {
+fn potential_block(function: &CudaFunction, limit: i32) -> u32 {
     let most = function.most_threads();
     if limit > 0 { most.min(limit as u32) } else { most }
 }
 
 entries! {
     fn cuLaunchKernel | cuLaunchKernel_ptsz (
-        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
-        shared: u32, stream: Handle, each: In<u64>, extra: In<u64>,
+        function: CudaHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared: u32, stream: CudaHandle, each: CudaInput<u64>, extra: CudaInput<u64>,
     ) {
         context::current()?;
-        let size = Size { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+        let size = LaunchSize { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
         launch(function, size, stream, (each, extra), false)
     }
 
     fn cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz (
-        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
-        shared: u32, stream: Handle, each: In<u64>,
+        function: CudaHandle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared: u32, stream: CudaHandle, each: CudaInput<u64>,
     ) {
         context::current()?;
-        let size = Size { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        launch(function, size, stream, (each, In::at(0)), true)
+        let size = LaunchSize { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
+        launch(function, size, stream, (each, CudaInput::at(0)), true)
     }
 
-    fn cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: In<Config>, function: Handle, each: In<u64>, extra: In<u64>) {
+    fn cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: CudaInput<Config>, function: CudaHandle, each: CudaInput<u64>, extra: CudaInput<u64>) {
         context::current()?;
         let config = config.read()?;
         let mut is_cooperative = false;
-        for attribute in In::<Attribute>::at(config.attributes).list(config.count as usize)? {
+        for attribute in CudaInput::<Attribute>::at(config.attributes).list(config.count as usize)? {
             match (attribute.id, attribute.value) {
                 // Clusters of one block are no clusters.
                 (4 | 11, [x, y, z, ..]) => ensure(x <= 1 && y <= 1 && z <= 1, CUDA_ERROR_INVALID_CLUSTER_SIZE)?,
                 (2, [value, ..]) => is_cooperative = value != 0,
                 (0..=14, _) => {}
-                _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+                _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
             }
         }
-        let size = Size { grid: config.grid, block: config.block, shared: config.shared };
+        let size = LaunchSize { grid: config.grid, block: config.block, shared: config.shared };
         launch(function, size, config.stream, (each, extra), is_cooperative)
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor | cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (
-        blocks: Out<i32>, handle: Handle, threads: i32, dynamic: usize, _flags: u32,
+        blocks: CudaOutput<i32>, handle: CudaHandle, threads: i32, dynamic: usize, _flags: u32,
     ) {
         let function = function(handle)?;
         ensure(threads > 0, CUDA_ERROR_INVALID_VALUE)?;
@@ -140,7 +145,7 @@ entries! {
     }
 
     fn cuOccupancyMaxPotentialBlockSize | cuOccupancyMaxPotentialBlockSizeWithFlags (
-        grid: Out<i32>, block: Out<i32>, handle: Handle, _dynamic_of: u64, dynamic: usize, limit: i32, _flags: u32,
+        grid: CudaOutput<i32>, block: CudaOutput<i32>, handle: CudaHandle, _dynamic_of: u64, dynamic: usize, limit: i32, _flags: u32,
     ) {
         let function = function(handle)?;
         let threads = potential_block(&function, limit);
@@ -148,7 +153,7 @@ entries! {
         grid.write(function.active_blocks(threads, dynamic as u64).max(1) * processors() as i32)
     }
 
-    fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, handle: Handle, blocks: i32, threads: i32) {
+    fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: CudaOutput<usize>, handle: CudaHandle, blocks: i32, threads: i32) {
         let function = function(handle)?;
         ensure(blocks > 0 && threads > 0, CUDA_ERROR_INVALID_VALUE)?;
         let all = crate::core::module::MOST_SHARED / blocks as u64;

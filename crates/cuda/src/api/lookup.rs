@@ -1,7 +1,7 @@
 //! Entries by their names, as newer applications ask for them.
 
-use super::pointer::{Out, Text};
-use crate::core::error::{Answer, Error};
+use super::pointer::{CudaOutput, CudaString};
+use crate::core::error::{CudaError, CudaResult};
 use crate::cuda::*;
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ const PER_THREAD: u64 = 2;
 
 /// What is told about a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Found {
+enum EntryLookup {
     Entry(*mut c_void),
     Unknown,
     TooNew,
@@ -70,45 +70,50 @@ fn address(entry: &str) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
-fn find(name: &str, version: i32, flags: u64) -> Found {
+fn find(name: &str, version: i32, flags: u64) -> EntryLookup {
     let per_thread = flags & PER_THREAD != 0;
     match newest(name, version, per_thread) {
-        None => Found::Unknown,
-        Some((_, since)) if since > version => Found::TooNew,
-        Some((entry, _)) => address(entry).map_or(Found::Unknown, Found::Entry),
+        None => EntryLookup::Unknown,
+        Some((_, since)) if since > version => EntryLookup::TooNew,
+        Some((entry, _)) => address(entry).map_or(EntryLookup::Unknown, EntryLookup::Entry),
     }
 }
 
-fn look_up(name: Text, place: Out<*mut c_void>, version: i32, flags: u64) -> Answer<Found> {
+fn look_up(
+    name: CudaString,
+    place: CudaOutput<*mut c_void>,
+    version: i32,
+    flags: u64,
+) -> CudaResult<EntryLookup> {
     let name = name.get()?;
     place.ensure()?;
     let found = find(&name, version, flags);
-    place.write(if let Found::Entry(address) = found { address } else { std::ptr::null_mut() })?;
+    place.write(if let EntryLookup::Entry(address) = found { address } else { std::ptr::null_mut() })?;
     Ok(found)
 }
 
 entries! {
-    fn cuGetProcAddress(name: Text, place: Out<*mut c_void>, version: i32, flags: u64) {
+    fn cuGetProcAddress(name: CudaString, place: CudaOutput<*mut c_void>, version: i32, flags: u64) {
         match look_up(name, place, version, flags)? {
-            Found::Entry(_) => Ok(()),
-            _ => Err(Error(CUDA_ERROR_NOT_FOUND)),
+            EntryLookup::Entry(_) => Ok(()),
+            _ => Err(CudaError(CUDA_ERROR_NOT_FOUND)),
         }
     }
 
     fn cuGetProcAddress_v2 | cuGetProcAddress_v2_ptsz (
-        name: Text, place: Out<*mut c_void>, version: i32, flags: u64, status: Out<u32>,
+        name: CudaString, place: CudaOutput<*mut c_void>, version: i32, flags: u64, status: CudaOutput<u32>,
     ) {
         let found = look_up(name, place, version, flags)?;
         status.write_if(match found {
-            Found::Entry(_) => 0,
-            Found::Unknown => 1,
-            Found::TooNew => 2,
+            EntryLookup::Entry(_) => 0,
+            EntryLookup::Unknown => 1,
+            EntryLookup::TooNew => 2,
         });
         // A caller that asks for the status reads it; one that does not is told by the code.
         match found {
-            Found::Entry(_) => Ok(()),
+            EntryLookup::Entry(_) => Ok(()),
             _ if !status.is_null() => Ok(()),
-            _ => Err(Error(CUDA_ERROR_NOT_FOUND)),
+            _ => Err(CudaError(CUDA_ERROR_NOT_FOUND)),
         }
     }
 }

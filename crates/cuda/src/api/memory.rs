@@ -1,11 +1,11 @@
 //! Memory: getting it, giving it back, asking about it.
 
-use super::pointer::{In, Out};
+use super::pointer::{CudaInput, CudaOutput};
 use crate::core::context::{self, ensure_device};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::graph::Command;
-use crate::core::memory::{self, Kind, POOLS, Pool};
-use crate::core::stream::Stream;
+use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::graph::StreamCommand;
+use crate::core::memory::{self, AllocationKind, CudaMemoryPool, POOLS};
+use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,67 +14,77 @@ use std::sync::atomic::Ordering;
 /// Rows of pitched memory start at a multiple of this.
 const PITCH: usize = 512;
 
-fn allocate(place: Out<CUdeviceptr>, bytes: usize, kind: Kind, flags: u32) -> Answer<()> {
+fn allocate(
+    place: CudaOutput<CUdeviceptr>,
+    bytes: usize,
+    kind: AllocationKind,
+    flags: u32,
+) -> CudaResult<()> {
     context::current()?;
     place.ensure()?;
     place.write(memory::allocate(bytes, kind, flags)?)
 }
 
 /// What is told of a pointer, by number: where to, a value of how many bytes.
-fn pointer_attribute(data: Out<c_void>, number: u32, address: CUdeviceptr) -> Answer<()> {
+fn pointer_attribute(data: CudaOutput<c_void>, number: u32, address: CUdeviceptr) -> CudaResult<()> {
     data.ensure()?;
     let at = data.address();
     let found = memory::find(address);
-    let known = found.ok_or(Error(CUDA_ERROR_INVALID_VALUE));
+    let known = found.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE));
     match number {
-        1 => Out::at(at).write(known?.context),
+        1 => CudaOutput::at(at).write(known?.context),
         2 => {
             let ty = if known?.is_of_host() { CU_MEMORYTYPE_HOST } else { CU_MEMORYTYPE_DEVICE };
-            Out::at(at).write(ty)
+            CudaOutput::at(at).write(ty)
         }
         3 | 4 => {
             known?;
-            Out::at(at).write(address)
+            CudaOutput::at(at).write(address)
         }
-        6 => Out::at(at).write(1u32),
-        7 | 20 => Out::at(at).write(known?.id),
-        8 => Out::at(at).write(u8::from(known?.kind == Kind::Managed)),
+        6 => CudaOutput::at(at).write(1u32),
+        7 | 20 => CudaOutput::at(at).write(known?.id),
+        8 => CudaOutput::at(at).write(u8::from(known?.kind == AllocationKind::Managed)),
         9 => {
             known?;
-            Out::at(at).write(0i32)
+            CudaOutput::at(at).write(0i32)
         }
-        10 | 15 => Out::at(at).write(0u8),
-        11 | 19 => Out::at(at).write(known?.start as u64),
-        12 | 18 => Out::at(at).write(known?.bytes),
-        13 => Out::at(at).write(u8::from(found.is_some())),
-        14 => Out::at(at).write(0u64),
+        10 | 15 => CudaOutput::at(at).write(0u8),
+        11 | 19 => CudaOutput::at(at).write(known?.start as u64),
+        12 | 18 => CudaOutput::at(at).write(known?.bytes),
+        13 => CudaOutput::at(at).write(u8::from(found.is_some())),
+        14 => CudaOutput::at(at).write(0u64),
         16 => {
             known?;
-            Out::at(at).write(3u32)
+            CudaOutput::at(at).write(3u32)
         }
         17 => {
-            let pool = if let Kind::Pool(pool) = known?.kind { pool } else { 0 };
-            Out::at(at).write(pool)
+            let pool = if let AllocationKind::Pool(pool) = known?.kind { pool } else { 0 };
+            CudaOutput::at(at).write(pool)
         }
-        21 => Out::at(at).write(0u8),
-        _ => Err(Error(CUDA_ERROR_INVALID_VALUE)),
+        21 => CudaOutput::at(at).write(0u8),
+        _ => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
     }
 }
 
-fn pool(handle: Handle) -> Answer<Arc<Pool>> {
+fn pool(handle: CudaHandle) -> CudaResult<Arc<CudaMemoryPool>> {
     context::ensure_initialized()?;
-    POOLS.find(handle).map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))
+    POOLS.find(handle).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))
 }
 
 /// Allocates in the order of a stream; while it is captured, now: addresses of graphs are fixed.
-fn allocate_in(stream: Handle, place: Out<CUdeviceptr>, bytes: usize, pool: Handle) -> Answer<()> {
+fn allocate_in(
+    stream: CudaHandle,
+    place: CudaOutput<CUdeviceptr>,
+    bytes: usize,
+    pool: CudaHandle,
+) -> CudaResult<()> {
     place.ensure()?;
-    let stream = Stream::find(stream)?;
-    let kind = Kind::Pool(pool);
+    let stream = CudaStream::find(stream)?;
+    let kind = AllocationKind::Pool(pool);
     match stream.capture() {
         Some(_) => {
             let address = memory::allocate(bytes, kind, 0)?;
-            stream.submit(Command::Empty)?;
+            stream.submit(StreamCommand::Empty)?;
             place.write(address)
         }
         None => place.write(stream.run(|| memory::allocate(bytes, kind, 0))?),
@@ -82,31 +92,31 @@ fn allocate_in(stream: Handle, place: Out<CUdeviceptr>, bytes: usize, pool: Hand
 }
 
 entries! {
-    fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
+    fn cuMemGetInfo_v2(free: CudaOutput<usize>, total: CudaOutput<usize>) {
         context::current()?;
         free.write_if(memory::free_bytes());
         total.write_if(memory::total());
         Ok(())
     }
 
-    fn cuMemAlloc_v2(address: Out<CUdeviceptr>, bytes: usize) {
-        allocate(address, bytes, Kind::Device, 0)
+    fn cuMemAlloc_v2(address: CudaOutput<CUdeviceptr>, bytes: usize) {
+        allocate(address, bytes, AllocationKind::Device, 0)
     }
 
     fn cuMemAllocPitch_v2(
-        address: Out<CUdeviceptr>, pitch: Out<usize>, width: usize, height: usize, element: u32,
+        address: CudaOutput<CUdeviceptr>, pitch: CudaOutput<usize>, width: usize, height: usize, element: u32,
     ) {
         pitch.ensure()?;
         ensure(matches!(element, 4 | 8 | 16), CUDA_ERROR_INVALID_VALUE)?;
-        let row = width.checked_next_multiple_of(PITCH).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
-        let bytes = row.checked_mul(height).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
-        allocate(address, bytes, Kind::Device, 0)?;
+        let row = width.checked_next_multiple_of(PITCH).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+        let bytes = row.checked_mul(height).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+        allocate(address, bytes, AllocationKind::Device, 0)?;
         pitch.write(row)
     }
 
-    fn cuMemAllocManaged(address: Out<CUdeviceptr>, bytes: usize, flags: u32) {
+    fn cuMemAllocManaged(address: CudaOutput<CUdeviceptr>, bytes: usize, flags: u32) {
         ensure(matches!(flags, 1 | 2), CUDA_ERROR_INVALID_VALUE)?;
-        allocate(address, bytes, Kind::Managed, flags)
+        allocate(address, bytes, AllocationKind::Managed, flags)
     }
 
     fn cuMemFree_v2(address: CUdeviceptr) {
@@ -115,17 +125,17 @@ entries! {
             return Ok(());
         }
         // What streams still do with it is done first.
-        Stream::synchronize_all();
-        memory::free(address, |kind| matches!(kind, Kind::Device | Kind::Managed | Kind::Pool(_)))
+        CudaStream::synchronize_all();
+        memory::free(address, |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_)))
     }
 
-    fn cuMemAllocHost_v2(address: Out<CUdeviceptr>, bytes: usize) {
-        allocate(address, bytes, Kind::Host, 0)
+    fn cuMemAllocHost_v2(address: CudaOutput<CUdeviceptr>, bytes: usize) {
+        allocate(address, bytes, AllocationKind::Host, 0)
     }
 
-    fn cuMemHostAlloc(address: Out<CUdeviceptr>, bytes: usize, flags: u32) {
+    fn cuMemHostAlloc(address: CudaOutput<CUdeviceptr>, bytes: usize, flags: u32) {
         ensure(flags & !7 == 0, CUDA_ERROR_INVALID_VALUE)?;
-        allocate(address, bytes, Kind::Host, flags)
+        allocate(address, bytes, AllocationKind::Host, flags)
     }
 
     fn cuMemFreeHost(address: CUdeviceptr) {
@@ -133,49 +143,49 @@ entries! {
         if address == 0 {
             return Ok(());
         }
-        Stream::synchronize_all();
-        memory::free(address, |kind| kind == Kind::Host)
+        CudaStream::synchronize_all();
+        memory::free(address, |kind| kind == AllocationKind::Host)
     }
 
-    fn cuMemHostRegister_v2 | cuMemHostRegister (start: In<c_void>, bytes: usize, flags: u32) {
+    fn cuMemHostRegister_v2 | cuMemHostRegister (start: CudaInput<c_void>, bytes: usize, flags: u32) {
         context::current()?;
         ensure(flags & !15 == 0, CUDA_ERROR_INVALID_VALUE)?;
         memory::register(start.address() as usize, bytes, flags)
     }
 
-    fn cuMemHostUnregister(start: In<c_void>) {
+    fn cuMemHostUnregister(start: CudaInput<c_void>) {
         context::current()?;
-        Stream::synchronize_all();
+        CudaStream::synchronize_all();
         memory::unregister(start.address() as usize)
     }
 
-    fn cuMemHostGetDevicePointer_v2(address: Out<CUdeviceptr>, host: In<c_void>, flags: u32) {
+    fn cuMemHostGetDevicePointer_v2(address: CudaOutput<CUdeviceptr>, host: CudaInput<c_void>, flags: u32) {
         context::current()?;
         ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
-        memory::find(host.address()).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        memory::find(host.address()).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         address.write(host.address())
     }
 
-    fn cuMemHostGetFlags(flags: Out<u32>, host: In<c_void>) {
+    fn cuMemHostGetFlags(flags: CudaOutput<u32>, host: CudaInput<c_void>) {
         context::current()?;
         let found = memory::find(host.address()).filter(|it| it.is_of_host());
-        flags.write(found.ok_or(Error(CUDA_ERROR_INVALID_VALUE))?.flags)
+        flags.write(found.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?.flags)
     }
 
-    fn cuMemGetAddressRange_v2(start: Out<CUdeviceptr>, bytes: Out<usize>, address: CUdeviceptr) {
+    fn cuMemGetAddressRange_v2(start: CudaOutput<CUdeviceptr>, bytes: CudaOutput<usize>, address: CUdeviceptr) {
         context::current()?;
-        let found = memory::find(address).ok_or(Error(CUDA_ERROR_NOT_FOUND))?;
+        let found = memory::find(address).ok_or(CudaError(CUDA_ERROR_NOT_FOUND))?;
         start.write_if(found.start as u64);
         bytes.write_if(found.bytes);
         Ok(())
     }
 
-    fn cuPointerGetAttribute(data: Out<c_void>, number: u32, address: CUdeviceptr) {
+    fn cuPointerGetAttribute(data: CudaOutput<c_void>, number: u32, address: CUdeviceptr) {
         context::ensure_initialized()?;
         pointer_attribute(data, number, address)
     }
 
-    fn cuPointerGetAttributes(count: u32, numbers: In<u32>, places: In<u64>, address: CUdeviceptr) {
+    fn cuPointerGetAttributes(count: u32, numbers: CudaInput<u32>, places: CudaInput<u64>, address: CUdeviceptr) {
         context::ensure_initialized()?;
         ensure(count > 0, CUDA_ERROR_INVALID_VALUE)?;
         let numbers = numbers.list(count as usize)?;
@@ -184,40 +194,40 @@ entries! {
             if memory::find(address).is_none() && !matches!(number, 6 | 10 | 13 | 14 | 15 | 21) {
                 // Of what is not known each attribute is its zero, and no error.
                 match number {
-                    2 | 9 | 16 => Out::<u32>::at(place).write(if number == 9 { (-2i32) as u32 } else { 0 })?,
-                    8 => Out::<u8>::at(place).write(0)?,
-                    4 => Out::at(place).write(address)?,
-                    _ => Out::<u64>::at(place).write(0)?,
+                    2 | 9 | 16 => CudaOutput::<u32>::at(place).write(if number == 9 { (-2i32) as u32 } else { 0 })?,
+                    8 => CudaOutput::<u8>::at(place).write(0)?,
+                    4 => CudaOutput::at(place).write(address)?,
+                    _ => CudaOutput::<u64>::at(place).write(0)?,
                 }
                 continue;
             }
-            pointer_attribute(Out::at(place), number, address)?;
+            pointer_attribute(CudaOutput::at(place), number, address)?;
         }
         Ok(())
     }
 
-    fn cuPointerSetAttribute(value: In<c_void>, number: u32, address: CUdeviceptr) {
+    fn cuPointerSetAttribute(value: CudaInput<c_void>, number: u32, address: CUdeviceptr) {
         context::ensure_initialized()?;
         ensure(number == 6 && !value.is_null(), CUDA_ERROR_INVALID_VALUE)?;
-        memory::find(address).map(|_| ()).ok_or(Error(CUDA_ERROR_INVALID_VALUE))
+        memory::find(address).map(|_| ()).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    fn cuMemAllocAsync | cuMemAllocAsync_ptsz (address: Out<CUdeviceptr>, bytes: usize, stream: Handle) {
+    fn cuMemAllocAsync | cuMemAllocAsync_ptsz (address: CudaOutput<CUdeviceptr>, bytes: usize, stream: CudaHandle) {
         allocate_in(stream, address, bytes, memory::default_pool())
     }
 
     fn cuMemAllocFromPoolAsync | cuMemAllocFromPoolAsync_ptsz (
-        address: Out<CUdeviceptr>, bytes: usize, from: Handle, stream: Handle,
+        address: CudaOutput<CUdeviceptr>, bytes: usize, from: CudaHandle, stream: CudaHandle,
     ) {
         pool(from)?;
         allocate_in(stream, address, bytes, from)
     }
 
-    fn cuMemFreeAsync | cuMemFreeAsync_ptsz (address: CUdeviceptr, stream: Handle) {
-        Stream::find(stream)?.submit(Command::Free(address))
+    fn cuMemFreeAsync | cuMemFreeAsync_ptsz (address: CUdeviceptr, stream: CudaHandle) {
+        CudaStream::find(stream)?.submit(StreamCommand::Free(address))
     }
 
-    fn cuMemPoolCreate(handle: Out<Handle>, properties: In<[u64; 11]>) {
+    fn cuMemPoolCreate(handle: CudaOutput<CudaHandle>, properties: CudaInput<[u64; 11]>) {
         context::ensure_initialized()?;
         handle.ensure()?;
         // Pinned memory, no handle for other processes.
@@ -225,71 +235,71 @@ entries! {
         handle.write(POOLS.publish(Arc::default()))
     }
 
-    fn cuMemPoolDestroy(handle: Handle) {
+    fn cuMemPoolDestroy(handle: CudaHandle) {
         pool(handle)?;
         ensure(handle != memory::default_pool(), CUDA_ERROR_INVALID_VALUE)?;
         POOLS.remove(handle).map(|_| ())
     }
 
-    fn cuMemPoolTrimTo(handle: Handle, _bytes: usize) {
+    fn cuMemPoolTrimTo(handle: CudaHandle, _bytes: usize) {
         pool(handle).map(|_| ())
     }
 
-    fn cuMemPoolSetAttribute(handle: Handle, number: u32, value: In<c_void>) {
+    fn cuMemPoolSetAttribute(handle: CudaHandle, number: u32, value: CudaInput<c_void>) {
         let pool = pool(handle)?;
         let at = value.address();
         let value = match number {
-            1..=3 => u64::from(In::<u32>::at(at).read()?),
-            4 => In::<u64>::at(at).read()?,
+            1..=3 => u64::from(CudaInput::<u32>::at(at).read()?),
+            4 => CudaInput::<u64>::at(at).read()?,
             6 | 8 => {
                 // The most so far begins again.
-                ensure(In::<u64>::at(at).read()? == 0, CUDA_ERROR_INVALID_VALUE)?;
+                ensure(CudaInput::<u64>::at(at).read()? == 0, CUDA_ERROR_INVALID_VALUE)?;
                 pool.used[1].store(pool.used[0].load(Ordering::Relaxed), Ordering::Relaxed);
                 0
             }
-            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
         };
         pool.attributes[number as usize].store(value, Ordering::Relaxed);
         Ok(())
     }
 
-    fn cuMemPoolGetAttribute(handle: Handle, number: u32, value: Out<c_void>) {
+    fn cuMemPoolGetAttribute(handle: CudaHandle, number: u32, value: CudaOutput<c_void>) {
         let pool = pool(handle)?;
         value.ensure()?;
         let at = value.address();
         match number {
-            1..=3 => Out::at(at).write(pool.attributes[number as usize].load(Ordering::Relaxed) as u32),
-            4 => Out::at(at).write(pool.attributes[4].load(Ordering::Relaxed)),
-            5 | 7 => Out::at(at).write(pool.used[0].load(Ordering::Relaxed)),
-            6 | 8 => Out::at(at).write(pool.used[1].load(Ordering::Relaxed)),
-            _ => Err(Error(CUDA_ERROR_INVALID_VALUE)),
+            1..=3 => CudaOutput::at(at).write(pool.attributes[number as usize].load(Ordering::Relaxed) as u32),
+            4 => CudaOutput::at(at).write(pool.attributes[4].load(Ordering::Relaxed)),
+            5 | 7 => CudaOutput::at(at).write(pool.used[0].load(Ordering::Relaxed)),
+            6 | 8 => CudaOutput::at(at).write(pool.used[1].load(Ordering::Relaxed)),
+            _ => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
         }
     }
 
-    fn cuMemPoolSetAccess(handle: Handle, map: In<[u32; 3]>, count: usize) {
+    fn cuMemPoolSetAccess(handle: CudaHandle, map: CudaInput<[u32; 3]>, count: usize) {
         pool(handle)?;
         // The only device has access, and keeps it.
         let all = map.list(count)?;
         ensure(all.iter().all(|&[_, device, access]| device == 0 && access == 3), CUDA_ERROR_INVALID_VALUE)
     }
 
-    fn cuMemPoolGetAccess(flags: Out<u32>, handle: Handle, location: In<[u32; 2]>) {
+    fn cuMemPoolGetAccess(flags: CudaOutput<u32>, handle: CudaHandle, location: CudaInput<[u32; 2]>) {
         pool(handle)?;
         location.read()?;
         flags.write(3)
     }
 
     fn cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (
-        address: CUdeviceptr, bytes: usize, _to: CUdevice, stream: Handle,
+        address: CUdeviceptr, bytes: usize, _to: CUdevice, stream: CudaHandle,
     ) {
-        Stream::find(stream)?;
+        CudaStream::find(stream)?;
         memory::ensure_range(address, bytes)
     }
 
     fn cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz (
-        address: CUdeviceptr, bytes: usize, _to: u64, flags: u32, stream: Handle,
+        address: CUdeviceptr, bytes: usize, _to: u64, flags: u32, stream: CudaHandle,
     ) {
-        Stream::find(stream)?;
+        CudaStream::find(stream)?;
         ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
         memory::ensure_range(address, bytes)
     }
@@ -306,17 +316,17 @@ entries! {
         memory::ensure_range(address, bytes)
     }
 
-    fn cuDeviceSetMemPool(device: CUdevice, handle: Handle) {
+    fn cuDeviceSetMemPool(device: CUdevice, handle: CudaHandle) {
         ensure_device(device)?;
         pool(handle)?;
         ensure(handle == memory::default_pool(), CUDA_ERROR_NOT_SUPPORTED)
     }
 
     fn cuStreamAttachMemAsync | cuStreamAttachMemAsync_ptsz (
-        stream: Handle, address: CUdeviceptr, _bytes: usize, flags: u32,
+        stream: CudaHandle, address: CUdeviceptr, _bytes: usize, flags: u32,
     ) {
-        Stream::find(stream)?;
+        CudaStream::find(stream)?;
         ensure(matches!(flags, 1 | 2 | 4), CUDA_ERROR_INVALID_VALUE)?;
-        memory::find(address).map(|_| ()).ok_or(Error(CUDA_ERROR_INVALID_VALUE))
+        memory::find(address).map(|_| ()).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 }

@@ -1,11 +1,11 @@
 //! Modules, libraries, functions, and linking.
 
-use super::pointer::{In, Out, Text};
+use super::pointer::{CudaInput, CudaOutput, CudaString};
 use crate::core::context::{self, ensure_device};
-use crate::core::error::{Answer, Error, ensure, say};
-use crate::core::image::{self, Text as Ptx};
-use crate::core::module::{self, FUNCTIONS, Function, MODULES, Module, Refused};
-use crate::core::registry::Table;
+use crate::core::error::{CudaError, CudaResult, ensure, say};
+use crate::core::image::{self, PtxText};
+use crate::core::module::{self, CudaFunction, CudaModule, FUNCTIONS, LoadError, MODULES};
+use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,16 +21,16 @@ struct Logs {
     info: (u64, usize),
     error: (u64, usize),
     /// Where the sizes are told back.
-    sizes: [Option<Out<u64>>; 2],
+    sizes: [Option<CudaOutput<u64>>; 2],
 }
 
 impl Logs {
-    fn new(count: u32, options: In<u32>, values: Out<u64>) -> Answer<Logs> {
+    fn new(count: u32, options: CudaInput<u32>, values: CudaOutput<u64>) -> CudaResult<Logs> {
         let mut logs = Logs { info: (0, 0), error: (0, 0), sizes: [None; 2] };
         let numbers = options.list(count as usize)?;
         let given = values.as_input().list(count as usize)?;
         for (index, (number, value)) in numbers.into_iter().zip(given).enumerate() {
-            let place = Out::<u64>::at(values.address() + 8 * index as u64);
+            let place = CudaOutput::<u64>::at(values.address() + 8 * index as u64);
             match number {
                 INFO_LOG => logs.info.0 = value,
                 ERROR_LOG => logs.error.0 = value,
@@ -55,7 +55,7 @@ impl Logs {
         {
             if buffer != 0 && room > 0 {
                 // There is room for the zero byte at least.
-                let _ = Out::<c_char>::at(buffer).write_text(text.as_bytes(), room);
+                let _ = CudaOutput::<c_char>::at(buffer).write_text(text.as_bytes(), room);
             }
             if let Some(size) = size {
                 size.write_if(text.len().min(room.saturating_sub(1)) as u64);
@@ -68,18 +68,18 @@ impl Logs {
     }
 }
 
-fn load(image: Ptx, logs: &Logs) -> Answer<Handle> {
-    match module::text(image).and_then(|text| Module::load(&text)) {
+fn load(image: PtxText, logs: &Logs) -> CudaResult<CudaHandle> {
+    match module::text(image).and_then(|text| CudaModule::load(&text)) {
         Ok(module) => {
             logs.write("");
             Ok(module.handle)
         }
-        Err(Refused { code, reason }) => {
+        Err(LoadError { code, reason }) => {
             logs.write(&reason);
             if !logs.has_error_log() {
                 say(format_args!("{reason}"));
             }
-            Err(Error(code))
+            Err(CudaError(code))
         }
     }
 }
@@ -88,19 +88,24 @@ fn no_logs() -> Logs {
     Logs { info: (0, 0), error: (0, 0), sizes: [None; 2] }
 }
 
-fn file(path: Text) -> Answer<Ptx> {
-    let bytes = std::fs::read(path.get()?).map_err(|_| Error(CUDA_ERROR_FILE_NOT_FOUND))?;
+fn file(path: CudaString) -> CudaResult<PtxText> {
+    let bytes = std::fs::read(path.get()?).map_err(|_| CudaError(CUDA_ERROR_FILE_NOT_FOUND))?;
     Ok(image::ptx_of(&bytes))
 }
 
-fn variable(start: Out<CUdeviceptr>, bytes: Out<usize>, module: &Module, name: Text) -> Answer<()> {
+fn variable(
+    start: CudaOutput<CUdeviceptr>,
+    bytes: CudaOutput<usize>,
+    module: &CudaModule,
+    name: CudaString,
+) -> CudaResult<()> {
     let (found, size) = module.variable(&name.get()?)?;
     start.write_if(found);
     bytes.write_if(size as usize);
     Ok(())
 }
 
-fn all_functions(places: Out<Handle>, count: u32, module: Handle) -> Answer<()> {
+fn all_functions(places: CudaOutput<CudaHandle>, count: u32, module: CudaHandle) -> CudaResult<()> {
     let module = MODULES.find(module)?;
     places.ensure()?;
     for number in 0..module.count().min(count as usize) {
@@ -111,13 +116,13 @@ fn all_functions(places: Out<Handle>, count: u32, module: Handle) -> Answer<()> 
 
 /// What is put together before it is loaded: texts of PTX, of which one defines what another one declares.
 #[derive(Debug, Default)]
-struct Linking {
+struct PtxLinker {
     texts: Mutex<Vec<String>>,
     /// What came out; the application reads it as long as this is there.
     done: Mutex<Vec<u8>>,
 }
 
-static LINKINGS: Table<Linking> = Table::new();
+static LINKINGS: HandleTable<PtxLinker> = HandleTable::new();
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -134,86 +139,86 @@ fn is_device_library(kind: u32, bytes: &[u8]) -> bool {
     kind == INPUT_LIBRARY && bytes.windows(DEVICE_LIBRARY.len()).any(|window| window == DEVICE_LIBRARY)
 }
 
-fn add_to_linking(state: Handle, kind: u32, image: Ptx, logs: &Logs) -> Answer<()> {
+fn add_to_linking(state: CudaHandle, kind: u32, image: PtxText, logs: &Logs) -> CudaResult<()> {
     let linking = LINKINGS.find(state)?;
     if !matches!(kind, INPUT_PTX | INPUT_FAT_BINARY) {
         let reason = "only PTX can be linked, and fat binaries that hold PTX";
         logs.write(reason);
         say(format_args!("{reason}"));
-        return Err(Error(CUDA_ERROR_NOT_SUPPORTED));
+        return Err(CudaError(CUDA_ERROR_NOT_SUPPORTED));
     }
     let text = module::text(image)?;
     heddle_ptx::parse(&text).map_err(|diagnostics| {
         let reason = diagnostics.first().map(ToString::to_string).unwrap_or_default();
         logs.write(&reason);
-        Error(CUDA_ERROR_INVALID_PTX)
+        CudaError(CUDA_ERROR_INVALID_PTX)
     })?;
     lock(&linking.texts).push(text);
     Ok(())
 }
 
 entries! {
-    fn cuModuleLoadData(module: Out<Handle>, image: In<c_void>) {
+    fn cuModuleLoadData(module: CudaOutput<CudaHandle>, image: CudaInput<c_void>) {
         context::current()?;
         module.ensure()?;
         module.write(load(image.image()?, &no_logs())?)
     }
 
     fn cuModuleLoadDataEx(
-        module: Out<Handle>, image: In<c_void>, count: u32, options: In<u32>, values: Out<u64>,
+        module: CudaOutput<CudaHandle>, image: CudaInput<c_void>, count: u32, options: CudaInput<u32>, values: CudaOutput<u64>,
     ) {
         context::current()?;
         module.ensure()?;
         module.write(load(image.image()?, &Logs::new(count, options, values)?)?)
     }
 
-    fn cuModuleLoadFatBinary(module: Out<Handle>, image: In<c_void>) {
+    fn cuModuleLoadFatBinary(module: CudaOutput<CudaHandle>, image: CudaInput<c_void>) {
         context::current()?;
         module.ensure()?;
         module.write(load(image.image()?, &no_logs())?)
     }
 
-    fn cuModuleLoad(module: Out<Handle>, path: Text) {
+    fn cuModuleLoad(module: CudaOutput<CudaHandle>, path: CudaString) {
         context::current()?;
         module.ensure()?;
         module.write(load(file(path)?, &no_logs())?)
     }
 
-    fn cuModuleUnload | cuLibraryUnload (module: Handle) {
+    fn cuModuleUnload | cuLibraryUnload (module: CudaHandle) {
         context::ensure_initialized()?;
-        Module::unload(module)
+        CudaModule::unload(module)
     }
 
-    fn cuModuleGetLoadingMode(mode: Out<u32>) {
+    fn cuModuleGetLoadingMode(mode: CudaOutput<u32>) {
         // Kernels are compiled when they are launched.
         context::ensure_initialized()?;
         mode.write(2)
     }
 
-    fn cuModuleGetFunction | cuLibraryGetKernel (function: Out<Handle>, module: Handle, name: Text) {
+    fn cuModuleGetFunction | cuLibraryGetKernel (function: CudaOutput<CudaHandle>, module: CudaHandle, name: CudaString) {
         context::ensure_initialized()?;
         function.ensure()?;
         function.write(MODULES.find(module)?.function(&name.get()?)?)
     }
 
-    fn cuModuleGetFunctionCount | cuLibraryGetKernelCount (count: Out<u32>, module: Handle) {
+    fn cuModuleGetFunctionCount | cuLibraryGetKernelCount (count: CudaOutput<u32>, module: CudaHandle) {
         context::ensure_initialized()?;
         count.write(MODULES.find(module)?.count() as u32)
     }
 
-    fn cuModuleEnumerateFunctions | cuLibraryEnumerateKernels (functions: Out<Handle>, count: u32, module: Handle) {
+    fn cuModuleEnumerateFunctions | cuLibraryEnumerateKernels (functions: CudaOutput<CudaHandle>, count: u32, module: CudaHandle) {
         context::ensure_initialized()?;
         all_functions(functions, count, module)
     }
 
-    fn cuModuleGetGlobal_v2(start: Out<CUdeviceptr>, bytes: Out<usize>, module: Handle, name: Text) {
+    fn cuModuleGetGlobal_v2(start: CudaOutput<CUdeviceptr>, bytes: CudaOutput<usize>, module: CudaHandle, name: CudaString) {
         context::ensure_initialized()?;
         variable(start, bytes, &*MODULES.find(module)?, name)
     }
 
     fn cuLibraryLoadData(
-        library: Out<Handle>, image: In<c_void>, options: In<u32>, values: Out<u64>, count: u32,
-        _library_options: In<u32>, _library_values: In<u64>, _library_count: u32,
+        library: CudaOutput<CudaHandle>, image: CudaInput<c_void>, options: CudaInput<u32>, values: CudaOutput<u64>, count: u32,
+        _library_options: CudaInput<u32>, _library_values: CudaInput<u64>, _library_count: u32,
     ) {
         context::ensure_initialized()?;
         library.ensure()?;
@@ -221,46 +226,46 @@ entries! {
     }
 
     fn cuLibraryLoadFromFile(
-        library: Out<Handle>, path: Text, options: In<u32>, values: Out<u64>, count: u32,
-        _library_options: In<u32>, _library_values: In<u64>, _library_count: u32,
+        library: CudaOutput<CudaHandle>, path: CudaString, options: CudaInput<u32>, values: CudaOutput<u64>, count: u32,
+        _library_options: CudaInput<u32>, _library_values: CudaInput<u64>, _library_count: u32,
     ) {
         context::ensure_initialized()?;
         library.ensure()?;
         library.write(load(file(path)?, &Logs::new(count, options, values)?)?)
     }
 
-    fn cuLibraryGetModule(module: Out<Handle>, library: Handle) {
+    fn cuLibraryGetModule(module: CudaOutput<CudaHandle>, library: CudaHandle) {
         context::current()?;
         module.write(MODULES.find(library)?.handle)
     }
 
     fn cuLibraryGetGlobal | cuLibraryGetManaged (
-        start: Out<CUdeviceptr>, bytes: Out<usize>, library: Handle, name: Text,
+        start: CudaOutput<CUdeviceptr>, bytes: CudaOutput<usize>, library: CudaHandle, name: CudaString,
     ) {
         context::ensure_initialized()?;
         variable(start, bytes, &*MODULES.find(library)?, name)
     }
 
-    fn cuKernelGetFunction(function: Out<Handle>, kernel: Handle) {
+    fn cuKernelGetFunction(function: CudaOutput<CudaHandle>, kernel: CudaHandle) {
         context::current()?;
         function.write(FUNCTIONS.find(kernel)?.handle)
     }
 
-    fn cuKernelGetLibrary(library: Out<Handle>, kernel: Handle) {
+    fn cuKernelGetLibrary(library: CudaOutput<CudaHandle>, kernel: CudaHandle) {
         library.write(FUNCTIONS.find(kernel)?.module.handle)
     }
 
-    fn cuFuncGetModule(module: Out<Handle>, function: Handle) {
+    fn cuFuncGetModule(module: CudaOutput<CudaHandle>, function: CudaHandle) {
         module.write(FUNCTIONS.find(function)?.module.handle)
     }
 
-    fn cuFuncGetName | cuKernelGetName (name: Out<*const c_char>, function: Handle) {
+    fn cuFuncGetName | cuKernelGetName (name: CudaOutput<*const c_char>, function: CudaHandle) {
         // The function keeps it; as on a GPU it is valid as long as the module.
         name.write(FUNCTIONS.find(function)?.name.as_ptr())
     }
 
     fn cuFuncGetParamInfo | cuKernelGetParamInfo (
-        function: Handle, index: usize, offset: Out<usize>, bytes: Out<usize>,
+        function: CudaHandle, index: usize, offset: CudaOutput<usize>, bytes: CudaOutput<usize>,
     ) {
         let param = FUNCTIONS.find(function)?.param(index)?;
         offset.write(param.offset as usize)?;
@@ -268,53 +273,53 @@ entries! {
         Ok(())
     }
 
-    fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
+    fn cuFuncIsLoaded(state: CudaOutput<u32>, function: CudaHandle) {
         FUNCTIONS.find(function)?;
         state.write(1)
     }
 
-    fn cuFuncLoad(function: Handle) {
+    fn cuFuncLoad(function: CudaHandle) {
         FUNCTIONS.find(function).map(|_| ())
     }
 
-    fn cuFuncGetAttribute(value: Out<i32>, number: u32, function: Handle) {
+    fn cuFuncGetAttribute(value: CudaOutput<i32>, number: u32, function: CudaHandle) {
         value.write(FUNCTIONS.find(function)?.attribute(number)?)
     }
 
-    fn cuKernelGetAttribute(value: Out<i32>, number: u32, kernel: Handle, device: CUdevice) {
+    fn cuKernelGetAttribute(value: CudaOutput<i32>, number: u32, kernel: CudaHandle, device: CUdevice) {
         ensure_device(device)?;
         value.write(FUNCTIONS.find(kernel)?.attribute(number)?)
     }
 
-    fn cuFuncSetAttribute(function: Handle, number: u32, value: i32) {
+    fn cuFuncSetAttribute(function: CudaHandle, number: u32, value: i32) {
         FUNCTIONS.find(function)?.set_attribute(number, value)
     }
 
-    fn cuKernelSetAttribute(number: u32, value: i32, kernel: Handle, device: CUdevice) {
+    fn cuKernelSetAttribute(number: u32, value: i32, kernel: CudaHandle, device: CUdevice) {
         ensure_device(device)?;
         FUNCTIONS.find(kernel)?.set_attribute(number, value)
     }
 
-    fn cuFuncSetCacheConfig | cuFuncSetSharedMemConfig (function: Handle, config: u32) {
+    fn cuFuncSetCacheConfig | cuFuncSetSharedMemConfig (function: CudaHandle, config: u32) {
         FUNCTIONS.find(function)?;
         ensure(config <= 3, CUDA_ERROR_INVALID_VALUE)
     }
 
-    fn cuKernelSetCacheConfig(kernel: Handle, config: u32, device: CUdevice) {
+    fn cuKernelSetCacheConfig(kernel: CudaHandle, config: u32, device: CUdevice) {
         ensure_device(device)?;
         FUNCTIONS.find(kernel)?;
         ensure(config <= 3, CUDA_ERROR_INVALID_VALUE)
     }
 
-    fn cuLinkCreate_v2 | cuLinkCreate (_count: u32, _options: In<u32>, _values: In<u64>, state: Out<Handle>) {
+    fn cuLinkCreate_v2 | cuLinkCreate (_count: u32, _options: CudaInput<u32>, _values: CudaInput<u64>, state: CudaOutput<CudaHandle>) {
         context::current()?;
         state.ensure()?;
         state.write(LINKINGS.publish(Arc::default()))
     }
 
     fn cuLinkAddData_v2 | cuLinkAddData (
-        state: Handle, kind: u32, data: In<c_void>, size: usize, _name: Text, count: u32, options: In<u32>,
-        values: Out<u64>,
+        state: CudaHandle, kind: u32, data: CudaInput<c_void>, size: usize, _name: CudaString, count: u32, options: CudaInput<u32>,
+        values: CudaOutput<u64>,
     ) {
         let logs = Logs::new(count, options, values)?;
         let bytes = data.bytes(size)?;
@@ -325,21 +330,21 @@ entries! {
     }
 
     fn cuLinkAddFile_v2 | cuLinkAddFile (
-        state: Handle, kind: u32, path: Text, count: u32, options: In<u32>, values: Out<u64>,
+        state: CudaHandle, kind: u32, path: CudaString, count: u32, options: CudaInput<u32>, values: CudaOutput<u64>,
     ) {
         let logs = Logs::new(count, options, values)?;
-        let bytes = std::fs::read(path.get()?).map_err(|_| Error(CUDA_ERROR_FILE_NOT_FOUND))?;
+        let bytes = std::fs::read(path.get()?).map_err(|_| CudaError(CUDA_ERROR_FILE_NOT_FOUND))?;
         if is_device_library(kind, &bytes) {
             return LINKINGS.find(state).map(|_| ());
         }
         add_to_linking(state, kind, image::ptx_of(&bytes), &logs)
     }
 
-    fn cuLinkComplete(state: Handle, image: Out<u64>, size: Out<usize>) {
+    fn cuLinkComplete(state: CudaHandle, image: CudaOutput<u64>, size: CudaOutput<usize>) {
         let linking = LINKINGS.find(state)?;
         image.ensure()?;
         let texts = lock(&linking.texts);
-        let text = module::link(&texts).map_err(Error::from)?;
+        let text = module::link(&texts).map_err(CudaError::from)?;
         let mut done = lock(&linking.done);
         *done = text.into_bytes();
         done.push(0);
@@ -348,12 +353,12 @@ entries! {
         Ok(())
     }
 
-    fn cuLinkDestroy(state: Handle) {
+    fn cuLinkDestroy(state: CudaHandle) {
         LINKINGS.remove(state).map(|_| ())
     }
 }
 
 /// The function of a handle.
-pub fn function(handle: Handle) -> Answer<Arc<Function>> {
+pub fn function(handle: CudaHandle) -> CudaResult<Arc<CudaFunction>> {
     FUNCTIONS.find(handle)
 }

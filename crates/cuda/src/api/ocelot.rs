@@ -1,10 +1,10 @@
 //! `ptx_run`: a text of PTX is run at once, as simulated GPUs ask for it.
 
-use super::pointer::{In, Text};
+use super::pointer::{CudaInput, CudaString};
 use crate::core::context;
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::launch::{Launch, Size};
-use crate::core::module::{FUNCTIONS, Function, MODULES, Module, Refused};
+use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::launch::{CudaLaunch, LaunchSize};
+use crate::core::module::{CudaFunction, CudaModule, FUNCTIONS, LoadError, MODULES};
 use crate::cuda::*;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,23 +12,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The kernels of texts that were run; when there are more, all are forgotten.
 const MOST_KEPT: usize = 1024;
 
-static KEPT: Mutex<Option<FxHashMap<String, Arc<Function>>>> = Mutex::new(None);
+static KEPT: Mutex<Option<FxHashMap<String, Arc<CudaFunction>>>> = Mutex::new(None);
 
-fn function(text: &str) -> Answer<Arc<Function>> {
+fn function(text: &str) -> CudaResult<Arc<CudaFunction>> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
     if let Some(function) = kept.get(text) {
         return Ok(Arc::clone(function));
     }
-    let module = Module::load(text).map_err(|refused: Refused| {
+    let module = CudaModule::load(text).map_err(|refused: LoadError| {
         crate::core::error::say(format_args!("{}", refused.reason));
-        Error(refused.code)
+        CudaError(refused.code)
     })?;
     let function = FUNCTIONS.find(module.function_at(0)?)?;
     if kept.len() >= MOST_KEPT {
         for (_, function) in kept.drain() {
             // It was loaded here, and is unloaded once.
-            let _ = Module::unload(function.module.handle);
+            let _ = CudaModule::unload(function.module.handle);
         }
     }
     ensure(MODULES.find(module.handle).is_ok(), CUDA_ERROR_INVALID_HANDLE)?;
@@ -36,7 +36,7 @@ fn function(text: &str) -> Answer<Arc<Function>> {
     Ok(function)
 }
 
-fn run(text: Text, values: &[u64], block: [i32; 3], grid: [i32; 3], shared: i32) -> Answer<()> {
+fn run(text: CudaString, values: &[u64], block: [i32; 3], grid: [i32; 3], shared: i32) -> CudaResult<()> {
     context::initialize();
     let function = function(&text.get()?)?;
     let layout = function.layout();
@@ -49,11 +49,11 @@ fn run(text: Text, values: &[u64], block: [i32; 3], grid: [i32; 3], shared: i32)
         params[start..start + size].copy_from_slice(&bytes[..size]);
     }
     let sizes = |sizes: [i32; 3]| sizes.map(|size| u32::try_from(size).unwrap_or(0));
-    let shared = u32::try_from(shared).map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
+    let shared = u32::try_from(shared).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
     if u64::from(shared) + function.layout().shared_bytes <= crate::core::module::MOST_SHARED {
         function.set_attribute(8, function.attribute(8)?.max(shared as i32))?;
     }
-    Launch::new(function, Size { grid: sizes(grid), block: sizes(block), shared }, params)?.run()
+    CudaLaunch::new(function, LaunchSize { grid: sizes(grid), block: sizes(block), shared }, params)?.run()
 }
 
 /// Runs the first kernel of a text with these parameters, each of which is a value of up to 64 bits, and comes back when all
@@ -64,9 +64,9 @@ fn run(text: Text, values: &[u64], block: [i32; 3], grid: [i32; 3], shared: i32)
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn ptx_run(
-    text: Text,
+    text: CudaString,
     count: i32,
-    values: In<u64>,
+    values: CudaInput<u64>,
     block_x: i32,
     block_y: i32,
     block_z: i32,

@@ -3,45 +3,45 @@
 //! Only C makes values of these types, as arguments of entries. By calling an entry the application promises that a
 //! pointer which is not null leads to what the interface says; that is the reason for each piece of unsafe code here.
 
-use crate::core::error::{Answer, Error};
-use crate::core::image::{self, Text as Ptx};
+use crate::core::error::{CudaError, CudaResult};
+use crate::core::image::{self, PtxText};
 use crate::cuda::CUDA_ERROR_INVALID_VALUE;
 use std::ffi::{CStr, c_char, c_void};
 
 /// Where something is read.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct In<T>(*const T);
+pub struct CudaInput<T>(*const T);
 
 /// Where something is written.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct Out<T>(*mut T);
+pub struct CudaOutput<T>(*mut T);
 
 /// A text that ends in a zero byte.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub struct Text(*const c_char);
+pub struct CudaString(*const c_char);
 
-impl<T> Clone for In<T> {
-    fn clone(&self) -> In<T> {
+impl<T> Clone for CudaInput<T> {
+    fn clone(&self) -> CudaInput<T> {
         *self
     }
 }
 
-impl<T> Copy for In<T> {}
+impl<T> Copy for CudaInput<T> {}
 
-impl<T> Clone for Out<T> {
-    fn clone(&self) -> Out<T> {
+impl<T> Clone for CudaOutput<T> {
+    fn clone(&self) -> CudaOutput<T> {
         *self
     }
 }
 
-impl<T> Copy for Out<T> {}
+impl<T> Copy for CudaOutput<T> {}
 
-const NULL: Error = Error(CUDA_ERROR_INVALID_VALUE);
+const NULL: CudaError = CudaError(CUDA_ERROR_INVALID_VALUE);
 
-impl<T> In<T> {
+impl<T> CudaInput<T> {
     /// Whether there is nothing.
     pub fn is_null(self) -> bool {
         self.0.is_null()
@@ -53,20 +53,20 @@ impl<T> In<T> {
     }
 
     /// What is at an address that the application has told in another way.
-    pub fn at(address: u64) -> In<T> {
-        In(std::ptr::with_exposed_provenance(address as usize))
+    pub fn at(address: u64) -> CudaInput<T> {
+        CudaInput(std::ptr::with_exposed_provenance(address as usize))
     }
 }
 
-impl<T: Copy> In<T> {
+impl<T: Copy> CudaInput<T> {
     /// What is there; nothing is an error.
-    pub fn read(self) -> Answer<T> {
+    pub fn read(self) -> CudaResult<T> {
         // SAFETY: the application's promise.
         if self.0.is_null() { Err(NULL) } else { Ok(unsafe { self.0.read_unaligned() }) }
     }
 
     /// So many values; a null pointer leads to none.
-    pub fn list(self, count: usize) -> Answer<Vec<T>> {
+    pub fn list(self, count: usize) -> CudaResult<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -78,9 +78,9 @@ impl<T: Copy> In<T> {
     }
 }
 
-impl In<c_void> {
+impl CudaInput<c_void> {
     /// So many bytes, if the pointer is not null.
-    pub fn bytes(&self, count: usize) -> Answer<&[u8]> {
+    pub fn bytes(&self, count: usize) -> CudaResult<&[u8]> {
         if self.0.is_null() || count > isize::MAX as usize {
             return Err(NULL);
         }
@@ -89,7 +89,7 @@ impl In<c_void> {
     }
 
     /// The PTX of an image, whose length it tells by itself.
-    pub fn image(self) -> Answer<Ptx> {
+    pub fn image(self) -> CudaResult<PtxText> {
         if self.0.is_null() {
             return Err(NULL);
         }
@@ -98,7 +98,7 @@ impl In<c_void> {
     }
 }
 
-impl<T> Out<T> {
+impl<T> CudaOutput<T> {
     /// Whether nothing is wanted.
     pub fn is_null(self) -> bool {
         self.0.is_null()
@@ -110,22 +110,22 @@ impl<T> Out<T> {
     }
 
     /// A place that the application has told in another way.
-    pub fn at(address: u64) -> Out<T> {
-        Out(std::ptr::with_exposed_provenance_mut(address as usize))
+    pub fn at(address: u64) -> CudaOutput<T> {
+        CudaOutput(std::ptr::with_exposed_provenance_mut(address as usize))
     }
 
     /// What the place holds already.
-    pub fn as_input(self) -> In<T> {
-        In(self.0)
+    pub fn as_input(self) -> CudaInput<T> {
+        CudaInput(self.0)
     }
 
     /// A null pointer is an error.
-    pub fn ensure(self) -> Answer<()> {
+    pub fn ensure(self) -> CudaResult<()> {
         if self.0.is_null() { Err(NULL) } else { Ok(()) }
     }
 
     /// Writes; that nothing is wanted is an error.
-    pub fn write(self, value: T) -> Answer<()> {
+    pub fn write(self, value: T) -> CudaResult<()> {
         self.ensure()?;
         self.write_if(value);
         Ok(())
@@ -148,9 +148,9 @@ impl<T> Out<T> {
     }
 }
 
-impl Out<c_char> {
+impl CudaOutput<c_char> {
     /// Writes a text and its zero byte, as much as there is room for.
-    pub fn write_text(self, text: &[u8], room: usize) -> Answer<()> {
+    pub fn write_text(self, text: &[u8], room: usize) -> CudaResult<()> {
         self.ensure()?;
         if room == 0 {
             return Err(NULL);
@@ -165,9 +165,9 @@ impl Out<c_char> {
     }
 }
 
-impl Text {
+impl CudaString {
     /// The text; a null pointer is an error.
-    pub fn get(self) -> Answer<String> {
+    pub fn get(self) -> CudaResult<String> {
         if self.0.is_null() {
             return Err(NULL);
         }

@@ -1,10 +1,10 @@
 //! Copies and fills.
 
-use super::pointer::{In, Out};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::graph::Command;
-use crate::core::memory::{Copy, Fill, Side};
-use crate::core::stream::Stream;
+use super::pointer::{CudaInput, CudaOutput};
+use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::graph::StreamCommand;
+use crate::core::memory::{Copy, CopySide, MemoryFill};
+use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::ffi::c_void;
 
@@ -59,19 +59,19 @@ pub struct Copy3d {
     depth: usize,
 }
 
-fn start(memory_type: u32, host: u64, device: CUdeviceptr) -> Answer<(u64, bool)> {
+fn start(memory_type: u32, host: u64, device: CUdeviceptr) -> CudaResult<(u64, bool)> {
     Ok(match memory_type {
         CU_MEMORYTYPE_HOST => (host, false),
         CU_MEMORYTYPE_DEVICE => (device, true),
-        CU_MEMORYTYPE_UNIFIED => (device, Side::any(device).is_known),
+        CU_MEMORYTYPE_UNIFIED => (device, CopySide::any(device).is_known),
         // Arrays there are none of.
-        3 => return Err(Error(CUDA_ERROR_NOT_SUPPORTED)),
-        _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+        3 => return Err(CudaError(CUDA_ERROR_NOT_SUPPORTED)),
+        _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
     })
 }
 
 impl Side2d {
-    fn side(&self, width: usize) -> Answer<Side> {
+    fn side(&self, width: usize) -> CudaResult<CopySide> {
         let pitch = if self.pitch == 0 { width } else { self.pitch };
         let three = Side3d {
             x: self.x,
@@ -91,7 +91,7 @@ impl Side2d {
 }
 
 impl Side3d {
-    fn side(&self, width: usize, rows: usize) -> Answer<Side> {
+    fn side(&self, width: usize, rows: usize) -> CudaResult<CopySide> {
         ensure(self.level == 0, CUDA_ERROR_INVALID_VALUE)?;
         let (start, is_known) = start(self.memory_type, self.host, self.device)?;
         let pitch = if self.pitch == 0 { width } else { self.pitch };
@@ -100,14 +100,14 @@ impl Side3d {
         let offset = self.y.checked_mul(pitch).and_then(|rows| rows.checked_add(self.x));
         let offset = slice.zip(offset).and_then(|(slice, rest)| self.z.checked_mul(slice)?.checked_add(rest));
         let first = offset.and_then(|offset| start.checked_add(offset as u64));
-        let (first, slice) = first.zip(slice).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        let (first, slice) = first.zip(slice).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         ensure(start != 0, CUDA_ERROR_INVALID_VALUE)?;
-        Ok(Side { start: first, pitch, slice, is_known })
+        Ok(CopySide { start: first, pitch, slice, is_known })
     }
 }
 
 impl Copy2d {
-    fn copy(&self) -> Answer<Copy> {
+    fn copy(&self) -> CudaResult<Copy> {
         let (to, from) = (self.to.side(self.width)?, self.from.side(self.width)?);
         Ok(Copy { to, from, width: self.width, height: self.height, depth: 1 })
     }
@@ -115,7 +115,7 @@ impl Copy2d {
 
 impl Copy3d {
     /// It, as the driver does copies.
-    pub fn copy(&self) -> Answer<Copy> {
+    pub fn copy(&self) -> CudaResult<Copy> {
         let to = self.to.side(self.width, self.height)?;
         let from = self.from.side(self.width, self.height)?;
         Ok(Copy { to, from, width: self.width, height: self.height, depth: self.depth })
@@ -123,102 +123,102 @@ impl Copy3d {
 }
 
 /// The legacy stream, which calls without a stream mean.
-const NONE: Handle = 0;
+const NONE: CudaHandle = 0;
 
-fn submit(copy: Copy, stream: Handle) -> Answer<()> {
+fn submit(copy: Copy, stream: CudaHandle) -> CudaResult<()> {
     copy.check()?;
-    Stream::find(stream)?.submit(Command::Copy(Box::new(copy)))
+    CudaStream::find(stream)?.submit(StreamCommand::Copy(Box::new(copy)))
 }
 
-fn line(to: Side, from: Side, bytes: usize, stream: Handle) -> Answer<()> {
+fn line(to: CopySide, from: CopySide, bytes: usize, stream: CudaHandle) -> CudaResult<()> {
     submit(Copy::line(to, from, bytes), stream)
 }
 
-fn fill(start: CUdeviceptr, value: u32, size: usize, width: usize, stream: Handle) -> Answer<()> {
-    rows(Fill { start, pitch: 0, value, size, width, height: 1 }, stream)
+fn fill(start: CUdeviceptr, value: u32, size: usize, width: usize, stream: CudaHandle) -> CudaResult<()> {
+    rows(MemoryFill { start, pitch: 0, value, size, width, height: 1 }, stream)
 }
 
-fn rows(fill: Fill, stream: Handle) -> Answer<()> {
+fn rows(fill: MemoryFill, stream: CudaHandle) -> CudaResult<()> {
     fill.check()?;
-    Stream::find(stream)?.submit(Command::Fill(fill))
+    CudaStream::find(stream)?.submit(StreamCommand::Fill(fill))
 }
 
 entries! {
     fn cuMemcpy | cuMemcpy_ptds (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        line(Side::any(to), Side::any(from), bytes, NONE)
+        line(CopySide::any(to), CopySide::any(from), bytes, NONE)
     }
 
-    fn cuMemcpyAsync | cuMemcpyAsync_ptsz (to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: Handle) {
-        line(Side::any(to), Side::any(from), bytes, stream)
+    fn cuMemcpyAsync | cuMemcpyAsync_ptsz (to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CudaHandle) {
+        line(CopySide::any(to), CopySide::any(from), bytes, stream)
     }
 
-    fn cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds (to: CUdeviceptr, from: In<c_void>, bytes: usize) {
-        line(Side::device(to), Side::host(from.address()), bytes, NONE)
+    fn cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds (to: CUdeviceptr, from: CudaInput<c_void>, bytes: usize) {
+        line(CopySide::device(to), CopySide::host(from.address()), bytes, NONE)
     }
 
     fn cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz (
-        to: CUdeviceptr, from: In<c_void>, bytes: usize, stream: Handle,
+        to: CUdeviceptr, from: CudaInput<c_void>, bytes: usize, stream: CudaHandle,
     ) {
-        line(Side::device(to), Side::host(from.address()), bytes, stream)
+        line(CopySide::device(to), CopySide::host(from.address()), bytes, stream)
     }
 
-    fn cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds (to: Out<c_void>, from: CUdeviceptr, bytes: usize) {
-        line(Side::host(to.address()), Side::device(from), bytes, NONE)
+    fn cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds (to: CudaOutput<c_void>, from: CUdeviceptr, bytes: usize) {
+        line(CopySide::host(to.address()), CopySide::device(from), bytes, NONE)
     }
 
     fn cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz (
-        to: Out<c_void>, from: CUdeviceptr, bytes: usize, stream: Handle,
+        to: CudaOutput<c_void>, from: CUdeviceptr, bytes: usize, stream: CudaHandle,
     ) {
-        line(Side::host(to.address()), Side::device(from), bytes, stream)
+        line(CopySide::host(to.address()), CopySide::device(from), bytes, stream)
     }
 
     fn cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        line(Side::device(to), Side::device(from), bytes, NONE)
+        line(CopySide::device(to), CopySide::device(from), bytes, NONE)
     }
 
     fn cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz (
-        to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: Handle,
+        to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CudaHandle,
     ) {
-        line(Side::device(to), Side::device(from), bytes, stream)
+        line(CopySide::device(to), CopySide::device(from), bytes, stream)
     }
 
     fn cuMemcpyPeer | cuMemcpyPeer_ptds (
-        to: CUdeviceptr, _to_context: Handle, from: CUdeviceptr, _from_context: Handle, bytes: usize,
+        to: CUdeviceptr, _to_context: CudaHandle, from: CUdeviceptr, _from_context: CudaHandle, bytes: usize,
     ) {
-        line(Side::device(to), Side::device(from), bytes, NONE)
+        line(CopySide::device(to), CopySide::device(from), bytes, NONE)
     }
 
     fn cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz (
-        to: CUdeviceptr, _to_context: Handle, from: CUdeviceptr, _from_context: Handle, bytes: usize, stream: Handle,
+        to: CUdeviceptr, _to_context: CudaHandle, from: CUdeviceptr, _from_context: CudaHandle, bytes: usize, stream: CudaHandle,
     ) {
-        line(Side::device(to), Side::device(from), bytes, stream)
+        line(CopySide::device(to), CopySide::device(from), bytes, stream)
     }
 
-    fn cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds (copy: In<Copy2d>) {
+    fn cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds (copy: CudaInput<Copy2d>) {
         submit(copy.read()?.copy()?, NONE)
     }
 
-    fn cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (copy: In<Copy2d>, stream: Handle) {
+    fn cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (copy: CudaInput<Copy2d>, stream: CudaHandle) {
         submit(copy.read()?.copy()?, stream)
     }
 
-    fn cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds | cuMemcpy3DPeer | cuMemcpy3DPeer_ptds (copy: In<Copy3d>) {
+    fn cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds | cuMemcpy3DPeer | cuMemcpy3DPeer_ptds (copy: CudaInput<Copy3d>) {
         submit(copy.read()?.copy()?, NONE)
     }
 
     fn cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz | cuMemcpy3DPeerAsync | cuMemcpy3DPeerAsync_ptsz (
-        copy: In<Copy3d>, stream: Handle,
+        copy: CudaInput<Copy3d>, stream: CudaHandle,
     ) {
         submit(copy.read()?.copy()?, stream)
     }
 
     fn cuMemcpyBatchAsync | cuMemcpyBatchAsync_ptsz (
-        to: In<CUdeviceptr>, from: In<CUdeviceptr>, sizes: In<usize>, count: usize, _attributes: In<c_void>,
-        _starts: In<usize>, _attribute_count: usize, failed: Out<usize>, stream: Handle,
+        to: CudaInput<CUdeviceptr>, from: CudaInput<CUdeviceptr>, sizes: CudaInput<usize>, count: usize, _attributes: CudaInput<c_void>,
+        _starts: CudaInput<usize>, _attribute_count: usize, failed: CudaOutput<usize>, stream: CudaHandle,
     ) {
         let (to, from, sizes) = (to.list(count)?, from.list(count)?, sizes.list(count)?);
         for (index, ((to, from), bytes)) in to.into_iter().zip(from).zip(sizes).enumerate() {
-            let done = line(Side::any(to), Side::any(from), bytes, stream);
+            let done = line(CopySide::any(to), CopySide::any(from), bytes, stream);
             if done.is_err() {
                 failed.write_if(index);
             }
@@ -239,51 +239,51 @@ entries! {
         fill(start, value, 4, count, NONE)
     }
 
-    fn cuMemsetD8Async | cuMemsetD8Async_ptsz (start: CUdeviceptr, value: u8, count: usize, stream: Handle) {
+    fn cuMemsetD8Async | cuMemsetD8Async_ptsz (start: CUdeviceptr, value: u8, count: usize, stream: CudaHandle) {
         fill(start, value.into(), 1, count, stream)
     }
 
-    fn cuMemsetD16Async | cuMemsetD16Async_ptsz (start: CUdeviceptr, value: u16, count: usize, stream: Handle) {
+    fn cuMemsetD16Async | cuMemsetD16Async_ptsz (start: CUdeviceptr, value: u16, count: usize, stream: CudaHandle) {
         fill(start, value.into(), 2, count, stream)
     }
 
-    fn cuMemsetD32Async | cuMemsetD32Async_ptsz (start: CUdeviceptr, value: u32, count: usize, stream: Handle) {
+    fn cuMemsetD32Async | cuMemsetD32Async_ptsz (start: CUdeviceptr, value: u32, count: usize, stream: CudaHandle) {
         fill(start, value, 4, count, stream)
     }
 
     fn cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds (
         start: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize,
     ) {
-        rows(Fill { start, pitch, value: value.into(), size: 1, width, height }, NONE)
+        rows(MemoryFill { start, pitch, value: value.into(), size: 1, width, height }, NONE)
     }
 
     fn cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds (
         start: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize,
     ) {
-        rows(Fill { start, pitch, value: value.into(), size: 2, width, height }, NONE)
+        rows(MemoryFill { start, pitch, value: value.into(), size: 2, width, height }, NONE)
     }
 
     fn cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds (
         start: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize,
     ) {
-        rows(Fill { start, pitch, value, size: 4, width, height }, NONE)
+        rows(MemoryFill { start, pitch, value, size: 4, width, height }, NONE)
     }
 
     fn cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz (
-        start: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
+        start: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize, stream: CudaHandle,
     ) {
-        rows(Fill { start, pitch, value: value.into(), size: 1, width, height }, stream)
+        rows(MemoryFill { start, pitch, value: value.into(), size: 1, width, height }, stream)
     }
 
     fn cuMemsetD2D16Async | cuMemsetD2D16Async_ptsz (
-        start: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize, stream: Handle,
+        start: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize, stream: CudaHandle,
     ) {
-        rows(Fill { start, pitch, value: value.into(), size: 2, width, height }, stream)
+        rows(MemoryFill { start, pitch, value: value.into(), size: 2, width, height }, stream)
     }
 
     fn cuMemsetD2D32Async | cuMemsetD2D32Async_ptsz (
-        start: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize, stream: Handle,
+        start: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize, stream: CudaHandle,
     ) {
-        rows(Fill { start, pitch, value, size: 4, width, height }, stream)
+        rows(MemoryFill { start, pitch, value, size: 4, width, height }, stream)
     }
 }

@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 
 /// A code other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Error(pub CUresult);
+pub struct CudaError(pub CUresult);
 
 /// What a call gives.
-pub type Answer<T> = Result<T, Error>;
+pub type CudaResult<T> = Result<T, CudaError>;
 
 /// An error with this code unless something holds.
-pub fn ensure(holds: bool, code: CUresult) -> Answer<()> {
-    if holds { Ok(()) } else { Err(Error(code)) }
+pub fn ensure(holds: bool, code: CUresult) -> CudaResult<()> {
+    if holds { Ok(()) } else { Err(CudaError(code)) }
 }
 
 /// Tells what no code tells, on the standard error.

@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Why an image cannot be loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reason {
+pub enum ImageError {
     /// It is no image.
     Broken(&'static str),
     /// It holds machine code only.
@@ -31,23 +31,23 @@ pub enum Reason {
 }
 
 /// The text of PTX in an image.
-pub type Text = Result<String, Reason>;
+pub type PtxText = Result<String, ImageError>;
 
 /// The PTX behind an address, which leads to a text that ends in a zero byte, an object file, a container or a wrapper.
 ///
 /// # Safety
 /// It leads to one of these, or to something that starts like none.
-pub unsafe fn ptx_at(image: *const u8) -> Text {
+pub unsafe fn ptx_at(image: *const u8) -> PtxText {
     // SAFETY: the caller's promise; a text has at least its zero byte, and each byte is looked at only if those before fit.
     let starts = |mark: [u8; 4]| (0..4).all(|at| unsafe { image.add(at).read() } == mark[at]);
     if starts(OBJECT) {
-        return Err(Reason::NoPtx("it is machine code of a GPU"));
+        return Err(ImageError::NoPtx("it is machine code of a GPU"));
     }
     if starts(WRAPPER.to_le_bytes()) {
         // SAFETY: a wrapper has the address of its container behind mark and version.
         let inner = unsafe { image.add(8).cast::<*const u8>().read_unaligned() };
         if inner.is_null() {
-            return Err(Reason::Broken("the wrapper leads nowhere"));
+            return Err(ImageError::Broken("the wrapper leads nowhere"));
         }
         // SAFETY: the caller's promise.
         return unsafe { ptx_in_container_at(inner) };
@@ -62,26 +62,26 @@ pub unsafe fn ptx_at(image: *const u8) -> Text {
 
 /// # Safety
 /// As for [`ptx_at`].
-unsafe fn ptx_in_container_at(container: *const u8) -> Text {
+unsafe fn ptx_in_container_at(container: *const u8) -> PtxText {
     // SAFETY: a container has a head of 16 bytes, which tells how much is behind it.
     let bytes = unsafe {
         let head = std::slice::from_raw_parts(container, 16);
         if word(head, 0) != Some(CONTAINER) {
-            return Err(Reason::Broken("the wrapper leads to no container"));
+            return Err(ImageError::Broken("the wrapper leads to no container"));
         }
         let size = u64::from(half(head, 6).unwrap_or(0)).saturating_add(long(head, 8).unwrap_or(0));
         match usize::try_from(size) {
             Ok(size) if size as u64 <= MOST_BYTES => std::slice::from_raw_parts(container, size),
-            _ => return Err(Reason::Broken("the container is too large")),
+            _ => return Err(ImageError::Broken("the container is too large")),
         }
     };
     ptx_in_container(bytes)
 }
 
 /// The PTX in the bytes of an image whose length is known.
-pub fn ptx_of(bytes: &[u8]) -> Text {
+pub fn ptx_of(bytes: &[u8]) -> PtxText {
     if bytes.starts_with(&OBJECT) {
-        return Err(Reason::NoPtx("it is machine code of a GPU"));
+        return Err(ImageError::NoPtx("it is machine code of a GPU"));
     }
     if bytes.starts_with(&CONTAINER.to_le_bytes()) {
         return ptx_in_container(bytes);
@@ -103,11 +103,11 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 /// The PTX of the last entry that has some: the newest architecture stands last.
-fn ptx_in_container(bytes: &[u8]) -> Text {
-    const CUT: Reason = Reason::Broken("the container is cut short");
+fn ptx_in_container(bytes: &[u8]) -> PtxText {
+    const CUT: ImageError = ImageError::Broken("the container is cut short");
     let mut at = usize::from(half(bytes, 6).ok_or(CUT)?);
     let mut found =
-        Err(Reason::NoPtx("the fat binary holds machine code of GPUs only: compile with PTX in it"));
+        Err(ImageError::NoPtx("the fat binary holds machine code of GPUs only: compile with PTX in it"));
     while at + 24 <= bytes.len() {
         let entry = &bytes[at..];
         let kind = half(entry, 0).ok_or(CUT)?;
@@ -122,8 +122,8 @@ fn ptx_in_container(bytes: &[u8]) -> Text {
     found
 }
 
-fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> Text {
-    const CUT: Reason = Reason::Broken("an entry of the container is cut short");
+fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> PtxText {
+    const CUT: ImageError = ImageError::Broken("an entry of the container is cut short");
     let packed = entry.get(head..head.checked_add(padded).ok_or(CUT)?).ok_or(CUT)?;
     let flags = if head >= 0x30 { long(entry, 0x28).ok_or(CUT)? } else { 0 };
     if flags & (IS_LZ4 | IS_ZSTD) == 0 {
@@ -132,11 +132,11 @@ fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> Text {
     let length = word(entry, 0x10).ok_or(CUT)? as usize;
     let unpacked = if head >= 0x40 { long(entry, 0x38).ok_or(CUT)? } else { 0 };
     if unpacked > MOST_BYTES {
-        return Err(Reason::Broken("an entry of the container is too large"));
+        return Err(ImageError::Broken("an entry of the container is too large"));
     }
     let packed = packed.get(..length).ok_or(CUT)?;
     let text = if flags & IS_ZSTD != 0 { unpack_zstd(packed) } else { unpack(packed, unpacked as usize) };
-    ptx_of(&text.ok_or(Reason::Broken("an entry of the container does not unpack"))?)
+    ptx_of(&text.ok_or(ImageError::Broken("an entry of the container does not unpack"))?)
 }
 
 /// Unpacks a frame of zstd.
@@ -187,7 +187,7 @@ fn unpack(packed: &[u8], most: usize) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CONTAINER, IS_LZ4, IS_ZSTD, Reason, ptx_of, unpack};
+    use super::{CONTAINER, IS_LZ4, IS_ZSTD, ImageError, ptx_of, unpack};
 
     const TEXT: &[u8] = b".version 8.0\n.version 8.0\n.version 8.0\n.target sm_80\n";
 
@@ -237,10 +237,10 @@ mod tests {
         assert_eq!(ptx_of(&container(&[(2, 0, b"\x7fELF"), (1, 0, TEXT)])), Ok(text.clone()));
         assert_eq!(unpack(&packed(), 1000).as_deref(), Some(TEXT));
         assert_eq!(ptx_of(&container(&[(1, IS_LZ4, &packed())])), Ok(text.clone()));
-        assert!(matches!(ptx_of(&container(&[(2, 0, b"\x7fELF")])), Err(Reason::NoPtx(_))));
+        assert!(matches!(ptx_of(&container(&[(2, 0, b"\x7fELF")])), Err(ImageError::NoPtx(_))));
         assert_eq!(ptx_of(&container(&[(1, IS_ZSTD, &ZSTD)])), Ok(text));
-        assert!(matches!(ptx_of(&container(&[(1, IS_ZSTD, b"abc")])), Err(Reason::Broken(_))));
-        assert!(matches!(ptx_of(b"\x7fELF"), Err(Reason::NoPtx(_))));
+        assert!(matches!(ptx_of(&container(&[(1, IS_ZSTD, b"abc")])), Err(ImageError::Broken(_))));
+        assert!(matches!(ptx_of(b"\x7fELF"), Err(ImageError::NoPtx(_))));
     }
 
     #[test]

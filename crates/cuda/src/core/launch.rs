@@ -1,8 +1,8 @@
 //! Launches: what the application passes becomes what the runtime takes.
 
-use crate::core::error::{Answer, Error, ensure, say};
-use crate::core::module::{Function, MOST_SHARED};
-use crate::core::verify::{self, Expected};
+use crate::core::error::{CudaError, CudaResult, ensure, say};
+use crate::core::module::{CudaFunction, MOST_SHARED};
+use crate::core::verify::{self, OracleOutcome};
 use crate::cuda::*;
 use heddle_runtime::{LaunchArgument, LaunchError, NdRange, Pool};
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ pub const MOST_THREADS_ALONG: [u32; 3] = [1024, 1024, 64];
 
 /// How large a launch is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Size {
+pub struct LaunchSize {
     /// Blocks.
     pub grid: [u32; 3],
     /// Threads of a block.
@@ -31,11 +31,11 @@ pub struct Size {
 
 /// A launch with its parameters.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct CudaLaunch {
     /// The kernel.
-    pub function: Arc<Function>,
+    pub function: Arc<CudaFunction>,
     /// How large it is.
-    pub size: Size,
+    pub size: LaunchSize,
     /// The buffer of parameters.
     pub params: Vec<u8>,
     /// Whether all blocks run at once, so that they may wait for each other.
@@ -50,9 +50,9 @@ pub fn processors() -> u32 {
     Pool::of_process().threads() as u32
 }
 
-impl Launch {
+impl CudaLaunch {
     /// A launch that can be done.
-    pub fn new(function: Arc<Function>, size: Size, mut params: Vec<u8>) -> Answer<Launch> {
+    pub fn new(function: Arc<CudaFunction>, size: LaunchSize, mut params: Vec<u8>) -> CudaResult<CudaLaunch> {
         let within = |sizes: [u32; 3], most: [u32; 3]| (0..3).all(|at| (1..=most[at]).contains(&sizes[at]));
         ensure(within(size.grid, MOST_BLOCKS), CUDA_ERROR_INVALID_VALUE)?;
         ensure(within(size.block, MOST_THREADS_ALONG), CUDA_ERROR_INVALID_VALUE)?;
@@ -66,16 +66,16 @@ impl Launch {
         let needed = function.layout().bytes as usize;
         ensure(params.len() >= needed, CUDA_ERROR_INVALID_VALUE)?;
         params.truncate(needed);
-        Ok(Launch { function, size, params, is_cooperative: false })
+        Ok(CudaLaunch { function, size, params, is_cooperative: false })
     }
 
     /// The same launch with all blocks at once.
-    pub fn cooperative(self) -> Answer<Launch> {
+    pub fn cooperative(self) -> CudaResult<CudaLaunch> {
         let threads = self.size.block.iter().product();
         let at_once = self.function.active_blocks(threads, self.size.shared.into()) as u64;
         let fits = self.blocks() <= at_once * u64::from(processors());
         ensure(fits, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)?;
-        Ok(Launch { is_cooperative: true, ..self })
+        Ok(CudaLaunch { is_cooperative: true, ..self })
     }
 
     /// How many blocks it has.
@@ -84,11 +84,11 @@ impl Launch {
     }
 
     /// Runs it, and comes back when all is done.
-    pub fn run(&self) -> Answer<()> {
-        let Size { grid, block, shared } = self.size;
+    pub fn run(&self) -> CudaResult<()> {
+        let LaunchSize { grid, block, shared } = self.size;
         let global = [0, 1, 2].map(|at| u64::from(grid[at]) * u64::from(block[at]));
         let range = NdRange::new(&global).and_then(|range| range.with_local(&block.map(u64::from)));
-        let range = range.map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
+        let range = range.map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
         let args: Vec<LaunchArgument<'_>> = self
             .function
             .layout()
@@ -101,12 +101,12 @@ impl Launch {
             .collect();
         let expected = match (&self.function.module.text, self.is_cooperative) {
             (None, _) => None,
-            (Some(_), true) => Some(Expected::Unknown("blocks wait for each other".into())),
+            (Some(_), true) => Some(OracleOutcome::Unknown("blocks wait for each other".into())),
             (Some(text), false) => Some(verify::expect(self, text)),
         };
-        if let Some(expected @ Expected::Illegal(_)) = &expected {
+        if let Some(expected @ OracleOutcome::Illegal(_)) = &expected {
             expected.compare(self);
-            return Err(Error(CUDA_ERROR_ILLEGAL_ADDRESS));
+            return Err(CudaError(CUDA_ERROR_ILLEGAL_ADDRESS));
         }
         let own;
         let (pool, _cooperating) = match self.is_cooperative {
@@ -124,7 +124,7 @@ impl Launch {
         }
         done.map_err(|reason| {
             say(format_args!("{reason}"));
-            Error(match reason {
+            CudaError(match reason {
                 LaunchError::Memory { .. } => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
                 LaunchError::Build(_) => CUDA_ERROR_NOT_SUPPORTED,
                 _ => CUDA_ERROR_INVALID_VALUE,

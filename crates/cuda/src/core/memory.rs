@@ -4,8 +4,8 @@
 //! host are the application's promise.
 
 use crate::core::context;
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::registry::Table;
+use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use heddle_runtime::memory::{self, Contents};
 use std::alloc::Layout;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// How memory came to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum AllocationKind {
     /// Asked for of the device.
     Device,
     /// Asked for of the host.
@@ -26,43 +26,46 @@ pub enum Kind {
     /// For both.
     Managed,
     /// Out of a pool.
-    Pool(Handle),
+    Pool(CudaHandle),
     /// A variable of a module.
     Variable,
 }
 
 /// A piece of memory that the driver knows.
 #[derive(Clone, Copy, Debug)]
-pub struct Allocation {
+pub struct CudaAllocation {
     /// Where it starts.
     pub start: usize,
     /// How long it is.
     pub bytes: usize,
     /// How it came to be.
-    pub kind: Kind,
+    pub kind: AllocationKind,
     /// The flags that it was asked for with.
     pub flags: u32,
     /// The context that it is of.
-    pub context: Handle,
+    pub context: CudaHandle,
     /// A number that no other one has.
     pub id: u64,
 }
 
-impl Allocation {
+impl CudaAllocation {
     /// Whether the driver has got it from the system.
     fn is_own(&self) -> bool {
-        matches!(self.kind, Kind::Device | Kind::Host | Kind::Managed | Kind::Pool(_))
+        matches!(
+            self.kind,
+            AllocationKind::Device | AllocationKind::Host | AllocationKind::Managed | AllocationKind::Pool(_)
+        )
     }
 
     /// Whether it is memory of the host to the application.
     pub fn is_of_host(&self) -> bool {
-        matches!(self.kind, Kind::Host | Kind::Registered)
+        matches!(self.kind, AllocationKind::Host | AllocationKind::Registered)
     }
 }
 
 /// A pool: memory of it is that of the system.
 #[derive(Debug, Default)]
-pub struct Pool {
+pub struct CudaMemoryPool {
     /// Attributes that are kept and given back, by number.
     pub attributes: [AtomicU64; 9],
     /// Bytes that are in use now, and were at most.
@@ -70,30 +73,30 @@ pub struct Pool {
 }
 
 /// All pools.
-pub static POOLS: Table<Pool> = Table::new();
+pub static POOLS: HandleTable<CudaMemoryPool> = HandleTable::new();
 
 /// The pool of the device.
-pub fn default_pool() -> Handle {
-    static DEFAULT: OnceLock<Handle> = OnceLock::new();
+pub fn default_pool() -> CudaHandle {
+    static DEFAULT: OnceLock<CudaHandle> = OnceLock::new();
     *DEFAULT.get_or_init(|| POOLS.publish(Arc::default()))
 }
 
 /// Memory starts at a multiple of this, as it does on GPUs.
 const ALIGN: usize = 256;
 
-static KNOWN: Mutex<BTreeMap<usize, Allocation>> = Mutex::new(BTreeMap::new());
+static KNOWN: Mutex<BTreeMap<usize, CudaAllocation>> = Mutex::new(BTreeMap::new());
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-fn known() -> MutexGuard<'static, BTreeMap<usize, Allocation>> {
+fn known() -> MutexGuard<'static, BTreeMap<usize, CudaAllocation>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Pieces of memory are as many times this, as they are on GPUs: there kernels may be a little off without anyone's notice.
 const PIECE: usize = 512;
 
-fn layout(bytes: usize) -> Answer<Layout> {
-    let bytes = bytes.checked_next_multiple_of(PIECE).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))?;
-    memory::layout_of(bytes, ALIGN).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))
+fn layout(bytes: usize) -> CudaResult<Layout> {
+    let bytes = bytes.checked_next_multiple_of(PIECE).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
+    memory::layout_of(bytes, ALIGN).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))
 }
 
 /// The bytes of the machine's memory.
@@ -110,30 +113,30 @@ pub fn free_bytes() -> usize {
     usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
 }
 
-fn note(start: usize, bytes: usize, kind: Kind, flags: u32) {
+fn note(start: usize, bytes: usize, kind: AllocationKind, flags: u32) {
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     let context = context::current_handle();
-    known().insert(start, Allocation { start, bytes, kind, flags, context, id });
+    known().insert(start, CudaAllocation { start, bytes, kind, flags, context, id });
 }
 
 /// Gets memory.
-pub fn allocate(bytes: usize, kind: Kind, flags: u32) -> Answer<CUdeviceptr> {
+pub fn allocate(bytes: usize, kind: AllocationKind, flags: u32) -> CudaResult<CUdeviceptr> {
     ensure(bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
     ensure(bytes <= total(), CUDA_ERROR_OUT_OF_MEMORY)?;
     let layout = layout(bytes)?;
-    if let Kind::Pool(pool) = kind {
-        let pool = POOLS.find(pool).map_err(|_| Error(CUDA_ERROR_INVALID_VALUE))?;
+    if let AllocationKind::Pool(pool) = kind {
+        let pool = POOLS.find(pool).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
         let now = pool.used[0].fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         pool.used[1].fetch_max(now, Ordering::Relaxed);
     }
-    let start = memory::allocate(layout, Contents::Unknown).ok_or(Error(CUDA_ERROR_OUT_OF_MEMORY))?;
+    let start = memory::allocate(layout, Contents::Unknown).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
     let start = start.as_ptr().expose_provenance();
     note(start, bytes, kind, flags);
     Ok(start as CUdeviceptr)
 }
 
-fn give_back(allocation: &Allocation) {
-    if let Kind::Pool(pool) = allocation.kind
+fn give_back(allocation: &CudaAllocation) {
+    if let AllocationKind::Pool(pool) = allocation.kind
         && let Ok(pool) = POOLS.find(pool)
     {
         pool.used[0].fetch_sub(allocation.bytes as u64, Ordering::Relaxed);
@@ -146,10 +149,10 @@ fn give_back(allocation: &Allocation) {
 }
 
 /// Frees memory that starts there and is of a kind that this call frees.
-pub fn free(start: CUdeviceptr, is_kind: impl Fn(Kind) -> bool) -> Answer<()> {
+pub fn free(start: CUdeviceptr, is_kind: impl Fn(AllocationKind) -> bool) -> CudaResult<()> {
     let mut known = known();
     let found = known.get(&(start as usize)).copied();
-    let allocation = found.filter(|it| is_kind(it.kind)).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+    let allocation = found.filter(|it| is_kind(it.kind)).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
     known.remove(&allocation.start);
     drop(known);
     give_back(&allocation);
@@ -157,9 +160,9 @@ pub fn free(start: CUdeviceptr, is_kind: impl Fn(Kind) -> bool) -> Answer<()> {
 }
 
 /// Frees what was allocated in a context.
-pub fn free_of_context(context: Handle) {
+pub fn free_of_context(context: CudaHandle) {
     let mut known = known();
-    let of: Vec<Allocation> =
+    let of: Vec<CudaAllocation> =
         known.values().filter(|it| it.context == context && it.is_own()).copied().collect();
     of.iter().for_each(|it| _ = known.remove(&it.start));
     drop(known);
@@ -167,48 +170,48 @@ pub fn free_of_context(context: Handle) {
 }
 
 /// Makes memory of the application known.
-pub fn register(start: usize, bytes: usize, flags: u32) -> Answer<()> {
+pub fn register(start: usize, bytes: usize, flags: u32) -> CudaResult<()> {
     ensure(start != 0 && bytes > 0 && start.checked_add(bytes).is_some(), CUDA_ERROR_INVALID_VALUE)?;
     let overlaps = known().range(..start + bytes).next_back().is_some_and(|(at, it)| at + it.bytes > start);
     ensure(!overlaps, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)?;
-    note(start, bytes, Kind::Registered, flags);
+    note(start, bytes, AllocationKind::Registered, flags);
     Ok(())
 }
 
 /// Takes that back.
-pub fn unregister(start: usize) -> Answer<()> {
-    free(start as CUdeviceptr, |kind| kind == Kind::Registered)
-        .map_err(|_| Error(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED))
+pub fn unregister(start: usize) -> CudaResult<()> {
+    free(start as CUdeviceptr, |kind| kind == AllocationKind::Registered)
+        .map_err(|_| CudaError(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED))
 }
 
 /// Makes a variable of a module known.
 pub fn note_variable(start: usize, bytes: u64) {
-    note(start, bytes as usize, Kind::Variable, 0);
+    note(start, bytes as usize, AllocationKind::Variable, 0);
 }
 
 /// Forgets it.
 pub fn forget_variable(start: usize) {
     let mut known = known();
-    if known.get(&start).is_some_and(|it| it.kind == Kind::Variable) {
+    if known.get(&start).is_some_and(|it| it.kind == AllocationKind::Variable) {
         known.remove(&start);
     }
 }
 
 /// All memory that the driver knows, by its addresses.
-pub fn all() -> Vec<Allocation> {
+pub fn all() -> Vec<CudaAllocation> {
     known().values().copied().collect()
 }
 
 /// The bytes of a piece of memory; what has gone in the meantime is zero.
-pub fn copy_of(piece: &Allocation) -> Vec<u8> {
+pub fn copy_of(piece: &CudaAllocation) -> Vec<u8> {
     let mut bytes = vec![0u8; piece.bytes];
-    let to = Side::host(bytes.as_mut_ptr().expose_provenance() as u64);
-    let _ = Copy::line(to, Side::device(piece.start as u64), piece.bytes).run();
+    let to = CopySide::host(bytes.as_mut_ptr().expose_provenance() as u64);
+    let _ = Copy::line(to, CopySide::device(piece.start as u64), piece.bytes).run();
     bytes
 }
 
 /// The allocation that an address lies in.
-pub fn find(address: CUdeviceptr) -> Option<Allocation> {
+pub fn find(address: CUdeviceptr) -> Option<CudaAllocation> {
     let address = address as usize;
     let known = known();
     let (_, allocation) = known.range(..=address).next_back()?;
@@ -216,18 +219,18 @@ pub fn find(address: CUdeviceptr) -> Option<Allocation> {
 }
 
 /// So many bytes of the device's memory.
-pub fn ensure_range(address: CUdeviceptr, bytes: usize) -> Answer<()> {
+pub fn ensure_range(address: CUdeviceptr, bytes: usize) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
     }
-    let allocation = find(address).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+    let allocation = find(address).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
     let left = allocation.bytes - (address as usize - allocation.start);
     ensure(bytes <= left, CUDA_ERROR_INVALID_VALUE)
 }
 
 /// One side of a copy: where it starts, the bytes from row to row and from slice to slice.
 #[derive(Clone, Copy, Debug)]
-pub struct Side {
+pub struct CopySide {
     /// The first byte.
     pub start: u64,
     /// From one row to the next.
@@ -242,9 +245,9 @@ pub struct Side {
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
     /// Where to.
-    pub to: Side,
+    pub to: CopySide,
     /// Where from.
-    pub from: Side,
+    pub from: CopySide,
     /// The bytes of a row.
     pub width: usize,
     /// The rows of a slice.
@@ -253,36 +256,36 @@ pub struct Copy {
     pub depth: usize,
 }
 
-impl Side {
+impl CopySide {
     /// Memory of the device.
-    pub fn device(start: CUdeviceptr) -> Side {
-        Side { start, pitch: 0, slice: 0, is_known: true }
+    pub fn device(start: CUdeviceptr) -> CopySide {
+        CopySide { start, pitch: 0, slice: 0, is_known: true }
     }
 
     /// Memory of the host.
-    pub fn host(start: u64) -> Side {
-        Side { is_known: false, ..Side::device(start) }
+    pub fn host(start: u64) -> CopySide {
+        CopySide { is_known: false, ..CopySide::device(start) }
     }
 
     /// Memory of either.
-    pub fn any(start: u64) -> Side {
-        Side { is_known: find(start).is_some(), ..Side::device(start) }
+    pub fn any(start: u64) -> CopySide {
+        CopySide { is_known: find(start).is_some(), ..CopySide::device(start) }
     }
 
-    fn ensure(&self, width: usize, height: usize, depth: usize) -> Answer<()> {
+    fn ensure(&self, width: usize, height: usize, depth: usize) -> CudaResult<()> {
         ensure(self.start != 0, CUDA_ERROR_INVALID_VALUE)?;
         ensure(height == 1 || self.pitch >= width, CUDA_ERROR_INVALID_VALUE)?;
         let rows = (height - 1).checked_mul(self.pitch);
         let slices = (depth - 1).checked_mul(self.slice);
         let end = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(width));
-        let end = end.ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        let end = end.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         if self.is_known { ensure_range(self.start, end) } else { Ok(()) }
     }
 }
 
 impl Copy {
     /// A copy of bytes side by side.
-    pub fn line(to: Side, from: Side, bytes: usize) -> Copy {
+    pub fn line(to: CopySide, from: CopySide, bytes: usize) -> Copy {
         Copy { to, from, width: bytes, height: 1, depth: 1 }
     }
 
@@ -291,7 +294,7 @@ impl Copy {
     }
 
     /// Whether what the driver knows is large enough.
-    pub fn check(&self) -> Answer<()> {
+    pub fn check(&self) -> CudaResult<()> {
         if self.is_empty() {
             return Ok(());
         }
@@ -300,14 +303,14 @@ impl Copy {
     }
 
     /// Copies, after another look: memory may have gone since the copy was made.
-    pub fn run(&self) -> Answer<()> {
+    pub fn run(&self) -> CudaResult<()> {
         self.check()?;
         if self.is_empty() {
             return Ok(());
         }
         for z in 0..self.depth {
             for y in 0..self.height {
-                let row = |side: &Side| side.start as usize + z * side.slice + y * side.pitch;
+                let row = |side: &CopySide| side.start as usize + z * side.slice + y * side.pitch;
                 let from = std::ptr::with_exposed_provenance::<u8>(row(&self.from));
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(row(&self.to));
                 // SAFETY: of known memory it was checked that all rows are in it; of the host's it is the application's promise.
@@ -320,7 +323,7 @@ impl Copy {
 
 /// Rows that are filled with one value.
 #[derive(Clone, Copy, Debug)]
-pub struct Fill {
+pub struct MemoryFill {
     /// The first byte.
     pub start: CUdeviceptr,
     /// From one row to the next.
@@ -335,21 +338,21 @@ pub struct Fill {
     pub height: usize,
 }
 
-impl Fill {
+impl MemoryFill {
     /// Whether it stays in memory that the driver knows.
-    pub fn check(&self) -> Answer<()> {
+    pub fn check(&self) -> CudaResult<()> {
         ensure(matches!(self.size, 1 | 2 | 4), CUDA_ERROR_INVALID_VALUE)?;
         ensure((self.start as usize).is_multiple_of(self.size), CUDA_ERROR_INVALID_VALUE)?;
         ensure(self.height <= 1 || self.pitch.is_multiple_of(self.size), CUDA_ERROR_INVALID_VALUE)?;
         if self.width == 0 || self.height == 0 {
             return Ok(());
         }
-        let width = self.width.checked_mul(self.size).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
-        Side { pitch: self.pitch, ..Side::device(self.start) }.ensure(width, self.height, 1)
+        let width = self.width.checked_mul(self.size).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+        CopySide { pitch: self.pitch, ..CopySide::device(self.start) }.ensure(width, self.height, 1)
     }
 
     /// Fills, after another look.
-    pub fn run(&self) -> Answer<()> {
+    pub fn run(&self) -> CudaResult<()> {
         self.check()?;
         for y in 0..self.height {
             let row = self.start as usize + y * self.pitch;

@@ -1,10 +1,10 @@
 //! Modules: PTX that is parsed, checked and lowered when it is loaded, and compiled kernel by kernel when it is launched.
 
-use crate::core::error::{Answer, Error, ensure, say};
+use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::host;
-use crate::core::image::{Reason, Text};
+use crate::core::image::{ImageError, PtxText};
 use crate::core::memory;
-use crate::core::registry::Table;
+use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
 use heddle_ptx::lower::{LAUNCH, PtxKernel as Layout, PtxParam};
@@ -24,15 +24,15 @@ pub const MOST_SHARED_UNASKED: u64 = 48 << 10;
 
 /// A module, or a library: what was loaded together.
 #[derive(Debug)]
-pub struct Module {
+pub struct CudaModule {
     /// Its handle.
-    pub handle: Handle,
+    pub handle: CudaHandle,
     program: Option<KernelModule>,
     layouts: Vec<Layout>,
     /// Kernels that were not taken, and why.
     refused: Vec<(String, String)>,
     /// The functions that it has handed out, by the number of the kernel.
-    functions: Mutex<Vec<Option<Handle>>>,
+    functions: Mutex<Vec<Option<CudaHandle>>>,
     variables: Vec<usize>,
     /// What it was loaded from, where launches are verified.
     pub text: Option<String>,
@@ -44,11 +44,11 @@ pub struct Module {
 
 /// A kernel.
 #[derive(Debug)]
-pub struct Function {
+pub struct CudaFunction {
     /// Its handle.
-    pub handle: Handle,
+    pub handle: CudaHandle,
     /// The module that it is of.
-    pub module: Arc<Module>,
+    pub module: Arc<CudaModule>,
     /// It, ready to be launched.
     pub kernel: PreparedKernel,
     /// Its number in the module.
@@ -62,30 +62,30 @@ pub struct Function {
 }
 
 /// All modules and libraries.
-pub static MODULES: Table<Module> = Table::new();
+pub static MODULES: HandleTable<CudaModule> = HandleTable::new();
 /// All functions and kernels.
-pub static FUNCTIONS: Table<Function> = Table::new();
+pub static FUNCTIONS: HandleTable<CudaFunction> = HandleTable::new();
 
 /// Why nothing was loaded: the code, and what to say.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused {
+pub struct LoadError {
     /// The code.
     pub code: CUresult,
     /// The reason.
     pub reason: String,
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Error {
-        Error(refused.code)
+impl From<LoadError> for CudaError {
+    fn from(refused: LoadError) -> CudaError {
+        CudaError(refused.code)
     }
 }
 
 /// The PTX of an image, or why it has none.
-pub fn text(image: Text) -> Result<String, Refused> {
+pub fn text(image: PtxText) -> Result<String, LoadError> {
     image.map_err(|reason| match reason {
-        Reason::Broken(reason) => Refused { code: CUDA_ERROR_INVALID_IMAGE, reason: reason.into() },
-        Reason::NoPtx(reason) => Refused { code: CUDA_ERROR_NO_BINARY_FOR_GPU, reason: reason.into() },
+        ImageError::Broken(reason) => LoadError { code: CUDA_ERROR_INVALID_IMAGE, reason: reason.into() },
+        ImageError::NoPtx(reason) => LoadError { code: CUDA_ERROR_NO_BINARY_FOR_GPU, reason: reason.into() },
     })
 }
 
@@ -129,9 +129,9 @@ fn needs_external(module: &IrModule, externals: &FxHashSet<String>, kernel: &str
 }
 
 /// One text of PTX of several: the head of the first one, the bodies of all.
-pub fn link(texts: &[String]) -> Result<String, Refused> {
+pub fn link(texts: &[String]) -> Result<String, LoadError> {
     let [first, others @ ..] = texts else {
-        return Err(Refused { code: CUDA_ERROR_INVALID_VALUE, reason: "there is nothing to link".into() });
+        return Err(LoadError { code: CUDA_ERROR_INVALID_VALUE, reason: "there is nothing to link".into() });
     };
     let mut linked = first.clone();
     for text in others {
@@ -148,10 +148,10 @@ pub fn link(texts: &[String]) -> Result<String, Refused> {
     Ok(linked)
 }
 
-impl Module {
+impl CudaModule {
     /// Loads PTX.
-    pub fn load(text: &str) -> Result<Arc<Module>, Refused> {
-        let wrong = |code, reason: String| Refused { code, reason };
+    pub fn load(text: &str) -> Result<Arc<CudaModule>, LoadError> {
+        let wrong = |code, reason: String| LoadError { code, reason };
         let completed = with_library(text);
         let text = completed.as_deref().unwrap_or(text);
         let options =
@@ -219,7 +219,7 @@ impl Module {
         let text = environment::is_verified().then(|| text.to_string());
         let told = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
         let make = |handle| {
-            Arc::new(Module {
+            Arc::new(CudaModule {
                 handle,
                 program,
                 layouts,
@@ -255,30 +255,30 @@ impl Module {
     }
 
     /// The kernel of a name.
-    pub fn function(self: &Arc<Module>, name: &str) -> Answer<Handle> {
+    pub fn function(self: &Arc<CudaModule>, name: &str) -> CudaResult<CudaHandle> {
         if let Some(number) = self.layouts.iter().position(|layout| layout.name == name) {
             return self.function_at(number);
         }
         let Some((_, reason)) = self.refused.iter().find(|(refused, _)| refused == name) else {
-            return Err(Error(CUDA_ERROR_NOT_FOUND));
+            return Err(CudaError(CUDA_ERROR_NOT_FOUND));
         };
         say(format_args!("{reason}"));
-        Err(Error(CUDA_ERROR_NOT_SUPPORTED))
+        Err(CudaError(CUDA_ERROR_NOT_SUPPORTED))
     }
 
     /// The kernel of a number.
-    pub fn function_at(self: &Arc<Module>, number: usize) -> Answer<Handle> {
+    pub fn function_at(self: &Arc<CudaModule>, number: usize) -> CudaResult<CudaHandle> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = functions.get_mut(number).ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        let slot = functions.get_mut(number).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         if let Some(handle) = *slot {
             return Ok(handle);
         }
         let name = &self.layouts[number].name;
         let kernel = self.program.as_ref().and_then(|program| program.kernel(name));
-        let kernel = kernel.ok_or(Error(CUDA_ERROR_NOT_FOUND))?;
-        let c_name = CString::new(name.as_str()).map_err(|_| Error(CUDA_ERROR_NOT_FOUND))?;
+        let kernel = kernel.ok_or(CudaError(CUDA_ERROR_NOT_FOUND))?;
+        let c_name = CString::new(name.as_str()).map_err(|_| CudaError(CUDA_ERROR_NOT_FOUND))?;
         let function = |handle| {
-            Arc::new(Function {
+            Arc::new(CudaFunction {
                 handle,
                 module: Arc::clone(self),
                 kernel,
@@ -294,13 +294,13 @@ impl Module {
     }
 
     /// Where a variable is, and its bytes.
-    pub fn variable(&self, name: &str) -> Answer<(CUdeviceptr, u64)> {
+    pub fn variable(&self, name: &str) -> CudaResult<(CUdeviceptr, u64)> {
         let found = self.program.as_ref().and_then(|program| program.global(name));
-        found.map(|(start, bytes)| (start as CUdeviceptr, bytes)).ok_or(Error(CUDA_ERROR_NOT_FOUND))
+        found.map(|(start, bytes)| (start as CUdeviceptr, bytes)).ok_or(CudaError(CUDA_ERROR_NOT_FOUND))
     }
 
     /// Takes a module away, with its functions and variables.
-    pub fn unload(handle: Handle) -> Answer<()> {
+    pub fn unload(handle: CudaHandle) -> CudaResult<()> {
         let module = MODULES.remove(handle)?;
         let functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
         for &handle in functions.iter().flatten() {
@@ -312,15 +312,15 @@ impl Module {
     }
 }
 
-impl Function {
+impl CudaFunction {
     /// How it takes its parameters.
     pub fn layout(&self) -> &Layout {
         &self.module.layouts[self.number]
     }
 
     /// A parameter.
-    pub fn param(&self, index: usize) -> Answer<PtxParam> {
-        self.layout().params.get(index).copied().ok_or(Error(CUDA_ERROR_INVALID_VALUE))
+    pub fn param(&self, index: usize) -> CudaResult<PtxParam> {
+        self.layout().params.get(index).copied().ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
     /// The most threads that a block of it may have.
@@ -331,7 +331,7 @@ impl Function {
     }
 
     /// An attribute by its number.
-    pub fn attribute(&self, number: u32) -> Answer<i32> {
+    pub fn attribute(&self, number: u32) -> CudaResult<i32> {
         let shared = self.layout().shared_bytes as i32;
         Ok(match number {
             0 => self.most_threads() as i32,
@@ -345,12 +345,12 @@ impl Function {
             5 | 6 => CAPABILITY[0] * 10 + CAPABILITY[1],
             8 => self.most_dynamic.load(Ordering::Relaxed),
             9 => self.carveout.load(Ordering::Relaxed),
-            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
         })
     }
 
     /// Sets an attribute by its number.
-    pub fn set_attribute(&self, number: u32, value: i32) -> Answer<()> {
+    pub fn set_attribute(&self, number: u32, value: i32) -> CudaResult<()> {
         match number {
             8 => {
                 let most = (MOST_SHARED - self.layout().shared_bytes.min(MOST_SHARED)) as i32;
@@ -359,7 +359,7 @@ impl Function {
             }
             9 => self.carveout.store(value, Ordering::Relaxed),
             10..=15 => ensure(value == 0, CUDA_ERROR_NOT_SUPPORTED)?,
-            _ => return Err(Error(CUDA_ERROR_INVALID_VALUE)),
+            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 //! A handle is a number that is never used again, so one that was destroyed is never another object's. It stands for nothing
 //! in memory: whether it is alive is looked up in the table of its kind.
 
-use crate::core::error::{Answer, Error};
-use crate::cuda::{CUDA_ERROR_INVALID_HANDLE, Handle};
+use crate::core::error::{CudaError, CudaResult};
+use crate::cuda::{CUDA_ERROR_INVALID_HANDLE, CudaHandle};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,23 +14,23 @@ static NEXT: AtomicU64 = AtomicU64::new(0x1_0000);
 
 /// All objects of a kind that have handles.
 #[derive(Debug)]
-pub struct Table<T> {
-    objects: RwLock<FxHashMap<Handle, Arc<T>>>,
+pub struct HandleTable<T> {
+    objects: RwLock<FxHashMap<CudaHandle, Arc<T>>>,
 }
 
-impl<T> Table<T> {
+impl<T> HandleTable<T> {
     /// An empty table.
-    pub const fn new() -> Table<T> {
-        Table { objects: RwLock::new(FxHashMap::with_hasher(FxBuildHasher)) }
+    pub const fn new() -> HandleTable<T> {
+        HandleTable { objects: RwLock::new(FxHashMap::with_hasher(FxBuildHasher)) }
     }
 
     /// Gives an object a handle.
-    pub fn publish(&self, object: Arc<T>) -> Handle {
+    pub fn publish(&self, object: Arc<T>) -> CudaHandle {
         self.publish_with(|_| object).0
     }
 
     /// Makes an object that knows its handle.
-    pub fn publish_with(&self, make: impl FnOnce(Handle) -> Arc<T>) -> (Handle, Arc<T>) {
+    pub fn publish_with(&self, make: impl FnOnce(CudaHandle) -> Arc<T>) -> (CudaHandle, Arc<T>) {
         // Handles look like addresses: some applications look at the last bits.
         let handle = NEXT.fetch_add(16, Ordering::Relaxed);
         let object = make(handle);
@@ -39,15 +39,15 @@ impl<T> Table<T> {
     }
 
     /// The object of a handle.
-    pub fn find(&self, handle: Handle) -> Answer<Arc<T>> {
+    pub fn find(&self, handle: CudaHandle) -> CudaResult<Arc<T>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);
-        objects.get(&handle).map(Arc::clone).ok_or(Error(CUDA_ERROR_INVALID_HANDLE))
+        objects.get(&handle).map(Arc::clone).ok_or(CudaError(CUDA_ERROR_INVALID_HANDLE))
     }
 
     /// Takes an object out: its handle is none any more.
-    pub fn remove(&self, handle: Handle) -> Answer<Arc<T>> {
+    pub fn remove(&self, handle: CudaHandle) -> CudaResult<Arc<T>> {
         let removed = self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&handle);
-        removed.ok_or(Error(CUDA_ERROR_INVALID_HANDLE))
+        removed.ok_or(CudaError(CUDA_ERROR_INVALID_HANDLE))
     }
 
     /// Does something for each object, in any order.
@@ -58,8 +58,8 @@ impl<T> Table<T> {
     }
 }
 
-impl<T> Default for Table<T> {
-    fn default() -> Table<T> {
-        Table::new()
+impl<T> Default for HandleTable<T> {
+    fn default() -> HandleTable<T> {
+        HandleTable::new()
     }
 }

@@ -4,10 +4,10 @@
 //! threads in one stream follow each other. The legacy stream excludes those of streams that wait for it.
 
 use crate::core::context;
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::event::{Event, Mark};
-use crate::core::graph::{Command, Graph};
-use crate::core::registry::Table;
+use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::event::{CudaEvent, EventPosition};
+use crate::core::graph::{CudaGraph, StreamCommand};
+use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// A stream.
 #[derive(Debug)]
-pub struct Stream {
+pub struct CudaStream {
     /// A number that no other stream has.
     pub id: u64,
     /// The flags that it was made with.
@@ -23,7 +23,7 @@ pub struct Stream {
     /// Its priority, which is kept.
     pub priority: i32,
     /// The context that it is of.
-    pub context: Handle,
+    pub context: CudaHandle,
     is_legacy: bool,
     running: Mutex<()>,
     capture: Mutex<Option<Capture>>,
@@ -33,15 +33,15 @@ pub struct Stream {
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// The graph that commands go to, by its handle.
-    pub graph: Handle,
+    pub graph: CudaHandle,
     /// The nodes that the next command comes behind.
-    pub last: Vec<Handle>,
+    pub last: Vec<CudaHandle>,
     /// Whether this stream began it.
     is_origin: bool,
 }
 
 /// All streams that the application has made.
-pub static STREAMS: Table<Stream> = Table::new();
+pub static STREAMS: HandleTable<CudaStream> = HandleTable::new();
 
 /// Held by the legacy stream alone, by streams that wait for it together.
 static BLOCKING: RwLock<()> = RwLock::new(());
@@ -49,7 +49,7 @@ static BLOCKING: RwLock<()> = RwLock::new(());
 static RUNNING: RwLock<()> = RwLock::new(());
 
 thread_local! {
-    static OWN: OnceCell<Arc<Stream>> = const { OnceCell::new() };
+    static OWN: OnceCell<Arc<CudaStream>> = const { OnceCell::new() };
     static IS_IN_CALLBACK: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -69,39 +69,40 @@ pub fn call_back(function: impl FnOnce()) {
     IS_IN_CALLBACK.set(before);
 }
 
-impl Stream {
-    fn new(id: u64, flags: u32, priority: i32, is_legacy: bool) -> Arc<Stream> {
+impl CudaStream {
+    fn new(id: u64, flags: u32, priority: i32, is_legacy: bool) -> Arc<CudaStream> {
         let context = context::current_handle();
         let (running, capture) = (Mutex::new(()), Mutex::new(None));
-        Arc::new(Stream { id, flags, priority, context, is_legacy, running, capture })
+        Arc::new(CudaStream { id, flags, priority, context, is_legacy, running, capture })
     }
 
     /// A stream of the application's.
-    pub fn create(flags: u32, priority: i32) -> Answer<Handle> {
+    pub fn create(flags: u32, priority: i32) -> CudaResult<CudaHandle> {
         ensure(flags & !CU_STREAM_NON_BLOCKING == 0, CUDA_ERROR_INVALID_VALUE)?;
         context::current()?;
-        Ok(STREAMS.publish_with(|handle| Stream::new(handle, flags, priority.clamp(-5, 0), false)).0)
+        Ok(STREAMS.publish_with(|handle| CudaStream::new(handle, flags, priority.clamp(-5, 0), false)).0)
     }
 
     /// The stream of a handle. 0 is the legacy one.
-    pub fn find(handle: Handle) -> Answer<Arc<Stream>> {
-        static LEGACY: OnceLock<Arc<Stream>> = OnceLock::new();
+    pub fn find(handle: CudaHandle) -> CudaResult<Arc<CudaStream>> {
+        static LEGACY: OnceLock<Arc<CudaStream>> = OnceLock::new();
         context::current()?;
         match handle {
             0 | CU_STREAM_LEGACY => {
-                Ok(Arc::clone(LEGACY.get_or_init(|| Stream::new(CU_STREAM_LEGACY, 0, 0, true))))
+                Ok(Arc::clone(LEGACY.get_or_init(|| CudaStream::new(CU_STREAM_LEGACY, 0, 0, true))))
             }
-            CU_STREAM_PER_THREAD => Ok(OWN
-                .with(|own| Arc::clone(own.get_or_init(|| Stream::new(CU_STREAM_PER_THREAD, 0, 0, false))))),
+            CU_STREAM_PER_THREAD => Ok(OWN.with(|own| {
+                Arc::clone(own.get_or_init(|| CudaStream::new(CU_STREAM_PER_THREAD, 0, 0, false)))
+            })),
             _ => STREAMS.find(handle),
         }
     }
 
     /// Does a command, or adds it to the graph that is captured.
-    pub fn submit(&self, command: Command) -> Answer<()> {
+    pub fn submit(&self, command: StreamCommand) -> CudaResult<()> {
         let mut capture = lock(&self.capture);
         if let Some(capture) = capture.as_mut() {
-            let graph = Graph::find(capture.graph)?;
+            let graph = CudaGraph::find(capture.graph)?;
             let node = graph.add(command, &capture.last)?;
             capture.last = vec![node];
             return Ok(());
@@ -122,7 +123,7 @@ impl Stream {
     }
 
     /// Waits until all that was brought before is done.
-    pub fn synchronize(&self) -> Answer<()> {
+    pub fn synchronize(&self) -> CudaResult<()> {
         ensure(lock(&self.capture).is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
         self.run(|| ());
         Ok(())
@@ -134,21 +135,21 @@ impl Stream {
     }
 
     /// Puts an event behind what was brought before.
-    pub fn record(&self, event: &Arc<Event>) -> Answer<()> {
+    pub fn record(&self, event: &Arc<CudaEvent>) -> CudaResult<()> {
         if let Some(capture) = lock(&self.capture).as_ref() {
-            let graph = Graph::find(capture.graph)?;
-            event.put(Mark::Captured(capture.graph, graph.keep(&capture.last)));
+            let graph = CudaGraph::find(capture.graph)?;
+            event.put(EventPosition::Captured(capture.graph, graph.keep(&capture.last)));
             return Ok(());
         }
-        self.run(|| event.put(Mark::Passed(Instant::now())));
+        self.run(|| event.put(EventPosition::Passed(Instant::now())));
         Ok(())
     }
 
     /// Lets what comes wait for an event. What was brought before the event is done, unless it is captured: then this stream
     /// takes part in the capture.
-    pub fn wait_for(&self, event: &Event) -> Answer<()> {
-        let Mark::Captured(graph, kept) = event.mark() else { return Ok(()) };
-        let nodes = Graph::find(graph)?.kept(kept);
+    pub fn wait_for(&self, event: &CudaEvent) -> CudaResult<()> {
+        let EventPosition::Captured(graph, kept) = event.mark() else { return Ok(()) };
+        let nodes = CudaGraph::find(graph)?.kept(kept);
         let mut capture = lock(&self.capture);
         match capture.as_mut() {
             Some(own) => {
@@ -165,7 +166,7 @@ impl Stream {
     }
 
     /// Begins to capture, to a graph behind these nodes.
-    pub fn begin_capture(&self, graph: Handle, last: Vec<Handle>) -> Answer<()> {
+    pub fn begin_capture(&self, graph: CudaHandle, last: Vec<CudaHandle>) -> CudaResult<()> {
         ensure(!self.is_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)?;
         let mut capture = lock(&self.capture);
         ensure(capture.is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
@@ -174,11 +175,11 @@ impl Stream {
     }
 
     /// Ends the capture of all streams that take part, and gives the graph.
-    pub fn end_capture(&self) -> Answer<Handle> {
+    pub fn end_capture(&self) -> CudaResult<CudaHandle> {
         let capture = lock(&self.capture).take();
-        let capture = capture.ok_or(Error(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED))?;
+        let capture = capture.ok_or(CudaError(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED))?;
         ensure(capture.is_origin, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)?;
-        let is_joined = |last: &[Handle]| last.iter().all(|node| capture.last.contains(node));
+        let is_joined = |last: &[CudaHandle]| last.iter().all(|node| capture.last.contains(node));
         let mut all_joined = true;
         STREAMS.each(|stream| {
             if std::ptr::eq(stream, self) {
@@ -188,7 +189,7 @@ impl Stream {
             if other.as_ref().is_some_and(|other| other.graph == capture.graph) {
                 all_joined &= other.take().is_some_and(|other| {
                     is_joined(&other.last)
-                        || Graph::find(capture.graph)
+                        || CudaGraph::find(capture.graph)
                             .is_ok_and(|graph| graph.leads_to(&other.last, &capture.last))
                 });
             }
@@ -203,9 +204,9 @@ impl Stream {
     }
 
     /// Changes the nodes that the next command comes behind.
-    pub fn set_last(&self, nodes: &[Handle], adds: bool) -> Answer<()> {
+    pub fn set_last(&self, nodes: &[CudaHandle], adds: bool) -> CudaResult<()> {
         let mut capture = lock(&self.capture);
-        let capture = capture.as_mut().ok_or(Error(CUDA_ERROR_INVALID_VALUE))?;
+        let capture = capture.as_mut().ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         if !adds {
             capture.last.clear();
         }

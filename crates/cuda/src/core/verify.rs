@@ -7,7 +7,7 @@
 
 use crate::core::error::say;
 use crate::core::host;
-use crate::core::launch::Launch;
+use crate::core::launch::CudaLaunch;
 use crate::core::memory;
 use crate::cuda::WARP;
 use heddle_interp::{
@@ -22,7 +22,7 @@ const MOST_BYTES: usize = 1 << 30;
 
 /// What the oracle says of a launch.
 #[derive(Debug)]
-pub enum Expected {
+pub enum OracleOutcome {
     /// It leaves this memory.
     Memory(Vec<MemoryObject>),
     /// The kernel leaves its allocations.
@@ -32,11 +32,11 @@ pub enum Expected {
 }
 
 /// What a launch does, by the oracle.
-pub fn expect(launch: &Launch, text: &str) -> Expected {
-    repeat(launch, text).unwrap_or_else(Expected::Unknown)
+pub fn expect(launch: &CudaLaunch, text: &str) -> OracleOutcome {
+    repeat(launch, text).unwrap_or_else(OracleOutcome::Unknown)
 }
 
-fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
+fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
     let told =
         |diagnostics: Vec<Diagnostic>| diagnostics.first().map(ToString::to_string).unwrap_or_default();
     let options = heddle_ptx::LowerOptions {
@@ -85,11 +85,11 @@ fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
         ..RunOptions::lanes(WARP)
     };
     match run(&module, name, &arguments, &mut memory, &options) {
-        Ok(_) => Ok(Expected::Memory(memory.placed().to_vec())),
+        Ok(_) => Ok(OracleOutcome::Memory(memory.placed().to_vec())),
         Err(fault) => {
             let told = fault.located_message(&module);
             match fault.kind {
-                FaultKind::OutOfBounds { .. } => Ok(Expected::Illegal(told)),
+                FaultKind::OutOfBounds { .. } => Ok(OracleOutcome::Illegal(told)),
                 FaultKind::Limit { .. } => Err(format!("it takes too long: {told}")),
                 _ => Err(format!("the oracle stops: {told}")),
             }
@@ -97,13 +97,13 @@ fn repeat(launch: &Launch, text: &str) -> Result<Expected, String> {
     }
 }
 
-impl Expected {
+impl OracleOutcome {
     /// Says what came out, by what is there now.
-    pub fn compare(&self, launch: &Launch) {
+    pub fn compare(&self, launch: &CudaLaunch) {
         let told = match self {
-            Expected::Unknown(reason) => format!("not verified: {reason}"),
-            Expected::Illegal(reason) => format!("it leaves its memory: {reason}"),
-            Expected::Memory(objects) => {
+            OracleOutcome::Unknown(reason) => format!("not verified: {reason}"),
+            OracleOutcome::Illegal(reason) => format!("it leaves its memory: {reason}"),
+            OracleOutcome::Memory(objects) => {
                 let known = memory::all();
                 let differing = objects.iter().find_map(|object| {
                     let piece = known.iter().find(|piece| piece.start as u64 == object.address)?;

@@ -1,9 +1,9 @@
 //! Copies and fills.
 
-use super::memory::{Extent, Pitched};
+use super::memory::{CudartExtent, PitchedPointer};
 use super::read;
-use crate::driver::{self, Handle, Ptr};
-use crate::errors::{Answer, INVALID_DIRECTION, INVALID_VALUE, NOT_SUPPORTED, done, ensure};
+use crate::driver::{self, DriverHandle, Ptr};
+use crate::errors::{CudartResult, INVALID_DIRECTION, INVALID_VALUE, NOT_SUPPORTED, done, ensure};
 use crate::program::variable;
 use crate::state::ready;
 use std::ffi::c_void;
@@ -67,30 +67,30 @@ pub struct Copy3 {
 #[derive(Clone, Copy, Debug)]
 pub struct Params3 {
     from_array: usize,
-    from_at: Extent,
-    from: Pitched,
+    from_at: CudartExtent,
+    from: PitchedPointer,
     to_array: usize,
-    to_at: Extent,
-    to: Pitched,
-    extent: Extent,
+    to_at: CudartExtent,
+    to: PitchedPointer,
+    extent: CudartExtent,
     kind: i32,
 }
 
 impl Params3 {
     /// So many bytes side by side.
     pub fn of_line(to: Ptr, from: Ptr, bytes: usize, kind: i32) -> Params3 {
-        let at = Extent { width: 0, height: 0, depth: 0 };
-        let memory = |start: Ptr| Pitched { start, pitch: bytes, width: bytes, height: 1 };
-        let extent = Extent { width: bytes, height: 1, depth: 1 };
+        let at = CudartExtent { width: 0, height: 0, depth: 0 };
+        let memory = |start: Ptr| PitchedPointer { start, pitch: bytes, width: bytes, height: 1 };
+        let extent = CudartExtent { width: bytes, height: 1, depth: 1 };
         let (from, to) = (memory(from), memory(to));
         Params3 { from_array: 0, from_at: at, from, to_array: 0, to_at: at, to, extent, kind }
     }
 
     /// As the driver takes it.
-    pub fn of_driver(&self) -> Answer<Copy3> {
+    pub fn of_driver(&self) -> CudartResult<Copy3> {
         ensure(self.from_array == 0 && self.to_array == 0, NOT_SUPPORTED)?;
         ensure_direction(self.kind)?;
-        let side = |at: Extent, memory: Pitched| Side3 {
+        let side = |at: CudartExtent, memory: PitchedPointer| Side3 {
             x: at.width,
             y: at.height,
             z: at.depth,
@@ -103,17 +103,17 @@ impl Params3 {
             pitch: memory.pitch,
             height: memory.height,
         };
-        let Extent { width, height, depth } = self.extent;
+        let CudartExtent { width, height, depth } = self.extent;
         Ok(Copy3 { from: side(self.from_at, self.from), to: side(self.to_at, self.to), width, height, depth })
     }
 }
 
 /// A copy goes from host or device to host or device, or wherever pointers lead.
-fn ensure_direction(kind: i32) -> Answer<()> {
+fn ensure_direction(kind: i32) -> CudartResult<()> {
     ensure((0..=4).contains(&kind), INVALID_DIRECTION)
 }
 
-fn rows(to: (Ptr, usize), from: (Ptr, usize), width: usize, height: usize, kind: i32) -> Answer<Copy2> {
+fn rows(to: (Ptr, usize), from: (Ptr, usize), width: usize, height: usize, kind: i32) -> CudartResult<Copy2> {
     ensure_direction(kind)?;
     let side = |(start, pitch): (Ptr, usize)| Side2 {
         x: 0,
@@ -132,7 +132,7 @@ fn about<T>(copy: &T) -> *const c_void {
 }
 
 /// The place in a variable from an offset on, where so many bytes are in it.
-fn place_in(symbol: usize, offset: usize, bytes: usize) -> Answer<Ptr> {
+fn place_in(symbol: usize, offset: usize, bytes: usize) -> CudartResult<Ptr> {
     let (start, size) = variable(symbol)?;
     ensure(offset.checked_add(bytes).is_some_and(|end| end <= size), INVALID_VALUE)?;
     Ok(start.cast::<u8>().wrapping_add(offset).cast())
@@ -146,7 +146,7 @@ entries! {
         done(unsafe { driver::cuMemcpy(to, from, bytes) })
     }
 
-    fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz in stream (to: Ptr, from: Ptr, bytes: usize, kind: i32, stream: Handle) {
+    fn cudaMemcpyAsync | cudaMemcpyAsync_ptsz in stream (to: Ptr, from: Ptr, bytes: usize, kind: i32, stream: DriverHandle) {
         ready()?;
         ensure_direction(kind)?;
         // SAFETY: the caller's promise.
@@ -159,7 +159,7 @@ entries! {
         done(unsafe { driver::cuMemcpy(to, from, bytes) })
     }
 
-    fn cudaMemcpyPeerAsync(to: Ptr, _to_device: i32, from: Ptr, _from_device: i32, bytes: usize, stream: Handle) {
+    fn cudaMemcpyPeerAsync(to: Ptr, _to_device: i32, from: Ptr, _from_device: i32, bytes: usize, stream: DriverHandle) {
         ready()?;
         // SAFETY: the caller's promise.
         done(unsafe { driver::cuMemcpyAsync(to, from, bytes, stream) })
@@ -175,7 +175,7 @@ entries! {
     }
 
     fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz in stream (
-        to: Ptr, to_pitch: usize, from: Ptr, from_pitch: usize, width: usize, height: usize, kind: i32, stream: Handle,
+        to: Ptr, to_pitch: usize, from: Ptr, from_pitch: usize, width: usize, height: usize, kind: i32, stream: DriverHandle,
     ) {
         ready()?;
         let copy = rows((to, to_pitch), (from, from_pitch), width, height, kind)?;
@@ -191,7 +191,7 @@ entries! {
         done(unsafe { driver::cuMemcpy3D_v2(about(&copy)) })
     }
 
-    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz in stream (params: *const Params3, stream: Handle) {
+    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz in stream (params: *const Params3, stream: DriverHandle) {
         ready()?;
         // SAFETY: the caller's promise.
         let copy = unsafe { read(params) }?.of_driver()?;
@@ -214,7 +214,7 @@ entries! {
     }
 
     fn cudaMemcpyToSymbolAsync | cudaMemcpyToSymbolAsync_ptsz in stream (
-        symbol: usize, from: Ptr, bytes: usize, offset: usize, kind: i32, stream: Handle,
+        symbol: usize, from: Ptr, bytes: usize, offset: usize, kind: i32, stream: DriverHandle,
     ) {
         ensure_direction(kind)?;
         // SAFETY: the caller's promise.
@@ -222,7 +222,7 @@ entries! {
     }
 
     fn cudaMemcpyFromSymbolAsync | cudaMemcpyFromSymbolAsync_ptsz in stream (
-        to: Ptr, symbol: usize, bytes: usize, offset: usize, kind: i32, stream: Handle,
+        to: Ptr, symbol: usize, bytes: usize, offset: usize, kind: i32, stream: DriverHandle,
     ) {
         ensure_direction(kind)?;
         // SAFETY: the caller's promise.
@@ -235,7 +235,7 @@ entries! {
         done(unsafe { driver::cuMemsetD8_v2(place, value as u8, bytes) })
     }
 
-    fn cudaMemsetAsync | cudaMemsetAsync_ptsz in stream (place: Ptr, value: i32, bytes: usize, stream: Handle) {
+    fn cudaMemsetAsync | cudaMemsetAsync_ptsz in stream (place: Ptr, value: i32, bytes: usize, stream: DriverHandle) {
         ready()?;
         // SAFETY: the driver looks the pointer up.
         done(unsafe { driver::cuMemsetD8Async(place, value as u8, bytes, stream) })
@@ -248,14 +248,14 @@ entries! {
     }
 
     fn cudaMemset2DAsync | cudaMemset2DAsync_ptsz in stream (
-        place: Ptr, pitch: usize, value: i32, width: usize, height: usize, stream: Handle,
+        place: Ptr, pitch: usize, value: i32, width: usize, height: usize, stream: DriverHandle,
     ) {
         ready()?;
         // SAFETY: the driver looks the pointer up.
         done(unsafe { driver::cuMemsetD2D8Async(place, pitch, value as u8, width, height, stream) })
     }
 
-    fn cudaMemset3D | cudaMemset3D_ptds (memory: Pitched, value: i32, extent: Extent) {
+    fn cudaMemset3D | cudaMemset3D_ptds (memory: PitchedPointer, value: i32, extent: CudartExtent) {
         ready()?;
         let slice = memory.pitch.saturating_mul(memory.height);
         for z in 0..extent.depth {

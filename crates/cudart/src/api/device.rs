@@ -2,8 +2,10 @@
 
 use super::{read, write};
 use crate::MAJOR;
-use crate::driver::{self, Handle, Ptr};
-use crate::errors::{self, Answer, Code, Error, INVALID_DEVICE, INVALID_VALUE, SUCCESS, done, ensure};
+use crate::driver::{self, DriverHandle, Ptr};
+use crate::errors::{
+    self, CudartCode, CudartError, CudartResult, INVALID_DEVICE, INVALID_VALUE, SUCCESS, done, ensure,
+};
 use crate::state::{initialize, last_error, ready};
 use std::ffi::c_char;
 
@@ -151,13 +153,13 @@ const FIELDS: &[Field] = {
 const NAME: usize = 256;
 const UUID: usize = 16;
 
-fn ensure_device(device: i32) -> Answer<()> {
+fn ensure_device(device: i32) -> CudartResult<()> {
     initialize()?;
     ensure(device == 0, INVALID_DEVICE)
 }
 
 /// What there is to tell of the device, as the structure has it.
-fn properties(device: i32) -> Answer<Vec<u8>> {
+fn properties(device: i32) -> CudartResult<Vec<u8>> {
     ensure_device(device)?;
     let mut bytes = vec![0; NAME + UUID];
     let attribute = |number| {
@@ -193,7 +195,7 @@ fn properties(device: i32) -> Answer<Vec<u8>> {
     Ok(bytes)
 }
 
-fn write_properties(place: *mut u8, device: i32) -> Answer<()> {
+fn write_properties(place: *mut u8, device: i32) -> CudartResult<()> {
     let bytes = properties(device)?;
     ensure(!place.is_null(), INVALID_VALUE)?;
     // SAFETY: the caller has room for the structure.
@@ -340,7 +342,7 @@ fn entry_point(
     version: i32,
     flags: u64,
     status: *mut i32,
-) -> Answer<()> {
+) -> CudartResult<()> {
     initialize()?;
     let mut found = 0;
     // SAFETY: the caller's promise.
@@ -350,7 +352,7 @@ fn entry_point(
         unsafe { status.write(found) };
     }
     done(code)?;
-    if found == 0 || !status.is_null() { Ok(()) } else { Err(Error(errors::INVALID_SYMBOL)) }
+    if found == 0 || !status.is_null() { Ok(()) } else { Err(CudartError(errors::INVALID_SYMBOL)) }
 }
 
 forward! {
@@ -359,33 +361,33 @@ forward! {
     fn cudaDeviceGetLimit(value: *mut usize, limit: i32) => cuCtxGetLimit;
     fn cudaDeviceSetLimit(limit: i32, value: usize) => cuCtxSetLimit;
     fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) => cuCtxGetStreamPriorityRange;
-    fn cudaDeviceGetDefaultMemPool(pool: *mut Handle, device: i32) => cuDeviceGetDefaultMemPool;
-    fn cudaDeviceGetMemPool(pool: *mut Handle, device: i32) => cuDeviceGetMemPool;
-    fn cudaDeviceSetMemPool(device: i32, pool: Handle) => cuDeviceSetMemPool;
+    fn cudaDeviceGetDefaultMemPool(pool: *mut DriverHandle, device: i32) => cuDeviceGetDefaultMemPool;
+    fn cudaDeviceGetMemPool(pool: *mut DriverHandle, device: i32) => cuDeviceGetMemPool;
+    fn cudaDeviceSetMemPool(device: i32, pool: DriverHandle) => cuDeviceSetMemPool;
     fn cudaProfilerStart() => cuProfilerStart;
     fn cudaProfilerStop() => cuProfilerStop;
 }
 
 /// `cudaGetLastError` of the runtime.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaGetLastError() -> Code {
+pub extern "C" fn cudaGetLastError() -> CudartCode {
     last_error(true)
 }
 
 /// `cudaPeekAtLastError` of the runtime.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaPeekAtLastError() -> Code {
+pub extern "C" fn cudaPeekAtLastError() -> CudartCode {
     last_error(false)
 }
 
 /// `cudaGetErrorName` of the runtime.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaGetErrorName(code: Code) -> *const c_char {
+pub extern "C" fn cudaGetErrorName(code: CudartCode) -> *const c_char {
     errors::name(code)
 }
 
 /// `cudaGetErrorString` of the runtime.
 #[unsafe(no_mangle)]
-pub extern "C" fn cudaGetErrorString(code: Code) -> *const c_char {
+pub extern "C" fn cudaGetErrorString(code: CudartCode) -> *const c_char {
     if code == SUCCESS { c"no error".as_ptr() } else { errors::words(code) }
 }

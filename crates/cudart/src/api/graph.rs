@@ -2,8 +2,8 @@
 
 use super::copies::Params3;
 use super::read;
-use crate::driver::{self, Handle, Ptr};
-use crate::errors::{Answer, done};
+use crate::driver::{self, DriverHandle, Ptr};
+use crate::errors::{CudartResult, done};
 use crate::program::kernel;
 use crate::state::{Dim3, ready};
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use std::ffi::c_void;
 /// `cudaKernelNodeParams`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct KernelParams {
+pub struct CudartKernelParams {
     host: usize,
     grid: Dim3,
     block: Dim3,
@@ -23,19 +23,19 @@ pub struct KernelParams {
 /// The same as the driver takes it.
 #[repr(C)]
 struct DriverKernelParams {
-    function: Handle,
+    function: DriverHandle,
     grid: Dim3,
     block: Dim3,
     shared: u32,
     each: *const Ptr,
     extra: *const Ptr,
-    kernel: Handle,
-    context: Handle,
+    kernel: DriverHandle,
+    context: DriverHandle,
 }
 
-fn of_driver(params: *const KernelParams) -> Answer<DriverKernelParams> {
+fn of_driver(params: *const CudartKernelParams) -> CudartResult<DriverKernelParams> {
     // SAFETY: the caller's promise.
-    let KernelParams { host, grid, block, shared, each, extra } = unsafe { read(params) }?;
+    let CudartKernelParams { host, grid, block, shared, each, extra } = unsafe { read(params) }?;
     Ok(DriverKernelParams {
         function: kernel(host)?,
         grid,
@@ -48,7 +48,7 @@ fn of_driver(params: *const KernelParams) -> Answer<DriverKernelParams> {
     })
 }
 
-fn context() -> Answer<Handle> {
+fn context() -> CudartResult<DriverHandle> {
     ready()?;
     let mut context = 0;
     // SAFETY: the place is there.
@@ -57,14 +57,14 @@ fn context() -> Answer<Handle> {
 }
 
 entries! {
-    fn cudaGraphInstantiate(executable: *mut Handle, graph: Handle, flags: u64) {
+    fn cudaGraphInstantiate(executable: *mut DriverHandle, graph: DriverHandle, flags: u64) {
         ready()?;
         // SAFETY: the caller's promise.
         done(unsafe { driver::cuGraphInstantiateWithFlags(executable, graph, flags) })
     }
 
     fn cudaGraphAddKernelNode(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize, params: *const KernelParams,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const CudartKernelParams,
     ) {
         ready()?;
         let params = of_driver(params)?;
@@ -74,7 +74,7 @@ entries! {
         })
     }
 
-    fn cudaGraphExecKernelNodeSetParams(executable: Handle, node: Handle, params: *const KernelParams) {
+    fn cudaGraphExecKernelNodeSetParams(executable: DriverHandle, node: DriverHandle, params: *const CudartKernelParams) {
         ready()?;
         let params = of_driver(params)?;
         // SAFETY: the caller's promise.
@@ -84,7 +84,7 @@ entries! {
     }
 
     fn cudaGraphAddMemcpyNode(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize, params: *const Params3,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const Params3,
     ) {
         // SAFETY: the caller's promise.
         let copy = unsafe { read(params) }?.of_driver()?;
@@ -95,7 +95,7 @@ entries! {
     }
 
     fn cudaGraphAddMemcpyNode1D(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize, to: Ptr, from: Ptr, bytes: usize,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, to: Ptr, from: Ptr, bytes: usize,
         kind: i32,
     ) {
         let copy = Params3::of_line(to, from, bytes, kind).of_driver()?;
@@ -106,7 +106,7 @@ entries! {
     }
 
     fn cudaGraphAddMemsetNode(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize, params: *const c_void,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void,
     ) {
         // SAFETY: the caller's promise; both interfaces have the same structure.
         done(unsafe { driver::cuGraphAddMemsetNode(node, graph, before, count, params, context()?) })
@@ -114,27 +114,27 @@ entries! {
 }
 
 forward! {
-    fn cudaGraphCreate(graph: *mut Handle, flags: u32) => cuGraphCreate;
-    fn cudaGraphDestroy(graph: Handle) => cuGraphDestroy;
-    fn cudaGraphClone(clone: *mut Handle, graph: Handle) => cuGraphClone;
+    fn cudaGraphCreate(graph: *mut DriverHandle, flags: u32) => cuGraphCreate;
+    fn cudaGraphDestroy(graph: DriverHandle) => cuGraphDestroy;
+    fn cudaGraphClone(clone: *mut DriverHandle, graph: DriverHandle) => cuGraphClone;
     fn cudaGraphInstantiateWithFlags(
-        executable: *mut Handle, graph: Handle, flags: u64,
+        executable: *mut DriverHandle, graph: DriverHandle, flags: u64,
     ) => cuGraphInstantiateWithFlags;
-    fn cudaGraphLaunch | cudaGraphLaunch_ptsz in stream (executable: Handle, stream: Handle) => cuGraphLaunch;
-    fn cudaGraphUpload | cudaGraphUpload_ptsz in stream (executable: Handle, stream: Handle) => cuGraphUpload;
-    fn cudaGraphExecDestroy(executable: Handle) => cuGraphExecDestroy;
-    fn cudaGraphExecUpdate(executable: Handle, graph: Handle, result: Ptr) => cuGraphExecUpdate_v2;
-    fn cudaGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) => cuGraphGetNodes;
-    fn cudaGraphGetRootNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) => cuGraphGetRootNodes;
-    fn cudaGraphNodeGetType(node: Handle, kind: *mut i32) => cuGraphNodeGetType;
-    fn cudaGraphDestroyNode(node: Handle) => cuGraphDestroyNode;
+    fn cudaGraphLaunch | cudaGraphLaunch_ptsz in stream (executable: DriverHandle, stream: DriverHandle) => cuGraphLaunch;
+    fn cudaGraphUpload | cudaGraphUpload_ptsz in stream (executable: DriverHandle, stream: DriverHandle) => cuGraphUpload;
+    fn cudaGraphExecDestroy(executable: DriverHandle) => cuGraphExecDestroy;
+    fn cudaGraphExecUpdate(executable: DriverHandle, graph: DriverHandle, result: Ptr) => cuGraphExecUpdate_v2;
+    fn cudaGraphGetNodes(graph: DriverHandle, nodes: *mut DriverHandle, count: *mut usize) => cuGraphGetNodes;
+    fn cudaGraphGetRootNodes(graph: DriverHandle, nodes: *mut DriverHandle, count: *mut usize) => cuGraphGetRootNodes;
+    fn cudaGraphNodeGetType(node: DriverHandle, kind: *mut i32) => cuGraphNodeGetType;
+    fn cudaGraphDestroyNode(node: DriverHandle) => cuGraphDestroyNode;
     fn cudaGraphAddEmptyNode(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize,
     ) => cuGraphAddEmptyNode;
     fn cudaGraphAddChildGraphNode(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize, child: Handle,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, child: DriverHandle,
     ) => cuGraphAddChildGraphNode;
     fn cudaGraphAddHostNode(
-        node: *mut Handle, graph: Handle, before: *const Handle, count: usize, params: *const c_void,
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void,
     ) => cuGraphAddHostNode;
 }

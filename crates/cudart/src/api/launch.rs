@@ -1,9 +1,9 @@
 //! What the compiler puts into programs: images, kernels and variables are registered, launches are written with their sizes.
 
 use super::{own_stream, write};
-use crate::driver::{self, Handle, Ptr};
+use crate::driver::{self, DriverHandle, Ptr};
 use crate::errors::{
-    Answer, Error, INVALID_CONFIGURATION, INVALID_VALUE, MISSING_CONFIGURATION, done, ensure,
+    CudartError, CudartResult, INVALID_CONFIGURATION, INVALID_VALUE, MISSING_CONFIGURATION, done, ensure,
 };
 use crate::program;
 use crate::state::{Configuration, Dim3, answer, pop, push, ready};
@@ -114,22 +114,27 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
 
 /// Keeps the sizes of a launch until its kernel is called.
 #[unsafe(no_mangle)]
-pub extern "C" fn __cudaPushCallConfiguration(grid: Dim3, block: Dim3, shared: usize, stream: Handle) -> u32 {
+pub extern "C" fn __cudaPushCallConfiguration(
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: DriverHandle,
+) -> u32 {
     push(Configuration { grid, block, shared, stream });
     0
 }
 
 fn launch(
-    kernel: Handle,
+    kernel: DriverHandle,
     grid: Dim3,
     block: Dim3,
     arguments: *const Ptr,
     shared: usize,
-    stream: Handle,
+    stream: DriverHandle,
     is_cooperative: bool,
-) -> Answer<()> {
+) -> CudartResult<()> {
     ready()?;
-    let shared = u32::try_from(shared).map_err(|_| Error(INVALID_VALUE))?;
+    let shared = u32::try_from(shared).map_err(|_| CudartError(INVALID_VALUE))?;
     let has_threads = [grid.x, grid.y, grid.z, block.x, block.y, block.z].iter().all(|&size| size > 0);
     ensure(has_threads, INVALID_CONFIGURATION)?;
     let mut most = 0;
@@ -187,7 +192,7 @@ pub struct LaunchConfig {
     grid: Dim3,
     block: Dim3,
     shared: usize,
-    stream: Handle,
+    stream: DriverHandle,
     attributes: usize,
     count: u32,
 }
@@ -198,14 +203,14 @@ struct DriverConfig {
     grid: Dim3,
     block: Dim3,
     shared: u32,
-    stream: Handle,
+    stream: DriverHandle,
     attributes: usize,
     count: u32,
 }
 
 entries! {
-    fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut Handle) {
-        let sizes = pop().ok_or(Error(MISSING_CONFIGURATION))?;
+    fn __cudaPopCallConfiguration(grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut DriverHandle) {
+        let sizes = pop().ok_or(CudartError(MISSING_CONFIGURATION))?;
         // SAFETY: the caller's promise.
         unsafe {
             write(grid, sizes.grid)?;
@@ -216,34 +221,34 @@ entries! {
     }
 
     fn cudaLaunchKernel | cudaLaunchKernel_ptsz in stream (
-        host: usize, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: Handle,
+        host: usize, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: DriverHandle,
     ) {
         launch(program::kernel(host)?, grid, block, arguments, shared, stream, false)
     }
 
     fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz in stream (
-        kernel: Handle, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: Handle,
+        kernel: DriverHandle, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: DriverHandle,
     ) {
         launch(kernel, grid, block, arguments, shared, stream, false)
     }
 
     fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz in stream (
-        host: usize, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: Handle,
+        host: usize, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: DriverHandle,
     ) {
         launch(program::kernel(host)?, grid, block, arguments, shared, stream, true)
     }
 
-    fn __cudaGetKernel(kernel: *mut Handle, host: usize) {
+    fn __cudaGetKernel(kernel: *mut DriverHandle, host: usize) {
         // SAFETY: the caller's promise.
         unsafe { write(kernel, program::kernel(host)?) }
     }
 
-    fn cudaGetKernel(kernel: *mut Handle, host: usize) {
+    fn cudaGetKernel(kernel: *mut DriverHandle, host: usize) {
         // SAFETY: the caller's promise.
         unsafe { write(kernel, program::kernel(host)?) }
     }
 
-    fn cudaGetFuncBySymbol(function: *mut Handle, host: usize) {
+    fn cudaGetFuncBySymbol(function: *mut DriverHandle, host: usize) {
         // SAFETY: the caller's promise.
         unsafe { write(function, program::kernel(host)?) }
     }
@@ -323,14 +328,14 @@ entries! {
     }
 }
 
-fn launch_by(config: *const LaunchConfig, host: usize, arguments: *const Ptr, own: bool) -> Answer<()> {
+fn launch_by(config: *const LaunchConfig, host: usize, arguments: *const Ptr, own: bool) -> CudartResult<()> {
     let kernel = program::kernel(host)?;
     // SAFETY: the caller's promise.
     let config = unsafe { super::read(config) }?;
     let config = DriverConfig {
         grid: config.grid,
         block: config.block,
-        shared: u32::try_from(config.shared).map_err(|_| Error(INVALID_VALUE))?,
+        shared: u32::try_from(config.shared).map_err(|_| CudartError(INVALID_VALUE))?,
         stream: if own { own_stream(config.stream) } else { config.stream },
         attributes: config.attributes,
         count: config.count,
@@ -353,21 +358,21 @@ entries! {
 
 forward! {
     fn cudaLibraryLoadData(
-        library: *mut Handle, image: *const c_void, options: Ptr, values: Ptr, count: u32, library_options: Ptr,
+        library: *mut DriverHandle, image: *const c_void, options: Ptr, values: Ptr, count: u32, library_options: Ptr,
         library_values: Ptr, library_count: u32,
     ) => cuLibraryLoadData;
     fn cudaLibraryLoadFromFile(
-        library: *mut Handle, path: *const c_char, options: Ptr, values: Ptr, count: u32, library_options: Ptr,
+        library: *mut DriverHandle, path: *const c_char, options: Ptr, values: Ptr, count: u32, library_options: Ptr,
         library_values: Ptr, library_count: u32,
     ) => cuLibraryLoadFromFile;
-    fn cudaLibraryUnload(library: Handle) => cuLibraryUnload;
-    fn cudaLibraryGetKernel(kernel: *mut Handle, library: Handle, name: *const c_char) => cuLibraryGetKernel;
+    fn cudaLibraryUnload(library: DriverHandle) => cuLibraryUnload;
+    fn cudaLibraryGetKernel(kernel: *mut DriverHandle, library: DriverHandle, name: *const c_char) => cuLibraryGetKernel;
     fn cudaLibraryGetGlobal(
-        start: *mut Ptr, bytes: *mut usize, library: Handle, name: *const c_char,
+        start: *mut Ptr, bytes: *mut usize, library: DriverHandle, name: *const c_char,
     ) => cuLibraryGetGlobal;
     fn cudaLibraryGetManaged(
-        start: *mut Ptr, bytes: *mut usize, library: Handle, name: *const c_char,
+        start: *mut Ptr, bytes: *mut usize, library: DriverHandle, name: *const c_char,
     ) => cuLibraryGetManaged;
-    fn cudaLibraryGetKernelCount(count: *mut u32, library: Handle) => cuLibraryGetKernelCount;
-    fn cudaLibraryEnumerateKernels(kernels: *mut Handle, count: u32, library: Handle) => cuLibraryEnumerateKernels;
+    fn cudaLibraryGetKernelCount(count: *mut u32, library: DriverHandle) => cuLibraryGetKernelCount;
+    fn cudaLibraryEnumerateKernels(kernels: *mut DriverHandle, count: u32, library: DriverHandle) => cuLibraryEnumerateKernels;
 }

@@ -2,8 +2,8 @@
 
 use super::{read, write};
 use crate::MAJOR;
-use crate::driver::{self, Handle, Ptr};
-use crate::errors::{Answer, INVALID_VALUE, done, ensure};
+use crate::driver::{self, DriverHandle, Ptr};
+use crate::errors::{CudartResult, INVALID_VALUE, done, ensure};
 use crate::program::variable;
 use crate::state::ready;
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use std::ffi::c_void;
 /// What `cudaMalloc3D` gives.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Pitched {
+pub struct PitchedPointer {
     /// The first byte.
     pub start: Ptr,
     /// The bytes from row to row.
@@ -25,7 +25,7 @@ pub struct Pitched {
 /// How large a piece of memory is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Extent {
+pub struct CudartExtent {
     /// The bytes of a row.
     pub width: usize,
     /// The rows of a slice.
@@ -52,7 +52,7 @@ const IS_MANAGED: i32 = 8;
 const HOST: i32 = 1;
 const MANAGED: i32 = 3;
 
-fn pitched(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) -> Answer<()> {
+fn pitched(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) -> CudartResult<()> {
     ready()?;
     if width == 0 || height == 0 {
         // SAFETY: the caller's promise.
@@ -63,7 +63,7 @@ fn pitched(place: *mut Ptr, pitch: *mut usize, width: usize, height: usize) -> A
 }
 
 /// Memory of no bytes is a null pointer.
-fn get(place: *mut Ptr, bytes: usize, from: impl FnOnce() -> i32) -> Answer<()> {
+fn get(place: *mut Ptr, bytes: usize, from: impl FnOnce() -> i32) -> CudartResult<()> {
     ready()?;
     if bytes == 0 {
         // SAFETY: the caller's promise.
@@ -98,12 +98,12 @@ entries! {
         pitched(place, pitch, width, height)
     }
 
-    fn cudaMalloc3D(place: *mut Pitched, extent: Extent) {
+    fn cudaMalloc3D(place: *mut PitchedPointer, extent: CudartExtent) {
         let (mut start, mut pitch) = (std::ptr::null_mut(), 0);
         let rows = extent.height.saturating_mul(extent.depth);
         pitched(&mut start, &mut pitch, extent.width, rows)?;
         // SAFETY: the caller's promise.
-        unsafe { write(place, Pitched { start, pitch, width: extent.width, height: extent.height }) }
+        unsafe { write(place, PitchedPointer { start, pitch, width: extent.width, height: extent.height }) }
     }
 
     fn cudaFree(place: Ptr) {
@@ -177,7 +177,7 @@ entries! {
         ready()
     }
 
-    fn cudaMemPoolCreate(pool: *mut Handle, about: *const c_void) {
+    fn cudaMemPoolCreate(pool: *mut DriverHandle, about: *const c_void) {
         ready()?;
         // SAFETY: the caller's promise.
         unsafe { read(about.cast::<u8>()) }?;
@@ -185,12 +185,12 @@ entries! {
         done(unsafe { driver::cuMemPoolCreate(pool, about) })
     }
 
-    fn cudaMallocAsync | cudaMallocAsync_ptsz in stream (place: *mut Ptr, bytes: usize, stream: Handle) {
+    fn cudaMallocAsync | cudaMallocAsync_ptsz in stream (place: *mut Ptr, bytes: usize, stream: DriverHandle) {
         // SAFETY: the caller's promise.
         get(place, bytes, || unsafe { driver::cuMemAllocAsync(place, bytes, stream) })
     }
 
-    fn cudaFreeAsync | cudaFreeAsync_ptsz in stream (place: Ptr, stream: Handle) {
+    fn cudaFreeAsync | cudaFreeAsync_ptsz in stream (place: Ptr, stream: DriverHandle) {
         ready()?;
         if place.is_null() {
             return Ok(());
@@ -207,12 +207,12 @@ forward! {
     fn cudaHostUnregister(host: Ptr) => cuMemHostUnregister;
     fn cudaMemGetInfo(free: *mut usize, total: *mut usize) => cuMemGetInfo_v2;
     fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz in stream (
-        place: *mut Ptr, bytes: usize, pool: Handle, stream: Handle,
+        place: *mut Ptr, bytes: usize, pool: DriverHandle, stream: DriverHandle,
     ) => cuMemAllocFromPoolAsync;
-    fn cudaMemPoolDestroy(pool: Handle) => cuMemPoolDestroy;
-    fn cudaMemPoolSetAttribute(pool: Handle, number: i32, value: Ptr) => cuMemPoolSetAttribute;
-    fn cudaMemPoolGetAttribute(pool: Handle, number: i32, value: Ptr) => cuMemPoolGetAttribute;
-    fn cudaMemPoolTrimTo(pool: Handle, bytes: usize) => cuMemPoolTrimTo;
-    fn cudaMemPoolSetAccess(pool: Handle, list: *const c_void, count: usize) => cuMemPoolSetAccess;
-    fn cudaMemPoolGetAccess(flags: *mut i32, pool: Handle, place: *const c_void) => cuMemPoolGetAccess;
+    fn cudaMemPoolDestroy(pool: DriverHandle) => cuMemPoolDestroy;
+    fn cudaMemPoolSetAttribute(pool: DriverHandle, number: i32, value: Ptr) => cuMemPoolSetAttribute;
+    fn cudaMemPoolGetAttribute(pool: DriverHandle, number: i32, value: Ptr) => cuMemPoolGetAttribute;
+    fn cudaMemPoolTrimTo(pool: DriverHandle, bytes: usize) => cuMemPoolTrimTo;
+    fn cudaMemPoolSetAccess(pool: DriverHandle, list: *const c_void, count: usize) => cuMemPoolSetAccess;
+    fn cudaMemPoolGetAccess(flags: *mut i32, pool: DriverHandle, place: *const c_void) => cuMemPoolGetAccess;
 }

@@ -26,8 +26,8 @@ macro_rules! entries {
         /// Pointers lead to what the interface says, or are null.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::errors::Code {
-            $crate::state::answer(move || -> $crate::errors::Answer<()> { $body })
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::errors::CudartCode {
+            $crate::state::answer(move || -> $crate::errors::CudartResult<()> { $body })
         }
     };
     (@own $own:ident $name:ident ($($argument:ident: $type:ty),*) { $($shadow:tt)* }) => {
@@ -37,7 +37,7 @@ macro_rules! entries {
         /// As for that one.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $own($($argument: $type),*) -> $crate::errors::Code {
+        pub unsafe extern "C" fn $own($($argument: $type),*) -> $crate::errors::CudartCode {
             $($shadow)*
             // SAFETY: the caller's promise.
             unsafe { $name($($argument),*) }
@@ -66,14 +66,14 @@ pub mod launch;
 pub mod graph;
 pub mod refused;
 
-use crate::driver::Handle;
-use crate::errors::{Answer, Error, INVALID_VALUE};
+use crate::driver::DriverHandle;
+use crate::errors::{CudartError, CudartResult, INVALID_VALUE};
 
 /// Each thread's own stream, as a handle.
-const PER_THREAD: Handle = 2;
+const PER_THREAD: DriverHandle = 2;
 
 /// The stream that is meant where the default one is the thread's own.
-pub(crate) fn own_stream(stream: Handle) -> Handle {
+pub(crate) fn own_stream(stream: DriverHandle) -> DriverHandle {
     if stream == 0 { PER_THREAD } else { stream }
 }
 
@@ -81,9 +81,9 @@ pub(crate) fn own_stream(stream: Handle) -> Handle {
 ///
 /// # Safety
 /// The place is there, or null.
-pub(crate) unsafe fn write<T>(place: *mut T, value: T) -> Answer<()> {
+pub(crate) unsafe fn write<T>(place: *mut T, value: T) -> CudartResult<()> {
     if place.is_null() {
-        return Err(Error(INVALID_VALUE));
+        return Err(CudartError(INVALID_VALUE));
     }
     // SAFETY: the caller's promise.
     unsafe { place.write_unaligned(value) };
@@ -94,7 +94,7 @@ pub(crate) unsafe fn write<T>(place: *mut T, value: T) -> Answer<()> {
 ///
 /// # Safety
 /// The place is there, or null.
-pub(crate) unsafe fn read<T: Copy>(place: *const T) -> Answer<T> {
+pub(crate) unsafe fn read<T: Copy>(place: *const T) -> CudartResult<T> {
     // SAFETY: the caller's promise.
-    if place.is_null() { Err(Error(INVALID_VALUE)) } else { Ok(unsafe { place.read_unaligned() }) }
+    if place.is_null() { Err(CudartError(INVALID_VALUE)) } else { Ok(unsafe { place.read_unaligned() }) }
 }

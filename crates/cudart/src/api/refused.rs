@@ -2,7 +2,7 @@
 //!
 //! They take no argument: nothing that they are handed is looked at.
 
-use crate::errors::{Code, Error, NOT_SUPPORTED};
+use crate::errors::{CudartCode, CudartError, NOT_SUPPORTED};
 use crate::state::{answer, report_refused};
 
 macro_rules! refused {
@@ -10,9 +10,9 @@ macro_rules! refused {
         $(
             #[doc = concat!("`", stringify!($name), "` of the runtime, which is not supported.")]
             #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> Code {
+            pub extern "C" fn $name() -> CudartCode {
                 report_refused(stringify!($name));
-                answer(|| Err(Error(NOT_SUPPORTED)))
+                answer(|| Err(CudartError(NOT_SUPPORTED)))
             }
         )*
     };

@@ -2,11 +2,11 @@
 
 use super::device::devices;
 use super::info::Info;
-use super::pointer::{In, Out, UserData};
+use super::pointer::{ClInput, ClOutput, UserData};
 use crate::cl::*;
-use crate::core::context::{Context, Notify};
+use crate::core::context::{ClContext, Notify};
 use crate::core::device::device;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::platform::Platform;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use std::ffi::{CString, c_char, c_void};
@@ -15,9 +15,9 @@ use std::sync::Arc;
 /// What is called with errors of a context.
 pub type NotifyFunction = unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void);
 /// What is called when a context ends.
-pub type EndOfContext = unsafe extern "C" fn(Handle, *mut c_void);
+pub type EndOfContext = unsafe extern "C" fn(ClHandle, *mut c_void);
 
-fn notify(function: Option<NotifyFunction>, data: UserData) -> Answer<Option<Notify>> {
+fn notify(function: Option<NotifyFunction>, data: UserData) -> ClResult<Option<Notify>> {
     let Some(function) = function else {
         ensure(data.get().is_null(), CL_INVALID_VALUE)?;
         return Ok(None);
@@ -29,7 +29,7 @@ fn notify(function: Option<NotifyFunction>, data: UserData) -> Answer<Option<Not
     })))
 }
 
-fn properties(list: In<isize>) -> Answer<Vec<isize>> {
+fn properties(list: ClInput<isize>) -> ClResult<Vec<isize>> {
     let list = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
     let mut seen = Vec::new();
     for pair in list.chunks_exact(2) {
@@ -40,7 +40,7 @@ fn properties(list: In<isize>) -> Answer<Vec<isize>> {
                 find::<Platform>(std::ptr::without_provenance_mut(pair[1] as usize))?;
             }
             CL_CONTEXT_INTEROP_USER_SYNC => {}
-            _ => return Err(Error(CL_INVALID_PROPERTY)),
+            _ => return Err(ClError(CL_INVALID_PROPERTY)),
         }
     }
     Ok(list)
@@ -48,17 +48,17 @@ fn properties(list: In<isize>) -> Answer<Vec<isize>> {
 
 makers! {
     fn clCreateContext(
-        list: In<isize>, count: cl_uint, named: In<Handle>, function: Option<NotifyFunction>, data: UserData,
+        list: ClInput<isize>, count: cl_uint, named: ClInput<ClHandle>, function: Option<NotifyFunction>, data: UserData,
     ) {
         let properties = properties(list)?;
         ensure(count != 0 && !named.is_null(), CL_INVALID_VALUE)?;
         let notify = notify(function, data)?;
         devices(count, named)?;
-        Ok(publish(Arc::new(Context::new(properties, notify))))
+        Ok(publish(Arc::new(ClContext::new(properties, notify))))
     }
 
     fn clCreateContextFromType(
-        list: In<isize>, kinds: u64, function: Option<NotifyFunction>, data: UserData,
+        list: ClInput<isize>, kinds: u64, function: Option<NotifyFunction>, data: UserData,
     ) {
         let properties = properties(list)?;
         let notify = notify(function, data)?;
@@ -66,34 +66,34 @@ makers! {
             | CL_DEVICE_TYPE_CUSTOM;
         ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
         ensure(kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) != 0, CL_DEVICE_NOT_FOUND)?;
-        Ok(publish(Arc::new(Context::new(properties, notify))))
+        Ok(publish(Arc::new(ClContext::new(properties, notify))))
     }
 }
 
 entries! {
-    fn clRetainContext(of: Handle) {
-        retain::<Context>(of)
+    fn clRetainContext(of: ClHandle) {
+        retain::<ClContext>(of)
     }
 
-    fn clReleaseContext(of: Handle) {
-        release::<Context>(of).map(|_| ())
+    fn clReleaseContext(of: ClHandle) {
+        release::<ClContext>(of).map(|_| ())
     }
 
-    fn clGetContextInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
-        let context = find::<Context>(of)?;
+    fn clGetContextInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
+        let context = find::<ClContext>(of)?;
         let info = Info::new(size, value, needed);
         match name {
             CL_CONTEXT_REFERENCE_COUNT => info.value(references(&*context)),
             CL_CONTEXT_NUM_DEVICES => info.value(1u32),
             CL_CONTEXT_DEVICES => info.value(handle_of(&**device())),
             CL_CONTEXT_PROPERTIES => info.list(&context.properties),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
-    fn clSetContextDestructorCallback(of: Handle, function: Option<EndOfContext>, data: UserData) {
-        let context = find::<Context>(of)?;
-        let function = function.ok_or(Error(CL_INVALID_VALUE))?;
+    fn clSetContextDestructorCallback(of: ClHandle, function: Option<EndOfContext>, data: UserData) {
+        let context = find::<ClContext>(of)?;
+        let function = function.ok_or(ClError(CL_INVALID_VALUE))?;
         let handle = of.addr();
         context.destructors.add(Box::new(move || {
             // SAFETY: the application's function, with what it asked for.

@@ -2,10 +2,10 @@
 
 use super::info::Info;
 use super::platform::EXTENSION_1_0;
-use super::pointer::{In, Out};
+use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
 use crate::core::device::*;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::event::now;
 use crate::core::platform::{EXTENSIONS, Platform, VENDOR, VERSION, VERSION_3_0, platform};
 use crate::core::registry::{find, handle_of};
@@ -44,19 +44,19 @@ const ATOMICS: u64 = CL_DEVICE_ATOMIC_ORDER_RELAXED
     | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
 
 /// The devices that a list names: they are all the one device, and it is named once.
-pub fn devices(count: cl_uint, list: In<Handle>) -> Answer<()> {
+pub fn devices(count: cl_uint, list: ClInput<ClHandle>) -> ClResult<()> {
     let handles = list.list(count as usize)?;
     ensure(!handles.is_empty(), CL_INVALID_VALUE)?;
     handles.into_iter().try_for_each(|handle| find::<Device>(handle).map(|_| ()))
 }
 
 /// The devices that a list names, which may be left out.
-pub fn devices_or_all(count: cl_uint, list: In<Handle>) -> Answer<()> {
+pub fn devices_or_all(count: cl_uint, list: ClInput<ClHandle>) -> ClResult<()> {
     if count == 0 && list.is_null() { Ok(()) } else { devices(count, list) }
 }
 
 entries! {
-    fn clGetDeviceIDs(of: Handle, kinds: u64, count: cl_uint, devices: Out<Handle>, there: Out<cl_uint>) {
+    fn clGetDeviceIDs(of: ClHandle, kinds: u64, count: cl_uint, devices: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
         if !of.is_null() {
             find::<Platform>(of)?;
         }
@@ -66,14 +66,14 @@ entries! {
         ensure((count == 0) == devices.is_null() && !(devices.is_null() && there.is_null()), CL_INVALID_VALUE)?;
         if kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) == 0 {
             there.write(0);
-            return Err(Error(CL_DEVICE_NOT_FOUND));
+            return Err(ClError(CL_DEVICE_NOT_FOUND));
         }
         devices.write(handle_of(&**device()));
         there.write(1);
         Ok(())
     }
 
-    fn clGetDeviceInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+    fn clGetDeviceInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
         let device = find::<Device>(of)?;
         let info = Info::new(size, value, needed);
         match name {
@@ -187,19 +187,19 @@ entries! {
             CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES => info.value(0u64),
             CL_DEVICE_PIPE_SUPPORT => info.truth(false),
             CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(device.lanes()),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
-    fn clRetainDevice(of: Handle) {
+    fn clRetainDevice(of: ClHandle) {
         find::<Device>(of).map(|_| ())
     }
 
-    fn clReleaseDevice(of: Handle) {
+    fn clReleaseDevice(of: ClHandle) {
         find::<Device>(of).map(|_| ())
     }
 
-    fn clGetDeviceAndHostTimer(of: Handle, device_time: Out<u64>, host_time: Out<u64>) {
+    fn clGetDeviceAndHostTimer(of: ClHandle, device_time: ClOutput<u64>, host_time: ClOutput<u64>) {
         find::<Device>(of)?;
         ensure(!device_time.is_null() && !host_time.is_null(), CL_INVALID_VALUE)?;
         let now = now();
@@ -208,7 +208,7 @@ entries! {
         Ok(())
     }
 
-    fn clGetHostTimer(of: Handle, host_time: Out<u64>) {
+    fn clGetHostTimer(of: ClHandle, host_time: ClOutput<u64>) {
         find::<Device>(of)?;
         ensure(!host_time.is_null(), CL_INVALID_VALUE)?;
         host_time.write(now());

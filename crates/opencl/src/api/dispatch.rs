@@ -11,7 +11,7 @@ use std::ffi::c_void;
 
 /// Whether the driver does what an entry is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum EntrySupport {
     /// It does.
     Done,
     /// It has an error code for it, as the specification foresees.
@@ -20,7 +20,7 @@ pub enum Verdict {
 
 /// An entry.
 #[derive(Debug)]
-pub struct Entry {
+pub struct DispatchEntry {
     /// Its name.
     pub name: &'static str,
     path: &'static str,
@@ -28,20 +28,20 @@ pub struct Entry {
 }
 
 // SAFETY: the address of a function.
-unsafe impl Sync for Entry {}
+unsafe impl Sync for DispatchEntry {}
 
-impl Entry {
+impl DispatchEntry {
     /// The function.
     pub fn address(&self) -> *const () {
         self.address
     }
 
     /// Whether it does something.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> EntrySupport {
         if self.path.starts_with("refused") || self.path == "absent" {
-            Verdict::Refused
+            EntrySupport::Refused
         } else {
-            Verdict::Done
+            EntrySupport::Done
         }
     }
 }
@@ -49,10 +49,10 @@ impl Entry {
 /// The functions, in the loader's order.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Table([*const (); COUNT]);
+pub struct DispatchTable([*const (); COUNT]);
 
 // SAFETY: addresses of functions.
-unsafe impl Sync for Table {}
+unsafe impl Sync for DispatchTable {}
 
 /// What other systems' graphics interfaces ask for.
 extern "C" fn absent() -> cl_int {
@@ -64,10 +64,10 @@ macro_rules! table {
         const COUNT: usize = [$(stringify!($name)),*].len();
 
         /// The one table.
-        pub static TABLE: Table = Table([$($function as *const ()),*]);
+        pub static TABLE: DispatchTable = DispatchTable([$($function as *const ()),*]);
 
         /// All entries of the table.
-        pub static ENTRIES: [Entry; COUNT] = [$(Entry {
+        pub static ENTRIES: [DispatchEntry; COUNT] = [$(DispatchEntry {
             name: stringify!($name),
             path: stringify!($function),
             address: $function as *const (),
@@ -233,6 +233,6 @@ pub fn extension(name: &str) -> *mut c_void {
     if name == "clIcdGetPlatformIDsKHR" {
         return platform::clIcdGetPlatformIDsKHR as *mut c_void;
     }
-    let known = ENTRIES.iter().find(|entry| entry.name == name && entry.verdict() == Verdict::Done);
+    let known = ENTRIES.iter().find(|entry| entry.name == name && entry.verdict() == EntrySupport::Done);
     known.map_or(std::ptr::null_mut(), |entry| entry.address.cast_mut().cast())
 }

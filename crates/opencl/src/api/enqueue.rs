@@ -1,13 +1,13 @@
 //! Commands that run kernels.
 
 use super::Enqueuing;
-use super::pointer::{In, Out};
+use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
-use crate::core::buffer::Buffer;
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::kernel::{Kernel, Launch};
+use crate::core::buffer::ClBuffer;
+use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::kernel::{ClKernel, ClLaunch};
 use crate::core::memory::Address;
-use crate::core::queue::{Doer, Order, Request};
+use crate::core::queue::{CommandOrder, CommandRequest, CommandThreads};
 use crate::core::registry::find;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use std::sync::Arc;
 /// A function of the application that runs as a command.
 pub type NativeFunction = unsafe extern "C" fn(*mut c_void);
 
-fn sizes(dims: cl_uint, list: In<usize>) -> Answer<Option<Vec<usize>>> {
+fn sizes(dims: cl_uint, list: ClInput<usize>) -> ClResult<Option<Vec<usize>>> {
     if list.is_null() { Ok(None) } else { list.list(dims as usize).map(Some) }
 }
 
 /// A launch of a kernel as the application names it.
 pub(super) fn launch(
-    kernel: &Kernel,
+    kernel: &ClKernel,
     dims: cl_uint,
-    offset: In<usize>,
-    global: In<usize>,
-    local: In<usize>,
-) -> Answer<Launch> {
+    offset: ClInput<usize>,
+    global: ClInput<usize>,
+    local: ClInput<usize>,
+) -> ClResult<ClLaunch> {
     ensure((1..=3).contains(&dims), CL_INVALID_WORK_DIMENSION)?;
     let global = sizes(dims, global)?.unwrap_or_else(|| vec![0; dims as usize]);
     kernel.launch(dims, sizes(dims, offset)?.as_deref(), &global, sizes(dims, local)?.as_deref())
@@ -34,15 +34,15 @@ pub(super) fn launch(
 
 fn enqueue(
     into: &Enqueuing,
-    of: Handle,
+    of: ClHandle,
     command: u32,
-    launch: impl Fn(&Kernel) -> Answer<Launch>,
-) -> Answer<()> {
-    let kernel = find::<Kernel>(of)?;
+    launch: impl Fn(&ClKernel) -> ClResult<ClLaunch>,
+) -> ClResult<()> {
+    let kernel = find::<ClKernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
     let launch = launch(&kernel)?;
     let doer = launch.doer();
-    if doer == Doer::Caller
+    if doer == CommandThreads::Caller
         && into.event.is_null()
         && let Some(done) = into.queue.at_once(&into.waits, || launch.run_quietly())
     {
@@ -52,30 +52,31 @@ fn enqueue(
     }
     // What had to be compiled does not count as the command's time.
     launch.prepare()?;
-    let request = Request { command, wait_list: &into.waits, order: Order::Queue, blocking: false, doer };
+    let request =
+        CommandRequest { command, wait_list: &into.waits, order: CommandOrder::Queue, blocking: false, doer };
     into.request(&request, Box::new(move || launch.run()))
 }
 
 entries! {
     fn clEnqueueNDRangeKernel(
-        queue: Handle, of: Handle, dims: cl_uint, offset: In<usize>, global: In<usize>, local: In<usize>,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, dims: cl_uint, offset: ClInput<usize>, global: ClInput<usize>, local: ClInput<usize>,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         enqueue(&into, of, CL_COMMAND_NDRANGE_KERNEL, |kernel| launch(kernel, dims, offset, global, local))
     }
 
-    fn clEnqueueTask(queue: Handle, of: Handle, waits: cl_uint, list: In<Handle>, event: Out<Handle>) {
+    fn clEnqueueTask(queue: ClHandle, of: ClHandle, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         enqueue(&into, of, CL_COMMAND_TASK, |kernel| kernel.launch(1, None, &[1], Some(&[1])))
     }
 
     fn clEnqueueNativeKernel(
-        queue: Handle, function: Option<NativeFunction>, arguments: In<c_void>, size: usize, count: cl_uint,
-        objects: In<Handle>, places: In<*const c_void>, waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, function: Option<NativeFunction>, arguments: ClInput<c_void>, size: usize, count: cl_uint,
+        objects: ClInput<ClHandle>, places: ClInput<*const c_void>, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let function = function.ok_or(Error(CL_INVALID_VALUE))?;
+        let function = function.ok_or(ClError(CL_INVALID_VALUE))?;
         ensure(arguments.is_null() == (size == 0), CL_INVALID_VALUE)?;
         ensure(!arguments.is_null() || count == 0, CL_INVALID_VALUE)?;
         let start = arguments.address();
@@ -87,7 +88,7 @@ entries! {
         let places = places.list(count as usize)?;
         let mut kept = Vec::new();
         for (object, place) in objects.into_iter().zip(places) {
-            let buffer = find::<Buffer>(object)?;
+            let buffer = find::<ClBuffer>(object)?;
             let offset = place.addr().wrapping_sub(start.number());
             let fits = offset.checked_add(size_of::<usize>()).is_some_and(|end| end <= size);
             ensure(fits, CL_INVALID_VALUE)?;

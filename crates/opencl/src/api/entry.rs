@@ -10,7 +10,7 @@ macro_rules! entries {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> cl_int {
-            $crate::api::answer(move || -> Answer<()> { $body })
+            $crate::api::answer(move || -> ClResult<()> { $body })
         }
     )*};
 }
@@ -24,8 +24,8 @@ macro_rules! makers {
         /// Pointers lead to what the specification says, or are null.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
-        pub unsafe extern "C" fn $name($($argument: $type,)* code: Out<cl_int>) -> Handle {
-            $crate::api::made(code, move || -> Answer<Handle> { $body })
+        pub unsafe extern "C" fn $name($($argument: $type,)* code: ClOutput<cl_int>) -> ClHandle {
+            $crate::api::made(code, move || -> ClResult<ClHandle> { $body })
         }
     )*};
 }

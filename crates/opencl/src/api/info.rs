@@ -1,8 +1,8 @@
 //! Answers to `clGet…Info`.
 
-use crate::api::pointer::Out;
+use crate::api::pointer::ClOutput;
 use crate::cl::CL_INVALID_VALUE;
-use crate::core::error::{Answer, ensure};
+use crate::core::error::{ClResult, ensure};
 use std::ffi::c_void;
 
 /// A type whose bytes may be handed over: it has no padding.
@@ -19,18 +19,18 @@ impl Plain for *mut c_void {}
 #[derive(Debug)]
 pub struct Info {
     size: usize,
-    value: Out<c_void>,
-    needed: Out<usize>,
+    value: ClOutput<c_void>,
+    needed: ClOutput<usize>,
 }
 
 impl Info {
     /// Room of a size, and where to write how much is needed.
-    pub fn new(size: usize, value: Out<c_void>, needed: Out<usize>) -> Info {
+    pub fn new(size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) -> Info {
         Info { size, value, needed }
     }
 
     /// Answers with bytes.
-    pub fn bytes(&self, bytes: &[u8]) -> Answer<()> {
+    pub fn bytes(&self, bytes: &[u8]) -> ClResult<()> {
         ensure(self.value.is_null() || self.size >= bytes.len(), CL_INVALID_VALUE)?;
         self.value.write_bytes(bytes);
         self.needed.write(bytes.len());
@@ -38,31 +38,31 @@ impl Info {
     }
 
     /// Answers with a value.
-    pub fn value<T: Plain>(&self, value: T) -> Answer<()> {
+    pub fn value<T: Plain>(&self, value: T) -> ClResult<()> {
         self.list(&[value])
     }
 
     /// Answers with values.
-    pub fn list<T: Plain>(&self, values: &[T]) -> Answer<()> {
+    pub fn list<T: Plain>(&self, values: &[T]) -> ClResult<()> {
         // SAFETY: the values have no padding, so all of their bytes may be read.
         let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
         self.bytes(bytes)
     }
 
     /// Answers with a truth value.
-    pub fn truth(&self, value: bool) -> Answer<()> {
+    pub fn truth(&self, value: bool) -> ClResult<()> {
         self.value(u32::from(value))
     }
 
     /// Answers with a text, which ends in a zero byte.
-    pub fn text(&self, text: &str) -> Answer<()> {
+    pub fn text(&self, text: &str) -> ClResult<()> {
         let mut bytes = text.replace('\0', " ").into_bytes();
         bytes.push(0);
         self.bytes(&bytes)
     }
 
     /// Answers with names and versions, each a number and 64 bytes of text.
-    pub fn versions<'a>(&self, names: impl IntoIterator<Item = (&'a str, u32)>) -> Answer<()> {
+    pub fn versions<'a>(&self, names: impl IntoIterator<Item = (&'a str, u32)>) -> ClResult<()> {
         let mut bytes = Vec::new();
         for (name, version) in names {
             let mut text = [0; 64];
@@ -75,7 +75,7 @@ impl Info {
     }
 
     /// Where the pieces of the answer go, for one that is a list of places to write to.
-    pub fn places(&self) -> (usize, Out<c_void>, Out<usize>) {
+    pub fn places(&self) -> (usize, ClOutput<c_void>, ClOutput<usize>) {
         (self.size, self.value, self.needed)
     }
 }

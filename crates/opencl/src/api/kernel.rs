@@ -1,14 +1,14 @@
 //! Kernels.
 
 use super::info::Info;
-use super::pointer::Text;
-use super::pointer::{In, Out};
+use super::pointer::ClString;
+use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
-use crate::core::buffer::Buffer;
+use crate::core::buffer::ClBuffer;
 use crate::core::device::{Device, MAX_WORK_GROUP_SIZE};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::kernel::{Kernel, Setting};
-use crate::core::program::Program;
+use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::kernel::{ClArgumentValue, ClKernel};
+use crate::core::program::ClProgram;
 use crate::core::queue::Queue;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use heddle_ir::Space;
@@ -17,26 +17,26 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 makers! {
-    fn clCreateKernel(of: Handle, name: Text) {
-        let program = find::<Program>(of)?;
-        let name = name.get().ok_or(Error(CL_INVALID_VALUE))?;
-        Ok(publish(Arc::new(Kernel::new(&program, &name)?)))
+    fn clCreateKernel(of: ClHandle, name: ClString) {
+        let program = find::<ClProgram>(of)?;
+        let name = name.get().ok_or(ClError(CL_INVALID_VALUE))?;
+        Ok(publish(Arc::new(ClKernel::new(&program, &name)?)))
     }
 
-    fn clCloneKernel(of: Handle) {
-        Ok(publish(Arc::new(find::<Kernel>(of)?.duplicate())))
+    fn clCloneKernel(of: ClHandle) {
+        Ok(publish(Arc::new(find::<ClKernel>(of)?.duplicate())))
     }
 }
 
-fn on_device(of: Handle) -> Answer<()> {
+fn on_device(of: ClHandle) -> ClResult<()> {
     // With one device it may be left out.
     if of.is_null() { Ok(()) } else { find::<Device>(of).map(|_| ()) }
 }
 
 entries! {
-    fn clCreateKernelsInProgram(of: Handle, count: cl_uint, kernels: Out<Handle>, there: Out<cl_uint>) {
-        let program = find::<Program>(of)?;
-        let all = Kernel::all(&program)?;
+    fn clCreateKernelsInProgram(of: ClHandle, count: cl_uint, kernels: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
+        let program = find::<ClProgram>(of)?;
+        let all = ClKernel::all(&program)?;
         ensure(kernels.is_null() || count as usize >= all.len(), CL_INVALID_VALUE)?;
         there.write(all.len() as cl_uint);
         if !kernels.is_null() {
@@ -47,42 +47,42 @@ entries! {
         Ok(())
     }
 
-    fn clRetainKernel(of: Handle) {
-        retain::<Kernel>(of)
+    fn clRetainKernel(of: ClHandle) {
+        retain::<ClKernel>(of)
     }
 
-    fn clReleaseKernel(of: Handle) {
-        release::<Kernel>(of).map(|_| ())
+    fn clReleaseKernel(of: ClHandle) {
+        release::<ClKernel>(of).map(|_| ())
     }
 
-    fn clSetKernelArg(of: Handle, index: cl_uint, size: usize, value: In<c_void>) {
-        let kernel = find::<Kernel>(of)?;
+    fn clSetKernelArg(of: ClHandle, index: cl_uint, size: usize, value: ClInput<c_void>) {
+        let kernel = find::<ClKernel>(of)?;
         match kernel.passed(index)? {
             ParamPassing::Pointer(Space::Local) => {
                 ensure(value.is_null(), CL_INVALID_ARG_VALUE)?;
-                kernel.set(index, &Setting::Local(size))
+                kernel.set(index, &ClArgumentValue::Local(size))
             }
             ParamPassing::Pointer(_) => {
-                ensure(size == size_of::<Handle>(), CL_INVALID_ARG_SIZE)?;
-                let handle = In::<Handle>::of_input(value).read().unwrap_or(std::ptr::null_mut());
-                let buffer = if handle.is_null() { None } else { Some(find::<Buffer>(handle)?) };
-                kernel.set(index, &Setting::Buffer(buffer))
+                ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
+                let handle = ClInput::<ClHandle>::of_input(value).read().unwrap_or(std::ptr::null_mut());
+                let buffer = if handle.is_null() { None } else { Some(find::<ClBuffer>(handle)?) };
+                kernel.set(index, &ClArgumentValue::Buffer(buffer))
             }
             ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. } => {
                 ensure(!value.is_null(), CL_INVALID_ARG_VALUE)?;
                 ensure(size == *bytes, CL_INVALID_ARG_SIZE)?;
-                kernel.set(index, &Setting::Bytes(value.bytes(size).unwrap_or_default()))
+                kernel.set(index, &ClArgumentValue::Bytes(value.bytes(size).unwrap_or_default()))
             }
-            ParamPassing::Opaque => Err(Error(CL_INVALID_ARG_VALUE)),
+            ParamPassing::Opaque => Err(ClError(CL_INVALID_ARG_VALUE)),
         }
     }
 
-    fn clSetKernelArgSVMPointer(of: Handle, index: cl_uint, pointer: In<c_void>) {
-        find::<Kernel>(of)?.set_address(index, pointer.address())
+    fn clSetKernelArgSVMPointer(of: ClHandle, index: cl_uint, pointer: ClInput<c_void>) {
+        find::<ClKernel>(of)?.set_address(index, pointer.address())
     }
 
-    fn clSetKernelExecInfo(of: Handle, name: cl_uint, size: usize, value: In<c_void>) {
-        find::<Kernel>(of)?;
+    fn clSetKernelExecInfo(of: ClHandle, name: cl_uint, size: usize, value: ClInput<c_void>) {
+        find::<ClKernel>(of)?;
         ensure(!value.is_null(), CL_INVALID_VALUE)?;
         match name {
             // Kernels may use all memory of their context anyhow.
@@ -91,15 +91,15 @@ entries! {
             }
             CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
                 ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)?;
-                let wanted = In::<cl_bool>::of_input(value).read().unwrap_or(0);
+                let wanted = ClInput::<cl_bool>::of_input(value).read().unwrap_or(0);
                 ensure(wanted == 0, CL_INVALID_OPERATION)
             }
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
-    fn clGetKernelInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
-        let kernel = find::<Kernel>(of)?;
+    fn clGetKernelInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
+        let kernel = find::<ClKernel>(of)?;
         let info = Info::new(size, value, needed);
         match name {
             CL_KERNEL_FUNCTION_NAME => info.text(&kernel.info().name),
@@ -108,15 +108,15 @@ entries! {
             CL_KERNEL_CONTEXT => info.value(handle_of(&*kernel.program.context)),
             CL_KERNEL_PROGRAM => info.value(handle_of(&*kernel.program)),
             CL_KERNEL_ATTRIBUTES => info.text(&kernel.info().attributes),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
     fn clGetKernelArgInfo(
-        of: Handle, index: cl_uint, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>,
+        of: ClHandle, index: cl_uint, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>,
     ) {
-        let kernel = find::<Kernel>(of)?;
-        let param = kernel.info().params.get(index as usize).ok_or(Error(CL_INVALID_ARG_INDEX))?;
+        let kernel = find::<ClKernel>(of)?;
+        let param = kernel.info().params.get(index as usize).ok_or(ClError(CL_INVALID_ARG_INDEX))?;
         let info = Info::new(size, value, needed);
         ensure((CL_KERNEL_ARG_ADDRESS_QUALIFIER..=CL_KERNEL_ARG_NAME).contains(&name), CL_INVALID_VALUE)?;
         ensure(kernel.program.tells_of_arguments(), CL_KERNEL_ARG_INFO_NOT_AVAILABLE)?;
@@ -147,16 +147,16 @@ entries! {
             }
             CL_KERNEL_ARG_NAME => match &param.name {
                 Some(name) => info.text(name),
-                None => Err(Error(CL_KERNEL_ARG_INFO_NOT_AVAILABLE)),
+                None => Err(ClError(CL_KERNEL_ARG_INFO_NOT_AVAILABLE)),
             },
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
     fn clGetKernelWorkGroupInfo(
-        of: Handle, on: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>,
+        of: ClHandle, on: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>,
     ) {
-        let kernel = find::<Kernel>(of)?;
+        let kernel = find::<ClKernel>(of)?;
         on_device(on)?;
         let info = Info::new(size, value, needed);
         match name {
@@ -168,16 +168,16 @@ entries! {
             CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(kernel.lanes()),
             CL_KERNEL_PRIVATE_MEM_SIZE => info.value(0u64),
             // Built-in kernels and custom devices have it.
-            CL_KERNEL_GLOBAL_WORK_SIZE => Err(Error(CL_INVALID_VALUE)),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            CL_KERNEL_GLOBAL_WORK_SIZE => Err(ClError(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
     fn clGetKernelSubGroupInfo(
-        of: Handle, on: Handle, name: cl_uint, input_size: usize, input: In<c_void>, size: usize,
-        value: Out<c_void>, needed: Out<usize>,
+        of: ClHandle, on: ClHandle, name: cl_uint, input_size: usize, input: ClInput<c_void>, size: usize,
+        value: ClOutput<c_void>, needed: ClOutput<usize>,
     ) {
-        let kernel = find::<Kernel>(of)?;
+        let kernel = find::<ClKernel>(of)?;
         on_device(on)?;
         let info = Info::new(size, value, needed);
         let lanes = kernel.lanes();
@@ -186,7 +186,7 @@ entries! {
             let count = input_size / size_of::<usize>();
             let fits = (1..=most).contains(&count) && input_size.is_multiple_of(size_of::<usize>());
             ensure(!input.is_null() && fits, CL_INVALID_VALUE)?;
-            In::<usize>::of_input(input).list(count)
+            ClInput::<usize>::of_input(input).list(count)
         };
         let items = || Ok(numbers(3)?.into_iter().fold(1, usize::saturating_mul));
         match name {
@@ -206,18 +206,18 @@ entries! {
             CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(MAX_WORK_GROUP_SIZE.div_ceil(lanes)),
             // No attribute of a kernel fixes it.
             CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(0usize),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
     fn clGetKernelSuggestedLocalWorkSizeKHR(
-        queue: Handle, of: Handle, dims: cl_uint, offset: In<usize>, global: In<usize>, local: Out<usize>,
+        queue: ClHandle, of: ClHandle, dims: cl_uint, offset: ClInput<usize>, global: ClInput<usize>, local: ClOutput<usize>,
     ) {
         let queue = find::<Queue>(queue)?;
-        let kernel = find::<Kernel>(of)?;
+        let kernel = find::<ClKernel>(of)?;
         ensure(Arc::ptr_eq(&kernel.program.context, &queue.context), CL_INVALID_CONTEXT)?;
         ensure(!local.is_null(), CL_INVALID_VALUE)?;
-        let launch = super::enqueue::launch(&kernel, dims, offset, global, In::NONE)?;
+        let launch = super::enqueue::launch(&kernel, dims, offset, global, ClInput::NONE)?;
         for way in 0..dims as usize {
             local.write_at(way, launch.local_size()[way]);
         }

@@ -1,62 +1,62 @@
 //! Buffers.
 
 use super::info::Info;
-use super::pointer::{In, Out, UserData};
+use super::pointer::{ClInput, ClOutput, UserData};
 use crate::cl::*;
-use crate::core::buffer::Buffer;
-use crate::core::context::Context;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::buffer::ClBuffer;
+use crate::core::context::ClContext;
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use std::ffi::c_void;
 use std::sync::Arc;
 
 /// What is called when memory ends.
-pub type EndOfMemory = unsafe extern "C" fn(Handle, *mut c_void);
+pub type EndOfMemory = unsafe extern "C" fn(ClHandle, *mut c_void);
 
 fn create(
-    context: Handle,
+    context: ClHandle,
     properties: Vec<u64>,
     flags: u64,
     size: usize,
-    host: In<c_void>,
-) -> Answer<Handle> {
-    let context = find::<Context>(context)?;
+    host: ClInput<c_void>,
+) -> ClResult<ClHandle> {
+    let context = find::<ClContext>(context)?;
     // SAFETY: the application hands over as much memory as it says, for as long as it is used.
-    let buffer = unsafe { Buffer::create(&context, properties, flags, size, host.address()) }?;
+    let buffer = unsafe { ClBuffer::create(&context, properties, flags, size, host.address()) }?;
     Ok(publish(Arc::new(buffer)))
 }
 
 makers! {
-    fn clCreateBuffer(context: Handle, flags: u64, size: usize, host: In<c_void>) {
+    fn clCreateBuffer(context: ClHandle, flags: u64, size: usize, host: ClInput<c_void>) {
         create(context, Vec::new(), flags, size, host)
     }
 
-    fn clCreateBufferWithProperties(context: Handle, list: In<u64>, flags: u64, size: usize, host: In<c_void>) {
-        find::<Context>(context)?;
+    fn clCreateBufferWithProperties(context: ClHandle, list: ClInput<u64>, flags: u64, size: usize, host: ClInput<c_void>) {
+        find::<ClContext>(context)?;
         let properties = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
         ensure(properties.len() <= 1, CL_INVALID_PROPERTY)?;
         create(context, properties, flags, size, host)
     }
 
-    fn clCreateSubBuffer(of: Handle, flags: u64, kind: cl_uint, region: In<[usize; 2]>) {
-        let buffer = find::<Buffer>(of)?;
+    fn clCreateSubBuffer(of: ClHandle, flags: u64, kind: cl_uint, region: ClInput<[usize; 2]>) {
+        let buffer = find::<ClBuffer>(of)?;
         ensure(kind == CL_BUFFER_CREATE_TYPE_REGION, CL_INVALID_VALUE)?;
-        let [origin, size] = region.read().ok_or(Error(CL_INVALID_VALUE))?;
+        let [origin, size] = region.read().ok_or(ClError(CL_INVALID_VALUE))?;
         Ok(publish(Arc::new(buffer.part(flags, origin, size)?)))
     }
 }
 
 entries! {
-    fn clRetainMemObject(of: Handle) {
-        retain::<Buffer>(of)
+    fn clRetainMemObject(of: ClHandle) {
+        retain::<ClBuffer>(of)
     }
 
-    fn clReleaseMemObject(of: Handle) {
-        release::<Buffer>(of).map(|_| ())
+    fn clReleaseMemObject(of: ClHandle) {
+        release::<ClBuffer>(of).map(|_| ())
     }
 
-    fn clGetMemObjectInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
-        let buffer = find::<Buffer>(of)?;
+    fn clGetMemObjectInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
+        let buffer = find::<ClBuffer>(of)?;
         let info = Info::new(size, value, needed);
         match name {
             CL_MEM_TYPE => info.value(CL_MEM_OBJECT_BUFFER),
@@ -72,13 +72,13 @@ entries! {
             CL_MEM_OFFSET => info.value(buffer.origin),
             CL_MEM_USES_SVM_POINTER => info.truth(buffer.uses_svm),
             CL_MEM_PROPERTIES => info.list(&buffer.properties),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
-    fn clSetMemObjectDestructorCallback(of: Handle, function: Option<EndOfMemory>, data: UserData) {
-        let buffer = find::<Buffer>(of)?;
-        let function = function.ok_or(Error(CL_INVALID_VALUE))?;
+    fn clSetMemObjectDestructorCallback(of: ClHandle, function: Option<EndOfMemory>, data: UserData) {
+        let buffer = find::<ClBuffer>(of)?;
+        let function = function.ok_or(ClError(CL_INVALID_VALUE))?;
         let handle = of.addr();
         buffer.destructors.add(Box::new(move || {
             // SAFETY: the application's function, with what it asked for.

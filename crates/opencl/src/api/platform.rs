@@ -2,9 +2,9 @@
 
 use super::dispatch;
 use super::info::Info;
-use super::pointer::{Out, Text};
+use super::pointer::{ClOutput, ClString};
 use crate::cl::*;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION_3_0, platform};
 use crate::core::registry::{find, handle_of};
 use std::ffi::c_void;
@@ -13,21 +13,21 @@ use std::ffi::c_void;
 pub const EXTENSION_1_0: u32 = 1 << 22;
 
 entries! {
-    fn clGetPlatformIDs(count: cl_uint, platforms: Out<Handle>, there: Out<cl_uint>) {
+    fn clGetPlatformIDs(count: cl_uint, platforms: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
         ensure((count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()), CL_INVALID_VALUE)?;
         platforms.write(handle_of(&**platform()));
         there.write(1);
         Ok(())
     }
 
-    fn clIcdGetPlatformIDsKHR(count: cl_uint, platforms: Out<Handle>, there: Out<cl_uint>) {
+    fn clIcdGetPlatformIDsKHR(count: cl_uint, platforms: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
         ensure((count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()), CL_INVALID_VALUE)?;
         platforms.write(handle_of(&**platform()));
         there.write(1);
         Ok(())
     }
 
-    fn clGetPlatformInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+    fn clGetPlatformInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
         // Null is the platform that the implementation chooses.
         if !of.is_null() {
             find::<Platform>(of)?;
@@ -45,11 +45,11 @@ entries! {
             }
             CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(1u64),
             CL_PLATFORM_ICD_SUFFIX_KHR => info.text("HEDDLE"),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
-    fn clUnloadPlatformCompiler(of: Handle) {
+    fn clUnloadPlatformCompiler(of: ClHandle) {
         find::<Platform>(of).map(|_| ())
     }
 
@@ -63,7 +63,7 @@ entries! {
 /// # Safety
 /// The name is null or ends in a zero byte.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: Text) -> *mut c_void {
+pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: ClString) -> *mut c_void {
     name.get().map_or(std::ptr::null_mut(), |name| dispatch::extension(&name))
 }
 
@@ -72,7 +72,10 @@ pub unsafe extern "C" fn clGetExtensionFunctionAddress(name: Text) -> *mut c_voi
 /// # Safety
 /// The name is null or ends in a zero byte.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(of: Handle, name: Text) -> *mut c_void {
+pub unsafe extern "C" fn clGetExtensionFunctionAddressForPlatform(
+    of: ClHandle,
+    name: ClString,
+) -> *mut c_void {
     match (find::<Platform>(of), name.get()) {
         (Ok(_), Some(name)) => dispatch::extension(&name),
         _ => std::ptr::null_mut(),

@@ -4,24 +4,24 @@
 //! pointer which is not null leads to what the specification says; that is the reason for each piece of unsafe code here.
 
 use crate::cl::{CL_INVALID_VALUE, cl_bool};
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::memory::Address;
 use std::ffi::{CStr, c_char, c_void};
 
 /// Where something is read.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct In<T>(*const T);
+pub struct ClInput<T>(*const T);
 
 /// Where something is written.
 #[repr(transparent)]
 #[derive(Debug)]
-pub struct Out<T>(*mut T);
+pub struct ClOutput<T>(*mut T);
 
 /// A text that ends in a zero byte.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub struct Text(*const c_char);
+pub struct ClString(*const c_char);
 
 /// What the application wants to have back with its callback.
 #[repr(transparent)]
@@ -40,23 +40,23 @@ impl UserData {
     }
 }
 
-impl<T> Clone for In<T> {
-    fn clone(&self) -> In<T> {
+impl<T> Clone for ClInput<T> {
+    fn clone(&self) -> ClInput<T> {
         *self
     }
 }
 
-impl<T> Copy for In<T> {}
+impl<T> Copy for ClInput<T> {}
 
-impl<T> Clone for Out<T> {
-    fn clone(&self) -> Out<T> {
+impl<T> Clone for ClOutput<T> {
+    fn clone(&self) -> ClOutput<T> {
         *self
     }
 }
 
-impl<T> Copy for Out<T> {}
+impl<T> Copy for ClOutput<T> {}
 
-impl<T> In<T> {
+impl<T> ClInput<T> {
     /// Whether there is nothing.
     pub fn is_null(self) -> bool {
         self.0.is_null()
@@ -68,7 +68,7 @@ impl<T> In<T> {
     }
 }
 
-impl<T: Copy> In<T> {
+impl<T: Copy> ClInput<T> {
     /// What is there, if something is.
     pub fn read(self) -> Option<T> {
         // SAFETY: the application's promise.
@@ -76,7 +76,7 @@ impl<T: Copy> In<T> {
     }
 
     /// So many values. There are none exactly where the pointer is null.
-    pub fn list(self, count: usize) -> Answer<Vec<T>> {
+    pub fn list(self, count: usize) -> ClResult<Vec<T>> {
         ensure((count == 0) == self.0.is_null(), CL_INVALID_VALUE)?;
         // SAFETY: the application's promise.
         Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
@@ -96,22 +96,22 @@ impl<T: Copy> In<T> {
     }
 }
 
-impl<T> In<T> {
+impl<T> ClInput<T> {
     /// Nowhere.
-    pub const NONE: In<T> = In(std::ptr::null());
+    pub const NONE: ClInput<T> = ClInput(std::ptr::null());
 
     /// What an answer's place holds already: some answers are written to places that it names.
-    pub fn of(place: Out<c_void>) -> In<T> {
-        In(place.0.cast())
+    pub fn of(place: ClOutput<c_void>) -> ClInput<T> {
+        ClInput(place.0.cast())
     }
 
     /// The same input as of another type.
-    pub fn of_input(input: In<c_void>) -> In<T> {
-        In(input.0.cast())
+    pub fn of_input(input: ClInput<c_void>) -> ClInput<T> {
+        ClInput(input.0.cast())
     }
 }
 
-impl In<c_void> {
+impl ClInput<c_void> {
     /// So many bytes, if the pointer is not null.
     pub fn bytes(&self, count: usize) -> Option<&[u8]> {
         if self.0.is_null() || count > isize::MAX as usize {
@@ -122,9 +122,9 @@ impl In<c_void> {
     }
 }
 
-impl<T> Out<T> {
+impl<T> ClOutput<T> {
     /// Nowhere.
-    pub const NONE: Out<T> = Out(std::ptr::null_mut());
+    pub const NONE: ClOutput<T> = ClOutput(std::ptr::null_mut());
 
     /// Whether nothing is wanted.
     pub fn is_null(self) -> bool {
@@ -161,7 +161,7 @@ impl<T> Out<T> {
     }
 }
 
-impl Text {
+impl ClString {
     /// The text; none if the pointer is null.
     pub fn get(self) -> Option<String> {
         // SAFETY: the application's promise.
@@ -170,7 +170,7 @@ impl Text {
 }
 
 /// The sources of a program: texts with their lengths, each of which may be 0 or missing for one that ends in a zero.
-pub fn sources(count: u32, texts: In<Text>, lengths: In<usize>) -> Answer<String> {
+pub fn sources(count: u32, texts: ClInput<ClString>, lengths: ClInput<usize>) -> ClResult<String> {
     ensure(count != 0 && !texts.is_null(), CL_INVALID_VALUE)?;
     let texts = texts.list(count as usize)?;
     let lengths = if lengths.is_null() { vec![0; texts.len()] } else { lengths.list(texts.len())? };
@@ -180,8 +180,8 @@ pub fn sources(count: u32, texts: In<Text>, lengths: In<usize>) -> Answer<String
         if length == 0 {
             source.push_str(&text.get().unwrap_or_default());
         } else {
-            let bytes = In(text.0.cast::<c_void>());
-            let bytes = bytes.bytes(length).ok_or(Error(CL_INVALID_VALUE))?;
+            let bytes = ClInput(text.0.cast::<c_void>());
+            let bytes = bytes.bytes(length).ok_or(ClError(CL_INVALID_VALUE))?;
             source.push_str(&String::from_utf8_lossy(bytes));
         }
     }
@@ -189,7 +189,7 @@ pub fn sources(count: u32, texts: In<Text>, lengths: In<usize>) -> Answer<String
 }
 
 /// The bytes of binaries.
-pub fn binary(bytes: In<c_void>, length: usize) -> Option<Vec<u8>> {
+pub fn binary(bytes: ClInput<c_void>, length: usize) -> Option<Vec<u8>> {
     (length != 0).then(|| bytes.bytes(length))?.map(<[u8]>::to_vec)
 }
 

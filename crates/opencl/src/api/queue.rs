@@ -1,12 +1,12 @@
 //! Command queues.
 
 use super::info::Info;
-use super::pointer::{In, Out};
+use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
-use crate::core::context::Context;
+use crate::core::context::ClContext;
 use crate::core::device::{Device, device};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::queue::{Doer, Order, Queue, Request};
+use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::queue::{CommandOrder, CommandRequest, CommandThreads, Queue};
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ const HOST_QUEUE: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFIL
 const DEVICE_QUEUE: u64 = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
 
 makers! {
-    fn clCreateCommandQueue(context: Handle, of: Handle, flags: u64) {
-        let context = find::<Context>(context)?;
+    fn clCreateCommandQueue(context: ClHandle, of: ClHandle, flags: u64) {
+        let context = find::<ClContext>(context)?;
         find::<Device>(of)?;
         ensure(flags & !HOST_QUEUE == 0, CL_INVALID_VALUE)?;
         Ok(publish(Arc::new(Queue::new(&context, flags, Vec::new()))))
     }
 
-    fn clCreateCommandQueueWithProperties(context: Handle, of: Handle, list: In<u64>) {
-        let context = find::<Context>(context)?;
+    fn clCreateCommandQueueWithProperties(context: ClHandle, of: ClHandle, list: ClInput<u64>) {
+        let context = find::<ClContext>(context)?;
         find::<Device>(of)?;
         let properties = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
         let mut flags = 0;
         for pair in properties.chunks_exact(2) {
             match pair[0] {
                 CL_QUEUE_PROPERTIES_NAME => flags = pair[1],
-                CL_QUEUE_SIZE_NAME => return Err(Error(CL_INVALID_QUEUE_PROPERTIES)),
-                _ => return Err(Error(CL_INVALID_VALUE)),
+                CL_QUEUE_SIZE_NAME => return Err(ClError(CL_INVALID_QUEUE_PROPERTIES)),
+                _ => return Err(ClError(CL_INVALID_VALUE)),
             }
         }
         ensure(flags & !(HOST_QUEUE | DEVICE_QUEUE) == 0, CL_INVALID_VALUE)?;
@@ -44,15 +44,15 @@ const CL_QUEUE_PROPERTIES_NAME: u64 = CL_QUEUE_PROPERTIES as u64;
 const CL_QUEUE_SIZE_NAME: u64 = CL_QUEUE_SIZE as u64;
 
 entries! {
-    fn clRetainCommandQueue(of: Handle) {
+    fn clRetainCommandQueue(of: ClHandle) {
         retain::<Queue>(of)
     }
 
-    fn clReleaseCommandQueue(of: Handle) {
+    fn clReleaseCommandQueue(of: ClHandle) {
         release::<Queue>(of).map(|_| ())
     }
 
-    fn clGetCommandQueueInfo(of: Handle, name: cl_uint, size: usize, value: Out<c_void>, needed: Out<usize>) {
+    fn clGetCommandQueueInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
         let queue = find::<Queue>(of)?;
         let info = Info::new(size, value, needed);
         match name {
@@ -63,54 +63,54 @@ entries! {
             CL_QUEUE_PROPERTIES_ARRAY => info.list(&queue.properties),
             CL_QUEUE_DEVICE_DEFAULT => info.value(std::ptr::null_mut::<c_void>()),
             // Its size is asked of a queue of the device only.
-            CL_QUEUE_SIZE => Err(Error(CL_INVALID_COMMAND_QUEUE)),
-            _ => Err(Error(CL_INVALID_VALUE)),
+            CL_QUEUE_SIZE => Err(ClError(CL_INVALID_COMMAND_QUEUE)),
+            _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
 
-    fn clFlush(of: Handle) {
+    fn clFlush(of: ClHandle) {
         // Commands are submitted when they are enqueued.
         find::<Queue>(of).map(|_| ())
     }
 
-    fn clFinish(of: Handle) {
+    fn clFinish(of: ClHandle) {
         find::<Queue>(of)?.finish();
         Ok(())
     }
 
-    fn clEnqueueMarkerWithWaitList(queue: Handle, count: cl_uint, list: In<Handle>, event: Out<Handle>) {
+    fn clEnqueueMarkerWithWaitList(queue: ClHandle, count: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>) {
         let into = super::Enqueuing::new(queue, count, list, event)?;
-        into.ordered(CL_COMMAND_MARKER, Order::Behind, false, Box::new(|| Ok(())))
+        into.ordered(CL_COMMAND_MARKER, CommandOrder::Behind, false, Box::new(|| Ok(())))
     }
 
-    fn clEnqueueBarrierWithWaitList(queue: Handle, count: cl_uint, list: In<Handle>, event: Out<Handle>) {
+    fn clEnqueueBarrierWithWaitList(queue: ClHandle, count: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>) {
         let into = super::Enqueuing::new(queue, count, list, event)?;
-        into.ordered(CL_COMMAND_BARRIER, Order::Barrier, false, Box::new(|| Ok(())))
+        into.ordered(CL_COMMAND_BARRIER, CommandOrder::Barrier, false, Box::new(|| Ok(())))
     }
 
-    fn clEnqueueMarker(queue: Handle, event: Out<Handle>) {
+    fn clEnqueueMarker(queue: ClHandle, event: ClOutput<ClHandle>) {
         let queue = find::<Queue>(queue)?;
         ensure(!event.is_null(), CL_INVALID_VALUE)?;
         let request =
-            Request { command: CL_COMMAND_MARKER, wait_list: &[], order: Order::Behind, blocking: false, doer: Doer::Executor };
+            CommandRequest { command: CL_COMMAND_MARKER, wait_list: &[], order: CommandOrder::Behind, blocking: false, doer: CommandThreads::Executor };
         event.write(publish(queue.enqueue(&request, Box::new(|| Ok(())))?));
         Ok(())
     }
 
-    fn clEnqueueBarrier(queue: Handle) {
+    fn clEnqueueBarrier(queue: ClHandle) {
         let queue = find::<Queue>(queue)?;
         let request =
-            Request { command: CL_COMMAND_BARRIER, wait_list: &[], order: Order::Barrier, blocking: false, doer: Doer::Executor };
+            CommandRequest { command: CL_COMMAND_BARRIER, wait_list: &[], order: CommandOrder::Barrier, blocking: false, doer: CommandThreads::Executor };
         queue.enqueue(&request, Box::new(|| Ok(()))).map(|_| ())
     }
 
-    fn clEnqueueWaitForEvents(queue: Handle, count: cl_uint, list: In<Handle>) {
+    fn clEnqueueWaitForEvents(queue: ClHandle, count: cl_uint, list: ClInput<ClHandle>) {
         let queue = find::<Queue>(queue)?;
         let events = list.list(count as usize)?;
         ensure(!events.is_empty(), CL_INVALID_VALUE)?;
-        let waits: Answer<Vec<_>> = events.into_iter().map(find).collect();
+        let waits: ClResult<Vec<_>> = events.into_iter().map(find).collect();
         let request =
-            Request { command: CL_COMMAND_BARRIER, wait_list: &waits?, order: Order::Barrier, blocking: false, doer: Doer::Executor };
+            CommandRequest { command: CL_COMMAND_BARRIER, wait_list: &waits?, order: CommandOrder::Barrier, blocking: false, doer: CommandThreads::Executor };
         queue.enqueue(&request, Box::new(|| Ok(()))).map(|_| ())
     }
 }

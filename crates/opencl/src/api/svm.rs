@@ -1,17 +1,17 @@
 //! Shared virtual memory.
 
 use super::Enqueuing;
-use super::pointer::{In, Out, UserData, is_true};
+use super::pointer::{ClInput, ClOutput, UserData, is_true};
 use crate::cl::*;
-use crate::core::context::Context;
+use crate::core::context::ClContext;
 use crate::core::device::{BASE_ALIGN, device};
-use crate::core::error::{Answer, ensure};
+use crate::core::error::{ClResult, ensure};
 use crate::core::memory::Address;
 use crate::core::registry::find;
 use std::ffi::c_void;
 
 /// What frees shared virtual memory instead of the driver.
-pub type FreeFunction = unsafe extern "C" fn(Handle, cl_uint, *mut *mut c_void, *mut c_void);
+pub type FreeFunction = unsafe extern "C" fn(ClHandle, cl_uint, *mut *mut c_void, *mut c_void);
 
 const FLAGS: u64 = CL_MEM_READ_WRITE
     | CL_MEM_WRITE_ONLY
@@ -24,9 +24,14 @@ const FLAGS: u64 = CL_MEM_READ_WRITE
 /// # Safety
 /// Pointers lead to what the specification says, or are null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn clSVMAlloc(context: Handle, flags: u64, size: usize, align: cl_uint) -> *mut c_void {
-    super::made(Out::NONE, || {
-        let context = find::<Context>(context)?;
+pub unsafe extern "C" fn clSVMAlloc(
+    context: ClHandle,
+    flags: u64,
+    size: usize,
+    align: cl_uint,
+) -> *mut c_void {
+    super::made(ClOutput::NONE, || {
+        let context = find::<ClContext>(context)?;
         let access = flags & (CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY);
         ensure(flags & !FLAGS == 0 && access.count_ones() <= 1, CL_INVALID_VALUE)?;
         let lonely = flags & CL_MEM_SVM_ATOMICS != 0 && flags & CL_MEM_SVM_FINE_GRAIN_BUFFER == 0;
@@ -44,17 +49,17 @@ pub unsafe extern "C" fn clSVMAlloc(context: Handle, flags: u64, size: usize, al
 /// # Safety
 /// Pointers lead to what the specification says, or are null.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn clSVMFree(context: Handle, pointer: In<c_void>) {
+pub unsafe extern "C" fn clSVMFree(context: ClHandle, pointer: ClInput<c_void>) {
     super::answer(|| {
-        find::<Context>(context)?.svm.remove(pointer.address().number());
+        find::<ClContext>(context)?.svm.remove(pointer.address().number());
         Ok(())
     });
 }
 
 entries! {
     fn clEnqueueSVMFree(
-        queue: Handle, count: cl_uint, pointers: In<*mut c_void>, function: Option<FreeFunction>, data: UserData,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, count: cl_uint, pointers: ClInput<*mut c_void>, function: Option<FreeFunction>, data: UserData,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let addresses: Vec<Address> = pointers.list(count as usize)?.into_iter().map(|pointer| Address::new(pointer)).collect();
@@ -78,8 +83,8 @@ entries! {
     }
 
     fn clEnqueueSVMMemcpy(
-        queue: Handle, blocking: cl_bool, to: Out<c_void>, from: In<c_void>, size: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, blocking: cl_bool, to: ClOutput<c_void>, from: ClInput<c_void>, size: usize,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(!to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
@@ -94,8 +99,8 @@ entries! {
     }
 
     fn clEnqueueSVMMemFill(
-        queue: Handle, to: Out<c_void>, pattern: In<c_void>, pattern_size: usize, size: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, to: ClOutput<c_void>, pattern: ClInput<c_void>, pattern_size: usize, size: usize,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let pattern = super::transfer::pattern(pattern, pattern_size)?;
@@ -110,8 +115,8 @@ entries! {
     }
 
     fn clEnqueueSVMMap(
-        queue: Handle, blocking: cl_bool, flags: u64, pointer: Out<c_void>, size: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, blocking: cl_bool, flags: u64, pointer: ClOutput<c_void>, size: usize,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(!pointer.is_null() && size != 0, CL_INVALID_VALUE)?;
@@ -120,7 +125,7 @@ entries! {
     }
 
     fn clEnqueueSVMUnmap(
-        queue: Handle, pointer: Out<c_void>, waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, pointer: ClOutput<c_void>, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(!pointer.is_null(), CL_INVALID_VALUE)?;
@@ -128,8 +133,8 @@ entries! {
     }
 
     fn clEnqueueSVMMigrateMem(
-        queue: Handle, count: cl_uint, pointers: In<*const c_void>, sizes: In<usize>, flags: u64,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, count: cl_uint, pointers: ClInput<*const c_void>, sizes: ClInput<usize>, flags: u64,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let pointers = pointers.list(count as usize)?;

@@ -1,11 +1,11 @@
 //! Commands that read, write, copy, fill and map buffers.
 
 use super::Enqueuing;
-use super::pointer::{In, Out, is_true};
+use super::pointer::{ClInput, ClOutput, is_true};
 use crate::cl::*;
-use crate::core::buffer::Buffer;
+use crate::core::buffer::ClBuffer;
 use crate::core::device::BASE_ALIGN;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::memory::{Address, Rows, copy_box};
 use crate::core::registry::{find, publish};
 use std::ffi::c_void;
@@ -14,28 +14,28 @@ use std::sync::Arc;
 type Triple = [usize; 3];
 
 /// The bytes of a pattern to fill with.
-pub(super) fn pattern(pattern: In<c_void>, size: usize) -> Answer<Vec<u8>> {
+pub(super) fn pattern(pattern: ClInput<c_void>, size: usize) -> ClResult<Vec<u8>> {
     ensure(size.is_power_of_two() && size <= 128, CL_INVALID_VALUE)?;
-    Ok(pattern.bytes(size).ok_or(Error(CL_INVALID_VALUE))?.to_vec())
+    Ok(pattern.bytes(size).ok_or(ClError(CL_INVALID_VALUE))?.to_vec())
 }
 
 /// Whether flags of a map are such.
-pub(super) fn map_flags(flags: u64) -> Answer<()> {
+pub(super) fn map_flags(flags: u64) -> ClResult<()> {
     let invalidates = flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
     ensure(flags & !(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) == 0, CL_INVALID_VALUE)?;
     ensure(!invalidates || flags & (CL_MAP_READ | CL_MAP_WRITE) == 0, CL_INVALID_VALUE)
 }
 
 /// Whether flags of a migration are such.
-pub(super) fn migration_flags(flags: u64) -> Answer<()> {
+pub(super) fn migration_flags(flags: u64) -> ClResult<()> {
     let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     ensure(flags & !known == 0, CL_INVALID_VALUE)
 }
 
 impl Enqueuing {
     /// A buffer of the queue's context.
-    fn buffer(&self, handle: Handle) -> Answer<Arc<Buffer>> {
-        let buffer = find::<Buffer>(handle)?;
+    fn buffer(&self, handle: ClHandle) -> ClResult<Arc<ClBuffer>> {
+        let buffer = find::<ClBuffer>(handle)?;
         ensure(Arc::ptr_eq(&buffer.context, &self.queue.context), CL_INVALID_CONTEXT)?;
         ensure(buffer.origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
         Ok(buffer)
@@ -48,8 +48,8 @@ fn copy(
     command: u32,
     blocking: bool,
     (to, from, size): (Address, Address, usize),
-    kept: Vec<Arc<Buffer>>,
-) -> Answer<()> {
+    kept: Vec<Arc<ClBuffer>>,
+) -> ClResult<()> {
     into.command(
         command,
         blocking,
@@ -69,8 +69,8 @@ fn copy_boxes(
     command: u32,
     blocking: bool,
     (to, from, region): ((Address, Rows), (Address, Rows), Triple),
-    kept: Vec<Arc<Buffer>>,
-) -> Answer<()> {
+    kept: Vec<Arc<ClBuffer>>,
+) -> ClResult<()> {
     into.command(
         command,
         blocking,
@@ -84,24 +84,24 @@ fn copy_boxes(
     )
 }
 
-fn region(region: In<Triple>) -> Answer<Triple> {
-    let region = region.read().ok_or(Error(CL_INVALID_VALUE))?;
+fn region(region: ClInput<Triple>) -> ClResult<Triple> {
+    let region = region.read().ok_or(ClError(CL_INVALID_VALUE))?;
     ensure(!region.contains(&0), CL_INVALID_VALUE)?;
     Ok(region)
 }
 
-fn rows(origin: In<Triple>, region: Triple, row_pitch: usize, slice_pitch: usize) -> Answer<Rows> {
-    let origin = origin.read().ok_or(Error(CL_INVALID_VALUE))?;
-    Rows::new(origin, region, row_pitch, slice_pitch).ok_or(Error(CL_INVALID_VALUE))
+fn rows(origin: ClInput<Triple>, region: Triple, row_pitch: usize, slice_pitch: usize) -> ClResult<Rows> {
+    let origin = origin.read().ok_or(ClError(CL_INVALID_VALUE))?;
+    Rows::new(origin, region, row_pitch, slice_pitch).ok_or(ClError(CL_INVALID_VALUE))
 }
 
-fn fits(rows: &Rows, region: Triple, buffer: &Buffer) -> Answer<()> {
+fn fits(rows: &Rows, region: Triple, buffer: &ClBuffer) -> ClResult<()> {
     ensure(rows.end(region).is_some_and(|end| end <= buffer.size), CL_INVALID_VALUE)
 }
 
 /// A box of a buffer, and the one in memory of the host that it is read to or written from.
 struct HostBoxes {
-    buffer: Arc<Buffer>,
+    buffer: Arc<ClBuffer>,
     inside: Rows,
     host: Rows,
     region: Triple,
@@ -110,13 +110,13 @@ struct HostBoxes {
 impl HostBoxes {
     /// Origins and pitches (of rows, then of slices) are of the buffer and of the host.
     fn new(
-        buffer: Arc<Buffer>,
-        origins: [In<Triple>; 2],
-        size: In<Triple>,
+        buffer: Arc<ClBuffer>,
+        origins: [ClInput<Triple>; 2],
+        size: ClInput<Triple>,
         pitches: [[usize; 2]; 2],
         has_host: bool,
         writes: bool,
-    ) -> Answer<HostBoxes> {
+    ) -> ClResult<HostBoxes> {
         let region = region(size)?;
         let [inside, host] = [0, 1].map(|at| rows(origins[at], region, pitches[at][0], pitches[at][1]));
         let (inside, host) = (inside?, host?);
@@ -129,8 +129,8 @@ impl HostBoxes {
 
 entries! {
     fn clEnqueueReadBuffer(
-        queue: Handle, of: Handle, blocking: cl_bool, offset: usize, size: usize, to: Out<c_void>,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, blocking: cl_bool, offset: usize, size: usize, to: ClOutput<c_void>,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let buffer = into.buffer(of)?;
@@ -141,8 +141,8 @@ entries! {
     }
 
     fn clEnqueueWriteBuffer(
-        queue: Handle, of: Handle, blocking: cl_bool, offset: usize, size: usize, from: In<c_void>,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, blocking: cl_bool, offset: usize, size: usize, from: ClInput<c_void>,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let buffer = into.buffer(of)?;
@@ -153,8 +153,8 @@ entries! {
     }
 
     fn clEnqueueCopyBuffer(
-        queue: Handle, source: Handle, target: Handle, from: usize, to: usize, size: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, source: ClHandle, target: ClHandle, from: usize, to: usize, size: usize,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let (source, target) = (into.buffer(source)?, into.buffer(target)?);
@@ -166,9 +166,9 @@ entries! {
     }
 
     fn clEnqueueReadBufferRect(
-        queue: Handle, of: Handle, blocking: cl_bool, origin: In<Triple>, host_origin: In<Triple>, size: In<Triple>,
-        row_pitch: usize, slice_pitch: usize, host_row_pitch: usize, host_slice_pitch: usize, to: Out<c_void>,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, blocking: cl_bool, origin: ClInput<Triple>, host_origin: ClInput<Triple>, size: ClInput<Triple>,
+        row_pitch: usize, slice_pitch: usize, host_row_pitch: usize, host_slice_pitch: usize, to: ClOutput<c_void>,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let pitches = [[row_pitch, slice_pitch], [host_row_pitch, host_slice_pitch]];
@@ -180,9 +180,9 @@ entries! {
     }
 
     fn clEnqueueWriteBufferRect(
-        queue: Handle, of: Handle, blocking: cl_bool, origin: In<Triple>, host_origin: In<Triple>, size: In<Triple>,
-        row_pitch: usize, slice_pitch: usize, host_row_pitch: usize, host_slice_pitch: usize, from: In<c_void>,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, blocking: cl_bool, origin: ClInput<Triple>, host_origin: ClInput<Triple>, size: ClInput<Triple>,
+        row_pitch: usize, slice_pitch: usize, host_row_pitch: usize, host_slice_pitch: usize, from: ClInput<c_void>,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let pitches = [[row_pitch, slice_pitch], [host_row_pitch, host_slice_pitch]];
@@ -194,9 +194,9 @@ entries! {
     }
 
     fn clEnqueueCopyBufferRect(
-        queue: Handle, source: Handle, target: Handle, from: In<Triple>, to: In<Triple>, size: In<Triple>,
+        queue: ClHandle, source: ClHandle, target: ClHandle, from: ClInput<Triple>, to: ClInput<Triple>, size: ClInput<Triple>,
         from_row: usize, from_slice: usize, to_row: usize, to_slice: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let (source, target) = (into.buffer(source)?, into.buffer(target)?);
@@ -210,7 +210,7 @@ entries! {
             ensure(same, CL_INVALID_VALUE)?;
         }
         if source.shares_memory(&target) {
-            let inside = |rows: Rows, buffer: &Buffer| Rows { start: rows.start + buffer.origin, ..rows };
+            let inside = |rows: Rows, buffer: &ClBuffer| Rows { start: rows.start + buffer.origin, ..rows };
             ensure(!inside(from, &source).overlaps(&inside(to, &target), region), CL_MEM_COPY_OVERLAP)?;
         }
         let boxes = ((target.base(), to), (source.base(), from), region);
@@ -218,8 +218,8 @@ entries! {
     }
 
     fn clEnqueueFillBuffer(
-        queue: Handle, of: Handle, what: In<c_void>, pattern_size: usize, offset: usize, size: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, what: ClInput<c_void>, pattern_size: usize, offset: usize, size: usize,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let buffer = into.buffer(of)?;
@@ -235,7 +235,7 @@ entries! {
     }
 
     fn clEnqueueUnmapMemObject(
-        queue: Handle, of: Handle, mapped: Out<c_void>, waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, mapped: ClOutput<c_void>, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let buffer = into.buffer(of)?;
@@ -248,8 +248,8 @@ entries! {
     }
 
     fn clEnqueueMigrateMemObjects(
-        queue: Handle, count: cl_uint, objects: In<Handle>, flags: u64,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, count: cl_uint, objects: ClInput<ClHandle>, flags: u64,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let objects = objects.list(count as usize)?;
@@ -262,8 +262,8 @@ entries! {
 
 makers! {
     fn clEnqueueMapBuffer(
-        queue: Handle, of: Handle, blocking: cl_bool, flags: u64, offset: usize, size: usize,
-        waits: cl_uint, list: In<Handle>, event: Out<Handle>,
+        queue: ClHandle, of: ClHandle, blocking: cl_bool, flags: u64, offset: usize, size: usize,
+        waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let buffer = into.buffer(of)?;
@@ -286,8 +286,8 @@ makers! {
         done.map(|()| at.pointer().cast())
     }
 
-    fn clCreateUserEvent(context: Handle) {
-        let context = find::<crate::core::context::Context>(context)?;
-        Ok(publish(Arc::new(crate::core::event::Event::of_user(&context))))
+    fn clCreateUserEvent(context: ClHandle) {
+        let context = find::<crate::core::context::ClContext>(context)?;
+        Ok(publish(Arc::new(crate::core::event::ClEvent::of_user(&context))))
     }
 }

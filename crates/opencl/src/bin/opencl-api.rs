@@ -1,7 +1,7 @@
 //! Lists every entry of the OpenCL interface: done, or refused with the specification's error code.
 #![forbid(unsafe_code)]
 
-use heddle_opencl::api::dispatch::{ENTRIES, Verdict};
+use heddle_opencl::api::dispatch::{ENTRIES, EntrySupport};
 use std::io::{Write as _, stdout};
 
 fn main() -> std::io::Result<()> {
@@ -9,11 +9,11 @@ fn main() -> std::io::Result<()> {
     let mut done = 0;
     for entry in &ENTRIES {
         let verdict = match entry.verdict() {
-            Verdict::Done => {
+            EntrySupport::Done => {
                 done += 1;
                 "done"
             }
-            Verdict::Refused => "refused: an option of the specification that the device does not have",
+            EntrySupport::Refused => "refused: an option of the specification that the device does not have",
         };
         writeln!(out, "{:42} {verdict}", entry.name)?;
     }

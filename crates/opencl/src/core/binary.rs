@@ -4,7 +4,7 @@
 //! is not made for bytes that were changed.
 
 use crate::cl::*;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 
 const MAGIC: &[u8; 8] = b"HEDDLECL";
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " llvm 22.1");
@@ -55,7 +55,7 @@ pub fn write(binary: &Binary) -> Vec<u8> {
 }
 
 /// Reads what [`write()`] wrote.
-pub fn read(bytes: &[u8]) -> Answer<Binary> {
+pub fn read(bytes: &[u8]) -> ClResult<Binary> {
     let read = || {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (expected, mut body) = rest.split_first_chunk()?;
@@ -68,7 +68,7 @@ pub fn read(bytes: &[u8]) -> Answer<Binary> {
         let bitcode = take(&mut body)?.to_vec();
         Some(Binary { kind, options, allows_rest, bitcode })
     };
-    let binary = read().ok_or(Error(CL_INVALID_BINARY))?;
+    let binary = read().ok_or(ClError(CL_INVALID_BINARY))?;
     let kinds = [
         CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT,
         CL_PROGRAM_BINARY_TYPE_LIBRARY,
@@ -91,10 +91,10 @@ mod tests {
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert_eq!(read(&changed).map(|read| read.kind), Err(Error(CL_INVALID_BINARY)), "byte {at}");
+            assert_eq!(read(&changed).map(|read| read.kind), Err(ClError(CL_INVALID_BINARY)), "byte {at}");
             assert_eq!(
                 read(&bytes[..at]).map(|read| read.kind),
-                Err(Error(CL_INVALID_BINARY)),
+                Err(ClError(CL_INVALID_BINARY)),
                 "cut at {at}"
             );
         }

@@ -1,19 +1,19 @@
 //! Buffers and sub-buffers.
 
 use crate::cl::*;
-use crate::core::context::{Context, Destructors};
+use crate::core::context::{ClContext, Destructors};
 use crate::core::device::{BASE_ALIGN, device};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::memory::{Address, Memory};
-use crate::core::registry::Handle;
+use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::memory::{Address, ClMemory};
+use crate::core::registry::ObjectHandle;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A buffer, or a part of one.
-pub struct Buffer {
-    pub(crate) handle: Handle<Buffer>,
+pub struct ClBuffer {
+    pub(crate) handle: ObjectHandle<ClBuffer>,
     /// Where it belongs.
-    pub context: Arc<Context>,
+    pub context: Arc<ClContext>,
     /// How it may be used.
     pub flags: u64,
     /// Its size in bytes.
@@ -21,22 +21,22 @@ pub struct Buffer {
     /// The offset in the buffer that it is a part of; else 0.
     pub origin: usize,
     /// The buffer that it is a part of.
-    pub parent: Option<Arc<Buffer>>,
+    pub parent: Option<Arc<ClBuffer>>,
     /// The application's memory that it uses; null if it has its own.
     pub host_pointer: Address,
     /// The properties that it was made with, with the zero at their end.
     pub properties: Vec<u64>,
     /// Whether its memory is shared virtual memory.
     pub uses_svm: bool,
-    memory: Arc<Memory>,
+    memory: Arc<ClMemory>,
     maps: Mutex<Vec<usize>>,
     /// What is called when it ends.
     pub destructors: Destructors,
 }
 
-crate::object!(Buffer, CL_INVALID_MEM_OBJECT);
+crate::object!(ClBuffer, CL_INVALID_MEM_OBJECT);
 
-impl fmt::Debug for Buffer {
+impl fmt::Debug for ClBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({:?}, {} bytes)", self.handle, self.size)
     }
@@ -50,18 +50,18 @@ fn is_at_most_one(flags: u64) -> bool {
     flags.count_ones() <= 1
 }
 
-impl Buffer {
+impl ClBuffer {
     /// A buffer of its own.
     ///
     /// # Safety
     /// A host pointer that is not null leads to as many bytes, which stay as long as the buffer if it is to use them.
     pub unsafe fn create(
-        context: &Arc<Context>,
+        context: &Arc<ClContext>,
         properties: Vec<u64>,
         flags: u64,
         size: usize,
         host_pointer: Address,
-    ) -> Answer<Buffer> {
+    ) -> ClResult<ClBuffer> {
         ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS | HOST_POINTER) == 0, CL_INVALID_VALUE)?;
         ensure(
             is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
@@ -73,17 +73,17 @@ impl Buffer {
         let wants_pointer = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
         ensure(wants_pointer != host_pointer.pointer().is_null(), CL_INVALID_HOST_PTR)?;
         let memory = if uses_host {
-            Memory::of_host(host_pointer)
+            ClMemory::of_host(host_pointer)
         } else {
-            Memory::allocate(size, BASE_ALIGN).ok_or(Error(CL_MEM_OBJECT_ALLOCATION_FAILURE))?
+            ClMemory::allocate(size, BASE_ALIGN).ok_or(ClError(CL_MEM_OBJECT_ALLOCATION_FAILURE))?
         };
         if flags & CL_MEM_COPY_HOST_PTR != 0 {
             // SAFETY: the caller's promise for the host's bytes; the buffer has as many.
             unsafe { memory.base().copy_from(host_pointer, size) };
         }
         let flags = if flags & DEVICE_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags };
-        Ok(Buffer {
-            handle: Handle::default(),
+        Ok(ClBuffer {
+            handle: ObjectHandle::default(),
             context: context.clone(),
             flags,
             size,
@@ -99,7 +99,7 @@ impl Buffer {
     }
 
     /// A part of a buffer.
-    pub fn part(self: &Arc<Buffer>, flags: u64, origin: usize, size: usize) -> Answer<Buffer> {
+    pub fn part(self: &Arc<ClBuffer>, flags: u64, origin: usize, size: usize) -> ClResult<ClBuffer> {
         ensure(self.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
         ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS) == 0, CL_INVALID_VALUE)?;
         ensure(
@@ -126,8 +126,8 @@ impl Buffer {
         ensure(origin.checked_add(size).is_some_and(|end| end <= self.size), CL_INVALID_VALUE)?;
         ensure(origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
         let null = self.host_pointer.pointer().is_null();
-        Ok(Buffer {
-            handle: Handle::default(),
+        Ok(ClBuffer {
+            handle: ObjectHandle::default(),
             context: self.context.clone(),
             flags: device | host | (whole & HOST_POINTER),
             size,
@@ -148,13 +148,13 @@ impl Buffer {
     }
 
     /// The place of a range of its bytes, if it has them all.
-    pub fn range(&self, offset: usize, bytes: usize) -> Answer<Address> {
+    pub fn range(&self, offset: usize, bytes: usize) -> ClResult<Address> {
         let fits = offset.checked_add(bytes).is_some_and(|end| end <= self.size);
-        if fits { Ok(self.base().plus(offset)) } else { Err(Error(CL_INVALID_VALUE)) }
+        if fits { Ok(self.base().plus(offset)) } else { Err(ClError(CL_INVALID_VALUE)) }
     }
 
     /// Whether the two are, or are parts of, the same buffer.
-    pub fn shares_memory(&self, other: &Buffer) -> bool {
+    pub fn shares_memory(&self, other: &ClBuffer) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
@@ -183,7 +183,7 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for ClBuffer {
     fn drop(&mut self) {
         self.destructors.run();
     }

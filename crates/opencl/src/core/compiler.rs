@@ -1,14 +1,14 @@
 //! From OpenCL C to bitcode: build options, clang, linking.
 
 use crate::cl::*;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{LlvmModule, ObjectCache, OpenClOptions, compile_opencl_with, join, read_ir};
 use heddle_runtime::exit::busy;
 
 /// What compiling gives: bitcode, or nothing, and what is worth saying either way.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledProgram {
     /// The module, if there is one, and its bitcode: read and written again, that would have other bytes.
     pub module: Option<(LlvmModule, Vec<u8>)>,
     /// The build log.
@@ -58,7 +58,12 @@ fn is_compiler_option(words: &[String]) -> bool {
 }
 
 /// Compiles a source; `code` is the error of options that are none.
-pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code: i32) -> Answer<Compiled> {
+pub fn compile(
+    source: &str,
+    options: &str,
+    headers: Vec<(String, String)>,
+    code: i32,
+) -> ClResult<CompiledProgram> {
     let mut words = words(options);
     ensure(is_compiler_option(&words), code)?;
     // What a binary of the program may be asked for.
@@ -80,9 +85,9 @@ pub fn compile(source: &str, options: &str, headers: Vec<(String, String)>, code
                 bytes.extend_from_slice(&bitcode);
                 cache.keep(&key, &bytes);
             }
-            Compiled { module: Some((module, bitcode)), log }
+            CompiledProgram { module: Some((module, bitcode)), log }
         }
-        Err(log) => Compiled { module: None, log },
+        Err(log) => CompiledProgram { module: None, log },
     })
 }
 
@@ -104,12 +109,15 @@ fn kept(source: &str, words: &[String], headers: &[(String, String)]) -> Option<
 }
 
 /// A program that was compiled before.
-fn find(cache: &ObjectCache, key: &[u8]) -> Option<Compiled> {
+fn find(cache: &ObjectCache, key: &[u8]) -> Option<CompiledProgram> {
     let bytes = cache.find(key)?;
     let (size, rest) = bytes.split_first_chunk()?;
     let (log, bitcode) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
     let module = read_ir("program", bitcode).ok()?;
-    Some(Compiled { module: Some((module, bitcode.to_vec())), log: String::from_utf8(log.to_vec()).ok()? })
+    Some(CompiledProgram {
+        module: Some((module, bitcode.to_vec())),
+        log: String::from_utf8(log.to_vec()).ok()?,
+    })
 }
 
 /// Whether no warnings are wanted.
@@ -131,7 +139,7 @@ pub fn allows_rest(options: &str) -> bool {
 
 /// What a program is linked to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Linked {
+pub enum LinkOutput {
     /// Kernels that can be launched.
     Executable,
     /// A library for other programs.
@@ -139,7 +147,7 @@ pub enum Linked {
 }
 
 /// What link options ask for.
-pub fn link_options(options: &str) -> Answer<Linked> {
+pub fn link_options(options: &str) -> ClResult<LinkOutput> {
     let words = words(options);
     let creates = words.iter().any(|word| word == "-create-library");
     for word in &words {
@@ -152,12 +160,12 @@ pub fn link_options(options: &str) -> Answer<Linked> {
         };
         ensure(known, CL_INVALID_LINKER_OPTIONS)?;
     }
-    Ok(if creates { Linked::Library } else { Linked::Executable })
+    Ok(if creates { LinkOutput::Library } else { LinkOutput::Executable })
 }
 
 /// Links compiled programs.
-pub fn link(programs: &[&[u8]]) -> Answer<Compiled> {
-    let [first, others @ ..] = programs else { return Err(Error(CL_INVALID_VALUE)) };
+pub fn link(programs: &[&[u8]]) -> ClResult<CompiledProgram> {
+    let [first, others @ ..] = programs else { return Err(ClError(CL_INVALID_VALUE)) };
     let _busy = busy();
     let read = read_ir("program", first).map_err(|reason| reason.to_string());
     let joined = match others {
@@ -168,7 +176,7 @@ pub fn link(programs: &[&[u8]]) -> Answer<Compiled> {
         }),
     };
     Ok(match joined {
-        Ok(module) => Compiled { module: Some(module), log: String::new() },
-        Err(log) => Compiled { module: None, log: format!("error: {log}\n") },
+        Ok(module) => CompiledProgram { module: Some(module), log: String::new() },
+        Err(log) => CompiledProgram { module: None, log: format!("error: {log}\n") },
     })
 }

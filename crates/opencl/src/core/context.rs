@@ -1,8 +1,8 @@
 //! Contexts: what belongs together.
 
 use crate::cl::*;
-use crate::core::registry::Handle;
-use crate::core::svm::Allocations;
+use crate::core::registry::ObjectHandle;
+use crate::core::svm::SvmAllocations;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
@@ -35,34 +35,34 @@ impl Destructors {
 }
 
 /// A context.
-pub struct Context {
-    pub(crate) handle: Handle<Context>,
+pub struct ClContext {
+    pub(crate) handle: ObjectHandle<ClContext>,
     /// The properties that it was made with, with the zero at their end; none if there were none.
     pub properties: Vec<isize>,
     notify: Option<Notify>,
     /// What is called when it ends.
     pub destructors: Destructors,
     /// Its shared virtual memory.
-    pub svm: Allocations,
+    pub svm: SvmAllocations,
 }
 
-crate::object!(Context, CL_INVALID_CONTEXT);
+crate::object!(ClContext, CL_INVALID_CONTEXT);
 
-impl fmt::Debug for Context {
+impl fmt::Debug for ClContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Context({:?})", self.handle)
     }
 }
 
-impl Context {
+impl ClContext {
     /// A context of the one device.
-    pub fn new(properties: Vec<isize>, notify: Option<Notify>) -> Context {
-        Context {
-            handle: Handle::default(),
+    pub fn new(properties: Vec<isize>, notify: Option<Notify>) -> ClContext {
+        ClContext {
+            handle: ObjectHandle::default(),
             properties,
             notify,
             destructors: Destructors::default(),
-            svm: Allocations::default(),
+            svm: SvmAllocations::default(),
         }
     }
 
@@ -76,7 +76,7 @@ impl Context {
     }
 }
 
-impl Drop for Context {
+impl Drop for ClContext {
     fn drop(&mut self) {
         self.destructors.run();
     }

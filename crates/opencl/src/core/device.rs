@@ -1,7 +1,7 @@
 //! The one device: this machine's CPU.
 
 use crate::cl::*;
-use crate::core::registry::{Handle, publish};
+use crate::core::registry::{ObjectHandle, publish};
 use heddle_llvm::Cpu;
 use heddle_runtime::environment::{options, threads};
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ pub const MAX_GLOBAL_VARIABLE_SIZE: usize = 64 << 10;
 /// What is known of the CPU.
 #[derive(Debug)]
 pub struct Device {
-    handle: Handle<Device>,
+    handle: ObjectHandle<Device>,
     /// The name of its model.
     pub name: String,
     /// Its threads.
@@ -55,7 +55,7 @@ impl Device {
         let pages = system(libc::_SC_PHYS_PAGES).unwrap_or(1 << 18);
         let level_3 = system(libc::_SC_LEVEL3_CACHE_SIZE);
         Device {
-            handle: Handle::default(),
+            handle: ObjectHandle::default(),
             name: processor_field(&info, "model name").unwrap_or_else(|| std::env::consts::ARCH.into()),
             compute_units: threads() as u32,
             clock: clock.map_or(1000, |clock| clock as u32),

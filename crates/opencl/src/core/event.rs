@@ -4,36 +4,36 @@
 //! long a chain of commands is.
 
 use crate::cl::*;
-use crate::core::context::Context;
-use crate::core::error::{Answer, Error, ensure};
+use crate::core::context::ClContext;
+use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::executor;
-use crate::core::queue::{Doer, Queue};
-use crate::core::registry::Handle;
+use crate::core::queue::{CommandThreads, Queue};
+use crate::core::registry::ObjectHandle;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// What a command does; a negative status if it fails.
-pub type Work = Box<dyn FnOnce() -> Result<(), i32> + Send>;
+pub type CommandWork = Box<dyn FnOnce() -> Result<(), i32> + Send>;
 /// What is called when an event gets to a status.
-pub type Callback = Box<dyn FnOnce(&Arc<Event>, i32) + Send>;
+pub type EventCallback = Box<dyn FnOnce(&Arc<ClEvent>, i32) + Send>;
 
 /// A command that is not complete.
-pub struct Command {
+pub struct ClCommand {
     /// What tells how far it is.
-    pub event: Arc<Event>,
+    pub event: Arc<ClEvent>,
     /// Which threads may do it.
-    pub doer: Doer,
+    pub doer: CommandThreads,
     /// How many events it waits for, and one for the call that enqueues it.
     pub missing: AtomicUsize,
     /// Whether an event of its wait list failed.
     pub failed: AtomicBool,
     /// What it does, until it is done.
-    pub work: Mutex<Option<Work>>,
+    pub work: Mutex<Option<CommandWork>>,
 }
 
-impl fmt::Debug for Command {
+impl fmt::Debug for ClCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Command({:?})", self.event)
     }
@@ -42,44 +42,44 @@ impl fmt::Debug for Command {
 /// What waits for an event.
 #[derive(Debug)]
 struct Waiter {
-    command: Arc<Command>,
+    command: Arc<ClCommand>,
     /// Whether the event is in its wait list, so that it fails with it. Else it only comes behind it.
     listed: bool,
 }
 
 #[derive(Default)]
-struct State {
+struct EventState {
     status: i32,
     /// When it was queued, submitted, started, done, in nanoseconds.
     times: [u64; 4],
     waiters: Vec<Waiter>,
-    callbacks: Vec<(i32, Callback)>,
+    callbacks: Vec<(i32, EventCallback)>,
 }
 
 /// What is to be done when an event is settled.
-struct Settled {
+struct SettledEvent {
     waiters: Vec<Waiter>,
-    callbacks: Vec<(i32, Callback)>,
+    callbacks: Vec<(i32, EventCallback)>,
 }
 
 /// How far a command is.
-pub struct Event {
-    pub(crate) handle: Handle<Event>,
+pub struct ClEvent {
+    pub(crate) handle: ObjectHandle<ClEvent>,
     /// Where it belongs.
-    pub context: Arc<Context>,
+    pub context: Arc<ClContext>,
     /// The queue of its command; none of a user event.
     pub queue: Option<Arc<Queue>>,
     /// What kind of command it is of.
     pub command: u32,
     /// Its place in the queue.
     pub number: u64,
-    state: Mutex<State>,
+    state: Mutex<EventState>,
     changed: Condvar,
 }
 
-crate::object!(Event, CL_INVALID_EVENT);
+crate::object!(ClEvent, CL_INVALID_EVENT);
 
-impl fmt::Debug for Event {
+impl fmt::Debug for ClEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Event({:?}, status {})", self.handle, self.status())
     }
@@ -92,12 +92,12 @@ pub fn now() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
-impl Event {
+impl ClEvent {
     /// The event of a command that was just queued.
-    pub fn of_command(queue: &Arc<Queue>, command: u32, number: u64) -> Event {
-        let state = State { status: CL_QUEUED, times: [now(), 0, 0, 0], ..State::default() };
-        Event {
-            handle: Handle::default(),
+    pub fn of_command(queue: &Arc<Queue>, command: u32, number: u64) -> ClEvent {
+        let state = EventState { status: CL_QUEUED, times: [now(), 0, 0, 0], ..EventState::default() };
+        ClEvent {
+            handle: ObjectHandle::default(),
             context: queue.context.clone(),
             queue: Some(queue.clone()),
             command,
@@ -108,19 +108,19 @@ impl Event {
     }
 
     /// An event whose status the application sets.
-    pub fn of_user(context: &Arc<Context>) -> Event {
-        Event {
-            handle: Handle::default(),
+    pub fn of_user(context: &Arc<ClContext>) -> ClEvent {
+        ClEvent {
+            handle: ObjectHandle::default(),
             context: context.clone(),
             queue: None,
             command: CL_COMMAND_USER,
             number: 0,
-            state: Mutex::new(State { status: CL_SUBMITTED, ..State::default() }),
+            state: Mutex::new(EventState { status: CL_SUBMITTED, ..EventState::default() }),
             changed: Condvar::new(),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, EventState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -148,7 +148,7 @@ impl Event {
     }
 
     /// Has a command wait for it; false if it does not need to. `listed` is whether the command fails with it.
-    pub fn add_waiter(&self, command: &Arc<Command>, listed: bool) -> bool {
+    pub fn add_waiter(&self, command: &Arc<ClCommand>, listed: bool) -> bool {
         let mut state = self.state();
         if state.status <= CL_COMPLETE {
             if state.status < 0 && listed {
@@ -161,7 +161,7 @@ impl Event {
     }
 
     /// Has something called at a status, at once if it is that far.
-    pub fn add_callback(self: &Arc<Event>, at: i32, callback: Callback) {
+    pub fn add_callback(self: &Arc<ClEvent>, at: i32, callback: EventCallback) {
         let status = {
             let mut state = self.state();
             if state.status > at {
@@ -174,7 +174,7 @@ impl Event {
     }
 
     /// Says that its command is submitted or running.
-    pub fn progress(self: &Arc<Event>, status: i32) {
+    pub fn progress(self: &Arc<ClEvent>, status: i32) {
         let mut due = Vec::new();
         {
             let mut state = self.state();
@@ -199,14 +199,14 @@ impl Event {
     }
 
     /// Sets the status of a user event, once.
-    pub fn set_user_status(self: &Arc<Event>, status: i32) -> Answer<()> {
+    pub fn set_user_status(self: &Arc<ClEvent>, status: i32) -> ClResult<()> {
         ensure(self.command == CL_COMMAND_USER, CL_INVALID_EVENT)?;
         ensure(status <= CL_COMPLETE, CL_INVALID_VALUE)?;
-        if finish(self.clone(), status) { Ok(()) } else { Err(Error(CL_INVALID_OPERATION)) }
+        if finish(self.clone(), status) { Ok(()) } else { Err(ClError(CL_INVALID_OPERATION)) }
     }
 
     /// Makes the status final, and takes out what waited; none if it was final before.
-    fn settle(&self, status: i32) -> Option<Settled> {
+    fn settle(&self, status: i32) -> Option<SettledEvent> {
         let mut state = self.state();
         if state.status <= CL_COMPLETE {
             return None;
@@ -221,7 +221,7 @@ impl Event {
         }
         state.times[3] = time;
         let (waiters, callbacks) = (std::mem::take(&mut state.waiters), std::mem::take(&mut state.callbacks));
-        Some(Settled { waiters, callbacks })
+        Some(SettledEvent { waiters, callbacks })
     }
 }
 
@@ -230,8 +230,8 @@ impl Event {
 fn hand_on(
     waiters: Vec<Waiter>,
     status: i32,
-    failing: &mut Vec<Arc<Command>>,
-    mut next: Option<&mut Option<Arc<Command>>>,
+    failing: &mut Vec<Arc<ClCommand>>,
+    mut next: Option<&mut Option<Arc<ClCommand>>>,
 ) {
     for Waiter { command, listed } in waiters {
         if status < 0 && listed {
@@ -250,7 +250,7 @@ fn hand_on(
     }
 }
 
-fn finish_all(mut failing: Vec<Arc<Command>>) {
+fn finish_all(mut failing: Vec<Arc<ClCommand>>) {
     while let Some(command) = failing.pop() {
         drop(command.work.lock().unwrap_or_else(PoisonError::into_inner).take());
         finish_one(&command.event, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, &mut failing, None);
@@ -258,12 +258,12 @@ fn finish_all(mut failing: Vec<Arc<Command>>) {
 }
 
 fn finish_one(
-    event: &Arc<Event>,
+    event: &Arc<ClEvent>,
     status: i32,
-    failing: &mut Vec<Arc<Command>>,
-    next: Option<&mut Option<Arc<Command>>>,
+    failing: &mut Vec<Arc<ClCommand>>,
+    next: Option<&mut Option<Arc<ClCommand>>>,
 ) -> bool {
-    let Some(Settled { waiters, callbacks }) = event.settle(status) else { return false };
+    let Some(SettledEvent { waiters, callbacks }) = event.settle(status) else { return false };
     // The application's functions may take their time: nothing waits for this thread then.
     let next = next.filter(|_| callbacks.is_empty());
     if let Some(queue) = &event.queue {
@@ -278,7 +278,7 @@ fn finish_one(
 }
 
 /// Makes an event's status final, and hands on the commands that waited for it; false if it was final before.
-pub fn finish(event: Arc<Event>, status: i32) -> bool {
+pub fn finish(event: Arc<ClEvent>, status: i32) -> bool {
     let mut failing = Vec::new();
     let settled = finish_one(&event, status, &mut failing, None);
     finish_all(failing);
@@ -288,7 +288,7 @@ pub fn finish(event: Arc<Event>, status: i32) -> bool {
 /// Does what a command does, once nothing is missing. Gives a command that is ready now, for the same thread: that saves
 /// waking another one for each command of a queue.
 #[must_use]
-pub fn execute(command: &Arc<Command>) -> Option<Arc<Command>> {
+pub fn execute(command: &Arc<ClCommand>) -> Option<Arc<ClCommand>> {
     let failed = command.failed.load(Ordering::Acquire);
     let work = command.work.lock().unwrap_or_else(PoisonError::into_inner).take();
     let status = match work {
@@ -310,7 +310,7 @@ pub fn execute(command: &Arc<Command>) -> Option<Arc<Command>> {
     next
 }
 
-impl Drop for Event {
+impl Drop for ClEvent {
     fn drop(&mut self) {
         // A user event that ends before it was set: nothing will ever set it.
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);

@@ -4,8 +4,8 @@
 //! last one, or to a new thread. Threads are never joined, so a kernel that does not end holds nothing but its own thread.
 //! A thread of the application that waits does what it can itself: it is awake.
 
-use crate::core::event::{Command, execute};
-use crate::core::queue::{Doer, Queue};
+use crate::core::event::{ClCommand, execute};
+use crate::core::queue::{CommandThreads, Queue};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
@@ -16,20 +16,21 @@ const MOST_THREADS: usize = 64;
 const STACK: usize = 64 << 20;
 
 #[derive(Debug)]
-struct State {
-    ready: VecDeque<Arc<Command>>,
+struct ExecutorState {
+    ready: VecDeque<Arc<ClCommand>>,
     idle: Vec<Thread>,
     threads: usize,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { ready: VecDeque::new(), idle: Vec::new(), threads: 0 });
+static STATE: Mutex<ExecutorState> =
+    Mutex::new(ExecutorState { ready: VecDeque::new(), idle: Vec::new(), threads: 0 });
 
-fn lock() -> MutexGuard<'static, State> {
+fn lock() -> MutexGuard<'static, ExecutorState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Has a command executed that waits for nothing more.
-pub fn submit(command: Arc<Command>) {
+pub fn submit(command: Arc<ClCommand>) {
     let mut state = lock();
     state.ready.push_back(command);
     if let Some(thread) = state.idle.pop() {
@@ -56,9 +57,9 @@ pub fn submit(command: Arc<Command>) {
 
 /// Does commands of a queue that are ready and that a thread which waits may do, until something holds or none is left.
 pub fn help(queue: &Queue, is_over: impl Fn() -> bool) {
-    let may_do = |command: &Arc<Command>| {
+    let may_do = |command: &Arc<ClCommand>| {
         let own = command.event.queue.as_deref().is_some_and(|own| std::ptr::eq(own, queue));
-        own && command.doer != Doer::Executor
+        own && command.doer != CommandThreads::Executor
     };
     let mut next = {
         let mut state = lock();
@@ -73,7 +74,7 @@ pub fn help(queue: &Queue, is_over: impl Fn() -> bool) {
     }
 }
 
-fn run(mut next: Option<Arc<Command>>) {
+fn run(mut next: Option<Arc<ClCommand>>) {
     while let Some(command) = next {
         next = execute(&command);
     }

@@ -1,15 +1,15 @@
 //! Kernels and their arguments.
 
 use crate::cl::*;
-use crate::core::buffer::Buffer;
+use crate::core::buffer::ClBuffer;
 use crate::core::device::{LOCAL_MEMORY, MAX_WORK_GROUP_SIZE};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::launch::{Code, Given, NdRange};
+use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::launch::{ClExecutable, ClLaunchArgument, ClNdRange};
 use crate::core::memory::Address;
-use crate::core::program::Program;
-use crate::core::queue::Doer;
-use crate::core::registry::Handle;
-use crate::core::verify::Before;
+use crate::core::program::ClProgram;
+use crate::core::queue::CommandThreads;
+use crate::core::registry::ObjectHandle;
+use crate::core::verify::MemorySnapshot;
 use heddle_ir::Space;
 use heddle_llvm::{KernelInfo, ParamPassing};
 use heddle_runtime::Outlook;
@@ -18,10 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// An argument, as it was set.
 #[derive(Clone, Debug)]
-enum Argument {
+enum ClArgument {
     Bytes(Vec<u8>),
     /// A kernel does not keep memory alive.
-    Buffer(Weak<Buffer>),
+    Buffer(Weak<ClBuffer>),
     Local(usize),
     /// Shared virtual memory, or null.
     Address(Address),
@@ -29,28 +29,28 @@ enum Argument {
 
 /// What is set as an argument.
 #[derive(Debug)]
-pub enum Setting<'a> {
+pub enum ClArgumentValue<'a> {
     /// The bytes of a value.
     Bytes(&'a [u8]),
     /// A buffer, or null.
-    Buffer(Option<Arc<Buffer>>),
+    Buffer(Option<Arc<ClBuffer>>),
     /// As much local memory.
     Local(usize),
 }
 
 /// A kernel.
-pub struct Kernel {
-    pub(crate) handle: Handle<Kernel>,
+pub struct ClKernel {
+    pub(crate) handle: ObjectHandle<ClKernel>,
     /// The program that it is of.
-    pub program: Arc<Program>,
-    code: Arc<Code>,
+    pub program: Arc<ClProgram>,
+    code: Arc<ClExecutable>,
     index: usize,
-    arguments: Mutex<Vec<Option<Argument>>>,
+    arguments: Mutex<Vec<Option<ClArgument>>>,
 }
 
-crate::object!(Kernel, CL_INVALID_KERNEL);
+crate::object!(ClKernel, CL_INVALID_KERNEL);
 
-impl fmt::Debug for Kernel {
+impl fmt::Debug for ClKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Kernel({:?}, {})", self.handle, self.info().name)
     }
@@ -58,17 +58,17 @@ impl fmt::Debug for Kernel {
 
 /// A launch that only has to be run.
 #[derive(Debug)]
-pub struct Launch {
-    code: Arc<Code>,
+pub struct ClLaunch {
+    code: Arc<ClExecutable>,
     index: usize,
-    given: Vec<Given>,
-    range: NdRange,
+    given: Vec<ClLaunchArgument>,
+    range: ClNdRange,
     /// What the launch keeps alive.
-    buffers: Vec<Arc<Buffer>>,
-    program: Arc<Program>,
+    buffers: Vec<Arc<ClBuffer>>,
+    program: Arc<ClProgram>,
 }
 
-impl Launch {
+impl ClLaunch {
     /// A size of its groups that gives what it gives, also where the application names none.
     pub fn local_size(&self) -> [usize; 3] {
         let name = &self.code.kernels[self.index].name;
@@ -81,7 +81,7 @@ impl Launch {
         let svm = &self.program.context.svm;
         let of_buffers = self.buffers.iter().map(|buffer| (buffer.base(), buffer.size));
         let of_addresses = self.given.iter().filter_map(|given| match given {
-            Given::Pointer(address) => {
+            ClLaunchArgument::Pointer(address) => {
                 let (start, size) = svm.find(address.number())?;
                 Some((address.minus(address.number() - start), size))
             }
@@ -91,17 +91,17 @@ impl Launch {
     }
 
     /// Which threads may do it.
-    pub fn doer(&self) -> Doer {
+    pub fn doer(&self) -> CommandThreads {
         match self.code.outlook(self.index, &self.range) {
-            Outlook { is_brief: true, .. } => Doer::Caller,
-            Outlook { is_slim: true, .. } => Doer::Waiter,
-            _ => Doer::Executor,
+            Outlook { is_brief: true, .. } => CommandThreads::Caller,
+            Outlook { is_slim: true, .. } => CommandThreads::Waiter,
+            _ => CommandThreads::Executor,
         }
     }
 
     /// Has its code compiled, unless it is there, so that it does not count as time of the launch.
-    pub fn prepare(&self) -> Answer<()> {
-        self.code.prepare(self.index, &self.range).map_err(|reason| Error(self.report(&reason)))
+    pub fn prepare(&self) -> ClResult<()> {
+        self.code.prepare(self.index, &self.range).map_err(|reason| ClError(self.report(&reason)))
     }
 
     /// Runs it.
@@ -120,8 +120,8 @@ impl Launch {
     pub fn run_quietly(&self) -> Result<(), String> {
         let info = &self.code.kernels[self.index];
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
-        let before =
-            heddle_runtime::environment::is_verified().then(|| unsafe { Before::new(&self.places()) });
+        let before = heddle_runtime::environment::is_verified()
+            .then(|| unsafe { MemorySnapshot::new(&self.places()) });
         // SAFETY: as above.
         unsafe { self.code.run(self.index, &self.given, &self.range) }?;
         if let Some(before) = before {
@@ -143,39 +143,39 @@ pub fn divide(global: [usize; 3]) -> [usize; 3] {
     })
 }
 
-impl Kernel {
+impl ClKernel {
     /// The kernel of this name.
-    pub fn new(program: &Arc<Program>, name: &str) -> Answer<Kernel> {
+    pub fn new(program: &Arc<ClProgram>, name: &str) -> ClResult<ClKernel> {
         let code = program.code()?;
         if let Some(index) = code.kernels.iter().position(|kernel| kernel.name == name) {
-            return Ok(Kernel::of_code(program, code, index));
+            return Ok(ClKernel::of_code(program, code, index));
         }
-        let Some(reason) = code.refusal(name) else { return Err(Error(CL_INVALID_KERNEL_NAME)) };
+        let Some(reason) = code.refusal(name) else { return Err(ClError(CL_INVALID_KERNEL_NAME)) };
         program.context.report(&format!("kernel {name} cannot be launched: {reason}"));
-        Err(Error(CL_INVALID_KERNEL_DEFINITION))
+        Err(ClError(CL_INVALID_KERNEL_DEFINITION))
     }
 
     /// All kernels of a program that can be launched.
-    pub fn all(program: &Arc<Program>) -> Answer<Vec<Kernel>> {
+    pub fn all(program: &Arc<ClProgram>) -> ClResult<Vec<ClKernel>> {
         let code = program.code()?;
-        Ok((0..code.kernels.len()).map(|index| Kernel::of_code(program, code.clone(), index)).collect())
+        Ok((0..code.kernels.len()).map(|index| ClKernel::of_code(program, code.clone(), index)).collect())
     }
 
-    fn of_code(program: &Arc<Program>, code: Arc<Code>, index: usize) -> Kernel {
+    fn of_code(program: &Arc<ClProgram>, code: Arc<ClExecutable>, index: usize) -> ClKernel {
         program.count_kernel(true);
         let arguments = Mutex::new(vec![None; code.kernels[index].params.len()]);
-        Kernel { handle: Handle::default(), program: program.clone(), code, index, arguments }
+        ClKernel { handle: ObjectHandle::default(), program: program.clone(), code, index, arguments }
     }
 
     /// One more of the kernel, with the same arguments.
-    pub fn duplicate(&self) -> Kernel {
-        let kernel = Kernel::of_code(&self.program, self.code.clone(), self.index);
+    pub fn duplicate(&self) -> ClKernel {
+        let kernel = ClKernel::of_code(&self.program, self.code.clone(), self.index);
         let arguments = self.arguments().clone();
         *kernel.arguments() = arguments;
         kernel
     }
 
-    fn arguments(&self) -> MutexGuard<'_, Vec<Option<Argument>>> {
+    fn arguments(&self) -> MutexGuard<'_, Vec<Option<ClArgument>>> {
         self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -190,44 +190,48 @@ impl Kernel {
     }
 
     /// What is handed over for a parameter.
-    pub fn passed(&self, index: u32) -> Answer<&ParamPassing> {
-        let param = self.info().params.get(index as usize).ok_or(Error(CL_INVALID_ARG_INDEX))?;
+    pub fn passed(&self, index: u32) -> ClResult<&ParamPassing> {
+        let param = self.info().params.get(index as usize).ok_or(ClError(CL_INVALID_ARG_INDEX))?;
         Ok(&param.passing)
     }
 
     /// Sets an argument.
-    pub fn set(&self, index: u32, setting: &Setting<'_>) -> Answer<()> {
+    pub fn set(&self, index: u32, setting: &ClArgumentValue<'_>) -> ClResult<()> {
         let argument = match (self.passed(index)?, setting) {
-            (ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. }, Setting::Bytes(given)) => {
+            (
+                ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. },
+                ClArgumentValue::Bytes(given),
+            ) => {
                 ensure(*bytes == given.len(), CL_INVALID_ARG_SIZE)?;
-                Argument::Bytes(given.to_vec())
+                ClArgument::Bytes(given.to_vec())
             }
-            (ParamPassing::Pointer(Space::Local), Setting::Local(bytes)) => {
+            (ParamPassing::Pointer(Space::Local), ClArgumentValue::Local(bytes)) => {
                 ensure(*bytes != 0, CL_INVALID_ARG_SIZE)?;
                 ensure(*bytes <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
-                Argument::Local(*bytes)
+                ClArgument::Local(*bytes)
             }
-            (ParamPassing::Pointer(space), Setting::Buffer(buffer)) if *space != Space::Local => match buffer
-            {
-                None => Argument::Address(Address::new::<u8>(std::ptr::null())),
-                Some(buffer) => {
-                    ensure(Arc::ptr_eq(&buffer.context, &self.program.context), CL_INVALID_MEM_OBJECT)?;
-                    Argument::Buffer(Arc::downgrade(buffer))
+            (ParamPassing::Pointer(space), ClArgumentValue::Buffer(buffer)) if *space != Space::Local => {
+                match buffer {
+                    None => ClArgument::Address(Address::new::<u8>(std::ptr::null())),
+                    Some(buffer) => {
+                        ensure(Arc::ptr_eq(&buffer.context, &self.program.context), CL_INVALID_MEM_OBJECT)?;
+                        ClArgument::Buffer(Arc::downgrade(buffer))
+                    }
                 }
-            },
-            _ => return Err(Error(CL_INVALID_ARG_VALUE)),
+            }
+            _ => return Err(ClError(CL_INVALID_ARG_VALUE)),
         };
         self.arguments()[index as usize] = Some(argument);
         Ok(())
     }
 
     /// Sets an argument to an address in shared virtual memory.
-    pub fn set_address(&self, index: u32, address: Address) -> Answer<()> {
+    pub fn set_address(&self, index: u32, address: Address) -> ClResult<()> {
         match self.passed(index)? {
             ParamPassing::Pointer(Space::Global | Space::Constant | Space::Generic) => {}
-            _ => return Err(Error(CL_INVALID_ARG_VALUE)),
+            _ => return Err(ClError(CL_INVALID_ARG_VALUE)),
         }
-        self.arguments()[index as usize] = Some(Argument::Address(address));
+        self.arguments()[index as usize] = Some(ClArgument::Address(address));
         Ok(())
     }
 
@@ -235,7 +239,8 @@ impl Kernel {
     pub fn local_bytes(&self) -> usize {
         let arguments = self.arguments();
         let set = arguments.iter().flatten();
-        let of_arguments = set.map(|argument| if let Argument::Local(bytes) = argument { *bytes } else { 0 });
+        let of_arguments =
+            set.map(|argument| if let ClArgument::Local(bytes) = argument { *bytes } else { 0 });
         self.info().local_bytes.saturating_add(of_arguments.fold(0, usize::saturating_add))
     }
 
@@ -246,8 +251,8 @@ impl Kernel {
         offset: Option<&[usize]>,
         global: &[usize],
         local: Option<&[usize]>,
-    ) -> Answer<Launch> {
-        let mut range = NdRange { dims, global: [1; 3], local: None, offset: [0; 3] };
+    ) -> ClResult<ClLaunch> {
+        let mut range = ClNdRange { dims, global: [1; 3], local: None, offset: [0; 3] };
         range.global[..dims as usize].copy_from_slice(global);
         if let Some(offset) = offset {
             range.offset[..dims as usize].copy_from_slice(offset);
@@ -277,24 +282,24 @@ impl Kernel {
         let (mut given, mut buffers) = (Vec::new(), Vec::new());
         for argument in self.arguments().iter() {
             given.push(match argument {
-                None => return Err(Error(CL_INVALID_KERNEL_ARGS)),
-                Some(Argument::Bytes(bytes)) => Given::Bytes(bytes.clone()),
-                Some(Argument::Local(bytes)) => Given::Local(*bytes),
-                Some(Argument::Address(address)) => Given::Pointer(*address),
-                Some(Argument::Buffer(buffer)) => {
-                    let buffer = buffer.upgrade().ok_or(Error(CL_INVALID_KERNEL_ARGS))?;
+                None => return Err(ClError(CL_INVALID_KERNEL_ARGS)),
+                Some(ClArgument::Bytes(bytes)) => ClLaunchArgument::Bytes(bytes.clone()),
+                Some(ClArgument::Local(bytes)) => ClLaunchArgument::Local(*bytes),
+                Some(ClArgument::Address(address)) => ClLaunchArgument::Pointer(*address),
+                Some(ClArgument::Buffer(buffer)) => {
+                    let buffer = buffer.upgrade().ok_or(ClError(CL_INVALID_KERNEL_ARGS))?;
                     let base = buffer.base();
                     buffers.push(buffer);
-                    Given::Pointer(base)
+                    ClLaunchArgument::Pointer(base)
                 }
             });
         }
         let (code, program) = (self.code.clone(), self.program.clone());
-        Ok(Launch { code, index: self.index, given, range, buffers, program })
+        Ok(ClLaunch { code, index: self.index, given, range, buffers, program })
     }
 }
 
-impl Drop for Kernel {
+impl Drop for ClKernel {
     fn drop(&mut self) {
         self.program.count_kernel(false);
     }

@@ -11,7 +11,7 @@ use std::fmt::Display;
 
 /// What the build log says of a program with code.
 #[derive(Default, Debug)]
-pub struct Warnings {
+pub struct BuildWarnings {
     /// Kernels that cannot be launched.
     pub refused: String,
     /// What of the others costs much.
@@ -20,7 +20,7 @@ pub struct Warnings {
 
 /// The work-items of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NdRange {
+pub struct ClNdRange {
     /// Dimensions, 1 to 3. Sizes beyond are 1, offsets 0.
     pub dims: u32,
     /// Work-items each way.
@@ -33,7 +33,7 @@ pub struct NdRange {
 
 /// An argument, as a kernel gets it.
 #[derive(Clone, Debug)]
-pub enum Given {
+pub enum ClLaunchArgument {
     /// A value.
     Bytes(Vec<u8>),
     /// A pointer to memory that kernel and host share.
@@ -44,7 +44,7 @@ pub enum Given {
 
 /// A program made ready to run.
 #[derive(Debug)]
-pub struct Code {
+pub struct ClExecutable {
     program: runtime::KernelModule,
     /// Its kernels, those that can be launched.
     pub kernels: Vec<KernelInfo>,
@@ -56,17 +56,17 @@ pub struct Code {
     pub allows_rest: bool,
 }
 
-impl Given {
+impl ClLaunchArgument {
     fn of_runtime(&self) -> runtime::LaunchArgument<'_> {
         match self {
-            Given::Bytes(bytes) => runtime::LaunchArgument::Bytes(bytes),
-            Given::Pointer(address) => runtime::LaunchArgument::Pointer(address.pointer()),
-            Given::Local(bytes) => runtime::LaunchArgument::Local(*bytes as u64),
+            ClLaunchArgument::Bytes(bytes) => runtime::LaunchArgument::Bytes(bytes),
+            ClLaunchArgument::Pointer(address) => runtime::LaunchArgument::Pointer(address.pointer()),
+            ClLaunchArgument::Local(bytes) => runtime::LaunchArgument::Local(*bytes as u64),
         }
     }
 }
 
-impl NdRange {
+impl ClNdRange {
     fn of_runtime(&self) -> Result<runtime::NdRange, runtime::RangeError> {
         let dims = self.dims as usize;
         let [global, offset] = [self.global, self.offset].map(|sizes| sizes.map(|size| size as u64));
@@ -83,10 +83,14 @@ fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
     reasons.into_iter().map(|reason| format!("error: {reason}\n")).collect()
 }
 
-impl Code {
+impl ClExecutable {
     /// Makes a program ready to run, of a module and its bitcode. Warnings and the error are for the build log. What has no
     /// code is left out, as long as there is another kernel.
-    pub fn new(llvm: &LlvmModule, bitcode: &[u8], allows_rest: bool) -> Result<(Code, Warnings), String> {
+    pub fn new(
+        llvm: &LlvmModule,
+        bitcode: &[u8],
+        allows_rest: bool,
+    ) -> Result<(ClExecutable, BuildWarnings), String> {
         let mut kernels = heddle_llvm::kernels(llvm);
         let imported = heddle_llvm::import(llvm);
         let mut module = imported.module;
@@ -120,7 +124,7 @@ impl Code {
             Making { kept, watch, trials: environment::trials() },
         )
         .map_err(|reason| errors([reason]))?;
-        let mut warnings = Warnings::default();
+        let mut warnings = BuildWarnings::default();
         for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {
             match prepared {
                 Ok(told) => warnings.costs.push_str(&told),
@@ -144,7 +148,7 @@ impl Code {
                 .ok_or_else(|| errors([format!("there is no kernel `{}`", kernel.name)]))
         };
         let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
-        Ok((Code { program, kernels, ready, refused, allows_rest }, warnings))
+        Ok((ClExecutable { program, kernels, ready, refused, allows_rest }, warnings))
     }
 
     /// Why a kernel that the program has cannot be launched.
@@ -153,7 +157,7 @@ impl Code {
     }
 
     /// Has the code of a kernel for launches over a range compiled. The error says why there is none.
-    pub fn prepare(&self, kernel: usize, range: &NdRange) -> Result<(), String> {
+    pub fn prepare(&self, kernel: usize, range: &ClNdRange) -> Result<(), String> {
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         self.ready[kernel].prepare(&range).map_err(|reason| reason.to_string())
     }
@@ -170,7 +174,7 @@ impl Code {
 
     /// The size of the groups in which a kernel is launched over a range; one that divides it where no work-item can
     /// tell.
-    pub fn local_size(&self, kernel: &str, range: &NdRange) -> Result<[usize; 3], String> {
+    pub fn local_size(&self, kernel: &str, range: &ClNdRange) -> Result<[usize; 3], String> {
         let ready = self.program.kernel(kernel).ok_or_else(|| "it is not in its program".to_string())?;
         if !ready.info().sees_groups && ready.info().required_local.is_none() {
             return Ok(divide(range.global));
@@ -180,7 +184,7 @@ impl Code {
     }
 
     /// What is known of running a kernel over its work-items.
-    pub fn outlook(&self, kernel: usize, range: &NdRange) -> Outlook {
+    pub fn outlook(&self, kernel: usize, range: &ClNdRange) -> Outlook {
         let range = range.of_runtime().ok();
         range.map(|range| self.ready[kernel].outlook(&range, Pool::of_process())).unwrap_or_default()
     }
@@ -189,8 +193,14 @@ impl Code {
     ///
     /// # Safety
     /// The arguments lead to memory that is there, and the kernel stays inside of it.
-    pub unsafe fn run(&self, kernel: usize, given: &[Given], range: &NdRange) -> Result<(), String> {
-        let given: Vec<runtime::LaunchArgument<'_>> = given.iter().map(Given::of_runtime).collect();
+    pub unsafe fn run(
+        &self,
+        kernel: usize,
+        given: &[ClLaunchArgument],
+        range: &ClNdRange,
+    ) -> Result<(), String> {
+        let given: Vec<runtime::LaunchArgument<'_>> =
+            given.iter().map(ClLaunchArgument::of_runtime).collect();
         let arguments = runtime::in_pieces(&self.kernels[kernel], &given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.

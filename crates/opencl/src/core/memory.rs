@@ -1,6 +1,6 @@
 //! Raw memory: what buffers lie in, and copying between it and the application's.
 //!
-//! Invariant: a piece of memory lives as long as its `Memory`. Which commands access it when is the application's affair,
+//! Invariant: a piece of memory lives as long as its `ClMemory`. Which commands access it when is the application's affair,
 //! as OpenCL has it, so everything goes through raw pointers and nothing here makes references to contents.
 
 use heddle_runtime::memory::{Contents, allocate, free, layout_of};
@@ -164,22 +164,22 @@ pub unsafe fn copy_box(to: Address, to_rows: Rows, from: Address, from_rows: Row
 
 /// A piece of memory.
 #[derive(Debug)]
-pub struct Memory {
+pub struct ClMemory {
     base: Address,
     layout: Option<Layout>,
 }
 
-impl Memory {
+impl ClMemory {
     /// Zeroed memory; none if there is not so much.
-    pub fn allocate(bytes: usize, align: usize) -> Option<Memory> {
+    pub fn allocate(bytes: usize, align: usize) -> Option<ClMemory> {
         let layout = layout_of(bytes, align)?;
         let base = allocate(layout, Contents::Zeros)?;
-        Some(Memory { base: Address::new(base.as_ptr()), layout: Some(layout) })
+        Some(ClMemory { base: Address::new(base.as_ptr()), layout: Some(layout) })
     }
 
     /// The application's memory, which it keeps as long as this is used.
-    pub fn of_host(base: Address) -> Memory {
-        Memory { base, layout: None }
+    pub fn of_host(base: Address) -> ClMemory {
+        ClMemory { base, layout: None }
     }
 
     /// Its first byte.
@@ -188,7 +188,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for ClMemory {
     fn drop(&mut self) {
         if let (Some(layout), Some(start)) = (self.layout, NonNull::new(self.base.pointer())) {
             // SAFETY: allocated with this layout, and freed once.

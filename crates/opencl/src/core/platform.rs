@@ -1,13 +1,13 @@
 //! The one platform.
 
 use crate::cl::*;
-use crate::core::registry::{Handle, publish};
+use crate::core::registry::{ObjectHandle, publish};
 use std::sync::{Arc, OnceLock};
 
 /// The platform.
 #[derive(Debug, Default)]
 pub struct Platform {
-    handle: Handle<Platform>,
+    handle: ObjectHandle<Platform>,
 }
 
 crate::object!(Platform, CL_INVALID_PLATFORM);

@@ -2,11 +2,11 @@
 
 use crate::cl::*;
 use crate::core::binary::{self, Binary};
-use crate::core::compiler::{self, Compiled, Linked};
-use crate::core::context::{Context, Destructors};
-use crate::core::error::{Answer, Error, ensure};
-use crate::core::launch::Code;
-use crate::core::registry::Handle;
+use crate::core::compiler::{self, CompiledProgram, LinkOutput};
+use crate::core::context::{ClContext, Destructors};
+use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::launch::ClExecutable;
+use crate::core::registry::ObjectHandle;
 use heddle_ir::Space;
 use heddle_runtime::exit::busy;
 use std::fmt;
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug)]
-struct State {
+struct ProgramState {
     status: i32,
     options: String,
     log: String,
     /// What was compiled, if something was.
     binary: Option<Arc<Binary>>,
     /// What can be launched, if it was linked.
-    code: Option<Arc<Code>>,
+    code: Option<Arc<ClExecutable>>,
 }
 
 /// What a program was made of.
@@ -34,36 +34,36 @@ enum Origin {
 }
 
 /// A program.
-pub struct Program {
-    pub(crate) handle: Handle<Program>,
+pub struct ClProgram {
+    pub(crate) handle: ObjectHandle<ClProgram>,
     /// Where it belongs.
-    pub context: Arc<Context>,
+    pub context: Arc<ClContext>,
     /// Its source; empty of one that has none.
     pub source: String,
     origin: Origin,
-    state: Mutex<State>,
+    state: Mutex<ProgramState>,
     /// How many kernels are made of it.
     kernels: AtomicUsize,
     /// What is called when it ends.
     pub destructors: Destructors,
 }
 
-crate::object!(Program, CL_INVALID_PROGRAM);
+crate::object!(ClProgram, CL_INVALID_PROGRAM);
 
-impl fmt::Debug for Program {
+impl fmt::Debug for ClProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Program({:?})", self.handle)
     }
 }
 
-impl Program {
-    fn new(context: &Arc<Context>, origin: Origin, source: String, binary: Option<Binary>) -> Program {
-        Program {
-            handle: Handle::default(),
+impl ClProgram {
+    fn new(context: &Arc<ClContext>, origin: Origin, source: String, binary: Option<Binary>) -> ClProgram {
+        ClProgram {
+            handle: ObjectHandle::default(),
             context: context.clone(),
             origin,
             source,
-            state: Mutex::new(State {
+            state: Mutex::new(ProgramState {
                 status: CL_BUILD_NONE,
                 options: String::new(),
                 log: String::new(),
@@ -76,16 +76,16 @@ impl Program {
     }
 
     /// A program of source.
-    pub fn of_source(context: &Arc<Context>, source: String) -> Program {
-        Program::new(context, Origin::Source, source, None)
+    pub fn of_source(context: &Arc<ClContext>, source: String) -> ClProgram {
+        ClProgram::new(context, Origin::Source, source, None)
     }
 
     /// A program of what an earlier one gave as its binary.
-    pub fn of_binary(context: &Arc<Context>, bytes: &[u8]) -> Answer<Program> {
-        Ok(Program::new(context, Origin::Binary, String::new(), Some(binary::read(bytes)?)))
+    pub fn of_binary(context: &Arc<ClContext>, bytes: &[u8]) -> ClResult<ClProgram> {
+        Ok(ClProgram::new(context, Origin::Binary, String::new(), Some(binary::read(bytes)?)))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgramState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,8 +121,8 @@ impl Program {
     }
 
     /// What can be launched, if it was built.
-    pub fn code(&self) -> Answer<Arc<Code>> {
-        self.state().code.clone().ok_or(Error(CL_INVALID_PROGRAM_EXECUTABLE))
+    pub fn code(&self) -> ClResult<Arc<ClExecutable>> {
+        self.state().code.clone().ok_or(ClError(CL_INVALID_PROGRAM_EXECUTABLE))
     }
 
     /// Bytes of its variables in global memory; none before it was built.
@@ -143,7 +143,7 @@ impl Program {
     }
 
     /// Begins a build: none may be under way, and no kernel may be there.
-    fn begin(&self) -> Answer<()> {
+    fn begin(&self) -> ClResult<()> {
         ensure(self.kernels.load(Ordering::Acquire) == 0, CL_INVALID_OPERATION)?;
         let mut state = self.state();
         ensure(state.status != CL_BUILD_IN_PROGRESS, CL_INVALID_OPERATION)?;
@@ -154,12 +154,12 @@ impl Program {
     /// Ends a build: notes what came of it.
     fn end(
         &self,
-        compiled: Answer<Compiled>,
+        compiled: ClResult<CompiledProgram>,
         options: &str,
         allows_rest: bool,
         kind: u32,
         failure: i32,
-    ) -> Answer<()> {
+    ) -> ClResult<()> {
         let mut compiled = match compiled {
             Ok(compiled) => compiled,
             Err(error) => {
@@ -176,7 +176,7 @@ impl Program {
         if let Some((module, bitcode)) = compiled.module {
             let mut made = Ok(());
             if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE {
-                made = Code::new(&module, &bitcode, allows_rest).map(|(made, warnings)| {
+                made = ClExecutable::new(&module, &bitcode, allows_rest).map(|(made, warnings)| {
                     code = Some(Arc::new(made));
                     compiled.log.push_str(&warnings.refused);
                     if !compiler::is_silent(options) {
@@ -204,7 +204,7 @@ impl Program {
     }
 
     /// Compiles and links it.
-    pub fn build(&self, options: &str) -> Answer<()> {
+    pub fn build(&self, options: &str) -> ClResult<()> {
         ensure(self.origin != Origin::Linking, CL_INVALID_OPERATION)?;
         self.begin()?;
         let binary = self.state().binary.clone();
@@ -215,7 +215,7 @@ impl Program {
         } else {
             match &binary {
                 Some(binary) => (compiler::link(&[&binary.bitcode]), binary.allows_rest),
-                None => (Err(Error(CL_INVALID_BINARY)), false),
+                None => (Err(ClError(CL_INVALID_BINARY)), false),
             }
         };
         let options = binary.filter(|_| !is_source).map_or(options.into(), |binary| binary.options.clone());
@@ -223,7 +223,7 @@ impl Program {
     }
 
     /// Compiles it, with headers by their names, so that it can be linked with others.
-    pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> Answer<()> {
+    pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> ClResult<()> {
         ensure(self.origin == Origin::Source, CL_INVALID_OPERATION)?;
         self.begin()?;
         let compiled = compiler::compile(&self.source, options, headers, CL_INVALID_COMPILER_OPTIONS);
@@ -233,31 +233,31 @@ impl Program {
 
     /// Links compiled programs and libraries to a new one. It is there even if linking fails, with the log.
     pub fn link(
-        context: &Arc<Context>,
+        context: &Arc<ClContext>,
         options: &str,
-        programs: &[Arc<Program>],
-    ) -> Answer<(Program, Answer<()>)> {
+        programs: &[Arc<ClProgram>],
+    ) -> ClResult<(ClProgram, ClResult<()>)> {
         let linked = compiler::link_options(options)?;
         let mut binaries = Vec::new();
         for program in programs {
             let state = program.state();
-            let binary = state.binary.clone().ok_or(Error(CL_INVALID_OPERATION))?;
+            let binary = state.binary.clone().ok_or(ClError(CL_INVALID_OPERATION))?;
             ensure(binary.kind != CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_INVALID_OPERATION)?;
             binaries.push(binary);
         }
         let pieces: Vec<&[u8]> = binaries.iter().map(|binary| &binary.bitcode[..]).collect();
         let rest = binaries.iter().all(|binary| binary.allows_rest);
-        let program = Program::new(context, Origin::Linking, String::new(), None);
+        let program = ClProgram::new(context, Origin::Linking, String::new(), None);
         let kind = match linked {
-            Linked::Executable => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
-            Linked::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,
+            LinkOutput::Executable => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+            LinkOutput::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,
         };
         let done = program.end(compiler::link(&pieces), options, rest, kind, CL_LINK_PROGRAM_FAILURE);
         Ok((program, done))
     }
 }
 
-impl Drop for Program {
+impl Drop for ClProgram {
     fn drop(&mut self) {
         self.destructors.run();
     }

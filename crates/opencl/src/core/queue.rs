@@ -4,21 +4,21 @@
 //! an out-of-order one for the last barrier, and for what its wait list says.
 
 use crate::cl::*;
-use crate::core::context::Context;
-use crate::core::error::{Answer, ensure};
-use crate::core::event::{Command, Event, Work, execute};
+use crate::core::context::ClContext;
+use crate::core::error::{ClResult, ensure};
+use crate::core::event::{ClCommand, ClEvent, CommandWork, execute};
 use crate::core::executor;
-use crate::core::registry::Handle;
+use crate::core::registry::ObjectHandle;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     next: u64,
     /// The commands that are not complete.
-    outstanding: BTreeMap<u64, Arc<Event>>,
+    outstanding: BTreeMap<u64, Arc<ClEvent>>,
     /// The last barrier.
     barrier: Option<u64>,
     /// The last barrier that waits for all before it: what waits for it needs not wait for those.
@@ -27,14 +27,14 @@ struct State {
 
 /// A command queue.
 pub struct Queue {
-    pub(crate) handle: Handle<Queue>,
+    pub(crate) handle: ObjectHandle<Queue>,
     /// Where it belongs.
-    pub context: Arc<Context>,
+    pub context: Arc<ClContext>,
     /// Whether it is out-of-order, and whether it keeps times.
     pub flags: u64,
     /// The properties that it was made with, with the zero at their end.
     pub properties: Vec<u64>,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Debug for Queue {
 
 /// What a command waits for in its queue, beside its wait list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
+pub enum CommandOrder {
     /// What the queue's order says.
     Queue,
     /// All commands before it.
@@ -58,22 +58,22 @@ pub enum Order {
 }
 
 /// A command that is to be enqueued.
-pub struct Request<'a> {
+pub struct CommandRequest<'a> {
     /// What kind it is.
     pub command: u32,
     /// What it waits for.
-    pub wait_list: &'a [Arc<Event>],
+    pub wait_list: &'a [Arc<ClEvent>],
     /// Where it stands in the queue.
-    pub order: Order,
+    pub order: CommandOrder,
     /// Whether the caller waits until it is done.
     pub blocking: bool,
     /// Which threads may do it.
-    pub doer: Doer,
+    pub doer: CommandThreads,
 }
 
 /// Which threads may do a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Doer {
+pub enum CommandThreads {
     /// Those that execute commands.
     Executor,
     /// Also one of the application that waits for it.
@@ -82,7 +82,7 @@ pub enum Doer {
     Caller,
 }
 
-impl fmt::Debug for Request<'_> {
+impl fmt::Debug for CommandRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Request({:#x}, {:?})", self.command, self.order)
     }
@@ -90,9 +90,9 @@ impl fmt::Debug for Request<'_> {
 
 impl Queue {
     /// A queue.
-    pub fn new(context: &Arc<Context>, flags: u64, properties: Vec<u64>) -> Queue {
+    pub fn new(context: &Arc<ClContext>, flags: u64, properties: Vec<u64>) -> Queue {
         Queue {
-            handle: Handle::default(),
+            handle: ObjectHandle::default(),
             context: context.clone(),
             flags,
             properties,
@@ -106,22 +106,26 @@ impl Queue {
     }
 
     /// Enqueues a command, waits for it if that is asked for, and gives its event.
-    pub fn enqueue(self: &Arc<Queue>, request: &Request<'_>, work: Work) -> Answer<Arc<Event>> {
-        let same = |event: &Arc<Event>| Arc::ptr_eq(&event.context, &self.context);
+    pub fn enqueue(
+        self: &Arc<Queue>,
+        request: &CommandRequest<'_>,
+        work: CommandWork,
+    ) -> ClResult<Arc<ClEvent>> {
+        let same = |event: &Arc<ClEvent>| Arc::ptr_eq(&event.context, &self.context);
         ensure(request.wait_list.iter().all(same), CL_INVALID_CONTEXT)?;
         let (event, before) = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let before: Vec<Arc<Event>> = if self.is_in_order() {
+            let before: Vec<Arc<ClEvent>> = if self.is_in_order() {
                 state.outstanding.values().next_back().cloned().into_iter().collect()
             } else {
                 let barrier = state.barrier.and_then(|number| state.outstanding.get(&number));
                 match request.order {
-                    Order::Queue => barrier.cloned().into_iter().collect(),
+                    CommandOrder::Queue => barrier.cloned().into_iter().collect(),
                     // With a wait list it waits for that alone.
-                    Order::Behind | Order::Barrier if !request.wait_list.is_empty() => {
+                    CommandOrder::Behind | CommandOrder::Barrier if !request.wait_list.is_empty() => {
                         barrier.cloned().into_iter().collect()
                     }
-                    Order::Behind | Order::Barrier => state
+                    CommandOrder::Behind | CommandOrder::Barrier => state
                         .outstanding
                         .range(state.full_barrier..)
                         .map(|(_, event)| event.clone())
@@ -130,9 +134,9 @@ impl Queue {
             };
             let number = state.next;
             state.next += 1;
-            let event = Arc::new(Event::of_command(self, request.command, number));
+            let event = Arc::new(ClEvent::of_command(self, request.command, number));
             state.outstanding.insert(number, event.clone());
-            if request.order == Order::Barrier {
+            if request.order == CommandOrder::Barrier {
                 state.barrier = Some(number);
                 if request.wait_list.is_empty() {
                     state.full_barrier = number;
@@ -140,7 +144,7 @@ impl Queue {
             }
             (event, before)
         };
-        let command = Arc::new(Command {
+        let command = Arc::new(ClCommand {
             event: event.clone(),
             doer: request.doer,
             missing: AtomicUsize::new(1 + before.len() + request.wait_list.len()),
@@ -148,7 +152,7 @@ impl Queue {
             work: Mutex::new(Some(work)),
         });
         event.progress(CL_SUBMITTED);
-        let waits = |event: &Arc<Event>, listed: bool| {
+        let waits = |event: &Arc<ClEvent>, listed: bool| {
             if !event.add_waiter(&command, listed) {
                 command.missing.fetch_sub(1, Ordering::AcqRel);
             }
@@ -157,7 +161,7 @@ impl Queue {
         request.wait_list.iter().for_each(|event| waits(event, true));
         if command.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             // The thread that waits anyhow does the work: that saves handing it to another thread.
-            if request.blocking || request.doer == Doer::Caller {
+            if request.blocking || request.doer == CommandThreads::Caller {
                 execute(&command).into_iter().for_each(executor::submit);
             } else {
                 executor::submit(command);
@@ -185,7 +189,7 @@ impl Queue {
 
     /// Does a command in this thread, of which no event tells, if nothing is outstanding that it waits for. The
     /// command must not call the application, whose other commands wait meanwhile.
-    pub fn at_once<T>(&self, wait_list: &[Arc<Event>], work: impl FnOnce() -> T) -> Option<T> {
+    pub fn at_once<T>(&self, wait_list: &[Arc<ClEvent>], work: impl FnOnce() -> T) -> Option<T> {
         if wait_list.iter().any(|event| event.status() != CL_COMPLETE) {
             return None;
         }

@@ -7,7 +7,7 @@
 //! Invariant: a handle is in the table as long as its object lives, which may be longer than the application holds it:
 //! a queue keeps its context alive, and its context's handle with it.
 
-use crate::core::error::{Answer, Error};
+use crate::core::error::{ClError, ClResult};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -21,8 +21,8 @@ const RESTING: usize = 4096;
 const SLOTS_AT_ONCE: usize = 256;
 
 #[repr(C)]
-struct Slot {
-    dispatch: &'static crate::api::dispatch::Table,
+struct DispatchSlot {
+    dispatch: &'static crate::api::dispatch::DispatchTable,
     // Handles of objects are 16 bytes apart, as those of an allocator would be.
     _reserved: usize,
 }
@@ -32,8 +32,8 @@ static FREE: Mutex<VecDeque<usize>> = Mutex::new(VecDeque::new());
 fn take_slot() -> usize {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     if free.len() <= RESTING {
-        let slots: Vec<Slot> = (0..SLOTS_AT_ONCE)
-            .map(|_| Slot { dispatch: &crate::api::dispatch::TABLE, _reserved: 0 })
+        let slots: Vec<DispatchSlot> = (0..SLOTS_AT_ONCE)
+            .map(|_| DispatchSlot { dispatch: &crate::api::dispatch::TABLE, _reserved: 0 })
             .collect();
         // Fresh slots come before those that rest.
         for slot in Vec::leak(slots).iter().rev() {
@@ -45,34 +45,34 @@ fn take_slot() -> usize {
 }
 
 /// An object that the application has handles of.
-pub trait Object: Sized + Send + Sync + 'static {
+pub trait ClObject: Sized + Send + Sync + 'static {
     /// The error code of a handle that is none of such an object.
     const INVALID: i32;
     /// The table of such objects.
-    fn registry() -> &'static Registry<Self>;
+    fn registry() -> &'static ObjectRegistry<Self>;
     /// Where the object keeps its handle.
-    fn handle(&self) -> &Handle<Self>;
+    fn handle(&self) -> &ObjectHandle<Self>;
 }
 
 /// The handle of an object, once it has one.
-pub struct Handle<T: Object> {
+pub struct ObjectHandle<T: ClObject> {
     address: OnceLock<usize>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Object> Default for Handle<T> {
-    fn default() -> Handle<T> {
-        Handle { address: OnceLock::new(), of: PhantomData }
+impl<T: ClObject> Default for ObjectHandle<T> {
+    fn default() -> ObjectHandle<T> {
+        ObjectHandle { address: OnceLock::new(), of: PhantomData }
     }
 }
 
-impl<T: Object> fmt::Debug for Handle<T> {
+impl<T: ClObject> fmt::Debug for ObjectHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.address.get().copied().unwrap_or(0))
     }
 }
 
-impl<T: Object> Drop for Handle<T> {
+impl<T: ClObject> Drop for ObjectHandle<T> {
     fn drop(&mut self) {
         let Some(&address) = self.address.get() else { return };
         T::registry().entries.write().unwrap_or_else(PoisonError::into_inner).remove(&address);
@@ -81,7 +81,7 @@ impl<T: Object> Drop for Handle<T> {
 }
 
 #[derive(Debug)]
-struct Entry<T> {
+struct RegistryEntry<T> {
     object: Weak<T>,
     /// There as long as the application holds a reference.
     owner: Option<Arc<T>>,
@@ -90,59 +90,59 @@ struct Entry<T> {
 
 /// All objects of a kind that have handles.
 #[derive(Debug)]
-pub struct Registry<T> {
-    entries: RwLock<FxHashMap<usize, Entry<T>>>,
+pub struct ObjectRegistry<T> {
+    entries: RwLock<FxHashMap<usize, RegistryEntry<T>>>,
 }
 
-impl<T> Registry<T> {
+impl<T> ObjectRegistry<T> {
     /// An empty table.
-    pub const fn new() -> Registry<T> {
-        Registry { entries: RwLock::new(FxHashMap::with_hasher(rustc_hash::FxBuildHasher)) }
+    pub const fn new() -> ObjectRegistry<T> {
+        ObjectRegistry { entries: RwLock::new(FxHashMap::with_hasher(rustc_hash::FxBuildHasher)) }
     }
 }
 
-impl<T> Default for Registry<T> {
-    fn default() -> Registry<T> {
-        Registry::new()
+impl<T> Default for ObjectRegistry<T> {
+    fn default() -> ObjectRegistry<T> {
+        ObjectRegistry::new()
     }
 }
 
 /// Gives an object a handle, of which the application holds the one reference.
-pub fn publish<T: Object>(object: Arc<T>) -> *mut c_void {
+pub fn publish<T: ClObject>(object: Arc<T>) -> *mut c_void {
     let address = *object.handle().address.get_or_init(take_slot);
-    let entry = Entry { object: Arc::downgrade(&object), owner: Some(object), references: 1 };
+    let entry = RegistryEntry { object: Arc::downgrade(&object), owner: Some(object), references: 1 };
     T::registry().entries.write().unwrap_or_else(PoisonError::into_inner).insert(address, entry);
     std::ptr::with_exposed_provenance_mut(address)
 }
 
 /// The handle of an object; null if it never got one.
-pub fn handle_of<T: Object>(object: &T) -> *mut c_void {
+pub fn handle_of<T: ClObject>(object: &T) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(object.handle().address.get().copied().unwrap_or(0))
 }
 
 /// The object of a handle.
-pub fn find<T: Object>(handle: *mut c_void) -> Answer<Arc<T>> {
+pub fn find<T: ClObject>(handle: *mut c_void) -> ClResult<Arc<T>> {
     let entries = T::registry().entries.read().unwrap_or_else(PoisonError::into_inner);
     let entry = entries.get(&handle.addr()).and_then(|entry| entry.object.upgrade());
-    entry.ok_or(Error(T::INVALID))
+    entry.ok_or(ClError(T::INVALID))
 }
 
 /// Counts one more reference of the application.
-pub fn retain<T: Object>(handle: *mut c_void) -> Answer<()> {
+pub fn retain<T: ClObject>(handle: *mut c_void) -> ClResult<()> {
     let mut entries = T::registry().entries.write().unwrap_or_else(PoisonError::into_inner);
-    let entry = entries.get_mut(&handle.addr()).ok_or(Error(T::INVALID))?;
-    let object = entry.object.upgrade().ok_or(Error(T::INVALID))?;
+    let entry = entries.get_mut(&handle.addr()).ok_or(ClError(T::INVALID))?;
+    let object = entry.object.upgrade().ok_or(ClError(T::INVALID))?;
     entry.references = entry.references.saturating_add(1);
     entry.owner = Some(object);
     Ok(())
 }
 
 /// Counts one reference of the application less; the object may end with the last one. Says whether it was the last.
-pub fn release<T: Object>(handle: *mut c_void) -> Answer<bool> {
+pub fn release<T: ClObject>(handle: *mut c_void) -> ClResult<bool> {
     let mut entries = T::registry().entries.write().unwrap_or_else(PoisonError::into_inner);
-    let entry = entries.get_mut(&handle.addr()).ok_or(Error(T::INVALID))?;
+    let entry = entries.get_mut(&handle.addr()).ok_or(ClError(T::INVALID))?;
     if entry.references == 0 {
-        return Err(Error(T::INVALID));
+        return Err(ClError(T::INVALID));
     }
     entry.references -= 1;
     let last = if entry.references == 0 { entry.owner.take() } else { None };
@@ -152,14 +152,14 @@ pub fn release<T: Object>(handle: *mut c_void) -> Answer<bool> {
 }
 
 /// How many references the application holds.
-pub fn references<T: Object>(object: &T) -> u32 {
+pub fn references<T: ClObject>(object: &T) -> u32 {
     let entries = T::registry().entries.read().unwrap_or_else(PoisonError::into_inner);
     let address = object.handle().address.get().copied().unwrap_or(0);
     entries.get(&address).map_or(1, |entry| entry.references.max(1))
 }
 
 /// How many objects of a kind have handles.
-pub fn count<T: Object>() -> usize {
+pub fn count<T: ClObject>() -> usize {
     T::registry().entries.read().unwrap_or_else(PoisonError::into_inner).len()
 }
 
@@ -167,14 +167,14 @@ pub fn count<T: Object>() -> usize {
 #[macro_export]
 macro_rules! object {
     ($type:ty, $code:expr) => {
-        impl $crate::core::registry::Object for $type {
+        impl $crate::core::registry::ClObject for $type {
             const INVALID: i32 = $code;
-            fn registry() -> &'static $crate::core::registry::Registry<Self> {
-                static REGISTRY: $crate::core::registry::Registry<$type> =
-                    $crate::core::registry::Registry::new();
+            fn registry() -> &'static $crate::core::registry::ObjectRegistry<Self> {
+                static REGISTRY: $crate::core::registry::ObjectRegistry<$type> =
+                    $crate::core::registry::ObjectRegistry::new();
                 &REGISTRY
             }
-            fn handle(&self) -> &$crate::core::registry::Handle<Self> {
+            fn handle(&self) -> &$crate::core::registry::ObjectHandle<Self> {
                 &self.handle
             }
         }

@@ -1,27 +1,27 @@
 //! Shared virtual memory: allocations of a context that kernels and the host use by the same addresses.
 
-use crate::core::memory::{Address, Memory};
+use crate::core::memory::{Address, ClMemory};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug)]
-struct Allocation {
+struct SvmAllocation {
     bytes: usize,
     // Freed when the allocation goes.
-    _memory: Memory,
+    _memory: ClMemory,
 }
 
 /// The allocations of a context.
 #[derive(Debug, Default)]
-pub struct Allocations(Mutex<BTreeMap<usize, Allocation>>);
+pub struct SvmAllocations(Mutex<BTreeMap<usize, SvmAllocation>>);
 
-impl Allocations {
+impl SvmAllocations {
     /// New memory; none if there is not so much.
     pub fn add(&self, bytes: usize, align: usize) -> Option<Address> {
-        let memory = Memory::allocate(bytes, align)?;
+        let memory = ClMemory::allocate(bytes, align)?;
         let base = memory.base();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(base.number(), Allocation { bytes, _memory: memory });
+        all.insert(base.number(), SvmAllocation { bytes, _memory: memory });
         Some(base)
     }
 

@@ -4,7 +4,7 @@
 //! The oracle sees the memory that arguments lead to, and no other. What it does not do (pointers in memory, groups of
 //! different sizes, variables of the program) is said; the launch counts as it is.
 
-use crate::core::launch::{Code, Given, NdRange};
+use crate::core::launch::{ClExecutable, ClLaunchArgument, ClNdRange};
 use crate::core::memory::Address;
 use heddle_interp::{
     Argument, Datum, FaultKind, LaunchGeometry, Memory, MemoryObject, RunLimits, RunOptions, run,
@@ -18,23 +18,23 @@ use std::sync::Arc;
 
 /// A piece of the application's memory, as it was before a launch.
 #[derive(Debug)]
-struct Piece {
+struct SavedRange {
     start: Address,
     bytes: Vec<u8>,
 }
 
 /// The memory that the arguments of a launch lead to, as it was before.
 #[derive(Debug)]
-pub struct Before {
-    pieces: Vec<Piece>,
+pub struct MemorySnapshot {
+    pieces: Vec<SavedRange>,
 }
 
-impl Before {
+impl MemorySnapshot {
     /// Of these places and sizes.
     ///
     /// # Safety
-    /// They are memory of this process, as long as said, here and in [`Before::verify`].
-    pub unsafe fn new(places: &[(Address, usize)]) -> Before {
+    /// They are memory of this process, as long as said, here and in [`MemorySnapshot::verify`].
+    pub unsafe fn new(places: &[(Address, usize)]) -> MemorySnapshot {
         // Parts of one buffer may lie in each other.
         let mut places = places.to_vec();
         places.sort_unstable();
@@ -47,24 +47,25 @@ impl Before {
             }
         }
         // SAFETY: the caller says so.
-        let piece = |(start, size): (Address, usize)| Piece { start, bytes: unsafe { start.read(size) } };
-        Before { pieces: joined.into_iter().map(piece).collect() }
+        let piece =
+            |(start, size): (Address, usize)| SavedRange { start, bytes: unsafe { start.read(size) } };
+        MemorySnapshot { pieces: joined.into_iter().map(piece).collect() }
     }
 
     /// Repeats the launch, which is done, and says what came out.
     ///
     /// # Safety
-    /// As for [`Before::new`].
+    /// As for [`MemorySnapshot::new`].
     pub unsafe fn verify(
         &self,
-        code: &Code,
+        code: &ClExecutable,
         kernel: &KernelInfo,
-        given: &[Given],
-        range: &NdRange,
+        given: &[ClLaunchArgument],
+        range: &ClNdRange,
     ) -> String {
         match self.repeat(code, kernel, given, range, false) {
             Err(reason) => format!("not verified: {reason}"),
-            Ok(Repeated { objects, items, .. }) => {
+            Ok(OracleLaunch { objects, items, .. }) => {
                 for (piece, object) in self.pieces.iter().zip(&objects) {
                     // SAFETY: the caller says so.
                     let now = unsafe { piece.start.read(piece.bytes.len()) };
@@ -84,29 +85,30 @@ impl Before {
     }
 
     /// The argument that leads to a piece.
-    fn name_of(&self, piece: &Piece, kernel: &KernelInfo, given: &[Given]) -> String {
-        let leads = |given: &Given| matches!(given, Given::Pointer(address) if self.place_of(*address).is_some_and(|(own, _)| own.start == piece.start));
+    fn name_of(&self, piece: &SavedRange, kernel: &KernelInfo, given: &[ClLaunchArgument]) -> String {
+        let leads = |given: &ClLaunchArgument| matches!(given, ClLaunchArgument::Pointer(address) if self.place_of(*address).is_some_and(|(own, _)| own.start == piece.start));
         let index = given.iter().position(leads).unwrap_or_default();
         let name = kernel.params.get(index).and_then(|param| param.name.as_deref()).unwrap_or("?");
         format!("argument {index} (`{name}`)")
     }
 
     /// The piece that an address lies in, and where in it.
-    fn place_of(&self, address: Address) -> Option<(&Piece, usize)> {
+    fn place_of(&self, address: Address) -> Option<(&SavedRange, usize)> {
         let at = address.number();
-        let holds =
-            |piece: &&Piece| at.checked_sub(piece.start.number()).is_some_and(|it| it < piece.bytes.len());
+        let holds = |piece: &&SavedRange| {
+            at.checked_sub(piece.start.number()).is_some_and(|it| it < piece.bytes.len())
+        };
         self.pieces.iter().find(holds).map(|piece| (piece, at - piece.start.number()))
     }
 
     fn repeat(
         &self,
-        code: &Code,
+        code: &ClExecutable,
         kernel: &KernelInfo,
-        given: &[Given],
-        range: &NdRange,
+        given: &[ClLaunchArgument],
+        range: &ClNdRange,
         detect_races: bool,
-    ) -> Result<Repeated, String> {
+    ) -> Result<OracleLaunch, String> {
         let mut module = code.module().clone();
         let is_variable = |space: Space| !matches!(space, Space::Constant | Space::Local);
         if let Some(global) = module.globals.iter().find(|global| is_variable(global.space)) {
@@ -135,7 +137,7 @@ impl Before {
         let one = |bits: u64| Argument::Uniform(Datum::Bits(bits.into()));
         for (param, given) in kernel.params.iter().zip(given) {
             match (&param.passing, given) {
-                (ParamPassing::Value { pieces, .. }, Given::Bytes(bytes)) => {
+                (ParamPassing::Value { pieces, .. }, ClLaunchArgument::Bytes(bytes)) => {
                     for piece in pieces {
                         let mut word = [0; 8];
                         let size = piece.scalar.bytes() as usize;
@@ -143,11 +145,11 @@ impl Before {
                         args.push(one(u64::from_le_bytes(word)));
                     }
                 }
-                (_, Given::Bytes(bytes)) => {
+                (_, ClLaunchArgument::Bytes(bytes)) => {
                     args.push(one(memory.add(Space::Global, None, ALIGN, bytes.clone())));
                 }
-                (_, Given::Pointer(address)) => args.push(one(address_of(*address)?)),
-                (_, Given::Local(bytes)) => {
+                (_, ClLaunchArgument::Pointer(address)) => args.push(one(address_of(*address)?)),
+                (_, ClLaunchArgument::Local(bytes)) => {
                     args.push(one(memory.add(Space::Local, None, ALIGN, vec![0; *bytes])));
                 }
             }
@@ -162,7 +164,7 @@ impl Before {
             groups[way] = u32::try_from(range.global[way] / size).map_err(|_| "there are too many groups")?;
         }
         if groups.contains(&0) {
-            return Ok(Repeated::default());
+            return Ok(OracleLaunch::default());
         }
         let local = local.map(|size| size as u32);
         let geometry =
@@ -182,13 +184,13 @@ impl Before {
         let objects = addresses.iter().filter_map(|&at| memory.objects().find(|object| object.address == at));
         let items = range.global.iter().map(|&size| size as u64).product();
         let race = outcome.race.map(|race| race.to_string());
-        Ok(Repeated { objects: objects.cloned().collect(), items, race })
+        Ok(OracleLaunch { objects: objects.cloned().collect(), items, race })
     }
 }
 
 /// What the oracle makes of a launch.
 #[derive(Default)]
-struct Repeated {
+struct OracleLaunch {
     /// The memory that it leaves, a piece each.
     objects: Vec<MemoryObject>,
     /// How many work-items there are.
