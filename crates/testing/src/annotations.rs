@@ -20,7 +20,7 @@ use crate::shapes_oracle::Claims;
 use heddle_analysis::{AccessGroup, Activation, DivergenceExplanations, Edge};
 use heddle_ir::{Block, Inst, Module, Op, Value};
 
-/// What the annotations of a text say and the claims do not.
+/// Returns the annotations of a text that the claims do not bear out.
 pub fn check(text: &str, module: &Module, claims: &[Option<Claims<'_>>]) -> Vec<String> {
     let mut failures = Vec::new();
     let mut current: Option<&Claims<'_>> = None;
@@ -58,7 +58,7 @@ fn entity(word: &str, prefix: &str) -> Option<u32> {
     word.trim().strip_prefix(prefix)?.parse().ok()
 }
 
-/// Whether the comment starts with these words.
+/// True if the comment starts with these words.
 fn says(comment: &str, words: &str) -> bool {
     let rest = comment.strip_prefix(words);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))

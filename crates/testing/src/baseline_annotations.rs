@@ -14,7 +14,7 @@ use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_analysis::{ControlTables, InitialShapes};
 use heddle_ir::{Block, Function, Module, Value};
 
-/// What is said of one analysis.
+/// Annotation for one analysis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct BaselineAnnotation {
     is_uniform: bool,
@@ -40,7 +40,8 @@ impl BaselineAnnotation {
     }
 }
 
-/// What a comment says of each analysis, in the order of [`UniformityAnalysis::ALL`]; none if it says nothing.
+/// Parses a comment into one annotation per analysis, in the order of [`UniformityAnalysis::ALL`]; `None` without
+/// annotations.
 fn read(comment: &str) -> Result<Option<[BaselineAnnotation; 4]>, String> {
     let mut parts = comment.split(';');
     let Some(general) = parts.next().and_then(BaselineAnnotation::read) else { return Ok(None) };
@@ -59,7 +60,7 @@ fn read(comment: &str) -> Result<Option<[BaselineAnnotation; 4]>, String> {
     Ok(Some(said))
 }
 
-/// What the annotations of a text say and the analyses do not, and what the runs contradict.
+/// Returns annotations that the analyses do not bear out, and claims that the runs contradict.
 pub fn check(
     text: &str,
     module: &Module,

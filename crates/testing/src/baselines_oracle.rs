@@ -1,8 +1,8 @@
-//! Whether runs contradict what the published analyses claim, and how much of what was uniform they proved.
+//! Checks the published uniformity analyses against runs, and counts the uniform values and branches that they prove.
 //!
-//! The published analyses know uniform and varying only, so this looks at less than
-//! [`shapes_oracle`](crate::shapes_oracle): do the lanes that execute an instruction together hold one value, and do they
-//! stay together at its branch? What a run does not contradict is not therefore true.
+//! The published analyses distinguish only uniform and varying, so this checks less than
+//! [`shapes_oracle`](crate::shapes_oracle): the lanes that execute an instruction together hold one value, and take the
+//! same edge at its branch. A claim that no run contradicts may still be wrong.
 
 use crate::execution::{options_with, prepare};
 use crate::generate::{GeneratedProgram, InputArgument, ProgramClass};
@@ -26,7 +26,7 @@ pub enum ContradictedClaim {
     Branch(Block),
 }
 
-/// What runs of one function showed.
+/// Values and branches of one function, as observed in runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UniformityObservation {
     /// Values that two lanes at least held together.
@@ -107,9 +107,9 @@ pub struct ObservedFunction {
     pub func: Function,
     /// Its control flow.
     pub control: ControlTables,
-    /// What every input gives it.
+    /// Shapes that hold for every input.
     pub initial: InitialShapes,
-    /// What happened.
+    /// Observations of all runs.
     pub observed: UniformityObservation,
 }
 
@@ -145,7 +145,7 @@ pub fn subjects(case: &GeneratedProgram) -> Vec<ObservedFunction> {
         .collect()
 }
 
-/// What all inputs of a case have in common; none of a function that runs with different brushes.
+/// Returns the shapes common to all inputs of a program; `None` for a function that runs with different brushes.
 fn initial_shapes(case: &GeneratedProgram, module: &Module, func: &Function) -> Option<InitialShapes> {
     let mut brushes = case.inputs.iter().map(|input| brush_of(module, func, input));
     let brush = brushes.next()??;

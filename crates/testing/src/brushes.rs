@@ -1,7 +1,7 @@
-//! Whether several brushes side by side do what each of them does alone: a part of the topic `widen`.
+//! Checks that several brushes side by side compute what each computes alone; part of the topic `widen`.
 //!
-//! A program of `W` lanes that do not ask each other runs as wide code for all of them, and as wide code for a half of
-//! them, twice: what is there in the end is the same. Which lane one is tells a parameter, which is all that differs
+//! A program of `W` lanes without cross-lane operations runs once as vector code for all lanes, and twice as vector
+//! code for half of them. Memory must agree at the end. The first lane's number is a parameter, the only difference
 //! between the two runs.
 
 use crate::differential::is_deterministic;
@@ -21,7 +21,7 @@ pub fn brushes_agree(case: &GeneratedProgram) -> Result<usize, String> {
     brushes_agree_by(case, |_| {})
 }
 
-/// The same, where something is done to the code for all lanes.
+/// As `brushes_agree`, with `spoil` applied to the code for all lanes.
 pub fn brushes_agree_by(case: &GeneratedProgram, spoil: fn(&mut Function)) -> Result<usize, String> {
     let mut checked = 0;
     for (index, input) in case.inputs.iter().enumerate() {
@@ -153,7 +153,7 @@ fn widened(module: &Module, lanes: u32, brushes: u32) -> Result<Module, String> 
     Ok(wide)
 }
 
-/// What the code for so many lanes gives, lane by lane, where the first of them is that.
+/// Runs code for `lanes` lanes from the given first lane; returns results by lane.
 fn run_one(
     module: &Module,
     case: &GeneratedProgram,

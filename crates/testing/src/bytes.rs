@@ -1,11 +1,11 @@
-//! What must hold of any bytes. The targets of `fuzz/` are calls of these, and panics are finds.
+//! Properties of arbitrary bytes. The targets of `fuzz/` call these functions; panics are finds.
 
 use heddle::Session;
 use heddle_ir::Code;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{parse_bytes, parse_module};
 
-/// Bytes are told what is wrong with them, or are a module that prints to what parses to the same.
+/// Checks that bytes either give a diagnostic or parse to a module whose text parses to the same module.
 pub fn parse(bytes: &[u8]) {
     match parse_bytes(bytes) {
         Ok(module) => {
@@ -24,8 +24,8 @@ pub fn parse(bytes: &[u8]) {
     }
 }
 
-/// A module is told what is wrong with it at each stage. One that is right at the first can be canonicalized, and the
-/// passes behind that do what they ensure, or refuse it by name.
+/// Checks that the verifier accepts or diagnoses a module at each stage. A module valid at the first stage must
+/// canonicalize, and later passes must establish their stage or refuse it by name.
 pub fn verify(bytes: &[u8]) {
     let Ok(module) = parse_bytes(bytes) else { return };
     for &stage in Stage::ALL {

@@ -1,4 +1,4 @@
-//! What file tests count in a module, by name.
+//! Counts that file tests query by name.
 
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::inst::InstData;
@@ -8,9 +8,9 @@ use heddle_ir::{Block, Function, Inst, Module};
 /// Ops that access each lane's memory by itself, or only where a mask says so.
 const MASKED: [Op; 6] = [Op::MaskedLoad, Op::MaskedStore, Op::Gather, Op::Scatter, Op::Compress, Op::Expand];
 
-/// How often something occurs: ops by name, `blocks`, `insts`, `branches` (with a condition), `predicates`, `shadow`,
-/// `total`, `masked` (accesses under masks, gathers and scatters), `vector` (what gives vectors), `hot` (instructions in
-/// the innermost loops; without loops all).
+/// Returns the count of this name: an op, `blocks`, `insts`, `branches` (conditional), `predicates`, `shadow`, `total`,
+/// `masked` (masked accesses, gathers and scatters), `vector` (instructions with vector results), `hot` (instructions
+/// in innermost loops; without loops all).
 pub(crate) fn count(module: &Module, name: &str) -> Option<usize> {
     let all = |is_counted: &dyn Fn(&InstData) -> bool| {
         insts(module).filter(|&(func, _, inst)| is_counted(func.inst(inst))).count()

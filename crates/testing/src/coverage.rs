@@ -1,7 +1,7 @@
-//! What a run of the generator covered: a count of programs means nothing without it.
+//! Coverage of a generator run: a count of programs means nothing without it.
 //!
-//! Sizes and ops are counted over all programs. What happens when a program runs is taken from a trace of every
-//! [`SAMPLE`]th one, on its first input.
+//! Sizes and ops are counted over all programs. Run-time features come from a trace of every [`SAMPLE`]th program on
+//! its first input.
 
 use crate::execution::{options, prepare};
 use crate::generate::{GeneratedProgram, ProgramClass, ProgramInput};
@@ -16,7 +16,7 @@ use std::fmt;
 /// Of so many programs one is traced.
 pub const SAMPLE: u64 = 8;
 
-/// What programs are to have.
+/// Feature that generated programs should have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Feature {
     /// A divergent loop inside a divergent loop: lanes left both of them in different rounds.
@@ -84,7 +84,7 @@ pub const LEAST_MEDIAN: u32 = 40;
 /// The most programs that may end at the step limit, in percent.
 pub const MOST_AT_LIMIT: u32 = 2;
 
-/// What was covered so far.
+/// Coverage accumulated so far.
 #[derive(Clone, Default, Debug)]
 pub struct Coverage {
     /// Programs generated.
@@ -106,7 +106,7 @@ pub fn size(case: &GeneratedProgram) -> u32 {
     case.module.functions.iter().map(insts).sum::<usize>() as u32
 }
 
-/// Whether generated programs, all of them before stage Wide, may have the op.
+/// True if generated programs, which are all before stage Wide, may contain the op.
 pub fn is_expected(op: Op) -> bool {
     !matches!(
         op,
@@ -214,7 +214,7 @@ impl Coverage {
         Op::ALL.iter().copied().filter(|&op| is_wanted(op) && !seen(&op)).collect()
     }
 
-    /// What the programs lack; nothing if their count is worth something.
+    /// Returns the features that too few programs have; empty if coverage suffices.
     pub fn lacks(&self) -> Vec<String> {
         let mut lacks = Vec::new();
         for feature in Feature::ALL {
@@ -273,7 +273,7 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// What a trace shows.
+/// Ops, blocks and features of a trace.
 struct TraceFeatures {
     ops: FxHashSet<Op>,
     blocks: FxHashSet<(u32, Block)>,
@@ -353,7 +353,7 @@ impl TraceFeatures {
     }
 }
 
-/// Whether some branch parted its lanes at one time and did not at another.
+/// True if some branch diverged in one execution and not in another.
 fn has_one_sided_branch(trace: &Trace) -> bool {
     let mut branches: FxHashMap<(u32, Block), [bool; 2]> = FxHashMap::default();
     for step in &trace.steps {
@@ -369,7 +369,7 @@ fn has_one_sided_branch(trace: &Trace) -> bool {
     branches.values().any(|&seen| seen == [true; 2])
 }
 
-/// Whether some byte was written by one instruction and accessed by another.
+/// True if one instruction wrote a byte that another accessed.
 fn has_aliasing_stores(
     case: &GeneratedProgram,
     input: &ProgramInput,

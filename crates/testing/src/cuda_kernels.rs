@@ -8,7 +8,7 @@ use std::process::Command;
 pub struct CudaSource {
     /// Its name, without what follows the dot.
     pub name: String,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
     /// The lines that launch its kernels.
     pub launches: Vec<String>,

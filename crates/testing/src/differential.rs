@@ -1,9 +1,9 @@
-//! Whether a transformed program refines its source.
+//! Checks that a transformed program refines its source.
 //!
-//! The outcome of the result must be one that the source has under some legal schedule: the blocks that the result
-//! executed with active lanes, as far as the source has them, are replayed on the source, call by call, and what both
-//! leave behind is compared. Passes keep the numbers of blocks and calls; in a call that the result has no more, the
-//! source is free. A program whose outcome no schedule decides must agree with its source under any.
+//! The result's outcome must be an outcome of the source under some legal schedule. The blocks that the result executed
+//! with active lanes, where the source has them, are replayed on the source, call by call, and both outcomes are
+//! compared. Passes keep the numbers of blocks and calls; calls that the result no longer has are unconstrained. A
+//! schedule-independent program must agree with its source under any schedule.
 
 use crate::execution::{ObservedPart, RunObservation, difference, observe, options_with};
 use crate::generate::{GeneratedProgram, ProgramClass, ProgramInput};
@@ -13,7 +13,7 @@ use heddle_interp::{
 use heddle_ir::{Block, Module};
 use std::collections::BTreeMap;
 
-/// Whether no legal schedule may change what the program computes, going by how it was written.
+/// True if, by construction, no legal schedule changes the program's result.
 pub fn is_deterministic(case: &GeneratedProgram) -> bool {
     !case.traits.order_dependent && !case.traits.horizontals
 }
@@ -28,7 +28,7 @@ pub fn differential(case: &GeneratedProgram, before: &Module, after: &Module) ->
 /// Both semantics, in which programs from stage Uniform on do the same.
 pub const BOTH: [PassiveSemantics; 2] = [PassiveSemantics::Freezing, PassiveSemantics::Oblivious];
 
-/// The same, where the result is run in each of these semantics.
+/// As [`differential`], with the result run under each of these semantics.
 pub fn differential_in(
     case: &GeneratedProgram,
     before: &Module,
@@ -43,19 +43,19 @@ pub fn differential_in(
     Ok(())
 }
 
-/// What a program does on an input, to hold what passes make of it against.
+/// Behaviour of a program on an input, to compare transformed programs with.
 #[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct SourceReference<'a> {
     case: &'a GeneratedProgram,
     source: &'a Module,
     input: &'a ProgramInput,
-    /// What no schedule changes, for each way to round.
+    /// Schedule-independent outcomes, one per rounding of `fmuladd`.
     observed: Vec<RunObservation>,
     /// Makes a schedule of a result one to replay on the source.
     project: ProjectSchedule<'a>,
 }
 
-/// Which blocks of the source lanes pass in a block of the result, for each function, where it is not that block alone.
+/// Blocks of the source that a block of the result stands for, per function; identity where absent.
 #[derive(Clone, Default, Debug)]
 pub struct BlockProjection {
     /// By the number of the function.
@@ -63,8 +63,8 @@ pub struct BlockProjection {
 }
 
 impl BlockProjection {
-    /// What a schedule of the result, entered at this function, is on the source. The first block that is passed in another
-    /// makes its calls.
+    /// Returns the source schedule of a result's schedule that starts at this function. Calls of a merged block belong
+    /// to its first source block.
     pub fn apply(&self, after: &Module, entry: &str, schedule: &Schedule) -> Schedule {
         let number = |name: &str| after.functions.iter().position(|func| func.name == name);
         let mut known: Vec<(Option<usize>, Vec<u32>)> = Vec::new();
@@ -99,7 +99,7 @@ impl BlockProjection {
     }
 }
 
-/// What makes a schedule of a result one to replay on its source.
+/// Maps a schedule of a result to one that can be replayed on its source.
 pub type ProjectSchedule<'a> = Box<dyn Fn(&Module, &mut Schedule) + 'a>;
 
 impl<'a> SourceReference<'a> {
@@ -119,7 +119,7 @@ impl<'a> SourceReference<'a> {
         Ok(reference)
     }
 
-    /// The same, where schedules of results are projected on the source.
+    /// Sets the projection of schedules onto the source.
     #[must_use]
     pub fn projected(self, project: ProjectSchedule<'a>) -> SourceReference<'a> {
         SourceReference { project, ..self }

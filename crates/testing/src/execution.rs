@@ -10,7 +10,7 @@ use heddle_ir::{Module, Scalar};
 /// The most blocks that a generated program executes: all of them end long before.
 pub const STEP_LIMIT: u64 = 200_000;
 
-/// What a run left behind.
+/// Outcome of a run.
 #[derive(Clone, Debug)]
 pub struct RunObservation {
     /// For each result of the function each lane's value.
@@ -21,7 +21,7 @@ pub struct RunObservation {
     pub race: Option<Race>,
     /// The blocks that were executed.
     pub schedule: Schedule,
-    /// What was counted.
+    /// Counters of the run.
     pub counters: RunCounters,
 }
 
@@ -40,7 +40,7 @@ pub fn options(input: &ProgramInput) -> RunOptions {
     }
 }
 
-/// The same, with this scheduler.
+/// As [`options`], with this scheduler.
 pub fn options_with(input: &ProgramInput, scheduler: Scheduler) -> RunOptions {
     RunOptions { scheduler, ..options(input) }
 }
@@ -82,7 +82,7 @@ pub fn observe(
     Ok(RunObservation { results, memory, race, schedule, counters })
 }
 
-/// Whether two values of a type are the same, all NaNs alike.
+/// True if two values of a type are equal; all NaNs are.
 fn same(scalar: Scalar, a: u128, b: u128) -> bool {
     a == b || (is_nan(scalar, a) && is_nan(scalar, b))
 }
@@ -99,7 +99,7 @@ fn is_nan(scalar: Scalar, bits: u128) -> bool {
     bits & (scalar.bit_mask() >> 1) > infinity
 }
 
-/// Whether the second value is one that the first may turn into: ⊤ may turn into anything.
+/// True if the second value refines the first: poison refines to anything.
 pub fn refines(scalar: Scalar, before: Datum, after: Datum) -> bool {
     match (before, after) {
         (Datum::Poison, _) => true,
@@ -108,16 +108,16 @@ pub fn refines(scalar: Scalar, before: Datum, after: Datum) -> bool {
     }
 }
 
-/// What of an outcome counts.
+/// Part of an outcome to compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ObservedPart {
     /// All of it.
     Whole,
-    /// What this lane did where no other may.
+    /// Effects of this lane on memory that no other lane may access.
     Lane(u32),
 }
 
-/// How the second outcome differs from what the first allows, if it does.
+/// Describes the first difference of the second outcome that the first does not allow.
 pub fn difference(
     case: &GeneratedProgram,
     before: &RunObservation,

@@ -43,18 +43,18 @@ use std::path::{Path, PathBuf};
 /// Runs passes on a module, by name; `Err` names an unknown pass.
 pub type RunPasses = fn(&mut Module, &[&str]) -> Result<(), String>;
 
-/// What became of one file.
+/// Result of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileResult {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong; empty if nothing is.
+    /// Error messages; empty on success.
     pub failures: Vec<String>,
-    /// Whether its golden was rewritten.
+    /// True if the golden was rewritten.
     pub blessed: bool,
 }
 
-/// Whether a file is a text of a command (`; heddle opt FILE …`), which the command's own tests run.
+/// True if the file is a transcript of a command (`; heddle opt FILE …`), which the command's own tests run.
 fn is_of_command(path: &Path) -> bool {
     let mut start = [0; 9];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
@@ -116,7 +116,7 @@ pub fn test_file(path: &Path, passes: RunPasses, bless: bool) -> FileResult {
     result
 }
 
-/// What the runs of a file find wrong if other passes are run than it says. Neither golden nor counts are compared.
+/// Returns the failures of a file's runs under other passes than it names. Goldens and counts are not compared.
 pub fn failures_behind(path: &Path, passes: RunPasses) -> std::io::Result<Vec<String>> {
     let text = std::fs::read_to_string(path)?;
     let lines = split_golden(&text).0.lines().filter(|line| !line.starts_with("; counts"));
@@ -145,7 +145,7 @@ fn difference(expected: &str, found: &str) -> String {
     format!("the golden differs, {at}\n{found}(HEDDLE_BLESS=1 rewrites it)")
 }
 
-/// What a divergence test assumes.
+/// Assumptions of a divergence test.
 struct DivergenceAssumptions {
     brush: Option<Vec<u32>>,
     params_are_uniform: bool,
@@ -346,7 +346,7 @@ impl FileTest<'_> {
         }
     }
 
-    /// What runs take before and behind passes, under a reconvergence stack.
+    /// Formats the profiles before and after the passes, under a reconvergence stack.
     fn profiles(&mut self, modules: [&Module; 2]) -> String {
         let mut text = String::new();
         for (line, run) in self.run_lines("profile:") {

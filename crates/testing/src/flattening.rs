@@ -1,4 +1,4 @@
-//! Whether flattened nests are one loop each and mean what they did: the property behind the topic `flatten`.
+//! Checks that flattened nests are single loops and keep their meaning; property of the topic `flatten`.
 
 use crate::differential::{BOTH, ProjectSchedule, SourceReference, is_deterministic};
 use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
@@ -33,7 +33,7 @@ pub fn profile() -> GeneratorProfile {
     }
 }
 
-/// What became of the nests of a program.
+/// Counts of flattened and refused nests.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FlattenCounts {
     /// Nests that are one loop now.
@@ -69,7 +69,7 @@ pub fn flattens(case: &GeneratedProgram) -> Result<FlattenCounts, String> {
     flattens_by(case, &flatten_function)
 }
 
-/// The same, with any pass.
+/// As `flattens`, with any pass.
 pub fn flattens_by(case: &GeneratedProgram, pass: FlattenPass<'_>) -> Result<FlattenCounts, String> {
     let mut found = FlattenCounts::default();
     let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };

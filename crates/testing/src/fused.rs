@@ -1,4 +1,4 @@
-//! Whether fused branches give what they promise: stage Canonical, a refinement, no new fault and no new race.
+//! Checks branch fusion: stage Canonical, refinement, no new fault, no new race.
 
 use crate::differential::{BlockProjection, SourceReference};
 use crate::generate::{GeneratedProgram, ProgramClass};
@@ -12,7 +12,7 @@ use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, TargetInfo, fus
 /// Fuses the branches of a function, in one way or another.
 pub type FusePass = fn(&mut Function, &FuseOptions) -> FusionResult;
 
-/// What was fused.
+/// Counts of fused branches.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FuseCounts {
     /// Programs.
@@ -43,7 +43,7 @@ pub fn fuses(case: &GeneratedProgram) -> Result<FuseCounts, String> {
     fuses_by(case, fuse)
 }
 
-/// The same, by another way to fuse.
+/// As `fuses`, with any pass.
 pub fn fuses_by(case: &GeneratedProgram, by: FusePass) -> Result<FuseCounts, String> {
     let mut done = FuseCounts { programs: 1, ..FuseCounts::default() };
     if case.traits.class == ProgramClass::Predicated {

@@ -16,7 +16,7 @@ const BATCH: u64 = 64;
 /// The most finds of a run that are shrunk and told.
 const MOST_FINDS: usize = 10;
 
-/// What to run.
+/// Parameters of a fuzzing run.
 #[derive(Clone, Copy, Debug)]
 pub struct FuzzPlan {
     /// The property.
@@ -36,18 +36,18 @@ pub struct FuzzPlan {
 pub struct FuzzFind {
     /// The seed that it was generated from.
     pub seed: u64,
-    /// What is wrong.
+    /// Error message.
     pub reason: String,
     /// The shrunk program, with a header that tells seed, property and input.
     pub text: String,
 }
 
-/// What came out.
+/// Result of a fuzzing run.
 #[derive(Clone, Debug)]
 pub struct FuzzReport {
     /// The seeds that were tried, all of them.
     pub seeds: Range<u64>,
-    /// What their programs covered.
+    /// Coverage of the programs.
     pub coverage: Coverage,
     /// Of the topic `kernels`, what was compared.
     pub compared: Option<ComparisonCounts>,
@@ -55,7 +55,7 @@ pub struct FuzzReport {
     pub finds: Vec<FuzzFind>,
     /// Finds beyond those.
     pub more_finds: u64,
-    /// How long it took.
+    /// Wall-clock time.
     pub time: Duration,
 }
 
@@ -143,7 +143,7 @@ fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> FuzzFind {
     let Ok(case) = catch_unwind(|| generate(seed, &(topic.profile)())) else {
         return FuzzFind { seed, reason, text: String::new() };
     };
-    // What takes too long is another find.
+    // A timeout is a different find.
     let is_long = |reason: &str| reason.contains("steps is reached");
     let fails = |case: &GeneratedProgram| {
         check(topic, case).err().is_some_and(|found| is_long(&reason) || !is_long(&found))

@@ -1,5 +1,4 @@
-//! Whether programs still mean what they did when bodies stand in the place of calls: the property behind the topic
-//! `inline`.
+//! Checks that programs keep their meaning when calls are inlined; property of the topic `inline`.
 
 use crate::differential::{differential, is_deterministic};
 use crate::generate::GeneratedProgram;
@@ -13,13 +12,13 @@ pub fn inlines(case: &GeneratedProgram) -> Result<usize, String> {
     inlines_with(case, |_| {})
 }
 
-/// The same, with something wrong in what comes out.
+/// As `inlines`, with `fault` applied to the result.
 pub fn inlines_with(case: &GeneratedProgram, fault: fn(&mut Module)) -> Result<usize, String> {
     let mut module = case.module.clone();
     let count = inline_calls(&mut module, |_| true);
     fault(&mut module);
     verify_module(&module, stage(case)).map_err(|violations| violations.to_string())?;
-    // What a callee does may come between what the source does in one piece: that is no schedule of the source.
+    // An inlined body may interleave what the source executes in one piece; the source has no such schedule.
     if is_deterministic(case) {
         differential(case, &case.module, &module)?;
     }

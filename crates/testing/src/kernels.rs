@@ -1,6 +1,7 @@
-//! Whether kernels become group functions that do, group by group, what the kernels do: the property behind the topic
-//! `kernels`. Group functions run on the oracle at a stage by lot, and some natively. Of one kernel in three that does not see its
-//! brush, of one in ten in all, each work-item also runs by itself, with nothing in common with others but memory and barriers.
+//! Checks that kernels lowered to group functions compute, group by group, the kernels' results; property of the topic
+//! `kernels`. Group functions run in the interpreter at a random stage, and some natively. For one kernel in three that
+//! does not observe its brush, one in ten of all, each work-item also runs alone, sharing only memory and barriers with
+//! the others.
 
 use crate::execution::{ObservedPart, RunObservation, difference, observe, options, prepare};
 use crate::generate::{
@@ -31,7 +32,7 @@ pub fn profile() -> GeneratorProfile {
     GeneratorProfile { horizontals: 30, lanes: 50, conditional_phases: 30, shared_params: true, ..profile }
 }
 
-/// How a kernel is run.
+/// Execution engine of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Machine {
     /// The group function on the oracle.
@@ -40,7 +41,7 @@ pub enum Machine {
     Native,
 }
 
-/// How many programs are compared with what, and on how many inputs.
+/// Number of comparisons, by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ComparisonCounts {
     /// Programs that are compared with the oracle, which all others are among.
@@ -54,7 +55,7 @@ pub struct ComparisonCounts {
 }
 
 impl ComparisonCounts {
-    /// What is compared of a program.
+    /// Returns the comparisons to make for a program.
     pub fn of(case: &GeneratedProgram) -> ComparisonCounts {
         let inputs = case.inputs.iter().filter(|input| is_comparable(case, input)).count() as u64;
         let count = |is_one: bool| u64::from(inputs > 0 && is_one);
@@ -96,7 +97,7 @@ fn runs_apart(case: &GeneratedProgram) -> bool {
     case.seed.is_multiple_of(3) && !observes_brush(&case.module)
 }
 
-/// Whether there is one outcome of a program on an input, and a launch for it.
+/// True if a program has a single outcome on an input, and a launch for it exists.
 fn is_comparable(case: &GeneratedProgram, input: &ProgramInput) -> bool {
     let is_shared = |arg: &InputArgument| matches!(arg, InputArgument::Object(_) | InputArgument::Uniform(_));
     input.group.is_some() && input.args.iter().all(is_shared) && !case.traits.order_dependent
@@ -108,7 +109,7 @@ pub fn kernels_hold(case: &GeneratedProgram) -> Result<(), String> {
     if runs_natively(case) { kernels_hold_with(case, Machine::Native, |_| {}) } else { Ok(()) }
 }
 
-/// The same, with something done to what comes out of `lower_kernels`.
+/// As `kernels_hold`, with a change applied to the output of `lower_kernels`.
 pub fn kernels_hold_with(
     case: &GeneratedProgram,
     machine: Machine,
@@ -120,7 +121,7 @@ pub fn kernels_hold_with(
     Ok(())
 }
 
-/// Whether a program depends on which lanes make a brush.
+/// True if a program depends on the assignment of lanes to brushes.
 fn observes_brush(module: &Module) -> bool {
     let is_one =
         |op: Op| matches!(op, Op::Lane | Op::Width) || op.info().effect == heddle_ir::ops::Effect::Horizontal;
@@ -132,7 +133,7 @@ fn observes_brush(module: &Module) -> bool {
         .any(is_one)
 }
 
-/// The same work-items, each in a group of its own; none where work-items of a group have more in common than barriers.
+/// Puts each work-item into its own group; `None` where work-items of a group share more than barriers.
 fn in_single_groups(case: &GeneratedProgram, input: &ProgramInput) -> Option<ProgramInput> {
     let local = input.group?;
     let is_local = |constant: &Constant| matches!(constant, Constant::Address(Space::Local, _));
@@ -153,7 +154,7 @@ fn in_single_groups(case: &GeneratedProgram, input: &ProgramInput) -> Option<Pro
     Some(ProgramInput { brush: vec![1; input.brush.len()], group: Some([1; 3]), groups, ..input.clone() })
 }
 
-/// How work-items lie in brushes: anyhow, but as on the oracle where the program sees it.
+/// Chooses a work-item layout: any, but the oracle's where the program observes it.
 fn kernel_options(
     case: &GeneratedProgram,
     input: &ProgramInput,
@@ -343,7 +344,7 @@ fn on_oracle(
         ..RunOptions::lanes(1)
     };
     for words in places(input, local) {
-        // What a group finds in local memory and scratch memory is ⊤.
+        // A group finds poison in local and scratch memory.
         for object in memory
             .objects_mut()
             .filter(|it| it.space == Space::Local || it.name.as_deref() == Some("scratch"))

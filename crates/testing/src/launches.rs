@@ -1,6 +1,7 @@
-//! Launches of kernels on the oracle and as vector code: what is in memory behind them.
+//! Launches kernels in the interpreter and as vector code, and compares the memory that they leave.
 //!
-//! A warp is a brush of 32 lanes, in linear order. Objects are compared byte by byte; what the source leaves ⊤ may be anything.
+//! A warp is a brush of 32 lanes, in linear order. Objects are compared byte by byte; bytes that are poison in the
+//! source may be anything.
 
 use crate::kernels::Machine;
 use heddle::profile::BranchCounts;
@@ -37,11 +38,11 @@ pub enum TestLaunchArgument {
 /// An object of global memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TestLaunchObject {
-    /// What it is called.
+    /// Name of the object.
     pub name: String,
-    /// What it holds.
+    /// Contents.
     pub bytes: Vec<u8>,
-    /// Which of its bytes are ⊤.
+    /// Poison flag of each byte.
     pub poison: Vec<bool>,
 }
 
@@ -60,11 +61,11 @@ pub struct TestLaunch {
     pub kernel: String,
     /// Its arguments.
     pub args: Vec<TestLaunchArgument>,
-    /// What is in global memory.
+    /// Objects in global memory.
     pub objects: Vec<TestLaunchObject>,
     /// The size of a work-group.
     pub local: [u32; 3],
-    /// How many groups there are.
+    /// Number of groups in each dimension.
     pub groups: [u32; 3],
     /// The most blocks that the oracle executes.
     pub steps: u64,
@@ -198,7 +199,7 @@ pub fn on_oracle(
     Ok((launch.held(&memory), race))
 }
 
-/// What a launch costs warps that run one instruction at a time.
+/// Cost of a launch on warps that run one instruction at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WarpCost {
     /// Instructions that lanes execute together.
@@ -222,7 +223,7 @@ fn profiled(
     Ok((outcome.profile.unwrap_or_default().functions, launch.held(&memory)))
 }
 
-/// How often a run went round the loop with this header; none if it did not.
+/// Returns the trip counts of the loop with this header; `None` if it did not run.
 pub fn trips_of(profile: &FunctionProfile, header: Block) -> Option<TripCounts> {
     let trips = &profile.loops[header].trips;
     let counts = trips.iter().map(|(&trips, &lanes)| (trips, lanes)).collect();
@@ -233,7 +234,7 @@ pub fn trips_of(profile: &FunctionProfile, header: Block) -> Option<TripCounts> 
     (!trips.is_empty()).then_some(TripCounts { counts, together: Some(together) })
 }
 
-/// What a run of a kernel tells passes; none if it has neither branches nor loops.
+/// Profiles a run of a kernel for the passes; `None` without branches and loops.
 pub fn seen(module: &Module, launch: &TestLaunch) -> Result<Option<Profile>, String> {
     let (functions, _) = profiled(module, launch)?;
     let mut seen = Profile::default();
@@ -341,7 +342,7 @@ fn on_oracle_wide(code: &VectorKernel, launch: &TestLaunch) -> Result<Vec<TestLa
     let limits = RunLimits { steps: launch.steps.saturating_mul(8), ..RunLimits::default() };
     let options = RunOptions { limits, ..RunOptions::lanes(1) };
     for words in launch.places() {
-        // What a group finds in local memory and scratch memory is ⊤.
+        // A group finds poison in local and scratch memory.
         let is_own =
             |space: Space, name: Option<&str>| space == Space::Local || name == Some("heddle.scratch");
         for object in memory.objects_mut().filter(|it| is_own(it.space, it.name.as_deref())) {
@@ -404,7 +405,7 @@ fn natively(code: &VectorKernel, launch: &TestLaunch) -> Result<Vec<TestLaunchOb
     Ok(found.collect())
 }
 
-/// What differs first, if anything does; bytes that were ⊤ may be anything.
+/// Describes the first difference; bytes that were poison may be anything.
 pub fn difference(expected: &[TestLaunchObject], found: &[TestLaunchObject]) -> Option<String> {
     let of = |(expected, found): (&TestLaunchObject, &TestLaunchObject)| {
         let differs =

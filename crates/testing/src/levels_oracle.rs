@@ -1,9 +1,9 @@
-//! Whether brushes agree with each other as far as levels of uniformity claim it.
+//! Checks that brushes agree as far as levels of uniformity claim it.
 //!
-//! What is uniform in the work-group is the same in all its brushes that execute the block in the same round of the loops
-//! around it, and what is uniform in the launch in those of all groups; and so are ways taken at branches, and rounds in
-//! which loops are left. Only what a kernel itself executes is compared: how often brushes have called a function before is
-//! each one's own affair.
+//! A value uniform in the work-group is equal in all its brushes that execute the block in the same iterations of the
+//! enclosing loops; one uniform in the launch, in the brushes of all groups. So are branch targets, and the iterations
+//! in which loops are left. Only a kernel's own code is compared: brushes may differ in how often they called a
+//! function before.
 
 use heddle_analysis::{Cycle, Edge, UniformityLevel};
 use heddle_interp::{LaneSuccessor, TraceStep};
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::shapes_oracle::Claims;
 
-/// What is compared.
+/// Fact to compare between brushes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum UniformityFact {
     Value(Value),
@@ -23,11 +23,11 @@ enum UniformityFact {
 /// Where and when: of which group, if it is not of all; in which function and block, in which rounds.
 type LevelKey = (Option<u32>, u32, Block, Vec<u64>, UniformityFact);
 
-/// What brushes have shown so far, and which of them it was.
+/// Facts that brushes have shown, each with the first brush that showed it.
 #[derive(Default, Debug)]
 pub(crate) struct Levels {
     seen: FxHashMap<LevelKey, (u128, u32, u32)>,
-    /// How often brushes were compared.
+    /// Number of comparisons between brushes.
     pub(crate) compared: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What tells a right pass from a wrong one: file tests, the program generator, the differential harness.
+//! Test infrastructure: file tests, the program generator, the differential harness.
 #![forbid(unsafe_code)]
 
 pub mod say;

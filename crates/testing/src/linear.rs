@@ -1,4 +1,4 @@
-//! Whether programs become linear and still mean what they did: the property behind the topic `linearize`.
+//! Checks that programs become linear and keep their meaning; property of the topic `linearize`.
 
 use crate::differential::{BOTH, differential_in, is_deterministic};
 use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
@@ -15,7 +15,7 @@ use heddle_transform::boscc::{self, GuardPolicy};
 use heddle_transform::{canonicalize, linearize, tidy};
 use rustc_hash::FxHashSet;
 
-/// What linearization did to a program.
+/// Effect of linearization on a program.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LinearizeCounts {
     /// The functions that became linear, and those that were refused and stayed.
@@ -61,7 +61,7 @@ pub fn linearizes(case: &GeneratedProgram) -> Result<LinearizeCounts, String> {
     linearizes_by(case, linearize)
 }
 
-/// The same, with any pass.
+/// As `linearizes`, with any pass.
 pub fn linearizes_by(case: &GeneratedProgram, pass: LinearizePass) -> Result<LinearizeCounts, String> {
     let needed: GuardPass = |func, divergent| guarded(func, divergent, GuardPolicy::Needed);
     let (module, done) = linear_module(case, needed, pass, true)?;
@@ -73,7 +73,7 @@ pub fn guards(case: &GeneratedProgram) -> Result<LinearizeCounts, String> {
     guards_by(case, |func, divergent| guarded(func, divergent, GuardPolicy::Force))
 }
 
-/// The same, with any pass.
+/// As `guards`, with any pass.
 pub fn guards_by(case: &GeneratedProgram, guard: GuardPass) -> Result<LinearizeCounts, String> {
     let (module, done) = linear_module(case, guard, linearize, false)?;
     for input in &case.inputs {
@@ -102,7 +102,7 @@ pub fn tidies(case: &GeneratedProgram) -> Result<usize, String> {
     tidies_by(case, |func| _ = tidy(func))
 }
 
-/// The same, with any pass.
+/// As `tidies`, with any pass.
 pub fn tidies_by(case: &GeneratedProgram, pass: TidyPass) -> Result<usize, String> {
     let forces = case.seed.is_multiple_of(2);
     let guard: GuardPass = match forces {
@@ -200,7 +200,7 @@ fn linear_module(
             return Err(violations.to_string());
         }
         let divergent = divergent_branches(func)?;
-        // Barriers must be met by all lanes, which folding a branch around them does not grant.
+        // All lanes must reach barriers, which linearizing a branch around them does not guarantee.
         let mut folded = divergent.clone();
         if folds_more && !case.traits.barriers {
             let share = [0, 30, 100][random.below(3)];

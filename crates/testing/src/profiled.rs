@@ -1,5 +1,5 @@
-//! What a run takes, in a line: instructions that lanes execute together, estimated cycles, how many lanes are active, where
-//! lanes part.
+//! Profile of a run, as one line: instructions that lanes execute together, estimated cycles, active lanes, divergent
+//! branches.
 
 use heddle_interp::{CycleCosts, RunOptions, Scheduler};
 use heddle_ir::Module;

@@ -19,11 +19,11 @@ use heddle_transform::{canonicalize, simplify};
 pub struct Topic {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What holds of every program, in a sentence.
+    /// Property of every program, as a sentence.
     pub says: &'static str,
     /// The programs that it is about.
     pub profile: fn() -> GeneratorProfile,
-    /// What the file test of a find does.
+    /// Command of a find's file test.
     pub command: &'static str,
     /// Checks a program; says what is wrong.
     pub check: fn(&GeneratedProgram) -> Result<(), String>,
@@ -213,7 +213,7 @@ pub fn divergence_holds(
         module.functions.iter_mut().for_each(canonicalize);
     }
     let mut checked = divergence_holds_of(case, &module, without)?;
-    // The same with some or all joins in private memory.
+    // As above, with some or all joins demoted to private memory.
     if !case.seed.is_multiple_of(3) {
         let all = case.seed.is_multiple_of(2);
         module.functions.iter_mut().for_each(|func| spill_phis(func, |number| all || number % 3 != 0));
@@ -247,7 +247,7 @@ fn divergence_holds_of(
         for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
             let options = RunOptions { semantics, trace: true, ..options_with(input, scheduler.clone()) };
             let (mut memory, args) = prepare(case, input);
-            // What the program does wrong is for other properties to tell.
+            // Other properties report failing programs.
             let Ok(outcome) = heddle_interp::run(module, &case.entry, &args, &mut memory, &options) else {
                 continue;
             };
@@ -281,7 +281,7 @@ pub fn brush_of(module: &Module, func: &Function, input: &ProgramInput) -> Optio
     Some(brush.unwrap_or_else(|| input.brush.clone()))
 }
 
-/// What may be assumed of a function that runs on an input: `choice` says how much of it is.
+/// Chooses shapes that hold for a function on an input; `choice` selects how many.
 pub fn initial_shapes(
     case: &GeneratedProgram,
     func: &Function,

@@ -1,4 +1,4 @@
-//! What is told to the reader of a fuzzer's or a benchmark's output.
+//! Output of fuzzers and benchmarks.
 
 use std::fmt::Arguments;
 use std::io::Write as _;

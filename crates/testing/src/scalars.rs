@@ -1,5 +1,5 @@
-//! Whether scalar replacement gives what it promises: stage Canonical, a refinement, no new fault and no new race, and no way
-//! that computes more, unless values are hoisted.
+//! Checks scalar replacement: stage Canonical, refinement, no new fault, no new race, and no path with more
+//! computations unless values are hoisted.
 
 use crate::differential::{BlockProjection, ProjectSchedule, SourceReference, is_deterministic};
 use crate::execution::{options, prepare};
@@ -34,12 +34,12 @@ pub fn profile() -> GeneratorProfile {
     }
 }
 
-/// The same, with conditions whose sides are alike and nests of loops.
+/// As `profile`, with similar arms and loop nests.
 pub fn orders_profile() -> GeneratorProfile {
     GeneratorProfile { similar_arms: 40, nests: 100, horizontals: 25, ..profile() }
 }
 
-/// What was replaced.
+/// Counts of replaced scalars.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ReplacementCounts {
     /// Programs.
@@ -64,7 +64,7 @@ pub fn replaces(case: &GeneratedProgram) -> Result<ReplacementCounts, String> {
     replaces_by(case, &replace_scalars)
 }
 
-/// The same, by another way.
+/// As `replaces`, with any pass.
 pub fn replaces_by(case: &GeneratedProgram, by: ReplaceScalarsPass<'_>) -> Result<ReplacementCounts, String> {
     let mut counted = ReplacementCounts { programs: 1, ..ReplacementCounts::default() };
     let excluded = if is_deterministic(case) { &[RaceSemantics::Excluded][..] } else { &[] };
@@ -87,7 +87,7 @@ pub fn replaces_by(case: &GeneratedProgram, by: ReplaceScalarsPass<'_>) -> Resul
     Ok(counted)
 }
 
-/// What the code is for: warps or vectors.
+/// Machine model to optimize for: warps or vectors.
 fn machine(case: &GeneratedProgram) -> MachineModel {
     let lanes = case.inputs.first().map_or(8, |input| input.lanes());
     if case.seed.is_multiple_of(2) {
@@ -111,8 +111,8 @@ pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     crate::wide::widens(&GeneratedProgram { module, ..case.clone() })
 }
 
-/// Checks that scalar replacement, fusion and flattening may follow each other in any order. What a schedule of the result is on
-/// the source is told pass by pass, the last one first.
+/// Checks that scalar replacement, fusion and flattening compose in any order. Schedules of the result are projected
+/// onto the source pass by pass, the last pass first.
 pub fn orders(case: &GeneratedProgram) -> Result<(), String> {
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let mut module = canonical(case);
@@ -190,7 +190,7 @@ fn check(
     Ok(())
 }
 
-/// How many loads and operations that are worth it each lane executes.
+/// Counts the non-trivial loads and operations that each lane executes.
 fn work(case: &GeneratedProgram, module: &Module, input: &ProgramInput) -> Result<Vec<usize>, String> {
     let (mut memory, args) = prepare(case, input);
     let options = RunOptions { trace: true, ..options(input) };

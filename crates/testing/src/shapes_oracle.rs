@@ -1,13 +1,12 @@
-//! Whether a run contradicts what the divergence analysis claims.
+//! Checks the claims of the divergence analysis against a run.
 //!
-//! Looks at the trace of a run, step by step: are the lanes that execute an instruction together as its shape says, do
-//! they stay together at branches that are called uniform, leave loops in the same round by edges that are said to be
-//! left together, and come to a block all or none where that is claimed? Objects that one copy is said to serve are
-//! given one: what lanes store goes there, and what they load must be there. Addresses of access groups are compared with
-//! each other where their conditions hold, and brushes with each other as far as levels reach.
+//! Each step of the trace is compared with the claims. Lanes that execute an instruction together match its shape, and
+//! stay together at uniform branches. They leave loops in the same iteration by edges claimed so, and reach blocks all
+//! or none where claimed. Shared objects get a single copy: stores go to it, and loads must find their value in it.
+//! Addresses of access groups are compared where the groups' conditions hold, and brushes as far as levels reach.
 //!
-//! Where lanes are kept from executing by predicates, values they do not define are ⊤ only under OBLIVIOUS; so that is
-//! how such programs must be run.
+//! Values of lanes that predicates disable are poison only under OBLIVIOUS, so predicated programs must run in that
+//! semantics.
 
 use crate::levels_oracle::Levels;
 use heddle_analysis::divergence::{DivergenceRule, divergence_without};
@@ -29,13 +28,13 @@ pub struct Claims<'m> {
     pub func: &'m Function,
     /// Its control flow.
     pub control: ControlTables,
-    /// What was given.
+    /// Shapes assumed on entry.
     pub initial: InitialShapes,
     /// Where lanes are in truth.
     pub brush: Geometry,
-    /// What is claimed.
+    /// Claimed divergence.
     pub divergence: Divergence,
-    /// What is claimed of loads and stores.
+    /// Claimed access groups.
     pub accesses: AccessGroups,
     /// The blocks that all lanes come to or none.
     pub region: EntitySet<Block>,
@@ -47,7 +46,7 @@ impl<'m> Claims<'m> {
         Self::without(func, initial, brush, None)
     }
 
-    /// The same without one of the analysis' rules.
+    /// As `new`, without one of the analysis' rules.
     pub fn without(
         func: &'m Function,
         initial: InitialShapes,
@@ -65,7 +64,7 @@ impl<'m> Claims<'m> {
     }
 }
 
-/// What was looked at.
+/// Number of checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckCounts {
     /// Executions of instructions with a result.
@@ -84,7 +83,7 @@ pub struct CheckCounts {
     pub addresses: u64,
     /// Of those, the ones where conditions had to hold first.
     pub conditional: u64,
-    /// How often brushes were compared with each other.
+    /// Comparisons between brushes.
     pub across_brushes: u64,
 }
 
@@ -162,7 +161,7 @@ struct Frame {
     stays: FxHashMap<(usize, Cycle), LoopStay>,
     /// Per exit edge of a loop and arrival in it, the round in which a lane took the edge.
     left: FxHashMap<(Cycle, Edge, u64), u64>,
-    /// The one copy of each shared object: byte and whether ⊤; none if not known.
+    /// Single copy of each shared object: byte and poison flag; `None` if unknown.
     memory: FxHashMap<u64, Option<(u8, bool)>>,
 }
 
@@ -386,7 +385,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Runs the block's accesses to objects that lanes are said to share on one copy for all lanes.
+    /// Runs the block's accesses to shared objects on one copy for all lanes.
     fn check_shared(
         &mut self,
         claims: &Claims<'_>,
@@ -399,7 +398,7 @@ impl Frame {
         for inst in claims.func.block_insts(step.block) {
             let data = claims.func.inst(inst);
             let mask = if data.is_total() { self.entered } else { step.active };
-            // One store serves all lanes: ⊤ in some of them turns into what the others store.
+            // One store serves all lanes: poison in some lanes becomes the others' value.
             let stored = match data.op {
                 Op::Store => data.args.first(),
                 Op::Memset => data.args.get(1),
@@ -496,7 +495,7 @@ impl Frame {
             Op::Store if is_shared(data.args[1]) => {
                 let Some(address) = self.get(func, data.args[1], lane) else { return Ok(()) };
                 let bits = self.get(func, data.args[0], lane);
-                // What is not traced (an argument, the address of a global) is not known.
+                // Untraced values (arguments, addresses of globals) are unknown.
                 let is_known = func.constant(data.args[0]).is_some_and(|constant| {
                     matches!(constant, heddle_ir::Constant::Scalar(..) | heddle_ir::Constant::Poison(_))
                 }) || self.values.contains_key(&data.args[0]);

@@ -23,7 +23,7 @@ const MOST_TRIES: u32 = 20_000;
 struct Shrinker<'a> {
     case: GeneratedProgram,
     fails: &'a dyn Fn(&GeneratedProgram) -> bool,
-    /// Whether the case, apart from the property, is as generated programs are: verifies, and runs well.
+    /// Sanity of the case apart from the property: it verifies, and it runs without faults.
     is_sound: (bool, bool),
     tries: u32,
 }

@@ -1,5 +1,4 @@
-//! Whether the divergent loop transform gives what it promises: stage Uniform, a refinement, one meaning under FREEZING
-//! and OBLIVIOUS.
+//! Checks the divergent-loop transform: stage Uniform, refinement, and the same meaning under FREEZING and OBLIVIOUS.
 
 use crate::differential::{differential, is_deterministic};
 use crate::execution::{ObservedPart, difference, observe, options_with, prepare};
@@ -127,8 +126,8 @@ pub fn check(case: &GeneratedProgram, module: &Module) -> Result<(), String> {
     Ok(())
 }
 
-/// The module with the votes that the transformation made asking all lanes, active or not: shadows must make that no
-/// difference, since after folding an inactive lane is only masked.
+/// Returns the module with the transformation's votes extended to all lanes, active or not. Shadows must make the
+/// result independent of it, since linearization only masks inactive lanes.
 fn with_total_votes(before: &Module, module: &Module) -> Module {
     let mut module = module.clone();
     for (before, func) in before.functions.iter().zip(&mut module.functions) {

@@ -1,4 +1,4 @@
-//! Which branches may be taken for divergent ones, whatever they do.
+//! Branches that may be treated as divergent without changing the program's meaning.
 
 use heddle_analysis::{Cfg, ControlDependence, CycleForest, PostDominatorTree};
 use heddle_ir::Block;

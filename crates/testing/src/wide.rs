@@ -1,5 +1,4 @@
-//! Whether programs become vector code that still means what they did, at each stage on the way: the property behind
-//! the topic `widen`.
+//! Checks that programs become vector code and keep their meaning at each stage; property of the topic `widen`.
 
 use crate::brushes::brushes_agree;
 use crate::differential::{BOTH, SourceReference, is_deterministic};
@@ -35,14 +34,14 @@ pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     if case.seed.is_multiple_of(4) { brushes_agree(case).map(drop) } else { Ok(()) }
 }
 
-/// What is done wrong on the way, to see that it is noticed.
+/// Faults to inject, to test that the checks notice them.
 #[derive(Clone, Copy, Debug)]
 pub struct WideningFaults {
     /// To the module behind `specialize`.
     pub specialized: fn(&mut Module),
     /// To each wide function.
     pub wide: fn(&mut Function),
-    /// Whether accesses are done together whatever is in between.
+    /// True if accesses are grouped regardless of intervening accesses.
     pub ignores_order: bool,
 }
 
@@ -52,7 +51,7 @@ impl WideningFaults {
         WideningFaults { specialized: |_| {}, wide: |_| {}, ignores_order: false };
 }
 
-/// The same as [`widens`] of one brush, with something wrong.
+/// As [`widens`] for one brush, with faults injected.
 pub fn widens_with(case: &GeneratedProgram, faults: &WideningFaults) -> Result<(), String> {
     for (index, input) in case.inputs.iter().enumerate() {
         widens_on(case, input, faults).map_err(|reason| format!("input {index}: {reason}"))?;
@@ -60,7 +59,7 @@ pub fn widens_with(case: &GeneratedProgram, faults: &WideningFaults) -> Result<(
     Ok(())
 }
 
-/// What accesses of a program become, wherever they have a choice.
+/// Returns the kinds of access that a program's memory operations are lowered to, where there is a choice.
 pub fn forms(case: &GeneratedProgram) -> Result<BTreeSet<RemarkKind>, String> {
     let mut forms = BTreeSet::new();
     let Some(input) = case.inputs.first() else { return Ok(forms) };
@@ -86,7 +85,7 @@ fn linear(
     if case.traits.class != ProgramClass::Predicated {
         bring_to_linear(&mut module, case, input, random, faults)?;
     } else if module.functions.len() > 1 {
-        // What is linear already cannot be specialized any more.
+        // Linear functions can no longer be specialized.
         return Ok(None);
     }
     Ok(Some(module))

@@ -161,7 +161,7 @@ fn affordable_sizes(family: &ProgramFamily) -> [usize; SIZES.len()] {
     sizes
 }
 
-/// What a fresh process says: in this one, memory that others gave back would hide what the analysis takes.
+/// Measures the memory of the analysis in a fresh process: in this one, freed memory would be reused and hide it.
 fn measured_bytes(family: &ProgramFamily) -> Option<f64> {
     let program = std::env::current_exe().ok()?;
     let output = Command::new(program).arg("analysis").env(BYTES_OF, family.name).output().ok()?;
@@ -185,7 +185,7 @@ fn memory(line: &str) -> Option<f64> {
     Some(words.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0)
 }
 
-/// What one analysis proved of what runs showed.
+/// Uniform values and branches that one analysis proved, of those observed in runs.
 #[derive(Clone, Copy, Default)]
 struct ProvedCounts {
     values: usize,
@@ -279,7 +279,7 @@ fn precision(report: &mut BenchReport) {
          which lanes always agreed.\n`Wrong` is what runs contradict; `with more` counts programs on which an analysis is \
          not contradicted and claims\na value uniform that ours does not, and that was\n\n{table}"
     ));
-    // What an analysis claims by a rule that is wrong elsewhere proves nothing where no input shows it.
+    // An unsound analysis gets no credit for what it proves on programs whose inputs do not show the error.
     let is_sound = |index: usize| proved[index].wrong_programs == 0;
     for (index, seed, value) in listed.iter().filter(|(index, ..)| is_sound(*index)).take(MOST_LISTED) {
         report.say(format_args!(
@@ -303,7 +303,7 @@ struct ClaimComparison {
     less: bool,
 }
 
-/// The branches at which lanes always stayed together and that are said to be uniform.
+/// Counts the branches whose lanes always stayed together and that the analysis claims uniform.
 fn staying(observed: &crate::baselines_oracle::UniformityObservation, claims: &BaselineResult) -> usize {
     observed.staying().filter(|&block| !claims.divergent.contains(block)).count()
 }

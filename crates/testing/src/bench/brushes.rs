@@ -22,7 +22,7 @@ const KERNELS: &[&str] = &["escape", "by_division", "by_product", "log_star", "h
 const SOURCE: &str = include_str!("native/waiting.c");
 const DRIVER: &str = include_str!("native/waiting_driver.c");
 
-/// Whether masks have the machine's form, and the brushes.
+/// Configurations: masks in the machine's format or LLVM's, and the number of brushes.
 const FORMS: [(bool, BrushCount); 4] = [
     (false, BrushCount::Count(1)),
     (true, BrushCount::Count(1)),

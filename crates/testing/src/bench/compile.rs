@@ -36,7 +36,7 @@ struct BenchModule {
     shapes: AssumedParamShapes,
 }
 
-/// What is said of parameters.
+/// Shapes assumed for parameters.
 enum AssumedParamShapes {
     /// Nothing: they differ between lanes.
     Varying,
@@ -120,7 +120,7 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// What is timed of one module: seconds.
+/// Compile times of one module, in seconds.
 #[derive(Clone, Copy, Default)]
 struct CompileTimes {
     clang: f64,
@@ -215,7 +215,7 @@ impl<'a> CompileMeasurement<'a> {
         Ok(llvm)
     }
 
-    /// What becomes of functions, and how much there is: functions, those left out, instructions before and behind.
+    /// Counts functions, omitted functions, and instructions before and after the pipeline.
     fn counts(&self) -> Result<[usize; 4], String> {
         let mut counts = [0; 4];
         for unit in &self.units {

@@ -1,8 +1,8 @@
-//! What operations on vectors cost on this machine, beside what the passes think.
+//! Compares the measured cost of vector operations on this machine with the passes' cost table.
 //!
-//! Each operation stands in a loop of its own, eight times a round, none waiting for another (`loops.rs`), and is compiled for
-//! each instruction set as all vector code is. The unit is an addition of vectors that waits for the one before, which
-//! takes one cycle: a tenth of it is what `heddle_transform::TargetInfo` counts in.
+//! Each operation runs in its own loop, eight independent instances per iteration (`loops.rs`), compiled for each
+//! instruction set as all vector code is. The unit is a dependent vector addition, which takes one cycle;
+//! `heddle_transform::TargetInfo` counts in tenths of it.
 
 mod loops;
 
@@ -25,7 +25,7 @@ const DRIVER: &str = include_str!("cost/driver.c");
 const SIZES: [u32; 2] = [32, 64];
 /// The rounds whose outcome is compared with the oracle's.
 const CHECKED: u32 = 3;
-/// How far off a figure of the table may be.
+/// Maximum factor between a figure of the table and its measurement.
 const MOST: f64 = 2.0;
 
 /// Seconds for one operation.
@@ -51,7 +51,7 @@ pub(super) fn run(report: &mut BenchReport) {
     report.aim("cost.worst", worst, AimBound::AtMost(MOST), "times off");
 }
 
-/// What the table of a machine has for an operation.
+/// Returns the machine's table entry for an operation.
 fn cost_in_table(machine: &Machine, timed: TimedOperation) -> Option<VectorCost> {
     let (load, store) = (machine.load, machine.store);
     Some(match timed {
@@ -193,7 +193,7 @@ fn measure(isa: InstructionSet, folder: &Path, report: &mut BenchReport) -> Resu
     Ok(figures)
 }
 
-/// What the oracle leaves in memory, as a hash.
+/// Hashes the memory that the interpreter leaves.
 fn expected(module: &Module, name: &str) -> Result<u64, String> {
     let mut memory = Memory::new();
     let first = memory.add(Space::Global, Some("data"), 64, data());

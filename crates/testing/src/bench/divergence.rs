@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 const LANES: u32 = 32;
 
-/// What a run tells of branches with two targets, and of loops by their headers.
+/// Profiles a run: two-way branches by block, loops by header.
 fn profile_of(
     func: &Function,
     measured: &RunMeasurement,
@@ -40,7 +40,7 @@ fn profile_of(
     (branches, loops)
 }
 
-/// What is measured of one family.
+/// Measures one family.
 type FamilyBench = fn(&mut BenchReport) -> Result<(), String>;
 
 pub(super) fn run(report: &mut BenchReport) {

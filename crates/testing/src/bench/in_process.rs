@@ -1,11 +1,11 @@
-//! How long one function takes from LLVM IR to code that can be called, in this process, by a session; clang is not counted.
+//! Times one function from LLVM IR to callable code, compiled in this process by a session; clang is not counted.
 
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, timed};
 use heddle::{Session, VectorizeRequest};
 use heddle_llvm::compile;
 use std::path::Path;
 
-// What is compiled: functions of about fifty instructions, as clang makes them at -O1.
+// Functions to compile, of about fifty instructions, as clang emits them at -O1.
 const SHADE: &str = "\
 float shade(const float *tex, float u, float v, float lx, float ly, int n) {
   float sum = 0, w = 1;

@@ -56,7 +56,7 @@ pub(super) fn run(report: &mut BenchReport) {
     small_run(report);
 }
 
-/// What a run costs beside what it executes.
+/// Measures the fixed cost of a run.
 fn small_run(report: &mut BenchReport) {
     let small = SMALL.prepare();
     let is_right = [1, 2, 3, 7].iter().all(|&rounds| small.is_right(4, rounds));

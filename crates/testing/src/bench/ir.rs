@@ -49,10 +49,10 @@ fn instructions(module: &Module) -> usize {
 /// Does something to all copies of a program, and says how many seconds each took.
 type TimedRun = dyn Fn(&[SizedProgram]) -> f64;
 
-/// What is timed: a name, and a run over copies of a program that says how many seconds each took.
+/// Timed operation: its name, and a function that runs it on copies of a program and returns seconds per copy.
 struct IrBenchOperation {
     name: &'static str,
-    /// Whether it is about control flow: then a function of one block says nothing.
+    /// True if the operation concerns control flow, for which a function of one block is no measure.
     of_blocks: bool,
     /// The pass that it is, whose work is measured against what it gets and gives.
     pass: Option<&'static PassInfo>,
@@ -60,7 +60,7 @@ struct IrBenchOperation {
 }
 
 impl IrBenchOperation {
-    /// What the time ought to be proportional to.
+    /// Returns the size that the time should be proportional to.
     fn size(&self, subject: &SizedProgram) -> f64 {
         let Some(pass) = self.pass else { return subject.instructions as f64 };
         let module = passed(subject.module.clone(), pass);
@@ -81,7 +81,7 @@ fn memberships(func: &Function) -> usize {
 }
 
 fn passed(mut module: Module, pass: &'static PassInfo) -> Module {
-    // Whether it does what it should is checked elsewhere.
+    // Other tests check the result.
     let _ = Session::default().run_passes(&mut module, &[word_of(pass)], false, |_, _| ());
     module
 }
@@ -219,7 +219,7 @@ fn throughput_row(family: &ProgramFamily, subject: &SizedProgram, samples: &[Sam
     row
 }
 
-/// Whether text, verifier and analyses are right about the members of a family.
+/// Checks text format, verifier and analyses on the members of a family.
 fn check(family: &ProgramFamily, subjects: &[&SizedProgram], report: &mut BenchReport) {
     for subject in subjects {
         let wrong = |what: &str| format!("{} of {} instructions: {what}", family.name, subject.instructions);
@@ -248,7 +248,7 @@ fn measured_passes() -> impl Iterator<Item = &'static PassInfo> {
     PASSES.iter().filter(|pass| pass.requires == Stage::Source && !matches!(pass.name, "params" | "kernels"))
 }
 
-/// How a pass is asked for.
+/// Returns the pass's word in a pipeline.
 fn word_of(pass: &'static PassInfo) -> &'static str {
     if pass.name == "brushes" { "brushes:2" } else { pass.name }
 }
@@ -257,7 +257,7 @@ fn word_of(pass: &'static PassInfo) -> &'static str {
 mod tests {
     use super::*;
 
-    /// What is measured works: a pass that only refuses would be quick.
+    /// Checks that each measured pass accepts its input: refusing would be fast.
     #[test]
     fn all_that_is_measured_works() {
         let mut report = BenchReport::default();

@@ -7,7 +7,8 @@ use heddle_ir::{Module, Space, parse_module};
 pub(super) struct BenchKernel {
     pub(super) name: &'static str,
     text: fn() -> String,
-    /// What a lane returns: from its number, the rounds, and the data, of which it changes what is its own.
+    /// Reference implementation: computes a lane's result from its number, the rounds, and the data, of which it
+    /// updates its own elements.
     twin: fn(LaneNumber, u32, &mut [u32]) -> u32,
 }
 
@@ -59,7 +60,7 @@ impl PreparedBenchKernel {
         run(&self.module, "main", &args, memory, &options).ok()
     }
 
-    /// Whether a run computes what the twin does.
+    /// True if a run agrees with the reference implementation.
     pub(super) fn is_right(&self, lanes: u32, rounds: u32) -> bool {
         let mut memory = Memory::new();
         let Some(outcome) = self.run(lanes, rounds, &mut memory) else { return false };

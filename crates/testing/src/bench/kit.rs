@@ -1,4 +1,4 @@
-//! What benchmarks share: times taken in turn, growth, tables, aims.
+//! Shared parts of the benchmarks: interleaved timing, growth exponents, tables, aims.
 
 use crate::say_line;
 use rustix::time::{ClockId, clock_gettime};
@@ -54,16 +54,15 @@ pub fn interleaved(rounds: usize, tasks: &mut [Box<dyn FnMut() -> f64 + '_>]) ->
     times.into_iter().map(Sample::new).collect()
 }
 
-/// What the work gives, and how many seconds this thread spent on it: what else the machine does in between does
-/// not count.
+/// Returns the work's result and the CPU seconds of this thread; other load on the machine does not count.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = thread_seconds();
     let result = work();
     (result, thread_seconds() - start)
 }
 
-/// How many seconds the work takes on each of the inputs, on average. They are worked on one after the other, and what
-/// comes out is kept until the last one is done: so many small inputs touch as much memory as one large one does.
+/// Returns the mean seconds of the work per input. Inputs are processed in sequence and results kept until the last is
+/// done, so that many small inputs touch as much memory as a large one.
 pub fn timed_each<I, T>(inputs: impl IntoIterator<Item = I>, work: impl FnMut(I) -> T) -> f64 {
     let inputs: Vec<I> = inputs.into_iter().collect();
     let count = inputs.len().max(1) as f64;
@@ -72,7 +71,7 @@ pub fn timed_each<I, T>(inputs: impl IntoIterator<Item = I>, work: impl FnMut(I)
     seconds / count
 }
 
-/// How many copies of each size come to as much as one of the largest, which is the last.
+/// Returns, for each size, the number of copies that add up to the last and largest size.
 pub fn copies(sizes: &[usize]) -> impl Iterator<Item = usize> + '_ {
     let largest = sizes.last().copied().unwrap_or(0);
     sizes.iter().map(move |&size| (largest / size.max(1)).max(1))
@@ -140,7 +139,7 @@ impl Display for ReportTable {
     }
 }
 
-/// What a figure must be.
+/// Bound on a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum AimBound {
     /// This or more.
@@ -152,18 +151,18 @@ pub enum AimBound {
 /// A target and how near the figure came.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Aim {
-    /// What is measured.
+    /// Name of the figure.
     pub name: String,
-    /// What came out.
+    /// Measured value.
     pub figure: f64,
-    /// What it must be.
+    /// Required bound.
     pub target: AimBound,
-    /// What both are counted in; may be empty.
+    /// Unit of both; may be empty.
     pub unit: &'static str,
 }
 
 impl Aim {
-    /// Whether it is reached.
+    /// True if the figure is within its bound.
     pub fn is_met(&self) -> bool {
         match self.target {
             AimBound::AtLeast(bound) => self.figure >= bound,
@@ -184,7 +183,7 @@ impl Display for Aim {
     }
 }
 
-/// What a benchmark says: tables as it goes, aims at its end, and what was wrong.
+/// Output of a benchmark: tables as they are completed, aims at the end, and errors.
 #[derive(Default, Debug)]
 pub struct BenchReport {
     aims: Vec<Aim>,
@@ -200,24 +199,24 @@ impl BenchReport {
         BenchReport { only: family.map(|name| (name, false)), ..BenchReport::default() }
     }
 
-    /// The same report, which goes on with what a run that was cut off has kept.
+    /// Returns the report with resumption from an interrupted run enabled.
     pub fn resuming(self) -> BenchReport {
         BenchReport { resumes: true, ..self }
     }
 
-    /// Whether to go on with what is kept.
+    /// True if kept measurements are to be resumed.
     pub fn resumes(&self) -> bool {
         self.resumes
     }
 
-    /// Whether this family is to be measured.
+    /// True if this family is selected.
     pub fn is_on(&mut self, family: &str) -> bool {
         let Some((only, is_found)) = &mut self.only else { return true };
         *is_found |= only == family;
         only == family
     }
 
-    /// Whether all is to be measured.
+    /// True if no single family is selected.
     pub fn is_full(&self) -> bool {
         self.only.is_none()
     }
@@ -239,13 +238,13 @@ impl BenchReport {
         }
     }
 
-    /// What has come out so far, for a terminal.
+    /// Writes an intermediate result to the terminal.
     pub fn note(&mut self, text: impl Display) {
         self.progress("");
         eprintln!("{text}");
     }
 
-    /// What is being done, for a terminal.
+    /// Writes a progress line to the terminal.
     pub fn progress(&mut self, text: impl Display) {
         if std::io::stderr().is_terminal() {
             eprint!("\r\x1b[K{text}");

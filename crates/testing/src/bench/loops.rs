@@ -68,13 +68,14 @@ const GATHERS: &[&str] = &["table lookup", "tree lookup", "tree in columns", "ow
 const STACKS: &[&str] = &["one stack", "kd ", "pc ", "mpc ", "vp ", "bh "];
 /// Loops that clang vectorizes well.
 const ORDINARY: &[&str] = &["scale and add", "dot product", "clamped sum", "stencil", "km "];
-/// What guards are measured by: thesis Fig. 9.4.
+/// Loop that measures guards: thesis Fig. 9.4.
 const GUARDED: &str = "biased cascade";
 
-/// How far results may be from scalar ones, relative to 1 plus their size: sums in other orders, mathematical functions.
+/// Maximum difference from scalar results, relative to 1 plus their magnitude; covers reordered sums and mathematical
+/// functions.
 const TOLERANCE: f64 = 1e-5;
 
-/// What one loop took, by each way that there is of it.
+/// Times of one loop, by compiler.
 struct TimedLoop {
     name: String,
     worst: Vec<f64>,
@@ -175,7 +176,7 @@ fn read(line: &str) -> Option<TimedLoop> {
     Some(TimedLoop { name, worst: worst.to_vec(), samples })
 }
 
-/// What a row of the table shows: a case, or the cases that differ in the spread of queries only.
+/// Returns the table row of a loop: cases that differ only in the spread of queries share one.
 fn row_of(one: &TimedLoop) -> &str {
     one.name.split(", spread ").next().unwrap_or(&one.name)
 }
@@ -184,7 +185,7 @@ fn tell(report: &mut BenchReport, timed: &[TimedLoop]) {
     let mut names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
     names.extend(ispc().map(|_| "ispc"));
     let mut table = ReportTable::new(&[&["loop"], &*names].concat());
-    // How many times faster than a way ours is.
+    // Speedup of ours over another compiler.
     let over = |one: &TimedLoop, way: usize| one.samples[way].median() / one.samples[OURS].median();
     for one in timed {
         for (way, &worst) in names.iter().zip(&one.worst) {

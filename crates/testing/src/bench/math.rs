@@ -15,7 +15,7 @@ use std::process::Command;
 
 const DRIVER: &str = include_str!("math/driver.c");
 
-/// How far a result may be from the C library's, both being off by about a unit.
+/// Maximum difference from the C library, in ulps; both are off by about one.
 const MOST_ULPS: f64 = 2.0;
 
 pub(super) fn run(report: &mut BenchReport) {

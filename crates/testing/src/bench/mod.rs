@@ -29,7 +29,7 @@ use kit::BenchReport;
 pub struct Benchmark {
     /// The name on the command line.
     pub name: &'static str,
-    /// What it measures, in a line.
+    /// One-line description of the benchmark.
     pub about: &'static str,
     /// Measures it.
     pub run: fn(&mut BenchReport),

@@ -33,7 +33,7 @@ pub(super) const SOURCE: &str = include_str!("native/kernels.c");
 const DRIVER: &str = include_str!("native/driver.c");
 const BY_HAND: &str = include_str!("native/by_hand.c");
 const GIVEN: &str = include_str!("loops/given.c");
-/// What the sources include.
+/// Headers that the sources include.
 pub(super) const HEADERS: [(&str, &str); 3] = [
     ("trees.h", include_str!("loops/trees.h")),
     ("given.h", include_str!("loops/given.h")),
@@ -42,7 +42,7 @@ pub(super) const HEADERS: [(&str, &str); 3] = [
 
 /// Where code and data lie differs from one to the next, and so does what a loop takes, by up to a tenth.
 const PROCESSES: usize = 7;
-/// What a divergent loop in lanes should gain on scalar code.
+/// Minimum speedup of a divergent loop in vector code over scalar code.
 const LEAST_RATIO: f64 = 2.0;
 
 pub(super) fn run(report: &mut BenchReport) {
@@ -126,11 +126,11 @@ struct NativeBenchRow {
     lanes: f64,
     by_hand: f64,
     spread: f64,
-    /// Whether the compiler's model says that scalar code wins.
+    /// True if the compiler's cost model prefers scalar code.
     scalar_wins: bool,
 }
 
-/// As many lanes as a register holds floats.
+/// Returns the number of floats in a register.
 fn lanes(cpu: &Cpu) -> u32 {
     cpu.vector_bits() / 32
 }

@@ -56,7 +56,7 @@ const COMPUTE_BOUND: &[&str] = &[
     "kmeans",
 ];
 
-/// What shows the cost of a launch, and no code.
+/// Workloads that measure launch overhead rather than code.
 const LAUNCHES: &[&str] = &["empty-launch", "64-launches"];
 
 /// The driver in ways of its own: the first is what it chooses, the others are what Karrenberg and Hack compare (their Table
@@ -82,7 +82,7 @@ const OWN_WAYS: &[ClImplementation] = &[
 
 const OPTIONS: &str = "HEDDLE_OPTIONS";
 const LANES: &str = "HEDDLE_LANES";
-/// As many lanes as registers hold, and no others.
+/// Name of the mode that uses exactly the lanes of a register.
 const FULL: &str = "registers";
 
 const fn own(name: &'static str, environment: &'static [(&'static str, &'static str)]) -> ClImplementation {
@@ -104,24 +104,24 @@ const BUDGET: f64 = 8.0;
 /// have nothing to find out.
 const SETTLING: f64 = 1500.0;
 const WARMING: f64 = 100.0;
-/// How far results may be from those of the host. Black-Scholes' prices approximate the normal distribution.
+/// Maximum relative difference from the host's results. Black-Scholes approximates the normal distribution.
 const TOLERANCE: f64 = 1e-4;
 
-/// How many threads work.
+/// Number of worker threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Threads {
     One,
     All,
 }
 
-/// What this machine does at most: GB/s within the cache and beyond, Gflop/s of a core.
+/// Peak rates of this machine: GB/s within the cache and beyond, Gflop/s per core.
 struct MachineLimits {
     cache: f64,
     memory: f64,
     arithmetic: f64,
 }
 
-/// What stays the same for all workloads.
+/// Configuration shared by all workloads.
 struct ClBench {
     ways: &'static [ClImplementation],
     driver: PathBuf,
@@ -133,7 +133,7 @@ struct ClBench {
     /// Where measurements are kept, and those that are there.
     kept: PathBuf,
     known: Vec<Vec<String>>,
-    /// What the measurements are of.
+    /// Identifies the software that the measurements belong to.
     stamp: String,
 }
 
@@ -167,7 +167,7 @@ impl Drop for ClBenchProcess {
     }
 }
 
-/// What came out for a workload.
+/// Measurements of a workload.
 struct TimedWorkload {
     ways: &'static [ClImplementation],
     workload: Workload,
@@ -411,9 +411,9 @@ fn make_ready(
     Ok(ClBench { ways, driver, sources, vendors, libraries, limits, kept, known, stamp })
 }
 
-/// What stands in each line of what is kept: the sum of the driver's bytes, the kernel, its size, threads, the way, seconds
-/// (none if it is missing or wrong), the distance of the quartiles as a share, and of the first way the share of the time that a
-/// limit asks for, and which.
+/// Columns of the file of kept measurements: hash of the driver's bytes, kernel, size, threads, implementation, seconds
+/// (empty if missing or wrong), interquartile distance as a share, and for the first implementation its share of the
+/// limit's time and the limit's name.
 const HEAD: &str = "driver;kernel;size;threads;way;seconds;spread;share;limit\n";
 
 /// A number that differs where the bytes of a file do.
@@ -571,8 +571,8 @@ fn time(
     Ok(Some(timed))
 }
 
-/// What ways take, with those that seem to be faster than the first measured in more processes, it among them: how memory lies
-/// differs from one process to the next, and of many ways that are the same code one is lucky.
+/// Measures the implementations again in more processes where some seem faster than the first. Memory placement differs
+/// between processes, so one of many equal programs would otherwise win by luck.
 fn anew(
     bench: &ClBench,
     workload: &Workload,
@@ -628,7 +628,7 @@ impl Threads {
     }
 }
 
-/// How a line of what is kept begins.
+/// Returns the key columns of a kept line.
 fn begin(bench: &ClBench, workload: &Workload, threads: Threads) -> [String; 4] {
     let size = if workload.is_large { "large" } else { "cache" };
     [bench.stamp.clone(), workload.name.clone(), size.into(), threads.name().into()]
@@ -650,7 +650,7 @@ fn keep(bench: &ClBench, timed: &TimedWorkload, threads: Threads) -> Result<(), 
     written.map_err(|reason| format!("{}: {reason}", bench.kept.display()))
 }
 
-/// What is kept of a workload, if all its ways are.
+/// Returns the kept measurements of a workload if they cover all implementations.
 fn known(bench: &ClBench, workload: &Workload, threads: Threads) -> Option<TimedWorkload> {
     let begin = begin(bench, workload, threads);
     let own: Vec<&Vec<String>> = bench.known.iter().filter(|cells| cells.starts_with(&begin)).collect();

@@ -184,7 +184,7 @@ fn early_outs(draft: &mut FunctionDraft<'_>, size: usize) {
     outs(draft, size, value, |_, here, out| (out, here));
 }
 
-/// All lanes take the same way out, each past a block with nothing in it.
+/// All lanes take the same exit, each through an empty block.
 fn uniform_outs(draft: &mut FunctionDraft<'_>, size: usize) {
     draft.a = draft.b;
     let value = draft.b;
@@ -197,7 +197,8 @@ fn uniform_outs(draft: &mut FunctionDraft<'_>, size: usize) {
     });
 }
 
-/// `exit` says where a way out leads, given where it begins and where all end, and from where it comes there.
+/// Builds a chain of exits. `exit` gets an exit's source block and the common end, and returns the exit's target and
+/// the predecessor that reaches the end.
 fn outs(
     draft: &mut FunctionDraft<'_>,
     size: usize,

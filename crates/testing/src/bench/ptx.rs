@@ -1,8 +1,8 @@
-//! PTX: what passes do for a GPU on the CUDA kernels of `tests/cuda/kernels`, as clang compiles them, on the oracle with a
-//! reconvergence stack and 32 lanes; and how fast the parser is.
+//! PTX: effect of passes on a GPU, measured on the CUDA kernels of `tests/cuda/kernels` as clang compiles them,
+//! interpreted with a reconvergence stack and 32 lanes; and the parser's speed.
 //!
-//! Passes are told what a run has shown, as `heddle opt --profile` does. What is counted are instructions that the lanes of a warp execute together, pieces of 128 bytes that its accesses touch, and
-//! cycles as `heddle profile` estimates them.
+//! Passes get the profile of a run, as with `heddle opt --profile`. The counts are warp instructions, 128-byte segments
+//! touched by accesses, and cycles as `heddle profile` estimates them.
 
 use super::kit::{AimBound, BenchReport, ReportTable, copies, geomean, growth_exponent, timed};
 use crate::cuda_kernels::{cuda_sources, ptx_by_clang};
@@ -15,7 +15,7 @@ use heddle_ptx::{LowerOptions, lower, parse};
 use heddle_runs::line::RunLine;
 use std::sync::Arc;
 
-/// What is compared with nothing but control flow in order: a name, and passes.
+/// Pass pipelines, by name, compared with control-flow ordering alone.
 const WAYS: [(&str, &[&str]); 4] = [
     ("scalars", &["ssrqp=cost+target=warps+races=excluded", "simplify"]),
     ("fuse", &["fuse:32+target=warps+races=excluded", "simplify"]),

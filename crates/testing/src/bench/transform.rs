@@ -23,7 +23,7 @@ const MOST_SECONDS: f64 = 1.0;
 /// Generated programs in the table of retained control flow.
 const PROGRAMS: u64 = 1000;
 
-/// What is timed: passes with what they ask of the analysis.
+/// Timed steps: passes including the analyses that they require.
 const STEPS: [&str; 5] = ["loops", "boscc", "linearize", "tidy", "all"];
 
 pub(super) fn run(report: &mut BenchReport) {

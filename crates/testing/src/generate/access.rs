@@ -118,7 +118,7 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// Which of the elements of a large place a lane has, and how many from there on.
+    /// Returns the index of the lane's first element in a large region, and the number of elements from there.
     fn index_of_record(&mut self) -> (Temp, u32) {
         match self.random.below(8) {
             // Structures, or every so many elements.
@@ -289,7 +289,7 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// Whether atomic accesses of the type are plain: an integer, aligned.
+    /// True if atomic accesses of the type are plain: an integer, aligned.
     fn may_be_atomic(&self, place: MemoryRegion) -> bool {
         self.allowed.atomics
             && place.scalar.is_int()
@@ -346,7 +346,7 @@ impl FunctionGenerator<'_> {
     /// Stores to any place that may be written.
     pub(super) fn store_something(&mut self) {
         let Some(place) = self.place(MemoryRegion::is_writable) else { return };
-        // Lanes that run apart are told from others by what they store even if all of them store one value.
+        // Storing even one uniform value distinguishes the lanes that execute the store separately from the others.
         let uniform = place.space == Space::Private && self.random.chance(50);
         let value = self.pick(place.scalar, ValueConstraint { clean: place.clean, uniform });
         self.store(value, place);

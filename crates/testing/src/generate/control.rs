@@ -60,7 +60,7 @@ impl FunctionGenerator<'_> {
         let loops = deeper && self.weight * 2 <= MOST_TRIPS;
         let on = |yes: bool, weight: u32| if yes { weight } else { 0 };
         let in_loop = !self.loops.is_empty();
-        // What may take single lanes out of a loop.
+        // Statements that may take single lanes out of a loop.
         let may_part = !in_loop || !self.profile.uniform_loops;
         let kind = self.random.weighted(&[
             (StatementKind::Operation, 34),
@@ -191,7 +191,7 @@ impl FunctionGenerator<'_> {
         self.write(slot, new);
     }
 
-    /// Whether the next branch is meant to be uniform, and its condition.
+    /// Chooses a branch condition, uniform or not as the profile says.
     fn decide(&mut self) -> (Temp, u32) {
         let uniform = self.random.chance(self.profile.uniform_branch);
         let condition = self.condition(uniform);
@@ -426,7 +426,7 @@ impl FunctionGenerator<'_> {
         }
         let next = self.func.new_block();
         if self.random.chance(25) {
-            // Some work on the way out: the exit has a block of its own.
+            // Puts work on the exit edge, so that the exit has its own block.
             let out = self.func.new_block();
             self.branch(condition.value, out, next);
             self.start_sealed(out);
@@ -517,7 +517,7 @@ impl FunctionGenerator<'_> {
         self.start_sealed(next);
     }
 
-    /// Whether a jump from here may go to a label that others jump to already: it must not enter loops.
+    /// True if a jump from here may target a label with earlier jumps: it must not enter loops.
     fn may_reach(&self, label: &Label) -> bool {
         label.loops.len() <= self.loops.len()
             && label.loops.iter().zip(&self.loops).all(|(&id, around)| id == around.id)

@@ -1,11 +1,11 @@
-//! What a generated program runs on: the brush, arguments, memory.
+//! Inputs of generated programs: brush, arguments, memory.
 
 use super::program::{InputShape, ShapeKind};
 use super::random::Random;
 use super::writer::interesting_bits;
 use heddle_ir::{Scalar, Space};
 
-/// What touches an object.
+/// Access pattern of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Owner {
     /// Nothing writes it.
@@ -25,13 +25,13 @@ pub enum Owner {
 pub struct ObjectShape {
     /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Address space.
     pub space: Space,
-    /// What it holds: NaNs are compared as such.
+    /// Element type; NaNs compare as equal.
     pub scalar: Scalar,
-    /// How many values it holds, for each lane of the launch where it is the lanes' own.
+    /// Number of elements, per lane of the launch for lane-owned objects.
     pub len: u32,
-    /// What touches it.
+    /// Access pattern.
     pub owner: Owner,
 }
 
@@ -40,7 +40,7 @@ pub struct ObjectShape {
 pub enum InputArgument {
     /// The address of an object of the case.
     Object(usize),
-    /// The same in all lanes.
+    /// One value for all lanes.
     Uniform(u128),
     /// A value of lane 0, and strides along the dimensions of the brush.
     Linear(u128, Vec<i64>),
@@ -48,7 +48,7 @@ pub enum InputArgument {
     Varying(Vec<u128>),
 }
 
-/// What a program runs on.
+/// Input of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProgramInput {
     /// The lanes along each dimension of the brush.
@@ -69,7 +69,7 @@ impl ProgramInput {
         self.brush.iter().product()
     }
 
-    /// Whether brushes have work-items in all of their lanes.
+    /// True if every lane of every brush has a work-item.
     pub fn is_whole(&self) -> bool {
         self.group.is_none_or(|group| match self.brush[..] {
             [lanes] => group.iter().product::<u32>().is_multiple_of(lanes),

@@ -1,8 +1,8 @@
-//! The generator: random well-formed modules, each with inputs for which it has no undefined behaviour.
+//! Generator of random well-formed modules, with inputs for which they have no undefined behaviour.
 //!
-//! [`generate`] turns a seed and a [`GeneratorProfile`] into a [`GeneratedProgram`]. The same seed gives the same program. Programs end
-//! in every lane and under every schedule; what they return, store and branch on is never ⊤, though ⊤ comes up where
-//! it does not matter. What the schedule may decide is marked in the case's [`ProgramTraits`].
+//! [`generate`] turns a seed and a [`GeneratorProfile`] into a [`GeneratedProgram`], deterministically. Programs
+//! terminate in every lane and under every schedule. Poison occurs where it does not matter, but never as a returned,
+//! stored or branched-on value. [`ProgramTraits`] marks results that the schedule may change.
 
 mod access;
 mod control;
@@ -55,42 +55,42 @@ impl ProgramClass {
     }
 }
 
-/// What programs are made of. Percentages where nothing else is said.
+/// Composition of programs. Values are percentages unless noted otherwise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GeneratorProfile {
-    /// How often each kind of program comes, as weights.
+    /// Weights of the program classes.
     pub classes: [(ProgramClass, u32); 5],
-    /// How often a program may have horizontals.
+    /// Programs that may have horizontals.
     pub horizontals: u32,
-    /// How often a program may ask which of its brush's lanes it is. Kernels that may not ask for their place in the group.
+    /// Programs that may query lane numbers. Kernels that may not use their position in the group.
     pub lanes: u32,
-    /// How often a program may have atomics.
+    /// Programs that may have atomics.
     pub atomics: u32,
-    /// How often a program may have private arrays.
+    /// Programs that may have private arrays.
     pub privates: u32,
-    /// How often a program may have jumps forward.
+    /// Programs that may have forward jumps.
     pub gotos: u32,
-    /// How often a program has divergent loops inside each other for sure.
+    /// Programs that certainly have nested divergent loops.
     pub nests: u32,
-    /// How often a program may have webs of blocks, irreducible ones among them.
+    /// Programs that may have arbitrary, possibly irreducible, subgraphs.
     pub webs: u32,
-    /// How often a program may call functions.
+    /// Programs that may call functions.
     pub calls: u32,
-    /// How often a program may have `fmuladd`, whose rounding is open.
+    /// Programs that may have `fmuladd`, whose rounding is unspecified.
     pub fmuladd: u32,
-    /// How often a loop is entered in its middle.
+    /// Loops entered in the middle.
     pub jump_into_loop: u32,
-    /// How often operations keep to uniform operands.
+    /// Operations restricted to uniform operands.
     pub uniform_operation: u32,
-    /// How often branches are meant to be uniform.
+    /// Branches intended to be uniform.
     pub uniform_branch: u32,
-    /// How often the arms of a condition are alike.
+    /// Conditions with similar arms.
     pub similar_arms: u32,
-    /// How often a loop goes over arrays.
+    /// Loops that iterate over arrays.
     pub walks: u32,
-    /// Whether all lanes leave a loop together.
+    /// True if all lanes leave a loop together.
     pub uniform_loops: bool,
-    /// How often the trivial φs are left in.
+    /// Programs that keep their trivial φs.
     pub trivial_phis: u32,
     /// Sizes: a range of statements, and how often it is drawn, as weights.
     pub sizes: [((u32, u32), u32); 3],
@@ -100,11 +100,11 @@ pub struct GeneratorProfile {
     pub most_trips: u32,
     /// A bound on the statements that one lane executes in calls.
     pub most_cost: u32,
-    /// How often a kernel's phase with barriers is conditional; none is where nothing is said.
+    /// Conditional phases among a kernel's phases with barriers; none by default.
     pub conditional_phases: u32,
-    /// Whether lanes share all parameters of the entry, as work-items do.
+    /// True if all lanes share the entry's parameters, as work-items do.
     pub shared_params: bool,
-    /// How many inputs a program gets, at most.
+    /// Maximum number of inputs per program.
     pub inputs: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Operations that compute: arithmetic, comparisons, conversions, choices, and ⊤ that does no harm.
+//! Generates computations: arithmetic, comparisons, conversions, selects, and harmless poison.
 
 use super::random::Random;
 use super::writer::{
@@ -176,7 +176,7 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// What operands should be, as the mood is: uniform values breed among themselves.
+    /// Chooses a constraint for operands; uniform operands yield uniform values.
     pub(super) fn want(&mut self) -> ValueConstraint {
         if self.random.chance(self.profile.uniform_operation) {
             ValueConstraint::UNIFORM
@@ -361,7 +361,7 @@ impl FunctionGenerator<'_> {
         self.define(data, None, true, uniform)
     }
 
-    /// ⊤ comes up, and what is made of it does not depend on it.
+    /// Creates poison and a result that does not depend on it.
     fn forgiven_poison(&mut self, want: ValueConstraint) -> Temp {
         let want = ValueConstraint { clean: true, ..want };
         match self.random.below(7) {
@@ -423,7 +423,7 @@ impl FunctionGenerator<'_> {
                 self.op(Op::Or, &[nothing, b])
             }
             6 if self.allowed.control => {
-                // A variable that holds ⊤ on the path where it is not read.
+                // A variable that holds poison on the path that does not read it.
                 let scalar = number_type(self.random);
                 let condition = self.condition(want.uniform);
                 let poison = self.poison(scalar);
@@ -448,7 +448,7 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// The value where the condition holds, which proves that it is not ⊤ there, something else elsewhere.
+    /// Selects the value if the condition holds, which proves it not poison there, and another value otherwise.
     pub(super) fn chosen_if(&mut self, condition: Temp, value: Temp, want: ValueConstraint) -> Temp {
         let other = self.pick(value.scalar, want);
         let chosen = if self.random.chance(75) {
@@ -471,12 +471,12 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// Whether lanes are known by where they stand in the group, which is up to three times as large as a brush.
+    /// True if lanes are numbered within the group, which is up to three times as large as a brush.
     pub(super) fn is_of_group(&self) -> bool {
         !self.allowed.lanes && self.allowed.queries
     }
 
-    /// Which lane it is, or where it stands in the group.
+    /// Returns the lane's number, or its position in the group.
     pub(super) fn lane(&mut self, scalar: Scalar, dimension: Option<u8>) -> Temp {
         let (op, dimension) = self.of_brush_or_group(Op::Lane, dimension);
         self.define(InstData::new(op, [], Detail::Dimension(dimension)), Some(scalar), true, false)

@@ -18,20 +18,20 @@ use heddle_ir::{Constant, Detail, Function, InstData, Module, Op, Scalar, Space,
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What is known of a program because of how it was written.
+/// Properties of a program by construction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProgramTraits {
     /// The kind of program.
     pub class: ProgramClass,
-    /// Whether the schedule may decide the outcome: races, or atomics whose order shows.
+    /// True if the schedule may change the result: races, or order-dependent atomics.
     pub order_dependent: bool,
-    /// Whether lanes look at each other.
+    /// True if the program has cross-lane operations.
     pub horizontals: bool,
-    /// Whether lanes wait for each other.
+    /// True if the program has barriers.
     pub barriers: bool,
-    /// Whether results depend on how `fmuladd` rounds.
+    /// True if results depend on the rounding of `fmuladd`.
     pub fmuladd: bool,
-    /// Whether lanes add to common counters.
+    /// True if lanes add to shared counters.
     pub counters: bool,
 }
 
@@ -44,15 +44,15 @@ pub struct GeneratedProgram {
     pub module: Module,
     /// The function to run.
     pub entry: String,
-    /// What is known of it.
+    /// Properties by construction.
     pub traits: ProgramTraits,
     /// The objects that the entry's pointers point to.
     pub objects: Vec<ObjectShape>,
-    /// What to run it on.
+    /// Inputs to run the program on.
     pub inputs: Vec<ProgramInput>,
 }
 
-/// What a parameter gets.
+/// Shape of a parameter's arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ShapeKind {
     Object(usize),
@@ -68,7 +68,7 @@ pub(super) struct ShapeParam {
     pub(super) kind: ShapeKind,
 }
 
-/// What inputs of a program look like.
+/// Constraints on a program's inputs.
 #[derive(Clone, Default, Debug)]
 pub(super) struct InputShape {
     pub(super) is_kernel: bool,
@@ -217,7 +217,7 @@ impl ModuleGenerator<'_> {
                 ShapeKind::Linear(stride) => DeclaredShape::Linear(SmallVec::from_slice(&[stride])),
                 ShapeKind::Varying => DeclaredShape::Varying,
             });
-            // What a kernel declares nothing of is the same in all lanes.
+            // Kernel parameters without a declared shape are uniform.
             if let ShapeKind::Varying = param.kind
                 && self.random.chance(30)
                 && self.class != ProgramClass::Kernel
@@ -470,7 +470,7 @@ impl ModuleGenerator<'_> {
             let detail = Detail::Launch(Box::new(LaunchDetail { callee, brush, masked }));
             let inst = writer.put(InstData::new(Op::Launch, args, detail), None);
             for result in writer.func.results(inst).to_vec() {
-                // A lane that does not take part leaves ⊤.
+                // Lanes that do not participate leave poison.
                 let lane = writer.random.below(lanes as usize);
                 let lane = writer.int(Scalar::I32, lane as i128);
                 let data = InstData::plain(Op::Extract, [result, lane.value]);
@@ -637,7 +637,7 @@ impl FunctionGenerator<'_> {
         self.end();
     }
 
-    /// What is left to do: labels, the last stores, the return.
+    /// Completes the function: pending labels, final stores, return.
     fn end(&mut self) {
         self.place_all_labels();
         self.consume(0);

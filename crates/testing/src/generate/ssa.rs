@@ -22,7 +22,7 @@ struct SsaBlock {
     sealed: bool,
 }
 
-/// What is known of the variables in the blocks written so far.
+/// SSA construction state: the variables' values in the blocks written so far.
 #[derive(Default, Debug)]
 pub(super) struct SsaBuilder {
     types: Vec<Type>,

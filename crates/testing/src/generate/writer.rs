@@ -17,9 +17,9 @@ pub(super) struct Temp {
     pub(super) scalar: Scalar,
     /// When it was defined, counted in definitions.
     pub(super) time: u32,
-    /// Whether it is proved not to be ⊤.
+    /// True if the value is proved not to be poison.
     pub(super) clean: bool,
-    /// Whether it is meant to be the same in all lanes: a tendency, not a proof.
+    /// True if the value tends to be uniform; not a proof.
     pub(super) uniform: bool,
 }
 
@@ -28,13 +28,13 @@ pub(super) struct Temp {
 pub(super) struct VariableSlot {
     pub(super) variable: SsaVariable,
     pub(super) scalar: Scalar,
-    /// Whether only values that are not ⊤ are written to it.
+    /// True if only non-poison values are written to it.
     pub(super) clean: bool,
-    /// Whether only uniform values are written to it, where control is uniform.
+    /// True if only uniform values are written to it, under uniform control flow.
     pub(super) uniform: bool,
 }
 
-/// What may touch the bytes behind a [`MemoryRegion`].
+/// Lanes that may access a [`MemoryRegion`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
     /// Read by all lanes, written by none.
@@ -53,13 +53,13 @@ pub(super) struct MemoryRegion {
     pub(super) pointer: Value,
     pub(super) space: Space,
     pub(super) scalar: Scalar,
-    /// How many values of the type lie there, a power of two.
+    /// Number of elements, a power of two.
     pub(super) len: u32,
     pub(super) reach: Reach,
     /// The parameter, alloca or global that the pointer is known to point into.
     pub(super) base: Option<Value>,
     pub(super) time: u32,
-    /// Whether none of its bytes is ⊤.
+    /// True if no byte is poison.
     pub(super) clean: bool,
 }
 
@@ -68,16 +68,16 @@ pub(super) struct MemoryRegion {
 pub(super) struct Walk {
     /// Counts the iterations, at most [`WALKED`].
     pub(super) counter: VariableSlot,
-    /// Where it begins, at most 7.
+    /// Start index, at most 7.
     pub(super) from: Option<VariableSlot>,
-    /// What it mostly goes over.
+    /// Region mostly iterated over.
     pub(super) place: MemoryRegion,
 }
 
 /// The elements of a place that a walk needs: 7 before the first, iterations, neighbours.
 pub(super) const WALKED: u32 = 16;
 
-/// What a value must be to be picked.
+/// Constraint on the value to pick.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct ValueConstraint {
     pub(super) clean: bool,
@@ -87,9 +87,9 @@ pub(super) struct ValueConstraint {
 impl ValueConstraint {
     /// Anything.
     pub(super) const ANY: ValueConstraint = ValueConstraint { clean: false, uniform: false };
-    /// Not ⊤.
+    /// Not poison.
     pub(super) const CLEAN: ValueConstraint = ValueConstraint { clean: true, uniform: false };
-    /// Not ⊤, and meant to be uniform.
+    /// Not poison, and intended to be uniform.
     pub(super) const UNIFORM: ValueConstraint = ValueConstraint { clean: true, uniform: true };
 
     fn accepts(self, clean: bool, uniform: bool) -> bool {
@@ -125,7 +125,7 @@ pub(super) struct CallableFunction {
     pub(super) cost: u32,
 }
 
-/// What this one function may contain.
+/// Constructs that this function may contain.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct AllowedFeatures {
     pub(super) control: bool,
@@ -141,9 +141,9 @@ pub(super) struct AllowedFeatures {
     pub(super) queries: bool,
     pub(super) memory: bool,
     pub(super) fmuladd: bool,
-    /// Whether there are lanes to ask for.
+    /// True if lane numbers may be queried.
     pub(super) lanes: bool,
-    /// Whether two of its parameters, or one and a global, may be one object.
+    /// True if two parameters, or a parameter and a global, may point to one object.
     pub(super) aliases: bool,
 }
 
@@ -169,7 +169,7 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) here: Option<Block>,
     /// Statements left to write.
     pub(super) budget: i32,
-    /// How often the place where the function goes on may run.
+    /// Bound on the executions of the current insertion point.
     pub(super) weight: u32,
     /// A bound on how often the function executes statements.
     pub(super) cost: u32,
@@ -178,7 +178,7 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) depth: u32,
     pub(super) clock: u32,
     pub(super) next_loop: u32,
-    /// Whether the schedule may decide what the function computes.
+    /// True if the schedule may change the function's result.
     pub(super) order_dependent: bool,
 }
 
@@ -309,7 +309,7 @@ impl<'a> FunctionGenerator<'a> {
         self.define(InstData::plain(op, operands.iter().map(|temp| temp.value)), None, clean, uniform)
     }
 
-    /// The same, for an op whose type is written.
+    /// As `op`, for ops with a written result type.
     pub(super) fn op_to(&mut self, op: Op, to: Scalar, operands: &[Temp]) -> Temp {
         let (clean, uniform) = joint(operands);
         self.define(InstData::plain(op, operands.iter().map(|temp| temp.value)), Some(to), clean, uniform)
@@ -344,7 +344,7 @@ impl<'a> FunctionGenerator<'a> {
         temp
     }
 
-    /// The same temp, known not to be ⊤ for a reason that its operands do not show.
+    /// Marks the temp as not poison, for a reason that its operands do not show.
     pub(super) fn proved(&mut self, temp: Temp) -> Temp {
         let proved = Temp { clean: true, ..temp };
         if let Some(entry) = self.pool.iter_mut().rev().find(|entry| entry.value == temp.value) {
@@ -368,7 +368,7 @@ impl<'a> FunctionGenerator<'a> {
         self.constant(Constant::int(scalar, value))
     }
 
-    /// ⊤.
+    /// Returns a poison constant.
     pub(super) fn poison(&mut self, scalar: Scalar) -> Temp {
         self.constant(Constant::Poison(scalar.into()))
     }
@@ -389,7 +389,7 @@ impl<'a> FunctionGenerator<'a> {
         slot
     }
 
-    /// What the variable holds here.
+    /// Reads the variable at the insertion point.
     pub(super) fn read(&mut self, slot: VariableSlot) -> Temp {
         let block = self.block();
         let value = self.ssa.read(&mut self.func, slot.variable, block);
@@ -425,7 +425,7 @@ impl<'a> FunctionGenerator<'a> {
         self.any_constant(first.scalar)
     }
 
-    /// The same, but a constant only if there is nothing else.
+    /// As `pick`, but falls back to a constant only if nothing else is available.
     pub(super) fn pick_known(&mut self, scalar: Scalar, want: ValueConstraint) -> Temp {
         if self.random.chance(45)
             && let Some(temp) = self.pick_variable(scalar, want)
@@ -515,7 +515,7 @@ impl<'a> FunctionGenerator<'a> {
     }
 }
 
-/// Whether all operands are clean, whether all are uniform.
+/// Returns whether all operands are clean, and whether all are uniform.
 pub(super) fn joint(operands: &[Temp]) -> (bool, bool) {
     (operands.iter().all(|temp| temp.clean), operands.iter().all(|temp| temp.uniform))
 }

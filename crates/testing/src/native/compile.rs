@@ -9,7 +9,7 @@ use heddle_llvm::{
 };
 use std::ops::Range;
 
-/// How good the machine code is to be.
+/// Optimization level of the machine code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeQuality {
     /// Quickly made.
@@ -19,14 +19,14 @@ pub enum CodeQuality {
 }
 
 impl CodeQuality {
-    /// How a batch of these seeds is compiled: one in eight with care.
+    /// Chooses the level of a batch with these seeds: one in eight is optimized.
     pub(super) fn of_batch(seeds: &Range<u64>) -> CodeQuality {
         let batch = seeds.start / (seeds.end - seeds.start).max(1);
         if batch % 8 == 1 { CodeQuality::Optimized } else { CodeQuality::Quick }
     }
 }
 
-/// What the pipeline is told to choose for. Any target's choices must do on any machine, whatever they cost there.
+/// Chooses the target that the pipeline's cost model assumes. Any choice must be correct on any machine.
 pub(super) fn choices(seed: u64) -> [&'static str; 2] {
     let target = ["target=avx512", "target=avx2", "target=sse4.2", "target=neon"][(seed % 4) as usize];
     [target, if seed.is_multiple_of(5) { "versions=none" } else { "versions=force" }]

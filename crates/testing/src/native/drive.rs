@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_secs(60);
 /// The most finds of a run that are made small.
 const MOST_SHRUNK: usize = 3;
 
-/// What is tried.
+/// Program generator of a topic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NativeProgramKind {
     /// Generated programs.
@@ -31,13 +31,13 @@ enum NativeProgramKind {
 pub struct NativeTopic {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What holds, in a sentence.
+    /// Property, as a sentence.
     pub says: &'static str,
     /// Programs that are compiled together, where there is time.
     pub batch: u64,
     /// And where there is not: still more than a hundred functions.
     pub small_batch: u64,
-    /// Whether it runs where no topic is named.
+    /// True if it runs when no topic is named.
     pub is_in_slice: bool,
     kind: NativeProgramKind,
 }
@@ -83,7 +83,7 @@ pub fn native_topic(name: &str) -> Option<&'static NativeTopic> {
     NATIVE_TOPICS.iter().find(|topic| topic.name == name)
 }
 
-/// What to run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct NativePlan {
     /// The property.
@@ -102,22 +102,22 @@ pub struct NativePlan {
     pub folder: PathBuf,
 }
 
-/// What came out.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct NativeReport {
     /// The seeds that were tried, all of them.
     pub seeds: Range<u64>,
-    /// What was counted.
+    /// Counts.
     pub tally: NativeTally,
     /// The files of finds.
     pub files: Vec<PathBuf>,
-    /// How long it took.
+    /// Wall-clock time.
     pub time: Duration,
-    /// What the processor worked for it, where the system says.
+    /// CPU time, where the system reports it.
     pub cpu: Option<f64>,
-    /// What the programs covered, in words.
+    /// Coverage of the programs, in words.
     pub covered: Vec<String>,
-    /// What they lack for their count to be worth something.
+    /// Features that too few programs have.
     pub lacks: Vec<String>,
 }
 

@@ -73,8 +73,8 @@ impl WideSpecialization {
     }
 }
 
-/// Whether a program is one that can be run so: its lanes do not ask for each other, for a launch, or for functions of
-/// the machine's own library.
+/// True if a program can run natively: without cross-lane operations, launches, or functions of the system's math
+/// library.
 fn is_of_topic(case: &GeneratedProgram) -> bool {
     let asks = |op: Op| {
         matches!(
@@ -106,7 +106,7 @@ pub fn in_brushes(case: &GeneratedProgram, brushes: &[&[u32]]) -> Option<Generat
     Some(GeneratedProgram { inputs, ..case.clone() })
 }
 
-/// The same input for these lanes.
+/// Restricts an input to these lanes.
 fn in_brush(input: &ProgramInput, objects: &[ObjectShape], brush: &[u32]) -> ProgramInput {
     let lanes: u32 = brush.iter().product();
     let args = input.args.iter().map(|arg| match arg {
@@ -161,7 +161,7 @@ pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>) -> NativeTally {
     run_batch_by(bench, seeds, |_| {})
 }
 
-/// The same, where something is done to each wide module.
+/// As `run_batch`, with a fault injected into each wide module.
 pub fn run_batch_by(bench: &TargetWorkshops, seeds: Range<u64>, spoil: fn(&mut Module)) -> NativeTally {
     let mut tally = NativeTally::default();
     let profile = profile();
@@ -224,7 +224,7 @@ fn check_cases(
     }
     for (target, shop) in &bench.shops {
         let mut wrong = vec![None; forms.len()];
-        // How `fmuladd` rounds is fixed for a whole module.
+        // The rounding of `fmuladd` is fixed per module.
         for fused in [false, true] {
             let of_this: Vec<usize> = (0..forms.len()).filter(|&form| forms[form].fused == fused).collect();
             if !of_this.is_empty() {
@@ -395,7 +395,7 @@ fn initial(global: &Global) -> Vec<u8> {
     bytes
 }
 
-/// What a call left behind, as the oracle says it.
+/// Converts a call's results and memory to an observation comparable with the oracle's.
 fn observed(
     case: &GeneratedProgram,
     input: &ProgramInput,
@@ -455,7 +455,7 @@ pub fn shrunk(folder: &Path, find: &NativeFind) -> String {
     format!("; not again, alone: {}\n{}", find.reason, case.module)
 }
 
-/// What programs of lanes that do not meet may have.
+/// Features that programs without cross-lane operations may have.
 fn asked() -> impl Iterator<Item = Feature> {
     let meets = |feature: &Feature| {
         matches!(feature, Feature::Horizontals | Feature::Barriers | Feature::GroupsEndInBrushes)
@@ -463,7 +463,7 @@ fn asked() -> impl Iterator<Item = Feature> {
     Feature::ALL.into_iter().filter(move |feature| !meets(feature))
 }
 
-/// What the programs lack for their count to be worth something.
+/// Returns the features that too few programs have.
 pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let coverage = &tally.coverage;
     let mut lacks = Vec::new();
@@ -483,7 +483,7 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
     lacks
 }
 
-/// What the programs covered, line by line.
+/// Formats the coverage of the programs, line by line.
 pub fn covered(tally: &NativeTally) -> Vec<String> {
     let coverage = &tally.coverage;
     let mut lines: Vec<String> =

@@ -22,7 +22,7 @@ struct LockProgram {
     before: Vec<Vec<u32>>,
     behind: Vec<Vec<u32>>,
     own: Option<Vec<u32>>,
-    /// Whether a lane waits for another, which is told.
+    /// True if a lane waits for another; the remarks must report it.
     waits: bool,
 }
 

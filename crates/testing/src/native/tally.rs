@@ -1,4 +1,4 @@
-//! What native runs counted: pairs, what was refused, where the time went, what was found.
+//! Counts of native runs: pairs, refusals, time per phase, finds.
 
 use super::target::InstructionSet;
 use crate::coverage::Coverage;
@@ -13,16 +13,16 @@ pub struct TestedPair {
     pub seed: u64,
     /// The instruction set.
     pub target: InstructionSet,
-    /// What it was run as: its lanes, and what else there is to say.
+    /// Specialization: its lanes and further options.
     pub form: String,
 }
 
 /// A pair that is wrong.
 #[derive(Clone, Debug)]
 pub struct NativeFind {
-    /// Which one; none if it is about a whole batch.
+    /// Program and target; empty if the find concerns a whole batch.
     pub pair: TestedPair,
-    /// What is wrong.
+    /// Error message.
     pub reason: String,
 }
 
@@ -35,7 +35,7 @@ pub enum Phase {
     Clang,
     /// LLVM IR is imported.
     Import,
-    /// What is right is found out.
+    /// Computes the expected results.
     Expect,
     /// The pipeline makes vector code.
     Vectorize,
@@ -47,11 +47,11 @@ pub enum Phase {
     Link,
     /// Programs run.
     Run,
-    /// What they leave is compared.
+    /// Compares the results.
     Compare,
 }
 
-/// What was counted.
+/// Counts of a run.
 #[derive(Clone, Default, Debug)]
 pub struct NativeTally {
     /// Programs of which there is at least one pair.
@@ -62,11 +62,11 @@ pub struct NativeTally {
     pub pairs: BTreeMap<(InstructionSet, String), [u64; 2]>,
     /// Forms without vector code, by reason.
     pub refused: BTreeMap<String, u64>,
-    /// What the programs covered.
+    /// Coverage of the programs.
     pub coverage: Coverage,
-    /// How often each feature came up, beside those.
+    /// Counts of features not in `coverage`.
     pub features: BTreeMap<&'static str, u64>,
-    /// What is wrong.
+    /// Errors found.
     pub finds: Vec<NativeFind>,
     /// Where the time went, on the clock.
     pub times: BTreeMap<Phase, Duration>,

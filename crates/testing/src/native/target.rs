@@ -40,18 +40,18 @@ impl InstructionSet {
         InstructionSet::ALL.into_iter().find(|target| target.name() == name)
     }
 
-    /// Those that this machine executes itself.
+    /// Instruction sets that this machine executes without an emulator.
     pub fn of_this_machine() -> Vec<InstructionSet> {
         let direct = [InstructionSet::Sse42, InstructionSet::Avx2, InstructionSet::Avx512];
         direct.into_iter().filter(|target| target.missing().is_none()).collect()
     }
 
-    /// What LLVM calls it.
+    /// LLVM's description of the CPU.
     pub fn cpu(self) -> Cpu {
         Cpu::named(self.name()).expect("its name is one that CPUs go by")
     }
 
-    /// What it takes to run its code here and is not there.
+    /// Names a tool or CPU feature that is needed to run its code and is missing.
     pub fn missing(self) -> Option<String> {
         let needed: &[&str] = match self {
             InstructionSet::Sse42 => &["+sse4.2", "+popcnt"],
@@ -82,7 +82,7 @@ impl InstructionSet {
             .then(|| format!("{HOST_VARIABLE} lowers this machine to {}", host.name))
     }
 
-    /// What clang is told to compile and link for it.
+    /// Arguments for clang to compile and link for the target.
     pub(super) fn clang_arguments(self) -> &'static [&'static str] {
         match self {
             InstructionSet::Neon => &["--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"],

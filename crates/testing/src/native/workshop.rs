@@ -43,7 +43,7 @@ pub(super) struct EntryCall {
     pub(super) is_silent: bool,
 }
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Clone, Debug)]
 pub(super) enum CallOutcome {
     Done {
@@ -56,7 +56,7 @@ pub(super) enum CallOutcome {
     Died(String),
 }
 
-/// What a command says, if it succeeds.
+/// Runs a command and returns its output; fails if the command does.
 fn checked(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
     let messages = String::from_utf8_lossy(&output.stderr);
@@ -92,7 +92,7 @@ impl Workshop {
         self.clang_says(arguments).map(drop)
     }
 
-    /// The same; gives warnings and remarks.
+    /// As `clang`, but returns warnings and remarks.
     pub(super) fn clang_says<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -156,7 +156,7 @@ impl Workshop {
         if outcomes.len() == calls.len() && output.status.success() {
             return Ok(());
         }
-        // What died is the first that was not answered, or a silent one before it.
+        // The first call without an answer crashed, or a silent one before it.
         outcomes.push(CallOutcome::Died(format!("died: {}", output.status)));
         while calls.get(outcomes.len()).is_some_and(|call| call.keeps) {
             outcomes.push(CallOutcome::Died("died before".into()));

@@ -11,7 +11,7 @@ pub fn assembler() -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// What it refuses of a text for a GPU, each with the line that it means.
+/// Returns the assembler's errors for a GPU, each with the line that it refers to.
 pub fn refused_by(assembler: &Path, text: &str, gpu: &str) -> Result<Vec<String>, String> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

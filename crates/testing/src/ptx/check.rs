@@ -1,4 +1,4 @@
-//! Whether a program computes the same all the way round.
+//! Checks that a PTX program computes the same results through every round trip.
 
 use super::generate::generate;
 use super::program::{COUNTERS, DUMP, OWN, PtxProgram, SHARED_INPUT};
@@ -16,14 +16,14 @@ use heddle_ptx::table::{FORMS, InstructionSupport};
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 use std::fmt::{Display, Formatter};
 
-/// What programs met.
+/// Counts of tested programs.
 #[derive(Clone, Debug)]
 pub struct PtxCounts {
-    /// How many there were.
+    /// Number of programs.
     pub programs: u64,
-    /// How many also ran natively.
+    /// Programs that also ran natively.
     pub native: u64,
-    /// How many also went through passes that change what a GPU does.
+    /// Programs that also ran after passes for GPUs.
     pub changed: u64,
     /// Of each form how many instructions there were.
     forms: Vec<u64>,
@@ -86,7 +86,7 @@ impl Display for PtxCounts {
     }
 }
 
-/// What a program is launched with.
+/// Creates the launch of a program.
 fn launch(program: &PtxProgram) -> TestLaunch {
     let mut random = Random::new(program.seed ^ 0x696e);
     let mut input = Vec::new();

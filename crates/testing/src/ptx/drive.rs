@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 /// Seeds that a thread takes at a time.
 const BATCH: u64 = 8;
 
-/// What came out.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct PtxReport {
     /// The seeds that were tried, all of them.
     pub seeds: Range<u64>,
-    /// What their programs met.
+    /// Counts of the tested programs.
     pub counts: PtxCounts,
     /// The programs that are wrong, and why.
     pub finds: Vec<(u64, String)>,
-    /// How long it took.
+    /// Wall-clock time.
     pub time: Duration,
 }
 

@@ -43,7 +43,7 @@ pub fn generate(seed: u64) -> PtxProgram {
 pub(super) struct PtxGenerator {
     pub(super) random: Random,
     pub(super) threads: u32,
-    /// Whether all warps have all lanes.
+    /// True if all warps are full.
     pub(super) is_whole: bool,
     pub(super) in_callee: bool,
     has_callee: bool,
@@ -302,7 +302,7 @@ impl PtxGenerator {
                     space => self.address(space, 4, false),
                 };
                 let more = if matches!(name, "applypriority" | "discard") { ", 128" } else { "" };
-                // What is discarded may be anything.
+                // Discarded memory has unspecified contents.
                 if name == "discard" {
                     return Some(format!(
                         "setp.ne.u32 %c1, %tid, %tid;\n{text}@%c1 discard{dotted} [{address}]{more};\n"
@@ -486,7 +486,7 @@ impl PtxGenerator {
         })
     }
 
-    /// The same of a number in memory.
+    /// As `one_nan`, for a number in memory.
     fn one_nan_in_memory(&mut self, text: &mut String, address: &str, space: Option<Word>, ty: Word) {
         if !ty.is_float() {
             return;

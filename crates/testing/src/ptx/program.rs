@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub(crate) enum PtxNode {
     /// Lines that belong together, and the forms of their instructions.
     Lines(String),
-    /// What lanes do for which a predicate holds, and the others.
+    /// Code for lanes with a true predicate, and code for the others.
     If(String, Vec<PtxNode>, Vec<PtxNode>),
     /// A loop that ends after so many rounds at most, or before one for which a predicate holds.
     Loop(u32, Option<String>, Vec<PtxNode>),
@@ -18,7 +18,7 @@ pub(crate) enum PtxNode {
 /// A program: a kernel and what it calls.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PtxProgram {
-    /// What it was generated from.
+    /// Seed of the program.
     pub seed: u64,
     /// The threads of a group, and the groups.
     pub shape: ([u32; 3], u32),
@@ -225,7 +225,7 @@ impl PtxProgram {
         text.push_str(
             "\tld.param.u64 %own, [output];\n\tcvta.to.global.u64 %own, %own;\n\tadd.s64 %own, %own, %a0;\n",
         );
-        // What each thread has for itself holds something from the start.
+        // Initializes each thread's private storage.
         let _ = writeln!(
             text,
             "\tmov.u64 %a1, window;\n\tmul.wide.u32 %a0, %tid, {WINDOW};\n\tadd.s64 %a1, %a1, %a0;\n\tmov.u64 %a2, mine;"

@@ -1,10 +1,10 @@
-//! Which words of an instruction belong together, beyond what the table of forms says.
+//! Checks that an instruction's modifiers are compatible, beyond the constraints of the table of forms.
 
 use super::generate::PtxGenerator;
 use heddle_ptx::Word;
 
 impl PtxGenerator {
-    /// Whether words belong together beyond what the pattern says.
+    /// True if the modifiers are compatible beyond the constraints of the pattern.
     pub(super) fn is_sensible(&self, mnemonic: &str, words: &[Word]) -> bool {
         use Word::*;
         let has = |word: Word| words.contains(&word);

@@ -66,7 +66,7 @@ impl PtxGenerator {
         text
     }
 
-    /// What another thread has written behind a barrier, which all have passed before it is written anew.
+    /// Reads another thread's value after a barrier. All threads pass a second barrier before it is overwritten.
     fn neighbour(&mut self) -> String {
         if !self.random.chance(60) {
             return String::new();
@@ -80,7 +80,7 @@ impl PtxGenerator {
         )
     }
 
-    /// What lanes ask each other. Members are all lanes that are there.
+    /// Emits a cross-lane operation, whose members are all present lanes.
     pub(super) fn asked(&mut self, name: &str, words: &[Word], dotted: &str, last: Word) -> String {
         let is_sync = words.contains(&Word::Sync);
         let members = match is_sync {
@@ -106,7 +106,7 @@ impl PtxGenerator {
                 };
                 let bounds = if words.contains(&Word::Up) { 0 } else { 31 }
                     + 256 * self.random.pick(&[0, 0, 16, 24, 28]);
-                // Only lanes that are there are asked.
+                // Only present lanes may be read.
                 if !self.is_whole {
                     return format!("{before}shfl{dotted} {to}, {from}, %lane, {bounds}{members};\n")
                         .replace(

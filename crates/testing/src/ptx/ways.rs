@@ -1,4 +1,4 @@
-//! A kernel in all ways that there are: on the oracle, as vector code, behind a way out and back.
+//! Runs a kernel in all modes: interpreted, as vector code, and after a round trip through PTX.
 
 use crate::kernels::Machine;
 use crate::launches::{TestLaunch, TestLaunchArgument, TestLaunchObject, as_vectors, on_oracle, vectors};
@@ -15,7 +15,7 @@ fn read(text: &str) -> Result<Module, String> {
     }
 }
 
-/// What a kernel `k(input, out)` leaves in `out`, words of 64 bits that are zero before, in each way.
+/// Returns the contents of `out`, zero-initialized words of 64 bits, after a kernel `k(input, out)`, for each mode.
 pub fn in_all_ways(
     text: &str,
     threads: u32,

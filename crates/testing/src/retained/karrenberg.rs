@@ -18,7 +18,7 @@ use heddle_transform::linearize::{LinearEdges, iteration_graph};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What lies between divergent branches and where their ways have met.
+/// Region between divergent branches and their reconvergence point.
 struct DivergentRegion {
     blocks: EntitySet<Block>,
     /// Its divergent blocks that are in no smaller region, in order.
@@ -151,7 +151,7 @@ impl<'a> DivergentRegions<'a> {
         self.index.number(block).unwrap_or(usize::MAX)
     }
 
-    /// Whether everyone comes to where they meant to, whatever branches are taken on the way.
+    /// True if every path still reaches its original targets, whatever branches it takes.
     fn are_kept(&self, folded: &LinearEdges) -> bool {
         let (cfg, cycles) = (self.cfg, self.cycles);
         let edges = self
@@ -182,7 +182,7 @@ impl<'a> DivergentRegions<'a> {
     }
 }
 
-/// What can be reached from a branch before the block where its ways have met.
+/// Returns the blocks reachable from a branch before its reconvergence point.
 fn between(cfg: &Cfg, cycles: &CycleForest, branch: Block, end: Option<Block>) -> EntitySet<Block> {
     let mut found = EntitySet::new();
     let mut worklist = vec![branch];

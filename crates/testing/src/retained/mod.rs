@@ -1,16 +1,17 @@
-//! How much control flow linearization keeps, beside three other ways to fold a graph, counted by the interpreter.
+//! Compares the control flow that linearization keeps with three other methods, counted by the interpreter.
 //!
-//! All run and all are checked. Each kind of if-conversion is given by the branches that it folds beside the divergent
-//! ones, and these are then folded by partial linearization, which flatters it: what it folds it folds as well as we do.
+//! Every result runs and is checked. Each kind of if-conversion is defined by the branches that it linearizes besides
+//! the divergent ones. Partial linearization then does the work, which favours the other methods: they linearize as
+//! well as ours does.
 //!
-//! A branch in a block without lanes may go anywhere; what the interpreter chooses there depends on what it did before.
-//! So where a program seems to execute more blocks, the fewest count that any of several choices give.
+//! A branch in a block without active lanes may go anywhere, and the interpreter's choice depends on its history. Where
+//! a program seems to execute more blocks, the count is therefore the minimum over several choices.
 //!
-//! * *Full if-conversion* folds every branch that has no say in how a loop is left.
-//! * *Bounded if-conversion* folds all of the smallest single-entry, single-exit region around a divergent branch, but
-//!   regions inside that have none of their own.
-//! * *Karrenberg & Hack* (CC 2012, 3.3) let no divergent block be skipped: `karrenberg` has their way to find edges.
-//!   Some graphs it cannot do; then nothing is counted.
+//! * *Full if-conversion* linearizes every branch that does not control a loop exit.
+//! * *Bounded if-conversion* linearizes the smallest single-entry, single-exit region around a divergent branch, except
+//!   inner regions without divergent branches.
+//! * *Karrenberg & Hack* (CC 2012, 3.3) do not skip divergent blocks: `karrenberg` finds edges by their method. It
+//!   fails on some graphs; these are not counted.
 
 mod karrenberg;
 
@@ -29,7 +30,7 @@ use heddle_transform::linearize::{linearize_edges, linearize_with};
 use karrenberg::fold_as_karrenberg;
 use rustc_hash::FxHashSet;
 
-/// How often branches without lanes choose anew, and how often where a program seems to execute more blocks.
+/// Random choices per branch without active lanes, and their number where a program seems to execute more blocks.
 const CHOICES: [u64; 2] = [12, 400];
 
 /// A way to fold.
@@ -54,7 +55,7 @@ impl LinearizationMethod {
         LinearizationMethod::Karrenberg,
     ];
 
-    /// What it is called.
+    /// Name of the method.
     pub fn name(self) -> &'static str {
         match self {
             LinearizationMethod::Partial => "partial linearization",
@@ -65,7 +66,7 @@ impl LinearizationMethod {
     }
 }
 
-/// What is left of a program's control flow.
+/// Control flow left in a program.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RetainedControlFlow {
     /// The branches in the text.
@@ -87,21 +88,21 @@ impl RetainedControlFlow {
         self.empty += other.empty;
     }
 
-    /// Whether less is kept than by the other.
+    /// True if this program keeps less control flow than the other.
     pub fn is_worse(&self, other: RetainedControlFlow) -> bool {
         let executes_more = self.blocks > other.blocks && self.fewest > other.fewest;
         self.branches < other.branches || executes_more
     }
 }
 
-/// What partial linearization keeps against another way to fold.
+/// Comparison of partial linearization with another method.
 #[derive(Clone, Default, Debug)]
 pub struct MethodComparison {
     /// The programs that the other way can do.
     pub programs: u32,
-    /// What we keep of these.
+    /// Control flow that partial linearization keeps in these programs.
     pub ours: RetainedControlFlow,
-    /// What the other way keeps.
+    /// Control flow that the other method keeps.
     pub other: RetainedControlFlow,
     /// The seeds of those of which we keep less.
     pub worse: Vec<u64>,
@@ -135,7 +136,7 @@ pub fn retained(case: &GeneratedProgram) -> Result<Option<RetainedByMethod>, Str
     }
 }
 
-/// What each way keeps, if it can do the program.
+/// Control flow kept by each method, where it can handle the program.
 pub type RetainedByMethod = [Option<RetainedControlFlow>; 4];
 
 fn retained_of(case: &GeneratedProgram, choices: u64) -> Result<Option<RetainedByMethod>, String> {
@@ -179,7 +180,7 @@ fn retained_of(case: &GeneratedProgram, choices: u64) -> Result<Option<RetainedB
     Ok(Some(all))
 }
 
-/// What came of folding a module.
+/// Result of linearizing a module.
 enum MethodResult {
     LinearEdges(Module),
     /// There is no such order of blocks.

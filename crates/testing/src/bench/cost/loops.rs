@@ -19,7 +19,7 @@ pub(super) struct TimedVector {
 }
 
 impl TimedVector {
-    /// As many lanes of so many bits as a register holds.
+    /// Returns the vector of `bits`-wide lanes that fills a register.
     pub(super) fn of_register(register: u32, bits: u32) -> TimedVector {
         TimedVector { lanes: register / bits, bits }
     }
@@ -29,7 +29,7 @@ impl TimedVector {
     }
 }
 
-/// What is timed.
+/// Operation timed by a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum TimedOperation {
     /// An addition that waits for the one before: the unit.
@@ -112,7 +112,7 @@ impl TimedLoopText {
     }
 }
 
-/// What a round of the loop may use.
+/// Operands available to a loop iteration.
 struct LoopOperands {
     vector: TimedVector,
     /// Where each lane is.

@@ -1,5 +1,5 @@
-//! How often the divergence analysis calls branches divergent that stay together in runs: of generated programs, of the runs of
-//! file tests, and of the kernels of this benchmark. After Fig. 13 of Coutinho et al.
+//! Counts branches that the divergence analysis calls divergent although lanes stay together in runs: in generated
+//! programs, file tests, and the kernels of this benchmark. After Fig. 13 of Coutinho et al.
 
 use super::super::kit::{BenchReport, ReportTable};
 use super::LANES;
@@ -18,7 +18,7 @@ use heddle_runs::line::{Expectation, RunLine};
 use heddle_transform::canonicalize;
 use std::path::Path;
 
-/// How many generated programs the analysis is asked about.
+/// Number of generated programs to analyze.
 const PROGRAMS: u64 = 400;
 
 /// Branches with two targets that were executed.
@@ -28,11 +28,11 @@ struct BranchTally {
     executed: u32,
     /// Those at which lanes parted in some run.
     diverged: u32,
-    /// Those that the analysis calls divergent.
+    /// Branches that the analysis calls divergent.
     called: u32,
     /// Those of them that stayed together.
     wrong: u32,
-    /// Those that it calls uniform, at which lanes parted.
+    /// Branches that the analysis calls uniform although lanes diverged.
     missed: u32,
 }
 
@@ -63,7 +63,7 @@ impl BranchTally {
     }
 }
 
-/// How often branches of each function were executed, and how often lanes parted, over all runs.
+/// Executions and divergent executions of each function's branches, over all runs.
 struct FunctionBranchCounts {
     of: Vec<Vec<(u64, u64)>>,
 }
@@ -85,7 +85,7 @@ impl FunctionBranchCounts {
         }
     }
 
-    /// What the analysis says of the branches; those that it wrongly calls uniform are told.
+    /// Compares the analysis with the runs; reports branches that it wrongly calls uniform in `told`.
     fn tally(&self, module: &Module, from: &str, told: &mut Vec<String>) -> BranchTally {
         let mut tally = BranchTally::default();
         for (func, went) in module.functions.iter().zip(&self.of) {
@@ -137,7 +137,7 @@ fn generated(told: &mut Vec<String>) -> BranchTally {
 /// Declares what runs say of parameters of which nothing is declared.
 fn declare(func: &mut Function, runs: &[RunLine]) {
     let runs: Vec<&RunLine> = runs.iter().filter(|run| run.func == func.name).collect();
-    // Callees are told their arguments by what calls them.
+    // Callees get the shapes of their arguments from their callers.
     if runs.is_empty() {
         return;
     }

@@ -8,9 +8,9 @@ use heddle_ir::{Module, Space};
 /// The numbers in each object of a kernel, but for those that read more.
 pub(super) const NUMBERS: usize = 4096;
 
-/// What a run gives and takes.
+/// Result and cost of a run.
 pub(super) struct RunMeasurement {
-    /// What it wrote, and what it left of what it read.
+    /// Contents of the output and of the input after the run.
     pub(super) written: [Vec<u8>; 2],
     pub(super) instructions: u64,
     pub(super) cycles: u64,

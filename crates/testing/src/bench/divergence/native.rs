@@ -1,4 +1,4 @@
-//! The same kernels as vector code of 16 lanes on this machine: each as it is and behind a pass, in turn.
+//! Times the same kernels as vector code of 16 lanes on this machine, with and without a pass, interleaved.
 
 use super::super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use super::kernels::{FUSION, KernelTemplate, SCALARS, text_of};
@@ -26,7 +26,8 @@ const WIDTH: u32 = 16;
 const ROUNDS: u32 = 256;
 const DRIVER: &str = include_str!("driver.c");
 
-/// What is run: a name, what it reads, in how many parts, and its forms, the first of which is what the others must agree with.
+/// Kernel to time: its name, its input, the number of parts, and its variants. The first variant is the reference for
+/// the others' results.
 struct NativeBenchKernel {
     number: usize,
     name: String,
@@ -38,7 +39,7 @@ struct NativeBenchKernel {
     forms: Vec<usize>,
 }
 
-/// What forms have in common that came out alike, and the object under the name that the program has for it.
+/// Object code shared by variants that compile to the same code, and the object under the program's symbol name.
 struct DistinctObject {
     nameless: Vec<u8>,
     object: Vec<u8>,
@@ -71,7 +72,7 @@ impl NativeBenchKernel {
     }
 }
 
-/// What a form is made by.
+/// Adjusts the pipeline's options for one variant.
 type OptionsVariant = fn(VectorizeOptions) -> VectorizeOptions;
 
 const PLAIN: OptionsVariant = |options| VectorizeOptions {

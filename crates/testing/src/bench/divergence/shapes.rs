@@ -20,13 +20,13 @@ pub(super) fn prepared(text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-/// What kernels read: numbers below 64.
+/// Returns the kernels' input: numbers below 64.
 pub(super) fn numbers() -> Vec<u8> {
     let mut random = Random::new(7);
     (0..NUMBERS).flat_map(|_| (random.below(64) as u32).to_le_bytes()).collect()
 }
 
-/// How many times fewer cycles a kernel takes behind a pass.
+/// Returns the factor by which a pass reduces a kernel's cycles.
 fn gain(
     report: &mut BenchReport,
     (name, text): KernelTemplate,
@@ -190,7 +190,8 @@ fn least(text: &str, copies: usize, pass: &dyn Fn(&mut Function)) -> Result<f64,
     Ok(least)
 }
 
-/// How compile time grows: of flattening and scalar replacement with the function, of alignment with the product of two sides.
+/// Measures the growth of compile time: of flattening and scalar replacement with the function's size, of alignment
+/// with the product of both sides' sizes.
 pub(super) fn growth(report: &mut BenchReport) -> Result<(), String> {
     let scalars = |variant| scalar_replacement::ReplacementOptions {
         variant,

@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 const TRIPS: u32 = 64;
 /// Operations in one unit of work.
 const UNIT: u32 = 4;
-/// What the payload and an iteration of the inner loop take, in units.
+/// Costs of the payload and of an iteration of the inner loop, in units.
 pub(super) const RATIOS: [(u32, u32); 4] = [(10, 1), (1, 1), (1, 10), (1, 100)];
 /// Random orders that the grid is measured with, each with so many iterations of the outer loop. The first one's curves are
 /// printed.
@@ -61,8 +61,8 @@ pub(super) fn kernel((payload, inner): (u32, u32), rounds: u32) -> String {
     text
 }
 
-/// What the kernel reads: `k` for each of 16 lanes, so that a run may start at lane 16, and then a random order of lanes for each
-/// iteration of the outer loop, as the place of each lane in it.
+/// Returns the kernel's input: `k` for each of 16 lanes, so that a run may start at lane 16; then, for each iteration
+/// of the outer loop, a random permutation of the lanes as each lane's position.
 pub(super) fn input(early: u32, seed: u64, rounds: u32) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut bytes: Vec<u8> = (0..16).flat_map(|_| early.to_le_bytes()).collect();
@@ -99,13 +99,13 @@ pub(super) fn flattened(
     Ok((module, decision))
 }
 
-/// How well pay is foretold.
+/// Accuracy of the predicted gain.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PredictionTally {
     points: u32,
     by_model: u32,
     by_formula: u32,
-    /// The same, where what changes by less than a hundredth has no sign to get wrong.
+    /// Points with the right sign, changes below 1 % left out.
     large_by_model: u32,
     large_by_formula: u32,
 }
@@ -151,7 +151,7 @@ impl PredictionTally {
     }
 }
 
-/// How many times fewer cycles the model foretells.
+/// Formats the speedup that the model predicts.
 pub(super) fn told(decision: &FlattenDecision) -> String {
     decision.estimate.map_or_else(String::new, |estimate| format!("{:.2}", estimate.before / estimate.after))
 }

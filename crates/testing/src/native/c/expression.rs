@@ -241,7 +241,7 @@ impl CFunctionGenerator<'_> {
                 float(name, vec![a, b, c])
             }
             7 => {
-                // What is added to a product, which may be contracted.
+                // Addend of a product, which the compiler may contract.
                 let ty = self.random.pick(&["float", "double"]);
                 let [a, b, c] = [(); 3].map(|()| self.float(deep));
                 float(&format!("(({ty})#*({ty})#+({ty})#)"), vec![a, b, c])

@@ -7,7 +7,7 @@ use super::expression::CType;
 use super::tree::{CNode, CNodeKind, CPiece, CProgram, resolve};
 use crate::generate::Random;
 
-/// What is known of a helper: its name and result, or the elements of the array that it works on.
+/// Helper function: its name and result type, or the elements of the array that it works on.
 #[derive(Clone, Debug)]
 struct CHelper {
     name: String,
@@ -259,7 +259,7 @@ impl<'r> CFunctionGenerator<'r> {
         }
     }
 
-    /// What the jumps say, now that all labels are known.
+    /// Returns the jumps' texts, once all labels are known.
     fn jump_texts(&mut self) -> Vec<String> {
         let mut texts = Vec::new();
         let mut backward = 0;
@@ -324,7 +324,7 @@ fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'stat
     (node, CHelper { name, result, array: array.then_some(array_type) })
 }
 
-/// How large programs are.
+/// Size of generated programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CProgramSize {
     /// In how many of a hundred there are helpers, arrays and structures.

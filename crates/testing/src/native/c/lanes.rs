@@ -39,12 +39,12 @@ fn real(random: &mut Random) -> f64 {
 }
 
 impl LaneMemory {
-    /// What program and input start with.
+    /// Creates the initial memory of a program's input.
     pub(super) fn new(seed: u64, input: u64) -> LaneMemory {
         LaneMemory::of_ids(seed, input, IDS)
     }
 
-    /// The same for so many ids.
+    /// As [`LaneMemory::new`], for this number of ids.
     pub(super) fn of_ids(seed: u64, input: u64, ids: u32) -> LaneMemory {
         let random = &mut Random::new(seed.wrapping_mul(31) ^ input << 60 ^ 0x10ad);
         let u = number(random);
@@ -57,7 +57,7 @@ impl LaneMemory {
         LaneMemory { ids, u, bytes }
     }
 
-    /// The same with other contents.
+    /// Replaces the contents.
     pub(super) fn with(self, bytes: Vec<Vec<u8>>) -> LaneMemory {
         LaneMemory { bytes, ..self }
     }
@@ -77,8 +77,8 @@ impl LaneMemory {
         (bytes, (0..5).map(|object| (32 + 16 * object, object)).collect())
     }
 
-    /// How this, which came from `before`, differs from what is right for lanes of these ids: in each of them one of the
-    /// allowed, and elsewhere nothing.
+    /// Describes how this memory, which came from `before`, differs from the allowed results of these ids. Each id must
+    /// match one of its allowed results; other memory must be unchanged.
     pub(super) fn difference(
         &self,
         before: &LaneMemory,
@@ -99,7 +99,7 @@ impl LaneMemory {
             .map(|shared| format!("`{}`, which nothing writes, has changed", NAMES[shared]))
     }
 
-    /// How what belongs to one id differs.
+    /// Describes a difference in what belongs to one id.
     fn differs_for(&self, right: &LaneMemory, id: u32) -> Option<String> {
         let (id, ids) = (id as usize, self.ids as usize);
         let rows = |object: usize| (id * SIZES[object]..(id + 1) * SIZES[object]).collect::<Vec<_>>();
@@ -122,7 +122,7 @@ impl LaneMemory {
         None
     }
 
-    /// What the oracle leaves, running these lanes together.
+    /// Interprets the lanes together and returns the memory that they leave.
     pub(super) fn interpreted(
         &self,
         module: &Module,

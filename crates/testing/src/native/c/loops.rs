@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 const WIDTHS: [u32; 4] = [0, 4, 8, 16];
 /// Rows and columns: more than iterations.
 const ROWS: u32 = 72;
-/// How many iterations there are.
+/// Trip counts.
 const TRIPS: [u32; 16] = [0, 1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 47, 64, 66, 70];
 /// Bytes that a loop returns.
 const RESULTS: usize = 64;
-/// Features of which a share of all loops is asked, in percent.
+/// Features that a minimum percentage of all loops must have.
 const ASKED: &[(&str, u32)] = &[
     ("omp simd", 20),
     ("safelen", 4),
@@ -57,14 +57,14 @@ pub enum LoopMark {
     Careless,
 }
 
-/// What must become of a loop.
+/// Required lowering of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ExpectedLowering {
     /// It has vector code, as a rule.
     Vector,
     /// It is refused.
     Scalar,
-    /// What proves or asks itself that nothing depends may go on.
+    /// Vectorization is optional if dependence analysis or a run-time check decides.
     Either,
 }
 
@@ -73,7 +73,7 @@ struct CLoop {
     program: CProgram,
     /// Its pragma for each width.
     marks: [String; 4],
-    /// What is declared before it, its head and body, and what it returns.
+    /// Declarations before the loop, its head and body, and its return statement.
     before: String,
     text: String,
     after: String,
@@ -249,7 +249,7 @@ impl CLoop {
     }
 }
 
-/// How many iterations a loop has with an input.
+/// Returns the trip count of a loop on an input.
 fn trip(seed: u64, input: u64) -> u32 {
     Random::new(seed.wrapping_mul(7) ^ input ^ 0x721b).pick(&TRIPS)
 }
@@ -315,10 +315,10 @@ fn check(bench: &TargetWorkshops, loops: &[CLoop], level: u64, tally: &mut Nativ
     }
 }
 
-/// What scalar code leaves of a call, in memory and as results.
+/// Memory and results that scalar code leaves.
 type ScalarLoopResult = Result<(LaneMemory, Vec<u8>), String>;
 
-/// That of each call.
+/// Runs scalar code for each call.
 fn expected(
     shop: &Workshop,
     loops: &[CLoop],
@@ -425,7 +425,7 @@ fn judge(
     }
 }
 
-/// What is wrong with an outcome.
+/// Describes the error in an outcome.
 fn verdict(seed: u64, input: u64, expected: &ScalarLoopResult, outcome: CallOutcome) -> Option<String> {
     let (objects, results) = match outcome {
         CallOutcome::Done { is_damaged: true, .. } => {
@@ -472,7 +472,7 @@ pub(in crate::native) fn reduced(folder: &Path, find: &NativeFind) -> String {
             Some(format!("{} -O{level}, {}: {}", first.pair.target.name(), first.pair.form, first.reason))
         };
         let Some(reason) = wrong(&program) else { continue };
-        // What clang refuses, what traps in scalar code, and what is wrong in vector code are different mistakes.
+        // Distinguishes rejection by clang, traps in scalar code, and wrong vector code.
         let sort =
             |reason: &str| ["the generator is wrong", "the batch of"].map(|words| reason.contains(words));
         let still = |program: &CProgram| wrong(program).is_some_and(|now| sort(&now) == sort(&reason));
@@ -482,7 +482,7 @@ pub(in crate::native) fn reduced(folder: &Path, find: &NativeFind) -> String {
     show(&program, &format!("not again, alone: {} {}", find.pair.form, find.reason))
 }
 
-/// What the loops lack for their count to be worth something.
+/// Returns the features that too few loops have.
 pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let count = |name: &str| tally.features.get(name).copied().unwrap_or(0);
     let share = |name: &str| 100 * count(name) / tally.programs.max(1);
@@ -504,7 +504,7 @@ fn forms_of(tally: &NativeTally) -> u64 {
     tally.all_pairs() / tally.programs.max(1)
 }
 
-/// What the loops covered, line by line.
+/// Formats the coverage of the loops, line by line.
 pub fn covered(tally: &NativeTally) -> Vec<String> {
     let lines = tally.features.iter().map(|(name, count)| {
         let of = if *name == VECTORIZED { forms_of(tally).max(1) } else { 1 };

@@ -33,7 +33,7 @@ use std::ops::Range;
 use std::path::Path;
 use tree::CProgram;
 
-/// What clang may contract.
+/// Contraction that clang may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FpContract {
     /// Nothing.
@@ -49,7 +49,7 @@ const INPUTS: u64 = 2;
 const SAMPLE: u64 = 4;
 const PRELUDE: &str = include_str!("prelude.c");
 
-/// Features of which a share of all programs is asked, in percent.
+/// Features that a minimum percentage of all programs must have.
 const ASKED: &[(&str, u32)] = &[
     ("nested loops", 20),
     ("loops with several exits", 20),
@@ -77,16 +77,16 @@ const TRACED: &str = "(programs traced)";
 const DIVERGENT: &str = "divergent when run";
 const LEAST_DIVERGENT: u32 = 40;
 
-/// What is right of a program: for each input, after scalar code ran; by the way of rounding.
+/// Expected results of a program, by rounding of contracted products and by input, or why scalar code failed.
 type ScalarResults = Vec<Vec<Result<LaneMemory, String>>>;
 
-/// Which lanes and targets a program is tried in.
+/// Targets and options to test a program with.
 struct CRunScope<'a> {
     targets: &'a [(InstructionSet, Workshop)],
     reference: &'a Workshop,
     contract: FpContract,
     quality: CodeQuality,
-    /// What is done to wide modules.
+    /// Fault to inject into wide modules.
     spoil: fn(&mut Module),
 }
 
@@ -95,7 +95,7 @@ pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>, contract: FpContrac
     run_batch_by(bench, seeds, contract, |_| {})
 }
 
-/// The same, where something is done to each wide module.
+/// As `run_batch`, with a fault injected into each wide module.
 pub fn run_batch_by(
     bench: &TargetWorkshops,
     seeds: Range<u64>,
@@ -404,7 +404,7 @@ fn takes_vector(func: &Function) -> bool {
     func.signature.params.last().is_some_and(|param| param.ty.is_vector())
 }
 
-/// What is wrong with an outcome.
+/// Describes the error in an outcome.
 fn verdict(
     program: &CProgram,
     input: u64,
@@ -497,7 +497,7 @@ pub(super) fn reduced(folder: &Path, find: &NativeFind, contract: FpContract) ->
         check_programs(&scope, std::slice::from_ref(program), &mut tally);
         tally.finds.first().map(|find| (find.pair.form.clone(), find.reason.clone()))
     };
-    // What clang refuses, what traps in scalar code, and what is wrong in vector code are different mistakes.
+    // Distinguishes rejection by clang, traps in scalar code, and wrong vector code.
     let sort = |reason: &str| ["the generator is wrong", "the batch of"].map(|words| reason.contains(words));
     for quality in [CodeQuality::Quick, CodeQuality::Optimized] {
         let Some((form, reason)) = wrong(&program, quality) else { continue };
@@ -511,7 +511,7 @@ pub(super) fn reduced(folder: &Path, find: &NativeFind, contract: FpContract) ->
     format!("// not again, alone: {} {}\n{PRELUDE}{}", find.pair.form, find.reason, program.text())
 }
 
-/// What the programs lack for their count to be worth something.
+/// Returns the features that too few programs have.
 pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let share = |name: &str, of: u64| {
         100.0 * tally.features.get(name).copied().unwrap_or(0) as f64 / of.max(1) as f64
@@ -530,7 +530,7 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
     lacks
 }
 
-/// What the programs covered, line by line.
+/// Formats the coverage of the programs, line by line.
 pub fn covered(tally: &NativeTally) -> Vec<String> {
     let traced = tally.features.get(TRACED).copied().unwrap_or(0);
     let lines = tally.features.iter().map(|(name, count)| {

@@ -3,7 +3,7 @@
 use super::tree::{CNode, CNodeKind, CPiece, CProgram};
 use std::time::{Duration, Instant};
 
-/// How long a find is worked at.
+/// Time limit for the reduction of a find.
 const MOST_TIME: Duration = Duration::from_secs(150);
 
 /// The smallest program found of which this still holds.
@@ -37,7 +37,7 @@ pub(super) fn reduce(program: &CProgram, fails: &dyn Fn(&CProgram) -> bool) -> C
 enum ReductionEdit {
     /// A statement goes.
     Remove,
-    /// What stands in a statement takes its place.
+    /// Replaces a statement by its body.
     Open,
     /// An expression becomes a number.
     Number,

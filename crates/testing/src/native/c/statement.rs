@@ -125,7 +125,7 @@ impl CFunctionGenerator<'_> {
         name
     }
 
-    /// How often a loop goes round at most, as C: a number, or one that is less for some lanes.
+    /// Returns the trip bound of a loop, as C: a number, or a smaller one for some lanes.
     fn trips(&mut self) -> CPiece {
         match self.random.below(4) {
             0 => CNode::text(CNodeKind::Int, self.random.pick(&["2", "3", "5"])).into(),

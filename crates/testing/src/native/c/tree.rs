@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-/// What a node stands for.
+/// Syntactic kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CNodeKind {
     /// An integer of any type.
@@ -68,9 +68,9 @@ pub(super) struct CProgram {
     pub(super) seed: u64,
     /// Functions that it calls, and its own text: statements where they stand by themselves, between `lines`.
     pub(super) parts: Vec<CNode>,
-    /// What it has, in words.
+    /// Features, in words.
     pub(super) features: Vec<&'static str>,
-    /// Whether lanes get ids in a row.
+    /// True if lanes have consecutive ids.
     pub(super) is_linear: bool,
 }
 
