@@ -1,8 +1,8 @@
-//! How the driver is linked.
+//! Linker arguments of the driver.
 
 fn main() {
-    // The loader exports functions of the same names: without this the driver's calls of its own would go to the loader,
-    // which would hand them back.
+    // The loader exports the same names: without this, the driver's internal calls would resolve to the loader, which
+    // would call back into the driver.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -3,13 +3,13 @@
 
 use std::ffi::c_void;
 
-/// A signed number; error codes and statuses are such.
+/// Signed integer; the type of error codes and statuses.
 pub type cl_int = i32;
-/// An unsigned number.
+/// Unsigned integer.
 pub type cl_uint = u32;
-/// A truth value.
+/// Boolean.
 pub type cl_bool = u32;
-/// What the application holds instead of an object.
+/// Opaque handle of an object in the C interface.
 pub type ClHandle = *mut c_void;
 
 macro_rules! constants {

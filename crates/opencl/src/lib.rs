@@ -1,8 +1,8 @@
-//! The OpenCL driver: what an ICD loader opens to run OpenCL programs on the CPU.
+//! OpenCL driver (ICD) that runs OpenCL programs on the CPU.
 //!
-//! Two layers. `api` is the C interface: it looks at pointers, handles and sizes, and gives the specification's error
-//! codes. `core` is what OpenCL's objects are: contexts, memory, programs, kernels, queues, events. A handle is looked up
-//! in a table before anything is done with it, so one that is null, freed or of somebody else is an error code.
+//! Two layers. `api` is the C interface: it checks pointers, handles and sizes and returns the specification's error
+//! codes. `core` implements OpenCL's objects: contexts, memory, programs, kernels, queues, events. Each handle is looked
+//! up in a table before use, so one that is null, released or foreign is an error code.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod cl;

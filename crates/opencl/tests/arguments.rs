@@ -11,7 +11,7 @@ use calls::{Numbers, asked, met_enough};
 use heddle_opencl::api::dispatch::ENTRIES;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the arguments of an entry are, a letter each:
+/// Kinds of an entry's arguments, one letter each:
 /// `h` handle, `n` count of the list behind it, `H` list of handles, `f` flags, `k` name of a question, `z` size that the
 /// driver knows better, `s` size of memory of ours, `p` memory of ours, `o` place for an answer, `t` text, `T` list of
 /// texts, `l` properties, `w` list of sizes, `x` no pointer, `F` a function to call back, `c` code's place, `0` null.
@@ -167,11 +167,11 @@ const TEXTS: [&std::ffi::CStr; 8] = [
     c"kernel void broken(",
 ];
 
-/// Those that return something else than a code and take no place for one.
+/// Entries that neither return nor store an error code.
 const WITHOUT_CODE: [&str; 3] =
     ["clSVMFree", "clGetExtensionFunctionAddress", "clGetExtensionFunctionAddressForPlatform"];
 
-/// What is called back.
+/// Callback functions.
 extern "C" fn nothing() {}
 
 type Function = unsafe extern "C" fn(
@@ -203,7 +203,7 @@ struct Fuzzer {
     sizes: [[usize; 3]; 4],
     texts: Vec<*const i8>,
     codes: BTreeMap<i32, u64>,
-    /// How many calls gave no code.
+    /// Number of calls without an error code.
     without_code: u64,
 }
 
@@ -379,7 +379,7 @@ impl Fuzzer {
                         [usize::MAX, 1, 1],
                         [64, 8, 1],
                     ]);
-                    // What says how long a text is may not be longer than it.
+                    // A length argument must not exceed its text.
                     self.sizes[sizes] = if shape.contains('B') { [0, 0, 0] } else { list };
                     sizes += 1;
                     if self.numbers.below(6) == 0 { 0 } else { self.sizes[sizes - 1].as_ptr().addr() }
@@ -433,7 +433,7 @@ impl Fuzzer {
         ask(self, "clCreateUserEvent", 7, &[context, code]);
     }
 
-    /// What waits for something would wait for ever if it was not set.
+    /// A waiting call would block forever on an event that is never set.
     fn set_user_events(&mut self) {
         for handle in self.handles[7].clone() {
             let mut arguments = [0; 14];

@@ -12,9 +12,9 @@ use crate::core::registry::{find, handle_of, publish, references, release, retai
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
-/// What is called with errors of a context.
+/// Error callback of a context (`pfn_notify`).
 pub type NotifyFunction = unsafe extern "C" fn(*const c_char, *const c_void, usize, *mut c_void);
-/// What is called when a context ends.
+/// Destructor callback of a context.
 pub type EndOfContext = unsafe extern "C" fn(ClHandle, *mut c_void);
 
 fn notify(function: Option<NotifyFunction>, data: UserData) -> ClResult<Option<Notify>> {

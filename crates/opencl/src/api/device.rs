@@ -32,7 +32,7 @@ const FLOATS: u64 = CL_FP_DENORM
     | CL_FP_ROUND_TO_ZERO
     | CL_FP_ROUND_TO_INF
     | CL_FP_FMA;
-/// What shared virtual memory can do: all memory is the host's.
+/// Capabilities of shared virtual memory: all memory is the host's.
 pub const SVM: u64 =
     CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
 const ATOMICS: u64 = CL_DEVICE_ATOMIC_ORDER_RELAXED

@@ -1,7 +1,7 @@
 //! The dispatch table, which the first word of every object points to.
 //!
-//! The order is that of the loader's header. What another system has only is an entry that refuses, since the loader calls
-//! whatever is there.
+//! The order is that of the loader's header. Entries that exist on other systems only return an error code, since the loader
+//! calls every slot.
 
 use super::{
     context, device, enqueue, event, kernel, memory, platform, program, queue, refused, svm, transfer,
@@ -9,19 +9,19 @@ use super::{
 use crate::cl::{CL_INVALID_OPERATION, cl_int};
 use std::ffi::c_void;
 
-/// Whether the driver does what an entry is for.
+/// Support of an entry by the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EntrySupport {
-    /// It does.
+    /// Implemented.
     Done,
-    /// It has an error code for it, as the specification foresees.
+    /// Returns an error code that the specification allows.
     Refused,
 }
 
-/// An entry.
+/// Entry of the dispatch table.
 #[derive(Debug)]
 pub struct DispatchEntry {
-    /// Its name.
+    /// Exported name.
     pub name: &'static str,
     path: &'static str,
     address: *const (),
@@ -36,7 +36,7 @@ impl DispatchEntry {
         self.address
     }
 
-    /// Whether it does something.
+    /// Returns whether the entry is implemented.
     pub fn verdict(&self) -> EntrySupport {
         if self.path.starts_with("refused") || self.path == "absent" {
             EntrySupport::Refused
@@ -54,7 +54,7 @@ pub struct DispatchTable([*const (); COUNT]);
 // SAFETY: addresses of functions.
 unsafe impl Sync for DispatchTable {}
 
-/// What other systems' graphics interfaces ask for.
+/// Stub for the graphics interfaces of other systems.
 extern "C" fn absent() -> cl_int {
     CL_INVALID_OPERATION
 }
@@ -228,7 +228,7 @@ table! {
     clGetKernelSuggestedLocalWorkSizeKHR => kernel::clGetKernelSuggestedLocalWorkSizeKHR,
 }
 
-/// The address of an entry that is no part of the core, by its name.
+/// Returns the address of an extension entry by name.
 pub fn extension(name: &str) -> *mut c_void {
     if name == "clIcdGetPlatformIDsKHR" {
         return platform::clIcdGetPlatformIDsKHR as *mut c_void;

@@ -19,7 +19,7 @@ fn sizes(dims: cl_uint, list: ClInput<usize>) -> ClResult<Option<Vec<usize>>> {
     if list.is_null() { Ok(None) } else { list.list(dims as usize).map(Some) }
 }
 
-/// A launch of a kernel as the application names it.
+/// Builds a kernel launch from the application's arguments.
 pub(super) fn launch(
     kernel: &ClKernel,
     dims: cl_uint,
@@ -46,11 +46,11 @@ fn enqueue(
         && into.event.is_null()
         && let Some(done) = into.queue.at_once(&into.waits, || launch.run_quietly())
     {
-        // No event tells that it failed.
+        // No event carries the failure.
         let _ = done.map_err(|reason| launch.report(&reason));
         return Ok(());
     }
-    // What had to be compiled does not count as the command's time.
+    // Compile before the command starts: its profiling times exclude compilation.
     launch.prepare()?;
     let request =
         CommandRequest { command, wait_list: &into.waits, order: CommandOrder::Queue, blocking: false, doer };
@@ -80,7 +80,7 @@ entries! {
         ensure(arguments.is_null() == (size == 0), CL_INVALID_VALUE)?;
         ensure(!arguments.is_null() || count == 0, CL_INVALID_VALUE)?;
         let start = arguments.address();
-        // Copies of arguments begin where any type may.
+        // The copied arguments are aligned for every type.
         let mut copy = vec![0u128; size.div_ceil(16)];
         // SAFETY: the application says that there are as many bytes; the copy is as long.
         unsafe { Address::new(copy.as_mut_ptr()).copy_from(start, size) };

@@ -1,12 +1,12 @@
-//! How entries are written.
+//! Macros that define exported entries.
 
-/// Entries that return a code.
+/// Defines entries that return an error code.
 macro_rules! entries {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         #[doc = concat!("`", stringify!($name), "` of the specification.")]
         ///
         /// # Safety
-        /// Pointers lead to what the specification says, or are null.
+        /// Pointers are null or valid as the specification requires.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> cl_int {
@@ -15,13 +15,13 @@ macro_rules! entries {
     )*};
 }
 
-/// Entries that make something and take the place of a code as their last argument.
+/// Defines entries that create an object and take a pointer for the error code as their last argument.
 macro_rules! makers {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         #[doc = concat!("`", stringify!($name), "` of the specification.")]
         ///
         /// # Safety
-        /// Pointers lead to what the specification says, or are null.
+        /// Pointers are null or valid as the specification requires.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type,)* code: ClOutput<cl_int>) -> ClHandle {

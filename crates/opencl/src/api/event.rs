@@ -9,7 +9,7 @@ use crate::core::registry::{find, handle_of, references, release, retain};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What is called when an event gets to a status.
+/// Callback for an event that reaches a status.
 pub type EventFunction = unsafe extern "C" fn(ClHandle, cl_int, *mut c_void);
 
 entries! {
@@ -28,7 +28,7 @@ entries! {
         let events = events?;
         let context = &events[0].context;
         ensure(events.iter().all(|event| Arc::ptr_eq(&event.context, context)), CL_INVALID_CONTEXT)?;
-        // All of them are waited for, whatever becomes of the first.
+        // Wait for all events, even if the first one fails.
         let least = events.iter().map(|event| event.wait()).min().unwrap_or(CL_COMPLETE);
         ensure(least >= 0, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
     }

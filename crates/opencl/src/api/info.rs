@@ -1,11 +1,11 @@
-//! Answers to `clGet…Info`.
+//! Results of `clGet…Info` queries.
 
 use crate::api::pointer::ClOutput;
 use crate::cl::CL_INVALID_VALUE;
 use crate::core::error::{ClResult, ensure};
 use std::ffi::c_void;
 
-/// A type whose bytes may be handed over: it has no padding.
+/// Type without padding, whose bytes can be copied out.
 pub trait Plain: Copy {}
 
 impl Plain for i32 {}
@@ -15,7 +15,7 @@ impl Plain for usize {}
 impl Plain for isize {}
 impl Plain for *mut c_void {}
 
-/// Where an answer goes.
+/// Output buffer of a `clGet…Info` query.
 #[derive(Debug)]
 pub struct Info {
     size: usize,
@@ -24,12 +24,12 @@ pub struct Info {
 }
 
 impl Info {
-    /// Room of a size, and where to write how much is needed.
+    /// Output buffer of `size` bytes and the pointer for the required size.
     pub fn new(size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) -> Info {
         Info { size, value, needed }
     }
 
-    /// Answers with bytes.
+    /// Writes bytes.
     pub fn bytes(&self, bytes: &[u8]) -> ClResult<()> {
         ensure(self.value.is_null() || self.size >= bytes.len(), CL_INVALID_VALUE)?;
         self.value.write_bytes(bytes);
@@ -37,31 +37,31 @@ impl Info {
         Ok(())
     }
 
-    /// Answers with a value.
+    /// Writes a value.
     pub fn value<T: Plain>(&self, value: T) -> ClResult<()> {
         self.list(&[value])
     }
 
-    /// Answers with values.
+    /// Writes a list of values.
     pub fn list<T: Plain>(&self, values: &[T]) -> ClResult<()> {
         // SAFETY: the values have no padding, so all of their bytes may be read.
         let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
         self.bytes(bytes)
     }
 
-    /// Answers with a truth value.
+    /// Writes a boolean.
     pub fn truth(&self, value: bool) -> ClResult<()> {
         self.value(u32::from(value))
     }
 
-    /// Answers with a text, which ends in a zero byte.
+    /// Writes a string with its terminating zero.
     pub fn text(&self, text: &str) -> ClResult<()> {
         let mut bytes = text.replace('\0', " ").into_bytes();
         bytes.push(0);
         self.bytes(&bytes)
     }
 
-    /// Answers with names and versions, each a number and 64 bytes of text.
+    /// Writes `cl_name_version` records: a version and 64 bytes of name each.
     pub fn versions<'a>(&self, names: impl IntoIterator<Item = (&'a str, u32)>) -> ClResult<()> {
         let mut bytes = Vec::new();
         for (name, version) in names {
@@ -74,7 +74,7 @@ impl Info {
         self.bytes(&bytes)
     }
 
-    /// Where the pieces of the answer go, for one that is a list of places to write to.
+    /// Returns size, value and required-size pointers, for a result that is a list of output pointers.
     pub fn places(&self) -> (usize, ClOutput<c_void>, ClOutput<usize>) {
         (self.size, self.value, self.needed)
     }

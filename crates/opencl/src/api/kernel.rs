@@ -29,7 +29,7 @@ makers! {
 }
 
 fn on_device(of: ClHandle) -> ClResult<()> {
-    // With one device it may be left out.
+    // The device may be null as there is only one.
     if of.is_null() { Ok(()) } else { find::<Device>(of).map(|_| ()) }
 }
 
@@ -181,7 +181,7 @@ entries! {
         on_device(on)?;
         let info = Info::new(size, value, needed);
         let lanes = kernel.lanes();
-        // What is asked for is one number, or one for each dimension.
+        // The result is one number, or one per dimension.
         let numbers = |most: usize| {
             let count = input_size / size_of::<usize>();
             let fits = (1..=most).contains(&count) && input_size.is_multiple_of(size_of::<usize>());
@@ -204,7 +204,7 @@ entries! {
                 info.list(&[if fits { size } else { 0 }, fits.into(), fits.into()][..dims])
             }
             CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(MAX_WORK_GROUP_SIZE.div_ceil(lanes)),
-            // No attribute of a kernel fixes it.
+            // No kernel attribute sets it.
             CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(0usize),
             _ => Err(ClError(CL_INVALID_VALUE)),
         }

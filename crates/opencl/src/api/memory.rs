@@ -10,7 +10,7 @@ use crate::core::registry::{find, handle_of, publish, references, release, retai
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What is called when memory ends.
+/// Destructor callback of a memory object.
 pub type EndOfMemory = unsafe extern "C" fn(ClHandle, *mut c_void);
 
 fn create(

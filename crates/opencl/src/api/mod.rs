@@ -1,8 +1,8 @@
 //! The C interface: one function for each entry of the specification.
 //!
-//! Pointers of the application come as [`ClInput`], [`ClOutput`] and `ClString`, which only C makes, by calling an entry: that call is
-//! the promise that a pointer which is not null leads to what the specification says. So entries need no unsafe code of
-//! their own. Handles are numbers until `core::registry` has found them.
+//! Pointers arrive as [`ClInput`], [`ClOutput`] and `ClString`, which only a C caller creates. The call promises that each
+//! non-null pointer is valid as the specification requires, so entries need no unsafe code. Handles are numbers until
+//! `core::registry` looks them up.
 #![allow(non_snake_case)]
 
 pub mod pointer;
@@ -32,7 +32,7 @@ use pointer::{ClInput, ClOutput};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What an entry returns that gives a code. A mistake of the driver's own becomes one as well.
+/// Runs an entry and returns its error code. A panic in the driver becomes an error code, too.
 fn answer(body: impl FnOnce() -> ClResult<()>) -> cl_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CL_SUCCESS,
@@ -41,7 +41,7 @@ fn answer(body: impl FnOnce() -> ClResult<()>) -> cl_int {
     }
 }
 
-/// What an entry returns that makes something: null, and a code beside it, if it cannot.
+/// Runs an entry that creates an object. On failure returns null and writes the error code.
 fn made(code: ClOutput<cl_int>, body: impl FnOnce() -> ClResult<ClHandle>) -> ClHandle {
     let made = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(ClError(CL_OUT_OF_RESOURCES)));
     match made {
@@ -56,14 +56,14 @@ fn made(code: ClOutput<cl_int>, body: impl FnOnce() -> ClResult<ClHandle>) -> Cl
     }
 }
 
-/// The events of a wait list.
+/// Looks up the events of a wait list.
 fn wait_list(count: cl_uint, list: ClInput<ClHandle>) -> ClResult<Vec<Arc<ClEvent>>> {
     let handles = list.list(count as usize).map_err(|_| ClError(CL_INVALID_EVENT_WAIT_LIST))?;
     let event = |&handle: &ClHandle| find::<ClEvent>(handle).map_err(|_| ClError(CL_INVALID_EVENT_WAIT_LIST));
     handles.iter().map(event).collect()
 }
 
-/// Where a command goes, and what goes with it, as every `clEnqueue…` is told.
+/// Arguments common to every `clEnqueue…`: the queue, the wait list and the event pointer.
 struct Enqueuing {
     queue: Arc<Queue>,
     waits: Vec<Arc<ClEvent>>,

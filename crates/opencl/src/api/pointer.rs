@@ -1,29 +1,29 @@
-//! Pointers that the application hands over.
+//! Pointers passed by the application.
 //!
-//! Only C makes values of these types, as arguments of entries. By calling an entry the application promises that a
-//! pointer which is not null leads to what the specification says; that is the reason for each piece of unsafe code here.
+//! Only a C caller creates values of these types, as arguments of entries. The call promises that each non-null pointer
+//! is valid as the specification requires; every unsafe block here relies on that.
 
 use crate::cl::{CL_INVALID_VALUE, cl_bool};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::memory::Address;
 use std::ffi::{CStr, c_char, c_void};
 
-/// Where something is read.
+/// Input pointer.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ClInput<T>(*const T);
 
-/// Where something is written.
+/// Output pointer.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct ClOutput<T>(*mut T);
 
-/// A text that ends in a zero byte.
+/// Zero-terminated string.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct ClString(*const c_char);
 
-/// What the application wants to have back with its callback.
+/// User data that the driver passes back to a callback.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct UserData(*mut c_void);
@@ -34,7 +34,7 @@ unsafe impl Send for UserData {}
 unsafe impl Sync for UserData {}
 
 impl UserData {
-    /// It.
+    /// Returns the pointer.
     pub fn get(self) -> *mut c_void {
         self.0
     }
@@ -57,32 +57,32 @@ impl<T> Clone for ClOutput<T> {
 impl<T> Copy for ClOutput<T> {}
 
 impl<T> ClInput<T> {
-    /// Whether there is nothing.
+    /// True if the pointer is null.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The address.
+    /// Returns the address.
     pub fn address(self) -> Address {
         Address::new(self.0)
     }
 }
 
 impl<T: Copy> ClInput<T> {
-    /// What is there, if something is.
+    /// Reads the value; none for a null pointer.
     pub fn read(self) -> Option<T> {
         // SAFETY: the application's promise.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
-    /// So many values. There are none exactly where the pointer is null.
+    /// Reads `count` values; an error unless the pointer is null exactly when `count` is 0.
     pub fn list(self, count: usize) -> ClResult<Vec<T>> {
         ensure((count == 0) == self.0.is_null(), CL_INVALID_VALUE)?;
         // SAFETY: the application's promise.
         Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
     }
 
-    /// Values up to one that ends the list, with it. Empty if the pointer is null.
+    /// Reads values up to and including the terminator. Empty for a null pointer.
     pub fn until(self, ends: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut list = Vec::new();
         if self.0.is_null() {
@@ -97,22 +97,22 @@ impl<T: Copy> ClInput<T> {
 }
 
 impl<T> ClInput<T> {
-    /// Nowhere.
+    /// Null pointer.
     pub const NONE: ClInput<T> = ClInput(std::ptr::null());
 
-    /// What an answer's place holds already: some answers are written to places that it names.
+    /// Reads the current contents of an output buffer: some queries find further output pointers there.
     pub fn of(place: ClOutput<c_void>) -> ClInput<T> {
         ClInput(place.0.cast())
     }
 
-    /// The same input as of another type.
+    /// Casts the input to another element type.
     pub fn of_input(input: ClInput<c_void>) -> ClInput<T> {
         ClInput(input.0.cast())
     }
 }
 
 impl ClInput<c_void> {
-    /// So many bytes, if the pointer is not null.
+    /// Returns `count` bytes; none for a null pointer.
     pub fn bytes(&self, count: usize) -> Option<&[u8]> {
         if self.0.is_null() || count > isize::MAX as usize {
             return None;
@@ -123,20 +123,20 @@ impl ClInput<c_void> {
 }
 
 impl<T> ClOutput<T> {
-    /// Nowhere.
+    /// Null pointer.
     pub const NONE: ClOutput<T> = ClOutput(std::ptr::null_mut());
 
-    /// Whether nothing is wanted.
+    /// True if the pointer is null.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The address.
+    /// Returns the address.
     pub fn address(self) -> Address {
         Address::new(self.0)
     }
 
-    /// Writes, if something is wanted.
+    /// Writes the value unless the pointer is null.
     pub fn write(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: the application's promise.
@@ -144,7 +144,7 @@ impl<T> ClOutput<T> {
         }
     }
 
-    /// Writes the value of this index, if something is wanted.
+    /// Writes the value at an index unless the pointer is null.
     pub fn write_at(self, index: usize, value: T) {
         if !self.0.is_null() {
             // SAFETY: the application's promise, for as many as it said.
@@ -152,7 +152,7 @@ impl<T> ClOutput<T> {
         }
     }
 
-    /// Writes bytes, if something is wanted; there is room for them.
+    /// Writes bytes unless the pointer is null; the buffer is large enough.
     pub fn write_bytes(self, bytes: &[u8]) {
         if !self.0.is_null() {
             // SAFETY: the application's promise, for as many as it said.
@@ -162,14 +162,14 @@ impl<T> ClOutput<T> {
 }
 
 impl ClString {
-    /// The text; none if the pointer is null.
+    /// Returns the string; none for a null pointer.
     pub fn get(self) -> Option<String> {
         // SAFETY: the application's promise.
         (!self.0.is_null()).then(|| unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
     }
 }
 
-/// The sources of a program: texts with their lengths, each of which may be 0 or missing for one that ends in a zero.
+/// Joins the sources of a program. A length of 0 or a missing one means a zero-terminated string.
 pub fn sources(count: u32, texts: ClInput<ClString>, lengths: ClInput<usize>) -> ClResult<String> {
     ensure(count != 0 && !texts.is_null(), CL_INVALID_VALUE)?;
     let texts = texts.list(count as usize)?;
@@ -188,12 +188,12 @@ pub fn sources(count: u32, texts: ClInput<ClString>, lengths: ClInput<usize>) ->
     Ok(source)
 }
 
-/// The bytes of binaries.
+/// Reads the bytes of a binary.
 pub fn binary(bytes: ClInput<c_void>, length: usize) -> Option<Vec<u8>> {
     (length != 0).then(|| bytes.bytes(length))?.map(<[u8]>::to_vec)
 }
 
-/// Whether a truth value of the interface is true.
+/// True for a nonzero `cl_bool`.
 pub fn is_true(value: cl_bool) -> bool {
     value != 0
 }

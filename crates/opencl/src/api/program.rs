@@ -12,7 +12,7 @@ use crate::core::registry::{find, handle_of, publish, references, release, retai
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// What is called when a build is done, or when a program ends.
+/// Callback for a finished build or a destroyed program.
 pub type ProgramFunction = unsafe extern "C" fn(ClHandle, *mut c_void);
 
 fn tell(function: Option<ProgramFunction>, program: ClHandle, data: UserData) {
@@ -22,7 +22,7 @@ fn tell(function: Option<ProgramFunction>, program: ClHandle, data: UserData) {
     }
 }
 
-/// With a function to call, a build that went wrong is told by the program's status.
+/// Reports a build result. With a callback, a failure shows in the program's status only.
 fn built(
     done: ClResult<()>,
     function: Option<ProgramFunction>,
@@ -76,7 +76,7 @@ makers! {
         ensure(inputs != 0, CL_INVALID_VALUE)?;
         let programs: ClResult<Vec<Arc<ClProgram>>> = programs.list(inputs as usize)?.into_iter().map(find).collect();
         let (program, done) = ClProgram::link(&context, &options.get().unwrap_or_default(), &programs?)?;
-        // A program that was not linked has no handle: its log is told to the context.
+        // A program that failed to link has no handle: its log goes to the context's error callback.
         if done.is_err() && function.is_none() {
             context.report(&program.log());
         }

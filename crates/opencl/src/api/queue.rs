@@ -62,7 +62,7 @@ entries! {
             CL_QUEUE_PROPERTIES => info.value(queue.flags),
             CL_QUEUE_PROPERTIES_ARRAY => info.list(&queue.properties),
             CL_QUEUE_DEVICE_DEFAULT => info.value(std::ptr::null_mut::<c_void>()),
-            // Its size is asked of a queue of the device only.
+            // Only on-device queues have a size.
             CL_QUEUE_SIZE => Err(ClError(CL_INVALID_COMMAND_QUEUE)),
             _ => Err(ClError(CL_INVALID_VALUE)),
         }

@@ -1,4 +1,4 @@
-//! Entries for what the device does not have: images, samplers, pipes, sub-devices, queues of its own,
+//! Entries for unsupported features: images, samplers, pipes, sub-devices, on-device queues,
 //! programs in an intermediate language, and memory of graphics interfaces.
 
 use super::device::devices;
@@ -13,13 +13,13 @@ use crate::core::queue::Queue;
 use crate::core::registry::find;
 use std::ffi::c_void;
 
-/// What a context without images answers.
+/// Returns the error of a context without images.
 fn no_images(context: ClHandle) -> ClResult<ClHandle> {
     find::<ClContext>(context)?;
     Err(ClError(CL_INVALID_OPERATION))
 }
 
-/// What a queue whose device has no images answers.
+/// Returns the error of a queue whose device has no images.
 fn no_image_commands(queue: ClHandle) -> ClResult<()> {
     find::<Queue>(queue)?;
     Err(ClError(CL_INVALID_OPERATION))
@@ -37,7 +37,7 @@ makers! {
     fn clCreateProgramWithIL(context: ClHandle, il: ClInput<c_void>, length: usize) {
         find::<ClContext>(context)?;
         let _ = (il, length);
-        // No intermediate language is taken.
+        // No intermediate language is supported.
         Err(ClError(CL_INVALID_OPERATION))
     }
 
@@ -125,7 +125,7 @@ entries! {
         of: ClHandle, properties: ClInput<isize>, _count: cl_uint, _devices: ClOutput<ClHandle>, _there: ClOutput<cl_uint>,
     ) {
         find::<Device>(of)?;
-        // The device has no ways to be parted.
+        // The device supports no partitioning.
         let _ = properties;
         Err(ClError(CL_INVALID_VALUE))
     }
@@ -146,7 +146,7 @@ entries! {
 
     fn clSetProgramSpecializationConstant(of: ClHandle, _id: cl_uint, _size: usize, _value: ClInput<c_void>) {
         find::<ClProgram>(of)?;
-        // Programs of an intermediate language have such, which are not taken.
+        // Only programs in an intermediate language have these.
         Err(ClError(CL_INVALID_OPERATION))
     }
 

@@ -10,7 +10,7 @@ use crate::core::memory::Address;
 use crate::core::registry::find;
 use std::ffi::c_void;
 
-/// What frees shared virtual memory instead of the driver.
+/// Callback that frees shared virtual memory instead of the driver.
 pub type FreeFunction = unsafe extern "C" fn(ClHandle, cl_uint, *mut *mut c_void, *mut c_void);
 
 const FLAGS: u64 = CL_MEM_READ_WRITE
@@ -22,7 +22,7 @@ const FLAGS: u64 = CL_MEM_READ_WRITE
 /// `clSVMAlloc` of the specification.
 ///
 /// # Safety
-/// Pointers lead to what the specification says, or are null.
+/// Pointers are null or valid as the specification requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSVMAlloc(
     context: ClHandle,
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn clSVMAlloc(
         ensure(!lonely && size != 0 && size as u64 <= device().max_allocation(), CL_INVALID_VALUE)?;
         let align = if align == 0 { BASE_ALIGN } else { align as usize };
         ensure(align.is_power_of_two() && align <= BASE_ALIGN, CL_INVALID_VALUE)?;
-        // Vectors of the kernel's own may be stored at its start.
+        // A kernel may store vectors at the start.
         let address = context.svm.add(size, BASE_ALIGN);
         Ok(address.map_or(std::ptr::null_mut(), |address| address.pointer().cast()))
     })
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn clSVMAlloc(
 /// `clSVMFree` of the specification.
 ///
 /// # Safety
-/// Pointers lead to what the specification says, or are null.
+/// Pointers are null or valid as the specification requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn clSVMFree(context: ClHandle, pointer: ClInput<c_void>) {
     super::answer(|| {

@@ -13,20 +13,20 @@ use std::sync::Arc;
 
 type Triple = [usize; 3];
 
-/// The bytes of a pattern to fill with.
+/// Reads the bytes of a fill pattern.
 pub(super) fn pattern(pattern: ClInput<c_void>, size: usize) -> ClResult<Vec<u8>> {
     ensure(size.is_power_of_two() && size <= 128, CL_INVALID_VALUE)?;
     Ok(pattern.bytes(size).ok_or(ClError(CL_INVALID_VALUE))?.to_vec())
 }
 
-/// Whether flags of a map are such.
+/// Checks the flags of a map.
 pub(super) fn map_flags(flags: u64) -> ClResult<()> {
     let invalidates = flags & CL_MAP_WRITE_INVALIDATE_REGION != 0;
     ensure(flags & !(CL_MAP_READ | CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) == 0, CL_INVALID_VALUE)?;
     ensure(!invalidates || flags & (CL_MAP_READ | CL_MAP_WRITE) == 0, CL_INVALID_VALUE)
 }
 
-/// Whether flags of a migration are such.
+/// Checks the flags of a migration.
 pub(super) fn migration_flags(flags: u64) -> ClResult<()> {
     let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
     ensure(flags & !known == 0, CL_INVALID_VALUE)
@@ -42,7 +42,7 @@ impl Enqueuing {
     }
 }
 
-/// A command that copies bytes and keeps what it copies between alive.
+/// Enqueues a copy of bytes and keeps both memory objects alive.
 fn copy(
     into: &Enqueuing,
     command: u32,
@@ -63,7 +63,7 @@ fn copy(
     )
 }
 
-/// The same for boxes.
+/// Enqueues a copy of boxes.
 fn copy_boxes(
     into: &Enqueuing,
     command: u32,
@@ -240,7 +240,7 @@ entries! {
         let into = Enqueuing::new(queue, waits, list, event)?;
         let buffer = into.buffer(of)?;
         ensure(buffer.take_map(mapped.address()), CL_INVALID_VALUE)?;
-        // What was mapped is the buffer itself.
+        // Maps are pointers into the buffer itself: unmapping moves no data.
         into.command(CL_COMMAND_UNMAP_MEM_OBJECT, false, Box::new(move || {
             drop(buffer);
             Ok(())

@@ -1,7 +1,7 @@
 //! Program binaries: what `CL_PROGRAM_BINARIES` gives and `clCreateProgramWithBinary` takes.
 //!
-//! A binary is bitcode behind a head that says what it is, of which version, and what its bytes sum up to: LLVM's reader
-//! is not made for bytes that were changed.
+//! A binary is a header (kind, version, checksum) followed by bitcode. The checksum is there because LLVM's reader does
+//! not survive corrupt input.
 
 use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
@@ -9,14 +9,14 @@ use crate::core::error::{ClError, ClResult, ensure};
 const MAGIC: &[u8; 8] = b"HEDDLECL";
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " llvm 22.1");
 
-/// A program that was compiled, as bytes.
+/// Compiled program in serialized form.
 #[derive(Clone, Debug)]
 pub struct Binary {
     /// `CL_PROGRAM_BINARY_TYPE_…`.
     pub kind: u32,
-    /// The options that it was built with.
+    /// Build options.
     pub options: String,
-    /// Whether the last group each way may be smaller than the others.
+    /// True if the last group along a dimension may be smaller than the others.
     pub allows_rest: bool,
     /// Its module.
     pub bitcode: Vec<u8>,
@@ -40,7 +40,7 @@ fn take<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(contents)
 }
 
-/// A binary as bytes.
+/// Serializes a binary.
 pub fn write(binary: &Binary) -> Vec<u8> {
     let mut body = Vec::new();
     piece(&mut body, VERSION.as_bytes());

@@ -9,28 +9,28 @@ use crate::core::registry::ObjectHandle;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A buffer, or a part of one.
+/// Buffer or sub-buffer.
 pub struct ClBuffer {
     pub(crate) handle: ObjectHandle<ClBuffer>,
-    /// Where it belongs.
+    /// Owning context.
     pub context: Arc<ClContext>,
-    /// How it may be used.
+    /// Access and allocation flags (`CL_MEM_…`).
     pub flags: u64,
     /// Its size in bytes.
     pub size: usize,
-    /// The offset in the buffer that it is a part of; else 0.
+    /// Offset in the parent buffer; 0 without one.
     pub origin: usize,
-    /// The buffer that it is a part of.
+    /// Parent buffer of a sub-buffer.
     pub parent: Option<Arc<ClBuffer>>,
     /// The application's memory that it uses; null if it has its own.
     pub host_pointer: Address,
-    /// The properties that it was made with, with the zero at their end.
+    /// Creation properties, with the terminating zero.
     pub properties: Vec<u64>,
-    /// Whether its memory is shared virtual memory.
+    /// True if the buffer uses shared virtual memory.
     pub uses_svm: bool,
     memory: Arc<ClMemory>,
     maps: Mutex<Vec<usize>>,
-    /// What is called when it ends.
+    /// Destructor callbacks.
     pub destructors: Destructors,
 }
 
@@ -51,7 +51,7 @@ fn is_at_most_one(flags: u64) -> bool {
 }
 
 impl ClBuffer {
-    /// A buffer of its own.
+    /// Creates a buffer.
     ///
     /// # Safety
     /// A host pointer that is not null leads to as many bytes, which stay as long as the buffer if it is to use them.
@@ -98,7 +98,7 @@ impl ClBuffer {
         })
     }
 
-    /// A part of a buffer.
+    /// Creates a sub-buffer.
     pub fn part(self: &Arc<ClBuffer>, flags: u64, origin: usize, size: usize) -> ClResult<ClBuffer> {
         ensure(self.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
         ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS) == 0, CL_INVALID_VALUE)?;
@@ -142,34 +142,34 @@ impl ClBuffer {
         })
     }
 
-    /// Its first byte.
+    /// Returns the address of the first byte.
     pub fn base(&self) -> Address {
         self.memory.base().plus(self.origin)
     }
 
-    /// The place of a range of its bytes, if it has them all.
+    /// Returns the address of a byte range that lies within the buffer.
     pub fn range(&self, offset: usize, bytes: usize) -> ClResult<Address> {
         let fits = offset.checked_add(bytes).is_some_and(|end| end <= self.size);
         if fits { Ok(self.base().plus(offset)) } else { Err(ClError(CL_INVALID_VALUE)) }
     }
 
-    /// Whether the two are, or are parts of, the same buffer.
+    /// True if both are the same buffer or parts of it.
     pub fn shares_memory(&self, other: &ClBuffer) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
-    /// Whether the host may read it (`writes`: write it) by commands.
+    /// True if host commands may read (`writes`: write) the buffer.
     pub fn allows_host(&self, writes: bool) -> bool {
         let forbidden = if writes { CL_MEM_HOST_READ_ONLY } else { CL_MEM_HOST_WRITE_ONLY };
         self.flags & (forbidden | CL_MEM_HOST_NO_ACCESS) == 0
     }
 
-    /// Counts a map, which is a place in the buffer's own memory.
+    /// Records a map at an address in the buffer.
     pub fn add_map(&self, at: Address) {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner).push(at.number());
     }
 
-    /// Takes back a map; false if there is none at that place.
+    /// Removes a map; false if there is none at that address.
     pub fn take_map(&self, at: Address) -> bool {
         let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(index) = maps.iter().position(|&map| map == at.number()) else { return false };
@@ -177,7 +177,7 @@ impl ClBuffer {
         true
     }
 
-    /// How often it is mapped.
+    /// Returns the number of maps.
     pub fn map_count(&self) -> usize {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

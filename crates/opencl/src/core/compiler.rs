@@ -6,10 +6,10 @@ use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{LlvmModule, ObjectCache, OpenClOptions, compile_opencl_with, join, read_ir};
 use heddle_runtime::exit::busy;
 
-/// What compiling gives: bitcode, or nothing, and what is worth saying either way.
+/// Result of a compilation: bitcode on success, and the build log.
 #[derive(Debug)]
 pub struct CompiledProgram {
-    /// The module, if there is one, and its bitcode: read and written again, that would have other bytes.
+    /// The module and its bitcode on success. The bitcode is kept since a round trip through LLVM changes its bytes.
     pub module: Option<(LlvmModule, Vec<u8>)>,
     /// The build log.
     pub log: String,
@@ -23,7 +23,7 @@ const MATH: [&str; 6] = [
     "-cl-fast-relaxed-math",
     "-cl-no-subgroup-ifp",
 ];
-/// Asks for what the source says of arguments.
+/// Build option that keeps argument information.
 const ARGUMENTS: &str = "-cl-kernel-arg-info";
 const COMPILER: [&str; 11] = [
     "-cl-single-precision-constant",
@@ -57,7 +57,7 @@ fn is_compiler_option(words: &[String]) -> bool {
     true
 }
 
-/// Compiles a source; `code` is the error of options that are none.
+/// Compiles a source; `code` is the error for invalid options.
 pub fn compile(
     source: &str,
     options: &str,
@@ -66,7 +66,7 @@ pub fn compile(
 ) -> ClResult<CompiledProgram> {
     let mut words = words(options);
     ensure(is_compiler_option(&words), code)?;
-    // What a binary of the program may be asked for.
+    // A later build from the program's binary may query argument information.
     if !words.iter().any(|word| word == ARGUMENTS) {
         words.push(ARGUMENTS.into());
     }
@@ -91,10 +91,10 @@ pub fn compile(
     })
 }
 
-/// What a program is made from that is not in its source: files, and the time.
+/// Words that make a program depend on more than its source: files and the time.
 const OUTSIDE: [&str; 6] = ["include", "import", "embed", "__DATE", "__TIME", "??"];
 
-/// Where the program may be kept, and under what; none if it is made from more than its source.
+/// Returns the disk cache and key of a program; none if it depends on more than its source.
 fn kept(source: &str, words: &[String], headers: &[(String, String)]) -> Option<(ObjectCache, Vec<u8>)> {
     let depends = |text: &str| {
         let text = text.replace("\\\r\n", "").replace("\\\n", "");
@@ -108,7 +108,7 @@ fn kept(source: &str, words: &[String], headers: &[(String, String)]) -> Option<
     Some((ObjectCache::of_user()?, key.into_bytes()))
 }
 
-/// A program that was compiled before.
+/// Looks up a program in the disk cache.
 fn find(cache: &ObjectCache, key: &[u8]) -> Option<CompiledProgram> {
     let bytes = cache.find(key)?;
     let (size, rest) = bytes.split_first_chunk()?;
@@ -120,33 +120,33 @@ fn find(cache: &ObjectCache, key: &[u8]) -> Option<CompiledProgram> {
     })
 }
 
-/// Whether no warnings are wanted.
+/// True if the options disable warnings.
 pub fn is_silent(options: &str) -> bool {
     words(options).iter().any(|word| word == "-w")
 }
 
-/// Whether what the source says of arguments is to be known.
+/// True if the options keep argument information.
 pub fn keeps_arguments(options: &str) -> bool {
     words(options).iter().any(|word| word == ARGUMENTS)
 }
 
-/// Whether groups of programs that are built so may have different sizes.
+/// True if the options allow non-uniform work-groups.
 pub fn allows_rest(options: &str) -> bool {
     let words = words(options);
     let new = words.iter().any(|word| word == "-cl-std=CL2.0" || word == "-cl-std=CL3.0");
     new && !words.iter().any(|word| word == "-cl-uniform-work-group-size")
 }
 
-/// What a program is linked to.
+/// Output kind of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinkOutput {
-    /// Kernels that can be launched.
+    /// Executable with launchable kernels.
     Executable,
     /// A library for other programs.
     Library,
 }
 
-/// What link options ask for.
+/// Parses link options.
 pub fn link_options(options: &str) -> ClResult<LinkOutput> {
     let words = words(options);
     let creates = words.iter().any(|word| word == "-create-library");

@@ -1,4 +1,4 @@
-//! Contexts: what belongs together.
+//! Contexts.
 
 use crate::cl::*;
 use crate::core::registry::ObjectHandle;
@@ -6,9 +6,9 @@ use crate::core::svm::SvmAllocations;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// What is called with a message when something goes wrong that no error code tells.
+/// Error callback of a context, called with a message.
 pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
-/// What is called when an object ends.
+/// Destructor callback of an object.
 pub type Destructor = Box<dyn FnOnce() + Send>;
 
 /// Destructors, called in the reverse of the order in which they were registered.
@@ -37,10 +37,10 @@ impl Destructors {
 /// A context.
 pub struct ClContext {
     pub(crate) handle: ObjectHandle<ClContext>,
-    /// The properties that it was made with, with the zero at their end; none if there were none.
+    /// Creation properties, with the terminating zero; empty without any.
     pub properties: Vec<isize>,
     notify: Option<Notify>,
-    /// What is called when it ends.
+    /// Destructor callbacks.
     pub destructors: Destructors,
     /// Its shared virtual memory.
     pub svm: SvmAllocations,
@@ -66,8 +66,7 @@ impl ClContext {
         }
     }
 
-    /// Says what went wrong that a code alone does not tell: to the application, or where its errors go if it does not
-    /// ask to be told.
+    /// Reports details of an error: to the application's callback, or to stderr without one.
     pub fn report(&self, message: &str) {
         match &self.notify {
             Some(notify) => notify(message),

@@ -6,18 +6,18 @@ use heddle_llvm::Cpu;
 use heddle_runtime::environment::{options, threads};
 use std::sync::{Arc, OnceLock};
 
-/// The most work-items of a group.
+/// Maximum number of work-items in a group.
 pub const MAX_WORK_GROUP_SIZE: usize = 4096;
 /// Local memory of a group, in bytes.
 pub const LOCAL_MEMORY: usize = 256 << 10;
-/// The most bytes that a kernel's arguments take.
+/// Maximum size of a kernel's arguments in bytes.
 pub const MAX_PARAMETER_SIZE: usize = 4096;
 /// The alignment of buffers in bytes, which is that of the largest type: sixteen doubles.
 pub const BASE_ALIGN: usize = 128;
-/// The most bytes that program-scope variables take.
+/// Maximum size of program-scope variables in bytes.
 pub const MAX_GLOBAL_VARIABLE_SIZE: usize = 64 << 10;
 
-/// What is known of the CPU.
+/// Properties of the CPU.
 #[derive(Debug)]
 pub struct Device {
     handle: ObjectHandle<Device>,
@@ -65,18 +65,18 @@ impl Device {
         }
     }
 
-    /// The lanes that kernels are compiled for, which are the size of sub-groups.
+    /// Returns the lanes that kernels are compiled for, which is the sub-group size.
     pub fn lanes(&self) -> usize {
         options().lanes_on(&Cpu::host()) as usize
     }
 
-    /// The most bytes of one buffer.
+    /// Returns the maximum size of a buffer in bytes.
     pub fn max_allocation(&self) -> u64 {
         (self.memory / 2).max(128 << 20)
     }
 }
 
-/// The device, which has a handle.
+/// Returns the device, with a published handle.
 pub fn device() -> &'static Arc<Device> {
     static DEVICE: OnceLock<Arc<Device>> = OnceLock::new();
     DEVICE.get_or_init(|| {

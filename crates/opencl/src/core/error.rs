@@ -1,4 +1,4 @@
-//! What a call answers when it does not do what it was asked for.
+//! Error codes of the specification.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClError(pub i32);
 
-/// What a call gives, or its error code.
+/// Result of a call, or its error code.
 pub type ClResult<T> = Result<T, ClError>;
 
 impl fmt::Display for ClError {
@@ -17,7 +17,7 @@ impl fmt::Display for ClError {
 
 impl std::error::Error for ClError {}
 
-/// The error, unless a condition holds.
+/// Returns the error unless the condition holds.
 pub fn ensure(condition: bool, code: i32) -> ClResult<()> {
     if condition { Ok(()) } else { Err(ClError(code)) }
 }

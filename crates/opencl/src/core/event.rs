@@ -1,7 +1,7 @@
-//! Events: how far a command is, and what waits for it.
+//! Events: command status and waiting commands.
 //!
-//! Invariant: the status only falls. The thread that makes it final hands on the commands that waited; nothing recurses, however
-//! long a chain of commands is.
+//! Invariant: the status only decreases. The thread that makes it final releases the waiting commands, without recursion
+//! however long the chain of commands is.
 
 use crate::cl::*;
 use crate::core::context::ClContext;
@@ -14,22 +14,22 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What a command does; a negative status if it fails.
+/// Body of a command; a negative status on failure.
 pub type CommandWork = Box<dyn FnOnce() -> Result<(), i32> + Send>;
-/// What is called when an event gets to a status.
+/// Callback for an event that reaches a status.
 pub type EventCallback = Box<dyn FnOnce(&Arc<ClEvent>, i32) + Send>;
 
-/// A command that is not complete.
+/// Incomplete command.
 pub struct ClCommand {
-    /// What tells how far it is.
+    /// Event that carries the command's status.
     pub event: Arc<ClEvent>,
-    /// Which threads may do it.
+    /// Threads that may execute the command.
     pub doer: CommandThreads,
-    /// How many events it waits for, and one for the call that enqueues it.
+    /// Number of unfinished events in its way, plus one held by the enqueueing call.
     pub missing: AtomicUsize,
-    /// Whether an event of its wait list failed.
+    /// True if an event of its wait list failed.
     pub failed: AtomicBool,
-    /// What it does, until it is done.
+    /// Body of the command, until it runs.
     pub work: Mutex<Option<CommandWork>>,
 }
 
@@ -39,39 +39,39 @@ impl fmt::Debug for ClCommand {
     }
 }
 
-/// What waits for an event.
+/// Command that waits for an event.
 #[derive(Debug)]
 struct Waiter {
     command: Arc<ClCommand>,
-    /// Whether the event is in its wait list, so that it fails with it. Else it only comes behind it.
+    /// True if the event is in the command's wait list, so its failure propagates. False for queue order only.
     listed: bool,
 }
 
 #[derive(Default)]
 struct EventState {
     status: i32,
-    /// When it was queued, submitted, started, done, in nanoseconds.
+    /// Times of queueing, submission, start and end in nanoseconds.
     times: [u64; 4],
     waiters: Vec<Waiter>,
     callbacks: Vec<(i32, EventCallback)>,
 }
 
-/// What is to be done when an event is settled.
+/// Waiters and callbacks of an event with a final status.
 struct SettledEvent {
     waiters: Vec<Waiter>,
     callbacks: Vec<(i32, EventCallback)>,
 }
 
-/// How far a command is.
+/// Event: the status of a command.
 pub struct ClEvent {
     pub(crate) handle: ObjectHandle<ClEvent>,
-    /// Where it belongs.
+    /// Owning context.
     pub context: Arc<ClContext>,
-    /// The queue of its command; none of a user event.
+    /// Queue of its command; none for a user event.
     pub queue: Option<Arc<Queue>>,
-    /// What kind of command it is of.
+    /// Command kind (`CL_COMMAND_…`).
     pub command: u32,
-    /// Its place in the queue.
+    /// Sequence number in the queue.
     pub number: u64,
     state: Mutex<EventState>,
     changed: Condvar,
@@ -85,15 +85,15 @@ impl fmt::Debug for ClEvent {
     }
 }
 
-/// Nanoseconds since the driver was first asked for the time.
+/// Returns nanoseconds since the first call.
 pub fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    // No time is 0, which stands for none.
+    // 0 stands for "not yet".
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
 impl ClEvent {
-    /// The event of a command that was just queued.
+    /// Creates the event of a command just queued.
     pub fn of_command(queue: &Arc<Queue>, command: u32, number: u64) -> ClEvent {
         let state = EventState { status: CL_QUEUED, times: [now(), 0, 0, 0], ..EventState::default() };
         ClEvent {
@@ -107,7 +107,7 @@ impl ClEvent {
         }
     }
 
-    /// An event whose status the application sets.
+    /// Creates a user event.
     pub fn of_user(context: &Arc<ClContext>) -> ClEvent {
         ClEvent {
             handle: ObjectHandle::default(),
@@ -124,18 +124,18 @@ impl ClEvent {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its status: queued, submitted, running, complete, or a negative error.
+    /// Returns the status: queued, submitted, running, complete, or a negative error.
     pub fn status(&self) -> i32 {
         self.state().status
     }
 
-    /// When its command was queued, submitted, started, done, once it is done.
+    /// Returns the times of queueing, submission, start and end of a finished command.
     pub fn times(&self) -> Option<[u64; 4]> {
         let state = self.state();
         (state.status == CL_COMPLETE).then_some(state.times)
     }
 
-    /// Waits until it is complete or failed, and gives its status.
+    /// Waits until the event is complete or failed and returns its status.
     pub fn wait(&self) -> i32 {
         if let Some(queue) = &self.queue {
             executor::help(queue, || self.status() <= CL_COMPLETE);
@@ -147,7 +147,7 @@ impl ClEvent {
         state.status
     }
 
-    /// Has a command wait for it; false if it does not need to. `listed` is whether the command fails with it.
+    /// Makes a command wait for the event; false if the event is final. `listed`: a failure propagates to the command.
     pub fn add_waiter(&self, command: &Arc<ClCommand>, listed: bool) -> bool {
         let mut state = self.state();
         if state.status <= CL_COMPLETE {
@@ -160,7 +160,7 @@ impl ClEvent {
         true
     }
 
-    /// Has something called at a status, at once if it is that far.
+    /// Registers a callback for a status; calls it immediately if the status is already reached.
     pub fn add_callback(self: &Arc<ClEvent>, at: i32, callback: EventCallback) {
         let status = {
             let mut state = self.state();
@@ -173,7 +173,7 @@ impl ClEvent {
         callback(self, if status < 0 { status } else { at });
     }
 
-    /// Says that its command is submitted or running.
+    /// Marks the command as submitted or running.
     pub fn progress(self: &Arc<ClEvent>, status: i32) {
         let mut due = Vec::new();
         {
@@ -205,7 +205,7 @@ impl ClEvent {
         if finish(self.clone(), status) { Ok(()) } else { Err(ClError(CL_INVALID_OPERATION)) }
     }
 
-    /// Makes the status final, and takes out what waited; none if it was final before.
+    /// Makes the status final and returns the waiters; none if it was final before.
     fn settle(&self, status: i32) -> Option<SettledEvent> {
         let mut state = self.state();
         if state.status <= CL_COMPLETE {
@@ -213,7 +213,7 @@ impl ClEvent {
         }
         state.status = status;
         let time = now();
-        // A command that failed before it began began when it failed.
+        // A command that failed before its start started when it failed.
         for at in &mut state.times[1..] {
             if *at == 0 {
                 *at = time;
@@ -225,8 +225,8 @@ impl ClEvent {
     }
 }
 
-/// Hands on what waited for an event with a final status; gives the commands that fail with it. The first that is ready stays in
-/// `next`, if that is there.
+/// Releases the waiters of a final event and returns the commands that fail with it. Leaves the first ready command in
+/// `next`, if there is one.
 fn hand_on(
     waiters: Vec<Waiter>,
     status: i32,
@@ -264,7 +264,7 @@ fn finish_one(
     next: Option<&mut Option<Arc<ClCommand>>>,
 ) -> bool {
     let Some(SettledEvent { waiters, callbacks }) = event.settle(status) else { return false };
-    // The application's functions may take their time: nothing waits for this thread then.
+    // Callbacks may take long: no command waits for this thread meanwhile.
     let next = next.filter(|_| callbacks.is_empty());
     if let Some(queue) = &event.queue {
         queue.forget(event.number);
@@ -277,7 +277,7 @@ fn finish_one(
     true
 }
 
-/// Makes an event's status final, and hands on the commands that waited for it; false if it was final before.
+/// Makes an event's status final and releases the waiting commands; false if it was final before.
 pub fn finish(event: Arc<ClEvent>, status: i32) -> bool {
     let mut failing = Vec::new();
     let settled = finish_one(&event, status, &mut failing, None);
@@ -285,8 +285,8 @@ pub fn finish(event: Arc<ClEvent>, status: i32) -> bool {
     settled
 }
 
-/// Does what a command does, once nothing is missing. Gives a command that is ready now, for the same thread: that saves
-/// waking another one for each command of a queue.
+/// Executes a ready command. Returns a command that became ready, for the same thread: this saves waking a thread for
+/// each command of a queue.
 #[must_use]
 pub fn execute(command: &Arc<ClCommand>) -> Option<Arc<ClCommand>> {
     let failed = command.failed.load(Ordering::Acquire);
@@ -312,7 +312,7 @@ pub fn execute(command: &Arc<ClCommand>) -> Option<Arc<ClCommand>> {
 
 impl Drop for ClEvent {
     fn drop(&mut self) {
-        // A user event that ends before it was set: nothing will ever set it.
+        // A user event dropped before it was set can never be set.
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         let waiters = std::mem::take(&mut state.waiters);
         if !waiters.is_empty() {

@@ -1,8 +1,8 @@
 //! The threads that execute commands.
 //!
-//! A command that is ready goes to the thread that has had nothing to do for the shortest time, whose caches still know the
-//! last one, or to a new thread. Threads are never joined, so a kernel that does not end holds nothing but its own thread.
-//! A thread of the application that waits does what it can itself: it is awake.
+//! A ready command runs on the most recently idle thread, whose caches are warm, or on a new one. Threads are never
+//! joined, so a kernel that does not end blocks its own thread only. A waiting application thread executes commands
+//! itself, which saves a wakeup.
 
 use crate::core::event::{ClCommand, execute};
 use crate::core::queue::{CommandThreads, Queue};
@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
-/// The most threads that execute commands at the same time.
+/// Maximum number of executor threads.
 const MOST_THREADS: usize = 64;
-/// What kernels keep in private memory lies on the stack.
+/// Stack size of a thread in bytes: private memory of kernels lies there.
 const STACK: usize = 64 << 20;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ fn lock() -> MutexGuard<'static, ExecutorState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has a command executed that waits for nothing more.
+/// Submits a ready command to the threads.
 pub fn submit(command: Arc<ClCommand>) {
     let mut state = lock();
     state.ready.push_back(command);
@@ -50,12 +50,12 @@ pub fn submit(command: Arc<ClCommand>) {
         state.threads -= 1;
         let command = if lone { state.ready.pop_front() } else { None };
         drop(state);
-        // The system gives no thread: the command runs here, as there is nowhere else.
+        // Without a new thread, the command runs on this one.
         run(command);
     }
 }
 
-/// Does commands of a queue that are ready and that a thread which waits may do, until something holds or none is left.
+/// Executes ready commands of a queue that a waiting thread may run, until `is_over` or none is left.
 pub fn help(queue: &Queue, is_over: impl Fn() -> bool) {
     let may_do = |command: &Arc<ClCommand>| {
         let own = command.event.queue.as_deref().is_some_and(|own| std::ptr::eq(own, queue));
@@ -84,7 +84,7 @@ fn serve() {
     let own = thread::current();
     loop {
         let mut state = lock();
-        // It is still there if it was not called.
+        // A timed-out wait leaves the thread in the list.
         state.idle.retain(|thread| thread.id() != own.id());
         let command = state.ready.pop_front();
         if command.is_none() {

@@ -16,32 +16,32 @@ use heddle_runtime::Outlook;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// An argument, as it was set.
+/// Argument as set by the application.
 #[derive(Clone, Debug)]
 enum ClArgument {
     Bytes(Vec<u8>),
-    /// A kernel does not keep memory alive.
+    /// A weak reference: a kernel does not keep buffers alive.
     Buffer(Weak<ClBuffer>),
     Local(usize),
     /// Shared virtual memory, or null.
     Address(Address),
 }
 
-/// What is set as an argument.
+/// Argument value passed to `clSetKernelArg`.
 #[derive(Debug)]
 pub enum ClArgumentValue<'a> {
     /// The bytes of a value.
     Bytes(&'a [u8]),
     /// A buffer, or null.
     Buffer(Option<Arc<ClBuffer>>),
-    /// As much local memory.
+    /// Local memory of this size in bytes.
     Local(usize),
 }
 
-/// A kernel.
+/// Kernel.
 pub struct ClKernel {
     pub(crate) handle: ObjectHandle<ClKernel>,
-    /// The program that it is of.
+    /// Program that defines the kernel.
     pub program: Arc<ClProgram>,
     code: Arc<ClExecutable>,
     index: usize,
@@ -56,27 +56,27 @@ impl fmt::Debug for ClKernel {
     }
 }
 
-/// A launch that only has to be run.
+/// Launch with all arguments bound.
 #[derive(Debug)]
 pub struct ClLaunch {
     code: Arc<ClExecutable>,
     index: usize,
     given: Vec<ClLaunchArgument>,
     range: ClNdRange,
-    /// What the launch keeps alive.
+    /// Buffers that the launch keeps alive.
     buffers: Vec<Arc<ClBuffer>>,
     program: Arc<ClProgram>,
 }
 
 impl ClLaunch {
-    /// A size of its groups that gives what it gives, also where the application names none.
+    /// Returns the work-group size, also if the application names none.
     pub fn local_size(&self) -> [usize; 3] {
         let name = &self.code.kernels[self.index].name;
         let chosen = || self.code.local_size(name, &self.range).unwrap_or([1; 3]);
         self.range.local.unwrap_or_else(chosen)
     }
 
-    /// The memory that its arguments lead to.
+    /// Returns the memory ranges that arguments point to.
     fn places(&self) -> Vec<(Address, usize)> {
         let svm = &self.program.context.svm;
         let of_buffers = self.buffers.iter().map(|buffer| (buffer.base(), buffer.size));
@@ -90,7 +90,7 @@ impl ClLaunch {
         of_buffers.chain(of_addresses).collect()
     }
 
-    /// Which threads may do it.
+    /// Threads that may execute the command.
     pub fn doer(&self) -> CommandThreads {
         match self.code.outlook(self.index, &self.range) {
             Outlook { is_brief: true, .. } => CommandThreads::Caller,
@@ -99,24 +99,24 @@ impl ClLaunch {
         }
     }
 
-    /// Has its code compiled, unless it is there, so that it does not count as time of the launch.
+    /// Compiles the kernel if needed, so that compilation does not count as launch time.
     pub fn prepare(&self) -> ClResult<()> {
         self.code.prepare(self.index, &self.range).map_err(|reason| ClError(self.report(&reason)))
     }
 
-    /// Runs it.
+    /// Runs the launch.
     pub fn run(&self) -> Result<(), i32> {
         self.run_quietly().map_err(|reason| self.report(&reason))
     }
 
-    /// Tells the application why it failed, and gives the code for that.
+    /// Reports the reason of a failure to the application and returns the error code.
     pub fn report(&self, reason: &str) -> i32 {
         let name = &self.code.kernels[self.index].name;
         self.program.context.report(&format!("kernel {name}: {reason}"));
         CL_OUT_OF_RESOURCES
     }
 
-    /// Runs it, and calls nothing of the application's. The error says what it did wrong.
+    /// Runs the launch without calling the application. The error is the reason of a failure.
     pub fn run_quietly(&self) -> Result<(), String> {
         let info = &self.code.kernels[self.index];
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
@@ -133,7 +133,7 @@ impl ClLaunch {
     }
 }
 
-/// A size of groups that divides a range.
+/// Chooses a work-group size that divides a range.
 pub fn divide(global: [usize; 3]) -> [usize; 3] {
     let mut room: usize = 256;
     global.map(|size| {
@@ -144,7 +144,7 @@ pub fn divide(global: [usize; 3]) -> [usize; 3] {
 }
 
 impl ClKernel {
-    /// The kernel of this name.
+    /// Creates the kernel of this name.
     pub fn new(program: &Arc<ClProgram>, name: &str) -> ClResult<ClKernel> {
         let code = program.code()?;
         if let Some(index) = code.kernels.iter().position(|kernel| kernel.name == name) {
@@ -155,7 +155,7 @@ impl ClKernel {
         Err(ClError(CL_INVALID_KERNEL_DEFINITION))
     }
 
-    /// All kernels of a program that can be launched.
+    /// Creates all launchable kernels of a program.
     pub fn all(program: &Arc<ClProgram>) -> ClResult<Vec<ClKernel>> {
         let code = program.code()?;
         Ok((0..code.kernels.len()).map(|index| ClKernel::of_code(program, code.clone(), index)).collect())
@@ -167,7 +167,7 @@ impl ClKernel {
         ClKernel { handle: ObjectHandle::default(), program: program.clone(), code, index, arguments }
     }
 
-    /// One more of the kernel, with the same arguments.
+    /// Clones the kernel with its arguments.
     pub fn duplicate(&self) -> ClKernel {
         let kernel = ClKernel::of_code(&self.program, self.code.clone(), self.index);
         let arguments = self.arguments().clone();
@@ -179,17 +179,17 @@ impl ClKernel {
         self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of it.
+    /// Returns the kernel's description.
     pub fn info(&self) -> &KernelInfo {
         &self.code.kernels[self.index]
     }
 
-    /// The lanes that it is compiled for, which are the size of its sub-groups.
+    /// Returns the lanes that the kernel is compiled for, which is its sub-group size.
     pub fn lanes(&self) -> usize {
         self.code.lanes() as usize
     }
 
-    /// What is handed over for a parameter.
+    /// Returns how a parameter is passed.
     pub fn passed(&self, index: u32) -> ClResult<&ParamPassing> {
         let param = self.info().params.get(index as usize).ok_or(ClError(CL_INVALID_ARG_INDEX))?;
         Ok(&param.passing)
@@ -235,7 +235,7 @@ impl ClKernel {
         Ok(())
     }
 
-    /// Bytes of local memory that a group needs, as far as arguments are set.
+    /// Returns the local memory of a group in bytes, with the arguments set so far.
     pub fn local_bytes(&self) -> usize {
         let arguments = self.arguments();
         let set = arguments.iter().flatten();
@@ -244,7 +244,7 @@ impl ClKernel {
         self.info().local_bytes.saturating_add(of_arguments.fold(0, usize::saturating_add))
     }
 
-    /// A launch with the arguments that are set now.
+    /// Builds a launch from the current arguments.
     pub fn launch(
         &self,
         dims: u32,

@@ -9,50 +9,50 @@ use heddle_runtime::{Kept, Making, Outlook, Pool, environment};
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
 
-/// What the build log says of a program with code.
+/// Warnings of a successful build, for its log.
 #[derive(Default, Debug)]
 pub struct BuildWarnings {
     /// Kernels that cannot be launched.
     pub refused: String,
-    /// What of the others costs much.
+    /// Performance warnings for the other kernels.
     pub costs: String,
 }
 
-/// The work-items of a launch.
+/// Index space of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClNdRange {
     /// Dimensions, 1 to 3. Sizes beyond are 1, offsets 0.
     pub dims: u32,
-    /// Work-items each way.
+    /// Work-items along each dimension.
     pub global: [usize; 3],
-    /// Work-items of a group each way, if that is said; the last group may have fewer.
+    /// Work-group size, if given; the last group may be smaller.
     pub local: Option<[usize; 3]>,
-    /// The least global index each way.
+    /// Global offset along each dimension.
     pub offset: [usize; 3],
 }
 
-/// An argument, as a kernel gets it.
+/// Argument as passed to the kernel.
 #[derive(Clone, Debug)]
 pub enum ClLaunchArgument {
     /// A value.
     Bytes(Vec<u8>),
     /// A pointer to memory that kernel and host share.
     Pointer(Address),
-    /// As much local memory.
+    /// Local memory of this size in bytes.
     Local(usize),
 }
 
-/// A program made ready to run.
+/// Executable of a program: its launchable kernels.
 #[derive(Debug)]
 pub struct ClExecutable {
     program: runtime::KernelModule,
-    /// Its kernels, those that can be launched.
+    /// Launchable kernels.
     pub kernels: Vec<KernelInfo>,
-    /// The same in the same order, ready to be launched.
+    /// Prepared form of each launchable kernel, in the same order.
     ready: Vec<runtime::PreparedKernel>,
-    /// Those that cannot, and why.
+    /// Refused kernels and the reasons.
     refused: Vec<(String, String)>,
-    /// Whether the last group each way may be smaller than the others.
+    /// True if the last group along a dimension may be smaller than the others.
     pub allows_rest: bool,
 }
 
@@ -78,7 +78,7 @@ impl ClNdRange {
     }
 }
 
-/// Why there is no code, as lines of the build log.
+/// Formats errors as lines of the build log.
 fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
     reasons.into_iter().map(|reason| format!("error: {reason}\n")).collect()
 }
@@ -98,7 +98,7 @@ impl ClExecutable {
         let mut refused = Vec::new();
         let refusals = imported.refused.iter().filter_map(|told| Some((told.place.func.as_deref()?, told)));
         let lacking = runtime::with_callers(&module, refusals);
-        // What a kernel calls and nothing defines is an error of linking, whatever else there is.
+        // A call to an undefined function is a link error, even if other kernels compile.
         let is_undefined = |told: &Diagnostic| told.code == Cause::UnknownFunction;
         if kernels.iter().any(|kernel| lacking.get(&*kernel.name).is_some_and(|told| is_undefined(told))) {
             return Err(errors(imported.refused.iter().filter(|told| is_undefined(told))));
@@ -116,7 +116,7 @@ impl ClExecutable {
         }
         let kept = Kept::of_user(bitcode);
         let watch = environment::watch();
-        // Reports come in the order of the kernels.
+        // One thread keeps reports in kernel order.
         let threads = if watch.is_some() { 1 } else { environment::threads() };
         let program = runtime::KernelModule::making(
             module,
@@ -151,29 +151,28 @@ impl ClExecutable {
         Ok((ClExecutable { program, kernels, ready, refused, allows_rest }, warnings))
     }
 
-    /// Why a kernel that the program has cannot be launched.
+    /// Returns the reason why a kernel cannot be launched.
     pub fn refusal(&self, name: &str) -> Option<&str> {
         self.refused.iter().find(|(known, _)| known == name).map(|(_, reason)| &**reason)
     }
 
-    /// Has the code of a kernel for launches over a range compiled. The error says why there is none.
+    /// Compiles a kernel for a range. The error is the reason of a failure.
     pub fn prepare(&self, kernel: usize, range: &ClNdRange) -> Result<(), String> {
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         self.ready[kernel].prepare(&range).map_err(|reason| reason.to_string())
     }
 
-    /// The module that its kernels are compiled from.
+    /// Returns the module that the kernels are compiled from.
     pub fn module(&self) -> &Module {
         self.program.module()
     }
 
-    /// The lanes that its kernels are compiled for.
+    /// Returns the lanes that the kernels are compiled for.
     pub fn lanes(&self) -> u32 {
         self.program.options().lanes_on(&Cpu::host())
     }
 
-    /// The size of the groups in which a kernel is launched over a range; one that divides it where no work-item can
-    /// tell.
+    /// Returns the work-group size for a range: one that divides the range if the kernel cannot observe it.
     pub fn local_size(&self, kernel: &str, range: &ClNdRange) -> Result<[usize; 3], String> {
         let ready = self.program.kernel(kernel).ok_or_else(|| "it is not in its program".to_string())?;
         if !ready.info().sees_groups && ready.info().required_local.is_none() {
@@ -183,16 +182,16 @@ impl ClExecutable {
         Ok(ready.local_size(&range).map(|size| size as usize))
     }
 
-    /// What is known of running a kernel over its work-items.
+    /// Returns the expected cost of running a kernel over a range.
     pub fn outlook(&self, kernel: usize, range: &ClNdRange) -> Outlook {
         let range = range.of_runtime().ok();
         range.map(|range| self.ready[kernel].outlook(&range, Pool::of_process())).unwrap_or_default()
     }
 
-    /// Runs a kernel. The error says what it did wrong.
+    /// Runs a kernel. The error is the reason of a failure.
     ///
     /// # Safety
-    /// The arguments lead to memory that is there, and the kernel stays inside of it.
+    /// The arguments point to live memory, and the kernel stays within it.
     pub unsafe fn run(
         &self,
         kernel: usize,

@@ -1,7 +1,7 @@
-//! Raw memory: what buffers lie in, and copying between it and the application's.
+//! Raw memory of buffers, and copies between it and the application's.
 //!
-//! Invariant: a piece of memory lives as long as its `ClMemory`. Which commands access it when is the application's affair,
-//! as OpenCL has it, so everything goes through raw pointers and nothing here makes references to contents.
+//! Invariant: a block lives as long as its `ClMemory`. OpenCL leaves synchronization of accesses to the application, so
+//! accesses use raw pointers and nothing here creates references to the contents.
 
 use heddle_runtime::memory::{Contents, allocate, free, layout_of};
 use std::alloc::Layout;
@@ -29,22 +29,22 @@ impl Address {
         Address(pointer.cast_mut().cast())
     }
 
-    /// It as a pointer.
+    /// Returns the address as a pointer.
     pub fn pointer(self) -> *mut u8 {
         self.0
     }
 
-    /// It as a number.
+    /// Returns the address as a number.
     pub fn number(self) -> usize {
         self.0.addr()
     }
 
-    /// The address so many bytes behind.
+    /// Returns the address `bytes` higher.
     pub fn plus(self, bytes: usize) -> Address {
         Address(self.0.wrapping_add(bytes))
     }
 
-    /// The address so many bytes before.
+    /// Returns the address `bytes` lower.
     pub fn minus(self, bytes: usize) -> Address {
         Address(self.0.wrapping_sub(bytes))
     }
@@ -52,16 +52,16 @@ impl Address {
     /// Copies bytes; the two pieces may overlap.
     ///
     /// # Safety
-    /// Both pieces are memory of this process, as long as said.
+    /// Both ranges are mapped memory of at least `bytes` bytes.
     pub unsafe fn copy_from(self, from: Address, bytes: usize) {
         // SAFETY: the caller's promise.
         unsafe { std::ptr::copy(from.0, self.0, bytes) }
     }
 
-    /// A copy of bytes.
+    /// Returns a copy of the bytes.
     ///
     /// # Safety
-    /// They are memory of this process, as long as said.
+    /// The range is mapped memory of at least `bytes` bytes.
     pub unsafe fn read(self, bytes: usize) -> Vec<u8> {
         let mut copy = vec![0; bytes];
         // SAFETY: the caller's promise; the copy is as long.
@@ -72,7 +72,7 @@ impl Address {
     /// Repeats a pattern over bytes.
     ///
     /// # Safety
-    /// The piece is memory of this process, as long as said.
+    /// The range is mapped memory of at least `bytes` bytes.
     pub unsafe fn fill(self, pattern: &[u8], bytes: usize) {
         for start in (0..bytes).step_by(pattern.len().max(1)) {
             let some = pattern.len().min(bytes - start);
@@ -94,8 +94,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The shape that an origin and pitches say, each of which is 0 where it follows from the region; none if they say
-    /// nothing that fits.
+    /// Computes the shape from an origin and pitches; a pitch of 0 follows from the region. None if they do not fit.
     pub fn new(origin: [usize; 3], region: [usize; 3], row_pitch: usize, slice_pitch: usize) -> Option<Rows> {
         let row_pitch = if row_pitch == 0 { region[0] } else { row_pitch };
         let slice = region[1].checked_mul(row_pitch)?;
@@ -110,7 +109,7 @@ impl Rows {
         Some(Rows { start, row_pitch, slice_pitch })
     }
 
-    /// The offset behind the last byte of a region.
+    /// Returns the offset after the last byte of a region.
     pub fn end(&self, region: [usize; 3]) -> Option<usize> {
         let slices = (region[2].checked_sub(1)?).checked_mul(self.slice_pitch)?;
         let rows = (region[1].checked_sub(1)?).checked_mul(self.row_pitch)?;
@@ -121,7 +120,7 @@ impl Rows {
         self.start.wrapping_add(slice * self.slice_pitch).wrapping_add(row * self.row_pitch)
     }
 
-    /// Whether two boxes of one piece of memory share a byte.
+    /// True if two boxes of the same memory share a byte.
     pub fn overlaps(&self, other: &Rows, region: [usize; 3]) -> bool {
         let (Some(end), Some(other_end)) = (self.end(region), other.end(region)) else { return true };
         if end <= other.start || other_end <= self.start {
@@ -130,7 +129,7 @@ impl Rows {
         if (self.row_pitch, self.slice_pitch) != (other.row_pitch, other.slice_pitch) {
             return true;
         }
-        // Same pitches: they share a byte where the difference of their places is less than the region each way.
+        // With equal pitches they overlap if their distance is less than the region along each dimension.
         let place = |rows: &Rows| {
             let in_slice = rows.start % rows.slice_pitch.max(1);
             [
@@ -140,7 +139,7 @@ impl Rows {
             ]
         };
         let (here, there) = (place(self), place(other));
-        // A row that runs over the end of its pitch goes on in the next one: then only ranges were compared.
+        // A row that crosses its pitch continues in the next row: then only the ranges are compared.
         let wraps = |at: [usize; 3]| {
             at[0] + region[0] > self.row_pitch || (at[1] + region[1]) * self.row_pitch > self.slice_pitch
         };
@@ -162,7 +161,7 @@ pub unsafe fn copy_box(to: Address, to_rows: Rows, from: Address, from_rows: Row
     }
 }
 
-/// A piece of memory.
+/// Owned or borrowed block of memory.
 #[derive(Debug)]
 pub struct ClMemory {
     base: Address,
@@ -170,19 +169,19 @@ pub struct ClMemory {
 }
 
 impl ClMemory {
-    /// Zeroed memory; none if there is not so much.
+    /// Allocates zeroed memory; none if it is exhausted.
     pub fn allocate(bytes: usize, align: usize) -> Option<ClMemory> {
         let layout = layout_of(bytes, align)?;
         let base = allocate(layout, Contents::Zeros)?;
         Some(ClMemory { base: Address::new(base.as_ptr()), layout: Some(layout) })
     }
 
-    /// The application's memory, which it keeps as long as this is used.
+    /// Borrows the application's memory, which outlives this object.
     pub fn of_host(base: Address) -> ClMemory {
         ClMemory { base, layout: None }
     }
 
-    /// Its first byte.
+    /// Returns the address of the first byte.
     pub fn base(&self) -> Address {
         self.base
     }

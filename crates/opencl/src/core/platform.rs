@@ -12,13 +12,13 @@ pub struct Platform {
 
 crate::object!(Platform, CL_INVALID_PLATFORM);
 
-/// What the platform and its device are called, and what they can.
+/// Name of the platform and its device.
 pub const NAME: &str = "Heddle";
 /// The vendor.
 pub const VENDOR: &str = "Heddle";
-/// The version of OpenCL, as the platform says it.
+/// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
-/// What is more than the specification's core.
+/// Supported extensions.
 pub const EXTENSIONS: [&str; 16] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
@@ -40,7 +40,7 @@ pub const EXTENSIONS: [&str; 16] = [
 /// 3.0 as `cl_version` packs it.
 pub const VERSION_3_0: u32 = 3 << 22;
 
-/// The platform, which has a handle.
+/// Returns the platform, with a published handle.
 pub fn platform() -> &'static Arc<Platform> {
     static PLATFORM: OnceLock<Arc<Platform>> = OnceLock::new();
     PLATFORM.get_or_init(|| {

@@ -18,33 +18,33 @@ struct ProgramState {
     status: i32,
     options: String,
     log: String,
-    /// What was compiled, if something was.
+    /// Binary of a successful build.
     binary: Option<Arc<Binary>>,
-    /// What can be launched, if it was linked.
+    /// Executable of a linked program.
     code: Option<Arc<ClExecutable>>,
 }
 
-/// What a program was made of.
+/// Origin of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     Source,
     Binary,
-    /// Others, that were compiled.
+    /// Linked from compiled programs.
     Linking,
 }
 
-/// A program.
+/// Program.
 pub struct ClProgram {
     pub(crate) handle: ObjectHandle<ClProgram>,
-    /// Where it belongs.
+    /// Owning context.
     pub context: Arc<ClContext>,
-    /// Its source; empty of one that has none.
+    /// Source text; empty without one.
     pub source: String,
     origin: Origin,
     state: Mutex<ProgramState>,
-    /// How many kernels are made of it.
+    /// Number of live kernels.
     kernels: AtomicUsize,
-    /// What is called when it ends.
+    /// Destructor callbacks.
     pub destructors: Destructors,
 }
 
@@ -75,12 +75,12 @@ impl ClProgram {
         }
     }
 
-    /// A program of source.
+    /// Creates a program from source.
     pub fn of_source(context: &Arc<ClContext>, source: String) -> ClProgram {
         ClProgram::new(context, Origin::Source, source, None)
     }
 
-    /// A program of what an earlier one gave as its binary.
+    /// Creates a program from the binary of an earlier one.
     pub fn of_binary(context: &Arc<ClContext>, bytes: &[u8]) -> ClResult<ClProgram> {
         Ok(ClProgram::new(context, Origin::Binary, String::new(), Some(binary::read(bytes)?)))
     }
@@ -89,43 +89,43 @@ impl ClProgram {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The status of its build.
+    /// Returns the build status.
     pub fn status(&self) -> i32 {
         self.state().status
     }
 
-    /// The options that it was built with.
+    /// Build options.
     pub fn options(&self) -> String {
         self.state().options.clone()
     }
 
-    /// Whether the application has asked for what the source says of arguments; of a program without a source it may know.
+    /// True if argument information is available: the build options keep it, or the program has no source.
     pub fn tells_of_arguments(&self) -> bool {
         self.origin != Origin::Source || compiler::keeps_arguments(&self.options())
     }
 
-    /// What the build said.
+    /// Returns the build log.
     pub fn log(&self) -> String {
         self.state().log.clone()
     }
 
-    /// What it is: `CL_PROGRAM_BINARY_TYPE_…`.
+    /// Returns the binary type: `CL_PROGRAM_BINARY_TYPE_…`.
     pub fn kind(&self) -> u32 {
         self.state().binary.as_ref().map_or(CL_PROGRAM_BINARY_TYPE_NONE, |binary| binary.kind)
     }
 
-    /// Its binary; empty if it has none.
+    /// Returns the serialized binary; empty without one.
     pub fn binary(&self) -> Vec<u8> {
         let binary = self.state().binary.clone();
         binary.map(|binary| binary::write(&binary)).unwrap_or_default()
     }
 
-    /// What can be launched, if it was built.
+    /// Returns the executable of a built program.
     pub fn code(&self) -> ClResult<Arc<ClExecutable>> {
         self.state().code.clone().ok_or(ClError(CL_INVALID_PROGRAM_EXECUTABLE))
     }
 
-    /// Bytes of its variables in global memory; none before it was built.
+    /// Returns the bytes of variables in global memory; 0 before the build.
     pub fn variable_bytes(&self) -> usize {
         let code = self.state().code.clone();
         let globals = code.iter().flat_map(|code| &code.module().globals);
@@ -133,7 +133,7 @@ impl ClProgram {
         in_global_memory.map(|global| global.bytes() as usize).fold(0, usize::saturating_add)
     }
 
-    /// Counts a kernel more or less.
+    /// Adjusts the number of live kernels.
     pub fn count_kernel(&self, more: bool) {
         if more {
             self.kernels.fetch_add(1, Ordering::AcqRel);
@@ -142,7 +142,7 @@ impl ClProgram {
         }
     }
 
-    /// Begins a build: none may be under way, and no kernel may be there.
+    /// Begins a build. An error while another build runs or kernels exist.
     fn begin(&self) -> ClResult<()> {
         ensure(self.kernels.load(Ordering::Acquire) == 0, CL_INVALID_OPERATION)?;
         let mut state = self.state();
@@ -151,7 +151,7 @@ impl ClProgram {
         Ok(())
     }
 
-    /// Ends a build: notes what came of it.
+    /// Ends a build and records its result.
     fn end(
         &self,
         compiled: ClResult<CompiledProgram>,
@@ -203,7 +203,7 @@ impl ClProgram {
         ensure(done, failure)
     }
 
-    /// Compiles and links it.
+    /// Compiles and links the program.
     pub fn build(&self, options: &str) -> ClResult<()> {
         ensure(self.origin != Origin::Linking, CL_INVALID_OPERATION)?;
         self.begin()?;
@@ -222,7 +222,7 @@ impl ClProgram {
         self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
     }
 
-    /// Compiles it, with headers by their names, so that it can be linked with others.
+    /// Compiles the program with named headers, for a later link.
     pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> ClResult<()> {
         ensure(self.origin == Origin::Source, CL_INVALID_OPERATION)?;
         self.begin()?;
@@ -231,7 +231,7 @@ impl ClProgram {
         self.end(compiled, options, compiler::allows_rest(options), kind, failure)
     }
 
-    /// Links compiled programs and libraries to a new one. It is there even if linking fails, with the log.
+    /// Links compiled programs and libraries. The new program exists even if linking fails, for its log.
     pub fn link(
         context: &Arc<ClContext>,
         options: &str,

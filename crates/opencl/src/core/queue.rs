@@ -1,7 +1,7 @@
 //! Command queues.
 //!
-//! A queue keeps the commands that are not complete, by number. In an in-order queue each waits for the one before it; in
-//! an out-of-order one for the last barrier, and for what its wait list says.
+//! A queue keeps incomplete commands by number. In an in-order queue each command waits for its predecessor; in an
+//! out-of-order one it waits for the last barrier and for its wait list.
 
 use crate::cl::*;
 use crate::core::context::ClContext;
@@ -17,22 +17,22 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 #[derive(Default)]
 struct QueueState {
     next: u64,
-    /// The commands that are not complete.
+    /// Incomplete commands by number.
     outstanding: BTreeMap<u64, Arc<ClEvent>>,
-    /// The last barrier.
+    /// Number of the last barrier.
     barrier: Option<u64>,
-    /// The last barrier that waits for all before it: what waits for it needs not wait for those.
+    /// Last barrier that waits for all earlier commands; a command that waits for it need not wait for those.
     full_barrier: u64,
 }
 
-/// A command queue.
+/// Command queue.
 pub struct Queue {
     pub(crate) handle: ObjectHandle<Queue>,
-    /// Where it belongs.
+    /// Owning context.
     pub context: Arc<ClContext>,
-    /// Whether it is out-of-order, and whether it keeps times.
+    /// Flags: out-of-order execution, profiling.
     pub flags: u64,
-    /// The properties that it was made with, with the zero at their end.
+    /// Creation properties, with the terminating zero.
     pub properties: Vec<u64>,
     state: Mutex<QueueState>,
     changed: Condvar,
@@ -46,39 +46,39 @@ impl fmt::Debug for Queue {
     }
 }
 
-/// What a command waits for in its queue, beside its wait list.
+/// Commands of the queue that a command waits for, besides its wait list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommandOrder {
-    /// What the queue's order says.
+    /// Commands that the queue's order requires.
     Queue,
-    /// All commands before it.
+    /// All earlier commands.
     Behind,
-    /// All commands before it, and those behind it wait for it.
+    /// All earlier commands; later ones wait for this one.
     Barrier,
 }
 
-/// A command that is to be enqueued.
+/// Parameters of an enqueued command.
 pub struct CommandRequest<'a> {
-    /// What kind it is.
+    /// Command kind (`CL_COMMAND_…`).
     pub command: u32,
-    /// What it waits for.
+    /// Wait list.
     pub wait_list: &'a [Arc<ClEvent>],
-    /// Where it stands in the queue.
+    /// Order relative to other commands.
     pub order: CommandOrder,
-    /// Whether the caller waits until it is done.
+    /// True if the caller waits for completion.
     pub blocking: bool,
-    /// Which threads may do it.
+    /// Threads that may execute the command.
     pub doer: CommandThreads,
 }
 
-/// Which threads may do a command.
+/// Threads that may execute a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CommandThreads {
-    /// Those that execute commands.
+    /// Executor threads.
     Executor,
-    /// Also one of the application that waits for it.
+    /// Also an application thread that waits for it.
     Waiter,
-    /// Also one of the application that enqueues it, at once.
+    /// Also the enqueueing thread, immediately.
     Caller,
 }
 
@@ -89,7 +89,7 @@ impl fmt::Debug for CommandRequest<'_> {
 }
 
 impl Queue {
-    /// A queue.
+    /// Creates a queue.
     pub fn new(context: &Arc<ClContext>, flags: u64, properties: Vec<u64>) -> Queue {
         Queue {
             handle: ObjectHandle::default(),
@@ -105,7 +105,7 @@ impl Queue {
         self.flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0
     }
 
-    /// Enqueues a command, waits for it if that is asked for, and gives its event.
+    /// Enqueues a command, waits for it if it is blocking, and returns its event.
     pub fn enqueue(
         self: &Arc<Queue>,
         request: &CommandRequest<'_>,
@@ -160,7 +160,7 @@ impl Queue {
         before.iter().for_each(|event| waits(event, false));
         request.wait_list.iter().for_each(|event| waits(event, true));
         if command.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // The thread that waits anyhow does the work: that saves handing it to another thread.
+            // A waiting thread executes the command itself, which saves a thread switch.
             if request.blocking || request.doer == CommandThreads::Caller {
                 execute(&command).into_iter().for_each(executor::submit);
             } else {
@@ -174,7 +174,7 @@ impl Queue {
         Ok(event)
     }
 
-    /// Says that a command is complete.
+    /// Removes a completed command.
     pub fn forget(&self, number: u64) {
         let event = {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -187,8 +187,8 @@ impl Queue {
         drop(event);
     }
 
-    /// Does a command in this thread, of which no event tells, if nothing is outstanding that it waits for. The
-    /// command must not call the application, whose other commands wait meanwhile.
+    /// Executes a command on this thread without an event, unless it has to wait. The command must not call the
+    /// application, whose other commands wait meanwhile.
     pub fn at_once<T>(&self, wait_list: &[Arc<ClEvent>], work: impl FnOnce() -> T) -> Option<T> {
         if wait_list.iter().any(|event| event.status() != CL_COMPLETE) {
             return None;

@@ -1,8 +1,8 @@
-//! Handles: what the application holds instead of objects.
+//! Handles of objects in the C interface.
 //!
-//! A handle is the address of a slot, whose first word is the dispatch table, as the loader wants it. Slots are never
-//! given back to the system: the loader reads the first word even of a handle that was released. Whether a handle is
-//! alive is looked up in a table, by kind of object, and never read from the slot.
+//! A handle is the address of a slot, whose first word points to the dispatch table, as the loader requires. Slots are
+//! never freed: the loader reads the first word even of a released handle. A table per object type tells live handles;
+//! the slot itself is never read.
 //!
 //! Invariant: a handle is in the table as long as its object lives, which may be longer than the application holds it:
 //! a queue keeps its context alive, and its context's handle with it.
@@ -15,8 +15,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-/// How many slots stay unused after they were freed, so that a handle that is used after its release is rarely the
-/// handle of something else.
+/// Number of released slots that stay unused, so that a stale handle rarely aliases a new object.
 const RESTING: usize = 4096;
 const SLOTS_AT_ONCE: usize = 256;
 
@@ -35,7 +34,7 @@ fn take_slot() -> usize {
         let slots: Vec<DispatchSlot> = (0..SLOTS_AT_ONCE)
             .map(|_| DispatchSlot { dispatch: &crate::api::dispatch::TABLE, _reserved: 0 })
             .collect();
-        // Fresh slots come before those that rest.
+        // Use fresh slots before released ones.
         for slot in Vec::leak(slots).iter().rev() {
             free.push_front(std::ptr::from_ref(slot).addr());
             std::ptr::from_ref(slot).expose_provenance();
@@ -44,17 +43,17 @@ fn take_slot() -> usize {
     free.pop_front().unwrap_or_default()
 }
 
-/// An object that the application has handles of.
+/// Object with handles in the C interface.
 pub trait ClObject: Sized + Send + Sync + 'static {
-    /// The error code of a handle that is none of such an object.
+    /// Error code for an invalid handle.
     const INVALID: i32;
-    /// The table of such objects.
+    /// Returns the registry of the type.
     fn registry() -> &'static ObjectRegistry<Self>;
-    /// Where the object keeps its handle.
+    /// Returns the object's handle field.
     fn handle(&self) -> &ObjectHandle<Self>;
 }
 
-/// The handle of an object, once it has one.
+/// Handle of an object, set on publication.
 pub struct ObjectHandle<T: ClObject> {
     address: OnceLock<usize>,
     of: PhantomData<fn() -> T>,
@@ -83,19 +82,19 @@ impl<T: ClObject> Drop for ObjectHandle<T> {
 #[derive(Debug)]
 struct RegistryEntry<T> {
     object: Weak<T>,
-    /// There as long as the application holds a reference.
+    /// Set while the application holds a reference.
     owner: Option<Arc<T>>,
     references: u32,
 }
 
-/// All objects of a kind that have handles.
+/// Published objects of a type.
 #[derive(Debug)]
 pub struct ObjectRegistry<T> {
     entries: RwLock<FxHashMap<usize, RegistryEntry<T>>>,
 }
 
 impl<T> ObjectRegistry<T> {
-    /// An empty table.
+    /// Creates an empty table.
     pub const fn new() -> ObjectRegistry<T> {
         ObjectRegistry { entries: RwLock::new(FxHashMap::with_hasher(rustc_hash::FxBuildHasher)) }
     }
@@ -107,7 +106,7 @@ impl<T> Default for ObjectRegistry<T> {
     }
 }
 
-/// Gives an object a handle, of which the application holds the one reference.
+/// Publishes an object and returns its handle, with one reference held by the application.
 pub fn publish<T: ClObject>(object: Arc<T>) -> *mut c_void {
     let address = *object.handle().address.get_or_init(take_slot);
     let entry = RegistryEntry { object: Arc::downgrade(&object), owner: Some(object), references: 1 };
@@ -115,19 +114,19 @@ pub fn publish<T: ClObject>(object: Arc<T>) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(address)
 }
 
-/// The handle of an object; null if it never got one.
+/// Returns the handle of an object; null if it was never published.
 pub fn handle_of<T: ClObject>(object: &T) -> *mut c_void {
     std::ptr::with_exposed_provenance_mut(object.handle().address.get().copied().unwrap_or(0))
 }
 
-/// The object of a handle.
+/// Looks up the object of a handle.
 pub fn find<T: ClObject>(handle: *mut c_void) -> ClResult<Arc<T>> {
     let entries = T::registry().entries.read().unwrap_or_else(PoisonError::into_inner);
     let entry = entries.get(&handle.addr()).and_then(|entry| entry.object.upgrade());
     entry.ok_or(ClError(T::INVALID))
 }
 
-/// Counts one more reference of the application.
+/// Increments the application's reference count.
 pub fn retain<T: ClObject>(handle: *mut c_void) -> ClResult<()> {
     let mut entries = T::registry().entries.write().unwrap_or_else(PoisonError::into_inner);
     let entry = entries.get_mut(&handle.addr()).ok_or(ClError(T::INVALID))?;
@@ -137,7 +136,7 @@ pub fn retain<T: ClObject>(handle: *mut c_void) -> ClResult<()> {
     Ok(())
 }
 
-/// Counts one reference of the application less; the object may end with the last one. Says whether it was the last.
+/// Decrements the application's reference count, which may drop the object. Returns whether it was the last reference.
 pub fn release<T: ClObject>(handle: *mut c_void) -> ClResult<bool> {
     let mut entries = T::registry().entries.write().unwrap_or_else(PoisonError::into_inner);
     let entry = entries.get_mut(&handle.addr()).ok_or(ClError(T::INVALID))?;
@@ -146,24 +145,24 @@ pub fn release<T: ClObject>(handle: *mut c_void) -> ClResult<bool> {
     }
     entry.references -= 1;
     let last = if entry.references == 0 { entry.owner.take() } else { None };
-    // An object that ends takes its handle out of this table.
+    // Dropping the object takes the lock again to remove its handle.
     drop(entries);
     Ok(last.is_some())
 }
 
-/// How many references the application holds.
+/// Returns the application's reference count.
 pub fn references<T: ClObject>(object: &T) -> u32 {
     let entries = T::registry().entries.read().unwrap_or_else(PoisonError::into_inner);
     let address = object.handle().address.get().copied().unwrap_or(0);
     entries.get(&address).map_or(1, |entry| entry.references.max(1))
 }
 
-/// How many objects of a kind have handles.
+/// Returns the number of published objects of a type.
 pub fn count<T: ClObject>() -> usize {
     T::registry().entries.read().unwrap_or_else(PoisonError::into_inner).len()
 }
 
-/// Says that a type is one that the application has handles of: its error code, and the field that holds the handle.
+/// Implements [`ClObject`] for a type with a `handle` field and this error code.
 #[macro_export]
 macro_rules! object {
     ($type:ty, $code:expr) => {

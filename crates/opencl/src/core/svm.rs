@@ -7,16 +7,16 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 struct SvmAllocation {
     bytes: usize,
-    // Freed when the allocation goes.
+    // Freed with the allocation.
     _memory: ClMemory,
 }
 
-/// The allocations of a context.
+/// Shared virtual memory of a context.
 #[derive(Debug, Default)]
 pub struct SvmAllocations(Mutex<BTreeMap<usize, SvmAllocation>>);
 
 impl SvmAllocations {
-    /// New memory; none if there is not so much.
+    /// Allocates memory; none if it is exhausted.
     pub fn add(&self, bytes: usize, align: usize) -> Option<Address> {
         let memory = ClMemory::allocate(bytes, align)?;
         let base = memory.base();
@@ -25,24 +25,24 @@ impl SvmAllocations {
         Some(base)
     }
 
-    /// Frees what begins at an address; false if nothing does.
+    /// Frees the allocation that starts at an address; false if there is none.
     pub fn remove(&self, address: usize) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&address).is_some()
     }
 
-    /// Whether a range lies in one allocation.
+    /// True if a range lies in one allocation.
     pub fn holds(&self, address: usize, bytes: usize) -> bool {
         self.find(address).is_some_and(|(start, size)| bytes <= size - (address - start))
     }
 
-    /// Start and size of the allocation that an address lies in.
+    /// Returns start and size of the allocation that contains an address.
     pub fn find(&self, address: usize) -> Option<(usize, usize)> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (&start, allocation) = all.range(..=address).next_back()?;
         (address - start < allocation.bytes).then_some((start, allocation.bytes))
     }
 
-    /// Start and size of all of them, by address.
+    /// Returns start and size of all allocations by address.
     pub fn all(&self) -> Vec<(usize, usize)> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().map(|(&start, allocation)| (start, allocation.bytes)).collect()

@@ -1,8 +1,7 @@
-//! `HEDDLE_VERIFY=1`: each launch is repeated by the oracle, on a copy of the memory as it was, and the first difference is
-//! named.
+//! `HEDDLE_VERIFY=1`: the oracle repeats each launch on a copy of the memory before it and reports the first difference.
 //!
-//! The oracle sees the memory that arguments lead to, and no other. What it does not do (pointers in memory, groups of
-//! different sizes, variables of the program) is said; the launch counts as it is.
+//! The oracle sees the memory that arguments point to, and no other. Launches it cannot repeat (pointers in memory,
+//! non-uniform groups, program-scope variables) are reported as not verified and keep their result.
 
 use crate::core::launch::{ClExecutable, ClLaunchArgument, ClNdRange};
 use crate::core::memory::Address;
@@ -16,26 +15,26 @@ use heddle_llvm::{Cpu, KernelInfo, PRINTF, ParamPassing};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A piece of the application's memory, as it was before a launch.
+/// Contents of a memory range before a launch.
 #[derive(Debug)]
 struct SavedRange {
     start: Address,
     bytes: Vec<u8>,
 }
 
-/// The memory that the arguments of a launch lead to, as it was before.
+/// Contents of all memory that a launch's arguments point to, before the launch.
 #[derive(Debug)]
 pub struct MemorySnapshot {
     pieces: Vec<SavedRange>,
 }
 
 impl MemorySnapshot {
-    /// Of these places and sizes.
+    /// Saves the ranges of these addresses and sizes.
     ///
     /// # Safety
-    /// They are memory of this process, as long as said, here and in [`MemorySnapshot::verify`].
+    /// The ranges are mapped memory of these sizes, here and in [`MemorySnapshot::verify`].
     pub unsafe fn new(places: &[(Address, usize)]) -> MemorySnapshot {
-        // Parts of one buffer may lie in each other.
+        // Sub-buffers may overlap.
         let mut places = places.to_vec();
         places.sort_unstable();
         let mut joined: Vec<(Address, usize)> = Vec::new();
@@ -52,7 +51,7 @@ impl MemorySnapshot {
         MemorySnapshot { pieces: joined.into_iter().map(piece).collect() }
     }
 
-    /// Repeats the launch, which is done, and says what came out.
+    /// Repeats the finished launch on the oracle and returns the verdict as text.
     ///
     /// # Safety
     /// As for [`MemorySnapshot::new`].
@@ -71,7 +70,7 @@ impl MemorySnapshot {
                     let now = unsafe { piece.start.read(piece.bytes.len()) };
                     if let Some(difference) = object.first_difference(&now) {
                         let name = self.name_of(piece, kernel, given);
-                        // What races may come out in many ways.
+                        // Racy kernels have several valid results.
                         let again = self.repeat(code, kernel, given, range, true);
                         let race = again.ok().and_then(|again| again.race);
                         let race =
@@ -84,7 +83,7 @@ impl MemorySnapshot {
         }
     }
 
-    /// The argument that leads to a piece.
+    /// Returns the name of the argument that points to a range.
     fn name_of(&self, piece: &SavedRange, kernel: &KernelInfo, given: &[ClLaunchArgument]) -> String {
         let leads = |given: &ClLaunchArgument| matches!(given, ClLaunchArgument::Pointer(address) if self.place_of(*address).is_some_and(|(own, _)| own.start == piece.start));
         let index = given.iter().position(leads).unwrap_or_default();
@@ -92,7 +91,7 @@ impl MemorySnapshot {
         format!("argument {index} (`{name}`)")
     }
 
-    /// The piece that an address lies in, and where in it.
+    /// Returns the range that contains an address, and the offset in it.
     fn place_of(&self, address: Address) -> Option<(&SavedRange, usize)> {
         let at = address.number();
         let holds = |piece: &&SavedRange| {
@@ -188,21 +187,21 @@ impl MemorySnapshot {
     }
 }
 
-/// What the oracle makes of a launch.
+/// Result of a launch on the oracle.
 #[derive(Default)]
 struct OracleLaunch {
-    /// The memory that it leaves, a piece each.
+    /// Final contents of each range.
     objects: Vec<MemoryObject>,
-    /// How many work-items there are.
+    /// Number of work-items.
     items: u64,
-    /// The first race, if there is one and races were looked for.
+    /// First race, if race detection is on and finds one.
     race: Option<String>,
 }
 
-/// As the largest types are aligned.
+/// Alignment of the largest types in bytes.
 const ALIGN: u32 = 128;
 
-/// Lets printing do nothing: that was done.
+/// Replaces printf by a stub: the launch has already printed.
 fn silence(module: &mut Module) {
     let called = module.functions.iter().flat_map(|func| func.callees.values());
     let printing: BTreeMap<String, Arc<Declaration>> = called

@@ -1,11 +1,11 @@
-//! What the driver keeps on disk: a process that finds it compiles nothing, one that finds it bent compiles again.
+//! Disk cache: a process that finds an entry compiles nothing; one that finds a corrupt entry recompiles.
 
 use crate::place::{command, compile, scratch};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// What is in a cache, by name, with when it was written.
+/// Files of a cache by name, with modification times.
 fn entries(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
     let Ok(entries) = std::fs::read_dir(folder.join("objects")) else { return BTreeMap::new() };
     let one = |entry: std::io::Result<std::fs::DirEntry>| {

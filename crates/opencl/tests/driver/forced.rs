@@ -5,7 +5,7 @@ use crate::place::{command, scratch};
 use std::path::Path;
 use std::process::Command;
 
-/// What is forced.
+/// Forced options.
 const FORCED: &[&str] = &[
     "guards=force",
     "guards=needed",
@@ -24,7 +24,7 @@ const FORCED: &[&str] = &[
 const LANES: &[&str] = &["1", "4", "registers", "64"];
 /// Workloads with few work-items: divergent branches and loops, barriers, local memory, atomics, structures of loops.
 const WORKLOADS: &[&str] = &["cascade-random", "tree", "scan", "dct", "histogram-atomic", "nqueens"];
-/// How far results may be from the host's.
+/// Tolerance against the host's results.
 const TOLERANCE: f64 = 1e-4;
 
 fn is_right(driver: &Path, sources: &Path, workload: &str, (variable, value): (&str, &str)) {

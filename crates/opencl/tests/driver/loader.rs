@@ -1,4 +1,4 @@
-//! What the loader needs, and what it tells of the driver.
+//! Requirements of the loader, and the driver's properties seen through it.
 
 use crate::place::{driver, run};
 use std::process::Command;

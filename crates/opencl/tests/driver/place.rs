@@ -47,7 +47,7 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command.arg(LIMIT).arg(program).args(arguments).env("OCL_ICD_VENDORS", vendors());
     command.env("HEDDLE_CACHE_DIR", scratch().join("cache"));
-    // What PyOpenCL kept of an earlier driver is of no interest.
+    // Ignore PyOpenCL's cache of an earlier driver.
     command.env("PYOPENCL_NO_CACHE", "1").env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }

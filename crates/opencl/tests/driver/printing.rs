@@ -1,4 +1,4 @@
-//! What kernels print.
+//! Output of `printf` in kernels.
 
 use crate::place::{compile, run, source};
 

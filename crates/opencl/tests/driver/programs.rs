@@ -49,7 +49,7 @@ fn nothing_grows_and_nothing_holds_the_process() {
 /// Runs a program that ends while kernels are compiled in the background.
 fn leaves(arguments: &[&str]) {
     let program = scratch().join("leaves").display().to_string();
-    // What is kept is not compiled.
+    // A cached program is not recompiled.
     let output = command(&program, arguments).env("HEDDLE_CACHE", "0").output().expect("it starts");
     let (said, messages) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(

@@ -1,8 +1,8 @@
-//! What the driver says of kernels: warnings in the build log, `HEDDLE_REPORT`, `HEDDLE_VERIFY`.
+//! Diagnostics for kernels: warnings in the build log, `HEDDLE_REPORT`, `HEDDLE_VERIFY`.
 
 use crate::place::{command, compile, scratch};
 
-/// What a program says on its standard output, and on its standard error, with these variables.
+/// Returns a program's stdout and stderr under these environment variables.
 fn said(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> (String, String) {
     let mut command = command(&compile(name).display().to_string(), arguments);
     let output = command.envs(variables.iter().copied()).output().expect("it starts");
@@ -21,7 +21,7 @@ fn the_build_log_warns_of_what_costs_much() {
     assert!(log.contains("program.cl:3: warning: work-items that run together access memory"), "{log}");
     assert!(log.contains("program.cl:5: warning: work-items do this one after the other"), "{log}");
     assert_eq!(messages, "");
-    // What is kept warns as well; where none are wanted there are none.
+    // Cached programs warn as well; options that disable warnings apply.
     assert_eq!(said("costly.c", &[""], &[cache]).0, log);
     assert_eq!(said("costly.c", &["-w"], &[cache]).0, "\npassed\n");
     let (_, report) = said("costly.c", &["-w"], &[cache, ("HEDDLE_REPORT", "1")]);
@@ -47,6 +47,6 @@ fn launches_are_verified() {
     assert_eq!(lines.len(), expected.len(), "{told}");
     assert!(lines.iter().zip(expected).all(|(line, start)| line.starts_with(start)), "{told}");
     assert!(lines[4].contains("its work-items race: ") && lines[4].contains("argument 0 (`at`)"), "{told}");
-    // Without the variable nothing is said.
+    // Without the variable there is no report.
     assert_eq!(said("verified.c", &[], &[]).1, "");
 }
