@@ -8,10 +8,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// How often what does not compile is taken out before that is given up.
+/// Maximum number of builds, each without the mutants that failed to compile in the last.
 const MOST_ROUNDS: usize = 30;
 
-/// Where it stands, in the tree, what did not compile the last time.
+/// Path, in the tree, of the list of mutants that failed to compile the last time.
 const KNOWN: &str = "unviable.txt";
 
 /// Takes out at once what is known not to compile.
@@ -73,7 +73,7 @@ pub(crate) fn build(tree: &Path, mutants: &mut [Mutant]) -> Result<Vec<Suite>, S
     Err(format!("after {MOST_ROUNDS} rounds there is still something that does not compile"))
 }
 
-/// What the compiler says of a place.
+/// Compiler error at a source position.
 struct CompileError {
     message: String,
     file: String,
@@ -137,7 +137,7 @@ fn compile_errors(message: &Value) -> Vec<CompileError> {
         .collect()
 }
 
-/// The mutants whose questions are asked in what the error is about; if there are none, the last one before it.
+/// Returns the mutants woven into the code that the error points to; otherwise the last mutant before it.
 fn blamed(tree: &Path, error: &CompileError) -> Result<Vec<usize>, String> {
     let path = tree.join(&error.file);
     let text = std::fs::read_to_string(&path).map_err(|it| format!("{}: {it}", path.display()))?;
@@ -157,7 +157,7 @@ fn blamed(tree: &Path, error: &CompileError) -> Result<Vec<usize>, String> {
     }
     let before = asked.iter().rev().find(|&&(at, _)| at < start);
     let behind = asked.iter().find(|&&(at, _)| at >= end);
-    // A `match` that lacks an arm is told at its head.
+    // The compiler reports a missing arm at the head of the `match`.
     let closest =
         if error.message.starts_with("non-exhaustive") { behind.or(before) } else { before.or(behind) };
     Ok(closest.map(|&(_, number)| number).into_iter().collect())

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-/// What an entry says a mutant is.
+/// Identifies a mutant in the list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Key {
     file: String,
     what: String,
     line: String,
-    /// Which of those of this name on this line, from 1 on.
+    /// Index among the mutants of this name on this line, from 1.
     number: usize,
 }
 
@@ -75,7 +75,7 @@ fn read(text: &str) -> Option<HashMap<Key, String>> {
     Some(entries)
 }
 
-/// Those that are listed, and that a test notices all the same.
+/// Returns listed mutants that a test kills.
 pub(crate) fn noticed(mutants: &[Mutant]) -> impl Iterator<Item = &Mutant> {
     mutants.iter().filter(|mutant| {
         mutant.means_the_same.is_some() && matches!(mutant.fate, Fate::Killed(_) | Fate::Overran(_))

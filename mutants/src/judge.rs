@@ -13,14 +13,15 @@ use std::time::Instant;
 /// A suite may take so many times the processor time that it takes without a mutant, and so many seconds at least.
 const TIMES: f64 = 8.0;
 const LEAST_SECONDS: f64 = 4.0;
-/// What takes more seconds is asked anew only when its binary is another one; what is shorter may read files.
+/// Seconds above which a baseline is reused while its binary is unchanged; shorter suites may read files, so they run
+/// again.
 const LONG: f64 = 5.0;
 /// The most memory, in KiB of addresses.
 const MEMORY: u64 = 6 << 20;
-/// What the system sends when the time is up.
+/// Signal that the system sends at the CPU time limit.
 const SIGXCPU: i32 = 24;
 
-/// What is known of a suite when nothing is mutated.
+/// Result of a suite without mutation.
 struct Baseline<'s> {
     suite: &'s Suite,
     /// Seconds of processor time.
@@ -39,7 +40,7 @@ pub(crate) fn judge(tree: &Path, suites: &[Suite], mutants: &mut [Mutant]) -> Re
     }
     baselines.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let start = Instant::now();
-    // Suite by suite: the long ones are asked only about what is left.
+    // Suite by suite: the long ones run only for the survivors.
     for baseline in &baselines {
         let is_here = |mutant: &&mut Mutant| {
             matches!(mutant.fate, Fate::Open | Fate::Missed) && baseline.reached.contains(&mutant.number)
@@ -62,7 +63,7 @@ fn arguments() -> impl Iterator<Item = &'static str> {
     std::iter::once("--test-threads=1").chain(SKIPPED.iter().flat_map(|name| ["--skip", name]))
 }
 
-/// What was found out of the same binary before, if that took long.
+/// Reads the baseline of the same binary from an earlier session, if it took long.
 fn remembered<'s>(kept: &Path, suite: &'s Suite) -> Option<Baseline<'s>> {
     let changed = |path: &Path| fs::metadata(path).and_then(|it| it.modified()).ok();
     let text = fs::read_to_string(kept).ok().filter(|_| changed(kept) > changed(&suite.binary))?;
@@ -109,7 +110,7 @@ fn seconds(text: &str) -> Option<f64> {
     Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
 }
 
-/// What a suite makes of a mutant; none if all tests pass.
+/// Runs a suite on a mutant; `None` if all tests pass.
 fn ask(baseline: &Baseline<'_>, number: usize) -> Result<Option<Fate>, String> {
     let suite = baseline.suite;
     let seconds = (baseline.seconds * TIMES).max(LEAST_SECONDS).ceil();

@@ -11,7 +11,7 @@ const AIM: f64 = 90.0;
 /// A place in a file; lines and columns from 1 on.
 pub(crate) type Place = (usize, usize);
 
-/// What is changed.
+/// Kind of mutation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Genre {
     /// A function returns something else at once.
@@ -28,7 +28,7 @@ pub(crate) enum Genre {
     Field,
 }
 
-/// What became of a mutant.
+/// Outcome of a mutant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Fate {
     /// Not tried yet.
@@ -64,9 +64,9 @@ impl fmt::Display for Fate {
 /// A mutant.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutant {
-    /// What its question asks for.
+    /// Number that selects the mutant at run time.
     pub number: usize,
-    /// Where it is and what it does, in words.
+    /// Location and mutation, in words.
     pub name: String,
     /// The package.
     pub package: String,
@@ -74,7 +74,7 @@ pub(crate) struct Mutant {
     pub file: String,
     /// Where what is replaced begins.
     pub at: Place,
-    /// What it is replaced with.
+    /// Replacement text.
     pub replacement: String,
     pub genre: Genre,
     /// The sample that it belongs to, from 1 on.

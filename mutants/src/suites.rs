@@ -1,12 +1,12 @@
-//! Which tests are asked, cheapest first.
+//! Test suites, cheapest first.
 
 use crate::list::Mutant;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What is asked of `heddle-testing`, beside the tests that a mutated package has itself: what takes seconds. Left out are
-/// tests by which the same is checked on more programs (`harness`, `passes`), tests of the tests (`faults`), and native code,
-/// which runs what `widen` made already.
+/// Suites of `heddle-testing` that run besides the mutated package's own tests: those that take seconds. Others are
+/// left out: suites that repeat the same checks on more programs (`harness`, `passes`), tests of the tests (`faults`),
+/// and native code, which runs the output of `widen`.
 const SHARED: &[&str] = &["quick", "figures", "shapes"];
 
 /// Tests that are left out of these: of the tests, of time, those whose time the caller sets, and those on thousands of
@@ -26,7 +26,7 @@ pub(crate) struct Group {
     pub tests: &'static [&'static str],
 }
 
-/// The tests that are asked about these mutants.
+/// Returns the suites to run for these mutants.
 pub(crate) fn groups(tree: &Path, mutants: &[Mutant]) -> Vec<Group> {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for mutant in mutants {
@@ -37,7 +37,7 @@ pub(crate) fn groups(tree: &Path, mutants: &[Mutant]) -> Vec<Group> {
     own.chain([Group { package: "heddle-testing".into(), tests: SHARED }]).collect()
 }
 
-/// Whether a package has tests of its own.
+/// True if a package has tests.
 fn has_tests(folder: &Path) -> bool {
     let mut work = vec![folder.join("src")];
     while let Some(path) = work.pop() {
@@ -59,6 +59,6 @@ pub(crate) struct Suite {
     pub name: String,
     /// The binary.
     pub binary: PathBuf,
-    /// Where it runs.
+    /// Working directory.
     pub folder: PathBuf,
 }

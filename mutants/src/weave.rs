@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 
-/// What answers the questions. `HEDDLE_MUTANT` is the number of the mutant that is asked about; what questions were asked
-/// is written to the file `HEDDLE_REACHED`.
+/// Run-time selection of mutants. The environment variable `HEDDLE_MUTANT` has the number of the active mutant; the
+/// numbers that were evaluated are written to the file `HEDDLE_REACHED`.
 const ANSWER: &str = r#"
 #[allow(missing_docs, unreachable_pub)]
 #[doc(hidden)]
@@ -38,7 +38,7 @@ pub(crate) fn mutated(number: u32) -> bool {
 }
 "#;
 
-/// Rewrites the files of the mutants that are open. Those that no question can stand beside are told.
+/// Rewrites the files of the open mutants. Mutants that cannot be woven in are reported.
 pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
     let count = mutants.iter().map(|mutant| mutant.number + 1).max().unwrap_or(1);
     let mut files: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -101,7 +101,7 @@ fn root_of(file: &str) -> String {
     format!("{}/src/lib.rs", folder_of(file))
 }
 
-/// What is written instead of a part of the source.
+/// Replacement of a part of the source.
 struct Edit {
     range: Range<usize>,
     parts: Vec<Part>,
@@ -109,7 +109,7 @@ struct Edit {
 
 enum Part {
     Text(String),
-    /// What stands here in the source, with the edits inside of it.
+    /// Source text, with the edits inside of it.
     Source(Range<usize>),
 }
 
@@ -147,10 +147,10 @@ fn edits_inside<'e>(edits: &'e [Edit], range: &Range<usize>) -> &'e [Edit] {
 
 struct Weaver<'m> {
     mutants: &'m mut [Mutant],
-    /// Those that were not come to yet.
+    /// Mutants that have not been reached yet.
     open: HashMap<(u8, (usize, usize)), Vec<usize>>,
     edits: Vec<Edit>,
-    /// How many constants are around.
+    /// Depth of enclosing constants.
     in_constant: u32,
 }
 
@@ -210,7 +210,7 @@ impl Weaver<'_> {
     }
 }
 
-/// Whether an expression is a chain of `&&` that binds names.
+/// True if an expression is a chain of `&&` that binds names.
 fn binds(expr: &syn::Expr) -> bool {
     match expr {
         syn::Expr::Let(_) => true,

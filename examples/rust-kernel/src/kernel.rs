@@ -1,9 +1,9 @@
-//! What each lane does.
+//! Kernels that each lane runs.
 
-/// Writes the mean of three neighbours. Who asks for what is not there panics, in each lane by itself.
+/// Writes the mean of three neighbours. An out-of-range index panics, in its lane alone.
 ///
 /// # Safety
-/// There are `len` numbers at `from`, and room for one at `to`.
+/// `from` points to `len` numbers, and `to` to space for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn smooth(from: *const f32, len: usize, to: *mut f32, at: u32) {
     // SAFETY: as the caller says.
@@ -13,10 +13,10 @@ pub unsafe extern "C" fn smooth(from: *const f32, len: usize, to: *mut f32, at: 
     unsafe { *to = (from[at] + from[at + 1] + from[at + 2]) / 3.0 };
 }
 
-/// Writes how many steps a number takes to 1; 0 if one of them does not fit.
+/// Writes the number of Collatz steps from a number to 1; 0 on overflow.
 ///
 /// # Safety
-/// There is a number at `start`, and room for one at `steps`.
+/// `start` points to a number, and `steps` to space for one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn collatz(start: *const u32, steps: *mut u32) {
     // SAFETY: as the caller says.

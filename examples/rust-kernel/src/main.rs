@@ -16,7 +16,7 @@ fn main() {
     let (mut means, mut steps) = ([0.0; 104], [0; 104]);
     let end = if std::env::args().len() > 1 { 104 } else { 96 };
     for at in (0..end).step_by(8) {
-        // SAFETY: the machine has the registers, and for all eight lanes there are numbers and room.
+        // SAFETY: the machine has the registers, and the pointers are valid for all eight lanes.
         unsafe { _ZGVdN8uul4l_smooth(numbers.as_ptr(), numbers.len(), means[at..].as_mut_ptr(), at as u32) };
     }
     for at in (0..96).step_by(8) {

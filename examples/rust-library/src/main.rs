@@ -29,7 +29,8 @@ fn largest(numbers: &[f32]) -> Result<usize, heddle::DiagnosticError> {
     let range =
         NdRange::new(&[(GROUPS * GROUP_SIZE) as u64]).and_then(|it| it.with_local(&[GROUP_SIZE as u64]));
     let arguments = (numbers, numbers.len() as u32, local::<u32>(GROUP_SIZE), &mut found);
-    // SAFETY: there are as many numbers as the kernel is told, at least one for each work-item, and one result for each group.
+    // SAFETY: the buffers have as many numbers as the arguments say, at least one for each work-item, and one result
+    // for each group.
     unsafe { kernel.launch(range, arguments)? };
     for report in kernel.reports() {
         print!("{report}");

@@ -14,9 +14,9 @@ use heddle_testing::properties::stage;
 
 /// The most programs with the fault that are judged.
 const PLANTED: u32 = 100;
-/// How many are caught before the next kind has its turn.
+/// Number of catches after which the next kind of fault is tried.
 const ENOUGH: u32 = 5;
-/// How many programs are tried for a place to plant it.
+/// Number of programs to search for a place to plant the fault.
 const SEEDS: u64 = 6000;
 
 /// A kind of fault.

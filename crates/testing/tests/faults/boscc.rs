@@ -8,7 +8,7 @@ use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::linear::{GuardPass, LinearizeCounts, guards, guards_by};
 use heddle_transform::boscc::{GuardOptions, GuardPolicy, guard_regions};
 
-/// As many programs are tried until a fault shows: how soon depends on what is generated.
+/// Maximum number of programs until a fault must show; the number needed depends on the generator.
 const MOST_PROGRAMS: u64 = 50_000;
 
 const FAULTS: &[(&str, GuardPass)] = &[

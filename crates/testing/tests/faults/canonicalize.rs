@@ -69,7 +69,7 @@ const FAULTS: &[Fault] = &[
     }),
 ];
 
-/// Whether it joins two ways or more.
+/// True if the instruction is a φ with at least two predecessors.
 fn is_phi(func: &Function, inst: Inst) -> bool {
     func.inst(inst).op == Op::Phi && func.inst(inst).args.len() > 1
 }
@@ -100,7 +100,7 @@ fn count_on(func: &mut Function, inst: Inst, by: i128) {
     }
 }
 
-/// Whether the fault changes something, and the harness sees it.
+/// True if the fault changes the program and the harness detects it.
 fn is_caught(case: &GeneratedProgram, fault: fn(&mut Function, Inst)) -> bool {
     let mut right = case.module.clone();
     let mut wrong = case.module.clone();
@@ -124,7 +124,7 @@ fn is_caught(case: &GeneratedProgram, fault: fn(&mut Function, Inst)) -> bool {
     harness(&wrong).is_err()
 }
 
-/// How many programs a fault may hide in.
+/// Maximum number of programs until a fault must show.
 const MOST_PROGRAMS: u64 = 3000;
 
 #[test]

@@ -15,9 +15,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How often a fault must be caught; then the next one has its turn.
+/// Number of catches after which the next fault is tried.
 const CAUGHT: u32 = 2;
-/// As many programs are tried until a fault shows: how soon depends on what is generated.
+/// Maximum number of programs until a fault must show; the number needed depends on the generator.
 const MOST_PROGRAMS: u64 = 20_000;
 
 /// N and L of a nest.
@@ -165,7 +165,7 @@ const FAULTS: &[(&str, Plant)] = &[
     }),
 ];
 
-/// Whether the harness says something; what panics is caught, too.
+/// True if the harness reports an error or panics.
 fn is_caught(seed: u64, pass: &dyn Fn(&mut Function, &FlattenOptions) -> Vec<FlattenDecision>) -> bool {
     let case = generate(seed, &profile());
     !matches!(catch_unwind(AssertUnwindSafe(|| flattens_by(&case, pass))), Ok(Ok(_)))
@@ -203,8 +203,8 @@ fn every_planted_fault_is_caught() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// What may not be flattened, in a nest of three iterations of the outer loop: declarations, and what stands in the payload, with
-/// its result `v20`. Lanes 0 and 1 run it, lane 0 with fewer iterations of the inner loop.
+/// Nests that must not be flattened, with three iterations of the outer loop: declarations, and the payload with its
+/// result `v20`. Lanes 0 and 1 run it, lane 0 with fewer iterations of the inner loop.
 const TELLING: &[(FlattenRule, &str, &str)] = &[
     (FlattenRule::ObservesLanes, "", "v19 = icmp eq v0, v0\n v20 = popcount i32, v19"),
     (FlattenRule::Waits, "", "barrier brush\n v20 = add v3, 0"),
@@ -256,7 +256,7 @@ fn outcomes(module: &Module, lanes: u32, seeds: u64) -> BTreeSet<String> {
         .collect()
 }
 
-/// What is refused has a reason: without it, something is seen that the source never shows.
+/// Each refusal is necessary: without it, the result shows behaviour that the source never has.
 #[test]
 fn every_rule_that_refuses_is_needed() {
     for &(rule, declarations, payload) in TELLING {

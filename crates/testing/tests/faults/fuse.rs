@@ -10,7 +10,7 @@ use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, canonicalize, fuse};
 use std::path::Path;
 
-/// As many programs are tried until a fault shows: how soon depends on what is generated.
+/// Maximum number of programs until a fault must show; the number needed depends on the generator.
 const MOST_PROGRAMS: u64 = 50_000;
 
 const FAULTS: &[(&str, FusePass)] = &[

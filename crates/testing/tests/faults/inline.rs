@@ -86,7 +86,7 @@ fn every_fault_is_caught() {
     for (name, fault) in FAULTS {
         let caught = (0..5000).find_map(|seed| {
             let case = generate(seed, &GeneratorProfile::default());
-            // What is wrong without a call is no fault of this pass.
+            // Errors in programs without calls are no faults of this pass.
             let calls = inlines(&case).unwrap_or(0);
             (calls > 0).then(|| inlines_with(&case, *fault).err()).flatten().map(|reason| (seed, reason))
         });

@@ -8,9 +8,9 @@ use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, Random, gener
 use heddle_testing::uniform_loops::{canonical, check, facts, uniform};
 use heddle_transform::{LoopFacts, make_loops_uniform};
 
-/// How often a fault must be caught; then the next one has its turn.
+/// Number of catches after which the next fault is tried.
 const CAUGHT: u32 = 2;
-/// How many programs are tried.
+/// Number of programs to try.
 const SEEDS: u64 = 1500;
 
 /// The parts of a loop that was made uniform.
@@ -492,7 +492,7 @@ fn generated_programs_cover_the_forms_of_loops() {
     assert!(retained * 20 > total as u32 && crossed * 40 > total as u32, "{shares:?}");
 }
 
-/// Whether a block lies in a loop: between its header and its latch.
+/// True if a block lies in a loop: between its header and its latch.
 fn leads_to(func: &Function, parts: &Parts, block: Block) -> bool {
     let mut seen = std::collections::BTreeSet::from([parts.header, parts.latch]);
     let mut work = vec![parts.header];
@@ -518,8 +518,8 @@ fn a_loop_that_lanes_leave_from_a_divergent_inner_one_is_divergent() {
     assert_eq!(loops(func).len(), 2);
 }
 
-/// ⊤ that lanes bring that wait is free: what was uniform stays so, but for what private objects hold, and behind loops
-/// whose exits are told apart by masks.
+/// Poison from waiting lanes is harmless: uniform values stay uniform, except the contents of private objects, and
+/// values after loops whose exits are distinguished by masks.
 #[test]
 fn uniform_values_stay_uniform() {
     let (mut uniform, mut lost, mut lost_loops) = (0, 0, 0);
@@ -568,7 +568,7 @@ fn nothing_but_header_phis_moves() {
                 assert!(is_control, "seed {seed}: {inst} is new");
             }
         }
-        // The same input gives the same output.
+        // The pass is deterministic.
         let again = uniform(&case, &facts).expect("no generated program is refused");
         assert_eq!(after.to_string(), again.to_string(), "seed {seed}");
     }

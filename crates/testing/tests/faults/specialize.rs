@@ -133,7 +133,7 @@ fn enter_by(func: &mut Function, spoil: impl FnOnce(&mut Function, Inst)) {
     }
 }
 
-/// Whether a branch asks how much of the group is left.
+/// True if a branch queries the number of remaining work-items of the group.
 fn asks_for_places(func: &Function, branch: Inst) -> bool {
     let mut work = func.inst(branch).args.to_vec();
     while let Some(value) = work.pop() {
@@ -147,7 +147,7 @@ fn asks_for_places(func: &Function, branch: Inst) -> bool {
     false
 }
 
-/// How many programs a fault may hide in.
+/// Maximum number of programs until a fault must show.
 const MOST_PROGRAMS: u64 = 20_000;
 
 /// Programs that tell of what few others tell of.

@@ -12,7 +12,7 @@ use heddle_transform::{RaceSemantics, canonicalize, replace_scalars};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-/// As many programs are tried until a fault shows: how soon depends on what is generated.
+/// Maximum number of programs until a fault must show; the number needed depends on the generator.
 const MOST_PROGRAMS: u64 = 20_000;
 
 /// Rules that generated programs rarely need: each with the file whose runs do.
@@ -70,7 +70,7 @@ fn replaced(name: &str, variant: ReplacementVariant, without: Option<Replacement
     func
 }
 
-/// What stands for another value as well keeps only what both promise.
+/// A merged value keeps only the flags that both values have.
 #[test]
 fn promises_are_those_of_both() {
     let promises = |func: &Function| {

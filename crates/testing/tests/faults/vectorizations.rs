@@ -301,7 +301,7 @@ const ALL: &[Wrong] = &[
     ),
 ];
 
-/// What the run says under each scheduler and semantics that has something to say against the text.
+/// Returns the errors of the run under each scheduler and semantics.
 fn objections(text: &str, stage: Stage, run: &str) -> Vec<String> {
     let module = parse_module(text).unwrap_or_else(|errors| panic!("{}\n{text}", errors[0]));
     let run = RunLine::parse(run).expect("the run is well written");

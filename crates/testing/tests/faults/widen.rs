@@ -434,7 +434,7 @@ const FAULTS_IN_FILES: &[(&str, Fault)] = &[
     ),
 ];
 
-/// Whether a value is the number of one address in all lanes.
+/// True if a value is the splat of one address, as a number.
 fn is_spread_number(func: &Function, value: Value) -> bool {
     let of = |value: Value, op: Op| func.def_inst(value).filter(|&it| func.inst(it).op == op);
     let inner = of(value, Op::Splat).map(|it| func.inst(it).args[0]);
@@ -523,7 +523,7 @@ fn no_steps(func: &mut Function, inst: Inst) {
     }
 }
 
-/// How many programs a fault may hide in.
+/// Maximum number of programs until a fault must show.
 const MOST_PROGRAMS: u64 = 20_000;
 
 /// Programs that tell of what few others tell of.
@@ -599,7 +599,7 @@ fn every_fault_in_files_is_caught() {
     }
 }
 
-/// What the runs of a file test find wrong where something is done to each wide function.
+/// Returns the failures of a file test's runs with a fault injected into each wide function.
 fn wrong_runs(text: &str, spoil: fn(&mut Function)) -> Result<Vec<String>, String> {
     let mut module = parse_bytes(text.as_bytes()).map_err(|errors| errors[0].to_string())?;
     let head = text.lines().next().unwrap_or("");

@@ -1,4 +1,4 @@
-//! What is proved of functions.
+//! Facts proved about functions.
 
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
@@ -17,7 +17,7 @@ use heddle_testing::properties::{brush_of, initial_shapes};
 use heddle_transform::canonicalize;
 use std::sync::Arc;
 
-/// What is assumed of generated programs, in the order of the choices of [`initial_shapes`].
+/// Assumptions about generated programs, in the order of the choices of [`initial_shapes`].
 const ASSUMED: [&str; 3] = ["unknown", "lanes known", "groups too"];
 
 pub(crate) fn claims(figures: &mut Figures, kind: &str, program: &Program) {
@@ -84,7 +84,7 @@ pub(crate) fn launches(func: &Function) -> bool {
     func.blocks().any(|block| func.block_insts(block).any(|inst| func.inst(inst).op == Op::Launch))
 }
 
-/// What is found of a graph, in numbers.
+/// Counts the control-flow facts of a function.
 fn graph(column: &mut Column<'_>, func: &Function) {
     let control = ControlTables::new(func);
     let ControlTables { cfg, dominators, cycles, index } = &control;
@@ -157,7 +157,7 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     column.add("partings: steps", sync.steps());
 }
 
-/// What is claimed of a function.
+/// Counts the facts claimed of a function.
 fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &InitialShapes) {
     let control = ControlTables::new(func);
     let found = divergence(func, &control, initial);
@@ -194,7 +194,7 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
     explanations(column, module, func, &control, &found);
 }
 
-/// What would be claimed without one of the rules.
+/// Counts the claims without one of the rules.
 fn unruled(column: &mut Column<'_>, func: &Function, initial: &InitialShapes, rule: DivergenceRule) {
     let found = divergence_without(func, &ControlTables::new(func), initial, Some(rule));
     for value in func.blocks().flat_map(|block| func.block_insts(block)).flat_map(|inst| func.results(inst)) {
@@ -264,7 +264,7 @@ pub(crate) fn fact(column: &mut Column<'_>, what: &str, fact: Fact) {
     column.add(format!("{what}: powers of two aligned"), fact.shape.align().trailing_zeros());
 }
 
-/// What is known of private objects, and of pointers to them.
+/// Counts the facts about private objects and pointers to them.
 fn memory(column: &mut Column<'_>, func: &Function, control: &ControlTables, found: &Divergence) {
     for slot in found.slots() {
         column.sign(format_args!("{slot:?}"));
@@ -337,7 +337,7 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// What is known of what a function returns.
+/// Counts the facts about a function's results.
 fn summary(column: &mut Column<'_>, summaries: &Arc<ResultSummaries>, func: &Function) {
     for &result in summaries.of(&func.name).unwrap_or_default() {
         fact(column, "results of functions", result);

@@ -1,4 +1,4 @@
-//! How much code there is, of which kinds, and how it lies.
+//! Amount, kinds and layout of code.
 
 use crate::Column;
 use heddle_analysis::{Cfg, CycleForest};
@@ -104,7 +104,7 @@ fn detail(data: &InstData) -> String {
     }
 }
 
-/// How far it is, in lines of text, from values to their users and along edges.
+/// Measures distances in lines of text: from values to their users, and along edges.
 fn places(column: &mut Column<'_>, func: &Function) {
     let mut lines: SecondaryMap<Value, u64> = SecondaryMap::new();
     let mut starts: SecondaryMap<Block, u64> = SecondaryMap::new();

@@ -1,4 +1,4 @@
-//! What single passes make of other facts than those that the pipeline gives them, and what they refuse.
+//! Results and refusals of single passes, given other facts than the pipeline's.
 
 use crate::claims::launches;
 use crate::code::code;
@@ -34,7 +34,7 @@ pub(crate) fn edits(figures: &mut Figures, kind: &str, program: &Program) {
     }
 }
 
-/// Which functions are entered by which brush, where nothing is specialized.
+/// Counts functions by the brushes that enter them, without specialization.
 fn lock_step(column: &mut Column<'_>, module: &Module) {
     match lock_step_functions(module, &[4]) {
         Ok(found) => {
@@ -135,7 +135,7 @@ fn guard(
         }
         Err(impossible) => column.add(format!("impossible: {}", kind_of_message(&impossible.to_string())), 1),
     }
-    // What asks for lanes is uniform.
+    // Lane queries are uniform.
     let Ok(divergent) = divergent_branches(&func) else { return };
     if let Err(refusal) = linearize(&mut func, &divergent) {
         column.add(format!("refused: {}", kind_of_message(&refusal.to_string())), 1);

@@ -72,7 +72,7 @@ const WIDTHS: [u32; 4] = [8, 16, 32, 64];
 pub(super) fn addresses(seed: u64) -> String {
     let params = [
         "ptr(global) uniform align 16",
-        // What is in another space does not meet the first either.
+        // Pointers to another space do not alias the first either.
         if seed.is_multiple_of(3) { "ptr(local) uniform" } else { "ptr(global) uniform noalias" },
         "i8 uniform",
         "i16 uniform",
@@ -209,7 +209,7 @@ impl std::fmt::Display for Given {
     }
 }
 
-/// What there is to compute with, the latest last.
+/// Available operands, the latest last.
 #[derive(Clone)]
 struct Pools {
     masks: Vec<Given>,
@@ -360,7 +360,7 @@ pub(super) fn objects(seed: u64) -> String {
     let params = ["ptr(global) uniform", "i64 uniform", "i64 varying", "i1 uniform", "i1 varying", "ptr"];
     let mut text = Text::new(seed, &params);
     let lane = text.value("lane i64");
-    // What may be ⊤, in all lanes or in some of them.
+    // Values that may be poison, in all lanes or in some.
     text.value("add nsw v1, 1");
     text.value("add nsw v2, 1");
     let mut pointers = Vec::new();

@@ -1,16 +1,16 @@
-//! What analyses and passes make of programs, in figures: `tests/figures/*.txt`.
+//! Figures on the results of analyses and passes: `tests/figures/*.txt`.
 //!
-//! That nothing claimed is wrong, the other tests tell. An analysis that claims nothing at all would pass them, and so
-//! would a pass that leaves more code than it must, or refuses what it need not: here less proved, or more left, is
-//! another figure. Each column ends in a signature of all that it is about, so that what no count shows, and what was to
-//! change nothing but did, is seen as well. `HEDDLE_BLESS=1` rewrites the files; review the diff.
+//! Other tests check that claims are correct, but an analysis that claims nothing would pass them. So would a pass that
+//! leaves more code than necessary, or refuses needlessly. Here a weaker proof or more code changes a figure. Each
+//! column ends in a signature of all its data, which also detects changes that no count shows and changes by passes
+//! meant to change nothing. `HEDDLE_BLESS=1` rewrites the files; review the diff.
 //!
-//! * `programs`: of which programs; `families`: some of them.
-//! * `claims`: what is proved of functions.
-//! * `operations`: what is proved of single operations.
-//! * `code`: how much code there is, of which kinds, and how it lies.
-//! * `stages`: behind each pass, and as vector code for each machine.
-//! * `edits`: what single passes make of other facts than those that the pipeline gives them, and what they refuse.
+//! * `programs`: the programs; `families`: some of them.
+//! * `claims`: facts proved about functions.
+//! * `operations`: facts proved about single operations.
+//! * `code`: amount, kinds and layout of code.
+//! * `stages`: code after each pass, and vector code for each machine.
+//! * `edits`: results and refusals of single passes, given other facts than the pipeline's.
 #![forbid(unsafe_code)]
 
 mod claims;

@@ -1,4 +1,4 @@
-//! What is proved of single operations: shapes of all kinds go in, figures of what is known of the result come out.
+//! Facts proved about single operations: shapes of all kinds as operands, counts of the result's facts as figures.
 
 use crate::claims::fact_text;
 use crate::{Column, Figures};
@@ -10,7 +10,7 @@ use heddle_ir::Detail;
 use heddle_ir::ops::{Effect, InstFormat, Op, OperandConstraint, TypeClass};
 use heddle_ir::words::{Flag, Flags, IntPredicate, Reduction};
 
-/// What an operand may be.
+/// Facts for an operand.
 fn facts(domain: Domain) -> Vec<Fact> {
     let width = domain.width();
     let mut facts = vec![
@@ -55,7 +55,8 @@ fn facts(domain: Domain) -> Vec<Fact> {
     facts
 }
 
-/// What an operand may be beside constants: more steps, more known bits, near the ends of what fits, and promises of all kinds.
+/// Rare facts for an operand besides constants: more strides, more known bits, values near the ends of the range, and
+/// all kinds of flags.
 fn rare(width: u32) -> Vec<Fact> {
     if width < 8 {
         return Vec::new();
@@ -145,7 +146,7 @@ fn contexts() -> [(&'static str, TransferContext<'static>); 4] {
     ]
 }
 
-/// What is counted of results.
+/// Counts of the results' facts.
 #[derive(Default)]
 struct Known {
     uniform: u64,

@@ -14,19 +14,19 @@ use std::path::Path;
 pub(crate) struct Program {
     pub module: Module,
     pub stage: Stage,
-    /// Where it comes from, if it was generated.
+    /// Generated program that it comes from, if any.
     pub case: Option<GeneratedProgram>,
 }
 
 impl Program {
-    /// The brush that enters it if nothing else is said.
+    /// Default brush of the program.
     pub(crate) fn brush(&self) -> Vec<u32> {
         let input = self.case.as_ref().and_then(|case| case.inputs.first());
         input.map_or(vec![4], |input| input.brush.clone())
     }
 }
 
-/// What is generated: profiles, the first seed, and how many.
+/// Generated programs: profiles, first seeds, and counts.
 fn profiles() -> [(GeneratorProfile, u64, u64); 3] {
     let default = GeneratorProfile::default;
     let only = |class: ProgramClass| [(class, 1), (class, 0), (class, 0), (class, 0), (class, 0)];
@@ -77,7 +77,7 @@ pub(crate) fn texts() -> Vec<Program> {
             let text = std::fs::read_to_string(path).ok()?;
             let mut module = parse_module(&text).ok()?;
             let is_at = |stage: &Stage| verify_module(&module, *stage).is_ok();
-            // What is wide is no program for lanes; of the rest, what has predicates is folded already.
+            // Wide programs have no lanes; of the rest, programs with predicates are already linear.
             let folded = module
                 .functions
                 .iter()

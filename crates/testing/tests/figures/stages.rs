@@ -1,4 +1,4 @@
-//! What programs are behind each pass, and as vector code for each machine.
+//! Programs after each pass, and as vector code for each machine.
 
 use crate::code::code;
 use crate::programs::Program;
@@ -10,7 +10,7 @@ use heddle_transform::brushes::LoopEstimate;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{Remark, TargetInfo, choose_brushes, tidy};
 
-/// What is behind each pass; the ones that need the brush, with it.
+/// Counts the program after each pass; for passes that need a brush, with it.
 pub(crate) fn stages(figures: &mut Figures, kind: &str, program: &Program) {
     let brushes: Vec<Vec<u32>> = match &program.case {
         Some(_) => vec![program.brush()],
@@ -93,7 +93,7 @@ fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> 
     }
 }
 
-/// How many brushes of eight lanes are found to pay, and why.
+/// Counts the profitable brushes of eight lanes, and the reasons.
 fn side_by_side(column: &mut Column<'_>, program: &Program) {
     if program.stage != Stage::Source {
         return;
@@ -110,7 +110,8 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
     }
 }
 
-/// How long loops of vector code take, as far as the model of brushes side by side knows it, and what it makes of that.
+/// Prints the cycles per loop of vector code, as estimated by the model of side-by-side brushes, and the model's
+/// choice.
 fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &TargetInfo) {
     for func in &module.functions {
         let choice = choose_brushes(module, func, lanes, target);

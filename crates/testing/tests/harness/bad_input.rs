@@ -22,7 +22,7 @@ fn func(lines: &str) -> String {
     format!("func @f(v0: i32) {{\nblock0:\n{lines}\n}}\n")
 }
 
-/// The same for lines that are run again and again.
+/// As above, for lines executed in an endless loop.
 fn endless(lines: &str) -> String {
     func(&format!("  br block1\nblock1:\n{lines}\n  br block1"))
 }
@@ -234,7 +234,7 @@ fn parting_lanes_among_many_blocks() {
 
 #[test]
 fn samples_with_bytes_changed() {
-    // What the targets of `fuzz/` do for long.
+    // Runs the checks of the targets of `fuzz/` on a few inputs.
     let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests"));
     let mut state = 1u64;
     let mut below = |limit: usize| {

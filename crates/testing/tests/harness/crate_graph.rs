@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a crate may depend on. Normal, build and dev dependencies count alike: a test that needs a crate from above
-/// belongs into `testing`, where it sees the one build of the types under test.
+/// Permitted dependencies of a crate. Normal, build and dev dependencies count alike: a test that needs a crate from
+/// above belongs into `testing`, where it sees the one build of the types under test.
 struct Rule {
     /// The folder below `crates/`.
     folder: &'static str,
@@ -162,7 +162,7 @@ fn dependencies(manifest: &str) -> BTreeSet<&str> {
     found
 }
 
-/// What is wrong with the manifest of a crate, one sentence each.
+/// Returns the violations in a crate's manifest, one sentence each.
 fn violations(rule: &Rule, manifest: &str) -> Vec<String> {
     let mut found = Vec::new();
     let package = manifest.lines().find_map(|line| quoted(line, "name"));
@@ -177,7 +177,7 @@ fn violations(rule: &Rule, manifest: &str) -> Vec<String> {
     found
 }
 
-/// Whether a crate root rules unsafe code out for good: `deny` could be lifted again further in.
+/// True if a crate root forbids unsafe code: `deny` could be overridden further in.
 fn forbids_unsafe(root: &str) -> bool {
     root.lines().any(|line| line.trim() == "#![forbid(unsafe_code)]")
 }
@@ -217,7 +217,7 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
-/// Doors, runs, benches and tests compile through `heddle::Session`: nothing else uses the pipeline behind it.
+/// Front ends, runs, benchmarks and tests compile through `heddle::Session`; nothing else uses the pipeline behind it.
 #[test]
 fn who_compiles_goes_through_the_session() {
     let mut found = Vec::new();
@@ -237,7 +237,7 @@ fn who_compiles_goes_through_the_session() {
     );
 }
 
-/// Whether a line names what stands behind the session.
+/// True if a line names an internal of the pipeline.
 fn names_pipeline(line: &str) -> bool {
     line.contains("heddle::pipeline") || line.contains("pipeline::{run")
 }
@@ -267,10 +267,10 @@ const WITH_TYPES: &[&str] = &[
     "plugin",
     "capi",
 ];
-/// How other crates of ours are called where their types are shown once more.
+/// Paths by which our crates name each other's re-exported types.
 const OURS: &[&str] = &["heddle", "compiler::"];
 
-/// What is imported from several of them at once needs no second name.
+/// Types imported from several crates need no renaming.
 #[test]
 fn no_type_at_the_root_of_a_crate_has_the_name_of_another() {
     let mut shown: BTreeMap<String, Vec<&str>> = BTreeMap::new();
@@ -360,14 +360,14 @@ fn each_unsafe_block_says_why_it_is_safe() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Whether unsafe code stands in this line.
+/// True if the line contains unsafe code.
 fn is_unsafe(line: &str) -> bool {
     let code = line.split("//").next().unwrap_or_default();
     ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern \"C\" {"].iter().any(|form| code.contains(form))
         && !code.contains("type ")
 }
 
-/// Whether the lines before say why, with nothing between but the statement that the unsafe code is part of.
+/// True if the lines before give the reason, with nothing between but the statement that contains the unsafe code.
 fn is_explained(before: &[&str]) -> bool {
     let near = before.iter().rev().take(8);
     near.take_while(|line| !line.is_empty()).any(|line| line.contains("SAFETY:") || line.contains("# Safety"))

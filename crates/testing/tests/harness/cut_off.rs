@@ -1,4 +1,4 @@
-//! What reads a tool's output may stop reading: the exit code still tells how it went.
+//! A tool's exit code is right even if the reader of its output stops reading.
 
 use std::process::{Command, Stdio};
 

@@ -52,7 +52,7 @@ fn replays_run_legal_schedules_only() {
                 let found = match run(Scheduler::Replay(asked.clone())) {
                     Ok(found) => found,
                     Err(fault) => {
-                        // Of a region it is told by what launched it.
+                        // The launch reports refusals of its region.
                         let is_refusal = fault.to_string().contains("lanes that lead to it wait elsewhere");
                         assert!(is_refusal, "seed {seed}: {fault}");
                         refused += 1;
@@ -68,7 +68,7 @@ fn replays_run_legal_schedules_only() {
                 if !is_told {
                     continue;
                 }
-                // All of it is told now, and nothing is left to choose.
+                // The found schedule is complete and leaves no choice.
                 let again = run(Scheduler::Replay(found.schedule.clone()))
                     .unwrap_or_else(|fault| panic!("seed {seed}: what ran is not legal: {fault}"));
                 let difference = difference(&case, &found, &again, ObservedPart::Whole);

@@ -1,4 +1,4 @@
-//! What a session does for its callers beside compiling: it ends when it is told to, and says which pass took how long.
+//! Services of a session besides compiling: interruption, and time per pass.
 
 use heddle::{Session, VectorizeRequest};
 use heddle_ir::Code;

@@ -249,7 +249,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
     assert_eq!(module.functions.iter().filter(|func| func.name.contains(".region")).count(), 4);
 }
 
-/// A kernel of `tests/kernels`, without what is said about it.
+/// Reads a kernel of `tests/kernels`, without its test directives.
 fn kernel_named(name: &str) -> Module {
     let path = format!("{}/../../tests/kernels/{name}.hed", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect("the file is there");

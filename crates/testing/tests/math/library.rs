@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 /// The library, and a program that runs its functions.
 pub(crate) struct Library {
     folder: PathBuf,
-    /// What clang said of each function.
+    /// Remarks of clang for each function.
     pub(crate) said: BTreeMap<&'static str, String>,
 }
 
@@ -88,7 +88,7 @@ impl Library {
         library
     }
 
-    /// Whether the loop over an array is vector code.
+    /// True if the loop over an array is vectorized.
     pub(crate) fn is_vectorized(&self, own: &MathFunction) -> bool {
         let mut lines = self.said[own.name].lines();
         lines.any(|line| line.contains("array.c:") && line.contains("remark: loop vectorized"))

@@ -95,7 +95,7 @@ fn same(a: u64, b: u64, ty: Type) -> bool {
     a == b || is_nan(a) && is_nan(b)
 }
 
-/// What the oracle says of each lane.
+/// Returns the interpreter's results by lane.
 fn by_oracle(module: &Module, name: &str, columns: &[Vec<u64>]) -> Vec<u64> {
     let lanes = columns[0].len();
     let column =

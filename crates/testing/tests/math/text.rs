@@ -17,7 +17,7 @@ fn imported(path: &Path, extra: &[&str]) -> String {
     let imported = import(&llvm);
     assert!(imported.refused.is_empty(), "{}: {}", path.display(), imported.refused[0]);
     let mut module = imported.module;
-    // What clang found out about aliases when it inlined: the texts are inlined elsewhere, and say nothing of it.
+    // Drops the alias facts that clang derived when it inlined: the texts are inlined elsewhere, and contain none.
     for func in &mut module.functions {
         let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
         insts.into_iter().for_each(|inst| func.inst_mut(inst).origin = Origin::NONE);

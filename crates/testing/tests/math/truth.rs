@@ -1,11 +1,11 @@
-//! How far off functions are. f32 is held against f64; f64 against numbers that `crates/math/derive/samples.py` computed with many
-//! digits.
+//! Accuracy of functions. f32 is compared with f64; f64 with numbers that `crates/math/derive/samples.py` computed with
+//! many digits.
 
 use heddle::math::MathFunction;
 use heddle_ir::Type;
 use heddle_testing::generate::Random;
 
-/// What computes a function: the bits of the results for the bits of each parameter.
+/// Evaluates a function: from the bits of each parameter to the bits of the results.
 pub(crate) type Call<'a> = &'a dyn Fn(&[Vec<u64>]) -> Vec<u64>;
 
 fn unary(name: &str) -> Option<fn(f64) -> f64> {
@@ -43,8 +43,7 @@ fn binary(name: &str) -> Option<fn(f64, f64) -> f64> {
     })
 }
 
-/// How many units in the last place of f32 lie between a result and the true value; infinitely many where they are of
-/// different kinds.
+/// Returns the distance between a result and the true value, in ulps of f32; infinity where their kinds differ.
 pub(crate) fn ulps_f32(result: f32, truth: f64) -> f64 {
     const BEYOND: f64 = (1u128 << 127) as f64 * 2.0;
     let nearest = truth as f32;
@@ -175,7 +174,8 @@ fn pairs() -> Vec<(f32, f32)> {
     all
 }
 
-/// What many digits say: `name argument… = nearest result, and what is missing to the true value, in units of 2^-10 ULP`.
+/// High-precision values: `name argument… = nearest result, and its distance from the true value, in units of 2^-10
+/// ULP`.
 const F64_SAMPLES: &str = include_str!("../../../../tests/math/f64.txt");
 
 /// The greatest error of a function of f64.

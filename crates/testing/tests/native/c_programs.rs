@@ -39,7 +39,7 @@ fn under_test(module: &Module) -> Vec<String> {
 #[repr(align(16))]
 struct Aligned([i32; NUMBERS]);
 
-/// What one lane gets.
+/// Arguments of one lane.
 #[derive(Clone, Debug)]
 struct Lane {
     a: u64,

@@ -59,7 +59,7 @@ fn observe_native(
     let mut objects: Vec<Vec<u128>> = Vec::new();
     for bytes in &input.contents {
         let mut room = vec![0u128; bytes.len().div_ceil(16) + 1];
-        // SAFETY: the room has at least as many bytes.
+        // SAFETY: the buffer has at least as many bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), room.as_mut_ptr().cast::<u8>(), bytes.len()) };
         objects.push(room);
     }
@@ -90,7 +90,7 @@ fn observe_native(
     }
     for ((object, room), bytes) in case.objects.iter().zip(&objects).zip(&input.contents) {
         let seen = memory.object_mut(&object.name).expect("the object is there");
-        // SAFETY: the room has at least as many bytes.
+        // SAFETY: the buffer has at least as many bytes.
         let room = unsafe { std::slice::from_raw_parts(room.as_ptr().cast::<u8>(), bytes.len()) };
         seen.bytes.copy_from_slice(room);
         seen.poison.fill(false);
@@ -137,7 +137,7 @@ fn symbols() -> Vec<(&'static str, usize)> {
     [unary64(), unary32(), binary64(), binary32()].concat()
 }
 
-/// What was met, so that a run that tests little fails.
+/// Counts of tested features, so that a run that tests little fails.
 #[derive(Default)]
 struct Met {
     programs: usize,

@@ -1,4 +1,4 @@
-//! What LLVM makes of wide code computes what the oracle says.
+//! LLVM's code for wide functions computes the interpreter's results.
 #![deny(unsafe_code)]
 
 #[allow(unsafe_code, reason = "it calls machine code")]

@@ -29,7 +29,7 @@ fn vector_code_of_marked_loops_is_right() {
     assert_eq!(tally.all_pairs(), 12 * 4);
 }
 
-/// Of loops with a dependence that are said to have none, some compute something else: the harness would notice if the plugin
+/// Some loops marked as independent despite a dependence compute other results: the harness would notice if the plugin
 /// did not refuse them.
 #[test]
 fn a_mark_that_lies_is_noticed() {

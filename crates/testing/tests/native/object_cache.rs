@@ -5,7 +5,7 @@ use heddle_ir::text::parse_bytes;
 use heddle_llvm::{CodegenLevel, EmitOptions, Jit, ObjectCache, SharedMapping, emit, slot_bytes};
 use std::path::PathBuf;
 
-/// Whether code of a function that adds so much came from the cache; it must be right in any case.
+/// True if the code of a function that adds `added` came from the cache; the code must be right in any case.
 fn is_taken(cache: &ObjectCache, added: u32, level: CodegenLevel, options: EmitOptions) -> bool {
     let text = format!("func @f(v0: i32) -> i32 {{\nblock0:\n  v1 = add v0, {added}\n  ret v1\n}}\n");
     let module = parse_bytes(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
@@ -33,13 +33,13 @@ fn objects_are_compiled_once() {
     let plain = EmitOptions::default();
     assert!(!is_taken(&cache, 5, CodegenLevel::Default, plain));
     assert!(is_taken(&cache, 5, CodegenLevel::Default, plain));
-    // What differs is another's.
+    // Different inputs have different entries.
     assert!(!is_taken(&cache, 6, CodegenLevel::Default, plain));
     assert!(!is_taken(&cache, 5, CodegenLevel::Minimal, plain));
     assert!(is_taken(&cache, 6, CodegenLevel::Default, plain));
     assert!(is_taken(&cache, 5, CodegenLevel::Minimal, plain));
     assert_eq!(files(&folder).len(), 3);
-    // What is bent is compiled again, and then right again.
+    // Corrupt entries are recompiled, and valid again.
     for bend in [
         |bytes: &mut Vec<u8>| bytes.truncate(40),
         |bytes: &mut Vec<u8>| *bytes.last_mut().expect("a byte") ^= 1,

@@ -25,7 +25,7 @@ fn widened(name: &str, lanes: u32, target: &str) -> Module {
     module
 }
 
-/// What the objects hold behind a run of the wide form with these arguments.
+/// Runs the wide form with these arguments and returns the contents of the objects.
 fn left(name: &str, lanes: u32, target: &str, objects: &[&[u32]], more: Option<Vec<u64>>) -> Vec<Vec<u32>> {
     let module = widened(name, lanes, target);
     let func = wide_form(&module, name, &[lanes]).unwrap_or_else(|| panic!("@{name} has a wide form"));
@@ -72,7 +72,7 @@ fn locks_tickets_and_flags_come_to_an_end_in_all_widths() {
     }
 }
 
-/// The same as machine code, and a queue of which lanes take items.
+/// As above, as machine code, with a queue that records which lanes take items.
 #[test]
 fn locks_come_to_an_end_natively_on_all_instruction_sets() {
     for target in InstructionSet::ALL {

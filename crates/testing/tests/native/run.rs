@@ -51,7 +51,7 @@ fn outcome(module: &Module, line: &RunLine, is_native: bool) -> (Vec<Vec<Datum>>
     (outcome.results, ran.objects.iter().map(|spec| object(&spec.name)).collect())
 }
 
-/// Whether it takes two numbers and an address.
+/// True if the function takes two numbers and an address.
 fn is_under_test(func: &&Function) -> bool {
     let params: Vec<Type> = func.signature.params.iter().map(|param| param.ty).collect();
     params == [Type::I64, Type::I64, Type::ptr(Space::Generic)] && func.signature.results.len() == 1
@@ -87,7 +87,7 @@ fn native_runs_of_c_programs_are_those_of_the_oracle() {
     assert!(runs >= 100, "{runs} runs");
 }
 
-/// What each lane gives.
+/// Returns the results by lane.
 fn results(outcome: &(Vec<Vec<Datum>>, Vec<Vec<u8>>)) -> Vec<u64> {
     outcome.0[0].iter().map(|datum| datum.bits().expect("it is defined") as u64).collect()
 }
@@ -102,7 +102,7 @@ struct Input {
     mem: Vec<i32>,
 }
 
-/// What each lane of a function of `horizontals.c` gives, written down once more.
+/// Reference implementation of the functions of `horizontals.c`, by lane.
 fn expected(name: &str, Input { a, b, mem }: &Input) -> Vec<u64> {
     let lanes = a.len();
     let all = |value: u64| vec![value; lanes];
@@ -179,7 +179,7 @@ fn parted(a: &[u64], b: &[u64]) -> Vec<u64> {
     given
 }
 
-/// How two values of a type combine, and from what.
+/// Combining function of a reduction, and its initial value.
 type Way<T> = (fn(T, T) -> T, T);
 type Ways<T, const N: usize> = [Way<T>; N];
 const I32: Ways<i32, 7> = [

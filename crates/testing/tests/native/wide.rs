@@ -40,7 +40,7 @@ fn one_op(name: String, data: &InstData, operands: &[Type], written: Option<Type
     func
 }
 
-/// What an op may be refined by.
+/// Details of an op to test.
 fn details(op: Op, lanes: u16) -> Vec<Detail> {
     let reductions = Reduction::ALL.iter().copied();
     match op.info().format {
@@ -207,7 +207,7 @@ fn check(module: &Module, inputs: &[Vec<Vec<u8>>], level: CodegenLevel) -> usize
     check_by(module, inputs, level, |_| {})
 }
 
-/// The same, where something is done to LLVM's module.
+/// As `check`, with a change to LLVM's module.
 fn check_by(
     module: &Module,
     inputs: &[Vec<Vec<u8>>],
@@ -272,7 +272,7 @@ fn each_op_on_vectors_computes_what_the_oracle_says() {
     assert!(ran > 10_000, "{ran} runs");
 }
 
-/// What moves values between lanes and memory, as programs write it.
+/// Moves of values between lanes and memory, as programs write them.
 const MEMORY: &str = "
 func @masked(v0: ptr(global), v1: ptr(global)) {
 block0:
@@ -408,7 +408,7 @@ fn floats_are_rounded_to_bf16_once() {
     assert!(ran > 100, "{ran} runs");
 }
 
-/// The bits of `digits * 2^exponent` as a half, whose digits it has room for: a normal number.
+/// Returns the bits of `digits * 2^exponent` as a half; it must be normal and exact.
 fn half(scalar: Scalar, digits: u32, exponent: i32) -> u128 {
     let (fraction, bias) = if scalar == Scalar::F16 { (10, 15) } else { (7, 127) };
     let first = digits.ilog2();

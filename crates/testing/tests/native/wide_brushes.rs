@@ -115,7 +115,7 @@ fn lines(brush: &[u32]) -> Vec<RunLine> {
     let float = |lane: u32, scale: u32| format!("{:?}", f64::from(lane * scale % 97) / 40.0 - 1.25);
     let (x, y) = (list((0..lanes).map(|lane| float(lane, 13))), list((0..lanes).map(|lane| float(lane, 29))));
     let some = list((0..lanes).map(|lane| (lane * lane / 3 % 11).to_string()));
-    // None of the lanes that the first word of a mask has room for.
+    // None of the lanes that the first word of a mask holds.
     let late = list((0..lanes).map(|lane| (if lane < 150 { 4 } else { lane }).to_string()));
     let none = list((0..lanes).map(|lane| (4 * lane).to_string()));
     [
@@ -159,7 +159,7 @@ fn check_generated(seeds: std::ops::RangeInclusive<u64>, faults: &WideningFaults
         let brush = BRUSHES[seed as usize % BRUSHES.len()];
         let Some(case) = in_brushes(&generate(seed, &GeneratorProfile::source()), &[brush]) else { continue };
         match widens_with(&case, faults) {
-            // Its objects have room for fewer lanes.
+            // Its objects are too small for these lanes.
             Err(reason) if reason.contains("the source fails") => continue,
             Err(reason) => wrong.push(format!("{seed}, {brush:?}: {reason}")),
             Ok(()) => {}

@@ -1,4 +1,4 @@
-//! What programs in OpenCL C and their hosts lay out: the same, by spir64 and by x86-64.
+//! Programs in OpenCL C and their hosts agree on data layout: by spir64 and by x86-64.
 
 use crate::{by_oracle, compiled, folder};
 

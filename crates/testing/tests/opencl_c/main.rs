@@ -27,7 +27,7 @@ fn compiled(source: &str) -> Module {
     program.module
 }
 
-/// What the oracle says of a function's results for the bits of its arguments: a list for each result.
+/// Returns the interpreter's results for the bits of a function's arguments, one list per result.
 fn by_oracle(module: &Module, name: &str, columns: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let count = columns[0].len();
     let mut results: Vec<Vec<u64>> = Vec::new();

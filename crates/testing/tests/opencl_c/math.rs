@@ -70,7 +70,7 @@ fn samples() -> BTreeMap<&'static str, Truths> {
     all
 }
 
-/// How many units in the last place a result is off; infinitely many where it is of another kind.
+/// Returns a result's error in ulps; infinity where the kind differs.
 fn ulps(result: f64, nearest: f64, missing: f64) -> f64 {
     if nearest.is_nan() || result.is_nan() {
         return if nearest.is_nan() && result.is_nan() { 0.0 } else { f64::INFINITY };
@@ -198,7 +198,7 @@ fn float_ulps(result: f32, truth: f64) -> f64 {
     (finite(result.into()) - finite(truth)).abs() / unit
 }
 
-/// What the crate `math` has is called there, in both sizes, exact and fast.
+/// OpenCL C has all functions of the crate `math`, in both sizes, exact and fast.
 #[test]
 fn functions_of_c_are_those_of_the_library() {
     let one = [

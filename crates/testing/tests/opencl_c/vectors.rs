@@ -5,7 +5,7 @@ use heddle_llvm::{OpenClOptions, declared_functions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What counts bits of vectors in another way than of scalars.
+/// Functions that count bits differently on vectors than on scalars.
 const OTHERS: [&str; 20] = [
     "select",
     "isequal",

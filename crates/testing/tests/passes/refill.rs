@@ -79,7 +79,7 @@ fn case(seed: u64) -> Case {
 }
 
 impl Case {
-    /// What a function leaves in memory, or the fault.
+    /// Runs a function and returns its memory, or the fault.
     fn outcome(&self, module: &Module, name: &str, options: &RunOptions) -> Result<Vec<u8>, String> {
         let mut memory = Memory::new();
         let starts = memory.add(Space::Global, Some("starts"), 64, self.starts.clone());

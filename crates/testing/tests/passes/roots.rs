@@ -1,4 +1,4 @@
-//! Inverse roots are estimated where it is said, and nowhere else; estimates keep what they promise.
+//! Inverse roots are estimated only where requested; estimates keep their error bound.
 
 use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, optimize, read_ir};
 use heddle_testing::not_run::not_run;
@@ -44,7 +44,7 @@ fn machines_that_have_estimates_make_them_where_it_is_said() {
     assert_eq!(count(SAID, "avx2"), 0);
 }
 
-/// What a function gives for these numbers, in vectors of so many lanes.
+/// Runs a function on these numbers, in vectors of `lanes` lanes.
 fn run(lanes: u32, numbers: &[f32]) -> Vec<f32> {
     let module = optimized(&text(lanes, SAID), &Cpu::host());
     let jit = Jit::new(module, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -65,7 +65,7 @@ fn run(lanes: u32, numbers: &[f32]) -> Vec<f32> {
     found
 }
 
-/// How many units in the last place a number is off.
+/// Returns the error in ulps.
 fn units_off(found: f32, exact: f64) -> f64 {
     let near = exact as f32;
     let unit = f64::from(f32::from_bits(near.to_bits() + 1)) - f64::from(near);
@@ -103,7 +103,7 @@ fn estimates_are_as_exact_as_promised() {
         }
     }
     assert!(worst <= 1.5, "{worst} units");
-    // As many lanes as there may be: all get the same.
+    // Any number of lanes gives the same results.
     for lanes in [1, 2, 3, 4, 5, 8, 12, 24, 32, 33, 64] {
         for (at, (found, expected)) in run(lanes, &numbers).into_iter().zip(&expected).enumerate() {
             assert_eq!(found.to_bits(), expected.to_bits(), "{} in {lanes} lanes", numbers[at]);

@@ -51,7 +51,7 @@ fn compiled(path: &Path) -> (LlvmModule, Module) {
     (llvm, imported.module)
 }
 
-/// What is uniform of a block.
+/// Uniform values and branch of a block.
 #[derive(Clone, Debug, Default)]
 struct Uniform {
     /// Each instruction, by its name, in order.
@@ -66,7 +66,7 @@ impl Uniform {
     }
 }
 
-/// What LLVM says of each function, block by block.
+/// Returns LLVM's uniformity facts of each function, block by block.
 fn theirs(llvm: &LlvmModule) -> Vec<(String, Vec<Uniform>)> {
     let prefix = std::env::var("LLVM_SYS_221_PREFIX").map(|prefix| format!("{prefix}/bin/opt"));
     let mut opt = Command::new(prefix.as_deref().unwrap_or("opt-22"))
@@ -116,7 +116,7 @@ fn unknown_block() -> Geometry {
     Geometry { dimensions: 1, ..Geometry::unknown() }
 }
 
-/// What we say.
+/// Returns our uniformity facts.
 fn ours(func: &Function, callees: &Arc<ResultSummaries>) -> Vec<Uniform> {
     let control = ControlTables::new(func);
     let initial = InitialShapes::declared(func, unknown_block());
@@ -134,7 +134,7 @@ fn ours_of(func: &Function, facts: &Divergence, block: Block) -> Uniform {
     Uniform { insts: insts.collect(), branch: branches.then(|| !facts.is_divergent_branch(block)) }
 }
 
-/// How much of a kernel is proved uniform: by us, by LLVM, of how many.
+/// Uniform values of a kernel: proved by us, proved by LLVM, total.
 #[derive(Clone, Copy, Default, Debug)]
 struct Score {
     values: [usize; 3],

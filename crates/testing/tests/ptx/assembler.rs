@@ -1,6 +1,6 @@
-//! What goes out as PTX is accepted by NVIDIA's assembler, for the least GPU and for a new one.
+//! NVIDIA's assembler accepts the emitted PTX, for the oldest supported GPU and for a new one.
 //!
-//! `./x ptxas` brings it under the target folder, in a pinned version.
+//! `./x ptxas` installs it under the target folder, in a pinned version.
 
 use heddle::Session;
 use heddle_ptx::{LowerOptions, lower, parse};
@@ -46,7 +46,7 @@ fn the_assembler_takes_what_goes_out() {
             Session::default()
                 .run_passes(&mut module, passes, true, |_, _| ())
                 .unwrap_or_else(|error| panic!("{error}"));
-            // What the file test says has no way out.
+            // Kernels that the file test expects to be refused.
             let Ok(out) = session.ptx(&module, true) else { continue };
             // Votes and reductions of warps are of newer GPUs.
             let out = out.replace(".target sm_75", ".target sm_80");

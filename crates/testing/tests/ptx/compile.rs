@@ -25,9 +25,9 @@ impl Display for How {
     }
 }
 
-/// What each machine has.
+/// Compilers available on every machine.
 pub(crate) const CLANG: &[How] = &[How::Clang("O0"), How::Clang("O3")];
-/// What `./x ptxas` brings.
+/// Compilers that `./x ptxas` installs.
 pub(crate) const NVRTC: &[How] =
     &[How::Nvrtc(12, "O3"), How::Nvrtc(12, "O0"), How::Nvrtc(13, "O3"), How::Nvrtc(13, "O0")];
 

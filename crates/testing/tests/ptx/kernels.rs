@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 fn kernels_compute_the_same_all_the_way_round() {
     let mut wrong = Vec::new();
     let mut round = Round::new();
-    // What each launch gave, by its line.
+    // Results of each launch, by its line.
     let mut given = BTreeMap::new();
     let mut compiled = 0;
     for source in sources() {

@@ -1,10 +1,10 @@
-//! What lanes of a warp and threads of a group ask each other, against what PTX says of it, by random values: all modes and words of
-//! votes, shuffles, matches, reductions, elections and barriers that reduce; with all lanes and with some.
+//! Cross-lane operations against the PTX specification, on random values: all modes and modifiers of votes, shuffles,
+//! matches, reductions, elections and reducing barriers, with full and partial masks.
 
 use heddle_testing::generate::Random;
 use heddle_testing::ptx::in_all_ways;
 
-/// What lanes hold, and which take part.
+/// Values of the lanes, and the participating lanes.
 struct Lanes {
     a: Vec<u64>,
     b: Vec<u64>,
@@ -20,7 +20,7 @@ impl Lanes {
         self.a[lane] as u32
     }
 
-    /// Whether a lane votes yes.
+    /// Returns a lane's vote.
     fn says(&self, lane: usize) -> bool {
         self.a[lane] & 1 == 1
     }
@@ -30,7 +30,7 @@ impl Lanes {
     }
 }
 
-/// What a lane gets: a word and a predicate; none where that is not said.
+/// Expected word and predicate of a lane; `None` where unspecified.
 type Expected = Box<dyn Fn(usize, &Lanes) -> (Option<u32>, Option<bool>)>;
 
 /// An instruction that writes `%d` or `%q` and reads `%a`, `%w`, `%p`, `%b` and `%all`, the members.
@@ -90,7 +90,7 @@ fn shuffles(all: &mut Vec<Case>) {
                     all.push(case(text, move |own, lanes| {
                         let by = by.unwrap_or(lanes.b[own] as u32);
                         let (from, is_in) = shuffled(mode, own as i32, by, bounds);
-                        // What a lane holds that takes no part is not said.
+                        // The value of a non-participating lane is unspecified.
                         let is_known = lanes.members >> from & 1 == 1;
                         (is_known.then(|| lanes.word(from as usize)), Some(is_in))
                     }));

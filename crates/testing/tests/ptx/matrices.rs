@@ -206,7 +206,7 @@ struct Whole {
     shapes: &'static [[usize; 3]],
     /// The types of `A` and `B`, of `C`, and of `D`.
     types: [&'static str; 3],
-    /// What follows the types.
+    /// Modifiers after the types.
     more: &'static str,
     /// The bits of a number of `A` and `B`, of `C`, and of `D`.
     bits: [usize; 3],
@@ -253,7 +253,7 @@ fn whole_matrices_are_multiplied_as_they_lie_in_memory() {
                     (0..rows).map(|_| (0..columns).map(|_| random.below(9) as i32 - 4).collect()).collect()
                 };
                 let [a, b, c] = [matrix(m, k), matrix(k, n), matrix(m, n)];
-                // With the least step between rows, or with more, which is told.
+                // With the minimum row stride, or with a larger one given explicitly.
                 let sizes = [[m, k], [k, n], [m, n]];
                 let more = if way % 2 == 0 { 0 } else { 16 };
                 let strides = [0, 1, 2].map(|of| sizes[of][usize::from(rows[of])] + more);

@@ -26,7 +26,7 @@ const PASSES: &[&str] = &[
     "simplify",
 ];
 
-/// What has been done so far.
+/// Progress so far.
 pub(crate) struct Round {
     assembler: Option<PathBuf>,
     launches: usize,
@@ -68,7 +68,7 @@ impl Round {
         Round { assembler, launches: 0, native: 0, assembled: 0 }
     }
 
-    /// What is wrong with a module. `given` has what launches gave before, by their lines.
+    /// Returns the errors of a module. `given` has earlier results of launches, by their lines.
     pub(crate) fn check(
         &mut self,
         what: &str,
@@ -154,7 +154,7 @@ impl Round {
     /// Out as PTX, past the assembler, and in again.
     fn raised(&mut self, module: &Module) -> Result<Module, String> {
         let text = Session::default().ptx(module, true).map_err(|error| error.to_string())?;
-        // Votes and reductions of warps are of newer GPUs than what is asked for without words.
+        // Warp votes and reductions need newer GPUs than the default.
         let text = text.replace(".target sm_75", ".target sm_80");
         if let Some(assembler) = &self.assembler {
             let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

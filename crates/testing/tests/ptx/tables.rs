@@ -251,7 +251,7 @@ fn words_met(line: &Line, met: &mut BTreeSet<(u16, usize, Option<Word>)>) {
     }
 }
 
-/// Whether no instruction of a form may have a word, though the form has it for others.
+/// True if no instruction of a form may have a modifier, though the form allows it for others.
 fn is_out_of_place(mnemonic: &str, words: &[Option<Word>], word: Option<Word>) -> bool {
     let is_packed = words.iter().flatten().any(|word| matches!(word, Word::F16x2 | Word::Bf16x2));
     match word {
@@ -304,7 +304,7 @@ fn each_line_of_the_tables_holds() {
             // The first GPUs rounded it in a way of their own.
             wrong.extend(refused.into_iter().filter(|line| !line.starts_with("mad.f32 ")));
         }
-        // What goes out and comes back computes the same.
+        // The PTX round trip preserves results.
         let options = RaiseOptions { approximate: true, target: "sm_80".into(), ..RaiseOptions::default() };
         match raise(&lowered.module, &ModuleFacts::default(), &options) {
             Ok(text) => {

@@ -1,4 +1,4 @@
-//! What the tests of passes share: random functions, a small sequential evaluator, a check of stage Canonical.
+//! Helpers shared by the tests of passes: random functions, a small sequential evaluator, a check of stage Canonical.
 
 use heddle_analysis::{Cfg, DominatorTree};
 use heddle_ir::inst::{Detail, InstData, SwitchDetail};
@@ -46,7 +46,7 @@ pub(crate) fn random_function(seed: u64, max_blocks: usize) -> Function {
     generate(seed, max_blocks, false)
 }
 
-/// The same for many lanes, with horizontals; each lane mixes what it stores into four bytes of its own.
+/// As above for many lanes, with horizontals; each lane combines its stores into its own four bytes.
 pub(crate) fn random_lock_step_function(seed: u64, max_blocks: usize) -> Function {
     generate(seed, max_blocks, true)
 }
@@ -264,7 +264,7 @@ fn edges_into(func: &Function, block: Block) -> BTreeSet<Block> {
     func.blocks().filter(|&pred| func.successors(pred).contains(&block)).collect()
 }
 
-/// What a run shows. `None` is ⊤.
+/// Observable event of a run. `None` is poison.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     Block(Block),
@@ -272,7 +272,7 @@ pub(crate) enum Event {
     Return(Vec<Option<u128>>),
 }
 
-/// How a run ended.
+/// Termination of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
     Returned,
@@ -388,7 +388,7 @@ fn compare(predicate: IntPredicate, scalar: Scalar, a: u128, b: u128) -> bool {
 /// One instruction, at up to 32 bits; `Err` is undefined behaviour.
 fn evaluate(data: &InstData, from: Scalar, to: Scalar, args: &[Option<u128>]) -> Result<Option<u128>, ()> {
     match data.op {
-        // Any value may come of ⊤: nothing to compare.
+        // Poison freezes to any value: nothing to compare.
         Op::Freeze => return args[0].map(Some).ok_or(()),
         Op::Select => {
             return Ok(match args[0] {
@@ -438,7 +438,7 @@ fn evaluate(data: &InstData, from: Scalar, to: Scalar, args: &[Option<u128>]) ->
     Ok(Some(bits & to.bit_mask()))
 }
 
-/// Whether `after` shows what `before` shows, wherever that is defined.
+/// Checks that `after` shows the events of `before` where they are defined.
 pub(crate) fn refines(before: &Function, after: &Function, seed: u64) -> Result<End, String> {
     let mut random = Random(seed ^ 0xABCD);
     let num_old = before.block_count();
@@ -463,7 +463,7 @@ pub(crate) fn refines(before: &Function, after: &Function, seed: u64) -> Result<
     Ok(end)
 }
 
-/// What keeps a function from being of a stage.
+/// Returns the reasons why a function is not of a stage.
 pub(crate) fn faults(func: &Function, stage: Stage) -> Vec<String> {
     verify(func, stage).err().map_or(Vec::new(), |faults| faults.iter().map(ToString::to_string).collect())
 }

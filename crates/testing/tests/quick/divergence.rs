@@ -45,7 +45,7 @@ fn no_run_contradicts_a_claim() {
     assert!(lanes.across_brushes > 10_000, "{lanes:?}");
 }
 
-/// The same without one of the rules, on the runs of the divergence tests.
+/// As above, without one of the rules, on the runs of the divergence tests.
 fn a_file_contradicts(rule: DivergenceRule) -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/divergence");
     for path in find_files(&root).expect("there are tests") {
@@ -92,7 +92,7 @@ fn runs_contradict_the_analysis_without_any_of_its_rules() {
     assert!(unnoticed.is_empty(), "nothing contradicts the analysis without {unnoticed:?}");
 }
 
-/// Whether the runs of a file contradict its claims when they are changed like this.
+/// True if the runs of a file contradict its claims after a change.
 fn is_contradicted(name: &str, change: &dyn Fn(&mut Claims<'_>)) -> bool {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/divergence").join(name);
     let text = std::fs::read_to_string(path).expect("a test can be read");

@@ -1,4 +1,4 @@
-//! What simplify makes of single operations, on corner cases of all widths, against the oracle.
+//! Simplification of single operations on corner cases of all widths, compared with the interpreter.
 
 use crate::common::Random;
 use heddle_interp::{Argument, Datum, FaultKind, Memory, RunOptions, run};
@@ -41,7 +41,7 @@ fn corners(scalar: Scalar) -> Vec<u128> {
     bits
 }
 
-/// What a function gives: bits, ⊤, or nothing because it traps.
+/// Result of a function: bits, poison, or `Err` for a trap.
 fn outcome(func: &Function, args: &[u128]) -> Result<Option<u128>, ()> {
     let module = Module { functions: vec![func.clone()], ..Module::default() };
     let args: Vec<Argument> = args.iter().map(|&bits| Argument::Uniform(Datum::Bits(bits))).collect();
@@ -163,7 +163,7 @@ fn operations_of_which_one_operand_says_enough_refine() {
             for operands in [[Some(known), None], [None, Some(known)], [None, None]] {
                 let Some(mut func) = function(data, from, &operands, written) else { return };
                 if operands == [None, None] {
-                    // The same value twice.
+                    // Both operands are the same value.
                     let (first, second) = (func.params()[0], func.params()[1]);
                     func.map_values(|value| if value == second { first } else { value });
                 }
@@ -175,7 +175,7 @@ fn operations_of_which_one_operand_says_enough_refine() {
                 let some = u128::from(random.next()) << 64 | u128::from(random.next());
                 for unknown in corners(from).into_iter().chain([some & from.bit_mask()]) {
                     let args = vec![unknown; func.params().len()];
-                    // ⊤ may become anything, and so may a trap.
+                    // Poison may become anything, and so may a trap.
                     if let Ok(Some(bits)) = outcome(&func, &args) {
                         assert_eq!(outcome(&after, &args), Ok(Some(bits)), "\n{func}\n{after}");
                     }

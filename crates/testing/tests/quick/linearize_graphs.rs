@@ -44,7 +44,7 @@ impl Graph {
         self.cycles.is_retreating(Edge { from, to })
     }
 
-    /// Whether the block's branch may send lanes to different blocks.
+    /// True if the block's branch may send lanes to different blocks.
     fn diverges(&self, block: Block) -> bool {
         let succs = self.cfg.succs(block);
         self.divergent.contains(block) && succs.iter().any(|&succ| succ != succs[0])
@@ -84,19 +84,19 @@ fn random_loops(seed: u64) -> Option<Graph> {
     Some(Graph::new(cfg, divergent))
 }
 
-/// What may be wrong with the new edges.
+/// Fault planted in the new edges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,
     /// The other targets of a folded branch are forgotten.
     FoldedTarget,
-    /// What is deferred is not handed on where a branch was folded.
+    /// Deferred edges are dropped where a branch was linearized.
     HandOn,
     /// A kept branch forgets what is deferred.
     KeptBranch,
     /// A kept branch forgets its own target where it goes elsewhere first.
     OwnTarget,
-    /// What is deferred is forgotten where a loop is left.
+    /// Deferred edges are dropped at loop exits.
     Exit,
     /// Only the first of what is deferred is handed on.
     Rest,
@@ -198,8 +198,8 @@ fn adds_nothing(graph: &Graph, targets: &Targets) -> Result<(), String> {
     Ok(())
 }
 
-/// How branches are decided: a uniform one by the block and the iterations of the loops around it, a divergent one
-/// moreover by the lane.
+/// Decides branches: a uniform one by the block and the iterations of the enclosing loops, a divergent one also by the
+/// lane.
 struct Choices<'a> {
     graph: &'a Graph,
     seed: u64,
@@ -281,7 +281,7 @@ fn new_graph(graph: &Graph, targets: &Targets) -> Cfg {
     Cfg::from_edges(graph.cfg.num_blocks(), graph.cfg.entry(), edges)
 }
 
-/// What dominated dominates: appendix B says that SSA is preserved.
+/// Dominance is preserved, as appendix B says of SSA form.
 fn keeps_dominance(graph: &Graph, targets: &Targets) -> Result<(), String> {
     let dominators = DominatorTree::new(&new_graph(graph, targets));
     for &block in graph.index.order() {
@@ -324,7 +324,7 @@ fn keeps_relative_branches(graph: &Graph, targets: &Targets) -> Result<(), Strin
             .filter(|edge| inside(edge.from) && edge.to != root)
             .map(|edge| (edge.from, edge.to))
             .collect();
-        // What leaves the region ends there.
+        // Paths end where they leave the region.
         let edges = edges.into_iter().filter(|&(from, _)| inside(from));
         let region = Cfg::from_edges(graph.cfg.num_blocks(), root, edges);
         let post_dominators = PostDominatorTree::new(&region);
@@ -455,7 +455,7 @@ fn faults_in_the_new_edges_are_caught() {
     }
 }
 
-/// Whether every block is still reached: if not, a path is lost, and nothing else needs to be asked.
+/// True if every block is still reachable: if not, a path is lost, and no further check is needed.
 fn is_connected(graph: &Graph, targets: &Targets) -> bool {
     new_graph(graph, targets).num_reachable() == graph.cfg.num_reachable()
 }

@@ -1,5 +1,5 @@
-//! What a pass makes of a function that many lanes run does what the source does under the same schedule, without
-//! the new blocks: the refinement rule.
+//! A transformed function run by many lanes refines its source: it does what the source does under the same schedule,
+//! without the new blocks.
 
 use crate::common::{Random, random_lock_step_function};
 use heddle_interp::{Argument, Datum, FaultKind, Memory, RunLimits, RunOptions, RunOutcome, Scheduler, run};

@@ -1,4 +1,4 @@
-//! What notices most faults within seconds, and is asked about each mutant (`./x mutants`).
+//! Fast tests that notice most faults within seconds; the first to run on each mutant (`./x mutants`).
 #![forbid(unsafe_code)]
 
 mod baselines;

@@ -12,27 +12,27 @@ pub fn the_rule(case: &Case, operands: &[Fact], context: &TransferContext<'_>) -
     apply(&case.operation(), operands, context)[0]
 }
 
-/// How a run went.
+/// Counts of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Combinations of facts.
     pub all: u64,
     /// Of these, how often a smaller shape would do.
     pub loose: u64,
-    /// The same, of combinations whose last operand is a constant.
+    /// As above, for combinations whose last operand is a constant.
     pub by_constant: u64,
     pub loose_by_constant: u64,
     /// A combination where a smaller shape would do: the shortest one met first.
     pub example: Option<((bool, usize), String)>,
 }
 
-/// What is tried out.
+/// Operation and operands to check.
 pub struct Setup {
     pub lanes: Lanes,
     pub context: TransferContext<'static>,
     /// With promises of straightness, and some lanes not active.
     pub with_straight: bool,
-    /// Whether to look for smaller shapes.
+    /// True to search for smaller shapes.
     pub judges: bool,
 }
 
@@ -59,7 +59,7 @@ impl Setup {
     }
 }
 
-/// What one lane may hold: a set of numbers, and perhaps ⊤.
+/// Possible values of one lane: a set of numbers, and perhaps poison.
 #[derive(Clone, Copy, Default)]
 struct Held {
     numbers: u128,
@@ -137,7 +137,7 @@ impl Smallest {
     }
 }
 
-/// Whether the fact allows every choice of one number per lane.
+/// Finds a choice of one number per lane that the fact does not allow.
 fn held_contradiction(
     fact: &Fact,
     width: u32,
@@ -150,7 +150,7 @@ fn held_contradiction(
     let poisoned = held.iter().filter(|held| held.poison).count();
     let must = held.iter().filter(|held| held.poison && held.numbers == 0).count();
     if poisoned > 0 {
-        // ⊤ in some lanes only is possible unless ⊤ is all there is, or there is one lane.
+        // Poison in some lanes only is possible unless every value is poison, or there is one lane.
         let count = if must == poisoned || active.count_ones() == 1 { must.max(1) } else { 1 };
         if let Some(reason) = poison_contradiction(fact, active.count_ones() as usize, count) {
             return Some(reason);

@@ -1,4 +1,4 @@
-//! What lanes learn of each other, choices of ⊤, and the lattice itself: over all facts, vectors and activations.
+//! Cross-lane operations, freezes of poison, and the lattice itself: over all facts, vectors and activations.
 
 use crate::checker::describe;
 use crate::vectors::{Family, Lanes, contradiction, facts, family, poison_contradiction, wrap};
@@ -9,7 +9,7 @@ use heddle_ir::{Detail, Op};
 
 type Vector = Vec<Option<u128>>;
 
-/// Every vector that the fact allows, ⊤ left out.
+/// Returns every vector that the fact allows, without poison.
 fn members(fact: &Fact, width: u32, lanes: &Lanes, active: u32) -> Vec<Vec<u128>> {
     match family(fact, width, lanes, active) {
         Family::Vectors(vectors) => vectors,
@@ -81,7 +81,7 @@ pub struct Horizontal {
 }
 
 impl Horizontal {
-    /// The lanes' results, by definition; ⊤ in a lane that is read makes ⊤.
+    /// Computes the lanes' results by definition; poison in a lane that is read gives poison.
     fn evaluate(&self, operands: &[Vector], mask: u32, lanes: &Lanes) -> Vector {
         let active = active_lanes(mask, lanes);
         let x = &operands[0];
@@ -154,7 +154,7 @@ impl Horizontal {
         let masks = if activation == Activation::Full { all..=all } else { 1..=all };
         let mut facts_of: Vec<Vec<Fact>> =
             self.from.iter().map(|&width| facts(width, extents.len(), false)).collect();
-        // An operand that may be ⊤.
+        // An operand that may be poison.
         let poisoned =
             |fact: &Fact| [*fact, fact.with_poison(Poison::Uniform), fact.with_poison(Poison::Any)];
         facts_of[0] = facts_of[0].iter().flat_map(poisoned).collect();
@@ -273,7 +273,7 @@ fn shuffles_along_a_line_are_lines() {
     }
 }
 
-/// Frozen ⊤ is one value for the execution: any of them, the same in all lanes.
+/// Frozen poison is one value for the execution: any of them, but equal in all lanes.
 #[test]
 fn freeze_is_sound() {
     let lanes = Lanes::new(&[4]);

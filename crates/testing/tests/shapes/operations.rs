@@ -15,7 +15,7 @@ pub struct Case {
     pub to: u32,
 }
 
-/// What one lane gives.
+/// Result of one lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     Number(u128),

@@ -1,4 +1,4 @@
-//! What facts mean, in vectors of lanes. Obvious and slow.
+//! Meaning of facts as sets of lane vectors. Obvious and slow.
 
 use heddle_analysis::shape::{Congruence, Fact, Geometry, NoWrap, Poison, Shape, Steps};
 
@@ -31,7 +31,7 @@ impl Lanes {
         Geometry::brush(&self.extents)
     }
 
-    /// How far a lane is from lane 0.
+    /// Returns the distance of a lane from lane 0.
     pub fn distance(&self, lane: usize, steps: Steps<i64>) -> i128 {
         self.places[lane].iter().zip(steps).map(|(place, step)| place * i128::from(step)).sum()
     }
@@ -49,7 +49,7 @@ pub fn contains(congruence: Congruence, number: i128) -> bool {
     wrap(congruence.bits(), number) == u128::from(congruence.residue())
 }
 
-/// Why a vector of lanes (⊤ is none, lanes that are not active are none too) contradicts a fact of this width.
+/// Explains why a vector of lanes contradicts a fact of this width; poison and inactive lanes are `None`.
 pub fn contradiction(
     fact: &Fact,
     width: u32,
@@ -90,7 +90,7 @@ pub fn contradiction(
     }
 }
 
-/// Why ⊤ in these of the active lanes contradicts a fact.
+/// Explains why poison in these of the active lanes contradicts a fact.
 pub fn poison_contradiction(fact: &Fact, active: usize, poisoned: usize) -> Option<&'static str> {
     match fact.poison {
         Poison::Never if poisoned > 0 => Some("a lane is poison"),
@@ -146,7 +146,7 @@ pub fn facts(width: u32, dimensions: usize, with_straight: bool) -> Vec<Fact> {
     facts
 }
 
-/// What an operand may be: vectors on lines, or any numbers lane by lane.
+/// Domain of an operand: vectors on lines, or any numbers lane by lane.
 #[derive(Clone, Debug)]
 pub enum Family {
     Vectors(Vec<Vec<u128>>),
