@@ -22,20 +22,20 @@ use heddle_transform::canonicalize;
 pub enum ContradictedClaim {
     /// Lanes hold different values.
     Value(Value),
-    /// Lanes part.
+    /// Lanes diverge.
     Branch(Block),
 }
 
 /// Values and branches of one function, as observed in runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UniformityObservation {
-    /// Values that two lanes at least held together.
+    /// Values that at least two lanes held together.
     pub seen: EntitySet<Value>,
     /// Those of them that lanes once disagreed on.
     pub differing: EntitySet<Value>,
-    /// Branches that two lanes at least came to together.
+    /// Branches that at least two lanes executed together.
     pub reached: EntitySet<Block>,
-    /// Those of them where lanes once parted.
+    /// Branches in `reached` where lanes diverged.
     pub parting: EntitySet<Block>,
 }
 

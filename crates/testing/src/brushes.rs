@@ -16,7 +16,7 @@ use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::find_brush_observer;
 use heddle_transform::widen::wide_name;
 
-/// Checks a program on all of its inputs that can be halved; says on how many it was.
+/// Checks a program on all inputs that can be halved; returns their number.
 pub fn brushes_agree(case: &GeneratedProgram) -> Result<usize, String> {
     brushes_agree_by(case, |_| {})
 }
@@ -32,7 +32,7 @@ pub fn brushes_agree_by(case: &GeneratedProgram, spoil: fn(&mut Function)) -> Re
     Ok(checked)
 }
 
-/// Gives a function a parameter that says which lane one is, instead of asking, and of how many.
+/// Replaces a function's lane queries by a parameter for the lane's number and a constant for the number of lanes.
 fn number_lanes(func: &mut Function, lanes: u32) {
     let shape = Some(DeclaredShape::Linear([1][..].into()));
     let lane = func.add_param(Param { shape, ..Param::new(Scalar::I32.into()) });
@@ -70,7 +70,7 @@ fn number_lanes(func: &mut Function, lanes: u32) {
     }
 }
 
-/// Says of parameters what the input tells of them.
+/// Declares the shapes of parameters that the input implies.
 fn declare(func: &mut Function, input: &ProgramInput) {
     for (param, argument) in func.signature.params.iter_mut().zip(&input.args) {
         param.shape.get_or_insert_with(|| match argument {

@@ -5,7 +5,7 @@ use heddle_ir::inst::InstData;
 use heddle_ir::ops::Op;
 use heddle_ir::{Block, Function, Inst, Module};
 
-/// Ops that access each lane's memory by itself, or only where a mask says so.
+/// Ops that access each lane's memory separately, or under a mask.
 const MASKED: [Op; 6] = [Op::MaskedLoad, Op::MaskedStore, Op::Gather, Op::Scatter, Op::Compress, Op::Expand];
 
 /// Returns the count of this name: an op, `blocks`, `insts`, `branches` (conditional), `predicates`, `shadow`, `total`,

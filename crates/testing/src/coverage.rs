@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Of so many programs one is traced.
+/// One program in this many is traced.
 pub const SAMPLE: u64 = 8;
 
 /// Feature that generated programs should have.
@@ -23,8 +23,8 @@ pub enum Feature {
     NestedDivergentLoops,
     /// A loop that ran and has several exits.
     MultiExitLoops,
-    /// A region that ran with no active lane, or, where control flow is not folded yet, would once it is: a branch
-    /// that parts lanes was passed by lanes that all went one way.
+    /// A region that ran without active lanes or, before linearization, would then: lanes took the same edge of a
+    /// divergent branch.
     EmptyRegions,
     /// A byte that one instruction wrote and another accessed.
     AliasingStores,
@@ -69,7 +69,7 @@ impl Feature {
         }
     }
 
-    /// The least share of programs that must have it, in percent.
+    /// Minimum share of programs that must have it, in percent.
     pub const fn least(self) -> u32 {
         match self {
             Feature::Irreducible | Feature::Horizontals | Feature::Barriers => 5,
@@ -79,7 +79,7 @@ impl Feature {
     }
 }
 
-/// The least median of instructions.
+/// Minimum median of instruction counts.
 pub const LEAST_MEDIAN: u32 = 40;
 /// The most programs that may end at the step limit, in percent.
 pub const MOST_AT_LIMIT: u32 = 2;
@@ -145,7 +145,7 @@ impl Coverage {
         }
     }
 
-    /// Runs a program and takes what happened into account.
+    /// Runs a program and records its coverage.
     fn sample(&mut self, case: &GeneratedProgram) {
         self.sampled += 1;
         let Some(input) = case.inputs.first() else { return };

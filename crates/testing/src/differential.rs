@@ -18,8 +18,8 @@ pub fn is_deterministic(case: &GeneratedProgram) -> bool {
     !case.traits.order_dependent && !case.traits.horizontals
 }
 
-/// Checks that `after` refines `before` on every input of the case; `before` and `after` are modules whose entry is
-/// the case's. Says what is wrong.
+/// Checks that `after` refines `before` on every input of the case; both are modules with the case's entry. Returns the
+/// error.
 pub fn differential(case: &GeneratedProgram, before: &Module, after: &Module) -> Result<(), String> {
     let semantics = if case.traits.class == ProgramClass::Predicated { &BOTH[..] } else { &BOTH[..1] };
     differential_in(case, before, after, semantics)
@@ -136,7 +136,7 @@ impl<'a> SourceReference<'a> {
             .map_err(|fault| format!("the source fails: {fault}"))
     }
 
-    /// Checks that a module made from the source refines it, run in each of these semantics.
+    /// Checks that a module made from the source refines it, in each of these semantics.
     pub fn check(&self, after: &Module, semantics: &[PassiveSemantics]) -> Result<(), String> {
         for scheduler in [Scheduler::Greedy, Scheduler::Random(self.case.seed)] {
             for &semantics in semantics {

@@ -1,4 +1,4 @@
-//! Runs of generated programs: memory and arguments laid out, outcomes taken down.
+//! Execution of generated programs: memory layout, arguments, outcomes.
 
 use crate::generate::{GeneratedProgram, InputArgument, Owner, ProgramInput};
 use heddle_interp::{
@@ -69,7 +69,7 @@ pub fn prepare(case: &GeneratedProgram, input: &ProgramInput) -> (Memory, Vec<he
     (memory, args.collect())
 }
 
-/// Runs a module with the case's entry on one of its inputs.
+/// Runs a module with the case's entry on an input.
 pub fn observe(
     case: &GeneratedProgram,
     module: &Module,

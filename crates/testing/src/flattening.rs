@@ -155,8 +155,8 @@ pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     }
 }
 
-/// Schedules of the result tell nothing of nests that were flattened in a module: lanes are in iterations there in which they
-/// never are together in the source.
+/// Schedules of the result do not carry over to nests that were flattened in a module: there, lanes are together in
+/// iterations in which they never are in the source.
 pub(crate) fn without_nests(
     module: Module,
     entry: &str,

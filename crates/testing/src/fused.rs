@@ -9,7 +9,7 @@ use heddle_ir::{Function, Module};
 use heddle_transform::fuse::MachineModel;
 use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, TargetInfo, fuse};
 
-/// Fuses the branches of a function, in one way or another.
+/// Fuses the branches of a function.
 pub type FusePass = fn(&mut Function, &FuseOptions) -> FusionResult;
 
 /// Counts of fused branches.

@@ -11,9 +11,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Seeds that a thread takes at a time.
+/// Number of seeds per batch.
 const BATCH: u64 = 64;
-/// The most finds of a run that are shrunk and told.
+/// Maximum number of finds that are shrunk and reported.
 const MOST_FINDS: usize = 10;
 
 /// Parameters of a fuzzing run.
@@ -38,7 +38,7 @@ pub struct FuzzFind {
     pub seed: u64,
     /// Error message.
     pub reason: String,
-    /// The shrunk program, with a header that tells seed, property and input.
+    /// Shrunk program, with a header of seed, property and input.
     pub text: String,
 }
 
@@ -78,10 +78,11 @@ fn message(panic: &(dyn std::any::Any + Send)) -> String {
     format!("panic: {text}")
 }
 
-/// Checks the property of programs from the plan's first seed on. `progress` hears of programs and finds so far.
+/// Checks the property for programs from the plan's first seed on. `progress` receives the numbers of programs and
+/// finds so far.
 ///
-/// Batches of seeds go to whichever thread is free, but every seed of the reported range is tried, and what a seed
-/// gives depends on nothing else: the finds of a range are always the same.
+/// Free threads take batches of seeds, but every seed of the reported range is tried, and its result depends on nothing
+/// else: the finds of a range are deterministic.
 pub fn fuzz(plan: &FuzzPlan, progress: &(dyn Fn(u64, usize) + Sync)) -> FuzzReport {
     let start = Instant::now();
     let next = AtomicU64::new(plan.seed);
@@ -153,7 +154,7 @@ fn shrunk(topic: &'static Topic, seed: u64, reason: String) -> FuzzFind {
     FuzzFind { seed, reason, text }
 }
 
-/// Keeps panics, which are finds here, from printing themselves; gives the old hook back when dropped.
+/// Suppresses the messages of panics, which are finds here, and restores the old hook when dropped.
 pub(crate) struct QuietPanics;
 
 impl QuietPanics {

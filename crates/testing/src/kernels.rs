@@ -150,7 +150,7 @@ fn in_single_groups(case: &GeneratedProgram, input: &ProgramInput) -> Option<Pro
         return None;
     }
     let groups = [0, 1, 2].map(|along| input.groups[along] * local[along]);
-    // The number of dimensions of a launch is that of its brush.
+    // A launch has the dimensions of its brush.
     Some(ProgramInput { brush: vec![1; input.brush.len()], group: Some([1; 3]), groups, ..input.clone() })
 }
 
@@ -252,12 +252,12 @@ fn holds_on(
     }
     let mut reason = None;
     for fused in roundings {
-        // Barriers order nothing any more between work-items in groups of their own.
+        // Barriers no longer order work-items in separate groups.
         let options = RunOptions { fused, detect_races: kernel.single_item_groups, ..options(source) };
         let expected = match observe(case, &case.module, source, &options) {
             Ok(expected) if expected.race.is_some() && kernel.single_item_groups => return Ok(()),
             Ok(expected) => expected,
-            // Numbers of groups go further than the program was made for.
+            // Group numbers exceed those that the program was generated for.
             Err(_) if kernel.single_item_groups => return Ok(()),
             Err(fault) => return Err(format!("source: {fault}")),
         };
@@ -281,7 +281,7 @@ fn holds_on(
     reason.map_or(Ok(()), Err)
 }
 
-/// The places of all groups.
+/// Returns the positions of all groups.
 fn places(input: &ProgramInput, local: [u32; 3]) -> Vec<[u64; GROUP_DESCRIPTOR_WORDS]> {
     let mut all = Vec::new();
     let [width, height, depth] = input.groups;

@@ -29,7 +29,7 @@ pub const WARP: u32 = 32;
 /// An argument of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TestLaunchArgument {
-    /// A place in an object, by its number.
+    /// Object by number, and offset in it.
     Object(usize, u64),
     /// These bits.
     Bits(u128),
@@ -47,7 +47,7 @@ pub struct TestLaunchObject {
 }
 
 impl TestLaunchObject {
-    /// An object that holds these bytes.
+    /// Creates an object with these bytes.
     pub fn new(name: &str, bytes: Vec<u8>) -> TestLaunchObject {
         let poison = vec![false; bytes.len()];
         TestLaunchObject { name: name.into(), bytes, poison }
@@ -72,7 +72,7 @@ pub struct TestLaunch {
 }
 
 impl TestLaunch {
-    /// The launch that a line tells.
+    /// Parses the launch of a run line.
     pub fn of_line(line: &RunLine, module: &Module) -> Result<TestLaunch, String> {
         let func = module.function(&line.func).ok_or_else(|| format!("there is no @{}", line.func))?;
         let geometry = line.options.geometry.as_ref().ok_or("a launch has a size: `local=64`")?;
@@ -210,7 +210,7 @@ pub struct WarpCost {
     pub cycles: u64,
 }
 
-/// Runs a kernel on the oracle with a reconvergence stack; gives what was seen of each function.
+/// Interprets a kernel with a reconvergence stack; returns the profile of each function.
 fn profiled(
     module: &Module,
     launch: &TestLaunch,
@@ -285,7 +285,7 @@ pub struct VectorKernel {
     options: KernelOptions,
 }
 
-/// The module with bodies of the mathematical functions that it calls; none if it calls none.
+/// Links the bodies of mathematical functions that the module calls; `None` if it calls none.
 pub fn exact(module: &Module) -> Result<Option<Module>, String> {
     let mut exact = module.clone();
     Session::default()

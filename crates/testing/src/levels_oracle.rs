@@ -32,7 +32,7 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// Compares a step with those of other brushes. `round` tells in which round of a loop the lanes are.
+    /// Compares a step with those of other brushes. `round` returns the lanes' iteration of a loop.
     pub(crate) fn check(
         &mut self,
         claims: &Claims<'_>,

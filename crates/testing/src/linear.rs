@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 pub struct LinearizeCounts {
     /// The functions that became linear, and those that were refused and stayed.
     pub functions: [usize; 2],
-    /// The branches folded, and those kept.
+    /// Linearized branches, and branches kept.
     pub branches: [usize; 2],
     /// The loops of linear functions.
     pub loops: usize,
@@ -49,14 +49,14 @@ impl LinearizeCounts {
     }
 }
 
-/// A pass that folds these branches.
+/// Pass that linearizes these branches.
 pub type LinearizePass = fn(&mut Function, &EntitySet<Block>) -> Result<(), Diagnostic>;
 
-/// A pass that guards what may run without lanes, and says which blocks.
+/// Pass that guards code that may run without active lanes; returns the guarded blocks.
 pub type GuardPass = fn(&mut Function, &EntitySet<Block>) -> Vec<Block>;
 
-/// Checks that functions become linear, by way of uniform loops, by the divergence analysis, and that the program
-/// refines its source. Some uniform branches are folded too.
+/// Checks that functions become linear, after uniform loops and by the divergence analysis, and that the program
+/// refines its source. Some uniform branches are linearized too.
 pub fn linearizes(case: &GeneratedProgram) -> Result<LinearizeCounts, String> {
     linearizes_by(case, linearize)
 }
@@ -96,8 +96,8 @@ pub fn guards_by(case: &GeneratedProgram, guard: GuardPass) -> Result<LinearizeC
 /// A pass that clears up.
 pub type TidyPass = fn(&mut Function);
 
-/// Checks that what is cleared up behind linearization is linear and does what it did; tells how many instructions
-/// went.
+/// Checks that cleanup after linearization keeps the function linear and its meaning; returns the number of removed
+/// instructions.
 pub fn tidies(case: &GeneratedProgram) -> Result<usize, String> {
     tidies_by(case, |func| _ = tidy(func))
 }
@@ -123,7 +123,8 @@ pub fn tidies_by(case: &GeneratedProgram, pass: TidyPass) -> Result<usize, Strin
     let linear = module.clone();
     module.functions.iter_mut().for_each(pass);
     verify_module(&module, Stage::Linear).map_err(|violations| violations.to_string())?;
-    // No lane waits anywhere in linear code, so both go the same way, but that one passes by what the other skips.
+    // No lane waits in linear code, so both runs take the same path, except that one skips blocks that the other runs
+    // empty.
     let schedulers = [Scheduler::Greedy, Scheduler::Random(case.seed)];
     let schedulers = if is_deterministic(case) { &schedulers[..] } else { &schedulers[..1] };
     for (index, input) in case.inputs.iter().enumerate() {

@@ -25,7 +25,7 @@ pub struct Topic {
     pub profile: fn() -> GeneratorProfile,
     /// Command of a find's file test.
     pub command: &'static str,
-    /// Checks a program; says what is wrong.
+    /// Checks a program; returns the error.
     pub check: fn(&GeneratedProgram) -> Result<(), String>,
 }
 
@@ -185,7 +185,7 @@ fn simplify_one(func: &mut Function) {
     simplify(func);
 }
 
-/// Checks that passes, run on every function, give a module of this stage (the case's, if none) that refines the
+/// Checks that passes, run on every function, yield a module of this stage (default: the case's) that refines the
 /// case's.
 pub fn refines(
     case: &GeneratedProgram,
@@ -200,9 +200,9 @@ pub fn refines(
     differential(case, &case.module, &module)
 }
 
-/// Checks what the divergence analysis claims of the canonicalized program on each of its inputs, under several
-/// schedules, with the number of lanes known and not known, and parameters as the input has them or as declared.
-/// Without one of its rules some claims should not hold.
+/// Checks the divergence analysis' claims about the canonicalized program on each input, under several schedules, with
+/// known and unknown numbers of lanes, and parameters shaped as in the input or as declared. Without one of its rules
+/// some claims should fail.
 pub fn divergence_holds(
     case: &GeneratedProgram,
     without: Option<DivergenceRule>,
@@ -405,7 +405,8 @@ fn schedules_on(case: &GeneratedProgram, input: &ProgramInput) -> Result<(), Str
     Ok(())
 }
 
-/// Checks that a schedule, replayed, gives itself. Lanes that pass blocks are free, and so are several brushes of a group.
+/// Checks that a schedule, replayed, gives itself. Lanes that pass blocks are free, and so are several brushes of a
+/// group.
 fn replays(case: &GeneratedProgram, input: &ProgramInput) -> Result<(), String> {
     if case.traits.class == ProgramClass::Predicated {
         return Ok(());

@@ -9,7 +9,8 @@ macro_rules! say_line {
     ($($text:tt)*) => { $crate::say::line(format_args!($($text)*)) };
 }
 
-/// Prints a line to the standard output. What reads that may stop reading, as `head` does: the exit code tells still.
+/// Prints a line to the standard output. Write errors are ignored: the reader may stop reading, as `head` does, and the
+/// exit code still reports the result.
 pub fn line(text: Arguments<'_>) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }

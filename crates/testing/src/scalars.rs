@@ -13,7 +13,7 @@ use heddle_transform::fuse::MachineModel;
 use heddle_transform::scalar_replacement::{ReplacementOptions, ReplacementStatistics, ReplacementVariant};
 use heddle_transform::{FuseOptions, RaceSemantics, TargetInfo, flatten, fuse, replace_scalars};
 
-/// Replaces the scalars of a function, in one way or another.
+/// Scalar replacement pass.
 pub type ReplaceScalarsPass<'a> = &'a dyn Fn(&mut Function, &ReplacementOptions) -> ReplacementStatistics;
 
 /// Programs that go through memory again and again.

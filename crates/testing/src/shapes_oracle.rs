@@ -36,12 +36,12 @@ pub struct Claims<'m> {
     pub divergence: Divergence,
     /// Claimed access groups.
     pub accesses: AccessGroups,
-    /// The blocks that all lanes come to or none.
+    /// Blocks that all lanes execute or none.
     pub region: EntitySet<Block>,
 }
 
 impl<'m> Claims<'m> {
-    /// Analyzes a function; none if it is irreducible.
+    /// Analyzes a function; `None` if it is irreducible.
     pub fn new(func: &'m Function, initial: InitialShapes, brush: &[u32]) -> Option<Claims<'m>> {
         Self::without(func, initial, brush, None)
     }
@@ -69,11 +69,11 @@ impl<'m> Claims<'m> {
 pub struct CheckCounts {
     /// Executions of instructions with a result.
     pub executions: u64,
-    /// Of those, the ones whose active lanes agreed, two at least.
+    /// Of those, executions by at least two lanes that agreed.
     pub uniform: u64,
     /// Of those, the ones claimed to be.
     pub proved: u64,
-    /// Branches executed together by lanes that did not part, two at least.
+    /// Branches that at least two lanes executed together, without divergence.
     pub branches: u64,
     /// Of those, the ones claimed to be uniform.
     pub proved_branches: u64,
@@ -414,7 +414,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Compares the addresses of each access with that of another lane, and of another access of its group.
+    /// Compares the addresses of each access with another lane's, and with another access of its group.
     fn check_accesses(
         &self,
         claims: &Claims<'_>,

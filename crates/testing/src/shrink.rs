@@ -1,8 +1,8 @@
-//! Makes a failing program small: whatever can go while it still fails goes.
+//! Shrinks a failing program: removes parts while it still fails.
 //!
-//! Each candidate must verify, and must itself be a program that the generator could answer for: one that runs
-//! without a fault and, where the original is, without a race. Otherwise the property may fail for another reason
-//! than the one looked for. Of these two, what the original program fails itself, candidates may fail, too.
+//! Each candidate must verify and be a valid generated program: it runs without a fault and, where the original does,
+//! without a race. Otherwise the property may fail for another reason. Candidates may violate either of these
+//! conditions if the original program does.
 
 use crate::execution::{observe, options};
 use crate::generate::{GeneratedProgram, InputArgument, ProgramInput};
@@ -152,7 +152,7 @@ impl Shrinker<'_> {
         changed
     }
 
-    /// Branches that go one way, blocks without a predicate.
+    /// Makes branches unconditional and removes blocks' predicates.
     fn branches(&mut self, index: usize) -> bool {
         let mut changed = false;
         let blocks: Vec<Block> = self.func(index).blocks().collect();
@@ -183,7 +183,7 @@ impl Shrinker<'_> {
         changed
     }
 
-    /// Instructions, many at once, then fewer: what they give becomes an operand, or a constant.
+    /// Removes instructions, many at first, then fewer: their results become an operand or a constant.
     fn instructions(&mut self, index: usize) -> bool {
         let mut changed = false;
         let all = |func: &Function| -> Vec<Inst> {
@@ -215,7 +215,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Blocks with one way in, joined with what is before them.
+    /// Merges blocks with a single predecessor into it.
     fn straighten(&mut self, index: usize) -> bool {
         let mut changed = false;
         let blocks: Vec<Block> = self.func(index).blocks().collect();
@@ -344,7 +344,7 @@ fn tidy(func: &mut Function) {
     }
 }
 
-/// Moves what stands in the only successor of the block, which has no other predecessor, into the block.
+/// Moves the contents of the block's only successor, which has no other predecessor, into the block.
 fn append_next(func: &mut Function, block: Block) -> bool {
     let &[next] = func.successors(block) else { return false };
     let from = func.blocks().filter(|&from| func.successors(from).contains(&next)).count();

@@ -5,7 +5,7 @@
 use heddle_ir::inst::Access;
 use heddle_ir::{Detail, Function, Inst, InstData, Op, Type};
 
-/// Spills those φs for which `takes` holds, given their number; some of them side by side in one object.
+/// Spills the φs whose number satisfies `takes`; some of them share an object.
 pub fn spill_phis(func: &mut Function, mut takes: impl FnMut(u32) -> bool) {
     let phis: Vec<Inst> = func
         .blocks()

@@ -66,7 +66,7 @@ pub fn facts(case: &GeneratedProgram) -> Result<Vec<(&'static str, Vec<LoopFacts
     Ok(all)
 }
 
-/// The branches, by function, that lanes part at in some greedy run on the case's inputs.
+/// Returns the branches, by function, that diverge in a greedy run on one of the case's inputs.
 fn parting_branches(case: &GeneratedProgram, module: &Module) -> Result<FxHashSet<(u32, Block)>, String> {
     let mut parting = FxHashSet::default();
     for input in &case.inputs {
@@ -88,7 +88,7 @@ fn parting_branches(case: &GeneratedProgram, module: &Module) -> Result<FxHashSe
     Ok(parting)
 }
 
-/// Checks a module that loops were made uniform in.
+/// Checks a module whose loops were made uniform.
 pub fn check(case: &GeneratedProgram, module: &Module) -> Result<(), String> {
     verify_module(module, Stage::Uniform).map_err(|violations| violations.to_string())?;
     differential(case, &case.module, module)?;

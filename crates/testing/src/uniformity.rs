@@ -5,7 +5,7 @@ use heddle_ir::Block;
 use heddle_ir::entity::EntitySet;
 use heddle_transform::linearize::iteration_graph;
 
-/// The blocks whose branches have no say in whether a loop is left.
+/// Returns the blocks whose branches do not control loop exits.
 pub fn free_branches(cfg: &Cfg) -> EntitySet<Block> {
     let cycles = CycleForest::new(cfg);
     let post_dominators = PostDominatorTree::new(&iteration_graph(cfg, &cycles));

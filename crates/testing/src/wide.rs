@@ -16,7 +16,7 @@ use heddle_transform::widen::RemarkKind;
 use heddle_transform::{LockStep, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify};
 use std::collections::BTreeSet;
 
-/// A machine where it costs much to let each lane have an address of its own: all is chosen that avoids it.
+/// Machine with expensive gathers and scatters, which favours every alternative.
 const FAR: TargetInfo = TargetInfo {
     name: "far",
     load: AccessCosts { scattered: MUCH, masked_scattered: MUCH, ..TargetInfo::AVX2.load },
@@ -25,10 +25,10 @@ const FAR: TargetInfo = TargetInfo {
 };
 const MUCH: VectorCost = VectorCost { register: 0, lane: 1000 };
 
-/// Checks that a program's wide form computes, for each of its inputs, what its linear form does, and that all stages
-/// before do what the source does.
+/// Checks that a program's wide form computes its linear form's results on each input, and that all earlier stages
+/// refine the source.
 ///
-/// Of one program in four also that two brushes side by side do what each does alone.
+/// For one program in four it also checks that two side-by-side brushes compute what each does alone.
 pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     widens_with(case, &WideningFaults::NONE)?;
     if case.seed.is_multiple_of(4) { brushes_agree(case).map(drop) } else { Ok(()) }
@@ -37,7 +37,7 @@ pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
 /// Faults to inject, to test that the checks notice them.
 #[derive(Clone, Copy, Debug)]
 pub struct WideningFaults {
-    /// To the module behind `specialize`.
+    /// Fault in the module after `specialize`.
     pub specialized: fn(&mut Module),
     /// To each wide function.
     pub wide: fn(&mut Function),
@@ -73,7 +73,7 @@ pub fn forms(case: &GeneratedProgram) -> Result<BTreeSet<RemarkKind>, String> {
     Ok(forms)
 }
 
-/// A program at stage Linear; none if it cannot be brought there for a reason of its own.
+/// Brings a program to stage Linear; `None` if it does not support that.
 fn linear(
     case: &GeneratedProgram,
     input: &ProgramInput,
@@ -100,7 +100,7 @@ fn widens_on(case: &GeneratedProgram, input: &ProgramInput, faults: &WideningFau
         observe(&linear, &module, input, &options(input)).map_err(|fault| format!("linear: {fault}"))?;
     let lock_step = lock_step_functions(&module, &input.brush)?;
     let mut wide = module;
-    // Generated programs keep to what has a wide form: a refusal is a find.
+    // Generated programs keep to constructs with a wide form: a refusal is a find.
     let target =
         [FAR, TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON][random.below(5)];
     let versions = [VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::None]
@@ -122,7 +122,7 @@ fn widens_on(case: &GeneratedProgram, input: &ProgramInput, faults: &WideningFau
     Ok(())
 }
 
-/// Says of some parameters of the entry what the input tells of them, and of some kernels of how many work-items groups are.
+/// Declares the shapes of some parameters of the entry as in the input, and the group size of some kernels.
 fn declare(module: &mut Module, case: &GeneratedProgram, input: &ProgramInput, random: &mut Random) {
     let share = [0, 60, 100][random.below(3)];
     let Some(func) = module.function_mut(&case.entry) else { return };
@@ -145,7 +145,7 @@ fn declare(module: &mut Module, case: &GeneratedProgram, input: &ProgramInput, r
     }
 }
 
-/// Runs the passes that make a module linear for this brush, and holds what each of them gives against the source.
+/// Runs the passes that make a module linear for this brush, and compares each result with the source.
 fn bring_to_linear(
     module: &mut Module,
     case: &GeneratedProgram,
@@ -163,8 +163,8 @@ fn bring_to_linear(
     if random.chance(50) {
         passes.push("tidy");
     }
-    // A run that depends on its schedule is held against the source on the same schedule. It tells no such schedule
-    // behind `tidy`, which takes empty blocks away.
+    // A schedule-dependent run is compared with the source on the same schedule. After `tidy`, which removes empty
+    // blocks, that schedule is unknown.
     let tells_schedule = |pass: &str| pass != "tidy";
     let reference = SourceReference::new(case, &case.module, input)?;
     let mut stage = Stage::Source;

@@ -1,5 +1,4 @@
-//! The divergence analysis: how it grows with the function, what it costs, and how much it proves beside the published
-//! ones.
+//! Divergence analysis: growth with the function's size, cost, and precision compared with the published analyses.
 
 use super::kit::{
     AimBound, BenchReport, ReportTable, copies, growth_exponent, interleaved, timed, timed_each,
@@ -22,13 +21,13 @@ use std::process::Command;
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.2;
 const ROUNDS: usize = 3;
-/// Seconds that one analysis of the largest size may take, as far as the smallest ones tell; else all sizes are halved.
+/// Time limit for one analysis of the largest size, extrapolated from the smallest; beyond it, all sizes are halved.
 const MOST_SECONDS: f64 = 3.0;
 /// Generated programs in the table of precision.
 const PROGRAMS: u64 = 3000;
 /// Exceptions that are listed.
 const MOST_LISTED: usize = 20;
-/// Asks for the bytes of one family, in a process of its own.
+/// Requests the memory of one family, measured in a separate process.
 const BYTES_OF: &str = "HEDDLE_BENCH_BYTES_OF";
 
 pub(super) fn run(report: &mut BenchReport) {
@@ -145,7 +144,7 @@ fn growth(report: &mut BenchReport) {
     }
 }
 
-/// The sizes, halved until the largest is likely to take no longer than it may.
+/// Returns the sizes, halved until the largest is expected to meet the time limit.
 fn affordable_sizes(family: &ProgramFamily) -> [usize; SIZES.len()] {
     let mut sizes = SIZES;
     while sizes[0] > 20 {
@@ -178,7 +177,7 @@ fn bytes_per_instruction(family: &ProgramFamily) -> Option<f64> {
     Some((memory("VmHWM:")? - before).max(0.0) / subject.instructions as f64)
 }
 
-/// A line of what the system says of this process, in bytes.
+/// Reads a line of this process's memory statistics, in bytes.
 fn memory(line: &str) -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let words = status.lines().find_map(|text| text.strip_prefix(line))?;

@@ -1,7 +1,7 @@
-//! Brushes side by side: loops that wait for themselves, as vector code of one brush and of several.
+//! Side-by-side brushes: latency-bound loops as vector code of one brush and of several.
 //!
-//! Each kernel is compiled with masks as LLVM likes them, with masks in the machine's form, with two brushes, and with as
-//! many as the model chooses. One process runs them in turn.
+//! Each kernel is compiled with LLVM's mask format, with the machine's, with two brushes, and with as many as the model
+//! chooses. One process runs them interleaved.
 
 use super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use crate::native::InstructionSet;
@@ -151,7 +151,7 @@ fn measured(folder: &Path, cpu: &Cpu) -> Result<Vec<BrushBenchRow>, String> {
     }
 }
 
-/// The object of a kernel in a form, and for how many lanes it is.
+/// Compiles a kernel in a configuration; returns its object and its number of lanes.
 fn compiled(
     module: Module,
     name: &str,

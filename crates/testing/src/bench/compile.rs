@@ -1,8 +1,8 @@
 //! Compile time: a few hundred C functions through our passes, and the same modules through those of `clang -O3`.
 //!
-//! What is compared is what each does to modules in memory: the import of LLVM IR, our passes for eight lanes, emission
-//! (with LLVM's verifier), beside LLVM's `default<O3>` with its vectorizers. Both read the same LLVM IR, which clang has
-//! optimized before. Machine code is LLVM's in either case, and apart: of ours with LLVM's passes for vector code before it.
+//! The comparison covers work on modules in memory: import of LLVM IR, our passes for eight lanes and emission (with
+//! LLVM's verifier), against LLVM's `default<O3>` with its vectorizers. Both read the same LLVM IR, optimized by clang.
+//! LLVM generates machine code in both cases, timed separately; ours first runs LLVM's passes for vector code.
 
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean, timed};
 use crate::native::InstructionSet;
@@ -23,7 +23,7 @@ const LANES: u32 = 8;
 const ROUNDS: usize = 5;
 /// Code is generated in the first of them.
 const CODE_ROUNDS: usize = 1;
-/// Generated functions: so many modules of so many each.
+/// Numbers of generated modules and of functions in each.
 const MODULES: u64 = 12;
 const OF_MODULE: u64 = 20;
 /// The share of clang's time that ours should take, at most.
@@ -110,7 +110,7 @@ fn corpus(folder: &Path) -> Result<Vec<BenchModule>, String> {
     Ok(all)
 }
 
-/// The C files of a folder, in order.
+/// Returns the C files of a folder, in order.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(failed)?.collect();
@@ -170,7 +170,7 @@ impl<'a> CompileMeasurement<'a> {
         Ok(all)
     }
 
-    /// Finds what no pass takes, so that the rest is compiled together.
+    /// Finds functions that a pass refuses, so that the rest compiles together.
     fn leave_out(&self, unit: &mut BitcodeUnit) -> Result<(), String> {
         let mut whole = import(&self.read(unit)?).module;
         self.entry.shapes.declare(&mut whole);
@@ -232,7 +232,7 @@ impl<'a> CompileMeasurement<'a> {
         Ok(counts)
     }
 
-    /// The median of each time, what is compared in turn.
+    /// Measures the compile times interleaved and returns the medians.
     fn times(&self) -> Result<CompileTimes, String> {
         let mut rounds = Vec::new();
         for round in 0..ROUNDS {

@@ -91,7 +91,7 @@ fn name(timed: TimedOperation) -> &'static str {
     }
 }
 
-/// Prints the table; by which factor each of its figures is off.
+/// Prints the table and returns the factor by which each of its figures is off.
 fn tell(isa: InstructionSet, figures: &CostFigures, report: &mut BenchReport) -> Vec<f64> {
     let machine = Machine::of_cpu(&Cpu::host().name, isa.cpu().vector_bits(), true);
     let mut table =

@@ -55,7 +55,7 @@ const ROUNDS: usize = 21;
 /// The most milliseconds that one of them may take.
 const MOST: f64 = 8.0;
 
-/// Measures each function, with where the time goes.
+/// Measures each function, phase by phase.
 pub(super) fn measure(folder: &Path, report: &mut BenchReport) -> Result<(), String> {
     let session = Session::default();
     let mut table = ReportTable::new(&[

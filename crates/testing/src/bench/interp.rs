@@ -6,7 +6,7 @@ use heddle_interp::Memory;
 
 const LEAST_SPEED: f64 = 50.0;
 const MOST_MICROSECONDS: f64 = 20.0;
-/// Rounds of a kernel's loop: few, so that a run is over before anything else gets in its way.
+/// Iterations of a kernel's loop: few, so that a run ends before it is disturbed.
 const KERNEL_ROUNDS: u32 = 2000;
 /// Seconds of them all together: machines that are shared are slower for a second now and then.
 const REPETITIONS: usize = 400;

@@ -1,4 +1,4 @@
-//! The ground that all else stands on: text, verifier, control-flow analyses, passes, and the interpreter.
+//! Infrastructure: text format, verifier, control-flow analyses, passes, and the interpreter.
 
 use super::interp;
 use super::kit::{
@@ -46,7 +46,7 @@ fn instructions(module: &Module) -> usize {
     module.functions.iter().flat_map(|func| func.blocks().map(|block| func.block_insts(block).count())).sum()
 }
 
-/// Does something to all copies of a program, and says how many seconds each took.
+/// Runs an operation on all copies of a program and returns seconds per copy.
 type TimedRun = dyn Fn(&[SizedProgram]) -> f64;
 
 /// Timed operation: its name, and a function that runs it on copies of a program and returns seconds per copy.
@@ -54,7 +54,7 @@ struct IrBenchOperation {
     name: &'static str,
     /// True if the operation concerns control flow, for which a function of one block is no measure.
     of_blocks: bool,
-    /// The pass that it is, whose work is measured against what it gets and gives.
+    /// Pass under test, whose work is measured against the size of its input and output.
     pass: Option<&'static PassInfo>,
     run: Box<TimedRun>,
 }
@@ -73,8 +73,8 @@ impl IrBenchOperation {
     }
 }
 
-/// For each block in how many cycles it is, all together. What makes a graph reducible finds the cycles with all their
-/// entries, each in what the one around it leaves, and no known algorithm takes less time than this.
+/// Sums the cycle depths of all blocks. The reducibility check finds cycles with all their entries by recursion into
+/// what is left of each cycle; no known algorithm is faster than this sum.
 fn memberships(func: &Function) -> usize {
     let cycles = CycleForest::new(&Cfg::new(func));
     func.blocks().map(|block| cycles.depth_of_block(block)).sum()
@@ -243,7 +243,7 @@ fn check(family: &ProgramFamily, subjects: &[&SizedProgram], report: &mut BenchR
     }
 }
 
-/// The passes on source code, but those that need to be told of parameters and those for kernels, of which there are none here.
+/// Returns the passes on source code, except those that need parameters and those for kernels.
 fn measured_passes() -> impl Iterator<Item = &'static PassInfo> {
     PASSES.iter().filter(|pass| pass.requires == Stage::Source && !matches!(pass.name, "params" | "kernels"))
 }

@@ -1,4 +1,4 @@
-//! Small kernels that keep the interpreter busy, each with the same computation in Rust to tell whether it was right.
+//! Small kernels that keep the interpreter busy, each with a reference implementation in Rust.
 
 use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, RunOutcome, run};
 use heddle_ir::{Module, Space, parse_module};
@@ -12,7 +12,7 @@ pub(super) struct BenchKernel {
     twin: fn(LaneNumber, u32, &mut [u32]) -> u32,
 }
 
-/// A lane of so many.
+/// Lane number and number of lanes.
 #[derive(Clone, Copy)]
 struct LaneNumber {
     number: u32,
@@ -72,8 +72,8 @@ impl PreparedBenchKernel {
     }
 }
 
-/// A kernel that goes round `v0` times, in one block: what comes before, the φs and the work of a round, and the end. The
-/// number of the round is `v2`.
+/// Generates a kernel with a single-block loop of `v0` iterations: code before it, φs and body, and code after it. `v2`
+/// is the iteration number.
 fn counted(before: &str, round: &str, end: &str) -> String {
     format!(
         "func @main(v0: i32, v1: ptr(global)) -> i32 {{

@@ -6,14 +6,14 @@ use std::fmt::{self, Display, Write as _};
 use std::hint::black_box;
 use std::io::IsTerminal as _;
 
-/// The times that one thing took, in seconds, shortest first. There is at least one.
+/// Times of one measurement in seconds, ascending and not empty.
 #[derive(Clone, Debug)]
 pub struct Sample {
     times: Vec<f64>,
 }
 
 impl Sample {
-    /// Of these times, if there are any.
+    /// Creates a sample of these times, if there are any.
     pub fn of(times: Vec<f64>) -> Option<Sample> {
         (!times.is_empty()).then(|| Sample::new(times))
     }
@@ -30,7 +30,7 @@ impl Sample {
         (self.times[lower] + self.times[upper]) / 2.0
     }
 
-    /// The shortest one: what it takes when nothing else gets in the way.
+    /// Returns the minimum: the time without interference.
     pub fn least(&self) -> f64 {
         self.times[0]
     }
@@ -42,8 +42,8 @@ impl Sample {
     }
 }
 
-/// Times each of the tasks so many times, all of them in turn. A task says how long it took, so that it can leave out
-/// what prepares it: [`timed`].
+/// Times each task `rounds` times, interleaved. A task returns its own time, so that it can exclude its setup:
+/// [`timed`].
 pub fn interleaved(rounds: usize, tasks: &mut [Box<dyn FnMut() -> f64 + '_>]) -> Vec<Sample> {
     let mut times = vec![Vec::with_capacity(rounds); tasks.len()];
     for _ in 0..rounds.max(1) {
@@ -82,7 +82,7 @@ fn thread_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// The exponent `e` of `time = c · size^e` that fits best: least squares on the logarithms.
+/// Fits the exponent `e` of `time = c · size^e` by least squares on the logarithms.
 pub fn growth_exponent(points: &[(f64, f64)]) -> f64 {
     assert!(points.len() >= 6, "growth is fitted to at least six sizes");
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, time)| (size.ln(), time.ln())).collect();
@@ -99,7 +99,7 @@ pub fn geomean(figures: &[f64]) -> f64 {
     (figures.iter().map(|figure| figure.ln()).sum::<f64>() / figures.len() as f64).exp()
 }
 
-/// Rows below a head, in aligned columns: the first to the left, the others to the right.
+/// Table with a header and aligned columns: the first to the left, the others to the right.
 #[derive(Clone, Debug)]
 pub struct ReportTable {
     rows: Vec<Vec<String>>,
@@ -251,7 +251,7 @@ impl BenchReport {
         }
     }
 
-    /// Prints the aims, or all that was wrong; whether nothing was.
+    /// Prints the aims, or all errors; returns true without errors.
     pub fn finish(mut self) -> bool {
         self.progress("");
         if let Some((only, false)) = &self.only {

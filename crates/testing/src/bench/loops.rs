@@ -1,20 +1,21 @@
-//! Marked loops: the plugin's code beside clang's scalar code and what clang and gcc make of the same pragmas.
+//! Marked loops: the plugin's code against clang's scalar code, and against clang's and gcc's code for the same
+//! pragmas.
 //!
-//! Loops, sizes and the program that times them are in `loops/*.c`; each way to compile makes an object of its own.
+//! Loops, sizes and the timing program are in `loops/*.c`; each compiler builds its own object.
 
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A way to compile loops: its name, the compiler, what it adds to the options of all.
+/// Compiler configuration: its name, the compiler, and its additional options.
 struct LoopCompiler {
     name: &'static str,
     compiler: &'static str,
     options: &'static [&'static str],
 }
 
-/// The first is what others are checked by; the last is ours, the one before it ours without the branches that may be left out.
-/// ISPC's, which is not asked of all loops, comes behind them.
+/// The first is the reference for results; the last is ours, the one before it ours without skippable branches. ISPC
+/// comes after them and does not compile all loops.
 const WAYS: &[LoopCompiler] = &[
     LoopCompiler { name: "scalar", compiler: "clang-22", options: &["-fno-vectorize", "-fno-slp-vectorize"] },
     LoopCompiler { name: "clang", compiler: "clang-22", options: &["-fopenmp-simd", "-fveclib=libmvec"] },
@@ -33,7 +34,7 @@ const ISPC: usize = 5;
 
 const ALL: &[&str] = &["-O3", "-march=native", "-fno-math-errno", "-w", "-c"];
 
-/// The files that each way compiles, with what is defined for them.
+/// Files that each compiler compiles, with their macro definitions.
 const FILES: &[(&str, &[&str])] = &[
     ("kernels.c", &[]),
     ("programs.c", &[]),
@@ -50,8 +51,8 @@ const AROUND: &[(&str, &[&str])] = &[
     ("find.c", &["-DREAL=double"]),
 ];
 
-/// Loops with divergent control flow or calls, those that gather, and those whose lanes share a stack: each kind has an
-/// aim of its own. The cases of a loop have names that begin with its own.
+/// Loops with divergent control flow or calls, loops that gather, and loops whose lanes share a stack: each kind has
+/// its own aim. Names of a loop's cases begin with the loop's name.
 const DIVERGENT: &[&str] = &[
     "mandelbrot",
     "black-scholes",

@@ -1,8 +1,8 @@
-//! Mathematical functions: Heddle's on vectors, beside SLEEF's, libmvec's, and the C library's one by one.
+//! Mathematical functions: Heddle's on vectors, against SLEEF's, libmvec's, and the C library's scalar ones.
 //!
-//! All are called through pointers on the same numbers, in turn, in one process for each width of registers. SLEEF is loaded
-//! if it is there (Debian: `libsleef3`; `HEDDLE_SLEEF` names another file); its functions are those of at most one unit in
-//! the last place. libmvec's are off by up to four.
+//! All are called through pointers on the same numbers, interleaved, in one process per register width. SLEEF is loaded
+//! if installed (Debian: `libsleef3`; `HEDDLE_SLEEF` names another file), with functions of at most one ulp. libmvec's
+//! are off by up to four ulps.
 
 use super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
@@ -36,14 +36,14 @@ pub(super) fn run(report: &mut BenchReport) {
     }
 }
 
-/// Where Heddle's fast function stands among the peers.
+/// Index of Heddle's fast function among the peers.
 const FAST: usize = 3;
 
 struct MathBenchRow {
     name: String,
     off: f64,
     own: f64,
-    /// SLEEF, libmvec, the C library, Heddle's fast one; those that there are.
+    /// Available ones of SLEEF, libmvec, the C library, and Heddle's fast function.
     peers: [Option<f64>; 4],
 }
 

@@ -1,7 +1,7 @@
-//! Benchmarks: each checks results, prints its tables, and ends with one line for each of its aims.
+//! Benchmarks: each checks results, prints its tables, and ends with one line per aim.
 //!
-//! `./x bench` lists them, `./x bench NAME` runs one. Times are compared within one run only: what is compared takes
-//! turns, and figures are medians, least times, ratios, or exponents of growth.
+//! `./x bench` lists them, `./x bench NAME` runs one. Times are compared within one run only: measurements are
+//! interleaved, and figures are medians, minima, ratios, or growth exponents.
 
 pub mod kit;
 

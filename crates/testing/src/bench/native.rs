@@ -1,8 +1,9 @@
-//! Native code: C functions in lanes beside the loops that clang makes of them.
+//! Native code: C functions as vector code against the loops that clang makes of them.
 //!
 //! Each kernel is compiled three times: as a loop that clang may not vectorize, as a loop that it may, and as Heddle's
-//! wide function, called for as many elements at once as vectors side by side hold floats. One process runs them in turn. Beside
-//! `mandelbrot` there is the same by intrinsics, with two vectors in flight. Trees are those of `bench loops`.
+//! wide function. The latter is called for as many elements at a time as side-by-side vectors hold floats. One process
+//! runs them interleaved. `mandelbrot` is also written with intrinsics, with two vectors in flight. Trees are those of
+//! `bench loops`.
 
 use super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use heddle::ir::Code;
@@ -40,7 +41,7 @@ pub(super) const HEADERS: [(&str, &str); 3] = [
     ("heddle.h", include_str!("../../../../include/heddle.h")),
 ];
 
-/// Where code and data lie differs from one to the next, and so does what a loop takes, by up to a tenth.
+/// Number of processes: code and data placement differs between them and changes a loop's time by up to 10 %.
 const PROCESSES: usize = 7;
 /// Minimum speedup of a divergent loop in vector code over scalar code.
 const LEAST_RATIO: f64 = 2.0;

@@ -1,18 +1,19 @@
-//! The OpenCL driver beside the fastest other CPU implementation that there is for each kernel.
+//! The OpenCL driver against the fastest other CPU implementation of each kernel.
 //!
-//! Kernels, data and the program that runs them are in `opencl/`. Each way to run them is a process of its own, with a folder
-//! of its own for the loader; all ways of a kernel take turns. Where another way seems to be faster than ours, both are
-//! started anew several times. On one thread what counts is the time that the processor spends on the process, so that what
-//! else the machine does is left out; on all threads it is the clock on the wall.
+//! Kernels, data and the program that runs them are in `opencl/`. Each implementation runs in its own process, with its
+//! own folder for the loader; the implementations of a kernel are interleaved. Where another implementation seems
+//! faster than ours, both are restarted several times. On one thread the measure is CPU time, which excludes other load
+//! on the machine; on all threads it is wall-clock time.
 //!
-//! What is measured is kept at once, a line for each way of a kernel, in a file that a run which was cut off goes on with.
+//! Measurements are written immediately, a line for each implementation of a kernel, to a file from which an
+//! interrupted run resumes.
 
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// An implementation, in one of its modes.
+/// Implementation in one of its modes.
 struct ClImplementation {
     name: &'static str,
     maker: ClVendor,
@@ -43,7 +44,7 @@ const WAYS: &[ClImplementation] = &[
     },
 ];
 
-/// Kernels whose time goes into arithmetic, which have an aim of their own.
+/// Kernels bound by arithmetic, with their own aim.
 const COMPUTE_BOUND: &[&str] = &[
     "black-scholes",
     "dct",
@@ -59,8 +60,8 @@ const COMPUTE_BOUND: &[&str] = &[
 /// Workloads that measure launch overhead rather than code.
 const LAUNCHES: &[&str] = &["empty-launch", "64-launches"];
 
-/// The driver in ways of its own: the first is what it chooses, the others are what Karrenberg and Hack compare (their Table
-/// 1, but for vector code in which even shared values are vectors, which Heddle cannot make), and each mechanism by itself.
+/// Modes of the driver: the first is its default, the others are those that Karrenberg and Hack compare (their Table 1,
+/// without vector code that keeps uniform values in vectors, which Heddle cannot make), and each mechanism alone.
 const OWN_WAYS: &[ClImplementation] = &[
     own("everything", &[]),
     own("scalar", &[(LANES, "1")]),
@@ -94,14 +95,13 @@ const ROUNDS: usize = 9;
 const MOST_ROUNDS: usize = 5 * ROUNDS;
 /// The distance of the quartiles, as a share of the median, up to which more rounds are of no use.
 const STEADY: f64 = 0.05;
-/// A way that takes a smaller share than this of the first one's time, and the first one with it, are measured in so many
-/// processes, of which the median counts.
+/// Implementations below this share of the first one's time are measured again together with the first, in several
+/// processes; the median counts.
 const DOUBTFUL: f64 = 0.985;
 const PROCESSES: usize = 7;
-/// For how many milliseconds a way runs in each round.
+/// Milliseconds that an implementation runs per round.
 const BUDGET: f64 = 8.0;
-/// For how many milliseconds of each thread a way runs before. Heddle finds out meanwhile how many lanes pay; the others
-/// have nothing to find out.
+/// Warm-up in milliseconds per thread. Heddle chooses the number of lanes meanwhile; the others do not need it.
 const SETTLING: f64 = 1500.0;
 const WARMING: f64 = 100.0;
 /// Maximum relative difference from the host's results. Black-Scholes approximates the normal distribution.
@@ -126,11 +126,11 @@ struct ClBench {
     ways: &'static [ClImplementation],
     driver: PathBuf,
     sources: PathBuf,
-    /// Folders for the loader, one a way; none where the implementation is missing.
+    /// Loader folders by implementation; `None` where it is missing.
     vendors: Vec<Option<PathBuf>>,
     libraries: PathBuf,
     limits: MachineLimits,
-    /// Where measurements are kept, and those that are there.
+    /// Path and contents of the kept measurements.
     kept: PathBuf,
     known: Vec<Vec<String>>,
     /// Identifies the software that the measurements belong to.
@@ -150,7 +150,7 @@ impl Workload {
     }
 }
 
-/// A way that waits to be told how long to run.
+/// Process of an implementation that waits for the length of its next run.
 struct ClBenchProcess {
     child: Child,
     input: ChildStdin,
@@ -171,14 +171,14 @@ impl Drop for ClBenchProcess {
 struct TimedWorkload {
     ways: &'static [ClImplementation],
     workload: Workload,
-    /// One a way, seconds and the spread; none where it is missing or wrong.
+    /// Seconds and spread by implementation; `None` where it is missing or wrong.
     times: Vec<Option<(f64, f64)>>,
-    /// The share of the time that the machine's limit asks for, and which limit that is.
+    /// Share of the time that the machine's limit implies, and the limit's name.
     limit: (f64, String),
 }
 
 impl TimedWorkload {
-    /// The fastest other way, and how many times longer than the first it takes.
+    /// Returns the fastest other implementation, and its time relative to the first.
     fn bar(&self) -> Option<(&'static str, f64)> {
         let (first, _) = self.times[0]?;
         let others = self.ways.iter().zip(&self.times).skip(1);
@@ -187,7 +187,7 @@ impl TimedWorkload {
     }
 }
 
-/// Heddle beside the others.
+/// Compares Heddle with the other implementations.
 pub(super) fn run(report: &mut BenchReport) {
     in_folder(report, WAYS, |report, bench| {
         let mut all = [Vec::new(), Vec::new()];
@@ -206,7 +206,7 @@ pub(super) fn run(report: &mut BenchReport) {
     });
 }
 
-/// Heddle beside itself.
+/// Compares Heddle's modes.
 pub(super) fn run_own(report: &mut BenchReport) {
     in_folder(report, OWN_WAYS, |report, bench| {
         let mut all = Vec::new();
@@ -425,7 +425,7 @@ fn sum_of(file: &Path) -> Result<u64, String> {
     Ok(sum.finish())
 }
 
-/// A way to run the driver's programs.
+/// Returns the command that runs an implementation's programs.
 fn command(bench: &ClBench, way: &ClImplementation, vendor: &Path, threads: Threads) -> Command {
     // A kernel that does not end ends the benchmark some time.
     let mut command = Command::new("timeout");
@@ -442,7 +442,7 @@ fn command(bench: &ClBench, way: &ClImplementation, vendor: &Path, threads: Thre
     command
 }
 
-/// Starts a way on a workload.
+/// Starts an implementation on a workload.
 fn start(
     bench: &ClBench,
     way: &ClImplementation,
@@ -490,7 +490,7 @@ fn line_of(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
 }
 
 impl ClBenchProcess {
-    /// The shortest run within so many milliseconds of the processor.
+    /// Returns the shortest run within a budget of CPU milliseconds.
     fn sample(&mut self, threads: Threads, budget: f64) -> Result<f64, String> {
         self.input.write_all(format!("{budget}\n").as_bytes()).map_err(|reason| reason.to_string())?;
         let line = line_of(&mut self.output)?;
@@ -500,7 +500,7 @@ impl ClBenchProcess {
     }
 }
 
-/// Times a workload, or finds it among what is kept; none if nothing is to be told.
+/// Times a workload, or reads its kept measurements; `None` if nothing is to be reported.
 fn time(
     report: &mut BenchReport,
     bench: &ClBench,
@@ -523,7 +523,7 @@ fn time(
                 }
             },
         };
-        // A way that is wrong is no bar.
+        // A wrong implementation sets no bar.
         let is_right = |one: &ClBenchProcess| one.worst <= TOLERANCE;
         if let Some(one) = started.as_ref().filter(|one| !is_right(one)) {
             let text = format!("{} by {}: off by {:.1e}", workload.name, way.name, one.worst);
@@ -610,12 +610,13 @@ fn anew(
     Ok(times)
 }
 
-/// The median of a way's rounds and their spread, if it ran.
+/// Returns the median of an implementation's rounds and their spread, if it ran.
 fn figures_of(times: &[f64]) -> Option<(f64, f64)> {
     Sample::of(times.to_vec()).map(|sample| (sample.median(), sample.spread()))
 }
 
-/// If the two ways that the ratio is made of, the first one and the fastest of the others, took as long in most rounds.
+/// True if the two times of the ratio, of the first and of the fastest other implementation, were steady in most
+/// rounds.
 fn is_steady(figures: &[Option<(f64, f64)>]) -> bool {
     let others = figures.iter().skip(1).flatten();
     let best = others.min_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -664,7 +665,7 @@ fn known(bench: &ClBench, workload: &Workload, threads: Threads) -> Option<Timed
     Some(TimedWorkload { ways: bench.ways, workload: workload.clone(), times, limit })
 }
 
-/// The share of the time that the machine's limit asks for.
+/// Returns the share of the time that the machine's limit implies.
 fn limit_of(
     one: &ClBenchProcess,
     is_large: bool,

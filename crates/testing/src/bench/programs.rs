@@ -1,6 +1,6 @@
-//! Families of programs of any size, each with a shape that turns a careless algorithm quadratic.
+//! Families of programs of any size, each with a shape that makes a careless algorithm quadratic.
 //!
-//! All verify, and all grow linearly: a few instructions to each block.
+//! All verify, and all have linear size: a few instructions per block.
 
 use heddle_ir::inst::SwitchDetail;
 use heddle_ir::module::Signature;
@@ -9,13 +9,13 @@ use heddle_ir::{
     Block, Builder, Detail, Function, InsertPoint, InstData, Module, Op, Scalar, Stage, Type, Value,
 };
 
-/// A family: a name, and how to build the member of about so many blocks.
+/// Family: a name, and a builder for members of about a given number of blocks.
 pub(super) struct ProgramFamily {
     pub(super) name: &'static str,
     build: fn(&mut FunctionDraft<'_>, usize),
     /// The stage at which its members verify.
     pub(super) stage: Stage,
-    /// Sizes are so many times those of the other families.
+    /// Factor on the sizes of the other families.
     pub(super) scale: usize,
 }
 
@@ -47,7 +47,7 @@ pub(super) const DIVERGING: &[ProgramFamily] = &[
 ];
 
 impl ProgramFamily {
-    /// The member of about so many blocks (or instructions, where there is one block).
+    /// Builds the member of about `size` blocks (or instructions, where there is one block).
     pub(super) fn build(&self, size: usize) -> Module {
         let signature = Signature::new(&[Type::I32, Type::I32], &[Type::I32]);
         let mut func = Function::new("f", signature);
@@ -134,8 +134,7 @@ fn heavy_work(draft: &mut FunctionDraft<'_>, value: Value, number: usize) -> Val
     (0..4).fold(value, |value, part| draft.work(value, number + part))
 }
 
-/// The cascade with more work. The condition is of the parameter in every second one, so that lanes part; it is of the
-/// uniform one in the others.
+/// A cascade with more work. Every second condition depends on the parameter and diverges; the others are uniform.
 fn heavy_cascade(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut values = [draft.a, draft.b];
     for number in 0..size / 3 {
@@ -224,13 +223,13 @@ fn outs(
     draft.builder.ret(&[result]);
 }
 
-/// One loop with a `break` in every block of its body.
+/// A loop with a `break` in every block of its body.
 fn exits_of_one_loop(draft: &mut FunctionDraft<'_>, size: usize) {
     let value = loop_with_exits(draft, size / 2);
     draft.builder.ret(&[value]);
 }
 
-/// Loops of ten blocks, each with a `break`, one behind the other.
+/// Consecutive loops of ten blocks, each with a `break`.
 fn exits_of_all_loops(draft: &mut FunctionDraft<'_>, size: usize) {
     for _ in 0..size / 20 {
         let first = draft.a;
@@ -293,7 +292,7 @@ fn one_of(place: usize, one: Value, other: Value) -> Value {
     if place.is_multiple_of(2) { one } else { other }
 }
 
-/// Nests of √n loops one behind the other.
+/// Consecutive nests of √n loops.
 fn nested_loops(draft: &mut FunctionDraft<'_>, size: usize) {
     nests(draft, size, size.isqrt());
 }
@@ -382,7 +381,7 @@ fn big_switch(draft: &mut FunctionDraft<'_>, size: usize) {
     }
 }
 
-/// A square of blocks with edges to the right and down, and some back up and left: cycles with many entries.
+/// A grid of blocks with edges to the right and down, and some up and left: cycles with many headers.
 fn mesh(draft: &mut FunctionDraft<'_>, size: usize) {
     let side = size.isqrt();
     let first = draft.here;
@@ -411,7 +410,7 @@ fn mesh(draft: &mut FunctionDraft<'_>, size: usize) {
     }
 }
 
-/// One block of so many instructions.
+/// A block of `size` instructions.
 fn one_block(draft: &mut FunctionDraft<'_>, size: usize) {
     let mut value = draft.a;
     for number in 0..size / 2 {

@@ -41,7 +41,7 @@ fn read(text: &str) -> Result<Module, String> {
     }
 }
 
-/// The module behind passes that know what was seen of a run.
+/// Applies profile-guided passes to a module.
 fn behind(module: &Module, passes: &[&str], seen: Option<&Arc<Profile>>) -> Result<Module, String> {
     let mut module = module.clone();
     let passes = Session::parse_passes(passes).map_err(|error| error.to_string())?;
@@ -123,7 +123,7 @@ fn kernels(report: &mut BenchReport) -> Result<(), String> {
     Ok(())
 }
 
-/// A kernel of so many blocks, as compilers write them.
+/// Generates a kernel of `blocks` blocks, in the style of compilers.
 fn large(blocks: usize, seed: usize) -> String {
     use std::fmt::Write as _;
     let mut text = String::from(

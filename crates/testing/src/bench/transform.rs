@@ -1,5 +1,5 @@
-//! Passes from stage Canonical on: how they grow with the function, how fast the whole pipeline is, and how much control
-//! flow linearization keeps beside other ways to fold.
+//! Passes from stage Canonical on: growth with the function's size, speed of the whole pipeline, and control flow that
+//! linearization keeps compared with other methods.
 
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, growth_exponent, interleaved, timed};
 use super::programs::{DIVERGING, ProgramFamily};
@@ -17,8 +17,8 @@ use std::hint::black_box;
 const SIZES: [usize; 6] = [3125, 6250, 12_500, 25_000, 50_000, 100_000];
 const MOST_GROWTH: f64 = 1.2;
 const ROUNDS: usize = 3;
-/// Seconds that the pipeline of the largest size may take where all families are measured, as far as the smallest sizes
-/// tell; else all sizes are halved.
+/// Time limit for the pipeline on the largest size where all families are measured, extrapolated from the smallest
+/// sizes; beyond it, all sizes are halved.
 const MOST_SECONDS: f64 = 1.0;
 /// Generated programs in the table of retained control flow.
 const PROGRAMS: u64 = 1000;
@@ -77,7 +77,7 @@ fn steps(func: &Function, copies: usize) -> Result<[f64; STEPS.len()], String> {
     Ok(seconds)
 }
 
-/// The sizes, halved until the largest is likely to take no longer than it may.
+/// Returns the sizes, halved until the largest is expected to meet the time limit.
 fn affordable_sizes(family: &ProgramFamily) -> [usize; SIZES.len()] {
     let mut sizes = SIZES;
     while sizes[0] > 20 {

@@ -1,5 +1,5 @@
-//! `bench NAME` runs a benchmark, `bench NAME FAMILY` its growth on one family of programs, `bench` lists them; `--resume` goes on
-//! with what a run that was cut off has kept. Exit code 1 says that results were wrong, 2 that the name was.
+//! `bench NAME` runs a benchmark, `bench NAME FAMILY` its growth on one family of programs, `bench` lists them;
+//! `--resume` continues an interrupted run. Exit code 1 means wrong results, 2 an unknown name.
 #![forbid(unsafe_code)]
 
 use heddle_testing::bench::BENCHES;

@@ -98,7 +98,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
             },
         }
     }
-    // A count is a limit of its own: time only bounds it where asked to.
+    // A count suffices as a limit: time bounds it only on request.
     found.minutes = minutes.unwrap_or(if found.count.is_some() { 1e6 } else { 1.0 });
     if found.topics.is_empty() && found.native.is_empty() && !found.ptx {
         found.ptx = true;
@@ -182,7 +182,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the topic of generated PTX; gives the number of finds.
+/// Runs the topic of generated PTX; returns the number of finds.
 fn run_ptx(arguments: &FuzzArguments, time: Duration, folder: &std::path::Path) -> usize {
     const MOST_SHRUNK: usize = 5;
     let terminal = std::io::stderr().is_terminal();
@@ -222,7 +222,7 @@ fn run_ptx(arguments: &FuzzArguments, time: Duration, folder: &std::path::Path) 
     report.finds.len()
 }
 
-/// Runs a topic of native code; gives the number of finds.
+/// Runs a topic of native code; returns the number of finds.
 fn run_native(
     topic: &'static NativeTopic,
     arguments: &FuzzArguments,

@@ -1,4 +1,4 @@
-//! Memory: places that may be accessed, loads, stores, copies, atomics.
+//! Memory: accessible regions, loads, stores, copies, atomics.
 
 use super::writer::{FunctionGenerator, MemoryRegion, Reach, Temp, ValueConstraint, WALKED, Walk};
 use heddle_ir::inst::Access;
@@ -31,8 +31,8 @@ const RMW_ORDERS: &[AtomicOrdering] = &[
 ];
 const SCOPES: &[SyncScope] = &[SyncScope::Group, SyncScope::Device, SyncScope::System];
 
-/// The elements of a place that is large enough for lanes to step through it without being held back: as many as a number
-/// of eight bits can tell apart, and more than the most lanes want at their widest steps.
+/// Number of elements of a region large enough for lanes to step through it freely: all values of an eight-bit number,
+/// and more than the most lanes need at their largest strides.
 pub(super) const FIELD: u32 = 256;
 
 impl MemoryRegion {
@@ -46,7 +46,7 @@ impl MemoryRegion {
 }
 
 impl FunctionGenerator<'_> {
-    /// Accesses memory in some way, if there is any.
+    /// Generates a memory access, if any region is accessible.
     pub(super) fn access(&mut self) {
         if let Some(walk) = self.walks.last().copied()
             && self.random.chance(75)
@@ -121,14 +121,14 @@ impl FunctionGenerator<'_> {
     /// Returns the index of the lane's first element in a large region, and the number of elements from there.
     fn index_of_record(&mut self) -> (Temp, u32) {
         match self.random.below(8) {
-            // Structures, or every so many elements.
+            // Structures, or elements at a fixed stride.
             0 | 1 => {
                 let period = self.random.pick(&[2, 2, 3, 4, 4]);
                 let period = if self.is_of_group() { 2 } else { period };
                 let lane = self.lane(Scalar::I64, None);
                 (self.op_int(Op::Mul, lane, period.into()), period)
             }
-            // An index of eight bits wraps around within the place.
+            // An eight-bit index wraps around within the region.
             2 | 3 => {
                 let lane = self.lane(Scalar::I8, None);
                 let step = self.random.pick(&[1, 1, 1, -1, 2, 4]);
@@ -148,7 +148,7 @@ impl FunctionGenerator<'_> {
                 let number = self.op_to(Op::Zext, Scalar::I64, &[number]);
                 (self.op_int(Op::Mul, number, fields.into()), fields)
             }
-            // Rows of so many elements.
+            // Rows of a fixed number of elements.
             _ => {
                 let column = self.lane(Scalar::I64, Some(0));
                 let row = self.lane(Scalar::I64, Some(1));
@@ -184,7 +184,7 @@ impl FunctionGenerator<'_> {
         number
     }
 
-    /// The address of the element that a walk is at, or of one beside it, computed in one of several ways.
+    /// Computes the address of a walk's element, or of a neighbour, in one of several ways.
     fn walked(&mut self, walk: Walk, place: MemoryRegion) -> Value {
         let mut index = self.read(walk.counter);
         if let Some(from) = walk.from {
@@ -218,7 +218,7 @@ impl FunctionGenerator<'_> {
         self.define(InstData::plain(Op::PtrAdd, [pointer, distance.value]), None, true, false).value
     }
 
-    /// The address of one of the place's values.
+    /// Computes the address of an element of the region.
     fn element(&mut self, place: MemoryRegion) -> Value {
         if let Some(&walk) = self.walks.last()
             && place.len >= WALKED
@@ -317,7 +317,7 @@ impl FunctionGenerator<'_> {
         self.define(data, Some(place.scalar), place.clean, false)
     }
 
-    /// Loads from any place.
+    /// Loads from any region.
     pub(super) fn load_something(&mut self) -> Option<Temp> {
         let place = self.place(|_| true)?;
         Some(self.load(place))
@@ -343,7 +343,7 @@ impl FunctionGenerator<'_> {
         self.order_dependent |= place.reach == Reach::Racy;
     }
 
-    /// Stores to any place that may be written.
+    /// Stores to any writable region.
     pub(super) fn store_something(&mut self) {
         let Some(place) = self.place(MemoryRegion::is_writable) else { return };
         // Storing even one uniform value distinguishes the lanes that execute the store separately from the others.
@@ -412,7 +412,7 @@ impl FunctionGenerator<'_> {
         self.order_dependent |= place.reach == Reach::Racy;
     }
 
-    /// Fills part of a place, or as many bytes as some value says.
+    /// Fills part of a region, with a constant or dynamic size.
     fn fill(&mut self) {
         let fits =
             |place: &MemoryRegion| place.is_writable() && place.scalar.is_int() && place.scalar != Scalar::I1;
@@ -431,7 +431,7 @@ impl FunctionGenerator<'_> {
         self.order_dependent |= place.reach == Reach::Racy;
     }
 
-    /// Copies between two places of one type, or within one.
+    /// Copies between two regions of one type, or within one.
     fn copy(&mut self) {
         let Some(to) = self.place(MemoryRegion::is_writable) else { return };
         let same = |from: &MemoryRegion| from.scalar == to.scalar && (from.clean || !to.clean);
@@ -465,7 +465,7 @@ impl FunctionGenerator<'_> {
         self.order_dependent |= to.reach == Reach::Racy;
     }
 
-    /// A pointer to one place or to another, as a value decides.
+    /// Selects between pointers to two regions, by a value.
     fn merge_places(&mut self) {
         let Some(a) = self.place(|_| true) else { return };
         let same = |b: &MemoryRegion| {
@@ -489,7 +489,7 @@ impl FunctionGenerator<'_> {
         self.clock += 1;
     }
 
-    /// A pointer goes through memory, an integer or another space, and comes back.
+    /// Passes a pointer through memory, an integer or another space.
     fn spill_pointer(&mut self) {
         let Some(place) = self.place(|place| place.space != Space::Generic) else { return };
         let ty = Scalar::Ptr(place.space);
@@ -591,7 +591,8 @@ impl FunctionGenerator<'_> {
         match self.random.below(10) {
             0 => {
                 let mask = self.put(InstData::plain(Op::Mask, []), None);
-                // Behind a loop that lanes leave apart only a copy may be read: the mask goes on changing.
+                // After a loop that lanes leave in different iterations only a copy may be read: the mask keeps
+                // changing.
                 let mask = self.func.results(mask)[0];
                 self.define(InstData::plain(Op::Freeze, [mask]), None, true, true);
             }

@@ -12,7 +12,7 @@ use heddle_ir::inst::SwitchDetail;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Detail, InstData, Op, Scalar};
 
-/// The most often that a place in a function may run in one lane.
+/// Maximum number of executions of a point in a function, per lane.
 const MOST_TRIPS: u32 = 40;
 /// The most statements that an arm like another one has for nothing.
 const MOST_ALIKE: i32 = 6;
@@ -130,7 +130,7 @@ impl FunctionGenerator<'_> {
         self.write(slot, value);
     }
 
-    /// Does something that is noticed behind the arm.
+    /// Generates an effect that is observable after the arm.
     fn show_effect(&mut self) {
         match self.random.below(5) {
             0 if self.allowed.memory => self.store_something(),
@@ -290,7 +290,7 @@ impl FunctionGenerator<'_> {
         if self.random.chance(60) { self.op_int(Op::Add, few, 1) } else { few }
     }
 
-    /// Loops inside each other, each with its own number of trips in each lane.
+    /// Generates nested loops, each with a different trip count per lane.
     pub(super) fn nest(&mut self) {
         self.repeat(2);
     }
@@ -309,8 +309,8 @@ impl FunctionGenerator<'_> {
         Some(Walk { counter, from, place })
     }
 
-    /// A loop that counts: tested before its body or behind it, left early or not. With a `nest` it is divergent
-    /// and holds that many loops less one inside each other.
+    /// Generates a counting loop: tested at the top or at the bottom, with or without an early exit. With a `nest` it
+    /// is divergent and contains `nest - 1` nested loops.
     fn repeat(&mut self, nest: u32) {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64, Scalar::I8]);
         let most = (MOST_TRIPS / self.weight).min(self.profile.most_trips);
@@ -499,7 +499,7 @@ impl FunctionGenerator<'_> {
         self.join(join);
     }
 
-    /// A jump to a place further on that is found later.
+    /// Generates a forward jump to a label that is placed later.
     fn goto(&mut self) {
         let (condition, _) = self.decide();
         let next = self.func.new_block();
@@ -523,7 +523,7 @@ impl FunctionGenerator<'_> {
             && label.loops.iter().zip(&self.loops).all(|(&id, around)| id == around.id)
     }
 
-    /// Lets a label stand here, if one may; tells whether it does.
+    /// Places a pending label here, if one is allowed; returns whether it did.
     fn place_some_label(&mut self, percent: u32) -> bool {
         if self.labels.is_empty() || !self.random.chance(percent) {
             return false;
@@ -544,7 +544,7 @@ impl FunctionGenerator<'_> {
         true
     }
 
-    /// Lets every label stand here that must: nothing else follows.
+    /// Places every label that must be placed here, since nothing follows.
     pub(super) fn place_all_labels(&mut self) {
         while self.place_some_label(100) {}
     }
@@ -646,7 +646,7 @@ impl FunctionGenerator<'_> {
         self.clock += 1;
     }
 
-    /// Code that nothing leads to, on its way to code that runs.
+    /// Generates unreachable code that jumps to reachable code.
     fn dead_block(&mut self) {
         let (dead, join) = (self.func.new_block(), self.func.new_block());
         self.jump(join);

@@ -10,7 +10,7 @@ use heddle_ir::{Scalar, Space};
 pub enum Owner {
     /// Nothing writes it.
     ReadOnly,
-    /// Each lane touches its own run of this many bytes, in the order of the lanes.
+    /// Each lane accesses its own slice of this many bytes, in lane order.
     Lane(u32),
     /// All lanes.
     Shared,
@@ -106,7 +106,7 @@ fn geometry(random: &mut Random, is_kernel: bool, fixed: Option<u32>) -> Program
             // The group ends within a brush.
             let over = random.below(brush[along] as usize) as u32;
             size[along] -= over;
-            // Its array has 128 places.
+            // Its array has 128 elements.
             if brush.len() == 1 && size[0] <= 64 {
                 size[1] = random.between(1, 2);
             }

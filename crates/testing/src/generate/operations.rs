@@ -146,7 +146,7 @@ impl FunctionGenerator<'_> {
             OperationKind::FloatClass => {
                 let scalar = float_type(self.random);
                 let a = self.pick_known(scalar, want);
-                // Quiet and signalling NaNs are not told apart: the bits of a NaN are not defined.
+                // Quiet and signalling NaNs are not distinguished: the bits of a NaN are not defined.
                 let nan = if self.random.chance(50) { 3 } else { 0 };
                 let classes = (self.random.below(0x400) as u16 & !3) | nan;
                 let data = InstData::new(Op::FloatClass, [a.value], Detail::FloatClass(classes));
@@ -276,7 +276,7 @@ impl FunctionGenerator<'_> {
         self.op(op, &[a, b])
     }
 
-    /// The float, or one certain NaN in place of any: from here on its bits may be looked at.
+    /// Replaces any NaN by a fixed one, so that the bits may be observed.
     pub(super) fn known_nan(&mut self, float: Temp) -> Temp {
         let is_nan = self.fcmp(FloatPredicate::Uno, float, float);
         let nan = self.constant(Constant::Scalar(float.scalar, nan_bits(float.scalar)));
@@ -302,7 +302,7 @@ impl FunctionGenerator<'_> {
         self.op_to(Op::Bitcast, float, &[tame])
     }
 
-    /// An operation whose promise is kept because its operands are made to keep it.
+    /// Generates an operation with flags that its operands satisfy by construction.
     fn promise(&mut self, want: ValueConstraint) -> Temp {
         let want = ValueConstraint { clean: true, ..want };
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64, Scalar::I16, Scalar::I128]);
@@ -482,7 +482,7 @@ impl FunctionGenerator<'_> {
         self.define(InstData::new(op, [], Detail::Dimension(dimension)), Some(scalar), true, false)
     }
 
-    /// Where the lane stands in the brush, the group or the launch.
+    /// Queries the lane's position in the brush, the group or the launch.
     pub(super) fn query(&mut self) -> Temp {
         let scalar = self.random.pick(&[Scalar::I32, Scalar::I32, Scalar::I64]);
         let dimension = self.random.weighted(&[(0, 10), (1, 2), (2, 1)]);
@@ -563,7 +563,7 @@ impl FunctionGenerator<'_> {
 }
 
 impl AllowedFeatures {
-    /// Nothing but computing and control flow; what asks which lane it is is not pure.
+    /// Computation and control flow only; lane queries are not pure.
     pub(super) const PURE: AllowedFeatures = AllowedFeatures {
         control: true,
         horizontals: false,

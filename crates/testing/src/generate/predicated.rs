@@ -17,11 +17,11 @@ use super::writer::{
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Detail, Function, InstData, Op, Scalar, Type, Value};
 
-/// The deepest nesting of folded statements.
+/// Maximum nesting of linearized statements.
 const DEEPEST: u32 = 4;
 
 impl ModuleGenerator<'_> {
-    /// A function of folded control flow.
+    /// Generates a function with linearized control flow.
     pub(super) fn predicated(&mut self, budget: i32) -> (String, InputShape, ProgramTraits) {
         let shape = self.shape();
         if self.random.chance(20) {
@@ -166,7 +166,7 @@ impl FunctionGenerator<'_> {
         *var = self.mix(*var, value);
     }
 
-    /// The lanes of the parent where the condition holds, told in every lane.
+    /// Computes the lanes of the parent where the condition holds; defined in every lane.
     fn mask_of(&mut self, parent: Option<Value>, condition: Value) -> Value {
         let Some(parent) = parent else { return condition };
         let no = self.func.make_bool(false);

@@ -38,7 +38,7 @@ pub struct ProgramTraits {
 /// A generated program.
 #[derive(Clone, Debug)]
 pub struct GeneratedProgram {
-    /// The seed that it was made from.
+    /// Seed of the program.
     pub seed: u64,
     /// The program.
     pub module: Module,
@@ -115,7 +115,7 @@ fn note_traits(module: &Module, traits: &mut ProgramTraits) {
     }
 }
 
-/// The module being made.
+/// Generator state of a module.
 pub(super) struct ModuleGenerator<'a> {
     pub(super) random: &'a mut Random,
     pub(super) profile: &'a GeneratorProfile,
@@ -244,7 +244,7 @@ impl ModuleGenerator<'_> {
         (0..count).map(|_| number_type(self.random)).collect()
     }
 
-    /// A table in constant or global memory, which the module brings along.
+    /// Adds a table in constant or global memory to the module.
     pub(super) fn add_global(&mut self) {
         let space = self.random.pick(&[Space::Constant, Space::Constant, Space::Global]);
         let scalar = memory_type(self.random);
@@ -487,7 +487,7 @@ impl ModuleGenerator<'_> {
     }
 }
 
-/// The group's array, and where the lane stands in it.
+/// Local array of the group, and the lane's position in it.
 #[derive(Clone, Copy)]
 struct GroupArray {
     array: Value,
@@ -539,7 +539,7 @@ impl FunctionGenerator<'_> {
         index
     }
 
-    /// Makes the entry's parameters values and places; the local array is returned.
+    /// Adds the entry's parameters as values and regions; returns the local array.
     pub(super) fn add_params(&mut self, shape: &InputShape, is_kernel: bool) -> Option<(Value, Scalar)> {
         let own = self.own_index(is_kernel);
         let mut local = None;
@@ -564,7 +564,7 @@ impl FunctionGenerator<'_> {
         local
     }
 
-    /// Makes an object that the entry gets a place; of the lanes' own ones the lane's part.
+    /// Adds an object as a region of the entry; for a lane-owned object, the lane's part.
     fn add_object(&mut self, value: Value, object: &ObjectShape, own: Temp) {
         let (pointer, reach) = match object.owner {
             Owner::ReadOnly => (value, Reach::ReadOnly),
@@ -588,7 +588,7 @@ impl FunctionGenerator<'_> {
         self.clock += 1;
     }
 
-    /// Makes the module's tables places.
+    /// Adds the module's tables as regions.
     pub(super) fn use_globals(&mut self, globals: &[Global]) {
         for global in globals {
             let Some(GlobalInit::Values(scalar, values)) = global.init.first() else { continue };
@@ -619,7 +619,7 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// Everything behind the parameters.
+    /// Generates the function after its parameters.
     pub(super) fn body(&mut self) {
         if self.random.chance(70) {
             self.load_something();
@@ -662,7 +662,7 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// Phases between barriers: each lane writes its part of the local array, all wait, each reads any part.
+    /// Generates phases between barriers: each lane writes its part of the local array, all wait, each reads any part.
     fn kernel_body(&mut self, array: Value, scalar: Scalar) {
         let (index, size) = self.local_index();
         let local = GroupArray { array, scalar, index, size };
@@ -714,7 +714,7 @@ impl FunctionGenerator<'_> {
         self.start_sealed(leave);
     }
 
-    /// A phase that a group goes through or not: all of its lanes, or none.
+    /// Generates a phase that all lanes of a group execute, or none.
     fn conditional_phase(&mut self, local: GroupArray) {
         let GroupArray { size, .. } = local;
         let bound = self.random.between(1, 40);

@@ -1,4 +1,4 @@
-//! A small deterministic source of randomness: the same seed gives the same numbers on every machine.
+//! A small deterministic random number generator: a seed gives the same numbers on every machine.
 
 /// SplitMix64: one addition and a few multiplications a number, any seed is a good one.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub struct Random {
     again: Option<u64>,
 }
 
-/// One in so many numbers is another one when they are drawn once more.
+/// In a replay, one in this many numbers is changed.
 const NOISE: u64 = 12;
 
 impl Random {
@@ -30,13 +30,13 @@ impl Random {
         step(&mut self.state) % 100 < percent.into()
     }
 
-    /// The place in the sequence.
+    /// Position in the sequence.
     pub fn place(&self) -> u64 {
         self.again.unwrap_or(self.state)
     }
 
-    /// Draws the numbers from a place on once more, most of them the same, until the former place, which this gives, is
-    /// given back to it.
+    /// Replays the numbers from a position on, with few changes; returns the former position, to which a second call
+    /// returns.
     pub fn draw_again(&mut self, from: Option<u64>) -> Option<u64> {
         std::mem::replace(&mut self.again, from)
     }
@@ -51,7 +51,7 @@ impl Random {
         ((u128::from(self.bits()) * bound as u128) >> 64) as usize
     }
 
-    /// A number from `low` to `high`, both included; `low` if these are all numbers.
+    /// Returns a number in `low..=high`; the full range gives any number.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
         low + self.below(high.wrapping_sub(low).wrapping_add(1) as usize) as u32
     }
@@ -66,7 +66,7 @@ impl Random {
         items[self.below(items.len())]
     }
 
-    /// One of the items, each as often as its weight says; the weights are not all 0.
+    /// Returns an item, with probabilities proportional to the weights, which are not all 0.
     pub fn weighted<T: Copy>(&mut self, items: &[(T, u32)]) -> T {
         let total: u32 = items.iter().map(|&(_, weight)| weight).sum();
         let mut at = self.below(total as usize) as u32;

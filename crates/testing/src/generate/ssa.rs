@@ -1,8 +1,8 @@
-//! Mutable variables turned into SSA while the function is written.
+//! SSA construction for mutable variables during generation.
 //!
 //! After: Braun et al., Simple and Efficient Construction of Static Single Assignment Form (CC'13). Trivial φs are
-//! not removed on the way but at the end, in [`prune`], and only where the writer wants that: what is left over
-//! tells whether a pass copes with them.
+//! removed at the end, in [`prune`], and only where the generator requests it: the rest tests whether passes handle
+//! them.
 
 use heddle_ir::entity::{Entity as _, EntitySet};
 use heddle_ir::{Block, Detail, Function, Inst, InstData, Op, Type, Value};
@@ -57,7 +57,7 @@ impl SsaBuilder {
         self.node(block).predecessors.len()
     }
 
-    /// Sets a variable at the end of the block as it stands.
+    /// Sets a variable at the current end of the block.
     pub(super) fn write(&mut self, variable: SsaVariable, block: Block, value: Value) {
         let current = &mut self.node(block).current;
         let index = variable.0 as usize;
@@ -67,7 +67,7 @@ impl SsaBuilder {
         current[index] = Some(value);
     }
 
-    /// The value of a variable at the end of the block as it stands.
+    /// Reads a variable at the current end of the block.
     pub(super) fn read(&mut self, func: &mut Function, variable: SsaVariable, block: Block) -> Value {
         let node = self.node(block);
         if let Some(&Some(value)) = node.current.get(variable.0 as usize) {
@@ -105,7 +105,7 @@ impl SsaBuilder {
         }
     }
 
-    /// Seals every block that stands in the function.
+    /// Seals every block of the function.
     pub(super) fn seal_all(&mut self, func: &mut Function) {
         for block in func.blocks().collect::<Vec<_>>() {
             self.seal(func, block);

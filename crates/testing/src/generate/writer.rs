@@ -1,4 +1,4 @@
-//! The function being written: where it goes on, what its values are known to be, which of them may be used here.
+//! State of the function being generated: insertion point, facts about values, and values available here.
 
 use super::GeneratorProfile;
 use super::random::Random;
@@ -10,7 +10,7 @@ use heddle_ir::{
 };
 use std::sync::Arc;
 
-/// A value that dominates the place where the function goes on.
+/// Value that dominates the insertion point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Temp {
     pub(super) value: Value,
@@ -63,7 +63,7 @@ pub(super) struct MemoryRegion {
     pub(super) clean: bool,
 }
 
-/// A loop that goes over arrays: an element and its neighbours in each iteration.
+/// Loop over arrays: an element and its neighbours in each iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Walk {
     /// Counts the iterations, at most [`WALKED`].
@@ -74,7 +74,7 @@ pub(super) struct Walk {
     pub(super) place: MemoryRegion,
 }
 
-/// The elements of a place that a walk needs: 7 before the first, iterations, neighbours.
+/// Elements of a region that a walk needs: 7 before the first, iterations, neighbours.
 pub(super) const WALKED: u32 = 16;
 
 /// Constraint on the value to pick.
@@ -97,7 +97,7 @@ impl ValueConstraint {
     }
 }
 
-/// A loop around the place where the function goes on.
+/// Loop around the insertion point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EnclosingLoop {
     pub(super) id: u32,
@@ -105,13 +105,13 @@ pub(super) struct EnclosingLoop {
     pub(super) again: Block,
 }
 
-/// A block that was jumped to and does not stand yet.
+/// Target of jumps that has not been placed yet.
 #[derive(Clone, Debug)]
 pub(super) struct Label {
     pub(super) block: Block,
     /// When the first jump to it was written.
     pub(super) time: u32,
-    /// The loops in which it may stand: a prefix of these.
+    /// Loops in which it may be placed: a prefix of these.
     pub(super) loops: Vec<u32>,
 }
 
@@ -119,7 +119,7 @@ pub(super) struct Label {
 #[derive(Clone, Debug)]
 pub(super) struct CallableFunction {
     pub(super) declaration: Arc<Declaration>,
-    /// For each parameter, the place that its argument must be.
+    /// Region that each parameter's argument must point to.
     pub(super) places: Vec<Option<(Space, Scalar, u32, Reach)>>,
     /// A bound on how often it executes blocks.
     pub(super) cost: u32,
@@ -165,7 +165,7 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) walks: Vec<Walk>,
     pub(super) labels: Vec<Label>,
     pub(super) results: Vec<Scalar>,
-    /// The block that the function goes on in; none behind a terminator.
+    /// Block of the insertion point; `None` after a terminator.
     pub(super) here: Option<Block>,
     /// Statements left to write.
     pub(super) budget: i32,
@@ -173,7 +173,7 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) weight: u32,
     /// A bound on how often the function executes statements.
     pub(super) cost: u32,
-    /// Divergent branches around the place where the function goes on.
+    /// Number of divergent branches around the insertion point.
     pub(super) divergence: u32,
     pub(super) depth: u32,
     pub(super) clock: u32,
@@ -226,7 +226,7 @@ impl<'a> FunctionGenerator<'a> {
 
     // Blocks.
 
-    /// The block that the function goes on in.
+    /// Returns the block of the insertion point.
     pub(super) fn block(&self) -> Block {
         self.here.expect("the function goes on here")
     }
@@ -303,7 +303,7 @@ impl<'a> FunctionGenerator<'a> {
         self.temp(value, clean, uniform)
     }
 
-    /// Puts an operation on these operands; it is clean and uniform if they are.
+    /// Appends an operation on these operands; the result is clean and uniform if they are.
     pub(super) fn op(&mut self, op: Op, operands: &[Temp]) -> Temp {
         let (clean, uniform) = joint(operands);
         self.define(InstData::plain(op, operands.iter().map(|temp| temp.value)), None, clean, uniform)
@@ -329,7 +329,7 @@ impl<'a> FunctionGenerator<'a> {
         self.define(data, None, clean, uniform)
     }
 
-    /// Puts an operation with an integer constant as its right operand.
+    /// Appends an operation with an integer constant as its right operand.
     pub(super) fn op_int(&mut self, op: Op, a: Temp, b: i128) -> Temp {
         let b = self.int(a.scalar, b);
         self.op(op, &[a, b])
@@ -406,7 +406,7 @@ impl<'a> FunctionGenerator<'a> {
 
     // Picking.
 
-    /// A value of this type that is as wanted: a recent one, a variable's, a constant, or one made for it.
+    /// Picks a value of this type that satisfies the constraint: a recent one, a variable's, a constant, or a new one.
     pub(super) fn pick(&mut self, scalar: Scalar, want: ValueConstraint) -> Temp {
         if self.random.chance(12) {
             return self.any_constant(scalar);
@@ -414,7 +414,7 @@ impl<'a> FunctionGenerator<'a> {
         self.pick_known(scalar, want)
     }
 
-    /// Another value beside one that was picked: the same one again only if nothing else comes up.
+    /// Picks a second operand different from the first, unless nothing else is available.
     pub(super) fn pick_beside(&mut self, first: Temp, want: ValueConstraint) -> Temp {
         for _ in 0..3 {
             let second = self.pick(first.scalar, want);
@@ -536,7 +536,7 @@ pub(super) fn number_type(random: &mut Random) -> Scalar {
     ])
 }
 
-/// An integer type of at least eight bits.
+/// Picks an integer type of at least eight bits.
 pub(super) fn int_type(random: &mut Random) -> Scalar {
     random.weighted(&[
         (Scalar::I32, 50),

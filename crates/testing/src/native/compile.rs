@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Optimization level of the machine code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeQuality {
-    /// Quickly made.
+    /// Fast compilation.
     Quick,
     /// By LLVM's passes and with care.
     Optimized,
@@ -32,7 +32,7 @@ pub(super) fn choices(seed: u64) -> [&'static str; 2] {
     [target, if seed.is_multiple_of(5) { "versions=none" } else { "versions=force" }]
 }
 
-/// A module with what stands before its names.
+/// Module and the prefix of its symbols.
 #[derive(Debug)]
 pub(super) struct WidePart {
     pub(super) prefix: String,
@@ -46,10 +46,10 @@ impl WidePart {
     }
 }
 
-/// Why there is no object file: of which part, and the reason.
+/// Reason why there is no object file, and the part that it concerns.
 pub(super) type CompileFailure = (Option<usize>, String);
 
-/// The object file of these parts.
+/// Compiles these parts to an object file.
 pub(super) fn compile_parts(
     tally: &mut NativeTally,
     parts: &[WidePart],

@@ -1,4 +1,4 @@
-//! Runs of the native topics: batches of seeds dealt out to threads, finds made small and written down.
+//! Driver of the native topics: distributes batches of seeds over threads, reduces finds and writes them to files.
 
 use super::hed::TargetWorkshops;
 use super::tally::{NativeFind, NativeTally};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// A run that is to end before this is one of small batches: what is begun is finished.
 const SHORT: Duration = Duration::from_secs(60);
-/// The most finds of a run that are made small.
+/// Maximum number of finds that are reduced.
 const MOST_SHRUNK: usize = 3;
 
 /// Program generator of a topic.
@@ -159,7 +159,7 @@ pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Resul
                         break;
                     }
                     let seeds = first..(first + batch).min(end);
-                    // LLVM may end the process: what is left tells where.
+                    // LLVM may end the process: the remaining files show where.
                     let note =
                         format!("{} --seed {} --count {}\n", plan.topic.name, first, seeds.end - first);
                     let _ = std::fs::write(folder.join(format!("job{job}/doing")), note);

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::path::Path;
 
-/// Lanes in which every program runs, whatever its own inputs ask for.
+/// Numbers of lanes in which every program runs, regardless of its inputs.
 const LANES: [u32; 3] = [4, 8, 16];
 
 /// Programs whose lanes need no others, and that are rather small: nearly all of the time is LLVM's.
@@ -57,12 +57,12 @@ impl TargetWorkshops {
     }
 }
 
-/// One wide form of a program, with its inputs in so many lanes.
+/// Wide specialization of a program, with its inputs for these lanes.
 struct WideSpecialization {
     /// Of which program.
     case: usize,
     brush: Vec<u32>,
-    /// The inputs, and what the oracle says.
+    /// Inputs and the oracle's results.
     runs: Vec<(ProgramInput, RunObservation)>,
     fused: bool,
 }
@@ -97,8 +97,8 @@ fn is_of_topic(case: &GeneratedProgram) -> bool {
             .any(|func| func.blocks().any(|block| func.block_insts(block).any(|i| asks(func.inst(i).op))))
 }
 
-/// A program with these brushes, if it is neither launched nor sequential: what lanes of its first input have of their own is
-/// dealt out anew.
+/// Returns the program with these brushes, unless it is launched or sequential. Lane-owned data of its first input is
+/// distributed anew.
 pub fn in_brushes(case: &GeneratedProgram, brushes: &[&[u32]]) -> Option<GeneratedProgram> {
     let is_plain = matches!(case.traits.class, ProgramClass::Lanes | ProgramClass::Racy);
     let input = case.inputs.first().filter(|_| is_plain)?;
@@ -130,7 +130,7 @@ fn in_brush(input: &ProgramInput, objects: &[ObjectShape], brush: &[u32]) -> Pro
     }
 }
 
-/// The forms in which a program runs.
+/// Returns a program's inputs by brush.
 fn inputs_by_brush(case: &GeneratedProgram, lanes: &[u32]) -> Vec<(Vec<u32>, Vec<ProgramInput>)> {
     let mut forms: Vec<(Vec<u32>, Vec<ProgramInput>)> = Vec::new();
     let mut add = |input: ProgramInput| match forms.iter_mut().find(|(brush, _)| *brush == input.brush) {
@@ -156,7 +156,7 @@ fn widened(case: &GeneratedProgram, brush: &[u32]) -> Result<Module, String> {
     Ok(module)
 }
 
-/// Runs the programs of these seeds in all their forms.
+/// Runs all specializations of the programs of these seeds.
 pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>) -> NativeTally {
     run_batch_by(bench, seeds, |_| {})
 }
@@ -246,7 +246,7 @@ fn fits(input: &ProgramInput) -> bool {
 
 type SpecializationBatch<'a> = (&'a [GeneratedProgram], &'a [WideSpecialization], &'a [WidePart]);
 
-/// Compiles and runs some of the forms; what is wrong with one is written down at its place.
+/// Compiles and runs some specializations; records errors by specialization.
 fn check_forms(
     shop: &Workshop,
     target: InstructionSet,
@@ -431,7 +431,7 @@ fn observed(
     RunObservation { results: values, memory, ..oracle.clone() }
 }
 
-/// The find as a small file test: shrunk as long as the same target is wrong.
+/// Formats a find as a small file test, shrunk as long as the same target fails.
 pub fn shrunk(folder: &Path, find: &NativeFind) -> String {
     let case = generate(find.pair.seed, &profile());
     let Ok(bench) = TargetWorkshops::new(folder, &[find.pair.target]) else { return String::new() };
@@ -442,7 +442,7 @@ pub fn shrunk(folder: &Path, find: &NativeFind) -> String {
     };
     let forms = inputs_by_brush(&case, &LANES).into_iter().flat_map(|(_, inputs)| inputs);
     for input in forms {
-        // One input alone, whose lanes are its own, is tried by itself.
+        // A single input with its own lanes is tried separately.
         let alone = GeneratedProgram { inputs: vec![input], ..case.clone() };
         for quality in [CodeQuality::Quick, CodeQuality::Optimized] {
             if wrong(&alone, quality).is_some() {
@@ -497,7 +497,7 @@ mod tests {
     use super::*;
     use crate::generate::ProgramTraits;
 
-    /// Runs a program of four lanes on each instruction set that this machine has; what is wrong, and on how many pairs.
+    /// Runs a program of four lanes on each available instruction set; returns the errors and the number of pairs.
     fn wrong(name: &str, text: &str, args: [[u128; 4]; 2]) -> (Vec<String>, u64) {
         let module = heddle_ir::parse_module(text).expect("it parses");
         let args = args.map(|values| InputArgument::Varying(values.to_vec())).to_vec();

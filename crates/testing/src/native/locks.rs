@@ -1,4 +1,4 @@
-//! Locks, tickets, flags and work queues as native vector code: right results, and an end, for each number of lanes.
+//! Locks, tickets, flags and work queues as native vector code: results and termination for each number of lanes.
 
 use super::compile::{CodeQuality, WidePart, compile_parts};
 use super::tally::NativeTally;
@@ -15,7 +15,7 @@ const LOCKS: &str = include_str!("../../../../tests/transform/progress-locks.hed
 const QUEUE: &str = include_str!("../../../../tests/transform/progress-queue.hed");
 const LANES: [u32; 5] = [2, 4, 8, 16, 32];
 
-/// A function, what its objects hold before and behind it, and the parameter of which each lane has its own value.
+/// Function, contents of its objects before and after, and values of its per-lane parameter.
 struct LockProgram {
     name: &'static str,
     text: &'static str,
@@ -46,7 +46,7 @@ fn programs(lanes: u32) -> Vec<LockProgram> {
     vec![
         locked("spin", 10),
         locked("called", 0),
-        // Tickets the other way round: the last lane is the first.
+        // Tickets in reverse order: the last lane is the first.
         LockProgram {
             name: "ticket",
             text: LOCKS,
@@ -92,7 +92,7 @@ fn widened(program: &LockProgram, lanes: u32, target: InstructionSet) -> Result<
     }
 }
 
-/// The call of a wide form with the objects of a program.
+/// Creates the call of a wide form with the objects of a program.
 fn call(program: &LockProgram, entry: u32, func: &heddle_ir::Function) -> EntryCall {
     let (mut args, mut pointers) = (Vec::new(), Vec::new());
     for (index, param) in func.signature.params.iter().enumerate() {
@@ -109,7 +109,7 @@ fn call(program: &LockProgram, entry: u32, func: &heddle_ir::Function) -> EntryC
     EntryCall { entry, args, pointers, objects, results, ..EntryCall::default() }
 }
 
-/// Runs all of them natively on a target, in a folder; what is wrong, and how many calls were made.
+/// Runs all programs natively on a target, in a folder; returns the errors and the number of calls.
 pub fn check_locks(folder: &Path, target: InstructionSet) -> Result<(Vec<String>, usize), String> {
     let shop = Workshop::new(folder, target)?;
     let (mut parts, mut all) = (Vec::new(), Vec::new());

@@ -1,8 +1,9 @@
-//! Native code, many functions at a time: programs in, vector code compiled for several instruction sets, run in
-//! processes of their own, compared with what says how it is.
+//! Tests of native code: many functions are compiled for several instruction sets, run in separate processes, and
+//! compared with a reference.
 //!
-//! Topics of the fuzzer: [`hed`] takes generated programs, and the oracle says what is right; [`c`] takes generated
-//! C, and clang's scalar code says it; [`c::loops`] takes generated loops, of which the plugin makes vector code. What is counted are pairs: programs, each in so many lanes on an instruction set.
+//! Topics of the fuzzer: [`hed`] takes generated programs, with the interpreter as the reference; [`c`] takes generated
+//! C, with clang's scalar code; [`c::loops`] takes generated loops for the plugin. The unit of counting is a pair: a
+//! program with a number of lanes on an instruction set.
 
 mod target;
 mod workshop;

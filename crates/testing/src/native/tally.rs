@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// A program in so many lanes on an instruction set.
+/// Program with a number of lanes on an instruction set.
 #[derive(Clone, Debug)]
 pub struct TestedPair {
     /// The seed of the program.
@@ -17,7 +17,7 @@ pub struct TestedPair {
     pub form: String,
 }
 
-/// A pair that is wrong.
+/// Failing pair.
 #[derive(Clone, Debug)]
 pub struct NativeFind {
     /// Program and target; empty if the find concerns a whole batch.
@@ -26,7 +26,7 @@ pub struct NativeFind {
     pub reason: String,
 }
 
-/// A part of the work.
+/// Phase of the work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Phase {
     /// Programs are generated.
@@ -54,11 +54,11 @@ pub enum Phase {
 /// Counts of a run.
 #[derive(Clone, Default, Debug)]
 pub struct NativeTally {
-    /// Programs of which there is at least one pair.
+    /// Programs with at least one pair.
     pub programs: u64,
     /// Programs that this topic is not about.
     pub passed_by: u64,
-    /// Right and wrong pairs by instruction set and lanes.
+    /// Passed and failed pairs by instruction set and lanes.
     pub pairs: BTreeMap<(InstructionSet, String), [u64; 2]>,
     /// Forms without vector code, by reason.
     pub refused: BTreeMap<String, u64>,
@@ -73,7 +73,7 @@ pub struct NativeTally {
 }
 
 impl NativeTally {
-    /// Does a part of the work, on the clock.
+    /// Runs and times a phase.
     pub fn timed<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
@@ -90,9 +90,9 @@ impl NativeTally {
         }
     }
 
-    /// Counts a form that has no vector code, and why.
+    /// Counts a specialization without vector code, by reason.
     pub fn refuse(&mut self, reason: &str) {
-        // Numbers tell programs apart, not reasons.
+        // Numbers distinguish programs, not reasons.
         let mut short: String = reason.lines().next().unwrap_or_default().chars().take(160).collect();
         short.retain(|letter| !letter.is_ascii_digit());
         *self.refused.entry(short).or_default() += 1;

@@ -1,4 +1,4 @@
-//! Programs of compiled functions, each a process of its own: what crashes or hangs in it is an outcome.
+//! Programs of compiled functions, each in a separate process: crashes and timeouts are outcomes.
 
 use super::target::InstructionSet;
 use std::ffi::OsStr;
@@ -13,7 +13,7 @@ const MOST_STARTS: usize = 6;
 pub(super) const ROOM: usize = 1 << 17;
 pub(super) const MOST_OBJECTS: usize = 24;
 
-/// A folder in which programs for one target are built and run.
+/// Folder to build and run programs for one target.
 #[derive(Debug)]
 pub(super) struct Workshop {
     folder: PathBuf,
@@ -28,12 +28,12 @@ pub(super) struct CallObject {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A call of an entry, which takes arguments and leaves results in memory.
+/// Call of an entry, which takes arguments and writes its results to memory.
 #[derive(Clone, Default, Debug)]
 pub(super) struct EntryCall {
     pub(super) entry: u32,
     pub(super) args: Vec<u8>,
-    /// Where among the arguments the address of an object goes.
+    /// Positions of object addresses among the arguments.
     pub(super) pointers: Vec<(u32, u32)>,
     pub(super) objects: Vec<CallObject>,
     pub(super) results: usize,
@@ -51,7 +51,7 @@ pub(super) enum CallOutcome {
         objects: Vec<Vec<u8>>,
         is_damaged: bool,
     },
-    /// Not answered, because it was not asked.
+    /// Not answered, since the call is silent.
     Silent,
     Died(String),
 }
@@ -101,7 +101,7 @@ impl Workshop {
         checked(command.current_dir(&self.folder).args(self.target.clang_arguments()).args(arguments))
     }
 
-    /// Links object files with the runner; calls and objects name entries and symbols by their place in these lists.
+    /// Links object files with the runner; calls and objects refer to entries and symbols by index into these lists.
     pub(super) fn link(&self, files: &[&str], entries: &[String], symbols: &[String]) -> Result<(), String> {
         let mut text = String::from("typedef void entry(const void *, void *);\n");
         for (number, name) in entries.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! NVIDIA's assembler, which `./x ptxas` brings: what it says of a text.
+//! NVIDIA's assembler, which `./x ptxas` installs: its errors on a text.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The assembler, if it is there.
+/// Returns the assembler's path, if it is installed.
 pub fn assembler() -> Option<PathBuf> {
     let own = std::env::current_exe().ok()?;
     let path = own.ancestors().nth(3)?.join("tools/ptxas/ptxas");
@@ -28,7 +28,7 @@ pub fn refused_by(assembler: &Path, text: &str, gpu: &str) -> Result<Vec<String>
     }
 }
 
-/// An error, behind the line of the text.
+/// Parses an error message; appends the line of the text that it refers to.
 fn told(line: &str, text: &str) -> Option<String> {
     let (place, error) = line.split_once("error   : ")?;
     let number: usize = place.rsplit("line ").next()?.trim_end_matches([';', ' ']).parse().ok()?;

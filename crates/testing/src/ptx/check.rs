@@ -25,7 +25,7 @@ pub struct PtxCounts {
     pub native: u64,
     /// Programs that also ran after passes for GPUs.
     pub changed: u64,
-    /// Of each form how many instructions there were.
+    /// Number of instructions by form.
     forms: Vec<u64>,
     /// The instructions of the IR.
     pub instructions: u64,
@@ -62,7 +62,7 @@ impl PtxCounts {
         }
     }
 
-    /// The forms that are taken and that no program had.
+    /// Returns the supported forms that no program had.
     pub fn missing(&self) -> Vec<String> {
         let forms = FORMS.iter().zip(&self.forms);
         let missing =
@@ -167,7 +167,7 @@ fn is_changed(program: &PtxProgram) -> bool {
     program.seed % 3 == 1
 }
 
-/// Checks a program of which something is done to what is lowered, before it is made vector code and goes out.
+/// Checks a program, with a change applied to the lowered module before vectorization and emission.
 pub fn check_with(program: &PtxProgram, mut change: impl FnMut(&mut Module)) -> Result<(), String> {
     let mut module = read(&program.text(), "program.ptx")?;
     let launch = launch(program);
@@ -207,7 +207,7 @@ pub fn check_with(program: &PtxProgram, mut change: impl FnMut(&mut Module)) -> 
     compare("vector code", &expected, &found)
 }
 
-/// The smallest program found that is wrong in the same way, and what is wrong with it.
+/// Returns the smallest program found that fails in the same way, and its error.
 pub fn shrunk(seed: u64) -> Option<(PtxProgram, String)> {
     let wrong =
         |program: &PtxProgram| crate::fuzz::quietly(|| check_with(program, |_| ())).unwrap_or_else(Err).err();

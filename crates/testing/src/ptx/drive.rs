@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Seeds that a thread takes at a time.
+/// Number of seeds per batch.
 const BATCH: u64 = 8;
 
 /// Result of a run.
@@ -18,7 +18,7 @@ pub struct PtxReport {
     pub seeds: Range<u64>,
     /// Counts of the tested programs.
     pub counts: PtxCounts,
-    /// The programs that are wrong, and why.
+    /// Failing programs and their errors.
     pub finds: Vec<(u64, String)>,
     /// Wall-clock time.
     pub time: Duration,

@@ -1,7 +1,7 @@
-//! Makes programs: statements by lot, instructions from the table of forms.
+//! Generates programs: random statements, with instructions from the table of forms.
 //!
-//! What a thread stores is its own; what all threads count in is only added to. So no lane races, and all orders of warps
-//! give the same. Lanes ask each other where all are together.
+//! A thread stores only to its own memory; shared counters are only added to. So no lane races, and all orders of warps
+//! give the same results. Cross-lane operations occur only where all lanes are together.
 
 use super::program::{COUNTERS, OWN, POOLS, PtxNode, PtxProgram, SHARED_INPUT, WINDOW};
 use crate::generate::Random;
@@ -49,7 +49,7 @@ pub(super) struct PtxGenerator {
     has_callee: bool,
 }
 
-/// Instructions that ask other lanes, or wait for them.
+/// True for cross-lane operations and barriers.
 fn is_together(mnemonic: &str) -> bool {
     matches!(
         mnemonic,
@@ -101,7 +101,7 @@ impl PtxGenerator {
         }
     }
 
-    /// Lines around an instruction of a form by lot.
+    /// Generates a random instruction form with the lines around it.
     fn lines(&mut self, together: bool) -> String {
         loop {
             let number = self.random.below(FORMS.len()) as u16;
@@ -117,7 +117,7 @@ impl PtxGenerator {
         }
     }
 
-    /// Words that fit a form.
+    /// Chooses modifiers that fit a form.
     fn words(&mut self, form: u16) -> Option<Vec<Word>> {
         let mut words = Vec::new();
         for slot in &pattern(form).slots {
@@ -208,7 +208,7 @@ impl PtxGenerator {
         }
     }
 
-    /// An address register, set up to point to what an access of so many bytes may touch, and the lines that do.
+    /// Sets up an address register for an access of this size; returns it with the setup lines.
     fn address(&mut self, space: Option<Word>, bytes: u32, is_store: bool) -> (String, String) {
         let mut text = String::new();
         let number = self.random.between(4, 7);
@@ -364,7 +364,7 @@ impl PtxGenerator {
                     self.one_nan_in_memory(&mut text, &address, space, last);
                     return Some(text);
                 }
-                // One kind of counting for each place, so that the order does not matter.
+                // Each counter has one kind of atomic, so that the order does not matter.
                 let slot = match words.iter().find(|word| {
                     matches!(word, Word::And | Word::Or | Word::Xor | Word::Add | Word::Min | Word::Max)
                 }) {

@@ -1,7 +1,7 @@
-//! Generated programs of PTX: every form of every instruction that is taken, in kernels with branches, loops, calls, memory of
+//! Generated PTX programs: every form of every supported instruction, in kernels with branches, loops, calls, memory of
 //! all spaces and barriers.
 //!
-//! Checked is: what the oracle gives is what vector code gives, and what comes back of PTX that went out.
+//! Vector code, and PTX emitted and parsed again, must give the interpreter's results.
 
 mod program;
 mod generate;

@@ -1,15 +1,15 @@
-//! A generated program of PTX: statements in a tree, so that parts of it can be left out, and its text.
+//! Generated PTX program: a tree of statements, so that parts can be left out, and its text.
 
 use std::fmt::Write as _;
 
-/// A part of a body.
+/// Statement of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum PtxNode {
     /// Lines that belong together, and the forms of their instructions.
     Lines(String),
     /// Code for lanes with a true predicate, and code for the others.
     If(String, Vec<PtxNode>, Vec<PtxNode>),
-    /// A loop that ends after so many rounds at most, or before one for which a predicate holds.
+    /// Loop with a maximum number of iterations, or an earlier exit by a predicate.
     Loop(u32, Option<String>, Vec<PtxNode>),
     /// One of several, by a register.
     Switch(String, Vec<Vec<PtxNode>>),
@@ -24,13 +24,13 @@ pub struct PtxProgram {
     pub shape: ([u32; 3], u32),
     pub(crate) body: Vec<PtxNode>,
     pub(crate) callee: Vec<PtxNode>,
-    /// The registers that the callee gives back.
+    /// Registers that the callee returns.
     pub(crate) returned: [String; 2],
 }
 
 /// Bytes of memory of each thread: where it stores, and where its registers go at the end.
 pub(crate) const OWN: u32 = 256;
-/// Bytes that registers take behind them.
+/// Size of the register dump, in bytes.
 pub(crate) const DUMP: u32 = 320;
 /// Bytes that all threads read.
 pub(crate) const SHARED_INPUT: u32 = 4096;
@@ -138,7 +138,7 @@ fn registers(text: &mut String, loops: u32) {
     }
 }
 
-/// The first values of all registers, from memory that all threads read: each thread from another place.
+/// Initializes all registers from shared input, at a different offset in each thread.
 fn first_values(text: &mut String) {
     let _ = writeln!(text, "\tmov.b64 %a0, %in;\n\tmul.lo.u32 %t0, %tid, 40;");
     let mut at = 0u32;
@@ -282,7 +282,7 @@ impl PtxProgram {
         text
     }
 
-    /// The text of its statements alone.
+    /// Returns the text of the statements alone.
     pub fn body_text(&self) -> String {
         let mut writer = PtxProgramWriter { text: String::new(), labels: 0, counters: 0 };
         writer.nodes(&self.callee);
@@ -291,7 +291,7 @@ impl PtxProgram {
         writer.text
     }
 
-    /// Programs with something less, the largest parts first.
+    /// Returns smaller programs, with the largest parts removed first.
     pub fn smaller(&self) -> Vec<PtxProgram> {
         let mut all = Vec::new();
         for body in without(&self.body) {
@@ -306,7 +306,7 @@ impl PtxProgram {
     }
 }
 
-/// Lists with a part less: halves, quarters, single nodes, what is inside of nodes.
+/// Returns lists with a part removed: halves, quarters, single nodes, contents of nodes.
 fn without(nodes: &[PtxNode]) -> Vec<Vec<PtxNode>> {
     let mut all = Vec::new();
     let mut size = nodes.len();

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 impl PtxGenerator {
     /// A wait, with what a neighbour has written.
     pub(super) fn barrier(&mut self, name: &str, words: &[Word], dotted: &str) -> String {
-        // Inside of a loop that all threads go round together, too.
+        // Also inside a loop that all threads execute together.
         let size = if self.is_whole && self.random.chance(30) {
             format!(", {}", self.threads)
         } else {
@@ -30,7 +30,7 @@ impl PtxGenerator {
         }
     }
 
-    /// Matrices between registers and the part of the window that the threads of a warp have.
+    /// Moves matrices between registers and the warp's part of the window.
     pub(super) fn matrices(&mut self, name: &str, words: &[Word], dotted: &str) -> String {
         let count = if words.contains(&Word::X4) {
             4
@@ -41,7 +41,7 @@ impl PtxGenerator {
         };
         let list: Vec<String> = (0..count).map(|at| format!("%m{at}")).collect();
         let list = format!("{{{}}}", list.join(", "));
-        // The rows of a warp lie in the part of the window that its own threads have.
+        // The warp's rows lie in its own part of the window.
         let mut text = String::from("and.b32 %t3, %lane, 31;\nsub.u32 %t4, %tid, %lane;\n");
         let _ = write!(
             text,

@@ -38,7 +38,7 @@ struct DivergentRegions<'a> {
     begun: FxHashMap<Block, Option<usize>>,
 }
 
-/// Folds the branches of these blocks; none if the order that it takes does not exist.
+/// Linearizes the branches of these blocks; `None` if the required block order does not exist.
 pub(super) fn fold_as_karrenberg(
     cfg: &Cfg,
     cycles: &CycleForest,
@@ -124,7 +124,7 @@ impl<'a> DivergentRegions<'a> {
         if self.cycles.is_retreating(Edge { from: block, to }) {
             return to;
         }
-        // A lane that leaves a loop does not turn back into it.
+        // A lane that leaves a loop does not return to it.
         let position = match self.cycles.outermost_without(block, to) {
             Some(left) => self.index.cycle_range(left).end - 1,
             None => self.number(block),
@@ -196,7 +196,7 @@ fn between(cfg: &Cfg, cycles: &CycleForest, branch: Block, end: Option<Block>) -
     found
 }
 
-/// The regions that are entered by their branches alone; the others are part of the smallest region around them.
+/// Keeps the regions that are entered by their branches alone; others become part of the smallest enclosing region.
 fn only_from_above(
     cfg: &Cfg,
     begins: &[(Block, EntitySet<Block>)],

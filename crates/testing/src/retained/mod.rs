@@ -33,7 +33,7 @@ use rustc_hash::FxHashSet;
 /// Random choices per branch without active lanes, and their number where a program seems to execute more blocks.
 const CHOICES: [u64; 2] = [12, 400];
 
-/// A way to fold.
+/// Linearization method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LinearizationMethod {
     /// Partial linearization: divergent branches alone.
@@ -42,7 +42,7 @@ pub enum LinearizationMethod {
     Full,
     /// All branches of a region.
     Bounded,
-    /// Edges to divergent blocks lead to the first that has not had its turn.
+    /// Edges to divergent blocks lead to the first one not yet executed.
     Karrenberg,
 }
 
@@ -98,7 +98,7 @@ impl RetainedControlFlow {
 /// Comparison of partial linearization with another method.
 #[derive(Clone, Default, Debug)]
 pub struct MethodComparison {
-    /// The programs that the other way can do.
+    /// Programs that the other method can linearize.
     pub programs: u32,
     /// Control flow that partial linearization keeps in these programs.
     pub ours: RetainedControlFlow,
@@ -109,7 +109,7 @@ pub struct MethodComparison {
 }
 
 impl MethodComparison {
-    /// Adds a program that was folded in all ways to what is known of each.
+    /// Adds a program's results to each method's comparison.
     pub fn note(all: &mut [MethodComparison; 4], seed: u64, kept: RetainedByMethod) {
         let Some(ours) = kept[0] else { return };
         for (against, other) in all.iter_mut().zip(kept) {
@@ -124,8 +124,8 @@ impl MethodComparison {
     }
 }
 
-/// Folds a program in all ways and runs the results; none if it launches, or has what cannot be folded, and no count for
-/// a way that cannot do it.
+/// Linearizes a program by all methods and runs the results. `None` if it launches or cannot be linearized; no count
+/// for a method that fails on it.
 pub fn retained(case: &GeneratedProgram) -> Result<Option<RetainedByMethod>, String> {
     let few = retained_of(case, CHOICES[0])?;
     let is_worse =
@@ -185,7 +185,7 @@ enum MethodResult {
     LinearEdges(Module),
     /// There is no such order of blocks.
     Impossible,
-    /// The program has what cannot be folded.
+    /// The program cannot be linearized.
     Refused,
 }
 

@@ -1,8 +1,8 @@
-//! Loops of one operation on vectors, as text at stage Wide: eight of it a round, which do not wait for each other.
+//! Loops of one vector operation, as text at stage Wide: eight independent instances per iteration.
 //!
-//! A function `@name(v0: data, v1: other, v2: rounds)` goes over the data in steps of a line. What it loads it adds up, so
-//! that nothing of it is in vain; what it stores is the same each time. [`other`] has, from its start, the offset of each
-//! lane, from 256 on which lanes a mask has, from 512 on values, at 640 by how many bytes the loop steps; what was added up goes behind 1024.
+//! A function `@name(v0: data, v1: other, v2: rounds)` walks over the data in steps of a cache line. It sums what it
+//! loads, so that no load is dead, and stores the same value each time. [`other`] holds the offset of each lane from
+//! its start, mask lanes from 256, values from 512, and the step in bytes at 640; the sum is stored after 1024.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ pub(super) enum TimedOperation {
     Permute,
     /// Lanes turned round.
     Reverse,
-    /// Asks whether any lane is there, and goes on where none is.
+    /// Tests whether any lane is active, and branches on it.
     Branch,
     /// A scalar in all lanes.
     Broadcast,

@@ -26,7 +26,7 @@ const PROGRAMS: u64 = 400;
 struct BranchTally {
     functions: u32,
     executed: u32,
-    /// Those at which lanes parted in some run.
+    /// Branches where lanes diverged in some run.
     diverged: u32,
     /// Branches that the analysis calls divergent.
     called: u32,
@@ -134,7 +134,7 @@ fn generated(told: &mut Vec<String>) -> BranchTally {
     tally
 }
 
-/// Declares what runs say of parameters of which nothing is declared.
+/// Declares shapes, as observed in runs, of parameters without a declared shape.
 fn declare(func: &mut Function, runs: &[RunLine]) {
     let runs: Vec<&RunLine> = runs.iter().filter(|run| run.func == func.name).collect();
     // Callees get the shapes of their arguments from their callers.

@@ -4,7 +4,7 @@
 /// A kernel: its name, and its text, where HALF is half of the lanes.
 pub(super) type KernelTemplate = (&'static str, &'static str);
 
-/// The text of a kernel for so many lanes.
+/// Returns a kernel's text for this number of lanes.
 pub(super) fn text_of(text: &str, lanes: u32) -> String {
     text.replace("HALF", &(lanes / 2).to_string())
 }

@@ -1,4 +1,4 @@
-//! One run of a kernel on the oracle: what it writes, and what its profile says.
+//! Interprets one run of a kernel: its output and its profile.
 
 use heddle_interp::{
     Argument, CycleCosts, Datum, FunctionProfile, Memory, RunLimits, RunOptions, Scheduler, run as run_oracle,
@@ -17,7 +17,8 @@ pub(super) struct RunMeasurement {
     pub(super) profile: FunctionProfile,
 }
 
-/// Runs the kernel of a module under a reconvergence stack, as so many lanes. What it writes to holds at first what it reads.
+/// Runs a module's kernel with `lanes` lanes under a reconvergence stack. The output initially holds a copy of the
+/// input.
 pub(super) fn measure(module: &Module, lanes: u32, read: &[u8]) -> Result<RunMeasurement, String> {
     let options = RunOptions { scheduler: Scheduler::Ipdom, profile: true, ..RunOptions::lanes(lanes) };
     let limits = RunLimits { work: u64::MAX / 2, steps: u64::MAX / 2, ..options.limits };

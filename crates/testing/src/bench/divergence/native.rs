@@ -32,10 +32,10 @@ struct NativeBenchKernel {
     number: usize,
     name: String,
     read: Vec<u8>,
-    /// A part of 16 bytes for each run behind another.
+    /// Number of consecutive runs, each with 16 bytes of the input.
     runs: u32,
     codes: Vec<DistinctObject>,
-    /// The code of each form. Forms that came out alike have one, and so one time.
+    /// Index into `codes` of each variant. Variants with equal code share an entry and its time.
     forms: Vec<usize>,
 }
 
@@ -101,7 +101,7 @@ fn session(cpu: &Cpu) -> Session {
     session
 }
 
-/// A kernel in a form.
+/// Compiles a variant of a kernel.
 fn compiled(
     module: &Module,
     cpu: &Cpu,
@@ -114,7 +114,7 @@ fn compiled(
     session.vectorize(module.clone(), &request).map_err(|error| error.to_string())
 }
 
-/// The times of each form of each subject, in seconds.
+/// Measures each variant of each kernel, in seconds.
 fn timed(folder: &Path, cpu: &Cpu, subjects: &[NativeBenchKernel]) -> Result<Vec<Vec<f64>>, String> {
     let write = |name: &str, text: &[u8]| {
         let path = folder.join(name);
@@ -183,7 +183,7 @@ fn of_kernel(
     Ok(subject)
 }
 
-/// Kernels of the papers' shapes, each behind some forms. Gives the gains of each form.
+/// Compares variants of kernels with the papers' shapes; returns the gains of each variant.
 fn kernels(
     report: &mut BenchReport,
     cpu: &Cpu,
@@ -221,7 +221,7 @@ fn in_folder<T>(work: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, Stri
     done
 }
 
-/// The kernel of the sweep for one `k`, as it is and flattened, and what the model says.
+/// Returns the sweep's kernel for one `k`, original and flattened, and the model's decision.
 fn of_sweep(
     (text, module): (&Module, &Module),
     cpu: &Cpu,

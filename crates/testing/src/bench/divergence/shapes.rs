@@ -107,7 +107,7 @@ pub(super) fn fusion(report: &mut BenchReport) -> Result<(), String> {
     Ok(())
 }
 
-/// So many loops behind each other, each with a walk along an array and a branch.
+/// Generates consecutive loops, each with an array walk and a branch.
 fn large(loops: usize) -> String {
     let mut text = String::from(
         "func @f(v0: ptr(global) uniform noalias, v1: ptr(global) uniform noalias) {\nblock0:\n  v2 = lane i64\n  br block1\n",
@@ -135,7 +135,7 @@ fn large(loops: usize) -> String {
     text + "}\n"
 }
 
-/// So many nests behind each other, each of a payload and a loop that lanes leave when they like.
+/// Generates consecutive nests, each of a payload and a divergent loop.
 fn nests(count: usize) -> String {
     let mut text = String::from("func @f(v0: i32, v1: i32) -> i32 {\nblock0:\n  br block1\n");
     for number in 0..count {
@@ -161,7 +161,7 @@ fn nests(count: usize) -> String {
     text
 }
 
-/// A divergent branch with so many products on each side.
+/// Generates a divergent branch with `length` products on each side.
 fn sides(length: usize) -> String {
     let mut text = String::from("func @f(v0: i32, v1: i1) -> i32 {\nblock0:\n  br v1, block1, block2\n");
     for side in 0..2 {
@@ -178,7 +178,7 @@ fn sides(length: usize) -> String {
     text
 }
 
-/// The least time that a pass takes on a function, of several.
+/// Returns the minimum time of a pass on a function.
 fn least(text: &str, copies: usize, pass: &dyn Fn(&mut Function)) -> Result<f64, String> {
     let module = prepared(text)?;
     let mut least = f64::INFINITY;
@@ -219,7 +219,7 @@ pub(super) fn growth(report: &mut BenchReport) -> Result<(), String> {
         let mut points = Vec::new();
         for size in (0..6).map(|log| smallest << log) {
             let copies = (smallest << 5) / size;
-            // Of sides of so many instructions each pair is looked at.
+            // Alignment compares each pair of instructions of the two sides.
             let work = if name == "alignment" { size * size } else { size };
             points.push((work as f64, least(&text(size), copies, pass)?));
         }

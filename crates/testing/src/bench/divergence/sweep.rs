@@ -18,11 +18,11 @@ const TRIPS: u32 = 64;
 const UNIT: u32 = 4;
 /// Costs of the payload and of an iteration of the inner loop, in units.
 pub(super) const RATIOS: [(u32, u32); 4] = [(10, 1), (1, 1), (1, 10), (1, 100)];
-/// Random orders that the grid is measured with, each with so many iterations of the outer loop. The first one's curves are
+/// Random orders to measure the grid with, each with its iterations of the outer loop. The curves of the first are
 /// printed.
 const SEEDS: [(u64, u32); 3] = [(1, 256), (2, 64), (3, 64)];
 
-/// A chain of so many operations on a value, of which no two are one; gives its last name and the next free number.
+/// Appends a chain of distinct operations on a value; returns its last name and the next free number.
 fn chain(text: &mut String, mut value: u32, mut next: u32, operations: u32) -> (u32, u32) {
     for index in 0..operations {
         let operation = if index % 2 == 0 { "mul" } else { "xor" };
@@ -33,7 +33,8 @@ fn chain(text: &mut String, mut value: u32, mut next: u32, operations: u32) -> (
     (value, next)
 }
 
-/// The kernel, for a payload and an inner loop of so many units. `v0` is what [`input`] gives, `v1` takes a number of each lane.
+/// Returns the kernel for a payload and an inner loop of these costs. `v0` is the buffer from [`input`]; `v1` receives
+/// a number per lane.
 pub(super) fn kernel((payload, inner): (u32, u32), rounds: u32) -> String {
     let mut text = String::from(
         "func @f(v0: ptr(global) uniform noalias, v1: ptr(global) uniform noalias) {\nblock0:\n  v2 = lane i32\n  \
@@ -83,7 +84,7 @@ pub(super) fn prepared(text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
-/// Flattens the kernel by what its profile says.
+/// Flattens the kernel, guided by its profile.
 pub(super) fn flattened(
     module: &Module,
     profiled: &RunMeasurement,
@@ -111,7 +112,7 @@ pub(super) struct PredictionTally {
 }
 
 impl PredictionTally {
-    /// Counts a point of the grid; gives what formula (1) says.
+    /// Counts a point of the grid; returns the prediction of formula (1).
     pub(super) fn count(&mut self, decision: &FlattenDecision, gain: f64) -> Result<bool, String> {
         let estimate = decision.estimate.ok_or("the nest was refused")?;
         let told = [estimate.before > estimate.after, estimate.pays_by_formula()];
@@ -133,7 +134,7 @@ impl PredictionTally {
         self.large_by_formula += other.large_by_formula;
     }
 
-    /// Says how well, and gives the model's share in percent.
+    /// Prints the accuracy and returns the model's share of right signs, in percent.
     pub(super) fn say(&self, report: &mut BenchReport, what: &str) -> f64 {
         let share = |right: u32| 100.0 * f64::from(right) / f64::from(self.points.max(1));
         report.say(format_args!(

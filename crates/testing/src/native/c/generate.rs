@@ -27,7 +27,7 @@ pub(super) struct CFunctionGenerator<'r> {
     helpers: Vec<CHelper>,
     declarations: Vec<CNode>,
     pub(super) features: Vec<&'static str>,
-    /// Where labels and jumps stand, in the order of the text.
+    /// Position of labels and jumps in text order.
     pub(super) position: u32,
     pub(super) labels: Vec<u32>,
     pub(super) jumps: Vec<u32>,
@@ -111,7 +111,7 @@ impl<'r> CFunctionGenerator<'r> {
         (count > 0).then(|| self.random.below(count)).and_then(|at| all.nth(at)).map(|(name, _)| name.clone())
     }
 
-    /// A place in an array, with a `#` for its index, and the type there.
+    /// Returns an array element, with a `#` for its index, and its type.
     pub(super) fn random_element(&mut self) -> Option<(String, CType)> {
         let mut places: Vec<(String, CType)> = Vec::new();
         places.extend(self.arrays.iter().map(|(name, ty)| (format!("{name}[(uint32_t)#&7]"), *ty)));
@@ -298,7 +298,7 @@ fn helper(random: &mut Random, seed: u64, number: u32, features: &mut Vec<&'stat
     let budget = random.between(3, 7) as i32;
     let mut writer = CFunctionGenerator::new(random, budget);
     (writer.is_helper, writer.result) = (true, result);
-    // Loops in helpers go round inside of others' loops.
+    // Loops in helpers run inside the callers' loops.
     writer.loops = 1;
     writer.declare_locals(CProgramSize::USUAL);
     if array {

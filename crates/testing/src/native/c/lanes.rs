@@ -1,4 +1,4 @@
-//! The memory of generated C: what lanes share, and what each of them has of its own.
+//! Memory of generated C: shared objects, and each lane's own parts.
 
 use super::super::workshop::CallObject;
 use crate::generate::Random;
@@ -150,7 +150,7 @@ impl LaneMemory {
     }
 }
 
-/// The ids of so many lanes, all different: in a row, or any.
+/// Returns different ids for the lanes: consecutive, or any.
 pub(super) fn choose_ids(seed: u64, lanes: u32, is_linear: bool) -> Vec<u32> {
     let mut random = Random::new(seed ^ 0x1d5);
     if is_linear {

@@ -42,13 +42,13 @@ const ASKED: &[(&str, u32)] = &[
     ("continue", 10),
     ("dependences", 5),
 ];
-/// Loops of which the mark says that nothing depends, and how many of them there must be vector code of.
+/// Loops whose mark promises independence, and the minimum that must be vectorized.
 const PROMISED: &str = "promised to be independent";
 const VECTORIZED: &str = "vector code of those, in all forms";
 /// LLVM drops the mark of a call whose callee's parameters it changes.
 const LEAST_VECTORIZED: u64 = 65;
 
-/// A mark that is wrong, as a planted fault.
+/// Wrong loop mark, as a planted fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LoopMark {
     /// As it should be.
@@ -81,7 +81,7 @@ struct CLoop {
     features: Vec<&'static str>,
 }
 
-/// The plugin, beside the program that runs or in the folder above.
+/// Returns the plugin's path: next to the running program or in the parent folder.
 pub fn plugin() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|reason| reason.to_string())?;
     let name = "libheddle_plugin.so";
@@ -233,7 +233,7 @@ fn marked_loop(seed: u64, mark: LoopMark) -> CLoop {
 }
 
 impl CLoop {
-    /// Its text, with functions of its own for a width; `marked` by its number.
+    /// Returns the loop's text, with separate functions per width and `marked` as the mark's number.
     fn text(&self, suffix: &str, mark: &str) -> String {
         let (name, seed) = (self.program.name(), self.program.seed);
         let inner =
@@ -280,7 +280,7 @@ pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>, mark: LoopMark) -> 
     let mut loops: Vec<CLoop> =
         tally.timed(Phase::Generate, || seeds.map(|seed| marked_loop(seed, mark)).collect());
     if mark == LoopMark::Careless {
-        // Of others the mark is right.
+        // The mark of the others is right.
         loops.retain(|one| one.features.contains(&"dependences"));
     }
     tally.programs = loops.len() as u64;
@@ -499,7 +499,7 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
     lacks
 }
 
-/// In how many forms each loop was tried.
+/// Number of variants tried per loop.
 fn forms_of(tally: &NativeTally) -> u64 {
     tally.all_pairs() / tally.programs.max(1)
 }

@@ -45,7 +45,7 @@ pub enum FpContract {
 const LANES: [u32; 3] = [4, 8, 16];
 const LEVELS: [u8; 3] = [0, 1, 2];
 const INPUTS: u64 = 2;
-/// Of so many programs one is run by the oracle, too.
+/// One program in this many also runs in the interpreter.
 const SAMPLE: u64 = 4;
 const PRELUDE: &str = include_str!("prelude.c");
 
@@ -90,7 +90,7 @@ struct CRunScope<'a> {
     spoil: fn(&mut Module),
 }
 
-/// Runs the functions of these seeds in all their forms.
+/// Runs all specializations of the functions of these seeds.
 pub fn run_batch(bench: &TargetWorkshops, seeds: Range<u64>, contract: FpContract) -> NativeTally {
     run_batch_by(bench, seeds, contract, |_| {})
 }
@@ -248,12 +248,12 @@ fn imported(scope: &CRunScope<'_>, level: u8, tally: &mut NativeTally) -> Result
     Ok(imported.module)
 }
 
-/// The functions of these seeds as one file of C.
+/// Returns the functions of these seeds as one C file.
 pub(crate) fn source(seeds: Range<u64>) -> String {
     text_of(&seeds.map(generate).collect::<Vec<_>>())
 }
 
-/// Says of the functions of these seeds what their lanes share.
+/// Declares the parameters that the lanes of these functions share.
 pub(crate) fn declare_shapes(module: &mut Module, seeds: Range<u64>) {
     declare(module, &seeds.map(generate).collect::<Vec<_>>());
 }
@@ -277,7 +277,7 @@ fn declare(module: &mut Module, programs: &[CProgram]) {
     }
 }
 
-/// All functions as vector code: in one module, or each in its own if there is one that cannot be.
+/// Vectorizes all functions: in one module, or each in its own if one is refused.
 fn vectorized(
     programs: &[CProgram],
     module: &Module,
@@ -422,7 +422,7 @@ fn verdict(
     };
     let before = LaneMemory::new(program.seed, input);
     let found = before.clone().with(objects);
-    // Of each way to round there is an outcome for each input.
+    // Each rounding has an outcome for each input.
     let mut allowed = Vec::new();
     for expected in expected.iter().skip(input as usize).step_by(INPUTS as usize) {
         match expected {

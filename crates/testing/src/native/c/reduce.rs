@@ -1,4 +1,4 @@
-//! Makes a failing C program smaller: statements go, blocks open, expressions become numbers or their own parts.
+//! Reduces a failing C program: removes statements, unwraps blocks, replaces expressions by numbers or operands.
 
 use super::tree::{CNode, CNodeKind, CPiece, CProgram};
 use std::time::{Duration, Instant};
@@ -35,19 +35,19 @@ pub(super) fn reduce(program: &CProgram, fails: &dyn Fn(&CProgram) -> bool) -> C
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReductionEdit {
-    /// A statement goes.
+    /// Removes a statement.
     Remove,
     /// Replaces a statement by its body.
     Open,
     /// An expression becomes a number.
     Number,
-    /// An expression becomes a part of it.
+    /// Replaces an expression by an operand.
     Part,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EditOutcome {
-    /// There is no such place.
+    /// The position does not exist.
     No,
     /// Nothing is changed there.
     Same,

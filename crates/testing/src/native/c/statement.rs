@@ -1,4 +1,4 @@
-//! Statements of generated C: all control flow ends, because every way round is counted.
+//! Statements of generated C: all control flow terminates, because every iteration is counted.
 
 use super::expression::CType;
 use super::generate::CFunctionGenerator;
@@ -250,7 +250,7 @@ impl CFunctionGenerator<'_> {
         statement("if (#) { out[7*n+id] += (uint64_t)#; return; }", vec![condition.into(), value.into()])
     }
 
-    /// Work that is put on a stack and taken from it.
+    /// Generates a work list on an explicit stack.
     fn explicit_stack(&mut self, depth: u32) -> CNode {
         self.feature("explicit stacks");
         self.loops += 1;

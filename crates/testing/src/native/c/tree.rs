@@ -1,7 +1,7 @@
-//! C as a tree of texts: what is generated, printed, and made smaller.
+//! C as a tree of templates, which are generated, printed, and reduced.
 //!
-//! Each template guards what it does by itself (indices are masked, divisors looked at, trips counted), whatever stands
-//! in its places: so any expression may be put for another of its kind, and any statement may go.
+//! Each template is safe for any operands: indices are masked, divisors checked, trips counted. So any expression may
+//! replace another of its kind, and any statement may be removed.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ pub(super) enum CNodeKind {
     Statement,
 }
 
-/// A text with places in it.
+/// Template with operands.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct CNode {
     pub(super) kind: CNodeKind,
@@ -36,7 +36,7 @@ impl CNode {
         CNode { kind, pieces: vec![CPiece::Text(text.into())] }
     }
 
-    /// A template in which each `#` is one of the places, in order.
+    /// Creates a node from a template in which each `#` is the next operand.
     pub(super) fn of(kind: CNodeKind, template: &str, places: impl IntoIterator<Item = CPiece>) -> CNode {
         let mut pieces = Vec::new();
         let mut texts = template.split('#');
@@ -64,9 +64,9 @@ impl From<Vec<CNode>> for CPiece {
 /// A generated function with what it needs before it.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct CProgram {
-    /// The seed that it was made from.
+    /// Seed of the program.
     pub(super) seed: u64,
-    /// Functions that it calls, and its own text: statements where they stand by themselves, between `lines`.
+    /// Callees and the function itself; statements are separate nodes between `lines`.
     pub(super) parts: Vec<CNode>,
     /// Features, in words.
     pub(super) features: Vec<&'static str>,
@@ -88,7 +88,7 @@ impl CProgram {
     }
 }
 
-/// Appends what a node says. The depth of generated trees is bounded.
+/// Appends a node's text. The depth of generated trees is bounded.
 pub(super) fn print(node: &CNode, text: &mut String) {
     for piece in &node.pieces {
         match piece {
