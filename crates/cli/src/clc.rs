@@ -11,7 +11,7 @@ use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
 use heddle_runtime::{
-    AxisOrder, BuildError, BuildOptions, GroupFunctions, KernelFacts, KernelModule, Variant,
+    AxisOrder, BuildError, BuildOptions, CodeVariant, GroupFunctions, KernelFacts, KernelModule,
     undefined_functions,
 };
 use std::ffi::OsString;
@@ -186,18 +186,18 @@ impl Clc {
     }
 
     /// For what launches code of a kernel is made.
-    fn variant(&self, program: &KernelModule, kernel: &KernelFacts) -> Variant {
+    fn variant(&self, program: &KernelModule, kernel: &KernelFacts) -> CodeVariant {
         let axes = program.kernel(&kernel.name).map(|it| it.vector_dimension().axes).unwrap_or_default();
         let variant = match self.local[..] {
-            [] => Variant::usual(kernel, self.lanes(), axes),
+            [] => CodeVariant::usual(kernel, self.lanes(), axes),
             _ => {
                 let mut local = [1; 3];
                 local.iter_mut().zip(&self.local).for_each(|(to, &size)| *to = size);
-                let variant = Variant::of_groups(kernel, self.lanes(), local, axes, true, true);
-                Variant { local: Some(local), ..variant }
+                let variant = CodeVariant::of_groups(kernel, self.lanes(), local, axes, true, true);
+                CodeVariant { local: Some(local), ..variant }
             }
         };
-        Variant { is_small: !self.large, ..variant }
+        CodeVariant { is_small: !self.large, ..variant }
     }
 
     fn report_of(&self, program: &KernelModule, kernel: &KernelFacts) -> Result<KernelReport, BuildError> {
@@ -222,7 +222,7 @@ impl Clc {
         let variant = match kernels.iter().map(|kernel| self.variant(program, kernel)).collect::<Vec<_>>()[..]
         {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
-            _ => Variant::of_rows(self.lanes(), AxisOrder::WORK_ITEMS, !self.large),
+            _ => CodeVariant::of_rows(self.lanes(), AxisOrder::WORK_ITEMS, !self.large),
         };
         let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
         let groups = GroupFunctions::new(source, &names, variant)?;

@@ -6,7 +6,7 @@ use heddle_builtins::split_build_options;
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::KernelInfo;
 use heddle_runtime as runtime;
-use heddle_runtime::{Kept, LaunchError, Making, NdRange, Pool, RangeError};
+use heddle_runtime::{BuildServices, KernelCache, LaunchError, NdRange, Pool, RangeError};
 use std::sync::Arc;
 
 /// A program in OpenCL C, compiled in this process.
@@ -39,8 +39,8 @@ impl Program {
             return Err(DiagnosticError { diagnostics });
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
-        let kept = read.llvm.as_ref().and_then(|llvm| Kept::of_user(llvm.bitcode()));
-        let making = Making { kept, watch: None, trials: runtime::environment::trials() };
+        let kept = read.llvm.as_ref().and_then(|llvm| KernelCache::of_user(llvm.bitcode()));
+        let making = BuildServices { kept, watch: None, trials: runtime::environment::trials() };
         let program = runtime::KernelModule::making(read.module, &runtime::BuildOptions::default(), making)
             .map_err(|reason| reason.diagnostic(&Module::default()))?;
         Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })

@@ -1,11 +1,11 @@
 //! Compiled group functions.
 
 use crate::exit::step;
-use crate::launch::Outlook;
+use crate::launch::LaunchForecast;
 use crate::processors::thread_time;
-use crate::program::{BuildOptions, Making};
+use crate::program::{BuildOptions, BuildServices};
 use crate::selection::{CandidateSpec, CodeTraits, Selection, Trials};
-use crate::vector_code::{Form, GroupFunctions, Variant, VectorCode};
+use crate::vector_code::{CodeForm, CodeVariant, GroupFunctions, VectorCode};
 use heddle::KernelReport;
 use heddle::context::PassContext;
 use heddle::ir::diagnostic::DiagnosticLocation;
@@ -43,7 +43,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// The same for people, with the names of the files of the program.
+    /// Diagnostic for users, with the names of the program's files.
     pub fn diagnostic(&self, program: &Module) -> Diagnostic {
         match self {
             BuildError::Unknown(name) => {
@@ -55,22 +55,22 @@ impl BuildError {
     }
 }
 
-/// What a group function needs, for each group.
+/// Memory that a group function needs for each group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Needs {
+pub(crate) struct GroupRequirements {
     /// Local memory of the program's own objects.
     pub(crate) local_bytes: u64,
     /// Scratch memory of a brush.
     pub(crate) brush_bytes: u64,
-    /// What it lays on the stack, as far as that is known.
+    /// Bytes of stack; the maximum if unknown.
     pub(crate) stack_bytes: u64,
 }
 
-/// Compiled code. LLVM is used to end it, which may be in any thread.
+/// Machine code, which any thread may drop by a call of LLVM.
 #[derive(Debug)]
-struct Compiled(Option<Jit>);
+struct JitCode(Option<Jit>);
 
-impl Drop for Compiled {
+impl Drop for JitCode {
     fn drop(&mut self) {
         match crate::exit::busy_in_background() {
             Some(_busy) => self.0 = None,
@@ -82,17 +82,17 @@ impl Drop for Compiled {
 
 /// A group function that can be called.
 pub(crate) struct GroupCode {
-    jit: Compiled,
+    jit: JitCode,
     entry: extern "C" fn(*const u8, *mut u8),
-    /// What it needs.
-    pub(crate) needs: Needs,
-    /// What became of its kernel; nothing if it was compiled before.
+    /// Memory for each group.
+    pub(crate) needs: GroupRequirements,
+    /// Report of its kernel; none if the code was loaded from the cache.
     pub(crate) report: Option<KernelReport>,
-    /// What costs much, a line each.
+    /// Warnings about costly code, a line each.
     pub(crate) warnings: String,
-    /// For what it was made.
-    pub(crate) variant: Variant,
-    /// How it was made.
+    /// Launches and layout that it is specialized for.
+    pub(crate) variant: CodeVariant,
+    /// Options that it was lowered with.
     pub(crate) options: KernelOptions,
     /// Properties that predict the time of other codes.
     pub(crate) traits: CodeTraits,
@@ -104,7 +104,7 @@ pub(crate) struct GroupCode {
     pace: AtomicU64,
 }
 
-/// What code has on the stack, if it is to run on that of any thread.
+/// Maximum stack use of code that runs on the stack of any thread.
 const SLIM: u64 = 16 << 10;
 /// Nanoseconds that a launch may take which the caller does at once: some times as long as it takes to wake another thread,
 /// which then is not there for the groups.
@@ -146,24 +146,24 @@ impl GroupCode {
         self.pace.store(pace.min(UNKNOWN - 1), Ordering::Relaxed);
     }
 
-    /// How many nanoseconds a work-item takes, once one was run.
+    /// Nanoseconds for a work-item; none before the first launch.
     pub(crate) fn pace(&self) -> Option<f64> {
         let pace = self.pace.load(Ordering::Relaxed);
         (pace != UNKNOWN).then_some(pace as f64 / 1024.0)
     }
 
-    /// What is known of a launch of so many work-items by so many threads.
-    pub(crate) fn outlook(&self, items: u64, threads: usize) -> Outlook {
+    /// Forecast for a launch of so many work-items by so many threads.
+    pub(crate) fn outlook(&self, items: u64, threads: usize) -> LaunchForecast {
         let is_soon = |pace: f64| pace * items as f64 <= BRIEF * threads as f64;
         let is_slim = self.needs.stack_bytes <= SLIM;
-        Outlook { is_slim, is_brief: is_slim && self.pace().is_some_and(is_soon) }
+        LaunchForecast { is_slim, is_brief: is_slim && self.pace().is_some_and(is_soon) }
     }
 }
 
 /// Variant of a kernel's code, with the model's prediction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VariantSpec {
-    pub(crate) variant: Variant,
+    pub(crate) variant: CodeVariant,
     pub(crate) promise: f64,
 }
 
@@ -186,14 +186,14 @@ impl CandidateSpec for VariantSpec {
 }
 
 /// Selection that never leaves the code of a variant.
-fn fixed_selection(variant: Variant) -> Selection<VariantSpec, GroupCode> {
+fn fixed_selection(variant: CodeVariant) -> Selection<VariantSpec, GroupCode> {
     Selection::new(VariantSpec { variant, promise: 1.0 }, Trials::Off, Duration::ZERO, Vec::new())
 }
 
 /// The globals of a program that its kernels share, as long as the program is there.
 pub(crate) struct Globals {
     /// Keeps what the addresses point to.
-    _jit: Compiled,
+    _jit: JitCode,
     module: Module,
     symbols: Vec<(String, usize)>,
 }
@@ -225,14 +225,14 @@ impl Globals {
         for global in &module.globals {
             symbols.push((global.name.to_string(), jit.address(&global.name)? as usize));
         }
-        Ok(Some(Globals { _jit: Compiled(Some(jit)), module, symbols }))
+        Ok(Some(Globals { _jit: JitCode(Some(jit)), module, symbols }))
     }
 }
 
-/// What compiling gives.
-pub(crate) struct Made {
-    pub(crate) needs: Needs,
-    /// What costs much, a line each.
+/// Result of a compilation.
+pub(crate) struct CompiledKernel {
+    pub(crate) needs: GroupRequirements,
+    /// Warnings about costly code, a line each.
     pub(crate) warnings: String,
     pub(crate) traits: CodeTraits,
     /// Processor time that it took.
@@ -248,9 +248,9 @@ pub(crate) fn code(
     globals: Option<&Globals>,
     outside: &[(String, usize)],
     kernel: &str,
-    variant: Variant,
+    variant: CodeVariant,
     options: &BuildOptions,
-    making: &Making,
+    making: &BuildServices,
     is_lookup: bool,
 ) -> Result<Option<GroupCode>, BuildError> {
     let cpu = Cpu::host();
@@ -279,7 +279,7 @@ pub(crate) fn code(
     // SAFETY: the address is that of an entry, which is compiled with this type and lives as long as the JIT.
     let entry = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8, *mut u8)>(address as usize) };
     Ok(Some(GroupCode {
-        jit: Compiled(Some(jit)),
+        jit: JitCode(Some(jit)),
         entry,
         needs: made.needs,
         report,
@@ -293,7 +293,7 @@ pub(crate) fn code(
     }))
 }
 
-/// Whether some stores of a function go past the caches.
+/// True if a function has non-temporal stores.
 fn has_streamed_stores(func: &Function) -> bool {
     let mut insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));
     insts.any(|data| data.op == Op::Store && data.flags.has(Flag::Nontemporal))
@@ -303,20 +303,20 @@ fn has_streamed_stores(func: &Function) -> bool {
 fn vector_code(
     program: &Module,
     kernel: &str,
-    variant: Variant,
+    variant: CodeVariant,
     options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(Module, GroupFunction, KernelReport), BuildError> {
     let forced = match variant.form {
-        Form::Guarded => options.forced.with_guards(),
-        Form::Streaming => options.forced.with_streamed_stores(),
+        CodeForm::Guarded => options.forced.with_guards(),
+        CodeForm::Streaming => options.forced.with_streamed_stores(),
         _ => options.forced,
     };
     let options = &BuildOptions { forced, ..*options };
     let groups = GroupFunctions::forced(program, &[kernel], variant, &forced)?;
     let VectorCode { module, mut groups, mut reports, .. } =
         groups.vectorize(program, cpu, options, &mut PassContext::new())?;
-    if variant.form == Form::Streaming && !module.functions.iter().any(has_streamed_stores) {
+    if variant.form == CodeForm::Streaming && !module.functions.iter().any(has_streamed_stores) {
         let text = "no whole vectors are stored";
         return Err(Diagnostic::error(Code::KernelForm, text).into());
     }
@@ -325,11 +325,11 @@ fn vector_code(
     Ok((module, info, report))
 }
 
-/// What becomes of a kernel of a program for some launches.
+/// Compiles a kernel to vector code for its report only.
 pub(crate) fn report(
     program: &Module,
     kernel: &str,
-    variant: Variant,
+    variant: CodeVariant,
     options: &BuildOptions,
 ) -> Result<KernelReport, BuildError> {
     vector_code(program, kernel, variant, options, &Cpu::host()).map(|(_, _, report)| report)
@@ -340,10 +340,10 @@ fn compile(
     program: &Module,
     globals: Option<&Globals>,
     kernel: &str,
-    variant: Variant,
+    variant: CodeVariant,
     options: &BuildOptions,
     cpu: &Cpu,
-) -> Result<(Made, KernelReport), BuildError> {
+) -> Result<(CompiledKernel, KernelReport), BuildError> {
     let start = thread_time();
     let (module, info, report) = vector_code(program, kernel, variant, options, cpu)?;
     let traits = CodeTraits::new(&module, &report, &options.target(cpu));
@@ -359,16 +359,16 @@ fn compile(
     step();
     let object = compile_host_object(&llvm, CodegenLevel::Default)?;
     step();
-    let needs = Needs {
+    let needs = GroupRequirements {
         local_bytes: info.local_bytes,
         brush_bytes: info.brush_bytes,
         stack_bytes: stack_bytes(&llvm).unwrap_or(u64::MAX),
     };
     let compile_time = thread_time().saturating_sub(start);
-    Ok((Made { needs, warnings: warnings(&report, program), traits, compile_time, object }, report))
+    Ok((CompiledKernel { needs, warnings: warnings(&report, program), traits, compile_time, object }, report))
 }
 
-/// What of a kernel costs much, a line each.
+/// Returns warnings about costly code of a kernel, a line each.
 fn warnings(report: &KernelReport, program: &Module) -> String {
     let file = program.files.values().next().map(|file| &**file);
     let mut text = String::new();
@@ -382,7 +382,7 @@ fn warnings(report: &KernelReport, program: &Module) -> String {
             text.push_str(&format!("{place}: warning: {what} in `{}`; {help}\n", report.kernel));
         }
     };
-    // What is contiguous wherever a condition holds is said to be by a remark.
+    // A remark covers accesses that are contiguous in one version.
     let is_version = |line: &&String| {
         let told = report.code.remarks.iter().filter(|told| told.code == Code::AccessForm);
         told.filter(|told| told.place.line > 0).any(|told| told.place.line.to_string() == **line)

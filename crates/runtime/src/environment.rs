@@ -1,7 +1,7 @@
 //! What the environment of the process asks of every driver.
 
-use crate::forced::Forced;
-use crate::program::{BuildOptions, Watch};
+use crate::forced::ForcedOptions;
+use crate::program::{BuildOptions, ReportSink};
 use crate::selection::Trials;
 use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
@@ -50,9 +50,9 @@ pub fn reports() -> bool {
 }
 
 /// What tells on the standard error what became of kernels, if that is asked for.
-pub fn watch() -> Option<Watch> {
+pub fn watch() -> Option<ReportSink> {
     // Where it cannot be written there is no one to tell.
-    reports().then(|| -> Watch { Arc::new(|told| _ = write!(std::io::stderr().lock(), "{told}")) })
+    reports().then(|| -> ReportSink { Arc::new(|told| _ = write!(std::io::stderr().lock(), "{told}")) })
 }
 
 /// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
@@ -68,9 +68,9 @@ pub fn options() -> BuildOptions {
         });
         let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
         let forced = std::env::var("HEDDLE_OPTIONS").ok().map(|text| text.trim().parse());
-        let forced = forced.unwrap_or_else(|| Ok(Forced::default())).unwrap_or_else(|told| {
+        let forced = forced.unwrap_or_else(|| Ok(ForcedOptions::default())).unwrap_or_else(|told| {
             eprintln!("heddle: HEDDLE_OPTIONS: {told}");
-            Forced::default()
+            ForcedOptions::default()
         });
         // The oracle, beside which launches run, has no estimates.
         let forced = if is_verified() { forced.with_exact_roots() } else { forced };

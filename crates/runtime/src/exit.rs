@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 #[derive(Debug)]
-struct State {
+struct ExitState {
     busy: usize,
     /// How many steps LLVM has done.
     steps: u64,
@@ -31,7 +31,7 @@ struct State {
     has_waited: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State {
+static STATE: Mutex<ExitState> = Mutex::new(ExitState {
     busy: 0,
     steps: 0,
     next_watch: 0,
@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Behind each of so many first steps `close` is registered.
 const WATCHED: u64 = 64;
 
-fn state() -> MutexGuard<'static, State> {
+fn state() -> MutexGuard<'static, ExitState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -88,7 +88,7 @@ pub fn watch() {
 }
 
 /// Has the exit begin to wait before it takes apart what LLVM has made so far.
-fn register(state: &mut State) {
+fn register(state: &mut ExitState) {
     if state.steps < state.next_watch {
         return;
     }
@@ -153,8 +153,8 @@ extern "C" fn close() {
     wait(state);
 }
 
-fn wait(state: MutexGuard<'static, State>) {
-    let goes_on = |state: &mut State| state.busy > 0 && !state.has_waited;
+fn wait(state: MutexGuard<'static, ExitState>) {
+    let goes_on = |state: &mut ExitState| state.busy > 0 && !state.has_waited;
     let waited = CHANGED.wait_timeout_while(state, PATIENCE, goes_on);
     let (mut state, time) = waited.unwrap_or_else(PoisonError::into_inner);
     state.has_waited |= time.timed_out();

@@ -10,7 +10,7 @@ use std::str::FromStr;
 /// How kernels are compiled where models would choose. The text form is that of the pipeline's options:
 /// `guards=force,versions=none`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Forced {
+pub struct ForcedOptions {
     guards: GuardPolicy,
     versions: VersioningPolicy,
     branches: IfConversion,
@@ -22,15 +22,15 @@ pub struct Forced {
     stores: StorePolicy,
 }
 
-impl FromStr for Forced {
+impl FromStr for ForcedOptions {
     type Err = Diagnostic;
-    fn from_str(text: &str) -> Result<Forced, Diagnostic> {
+    fn from_str(text: &str) -> Result<ForcedOptions, Diagnostic> {
         Ok(text.parse::<heddle::VectorizeOptions>()?.into())
     }
 }
 
-impl From<heddle::VectorizeOptions> for Forced {
-    fn from(options: heddle::VectorizeOptions) -> Forced {
+impl From<heddle::VectorizeOptions> for ForcedOptions {
+    fn from(options: heddle::VectorizeOptions) -> ForcedOptions {
         let heddle::VectorizeOptions {
             guards,
             versions,
@@ -43,26 +43,26 @@ impl From<heddle::VectorizeOptions> for Forced {
             stores,
             ..
         } = options;
-        Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores }
+        ForcedOptions { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores }
     }
 }
 
 /// Nothing is forced.
-impl Default for Forced {
-    fn default() -> Forced {
+impl Default for ForcedOptions {
+    fn default() -> ForcedOptions {
         heddle::VectorizeOptions::default().into()
     }
 }
 
-impl Forced {
+impl ForcedOptions {
     /// Where regions get versions.
     pub(crate) fn versions(&self) -> VersioningPolicy {
         self.versions
     }
 
     /// The same with roots and quotients that are exact.
-    pub fn with_exact_roots(self) -> Forced {
-        Forced { roots: RootPrecision::Exact, ..self }
+    pub fn with_exact_roots(self) -> ForcedOptions {
+        ForcedOptions { roots: RootPrecision::Exact, ..self }
     }
 
     /// Whether nothing is said of stores.
@@ -71,8 +71,8 @@ impl Forced {
     }
 
     /// The same with stores that go past the caches.
-    pub(crate) fn with_streamed_stores(self) -> Forced {
-        Forced { stores: StorePolicy::Streamed, ..self }
+    pub(crate) fn with_streamed_stores(self) -> ForcedOptions {
+        ForcedOptions { stores: StorePolicy::Streamed, ..self }
     }
 
     /// Where lanes take new work-items.
@@ -86,13 +86,14 @@ impl Forced {
     }
 
     /// The same with guards wherever they can be.
-    pub(crate) fn with_guards(self) -> Forced {
-        Forced { guards: GuardPolicy::Force, ..self }
+    pub(crate) fn with_guards(self) -> ForcedOptions {
+        ForcedOptions { guards: GuardPolicy::Force, ..self }
     }
 
     /// Options of the pipeline with what is forced.
     pub(crate) fn over(&self, options: heddle::VectorizeOptions) -> heddle::VectorizeOptions {
-        let &Forced { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores } = self;
+        let &ForcedOptions { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores } =
+            self;
         heddle::VectorizeOptions {
             guards,
             versions,

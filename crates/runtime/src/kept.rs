@@ -3,7 +3,7 @@
 //! An object is found by all that it was made from: the program as its keeper names it, the kernel, the launches that it
 //! is for, the machine, the options, and the compiler itself, by what its sources sum up to.
 
-use crate::code::{Made, Needs};
+use crate::code::{CompiledKernel, GroupRequirements};
 use crate::selection::{CodeTraits, TRAIT_WORDS};
 use heddle_llvm::ObjectCache;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) const CHOICES: &str = "choices";
 
 /// Objects of one program.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct KernelCache {
     cache: ObjectCache,
     program: Arc<[u8]>,
 }
@@ -27,15 +27,15 @@ fn word(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from_le_bytes(*word), rest))
 }
 
-impl Kept {
+impl KernelCache {
     /// In a cache, of a program that these bytes tell from all others.
-    pub fn new(cache: ObjectCache, program: impl Into<Arc<[u8]>>) -> Kept {
-        Kept { cache, program: program.into() }
+    pub fn new(cache: ObjectCache, program: impl Into<Arc<[u8]>>) -> KernelCache {
+        KernelCache { cache, program: program.into() }
     }
 
     /// In the user's cache, if there is one.
-    pub fn of_user(program: impl Into<Arc<[u8]>>) -> Option<Kept> {
-        ObjectCache::of_user().map(|cache| Kept::new(cache, program))
+    pub fn of_user(program: impl Into<Arc<[u8]>>) -> Option<KernelCache> {
+        ObjectCache::of_user().map(|cache| KernelCache::new(cache, program))
     }
 
     /// All that an object is made from; `what` is beside the program.
@@ -45,7 +45,7 @@ impl Kept {
         key
     }
 
-    pub(crate) fn find(&self, key: &[u8]) -> Option<Made> {
+    pub(crate) fn find(&self, key: &[u8]) -> Option<CompiledKernel> {
         let bytes = self.cache.find(key)?;
         let (local_bytes, rest) = word(&bytes)?;
         let (brush_bytes, rest) = word(rest)?;
@@ -58,12 +58,12 @@ impl Kept {
         let (size, rest) = word(rest)?;
         let (warnings, object) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         let warnings = String::from_utf8(warnings.to_vec()).ok()?;
-        let needs = Needs { local_bytes, brush_bytes, stack_bytes };
+        let needs = GroupRequirements { local_bytes, brush_bytes, stack_bytes };
         let (traits, compile_time) = (CodeTraits::of_words(traits), Duration::from_nanos(compile_time));
-        Some(Made { needs, warnings, traits, compile_time, object: object.to_vec() })
+        Some(CompiledKernel { needs, warnings, traits, compile_time, object: object.to_vec() })
     }
 
-    pub(crate) fn keep(&self, key: &[u8], made: &Made) {
+    pub(crate) fn keep(&self, key: &[u8], made: &CompiledKernel) {
         let mut bytes = made.needs.local_bytes.to_le_bytes().to_vec();
         bytes.extend(made.needs.brush_bytes.to_le_bytes());
         bytes.extend(made.needs.stack_bytes.to_le_bytes());

@@ -2,14 +2,14 @@
 
 use crate::code::{BuildError, GroupCode};
 use crate::memory::AlignedMemory;
-use crate::pool::{Pool, Share};
+use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
 use crate::program::PreparedKernel;
 use crate::range::{Groups, NdRange, choose_local, share_groups};
 use crate::selection::{
     FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
 };
-use crate::vector_code::Variant;
+use crate::vector_code::CodeVariant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::AxisOrder;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Instant;
 use thiserror::Error;
 
-/// What a kernel gets for a parameter.
+/// Argument of a launch.
 #[derive(Clone, Copy, Debug)]
 pub enum LaunchArgument<'a> {
     /// A value by its bytes; for a pointer to private memory, what it points to.
@@ -59,9 +59,9 @@ pub enum LaunchError {
     Count {
         /// The kernel.
         kernel: String,
-        /// How many it takes.
+        /// Expected number of arguments.
         expected: usize,
-        /// How many there are.
+        /// Actual number of arguments.
         found: usize,
     },
     /// An argument does not fit its parameter.
@@ -69,9 +69,9 @@ pub enum LaunchError {
     Argument {
         /// The kernel.
         kernel: String,
-        /// Which argument, from 0.
+        /// Number of the argument, from 0.
         index: usize,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// The source fixes the size of work-groups.
@@ -84,7 +84,7 @@ pub enum LaunchError {
         /// The size that was asked for.
         found: [u32; 3],
     },
-    /// A work-group is larger than what its collective functions have room for.
+    /// A work-group is larger than the local memory of its collective functions.
     #[error(
         "@{kernel} has collective functions of work-groups, which take {most} work-items at most, not {items}: launch it in smaller ones"
     )]
@@ -93,7 +93,7 @@ pub enum LaunchError {
         kernel: String,
         /// The most work-items of a group.
         most: u64,
-        /// How many were asked for.
+        /// Requested number.
         items: u64,
     },
     /// There are too many work-groups.
@@ -104,28 +104,28 @@ pub enum LaunchError {
     Memory {
         /// The kernel.
         kernel: String,
-        /// How much it needs.
+        /// Number of bytes that a group needs.
         bytes: u64,
     },
 }
 
-/// What is known of a launch before it begins, by what was launched before.
+/// Forecast of a launch, from launches before.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Outlook {
-    /// Whether its code is there, and needs no stack of its own.
+pub struct LaunchForecast {
+    /// True if its code is compiled and fits on the stack of any thread.
     pub is_slim: bool,
-    /// Whether besides it is likely to be done soon.
+    /// True if it is also likely to take less time than to wake a thread.
     pub is_brief: bool,
 }
 
-/// What all workers of a launch share.
-struct Launch {
+/// State of a launch that all its workers share.
+struct RunningLaunch {
     code: Arc<GroupCode>,
     /// Candidate that runs slices.
     slices: Option<(SliceTrial, Arc<GroupCode>)>,
     ticket: Ticket,
     groups: Groups,
-    /// The arguments, each in its slot, and room for what differs between workers.
+    /// Arguments, each in its slot, and slots for the memory of a worker.
     slots: Vec<u8>,
     /// Slots that get an address in the worker's local memory.
     locals: Vec<(usize, u64)>,
@@ -138,24 +138,24 @@ struct Launch {
 
 /// The memory of a worker.
 #[derive(Default)]
-struct Worker {
+struct WorkerMemory {
     local: AlignedMemory,
     scratch: AlignedMemory,
 }
 
 thread_local! {
-    static WORKER: RefCell<Worker> = RefCell::default();
+    static WORKER: RefCell<WorkerMemory> = RefCell::default();
 }
 
 const SLOT: usize = 16;
 
-/// How the work-items of a launch are cut into groups, and what code runs those.
-pub(crate) struct Plan {
+/// Division of a launch into groups, and the variant of the code that runs them.
+pub(crate) struct LaunchPlan {
     local: [u32; 3],
     pub(crate) groups: Groups,
     /// The number of groups.
     count: u64,
-    pub(crate) variant: Variant,
+    pub(crate) variant: CodeVariant,
 }
 
 impl PreparedKernel {
@@ -187,7 +187,7 @@ impl PreparedKernel {
     }
 
     /// A plan; `at_once` says that each group runs on a thread of its own.
-    pub(crate) fn plan(&self, range: &NdRange, at_once: bool) -> Result<Plan, LaunchError> {
+    pub(crate) fn plan(&self, range: &NdRange, at_once: bool) -> Result<LaunchPlan, LaunchError> {
         let info = self.info();
         if let (Some(found), Some(required)) = (range.local(), info.required_local)
             && found != required
@@ -208,13 +208,19 @@ impl PreparedKernel {
         let groups = range.groups(local, axes);
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         let variant =
-            Variant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
+            CodeVariant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
         let variant = if is_single { variant.of_single_items() } else { variant };
-        Ok(Plan { local, groups, count, variant })
+        Ok(LaunchPlan { local, groups, count, variant })
     }
 
     /// A plan in whose groups so many threads find work, where the kernel does not see groups.
-    fn for_threads(&self, plan: Plan, range: &NdRange, threads: usize, code: &Arc<GroupCode>) -> Plan {
+    fn for_threads(
+        &self,
+        plan: LaunchPlan,
+        range: &NdRange,
+        threads: usize,
+        code: &Arc<GroupCode>,
+    ) -> LaunchPlan {
         let Some(pace) = code.pace().filter(|_| self.chooses_groups(&plan.variant)) else {
             return plan;
         };
@@ -225,14 +231,14 @@ impl PreparedKernel {
         let local = share_groups(plan.local, range, plan.variant.axes, threads as u64, pace, lanes);
         let groups = range.groups(local, plan.variant.axes);
         match groups.count() {
-            Some(count) => Plan { local, groups, count, ..plan },
+            Some(count) => LaunchPlan { local, groups, count, ..plan },
             None => plan,
         }
     }
 
-    /// What is known of a launch over this range before it begins.
-    pub fn outlook(&self, range: &NdRange, pool: &Pool) -> Outlook {
-        let Ok(plan) = self.plan(range, pool.is_at_once()) else { return Outlook::default() };
+    /// Forecast of a launch over this range.
+    pub fn outlook(&self, range: &NdRange, pool: &Pool) -> LaunchForecast {
+        let Ok(plan) = self.plan(range, pool.is_at_once()) else { return LaunchForecast::default() };
         let code = self.code_if_ready(plan.variant);
         code.map(|code| code.outlook(range.items(), pool.threads())).unwrap_or_default()
     }
@@ -280,16 +286,17 @@ impl PreparedKernel {
             return Ok(());
         }
         let code = self.code(plan.variant)?;
-        let Plan { local, groups, count, variant } = self.for_threads(plan, range, pool.threads(), &code);
+        let LaunchPlan { local, groups, count, variant } =
+            self.for_threads(plan, range, pool.threads(), &code);
         let share = share_of_pool(&code, &groups, count, pool);
         let class = self.class(&variant, &groups, share.threads);
         self.open_class(&code, class, &groups);
         let work = LaunchWork { items: range.items(), groups: count, threads: share.threads };
-        let launch = Launch::new(self, &code, args, (groups, local), local_bytes, &class, &work)?;
+        let launch = RunningLaunch::new(self, &code, args, (groups, local), local_bytes, &class, &work)?;
         let needed = launch.local_bytes.saturating_add(launch.scratch_bytes);
         // Pairs of slices are not cut.
         let grain = launch.slices.as_ref().map_or(share.grain, |(trial, _)| 2 * trial.groups());
-        let share = Share { grain, ..share };
+        let share = JobShare { grain, ..share };
         let ticket = launch.ticket;
         let start = Instant::now();
         let (time, (is_out_of_memory, slices)) = match share.threads {
@@ -321,15 +328,15 @@ impl PreparedKernel {
     }
 }
 
-/// How many nanoseconds of work another thread is asked for: some times as long as asking takes.
+/// Nanoseconds of work that are worth another thread: a multiple of the time to wake it.
 const WORTH_A_THREAD: f64 = 4_000.0;
-/// How many nanoseconds a chunk takes at least: long beside what it takes to begin one.
+/// Minimum nanoseconds of a chunk: long compared with the time to begin one.
 pub(crate) const CHUNK: f64 = 2_000.0;
 
-/// How so many groups, which take so many nanoseconds each, are shared among up to so many threads.
-fn share_of(group: f64, count: u64, threads: usize) -> Share {
+/// Shares groups, each of which takes so many nanoseconds, among up to so many threads.
+fn share_of(group: f64, count: u64, threads: usize) -> JobShare {
     let threads = share_threads(group * count as f64, threads);
-    Share { threads, grain: ((CHUNK / group.max(0.01)) as u64).max(1) }
+    JobShare { threads, grain: ((CHUNK / group.max(0.01)) as u64).max(1) }
 }
 
 /// Number of threads for work that takes so many nanoseconds.
@@ -337,24 +344,24 @@ fn share_threads(time: f64, threads: usize) -> usize {
     ((time / WORTH_A_THREAD) as usize).clamp(1, threads)
 }
 
-/// Share of a launch's groups among the threads of a pool.
-fn share_of_pool(code: &GroupCode, groups: &Groups, count: u64, pool: &Pool) -> Share {
+/// Returns the share of a launch's groups among the threads of a pool.
+fn share_of_pool(code: &GroupCode, groups: &Groups, count: u64, pool: &Pool) -> JobShare {
     if pool.is_at_once() {
-        return Share { threads: pool.threads(), grain: 1 };
+        return JobShare { threads: pool.threads(), grain: 1 };
     }
     let [x, y, z] = groups.local();
     let share = match code.pace() {
-        None => Share { threads: pool.threads(), grain: 1 },
+        None => JobShare { threads: pool.threads(), grain: 1 },
         Some(pace) => share_of(pace * (x * y * z) as f64, count, pool.threads()),
     };
-    Share { threads: share.threads.min(usize::try_from(count).unwrap_or(usize::MAX)), ..share }
+    JobShare { threads: share.threads.min(usize::try_from(count).unwrap_or(usize::MAX)), ..share }
 }
 
 fn set_address(slots: &mut [u8], at: usize, address: *const u8) {
     slots[at..at + 8].copy_from_slice(&(address as usize).to_ne_bytes());
 }
 
-impl Launch {
+impl RunningLaunch {
     fn new(
         kernel: &PreparedKernel,
         code: &Arc<GroupCode>,
@@ -363,7 +370,7 @@ impl Launch {
         more_local: u64,
         class: &LaunchClass,
         work: &LaunchWork,
-    ) -> Result<Launch, LaunchError> {
+    ) -> Result<RunningLaunch, LaunchError> {
         let info = kernel.info();
         let expected = info.parameters.len();
         if args.len() != expected {
@@ -421,7 +428,7 @@ impl Launch {
             |code: &Arc<GroupCode>| code.needs.brush_bytes.saturating_mul(code.options.brushes(local));
         let candidate = slices.as_ref().map(|(_, candidate)| candidate);
         let scratch_bytes = candidate.into_iter().chain([&picked]).map(scratch_of).max().unwrap_or(0);
-        Ok(Launch {
+        Ok(RunningLaunch {
             code: picked,
             slices,
             ticket,
@@ -435,7 +442,7 @@ impl Launch {
         })
     }
 
-    /// Whether memory was missing, and times of slices.
+    /// Returns true if memory was missing, and the times of slices.
     fn outcome(&self) -> (bool, SliceTimes) {
         let slices = self.slices.as_ref().map(|(trial, _)| trial.take()).unwrap_or_default();
         (self.is_out_of_memory.load(Ordering::Relaxed), slices)
@@ -477,7 +484,7 @@ impl Launch {
             None => run(&self.code, numbers),
             Some((trial, candidate)) => self.run_slices(trial, candidate, numbers, run),
         }
-        // What went past the caches is there for whoever waits for the launch.
+        // Non-temporal stores are visible to the thread that waits for the launch.
         fence(Ordering::SeqCst);
         WORKER.set(worker);
     }
@@ -529,12 +536,12 @@ mod tests {
 
     #[test]
     fn what_is_done_soon_is_not_shared() {
-        assert_eq!(share_of(100.0, 16, 8), Share { threads: 1, grain: 20 });
+        assert_eq!(share_of(100.0, 16, 8), JobShare { threads: 1, grain: 20 });
         assert_eq!(share_of(100.0, 79, 8).threads, 1);
         assert_eq!(share_of(100.0, 80, 8).threads, 2);
         assert_eq!(share_of(100.0, 200, 8).threads, 5);
-        assert_eq!(share_of(1e6, 1, 8), Share { threads: 8, grain: 1 });
+        assert_eq!(share_of(1e6, 1, 8), JobShare { threads: 8, grain: 1 });
         assert_eq!(share_of(0.0, u64::MAX, 2).threads, 1);
-        assert_eq!(share_of(f64::MAX, u64::MAX, 2), Share { threads: 2, grain: 1 });
+        assert_eq!(share_of(f64::MAX, u64::MAX, 2), JobShare { threads: 2, grain: 1 });
     }
 }

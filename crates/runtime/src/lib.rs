@@ -27,16 +27,16 @@ mod statistics;
 mod trial_tests;
 
 pub use code::BuildError;
-pub use forced::Forced;
+pub use forced::ForcedOptions;
 pub use heddle_transform::AxisOrder;
-pub use kept::{COMPILER, Kept};
-pub use launch::{LaunchArgument, LaunchError, Outlook, in_pieces};
+pub use kept::{COMPILER, KernelCache};
+pub use launch::{LaunchArgument, LaunchError, LaunchForecast, in_pieces};
 pub use pool::Pool;
 pub use program::{
-    BuildOptions, KernelFacts, KernelModule, Making, Parameter, PreparedKernel, Watch, undefined_functions,
-    with_callers,
+    BuildOptions, BuildServices, KernelFacts, KernelModule, KernelParameter, PreparedKernel, ReportSink,
+    undefined_functions, with_callers,
 };
 pub use range::{NdRange, RangeError};
 pub use selection::Trials;
 pub use statistics::{CacheSummary, summarize_cache};
-pub use vector_code::{GroupFunctions, Variant, VectorCode};
+pub use vector_code::{CodeVariant, GroupFunctions, VectorCode};

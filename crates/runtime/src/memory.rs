@@ -108,12 +108,12 @@ pub(crate) fn cache_bytes() -> Option<u64> {
 /// What memory is made of: a line of two cache lines, so that every vector is aligned.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
-struct Line([u8; 128]);
+struct CacheLine([u8; 128]);
 
 /// Aligned memory that grows as it is asked for more.
 #[derive(Default)]
 pub(crate) struct AlignedMemory {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
 }
 
 impl AlignedMemory {
@@ -122,7 +122,7 @@ impl AlignedMemory {
         let line = |chunk: &[u8]| {
             let mut line = [0; 128];
             line[..chunk.len()].copy_from_slice(chunk);
-            Line(line)
+            CacheLine(line)
         };
         AlignedMemory { lines: bytes.chunks(128).map(line).collect() }
     }
@@ -137,7 +137,7 @@ impl AlignedMemory {
         let lines = usize::try_from(bytes.div_ceil(128)).ok()?.max(1);
         if lines > self.lines.len() {
             self.lines.try_reserve_exact(lines - self.lines.len()).ok()?;
-            self.lines.resize(lines, Line([0; 128]));
+            self.lines.resize(lines, CacheLine([0; 128]));
         }
         Some(self.lines.as_mut_ptr().cast())
     }

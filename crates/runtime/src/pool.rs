@@ -7,7 +7,7 @@
 //!
 //! A thread that is done looks for the next job for a moment before it sleeps, since to wake a thread takes longer than many launches.
 
-use crate::processors::Taken;
+use crate::processors::ProcessorSet;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Workers beside the thread that asks. Dropping the pool ends them.
 pub struct Pool {
-    shared: Arc<Shared>,
-    workers: Vec<Worker>,
+    shared: Arc<PoolShared>,
+    workers: Vec<PoolWorker>,
     is_at_once: bool,
 }
 
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Pool {
     }
 }
 
-struct Worker {
+struct PoolWorker {
     thread: Thread,
     /// What it does: `WORKING`, `AWAKE` or `ASLEEP`.
     state: Arc<AtomicU8>,
@@ -40,8 +40,8 @@ const AWAKE: u8 = 1;
 /// Sleeps, or is about to.
 const ASLEEP: u8 = 2;
 
-struct Shared {
-    jobs: Mutex<VecDeque<Arc<Job>>>,
+struct PoolShared {
+    jobs: Mutex<VecDeque<Arc<PoolJob>>>,
     /// How many jobs there have been.
     version: AtomicU64,
     is_closed: AtomicBool,
@@ -53,7 +53,7 @@ struct Shared {
 
 /// How a job is shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Share {
+pub(crate) struct JobShare {
     /// How many threads are to work on it.
     pub(crate) threads: usize,
     /// Chunks are multiples of this, but for the last of a part.
@@ -62,21 +62,21 @@ pub(crate) struct Share {
 
 /// The numbers that a thread begins with.
 #[repr(align(128))]
-struct Part {
+struct JobPart {
     next: AtomicU64,
     end: u64,
 }
 
 /// A range of numbers, and what is done with each chunk of it.
-struct Job {
-    parts: Vec<Part>,
+struct PoolJob {
+    parts: Vec<JobPart>,
     grain: u64,
     /// How many numbers are not done yet.
     left: AtomicU64,
     /// For how many nanoseconds threads have worked, all together.
     busy: AtomicU64,
     /// Where threads work on it; none if one does, or if there are fewer processors than threads.
-    taken: Option<Taken>,
+    taken: Option<ProcessorSet>,
     is_done: Mutex<bool>,
     done: Condvar,
     work: Box<dyn Fn(Range<u64>) + Send + Sync>,
@@ -111,7 +111,7 @@ fn comes_soon(holds: impl Fn() -> bool) -> bool {
     }
 }
 
-impl Part {
+impl JobPart {
     fn is_open(&self) -> bool {
         self.next.load(Ordering::Relaxed) < self.end
     }
@@ -132,14 +132,19 @@ impl Part {
     }
 }
 
-impl Job {
-    fn new(end: u64, share: Share, taken: Option<Taken>, work: Box<dyn Fn(Range<u64>) + Send + Sync>) -> Job {
+impl PoolJob {
+    fn new(
+        end: u64,
+        share: JobShare,
+        taken: Option<ProcessorSet>,
+        work: Box<dyn Fn(Range<u64>) + Send + Sync>,
+    ) -> PoolJob {
         let (count, grain) = (share.threads.max(1) as u64, share.grain.max(1));
         let each = end.div_ceil(count);
         let each = each.checked_next_multiple_of(grain).unwrap_or(each);
         let start = |number: u64| number.saturating_mul(each).min(end);
-        let part = |number| Part { next: AtomicU64::new(start(number)), end: start(number + 1) };
-        Job {
+        let part = |number| JobPart { next: AtomicU64::new(start(number)), end: start(number + 1) };
+        PoolJob {
             parts: (0..count).map(part).collect(),
             grain,
             left: AtomicU64::new(end),
@@ -152,7 +157,7 @@ impl Job {
     }
 
     fn is_open(&self) -> bool {
-        self.parts.iter().any(Part::is_open)
+        self.parts.iter().any(JobPart::is_open)
     }
 
     /// Does chunks until none is left, those of the thread's own part first.
@@ -200,7 +205,7 @@ impl Pool {
     /// So many threads in all, the one that asks among them; at least that one.
     pub fn new(threads: usize) -> Pool {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(PoolShared {
             jobs: Mutex::default(),
             version: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
@@ -213,7 +218,7 @@ impl Pool {
             let own = Arc::clone(&state);
             // Where the system has no more threads, those that there are do the work.
             let started = worker.spawn(move || serve(&shared, number, &own)).ok()?;
-            Some(Worker { thread: started.thread().clone(), state })
+            Some(PoolWorker { thread: started.thread().clone(), state })
         };
         let workers = (1..threads).filter_map(start).collect();
         Pool { shared, workers, is_at_once: false }
@@ -247,13 +252,13 @@ impl Pool {
     pub(crate) fn run(
         &self,
         end: u64,
-        share: Share,
+        share: JobShare,
         work: impl Fn(Range<u64>) + Send + Sync + 'static,
     ) -> Duration {
-        let share = Share { threads: share.threads.min(self.threads()), ..share };
+        let share = JobShare { threads: share.threads.min(self.threads()), ..share };
         let apart = share.threads > 1 && self.shared.has_room;
-        let taken = apart.then(|| Taken::new(self.shared.processors));
-        let job = Arc::new(Job::new(end, share, taken, Box::new(work)));
+        let taken = apart.then(|| ProcessorSet::new(self.shared.processors));
+        let job = Arc::new(PoolJob::new(end, share, taken, Box::new(work)));
         if share.threads > 1 {
             lock(&self.shared.jobs).push_back(Arc::clone(&job));
             self.shared.version.fetch_add(1, Ordering::SeqCst);
@@ -269,7 +274,7 @@ impl Pool {
 
     /// Has so many workers take the job, the first that have none. One that is awake sees it.
     fn wake(&self, count: usize) {
-        let state = |worker: &Worker| worker.state.load(Ordering::SeqCst);
+        let state = |worker: &PoolWorker| worker.state.load(Ordering::SeqCst);
         let free = self.workers.iter().map(|worker| (worker, state(worker))).filter(|(_, it)| *it != WORKING);
         for (worker, _) in free.take(count).filter(|(_, it)| *it == ASLEEP) {
             worker.thread.unpark();
@@ -285,7 +290,7 @@ impl Drop for Pool {
 }
 
 /// What a worker does as long as there is the pool.
-fn serve(shared: &Shared, number: usize, state: &AtomicU8) {
+fn serve(shared: &PoolShared, number: usize, state: &AtomicU8) {
     let mut has_worked = false;
     loop {
         let seen = shared.version.load(Ordering::SeqCst);
@@ -322,15 +327,15 @@ mod tests {
     use std::thread::ThreadId;
 
     /// Chunks of a range in the order in which one thread takes them.
-    fn chunks(end: u64, share: Share) -> Vec<Range<u64>> {
-        let job = Job::new(end, share, None, Box::new(|_| {}));
+    fn chunks(end: u64, share: JobShare) -> Vec<Range<u64>> {
+        let job = PoolJob::new(end, share, None, Box::new(|_| {}));
         job.parts.iter().flat_map(|part| std::iter::from_fn(|| part.take(job.grain))).collect()
     }
 
     #[test]
     fn chunks_cover_the_range_and_get_smaller() {
         for (end, threads, grain) in [(0, 3, 1), (1, 4, 1), (100, 3, 7), (4099, 2, 1), (70_000, 5, 24)] {
-            let chunks = chunks(end, Share { threads, grain });
+            let chunks = chunks(end, JobShare { threads, grain });
             let mut next = 0;
             for chunk in &chunks {
                 assert_eq!(chunk.start, next);
@@ -339,15 +344,17 @@ mod tests {
             assert_eq!(next, end);
             assert!(chunks.iter().all(|it| it.end - it.start <= MOST.max(grain)));
         }
-        let of_one = chunks(64, Share { threads: 1, grain: 1 });
+        let of_one = chunks(64, JobShare { threads: 1, grain: 1 });
         let sizes: Vec<u64> = of_one.iter().map(|it| it.end - it.start).collect();
         assert!(sizes.is_sorted_by(|one, next| one >= next), "{sizes:?}");
         assert_eq!((sizes[0], sizes[sizes.len() - 1]), (8, 1));
         // The largest numbers that there are do not overflow.
-        let part = Part { next: AtomicU64::new(u64::MAX - 3), end: u64::MAX };
+        let part = JobPart { next: AtomicU64::new(u64::MAX - 3), end: u64::MAX };
         assert_eq!(part.take(100), Some(u64::MAX - 3..u64::MAX));
         assert_eq!(
-            Job::new(u64::MAX, Share { threads: 3, grain: 1 << 40 }, None, Box::new(|_| {})).parts.len(),
+            PoolJob::new(u64::MAX, JobShare { threads: 3, grain: 1 << 40 }, None, Box::new(|_| {}))
+                .parts
+                .len(),
             3
         );
     }
@@ -356,7 +363,7 @@ mod tests {
     fn who_did(pool: &Pool, end: u64, threads: usize) -> Vec<(ThreadId, Range<u64>)> {
         let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
         let told = Arc::clone(&seen);
-        pool.run(end, Share { threads, grain: 1 }, move |chunk| {
+        pool.run(end, JobShare { threads, grain: 1 }, move |chunk| {
             let mut seen = lock(&told.0);
             seen.push((thread::current().id(), chunk));
             told.1.notify_all();
@@ -403,7 +410,7 @@ mod tests {
                     for end in 1..60 {
                         let sum = Arc::new(AtomicU64::new(0));
                         let own = Arc::clone(&sum);
-                        pool.run(end, Share { threads: 3, grain: 2 }, move |chunk| {
+                        pool.run(end, JobShare { threads: 3, grain: 2 }, move |chunk| {
                             own.fetch_add(chunk.sum(), Ordering::Relaxed);
                         });
                         assert_eq!(sum.load(Ordering::Relaxed), end * (end - 1) / 2);

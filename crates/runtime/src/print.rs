@@ -56,7 +56,7 @@ unsafe extern "C" fn print(format: *const c_char, types: *const c_char, words: *
     }
     // SAFETY: the caller says so.
     let (format, types) = unsafe { (CStr::from_ptr(format), CStr::from_ptr(types)) };
-    let Some(types) = types.to_str().ok().and_then(Types::parse) else { return -1 };
+    let Some(types) = types.to_str().ok().and_then(PrintTypes::parse) else { return -1 };
     // SAFETY: the caller says so; there is at least one word.
     let words = unsafe { std::slice::from_raw_parts(words, types.words()) };
     let made = render(format.to_bytes(), &types.values(words), |pointer| {
@@ -74,7 +74,7 @@ unsafe extern "C" fn print(format: *const c_char, types: *const c_char, words: *
 
 /// A number that is printed.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Number {
+enum PrintScalar {
     /// An integer of so many bits.
     Integer(u64, u32),
     Float(f64),
@@ -82,34 +82,34 @@ enum Number {
 }
 
 /// What is handed to a conversion: one number, or those of a vector.
-type Value = Vec<Number>;
+type PrintValue = Vec<PrintScalar>;
 
 /// The types of a call's arguments behind its format.
-struct Types(Vec<(usize, String)>);
+struct PrintTypes(Vec<(usize, String)>);
 
-impl Types {
+impl PrintTypes {
     /// As the importer writes them: `.i32.4xf32`.
-    fn parse(text: &str) -> Option<Types> {
+    fn parse(text: &str) -> Option<PrintTypes> {
         let one = |word: &str| match word.split_once('x') {
             Some((count, ty)) => Some((count.parse().ok()?, ty.to_string())),
             None => Some((1, word.to_string())),
         };
-        text.split('.').skip(1).map(one).collect::<Option<Vec<_>>>().map(Types)
+        text.split('.').skip(1).map(one).collect::<Option<Vec<_>>>().map(PrintTypes)
     }
 
     fn words(&self) -> usize {
         self.0.iter().map(|(count, _)| count).sum()
     }
 
-    fn values(&self, mut words: &[u64]) -> Vec<Value> {
+    fn values(&self, mut words: &[u64]) -> Vec<PrintValue> {
         let number = |ty: &str, word: u64| match ty {
-            "f64" => Number::Float(f64::from_bits(word)),
-            "f32" => Number::Float(f32::from_bits(word as u32).into()),
-            "f16" => Number::Float(half(word as u16)),
+            "f64" => PrintScalar::Float(f64::from_bits(word)),
+            "f32" => PrintScalar::Float(f32::from_bits(word as u32).into()),
+            "f16" => PrintScalar::Float(half(word as u16)),
             _ => match ty.strip_prefix('i').and_then(|bits| bits.parse().ok()) {
-                Some(bits @ 1..=63) => Number::Integer(word & ((1 << bits) - 1), bits),
-                Some(bits) => Number::Integer(word, bits),
-                None => Number::Pointer(word),
+                Some(bits @ 1..=63) => PrintScalar::Integer(word & ((1 << bits) - 1), bits),
+                Some(bits) => PrintScalar::Integer(word, bits),
+                None => PrintScalar::Pointer(word),
             },
         };
         let mut values = Vec::new();
@@ -190,22 +190,22 @@ impl<'a> Conversion<'a> {
         CString::new(spec).unwrap_or_default()
     }
 
-    fn one(&self, number: Number, text_at: &impl Fn(u64) -> Vec<u8>, out: &mut Vec<u8>) {
+    fn one(&self, number: PrintScalar, text_at: &impl Fn(u64) -> Vec<u8>, out: &mut Vec<u8>) {
         let as_float = match number {
-            Number::Float(value) => value,
-            Number::Integer(bits, size) => extended(bits, size) as f64,
-            Number::Pointer(address) => address as f64,
+            PrintScalar::Float(value) => value,
+            PrintScalar::Integer(bits, size) => extended(bits, size) as f64,
+            PrintScalar::Pointer(address) => address as f64,
         };
         let as_word = match number {
-            Number::Float(value) => value as i64 as u64,
-            Number::Integer(bits, _) | Number::Pointer(bits) => bits,
+            PrintScalar::Float(value) => value as i64 as u64,
+            PrintScalar::Integer(bits, _) | PrintScalar::Pointer(bits) => bits,
         };
         let size = match (number, self.length) {
-            (Number::Float(_), _) => 64,
+            (PrintScalar::Float(_), _) => 64,
             (_, b"hh") => 8,
             (_, b"h") => 16,
-            (Number::Integer(_, size), _) => size,
-            (Number::Pointer(_), _) => 64,
+            (PrintScalar::Integer(_, size), _) => size,
+            (PrintScalar::Pointer(_), _) => 64,
         };
         match self.letter {
             b'd' | b'i' => self.c_text(&self.spec("ll"), Given::Word(extended(as_word, size) as u64), out),
@@ -216,8 +216,8 @@ impl<'a> Conversion<'a> {
             b'c' => self.c_text(&self.spec(""), Given::Letter(as_word as u8), out),
             b'p' => self.c_text(&self.spec(""), Given::Word(as_word), out),
             b's' => match number {
-                Number::Pointer(0) => out.extend_from_slice(b"(null)"),
-                Number::Pointer(address) => {
+                PrintScalar::Pointer(0) => out.extend_from_slice(b"(null)"),
+                PrintScalar::Pointer(address) => {
                     let text = CString::new(text_at(address)).unwrap_or_default();
                     self.c_text(&self.spec(""), Given::Text(&text), out);
                 }
@@ -265,7 +265,7 @@ fn extended(bits: u64, size: u32) -> i64 {
 }
 
 /// The text of a call.
-fn render(format: &[u8], values: &[Value], text_at: impl Fn(u64) -> Vec<u8>) -> Vec<u8> {
+fn render(format: &[u8], values: &[PrintValue], text_at: impl Fn(u64) -> Vec<u8>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut values = values.iter();
     let mut rest = format;
@@ -302,7 +302,7 @@ mod tests {
     use super::*;
 
     fn rendered(format: &str, types: &str, words: &[u64]) -> String {
-        let types = Types::parse(types).expect("they are types");
+        let types = PrintTypes::parse(types).expect("they are types");
         let made = render(format.as_bytes(), &types.values(words), |_| b"text".to_vec());
         String::from_utf8(made).expect("it is text")
     }

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 
 /// The processors that threads of a job began on.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct ProcessorSet {
     words: Vec<AtomicU64>,
 }
 
-impl Taken {
+impl ProcessorSet {
     /// None of so many.
-    pub(crate) fn new(processors: usize) -> Taken {
-        Taken { words: (0..processors.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
+    pub(crate) fn new(processors: usize) -> ProcessorSet {
+        ProcessorSet { words: (0..processors.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
 
     /// Takes a processor; false if another thread has.
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_processor_is_taken_once() {
-        let taken = Taken::new(65);
+        let taken = ProcessorSet::new(65);
         assert!(!taken.has(64) && taken.take(64) && taken.has(64) && !taken.take(64));
         assert!(taken.take(0) && !taken.has(1));
         // More than there are is no error.

@@ -1,14 +1,14 @@
 //! Programs and their kernels.
 
 use crate::code::{BuildError, Globals, GroupCode, VariantSpec, code, report};
-use crate::forced::Forced;
-use crate::kept::Kept;
+use crate::forced::ForcedOptions;
+use crate::kept::KernelCache;
 use crate::memory::cache_bytes;
 use crate::processors::{lower_priority, thread_time};
 use crate::range::{Groups, TILE_ROWS};
 use crate::selection::{Budget, ClassReport, LaunchClass, Selection, Trials, parse_choices};
 use crate::statistics::{account_line, choices_text, class_lines};
-use crate::vector_code::{Form, Variant};
+use crate::vector_code::{CodeForm, CodeVariant};
 use heddle::{KernelReport, PassPolicy};
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-/// How kernels are compiled.
+/// Options of a kernel's compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuildOptions {
     /// Lanes of a brush; none is what the machine's registers hold of 32 bits.
@@ -37,15 +37,15 @@ pub struct BuildOptions {
     /// Lanes of the brushes of kernels that see their brush (votes, shuffles, the number of a lane), if a language fixes that.
     /// They lie in the linear order of the group.
     pub warp: Option<u32>,
-    /// Whose mathematical functions are called.
+    /// Accuracy of mathematical functions.
     pub math: Accuracy,
-    /// What is chosen by hand.
-    pub forced: Forced,
+    /// Options that replace the choices of models.
+    pub forced: ForcedOptions,
 }
 
 impl Default for BuildOptions {
     fn default() -> BuildOptions {
-        BuildOptions { lanes: None, warp: None, math: Accuracy::Exact, forced: Forced::default() }
+        BuildOptions { lanes: None, warp: None, math: Accuracy::Exact, forced: ForcedOptions::default() }
     }
 }
 
@@ -60,7 +60,7 @@ impl BuildOptions {
         TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86())
     }
 
-    /// How vector code is made.
+    /// Options of the vectorizer.
     pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::VectorizeOptions {
         let target = self.target(cpu);
         // OpenCL and CUDA make races undefined.
@@ -75,9 +75,9 @@ impl BuildOptions {
     }
 }
 
-/// What a kernel takes.
+/// Parameter of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Parameter {
+pub struct KernelParameter {
     /// Its type.
     pub ty: Type,
     /// Of a pointer, where it points to. What is passed by value is a pointer to private memory.
@@ -86,20 +86,20 @@ pub struct Parameter {
     pub bytes: u32,
 }
 
-/// What is known of a kernel without compiling it.
+/// Properties of a kernel that need no compilation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelFacts {
     /// Its name.
     pub name: String,
-    /// What it takes.
-    pub parameters: Vec<Parameter>,
+    /// Parameters, in order.
+    pub parameters: Vec<KernelParameter>,
     /// The size of its work-groups, if the source fixes it.
     pub required_local: Option<[u32; 3]>,
-    /// Whether it may see how work-items lie in groups.
+    /// True if it may observe its work-group.
     pub sees_groups: bool,
-    /// Whether it may see which work-items make a brush.
+    /// True if it may observe which work-items form a brush.
     pub(crate) observes_brush: bool,
-    /// Whether work-items of a group have neither local memory nor a brush in common.
+    /// True if work-items of a group share neither local memory nor a brush.
     pub(crate) shares_nothing: bool,
     /// The bytes that it says a work-item stores in global memory, loops counted once.
     pub(crate) stored_bytes: u64,
@@ -108,48 +108,48 @@ pub struct KernelFacts {
 }
 
 /// Sees what became of a kernel when it is compiled (a [`KernelReport`]), and which of its codes stays when several were tried.
-pub type Watch = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
+pub type ReportSink = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
 
-/// What is done beside compiling.
+/// Services of a build: cache, reports, run-time selection.
 #[derive(Clone, Default)]
-pub struct Making {
+pub struct BuildServices {
     /// Where objects are kept.
-    pub kept: Option<Kept>,
-    /// What is told what became of kernels. All are compiled then, whatever is kept.
-    pub watch: Option<Watch>,
+    pub kept: Option<KernelCache>,
+    /// Sink of kernel reports. With one, kernels are compiled even if the cache has them.
+    pub watch: Option<ReportSink>,
     /// Use of run-time selection.
     pub trials: Trials,
 }
 
-impl fmt::Debug for Making {
+impl fmt::Debug for BuildServices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Making").field("kept", &self.kept).finish_non_exhaustive()
+        f.debug_struct("BuildServices").field("kept", &self.kept).finish_non_exhaustive()
     }
 }
 
 /// A module with kernels, which share its globals.
 #[derive(Clone, Debug)]
 pub struct KernelModule {
-    inner: Arc<Inner>,
+    inner: Arc<KernelModuleInner>,
 }
 
-struct Inner {
+struct KernelModuleInner {
     module: Module,
     options: BuildOptions,
     /// The lanes of a brush.
     lanes: u32,
     globals: Option<Globals>,
     kernels: Vec<KernelFacts>,
-    making: Making,
+    making: BuildServices,
     /// Functions that the program declares, and where they are.
     outside: Vec<(String, usize)>,
-    codes: Mutex<FxHashMap<(usize, Variant), Arc<GroupCode>>>,
+    codes: Mutex<FxHashMap<(usize, CodeVariant), Arc<GroupCode>>>,
     /// Vector dimension of each kernel, once a launch needs it.
     dimensions: Vec<OnceLock<VectorDimension>>,
 }
 
 /// Programs whose launches are reported at the end of the process.
-static PROGRAMS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+static PROGRAMS: Mutex<Vec<Weak<KernelModuleInner>>> = Mutex::new(Vec::new());
 
 /// Reports and keeps the choices of all programs. For the end of the process, which waits for no lock.
 pub(crate) fn report_all_programs() {
@@ -159,7 +159,7 @@ pub(crate) fn report_all_programs() {
     }
 }
 
-impl Inner {
+impl KernelModuleInner {
     /// Reports the launches of each kernel and the codes that stay, and keeps the choices.
     fn report(&self) {
         let Ok(codes) = self.codes.try_lock() else { return };
@@ -178,7 +178,7 @@ impl Inner {
         }
     }
 
-    fn choices_key(&self, kept: &Kept, kernel: &KernelFacts, variant: Variant) -> Vec<u8> {
+    fn choices_key(&self, kept: &KernelCache, kernel: &KernelFacts, variant: CodeVariant) -> Vec<u8> {
         let (cpu, options) = (Cpu::host(), &self.options);
         kept.key_of(&format!("choices {cpu:?} {options:?} {variant:?} @{}\n", kernel.name))
     }
@@ -193,13 +193,13 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for KernelModuleInner {
     fn drop(&mut self) {
         self.report();
     }
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for KernelModuleInner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KernelModule").field("kernels", &self.kernels).finish_non_exhaustive()
     }
@@ -208,14 +208,14 @@ impl fmt::Debug for Inner {
 impl KernelModule {
     /// A program of a module at stage Source.
     pub fn new(module: Module, options: &BuildOptions) -> Result<KernelModule, BuildError> {
-        KernelModule::making(module, options, Making::default())
+        KernelModule::making(module, options, BuildServices::default())
     }
 
-    /// The same, with what is to be done beside compiling.
+    /// Builds a module with a cache, reports and run-time selection.
     pub fn making(
         module: Module,
         options: &BuildOptions,
-        making: Making,
+        making: BuildServices,
     ) -> Result<KernelModule, BuildError> {
         // SAFETY: there are none.
         unsafe { KernelModule::with_functions(module, options, making, &[]) }
@@ -228,7 +228,7 @@ impl KernelModule {
     pub unsafe fn with_functions(
         module: Module,
         options: &BuildOptions,
-        making: Making,
+        making: BuildServices,
         functions: &[(&str, usize)],
     ) -> Result<KernelModule, BuildError> {
         crate::exit::watch();
@@ -240,7 +240,7 @@ impl KernelModule {
         let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
         let kernels = module.functions.iter().filter_map(|func| {
             let FunctionKind::Kernel(required_local) = func.kind else { return None };
-            let parameters = func.signature.params.iter().map(|param| Parameter {
+            let parameters = func.signature.params.iter().map(|param| KernelParameter {
                 ty: param.ty,
                 space: match param.ty.scalar() {
                     heddle_ir::Scalar::Ptr(space) => Some(space),
@@ -248,7 +248,7 @@ impl KernelModule {
                 },
                 bytes: param.ty.bytes(),
             });
-            let parameters: Vec<Parameter> = parameters.collect();
+            let parameters: Vec<KernelParameter> = parameters.collect();
             let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
             let name = func.name.clone();
             let observes_brush = see_brush.contains_key(&*name);
@@ -270,8 +270,17 @@ impl KernelModule {
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let codes = Mutex::default();
-        let inner =
-            Inner { module, options: *options, lanes, globals, kernels, making, outside, codes, dimensions };
+        let inner = KernelModuleInner {
+            module,
+            options: *options,
+            lanes,
+            globals,
+            kernels,
+            making,
+            outside,
+            codes,
+            dimensions,
+        };
         let inner = Arc::new(inner);
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
         programs.retain(|program| program.strong_count() > 0);
@@ -279,7 +288,7 @@ impl KernelModule {
         Ok(KernelModule { inner })
     }
 
-    /// How it is compiled.
+    /// Options of its compilation.
     pub fn options(&self) -> &BuildOptions {
         &self.inner.options
     }
@@ -301,7 +310,7 @@ impl KernelModule {
         Some((globals.address(name)?, global.bytes()))
     }
 
-    fn codes(&self) -> MutexGuard<'_, FxHashMap<(usize, Variant), Arc<GroupCode>>> {
+    fn codes(&self) -> MutexGuard<'_, FxHashMap<(usize, CodeVariant), Arc<GroupCode>>> {
         self.inner.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -377,7 +386,7 @@ fn stored_bytes(func: &Function) -> u64 {
     stores.sum()
 }
 
-/// Whether an op tells work-items of their group.
+/// True if an instruction observes the work-group.
 fn sees_group(func: &Function, inst: Inst) -> bool {
     use Op::{Barrier, EnqueuedSize, GroupId, LocalId, LocalSize, NumGroups};
     let op = func.inst(inst).op;
@@ -385,13 +394,13 @@ fn sees_group(func: &Function, inst: Inst) -> bool {
         || names_local(func, inst)
 }
 
-/// Whether an op names memory that the work-items of a group share.
+/// True if an instruction names local memory.
 fn names_local(func: &Function, inst: Inst) -> bool {
     let is_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
     func.inst(inst).args.iter().any(is_local)
 }
 
-/// Whether the result depends on which work-items make a brush.
+/// True if the result depends on which work-items form a brush.
 fn observes_brush(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     matches!(data.op, Op::Lane | Op::Width)
@@ -399,7 +408,7 @@ fn observes_brush(func: &Function, inst: Inst) -> bool {
         || data.op == Op::Barrier && data.detail == Detail::Barrier(SyncScope::Brush)
 }
 
-/// What is known of some functions holds of those that call them, too; of what several say the first one counts.
+/// Propagates facts from callees to callers; the first fact found wins.
 pub fn with_callers<'m, T: Copy>(
     module: &'m Module,
     known: impl IntoIterator<Item = (&'m str, T)>,
@@ -442,12 +451,12 @@ pub struct PreparedKernel {
 }
 
 impl PreparedKernel {
-    /// What is known of it.
+    /// Properties of the kernel.
     pub fn info(&self) -> &KernelFacts {
         &self.program.inner.kernels[self.number]
     }
 
-    /// How the program is compiled.
+    /// Options of the program's compilation.
     pub fn options(&self) -> &BuildOptions {
         &self.program.inner.options
     }
@@ -457,11 +466,11 @@ impl PreparedKernel {
         reason.diagnostic(&self.program.inner.module)
     }
 
-    /// What became of it in the code that launches so far have asked for. Of what was compiled before, the passes tell it again.
+    /// Reports of the code that launches have needed so far. For code from the cache, the passes run again.
     pub fn reports(&self) -> Vec<KernelReport> {
         let codes = self.program.codes();
         let own = codes.iter().filter(|((number, _), _)| *number == self.number);
-        let mut own: Vec<(Variant, Arc<GroupCode>)> =
+        let mut own: Vec<(CodeVariant, Arc<GroupCode>)> =
             own.map(|((_, variant), code)| (*variant, Arc::clone(code))).collect();
         drop(codes);
         own.sort_by_key(|(variant, _)| *variant);
@@ -483,9 +492,9 @@ impl PreparedKernel {
         inner.dimensions[self.number].get_or_init(|| vector_dimension(&inner.module, &self.info().name))
     }
 
-    /// Variant for launches of which nothing is known.
-    fn usual_variant(&self) -> Variant {
-        Variant::usual(self.info(), self.lanes(), self.vector_dimension().axes)
+    /// Variant for launches whose range is not known.
+    fn usual_variant(&self) -> CodeVariant {
+        CodeVariant::usual(self.info(), self.lanes(), self.vector_dimension().axes)
     }
 
     /// The lanes of its brushes.
@@ -495,12 +504,12 @@ impl PreparedKernel {
     }
 
     /// The code for some launches, if it was compiled before.
-    pub(crate) fn code_if_ready(&self, variant: Variant) -> Option<Arc<GroupCode>> {
+    pub(crate) fn code_if_ready(&self, variant: CodeVariant) -> Option<Arc<GroupCode>> {
         self.program.codes().get(&(self.number, variant)).map(Arc::clone)
     }
 
     /// The code for some launches, compiled at the first of them.
-    pub(crate) fn code(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
+    pub(crate) fn code(&self, variant: CodeVariant) -> Result<Arc<GroupCode>, BuildError> {
         if let Some(code) = self.code_if_ready(variant) {
             return Ok(code);
         }
@@ -514,7 +523,7 @@ impl PreparedKernel {
         let (info, options, lanes) = (self.info(), self.options(), self.program.inner.lanes);
         let (base, traits) = (first.variant, &first.traits);
         let of = |lanes| {
-            let variant = Variant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
+            let variant = CodeVariant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
             if base.single { variant.of_single_items() } else { variant }
         };
         let mut variants = vec![of(1), of((lanes / 2).max(1)), of(2 * lanes)];
@@ -524,17 +533,20 @@ impl PreparedKernel {
         let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
         let [row, rows, _] = base.axes.to_axes(local);
         if is_open && row >= width && rows >= height && height > 1 {
-            variants.push(Variant { brush: [width, height, 1], ..of(lanes) });
+            variants.push(CodeVariant { brush: [width, height, 1], ..of(lanes) });
         }
         // Of the code between barriers, one part may pay as vector code and another one not.
-        variants
-            .extend((info.sees_groups && !base.single).then(|| Variant { form: Form::Mixed, ..of(lanes) }));
+        variants.extend(
+            (info.sees_groups && !base.single).then(|| CodeVariant { form: CodeForm::Mixed, ..of(lanes) }),
+        );
         // Code that half of the work-items need may be code that whole brushes do not.
         let folds = options.forced.leaves_guards_open() && traits.has_converted_branches;
-        variants.extend(folds.then(|| Variant { form: Form::Guarded, ..of(lanes) }));
+        variants.extend(folds.then(|| CodeVariant { form: CodeForm::Guarded, ..of(lanes) }));
         // Memory that does not fit into the caches need not be loaded into them before it is overwritten.
         if self.min_streamed_items().is_some_and(|least| least <= groups.items()) {
-            variants.extend([lanes, 2 * lanes].map(|lanes| Variant { form: Form::Streaming, ..of(lanes) }));
+            variants.extend(
+                [lanes, 2 * lanes].map(|lanes| CodeVariant { form: CodeForm::Streaming, ..of(lanes) }),
+            );
         }
         // Work-items that iterate more often than others keep only their own lanes.
         if options.forced.refill() == PassPolicy::IfProfitable {
@@ -551,12 +563,12 @@ impl PreparedKernel {
     }
 
     /// True if the runtime chooses the size of groups.
-    pub(crate) fn chooses_groups(&self, variant: &Variant) -> bool {
+    pub(crate) fn chooses_groups(&self, variant: &CodeVariant) -> bool {
         variant.single || !self.info().sees_groups && self.info().required_local.is_none()
     }
 
     /// Class of launches with these groups on so many threads.
-    pub(crate) fn class(&self, variant: &Variant, groups: &Groups, threads: usize) -> LaunchClass {
+    pub(crate) fn class(&self, variant: &CodeVariant, groups: &Groups, threads: usize) -> LaunchClass {
         match self.chooses_groups(variant) {
             true => LaunchClass::new(groups.items(), [0; 3], true, threads),
             false => {
@@ -582,12 +594,12 @@ impl PreparedKernel {
     /// Code of a candidate, loaded or compiled, and the processor time that it took.
     pub(crate) fn compiled_candidate(
         &self,
-        variant: Variant,
+        variant: CodeVariant,
         is_lookup: bool,
     ) -> (Result<Option<GroupCode>, BuildError>, Duration) {
         let inner = &*self.program.inner;
         let options = BuildOptions { lanes: Some(variant.brush.iter().product()), ..inner.options };
-        let making = Making { watch: None, ..inner.making.clone() };
+        let making = BuildServices { watch: None, ..inner.making.clone() };
         self.compiled(variant, options, making, is_lookup)
     }
 
@@ -650,11 +662,11 @@ impl PreparedKernel {
         )
     }
 
-    /// What is made for some launches; where a pass refuses that, for one work-item at a time.
+    /// Builds code for some launches; if a pass refuses it, for one work-item at a time.
     fn in_some_form<T>(
         &self,
-        variant: Variant,
-        make: impl Fn(Variant, BuildOptions) -> Result<T, BuildError>,
+        variant: CodeVariant,
+        make: impl Fn(CodeVariant, BuildOptions) -> Result<T, BuildError>,
     ) -> Result<T, BuildError> {
         let options = self.options();
         make(variant, *options).or_else(|reason| {
@@ -664,12 +676,12 @@ impl PreparedKernel {
             }
             // One work-item at a time may go where several may not: its private objects are where their addresses say.
             let alone = BuildOptions { lanes: Some(1), ..*options };
-            make(Variant { brush: [1; 3], ..variant }, alone).map_err(|_| reason)
+            make(CodeVariant { brush: [1; 3], ..variant }, alone).map_err(|_| reason)
         })
     }
 
     /// Makes the code for some launches, or finds that it is there.
-    fn made(&self, variant: Variant) -> Result<Arc<GroupCode>, BuildError> {
+    fn made(&self, variant: CodeVariant) -> Result<Arc<GroupCode>, BuildError> {
         let making = &self.program.inner.making;
         let make = |variant, options| {
             let built = self.compiled(variant, options, making.clone(), false).0?;
@@ -691,9 +703,9 @@ impl PreparedKernel {
     /// time, too. Runs on a thread of its own: the program continues whatever LLVM does, and the caller may have little stack.
     fn compiled(
         &self,
-        variant: Variant,
+        variant: CodeVariant,
         options: BuildOptions,
-        making: Making,
+        making: BuildServices,
         is_lookup: bool,
     ) -> (Result<Option<GroupCode>, BuildError>, Duration) {
         let kernel = self.clone();

@@ -26,7 +26,7 @@ pub enum RangeError {
     Numbers {
         /// The offset, or the size of work-groups.
         what: &'static str,
-        /// How many there are.
+        /// Actual number of arguments.
         found: usize,
         /// How many there are to be.
         expected: usize,

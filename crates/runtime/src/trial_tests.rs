@@ -1,8 +1,8 @@
 //! Launches while codes are tried: results do not depend on the code that runs, and each class of launches comes to a choice.
 
-use crate::program::{KernelModule, Making, PreparedKernel};
+use crate::program::{BuildServices, KernelModule, PreparedKernel};
 use crate::selection::Trials;
-use crate::{BuildOptions, Kept, LaunchArgument, NdRange, Pool};
+use crate::{BuildOptions, KernelCache, LaunchArgument, NdRange, Pool};
 use heddle_llvm::{ObjectCache, compile, import};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ impl CachedProgram {
             let is_choice = text.contains(" run by ") && text.contains("in a trial, others took ");
             seen.fetch_add(usize::from(is_choice), Ordering::Relaxed);
         };
-        let kept = Kept::new(ObjectCache::at(folder.join("objects")), name.as_bytes());
-        let making = Making { watch: Some(Arc::new(watch)), kept: Some(kept), trials: Trials::On };
+        let kept = KernelCache::new(ObjectCache::at(folder.join("objects")), name.as_bytes());
+        let making = BuildServices { watch: Some(Arc::new(watch)), kept: Some(kept), trials: Trials::On };
         let program = KernelModule::making(module, &BuildOptions::default(), making).expect("a program");
         CachedProgram { program, choices, folder }
     }

@@ -1,7 +1,7 @@
 //! From kernels to vector code, step by step: group functions, passes, LLVM.
 
 use crate::code::BuildError;
-use crate::forced::Forced;
+use crate::forced::ForcedOptions;
 use crate::program::{BuildOptions, KernelFacts};
 use crate::range::choose_fold;
 use heddle::context::PassContext;
@@ -21,7 +21,7 @@ use std::fmt;
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Variant {
+pub struct CodeVariant {
     /// How work-items lie in brushes.
     pub fold: WorkItemLayout,
     /// Work-item dimensions that the axes of a brush span.
@@ -35,12 +35,12 @@ pub struct Variant {
     /// Whether groups of the source have one work-item each, and run as if there were none.
     pub single: bool,
     /// How it is made.
-    pub form: Form,
+    pub form: CodeForm,
 }
 
 /// How code is made that is for the same launches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub enum Form {
+pub enum CodeForm {
     /// As models say.
     #[default]
     Usual,
@@ -54,7 +54,7 @@ pub enum Form {
     Streaming,
 }
 
-impl Variant {
+impl CodeVariant {
     /// For launches of a kernel in groups of this size; `is_uniform` says that there are no smaller ones at the ends.
     pub fn of_groups(
         kernel: &KernelFacts,
@@ -63,46 +63,48 @@ impl Variant {
         axes: AxisOrder,
         is_uniform: bool,
         is_small: bool,
-    ) -> Variant {
+    ) -> CodeVariant {
         let axes = if kernel.observes_brush { AxisOrder::WORK_ITEMS } else { axes };
         let (fold, brush) = choose_fold(axes.to_axes(local), lanes, kernel.observes_brush, is_uniform);
         // Where a brush takes several rows of a group, it is known how far these are apart.
         let has_rows = fold == WorkItemLayout::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
-        Variant { fold, axes, brush, is_small, local, single: false, form: Form::Usual }
+        CodeVariant { fold, axes, brush, is_small, local, single: false, form: CodeForm::Usual }
     }
 
     /// The same for groups of one work-item, which run together in others.
-    pub(crate) fn of_single_items(self) -> Variant {
-        Variant { local: None, single: true, ..self }
+    pub(crate) fn of_single_items(self) -> CodeVariant {
+        CodeVariant { local: None, single: true, ..self }
     }
 
     /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
-    pub fn usual(kernel: &KernelFacts, lanes: u32, axes: AxisOrder) -> Variant {
+    pub fn usual(kernel: &KernelFacts, lanes: u32, axes: AxisOrder) -> CodeVariant {
         match kernel.required_local {
-            Some([1, 1, 1]) if kernel.shares_nothing => Variant::of_rows(lanes, axes, true).of_single_items(),
-            Some(local) => Variant::of_groups(kernel, lanes, local, axes, true, true),
-            None => Variant::of_rows(lanes, axes, true),
+            Some([1, 1, 1]) if kernel.shares_nothing => {
+                CodeVariant::of_rows(lanes, axes, true).of_single_items()
+            }
+            Some(local) => CodeVariant::of_groups(kernel, lanes, local, axes, true, true),
+            None => CodeVariant::of_rows(lanes, axes, true),
         }
     }
 
     /// For launches in groups that are rows.
-    pub fn of_rows(lanes: u32, axes: AxisOrder, is_small: bool) -> Variant {
+    pub fn of_rows(lanes: u32, axes: AxisOrder, is_small: bool) -> CodeVariant {
         let brush = [lanes, 1, 1];
-        Variant {
+        CodeVariant {
             fold: WorkItemLayout::Rows,
             axes,
             brush,
             is_small,
             local: None,
             single: false,
-            form: Form::Usual,
+            form: CodeForm::Usual,
         }
     }
 
     /// The same with lanes that take new work-items, if groups of this size have several for each.
-    pub(crate) fn refilling(self, local: [u32; 3]) -> Option<Variant> {
+    pub(crate) fn refilling(self, local: [u32; 3]) -> Option<CodeVariant> {
         const FEWEST: u32 = 4;
         let lanes = self.brush.iter().product::<u32>();
         let wanted = FEWEST.saturating_mul(lanes);
@@ -113,7 +115,7 @@ impl Variant {
             false => (WorkItemLayout::Linear, AxisOrder::WORK_ITEMS),
         };
         let fits = lanes > 1 && items >= wanted;
-        fits.then_some(Variant { fold, axes, brush: [lanes, 1, 1], form: Form::Refilling, ..self })
+        fits.then_some(CodeVariant { fold, axes, brush: [lanes, 1, 1], form: CodeForm::Refilling, ..self })
     }
 
     /// How group functions are made for them.
@@ -126,16 +128,16 @@ impl Variant {
             is_small: self.is_small,
             versions: VersioningPolicy::Model,
             execution: match self.form {
-                Form::Usual | Form::Guarded | Form::Streaming => GroupExecution::Brushes,
-                Form::Mixed => GroupExecution::Mixed,
-                Form::Refilling => GroupExecution::LaneRefill,
+                CodeForm::Usual | CodeForm::Guarded | CodeForm::Streaming => GroupExecution::Brushes,
+                CodeForm::Mixed => GroupExecution::Mixed,
+                CodeForm::Refilling => GroupExecution::LaneRefill,
             },
             single_item_groups: self.single,
         }
     }
 }
 
-impl fmt::Display for Variant {
+impl fmt::Display for CodeVariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.brush {
             [1, 1, 1] => write!(f, "1 lane")?,
@@ -147,11 +149,11 @@ impl fmt::Display for Variant {
             write!(f, " along dimension {}", self.axes.dimension(0))?;
         }
         f.write_str(match self.form {
-            Form::Usual => "",
-            Form::Mixed => ", parts by one work-item after the other",
-            Form::Refilling => ", which take new work-items",
-            Form::Guarded => ", all guards",
-            Form::Streaming => ", stores past the caches",
+            CodeForm::Usual => "",
+            CodeForm::Mixed => ", parts by one work-item after the other",
+            CodeForm::Refilling => ", which take new work-items",
+            CodeForm::Guarded => ", all guards",
+            CodeForm::Streaming => ", stores past the caches",
         })
     }
 }
@@ -167,16 +169,20 @@ pub struct GroupFunctions {
 
 impl GroupFunctions {
     /// Of some kernels of a program.
-    pub fn new(program: &Module, kernels: &[&str], variant: Variant) -> Result<GroupFunctions, BuildError> {
-        GroupFunctions::forced(program, kernels, variant, &Forced::default())
+    pub fn new(
+        program: &Module,
+        kernels: &[&str],
+        variant: CodeVariant,
+    ) -> Result<GroupFunctions, BuildError> {
+        GroupFunctions::forced(program, kernels, variant, &ForcedOptions::default())
     }
 
     /// The same, with what is chosen by hand.
     pub(crate) fn forced(
         program: &Module,
         kernels: &[&str],
-        variant: Variant,
-        forced: &Forced,
+        variant: CodeVariant,
+        forced: &ForcedOptions,
     ) -> Result<GroupFunctions, BuildError> {
         let mut module = program.clone();
         retain_all_reachable(&mut module, kernels);
@@ -195,10 +201,10 @@ impl GroupFunctions {
         }
         let groups = lower_kernels(&mut module, &options)?;
         let in_vain = match variant.form {
-            Form::Mixed if groups.iter().all(|group| group.serial_regions == 0) => {
+            CodeForm::Mixed if groups.iter().all(|group| group.serial_regions == 0) => {
                 "nothing between two barriers gains by running for one work-item after the other"
             }
-            Form::Refilling if !groups.iter().any(|group| group.refills_lanes) => {
+            CodeForm::Refilling if !groups.iter().any(|group| group.refills_lanes) => {
                 "no work-item waits for others in a loop"
             }
             _ => return Ok(GroupFunctions { module, groups, options }),

@@ -9,7 +9,7 @@ use crate::cuda::*;
 use heddle_ir::{Module as IrModule, Space};
 use heddle_ptx::lower::{LAUNCH, PtxKernel as Layout, PtxParam};
 use heddle_ptx::module::PtxItem;
-use heddle_runtime::{BuildOptions, Kept, KernelModule, Making, PreparedKernel, environment};
+use heddle_runtime::{BuildOptions, BuildServices, KernelCache, KernelModule, PreparedKernel, environment};
 use rustc_hash::FxHashSet;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -196,8 +196,9 @@ impl CudaModule {
         let program = match lowered.module.functions.is_empty() && names.is_empty() {
             true => None,
             false => {
-                let kept = Kept::of_user(format!("cuda\n{text}").into_bytes());
-                let making = Making { kept, watch: environment::watch(), trials: environment::trials() };
+                let kept = KernelCache::of_user(format!("cuda\n{text}").into_bytes());
+                let making =
+                    BuildServices { kept, watch: environment::watch(), trials: environment::trials() };
                 // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
                 let made = unsafe {
                     KernelModule::with_functions(lowered.module, &options, making, &host::functions())

@@ -12,7 +12,7 @@ use crate::core::registry::ObjectHandle;
 use crate::core::verify::MemorySnapshot;
 use heddle_ir::Space;
 use heddle_llvm::{KernelInfo, ParamPassing};
-use heddle_runtime::Outlook;
+use heddle_runtime::LaunchForecast;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -93,8 +93,8 @@ impl ClLaunch {
     /// Threads that may execute the command.
     pub fn doer(&self) -> CommandThreads {
         match self.code.outlook(self.index, &self.range) {
-            Outlook { is_brief: true, .. } => CommandThreads::Caller,
-            Outlook { is_slim: true, .. } => CommandThreads::Waiter,
+            LaunchForecast { is_brief: true, .. } => CommandThreads::Caller,
+            LaunchForecast { is_slim: true, .. } => CommandThreads::Waiter,
             _ => CommandThreads::Executor,
         }
     }

@@ -5,7 +5,7 @@ use crate::core::memory::Address;
 use heddle_ir::{Code as Cause, Diagnostic, Module};
 use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
-use heddle_runtime::{Kept, Making, Outlook, Pool, environment};
+use heddle_runtime::{BuildServices, KernelCache, LaunchForecast, Pool, environment};
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
 
@@ -114,14 +114,14 @@ impl ClExecutable {
         if !undefined.is_empty() {
             return Err(errors(undefined));
         }
-        let kept = Kept::of_user(bitcode);
+        let kept = KernelCache::of_user(bitcode);
         let watch = environment::watch();
         // One thread keeps reports in kernel order.
         let threads = if watch.is_some() { 1 } else { environment::threads() };
         let program = runtime::KernelModule::making(
             module,
             &environment::options(),
-            Making { kept, watch, trials: environment::trials() },
+            BuildServices { kept, watch, trials: environment::trials() },
         )
         .map_err(|reason| errors([reason]))?;
         let mut warnings = BuildWarnings::default();
@@ -183,7 +183,7 @@ impl ClExecutable {
     }
 
     /// Returns the expected cost of running a kernel over a range.
-    pub fn outlook(&self, kernel: usize, range: &ClNdRange) -> Outlook {
+    pub fn outlook(&self, kernel: usize, range: &ClNdRange) -> LaunchForecast {
         let range = range.of_runtime().ok();
         range.map(|range| self.ready[kernel].outlook(&range, Pool::of_process())).unwrap_or_default()
     }

@@ -609,7 +609,7 @@ impl ClassState {
     }
 
     /// Ends the examination of a candidate with its ratio, and whether it replaces the incumbent.
-    fn end_examination(&mut self, verdict: Verdict) {
+    fn end_examination(&mut self, verdict: ExaminationVerdict) {
         let Some(Examination { code, .. }) = self.examination.take() else { return };
         let former = self.incumbent;
         for standing in &mut self.standings {
@@ -643,7 +643,7 @@ enum ExaminationPlan {
 
 /// End of an examination.
 #[derive(Clone, Copy, Debug)]
-struct Verdict {
+struct ExaminationVerdict {
     ratio: f64,
     replaces: bool,
 }
@@ -742,7 +742,7 @@ impl Examination {
     }
 
     /// Adds the slices of a launch, as up to four samples.
-    fn add_slices(&mut self, times: &LaunchTimes) -> Option<Verdict> {
+    fn add_slices(&mut self, times: &LaunchTimes) -> Option<ExaminationVerdict> {
         let pairs = &times.slices.pairs;
         let mean = |pairs: &[SlicePair], of: usize| {
             pairs.iter().map(|it| it.paces[of]).sum::<f64>() / pairs.len().max(1) as f64
@@ -771,29 +771,29 @@ impl Examination {
     }
 
     /// Verdict of slices, if they decide; `is_long` says that they are as good as launches.
-    fn verdict_of_slices(&mut self, is_long: bool) -> Option<Verdict> {
+    fn verdict_of_slices(&mut self, is_long: bool) -> Option<ExaminationVerdict> {
         let estimate = self.slices.estimate()?;
         let ratio = estimate.ratio;
         if self.slices.is_far_slower() {
-            return Some(Verdict { ratio, replaces: false });
+            return Some(ExaminationVerdict { ratio, replaces: false });
         }
         if estimate.count < if estimate.error < NOISY { 4 } else { 12 } {
             return None;
         }
         let (low, high) = estimate.bounds();
         if high < FASTER && (ratio < CLEARLY_FASTER || self.promise < 1.0 || is_long) {
-            return Some(Verdict { ratio, replaces: true });
+            return Some(ExaminationVerdict { ratio, replaces: true });
         }
         let is_over = self.slices.count() >= MAX_SLICES;
         let is_close = estimate.error < CLOSE_ERROR;
         if low > CLOSE || is_over && ratio > CLOSE || is_long && (is_over || is_close && ratio > FASTER) {
-            return Some(Verdict { ratio, replaces: false });
+            return Some(ExaminationVerdict { ratio, replaces: false });
         }
         self.is_whole = !is_long && (is_over || high < FASTER || is_close && ratio < CLOSE);
         None
     }
 
-    fn verdict_of_launches(&self) -> Option<Verdict> {
+    fn verdict_of_launches(&self) -> Option<ExaminationVerdict> {
         let far = self.launches.is_far_slower();
         let estimate = self.launches.estimate()?;
         let ratio = estimate.ratio;
@@ -802,6 +802,7 @@ impl Examination {
         let is_enough = estimate.count >= if estimate.error < NOISY { 4 } else { 12 };
         let decides = is_enough && (low > 1.0 || high < FASTER) || far;
         let is_over = self.launches.count() >= MAX_ROUNDS;
-        (decides || is_over).then_some(Verdict { ratio, replaces: !far && is_enough && high < FASTER })
+        (decides || is_over)
+            .then_some(ExaminationVerdict { ratio, replaces: !far && is_enough && high < FASTER })
     }
 }

@@ -1,6 +1,6 @@
 //! Order of candidates: time of a code relative to the first one, as the cost model predicts it.
 
-use crate::vector_code::{Form, Variant};
+use crate::vector_code::{CodeForm, CodeVariant};
 use heddle::KernelReport;
 use heddle_ir::Module;
 use heddle_transform::{LoopEstimate, TargetInfo, estimate_hottest_loop};
@@ -79,24 +79,24 @@ impl CodeTraits {
     }
 
     /// Predicted time of a variant, divided by that of the first code.
-    pub(crate) fn promise(&self, variant: &Variant, first: &Variant) -> f64 {
-        let lanes = |it: &Variant| it.brush.iter().product::<u32>();
+    pub(crate) fn promise(&self, variant: &CodeVariant, first: &CodeVariant) -> f64 {
+        let lanes = |it: &CodeVariant| it.brush.iter().product::<u32>();
         let ratio = self.ratio_of_lanes(lanes(variant), lanes(first));
         let is_tile = variant.brush[1] > first.brush[1];
         ratio
             * match variant.form {
-                Form::Usual if is_tile => 0.97,
-                Form::Usual => 1.0,
-                Form::Mixed => {
+                CodeForm::Usual if is_tile => 0.97,
+                CodeForm::Usual => 1.0,
+                CodeForm::Mixed => {
                     if self.scattered > 0 {
                         0.9
                     } else {
                         1.2
                     }
                 }
-                Form::Guarded => 0.95,
-                Form::Streaming => 0.9,
-                Form::Refilling => {
+                CodeForm::Guarded => 0.95,
+                CodeForm::Streaming => 0.9,
+                CodeForm::Refilling => {
                     if self.has_converted_branches {
                         0.92
                     } else {
@@ -131,7 +131,7 @@ mod tests {
         let scattered =
             CodeTraits { hottest: [200, 900, 4, 300], has_converted_branches: true, ..CodeTraits::default() };
         assert!(scattered.ratio_of_lanes(1, 16) < 0.5);
-        let [plain, first] = [32, 16].map(|lanes| Variant::of_rows(lanes, AxisOrder::WORK_ITEMS, true));
+        let [plain, first] = [32, 16].map(|lanes| CodeVariant::of_rows(lanes, AxisOrder::WORK_ITEMS, true));
         assert!(
             CodeTraits::default().promise(&first, &first) > 1.0
                 && CodeTraits::default().promise(&plain, &first) > 1.0

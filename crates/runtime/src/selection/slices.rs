@@ -28,7 +28,7 @@ impl SlicePair {
     }
 }
 
-/// What a launch may try.
+/// Slices that a launch may try.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct SlicePlan {
     /// Number of work-groups in a slice, and its expected time.
