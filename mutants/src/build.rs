@@ -1,7 +1,7 @@
 //! Builds the woven sources. Mutants that do not compile are taken out, until the rest does.
 
-use crate::list::{Fate, Mutant};
-use crate::suites::{Group, Suite, groups};
+use crate::list::{Mutant, MutantOutcome};
+use crate::suites::{Suite, SuiteGroup, groups};
 use crate::weave::weave;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
@@ -14,18 +14,18 @@ const MOST_ROUNDS: usize = 30;
 /// Path, in the tree, of the list of mutants that failed to compile the last time.
 const KNOWN: &str = "unviable.txt";
 
-/// Takes out at once what is known not to compile.
+/// Excludes mutants known not to compile.
 fn recall(tree: &Path, mutants: &mut [Mutant]) {
     let known = std::fs::read_to_string(tree.join(KNOWN)).unwrap_or_default();
     let known: HashMap<&str, &str> = known.lines().filter_map(|line| line.split_once('\t')).collect();
-    for mutant in mutants.iter_mut().filter(|mutant| mutant.fate == Fate::Open) {
+    for mutant in mutants.iter_mut().filter(|mutant| mutant.outcome == MutantOutcome::Open) {
         if let Some(why) = known.get(&*mutant.name) {
-            mutant.fate = Fate::Unviable((*why).into());
+            mutant.outcome = MutantOutcome::Unviable((*why).into());
         }
     }
 }
 
-/// Builds all tests and tells where they are.
+/// Builds all tests and returns the test binaries.
 pub(crate) fn build(tree: &Path, mutants: &mut [Mutant]) -> Result<Vec<Suite>, String> {
     recall(tree, mutants);
     weave(tree, mutants)?;
@@ -49,9 +49,9 @@ pub(crate) fn build(tree: &Path, mutants: &mut [Mutant]) -> Result<Vec<Suite>, S
         for error in &wrong {
             for number in blamed(tree, error)? {
                 if let Some(mutant) =
-                    mutants.iter_mut().find(|it| it.number == number && it.fate == Fate::Open)
+                    mutants.iter_mut().find(|it| it.number == number && it.outcome == MutantOutcome::Open)
                 {
-                    mutant.fate = Fate::Unviable(error.message.clone());
+                    mutant.outcome = MutantOutcome::Unviable(error.message.clone());
                     taken.insert(number);
                 }
             }
@@ -62,8 +62,10 @@ pub(crate) fn build(tree: &Path, mutants: &mut [Mutant]) -> Result<Vec<Suite>, S
         eprintln!("{} mutants do not compile: {taken:?}", taken.len());
         let known: String = mutants
             .iter()
-            .filter_map(|mutant| match &mutant.fate {
-                Fate::Unviable(why) => Some(format!("{}\t{}\n", mutant.name, why.replace(['\n', '\t'], " "))),
+            .filter_map(|mutant| match &mutant.outcome {
+                MutantOutcome::Unviable(why) => {
+                    Some(format!("{}\t{}\n", mutant.name, why.replace(['\n', '\t'], " ")))
+                }
                 _ => None,
             })
             .collect();
@@ -81,7 +83,7 @@ struct CompileError {
     range: (usize, usize),
 }
 
-fn build_group(tree: &Path, group: &Group) -> Result<(Vec<Suite>, Vec<CompileError>), String> {
+fn build_group(tree: &Path, group: &SuiteGroup) -> Result<(Vec<Suite>, Vec<CompileError>), String> {
     let mut command = Command::new("cargo");
     command.current_dir(tree).args(["test", "--no-run", "--profile=mutants", "--message-format=json", "-j1"]);
     command.args(["-p", &group.package]);

@@ -1,6 +1,6 @@
-//! Asks the tests about the mutants, until one fails.
+//! Runs the tests on each mutant until one fails.
 
-use crate::list::{Fate, Mutant};
+use crate::list::{Mutant, MutantOutcome};
 use crate::suites::{SKIPPED, Suite};
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,13 +10,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// A suite may take so many times the processor time that it takes without a mutant, and so many seconds at least.
+/// Time limit of a suite, as a multiple of its CPU time without a mutant, and the minimum limit in seconds.
 const TIMES: f64 = 8.0;
 const LEAST_SECONDS: f64 = 4.0;
 /// Seconds above which a baseline is reused while its binary is unchanged; shorter suites may read files, so they run
 /// again.
 const LONG: f64 = 5.0;
-/// The most memory, in KiB of addresses.
+/// Limit on the address space, in KiB.
 const MEMORY: u64 = 6 << 20;
 /// Signal that the system sends at the CPU time limit.
 const SIGXCPU: i32 = 24;
@@ -26,11 +26,11 @@ struct Baseline<'s> {
     suite: &'s Suite,
     /// Seconds of processor time.
     seconds: f64,
-    /// The mutants that it comes to.
+    /// Mutants that it executes.
     reached: BTreeSet<usize>,
 }
 
-/// Finds out what becomes of the open mutants.
+/// Determines the outcome of the open mutants.
 pub(crate) fn judge(tree: &Path, suites: &[Suite], mutants: &mut [Mutant]) -> Result<(), String> {
     let mut baselines = Vec::new();
     for suite in suites {
@@ -43,18 +43,19 @@ pub(crate) fn judge(tree: &Path, suites: &[Suite], mutants: &mut [Mutant]) -> Re
     // Suite by suite: the long ones run only for the survivors.
     for baseline in &baselines {
         let is_here = |mutant: &&mut Mutant| {
-            matches!(mutant.fate, Fate::Open | Fate::Missed) && baseline.reached.contains(&mutant.number)
+            matches!(mutant.outcome, MutantOutcome::Open | MutantOutcome::Missed)
+                && baseline.reached.contains(&mutant.number)
         };
         let mut left = 0;
         for mutant in mutants.iter_mut().filter(is_here) {
-            mutant.fate = ask(baseline, mutant.number)?.unwrap_or(Fate::Missed);
-            left += usize::from(mutant.fate == Fate::Missed);
-            eprintln!("{}: {}", mutant.fate, mutant.name);
+            mutant.outcome = ask(baseline, mutant.number)?.unwrap_or(MutantOutcome::Missed);
+            left += usize::from(mutant.outcome == MutantOutcome::Missed);
+            eprintln!("{}: {}", mutant.outcome, mutant.name);
         }
         eprintln!("{}: {left} left, after {:.0} s", baseline.suite.name, start.elapsed().as_secs_f64());
     }
-    for mutant in mutants.iter_mut().filter(|mutant| mutant.fate == Fate::Open) {
-        mutant.fate = Fate::Unreached;
+    for mutant in mutants.iter_mut().filter(|mutant| mutant.outcome == MutantOutcome::Open) {
+        mutant.outcome = MutantOutcome::Unreached;
     }
     Ok(())
 }
@@ -111,7 +112,7 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 /// Runs a suite on a mutant; `None` if all tests pass.
-fn ask(baseline: &Baseline<'_>, number: usize) -> Result<Option<Fate>, String> {
+fn ask(baseline: &Baseline<'_>, number: usize) -> Result<Option<MutantOutcome>, String> {
     let suite = baseline.suite;
     let seconds = (baseline.seconds * TIMES).max(LEAST_SECONDS).ceil();
     let script = format!("ulimit -t {seconds}; ulimit -v {MEMORY}; ulimit -c 0; exec \"$0\" \"$@\"");
@@ -124,17 +125,17 @@ fn ask(baseline: &Baseline<'_>, number: usize) -> Result<Option<Fate>, String> {
     let lines = BufReader::new(child.stdout.take().ok_or("a pipe was asked for")?).lines();
     for line in lines.map_while(Result::ok) {
         if let Some(test) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
-            // One is enough.
+            // One failing test is enough.
             let _ = child.kill();
             child.wait().map_err(tell)?;
-            return Ok(Some(Fate::Killed(format!("{} {test}", suite.name))));
+            return Ok(Some(MutantOutcome::Killed(format!("{} {test}", suite.name))));
         }
     }
     let status = child.wait().map_err(tell)?;
     Ok(match status.signal() {
-        Some(SIGXCPU | 9) => Some(Fate::Overran(suite.name.clone())),
-        Some(signal) => Some(Fate::Killed(format!("{}, signal {signal}", suite.name))),
+        Some(SIGXCPU | 9) => Some(MutantOutcome::Overran(suite.name.clone())),
+        Some(signal) => Some(MutantOutcome::Killed(format!("{}, signal {signal}", suite.name))),
         None if status.success() => None,
-        None => Some(Fate::Killed(format!("{}, {status}", suite.name))),
+        None => Some(MutantOutcome::Killed(format!("{}, {status}", suite.name))),
     })
 }

@@ -1,62 +1,62 @@
-//! Mutants: which there are, which are tried, and what became of them.
+//! List of mutants, the sample to try, and their outcomes.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-/// The share of mutants that tests are to notice, in percent.
+/// Required share of killed mutants, in percent.
 const AIM: f64 = 90.0;
 
-/// A place in a file; lines and columns from 1 on.
-pub(crate) type Place = (usize, usize);
+/// Position in a file; lines and columns count from 1.
+pub(crate) type LineColumn = (usize, usize);
 
 /// Kind of mutation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Genre {
-    /// A function returns something else at once.
+    /// A function's body is replaced by a constant result.
     Body,
-    /// An operator with two operands becomes another one.
+    /// A binary operator becomes another one.
     Binary,
-    /// `!` or `-` is gone.
+    /// `!` or `-` is removed.
     Unary,
-    /// An arm is gone, where a last one takes all.
+    /// An arm is removed, where the last one matches everything.
     Arm,
     /// The guard of an arm is always true, or never.
     Guard,
-    /// A field has the default that the rest of the literal gives.
+    /// A field is removed from a literal and takes its default.
     Field,
 }
 
 /// Outcome of a mutant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum MutantOutcome {
     /// Not tried yet.
     Open,
-    /// It does not compile, as far as the compiler says so of the mutant behind its question.
+    /// It does not compile; has the compiler's message.
     Unviable(String),
-    /// It stands where no question can be asked: in a constant, or a function that constants call.
+    /// It cannot be selected at run time: it is in a constant, or in a function that constants call.
     InConstant,
     /// A test failed.
     Killed(String),
-    /// A test took many times its time or memory.
+    /// A test exceeded its time or memory limit.
     Overran(String),
-    /// No test came here.
+    /// No test executed it.
     Unreached,
-    /// Tests came here and passed.
+    /// Tests executed it and passed.
     Missed,
 }
 
-impl fmt::Display for Fate {
+impl fmt::Display for MutantOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fate::Open => f.write_str("open"),
-            Fate::Unviable(why) => write!(f, "unviable ({why})"),
-            Fate::InConstant => f.write_str("in a constant"),
-            Fate::Killed(by) => write!(f, "killed ({by})"),
-            Fate::Overran(what) => write!(f, "overran ({what})"),
-            Fate::Unreached => f.write_str("unreached"),
-            Fate::Missed => f.write_str("missed"),
+            MutantOutcome::Open => f.write_str("open"),
+            MutantOutcome::Unviable(why) => write!(f, "unviable ({why})"),
+            MutantOutcome::InConstant => f.write_str("in a constant"),
+            MutantOutcome::Killed(by) => write!(f, "killed ({by})"),
+            MutantOutcome::Overran(what) => write!(f, "overran ({what})"),
+            MutantOutcome::Unreached => f.write_str("unreached"),
+            MutantOutcome::Missed => f.write_str("missed"),
         }
     }
 }
@@ -72,19 +72,19 @@ pub(crate) struct Mutant {
     pub package: String,
     /// The file, from the root of the tree.
     pub file: String,
-    /// Where what is replaced begins.
-    pub at: Place,
+    /// Start of the replaced text.
+    pub at: LineColumn,
     /// Replacement text.
     pub replacement: String,
     pub genre: Genre,
-    /// The sample that it belongs to, from 1 on.
+    /// Sample that it belongs to, from 1.
     pub shard: usize,
-    pub fate: Fate,
-    /// Why it means the same as the program, if that is known.
+    pub outcome: MutantOutcome,
+    /// Reason why it is equivalent to the program, if listed.
     pub means_the_same: Option<String>,
 }
 
-/// Reads what `cargo mutants --list --json` printed.
+/// Reads the output of `cargo mutants --list --json`.
 pub(crate) fn read_list(path: &Path) -> Result<Vec<Mutant>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let list: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -114,13 +114,12 @@ fn read(item: &Value) -> Option<Mutant> {
         replacement: text("replacement")?,
         genre,
         shard: 1,
-        fate: Fate::Open,
+        outcome: MutantOutcome::Open,
         means_the_same: None,
     })
 }
 
-/// The first samples of each package: its mutants are ordered as if by lot, but always in the same way, and dealt out.
-/// They are numbered from 1 on.
+/// Returns the first samples of each package, from a fixed pseudorandom order of its mutants. Numbers start at 1.
 pub(crate) fn sample(all: &[Mutant], size: Option<usize>, samples: usize) -> Vec<Mutant> {
     let mut chosen = Vec::new();
     for package in packages(all) {
@@ -145,7 +144,7 @@ fn packages(mutants: &[Mutant]) -> BTreeSet<String> {
     mutants.iter().map(|mutant| mutant.package.clone()).collect()
 }
 
-/// A number that says nothing of the name (FNV-1a, stirred).
+/// Hashes the name (FNV-1a with a final mix).
 fn lot(name: &str) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in name.bytes() {
@@ -156,32 +155,35 @@ fn lot(name: &str) -> u64 {
     hash ^ hash >> 32
 }
 
-/// Prints what became of the mutants, package by package; tells whether each has its share.
+/// Prints the outcomes by package; returns true if each package reaches the required share.
 pub(crate) fn summarize(all: &[Mutant], mutants: &[Mutant]) -> bool {
     let mut all_ok = true;
     for package in packages(all) {
         let of = |mutant: &&Mutant| mutant.package == package;
         let total = all.iter().filter(of).count();
         let here: Vec<&Mutant> = mutants.iter().filter(of).collect();
-        let count = |is: fn(&Fate) -> bool| here.iter().filter(|mutant| is(&mutant.fate)).count();
-        let killed = count(|fate| matches!(fate, Fate::Killed(_)));
-        let overran = count(|fate| matches!(fate, Fate::Overran(_)));
-        let survived = count(|fate| matches!(fate, Fate::Missed | Fate::Unreached));
-        let unviable = count(|fate| matches!(fate, Fate::Unviable(_)));
-        let constant = count(|fate| matches!(fate, Fate::InConstant));
+        let count = |is: fn(&MutantOutcome) -> bool| here.iter().filter(|mutant| is(&mutant.outcome)).count();
+        let killed = count(|outcome| matches!(outcome, MutantOutcome::Killed(_)));
+        let overran = count(|outcome| matches!(outcome, MutantOutcome::Overran(_)));
+        let survived = count(|outcome| matches!(outcome, MutantOutcome::Missed | MutantOutcome::Unreached));
+        let unviable = count(|outcome| matches!(outcome, MutantOutcome::Unviable(_)));
+        let constant = count(|outcome| matches!(outcome, MutantOutcome::InConstant));
         println!(
             "{package}: {killed} killed, {overran} overran, {survived} survived; {unviable} do not compile, {constant} \
              in constants; {} of {total} possible tried",
             here.len()
         );
         let mut same = 0;
-        for mutant in here.iter().filter(|mutant| matches!(mutant.fate, Fate::Missed | Fate::Unreached)) {
+        for mutant in here
+            .iter()
+            .filter(|mutant| matches!(mutant.outcome, MutantOutcome::Missed | MutantOutcome::Unreached))
+        {
             match &mutant.means_the_same {
                 Some(why) => {
                     same += 1;
                     println!("  means the same: {}: {why}", mutant.name);
                 }
-                None => println!("  {}: {}", mutant.fate, mutant.name),
+                None => println!("  {}: {}", mutant.outcome, mutant.name),
             }
         }
         let judged = killed + overran + survived;

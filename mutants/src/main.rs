@@ -1,10 +1,10 @@
-//! `heddle-mutants LIST TREE PLAN`: breaks programs on purpose, and counts what their tests notice.
+//! `heddle-mutants LIST TREE PLAN`: mutation testing with one build for many mutants.
 //!
 //! A build for each mutant would take minutes. So all mutants of a sample are *woven* into one copy of the sources, each
-//! behind a question (`crate::mutated(7)`) that is answered by the environment, and one build serves them all.
+//! behind a condition (`crate::mutated(7)`) that the environment selects, and one build serves them all.
 //!
-//! `LIST` is what `cargo mutants --list --json` prints: that tool decides what a mutant is. `TREE` is a copy of the
-//! sources, which is overwritten.
+//! `LIST` is the output of `cargo mutants --list --json`, which defines the mutants. `TREE` is a copy of the sources,
+//! which is overwritten.
 #![forbid(unsafe_code)]
 
 mod list;
@@ -30,7 +30,7 @@ const USAGE: &str = "usage: heddle-mutants LIST TREE [--sample N] [--shard K] [-
 
 exit code: 0 every crate has its share, 1 one has not, or something failed, 2 usage";
 
-struct Arguments {
+struct MutantArguments {
     list: PathBuf,
     tree: PathBuf,
     sample: Option<usize>,
@@ -40,7 +40,7 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
+fn arguments(mut words: impl Iterator<Item = String>) -> Result<MutantArguments, String> {
     let (mut paths, mut sample, mut shard, mut woven) = (Vec::new(), None, 1, 1);
     let (mut same, mut out) = (None, None);
     while let Some(word) = words.next() {
@@ -59,12 +59,14 @@ fn arguments(mut words: impl Iterator<Item = String>) -> Result<Arguments, Strin
         }
     }
     match <[PathBuf; 2]>::try_from(paths) {
-        Ok([list, tree]) => Ok(Arguments { list, tree, sample, shard, woven: woven.max(shard), same, out }),
+        Ok([list, tree]) => {
+            Ok(MutantArguments { list, tree, sample, shard, woven: woven.max(shard), same, out })
+        }
         Err(_) => Err("a list and a tree are needed".into()),
     }
 }
 
-fn run(arguments: &Arguments) -> Result<bool, String> {
+fn run(arguments: &MutantArguments) -> Result<bool, String> {
     let tree = &arguments.tree;
     let mut all = read_list(&arguments.list)?;
     if let Some(same) = &arguments.same {
@@ -74,7 +76,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     let suites = build::build(tree, &mut mutants)?;
     mutants.retain(|mutant| mutant.shard == arguments.shard);
     judge::judge(tree, &suites, &mut mutants)?;
-    let report: String = mutants.iter().map(|mutant| format!("{}: {}\n", mutant.fate, mutant.name)).collect();
+    let report: String =
+        mutants.iter().map(|mutant| format!("{}: {}\n", mutant.outcome, mutant.name)).collect();
     if let Some(out) = &arguments.out {
         std::fs::write(out, report).map_err(|error| format!("{}: {error}", out.display()))?;
     }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// and native code, which runs the output of `widen`.
 const SHARED: &[&str] = &["quick", "figures", "shapes"];
 
-/// Tests that are left out of these: of the tests, of time, those whose time the caller sets, and those on thousands of
-/// programs.
+/// Tests excluded from these: tests of the tests, tests of time, tests with a time set by the caller, and tests on
+/// thousands of programs.
 pub(crate) const SKIPPED: &[&str] = &[
     "every_planted_fault",
     "growth::",
@@ -20,21 +20,21 @@ pub(crate) const SKIPPED: &[&str] = &[
     "private_cells_show_which_rules_are_missing",
 ];
 
-/// Tests of one package that are built together: the names of integration tests, or all that the package has.
-pub(crate) struct Group {
+/// Tests of one package that are built together: named integration tests, or all of the package's tests.
+pub(crate) struct SuiteGroup {
     pub package: String,
     pub tests: &'static [&'static str],
 }
 
 /// Returns the suites to run for these mutants.
-pub(crate) fn groups(tree: &Path, mutants: &[Mutant]) -> Vec<Group> {
+pub(crate) fn groups(tree: &Path, mutants: &[Mutant]) -> Vec<SuiteGroup> {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for mutant in mutants {
         owners.insert(&mutant.package, crate::weave::folder_of(&mutant.file));
     }
     let own = owners.into_iter().filter(|(_, folder)| has_tests(&tree.join(folder)));
-    let own = own.map(|(package, _)| Group { package: package.into(), tests: &[] });
-    own.chain([Group { package: "heddle-testing".into(), tests: SHARED }]).collect()
+    let own = own.map(|(package, _)| SuiteGroup { package: package.into(), tests: &[] });
+    own.chain([SuiteGroup { package: "heddle-testing".into(), tests: SHARED }]).collect()
 }
 
 /// True if a package has tests.

@@ -1,4 +1,4 @@
-//! Weaves mutants into sources: each stands behind a question beside what it replaces.
+//! Weaves mutants into sources: each is guarded by a condition, next to the original code.
 //!
 //! ```text
 //!     a + b                 (if crate::mutated(7) { a - b } else { a + b })
@@ -6,7 +6,7 @@
 //!     fn f() -> u32 { … }   fn f() -> u32 { if crate::mutated(9) { return 0; } … }
 //! ```
 
-use crate::list::{Fate, Genre, Mutant};
+use crate::list::{Genre, Mutant, MutantOutcome};
 use proc_macro2::Span;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
     let mut files: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, mutant) in mutants.iter().enumerate() {
         files.entry(mutant.file.clone()).or_default().push(index);
-        // The one that answers stands in the root.
+        // The crate root defines `mutated`.
         files.entry(root_of(&mutant.file)).or_default();
     }
     for (file, indices) in files {
@@ -56,7 +56,7 @@ pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
             let mut weaver = Weaver { mutants, open: HashMap::new(), edits: Vec::new(), in_constant: 0 };
             for &index in &indices {
                 let mutant = &weaver.mutants[index];
-                if mutant.fate == Fate::Open {
+                if mutant.outcome == MutantOutcome::Open {
                     weaver.open.entry((mutant.genre as u8, mutant.at)).or_default().push(index);
                 }
             }
@@ -64,7 +64,7 @@ pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
             let left: Vec<usize> = weaver.open.values().flatten().copied().collect();
             let mut edits = std::mem::take(&mut weaver.edits);
             for index in left {
-                mutants[index].fate = Fate::Unviable("no place for its question".into());
+                mutants[index].outcome = MutantOutcome::Unviable("no place for its question".into());
             }
             edits.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
             text = render(&source, 0..source.len(), &edits);
@@ -72,7 +72,7 @@ pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
         if file == root_of(&file) {
             text += &ANSWER.replace("COUNT", &count.to_string());
         }
-        // A file that stays the same is not built again.
+        // Leaves an unchanged file alone, so that it is not rebuilt.
         if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
             continue;
         }
@@ -81,7 +81,7 @@ pub(crate) fn weave(tree: &Path, mutants: &mut [Mutant]) -> Result<(), String> {
     Ok(())
 }
 
-/// The source as it was before anything was woven into it; it is kept beside.
+/// Returns the source before weaving, which is kept next to the file.
 pub(crate) fn original(path: &Path) -> Result<String, String> {
     let kept = PathBuf::from(format!("{}.original", path.display()));
     let tell = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -91,30 +91,30 @@ pub(crate) fn original(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(&kept).map_err(tell)
 }
 
-/// The folder of the package that a file belongs to.
+/// Returns the folder of the file's package.
 pub(crate) fn folder_of(file: &str) -> &str {
     file.find("/src/").map_or("", |at| &file[..at])
 }
 
-/// The root of the library that a file belongs to.
+/// Returns the crate root of the file's library.
 fn root_of(file: &str) -> String {
     format!("{}/src/lib.rs", folder_of(file))
 }
 
 /// Replacement of a part of the source.
-struct Edit {
+struct SourceEdit {
     range: Range<usize>,
-    parts: Vec<Part>,
+    parts: Vec<EditPart>,
 }
 
-enum Part {
+enum EditPart {
     Text(String),
     /// Source text, with the edits inside of it.
     Source(Range<usize>),
 }
 
-/// The source in a range with its edits. An edit comes before those inside of it.
-fn render(source: &str, range: Range<usize>, edits: &[Edit]) -> String {
+/// Renders a range of the source with its edits. An edit precedes those inside of it.
+fn render(source: &str, range: Range<usize>, edits: &[SourceEdit]) -> String {
     let mut out = String::new();
     let mut at = range.start;
     let mut rest = edits;
@@ -127,8 +127,8 @@ fn render(source: &str, range: Range<usize>, edits: &[Edit]) -> String {
         let inside = edits_inside(others, &edit.range);
         for part in &edit.parts {
             match part {
-                Part::Text(text) => out += text,
-                Part::Source(part) => out += &render(source, part.clone(), inside),
+                EditPart::Text(text) => out += text,
+                EditPart::Source(part) => out += &render(source, part.clone(), inside),
             }
         }
         at = edit.range.end;
@@ -140,7 +140,7 @@ fn render(source: &str, range: Range<usize>, edits: &[Edit]) -> String {
     out
 }
 
-fn edits_inside<'e>(edits: &'e [Edit], range: &Range<usize>) -> &'e [Edit] {
+fn edits_inside<'e>(edits: &'e [SourceEdit], range: &Range<usize>) -> &'e [SourceEdit] {
     let count = edits.iter().take_while(|edit| edit.range.start < range.end).count();
     &edits[..count]
 }
@@ -149,22 +149,22 @@ struct Weaver<'m> {
     mutants: &'m mut [Mutant],
     /// Mutants that have not been reached yet.
     open: HashMap<(u8, (usize, usize)), Vec<usize>>,
-    edits: Vec<Edit>,
+    edits: Vec<SourceEdit>,
     /// Depth of enclosing constants.
     in_constant: u32,
 }
 
-fn text(text: impl Into<String>) -> Part {
-    Part::Text(text.into())
+fn text(text: impl Into<String>) -> EditPart {
+    EditPart::Text(text.into())
 }
 
 impl Weaver<'_> {
-    /// The open mutants that begin here, with their questions and what they put.
+    /// Takes the open mutants that begin here; returns their conditions and replacements.
     fn take(&mut self, genre: Genre, span: Span) -> Vec<(String, String)> {
         let start = span.start();
         let found = self.open.remove(&(genre as u8, (start.line, start.column + 1))).unwrap_or_default();
         if self.in_constant > 0 {
-            found.iter().for_each(|&index| self.mutants[index].fate = Fate::InConstant);
+            found.iter().for_each(|&index| self.mutants[index].outcome = MutantOutcome::InConstant);
             return Vec::new();
         }
         let put = |index: &usize| {
@@ -174,8 +174,8 @@ impl Weaver<'_> {
         found.iter().map(put).collect()
     }
 
-    /// `otherwise`, or what stands for it where one of the questions is answered yes.
-    fn choose(&mut self, range: Range<usize>, ways: Vec<(String, Vec<Part>)>) {
+    /// Replaces a range by a choice between its source and the mutants' code.
+    fn choose(&mut self, range: Range<usize>, ways: Vec<(String, Vec<EditPart>)>) {
         if ways.is_empty() {
             return;
         }
@@ -185,12 +185,12 @@ impl Weaver<'_> {
             parts.extend(way);
             parts.push(text(" } else "));
         }
-        parts.extend([text("{ "), Part::Source(range.clone()), text(" })")]);
-        self.edits.push(Edit { range, parts });
+        parts.extend([text("{ "), EditPart::Source(range.clone()), text(" })")]);
+        self.edits.push(SourceEdit { range, parts });
     }
 
     fn insert(&mut self, at: usize, what: String) {
-        self.edits.push(Edit { range: at..at, parts: vec![text(what)] });
+        self.edits.push(SourceEdit { range: at..at, parts: vec![text(what)] });
     }
 
     fn body(&mut self, block: &syn::Block) {
@@ -264,7 +264,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
         if !is_chain {
             let ways = self.take(Genre::Binary, binary.op.span()).into_iter().map(|(question, operator)| {
                 let between = text(format!(" {operator} "));
-                (question, vec![Part::Source(left.clone()), between, Part::Source(right.clone())])
+                (question, vec![EditPart::Source(left.clone()), between, EditPart::Source(right.clone())])
             });
             let ways = ways.collect();
             self.choose(whole, ways);
@@ -277,8 +277,10 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
         let operand = unary.expr.span().byte_range();
         let whole = unary.op.span().byte_range().start..operand.end;
         let ways = self.take(Genre::Unary, unary.op.span());
-        let ways =
-            ways.into_iter().map(|(question, _)| (question, vec![Part::Source(operand.clone())])).collect();
+        let ways = ways
+            .into_iter()
+            .map(|(question, _)| (question, vec![EditPart::Source(operand.clone())]))
+            .collect();
         self.choose(whole, ways);
         visit::visit_expr_unary(self, unary);
     }
@@ -289,7 +291,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
         }
         if let Some((_, guard)) = &arm.guard {
             let range = guard.span().byte_range();
-            let mut parts = vec![text("("), Part::Source(range.clone()), text(")")];
+            let mut parts = vec![text("("), EditPart::Source(range.clone()), text(")")];
             for (question, value) in self.take(Genre::Guard, guard.span()) {
                 let (before, after) = match &*value {
                     "true" => (format!("({question} || "), ")"),
@@ -299,7 +301,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
                 parts.push(text(after));
             }
             if parts.len() > 3 {
-                self.edits.push(Edit { range, parts });
+                self.edits.push(SourceEdit { range, parts });
             }
         }
         visit::visit_arm(self, arm);
@@ -314,7 +316,7 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
             for (question, _) in self.take(Genre::Field, pair.value().span()) {
                 ways.push((
                     question,
-                    vec![Part::Source(whole.start..field.start), Part::Source(end..whole.end)],
+                    vec![EditPart::Source(whole.start..field.start), EditPart::Source(end..whole.end)],
                 ));
             }
         }
