@@ -59,7 +59,7 @@ fn entity(word: &str, prefix: &str) -> Option<u32> {
 }
 
 /// True if the comment starts with these words.
-fn says(comment: &str, words: &str) -> bool {
+fn starts_with_words(comment: &str, words: &str) -> bool {
     let rest = comment.strip_prefix(words);
     rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
 }
@@ -134,7 +134,11 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
             Activation::Uniform => "all or none",
             Activation::Varying => "some lanes",
         };
-        return if says(comment, found) { Ok(()) } else { Err(format!("{found} are active in {block}")) };
+        return if starts_with_words(comment, found) {
+            Ok(())
+        } else {
+            Err(format!("{found} are active in {block}"))
+        };
     }
     if code.starts_with("br ") || code.starts_with("switch ") {
         let mut targets = claims.func.successors(block).iter();
@@ -142,7 +146,9 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
             claims.divergence.edge_activation(claims.func, Edge { from: block, to }) == Activation::Full
         };
         let found = if claims.divergence.is_divergent_branch(block) { "divergent" } else { "uniform" };
-        if says(comment, found) || says(comment, "always all lanes") && targets.all(goes) {
+        if starts_with_words(comment, found)
+            || starts_with_words(comment, "always all lanes") && targets.all(goes)
+        {
             return Ok(());
         }
         return Err(format!("the branch is {found}"));
@@ -154,7 +160,7 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
         let full = shape.to_string();
         let (plain, align) =
             full.split_once(" align ").map_or((&*full, None), |(plain, align)| (plain, Some(align)));
-        let rest = comment.strip_prefix(plain).filter(|_| says(comment, plain));
+        let rest = comment.strip_prefix(plain).filter(|_| starts_with_words(comment, plain));
         let rest = rest.ok_or_else(|| format!("{value} is {full}"))?;
         let said = rest.trim_start_matches([',', ' ']).strip_prefix("align ");
         if let Some(said) = said.map(|said| said.split([' ', ',', ':', ';']).next().unwrap_or(""))
@@ -164,7 +170,7 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
         }
         let level = claims.divergence.fact(value).level.name();
         if let Some(said) = rest.strip_prefix(" in the ")
-            && !says(said, level)
+            && !starts_with_words(said, level)
         {
             return Err(format!("{value} is {full} in the {level}"));
         }
@@ -172,7 +178,7 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
             let shared =
                 claims.func.def_inst(value).and_then(|inst| claims.divergence.object(inst)).is_some();
             let found = if shared { "shared" } else { "per lane" };
-            if !says(rest.trim_start_matches([',', ' ']), found) {
+            if !starts_with_words(rest.trim_start_matches([',', ' ']), found) {
                 return Err(format!("{value} is {full}, {found}"));
             }
         }
@@ -214,7 +220,7 @@ block2:
     }
 
     #[test]
-    fn what_is_said_is_compared() {
+    fn annotations_are_compared() {
         assert_eq!(failures(TEXT), Vec::<String>::new());
         for (right, wrong) in [
             ("; all lanes", "; some lanes"),

@@ -36,7 +36,7 @@ pub struct UniformityObservation {
     /// Branches that at least two lanes executed together.
     pub reached: EntitySet<Block>,
     /// Branches in `reached` where lanes diverged.
-    pub parting: EntitySet<Block>,
+    pub diverged: EntitySet<Block>,
 }
 
 impl Default for UniformityObservation {
@@ -45,7 +45,7 @@ impl Default for UniformityObservation {
             seen: EntitySet::new(),
             differing: EntitySet::new(),
             reached: EntitySet::new(),
-            parting: EntitySet::new(),
+            diverged: EntitySet::new(),
         }
     }
 }
@@ -76,7 +76,7 @@ impl UniformityObservation {
             if func.successors(step.block).len() > 1 && going.clone().next().is_some() {
                 self.reached.insert(step.block);
                 if going.any(|next| next != first) {
-                    self.parting.insert(step.block);
+                    self.diverged.insert(step.block);
                 }
             }
         }
@@ -85,7 +85,7 @@ impl UniformityObservation {
     /// The claims of an analysis that are contradicted.
     pub fn contradicts(&self, claims: &BaselineResult) -> Vec<ContradictedClaim> {
         let values = self.differing.iter().filter(|&value| !claims.varying.contains(value));
-        let blocks = self.parting.iter().filter(|&block| !claims.divergent.contains(block));
+        let blocks = self.diverged.iter().filter(|&block| !claims.divergent.contains(block));
         values.map(ContradictedClaim::Value).chain(blocks.map(ContradictedClaim::Branch)).collect()
     }
 
@@ -96,7 +96,7 @@ impl UniformityObservation {
 
     /// The branches at which lanes always stayed together.
     pub fn staying(&self) -> impl Iterator<Item = Block> + '_ {
-        self.reached.iter().filter(|&block| !self.parting.contains(block))
+        self.reached.iter().filter(|&block| !self.diverged.contains(block))
     }
 }
 

@@ -40,7 +40,9 @@ pub fn verify(bytes: &[u8]) {
     for end in 1..=passes.len() {
         match Session::default().run_passes(&mut module.clone(), &passes[..end], true, |_, _| ()) {
             Ok(_) => {}
-            Err(told) if told.code != Code::InvalidIr => return assert!(!told.text.is_empty()),
+            Err(diagnostic) if diagnostic.code != Code::InvalidIr => {
+                return assert!(!diagnostic.text.is_empty());
+            }
             Err(error) => panic!("{error}\n{module}"),
         }
     }

@@ -117,7 +117,7 @@ pub fn test_file(path: &Path, passes: RunPasses, bless: bool) -> FileResult {
 }
 
 /// Returns the failures of a file's runs under other passes than it names. Goldens and counts are not compared.
-pub fn failures_behind(path: &Path, passes: RunPasses) -> std::io::Result<Vec<String>> {
+pub fn failures_with_passes(path: &Path, passes: RunPasses) -> std::io::Result<Vec<String>> {
     let text = std::fs::read_to_string(path)?;
     let lines = split_golden(&text).0.lines().filter(|line| !line.starts_with("; counts"));
     let program: String = lines.map(|line| format!("{line}\n")).collect();

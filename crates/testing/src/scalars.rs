@@ -117,7 +117,7 @@ pub fn orders(case: &GeneratedProgram) -> Result<(), String> {
     let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
     let mut module = canonical(case);
     let mut random = Random::new(case.seed);
-    let (mut told, mut projects): (_, Vec<ProjectSchedule<'_>>) = (Vec::new(), Vec::new());
+    let (mut applied, mut projects): (_, Vec<ProjectSchedule<'_>>) = (Vec::new(), Vec::new());
     for _ in 0..random.between(3, 5) {
         let pass = random.below(3);
         let variant = random.pick(ReplacementVariant::ALL.as_slice());
@@ -125,12 +125,12 @@ pub fn orders(case: &GeneratedProgram) -> Result<(), String> {
         let machine = machine(case);
         match pass {
             0 => {
-                told.push(variant.name());
+                applied.push(variant.name());
                 let options = ReplacementOptions { variant, races, machine };
                 module.functions.iter_mut().for_each(|func| _ = replace_scalars(func, &options));
             }
             1 => {
-                told.push("fuse");
+                applied.push("fuse");
                 let options = FuseOptions { machine, races, force: true, explain: false };
                 let passed = module.functions.iter_mut().map(|func| fuse(func, &options).passed).collect();
                 let (projection, after) = (BlockProjection { passed }, module.clone());
@@ -139,7 +139,7 @@ pub fn orders(case: &GeneratedProgram) -> Result<(), String> {
                 }));
             }
             _ => {
-                told.push("flatten");
+                applied.push("flatten");
                 let policy = flatten::FlattenPolicy::Force;
                 let options = flatten::FlattenOptions { policy, races, ..flatten::FlattenOptions::default() };
                 let decisions: Vec<_> = (module.functions.iter_mut())
@@ -149,7 +149,7 @@ pub fn orders(case: &GeneratedProgram) -> Result<(), String> {
             }
         }
     }
-    let fails = |reason: String| format!("{}: {reason}", told.join(", "));
+    let fails = |reason: String| format!("{}: {reason}", applied.join(", "));
     verify_module(&module, Stage::Canonical).map_err(|violations| fails(violations.to_string()))?;
     for (index, input) in case.inputs.iter().enumerate() {
         let project = |after: &Module, schedule: &mut Schedule| {

@@ -56,9 +56,9 @@ pub fn facts(case: &GeneratedProgram) -> Result<Vec<(&'static str, Vec<LoopFacts
         ("the analysis'", of_each(divergence::loop_facts)),
     ];
     if is_deterministic(case) && !case.traits.fmuladd {
-        let parting = parting_branches(case, &module)?;
+        let diverging = diverging_branches(case, &module)?;
         let observed = |(index, func)| {
-            LoopFacts::from_uniform_branches(func, |block, _| !parting.contains(&(index, block)))
+            LoopFacts::from_uniform_branches(func, |block, _| !diverging.contains(&(index, block)))
         };
         all.push(("observed", (0u32..).zip(&module.functions).map(observed).collect()));
     }
@@ -67,8 +67,8 @@ pub fn facts(case: &GeneratedProgram) -> Result<Vec<(&'static str, Vec<LoopFacts
 }
 
 /// Returns the branches, by function, that diverge in a greedy run on one of the case's inputs.
-fn parting_branches(case: &GeneratedProgram, module: &Module) -> Result<FxHashSet<(u32, Block)>, String> {
-    let mut parting = FxHashSet::default();
+fn diverging_branches(case: &GeneratedProgram, module: &Module) -> Result<FxHashSet<(u32, Block)>, String> {
+    let mut diverging = FxHashSet::default();
     for input in &case.inputs {
         let (mut memory, args) = prepare(case, input);
         let options = RunOptions { trace: true, ..options_with(input, Scheduler::Greedy) };
@@ -81,11 +81,11 @@ fn parting_branches(case: &GeneratedProgram, module: &Module) -> Result<FxHashSe
             });
             let first = targets.next();
             if targets.any(|target| Some(target) != first) {
-                parting.insert((step.func, step.block));
+                diverging.insert((step.func, step.block));
             }
         }
     }
-    Ok(parting)
+    Ok(diverging)
 }
 
 /// Checks a module whose loops were made uniform.

@@ -223,8 +223,12 @@ fn precision(report: &mut BenchReport) {
                 proved[index].branches += staying(&subject.observed, claim);
                 proved[index].wrong_values +=
                     subject.observed.differing.iter().filter(|&value| !claim.varying.contains(value)).count();
-                proved[index].wrong_branches +=
-                    subject.observed.parting.iter().filter(|&block| !claim.divergent.contains(block)).count();
+                proved[index].wrong_branches += subject
+                    .observed
+                    .diverged
+                    .iter()
+                    .filter(|&block| !claim.divergent.contains(block))
+                    .count();
                 tally[index].is_wrong |= !contradicted.is_empty();
                 let ours = |value| !claims[0].varying.contains(value);
                 let more: Vec<_> = uniform.iter().filter(|&value| !ours(value)).collect();

@@ -41,7 +41,7 @@ pub(super) fn run(report: &mut BenchReport) {
         report.progress(isa.name());
         let measured = std::fs::create_dir_all(&folder).map_err(|error| error.to_string());
         match measured.and_then(|()| measure(isa, &folder, report)) {
-            Ok(figures) => factors.extend(tell(isa, &figures, report)),
+            Ok(figures) => factors.extend(print_report(isa, &figures, report)),
             Err(reason) => report.check(false, || format!("{}: {reason}", isa.name())),
         }
         let _ = std::fs::remove_dir_all(&folder);
@@ -92,7 +92,7 @@ fn name(timed: TimedOperation) -> &'static str {
 }
 
 /// Prints the table and returns the factor by which each of its figures is off.
-fn tell(isa: InstructionSet, figures: &CostFigures, report: &mut BenchReport) -> Vec<f64> {
+fn print_report(isa: InstructionSet, figures: &CostFigures, report: &mut BenchReport) -> Vec<f64> {
     let machine = Machine::of_cpu(&Cpu::host().name, isa.cpu().vector_bits(), true);
     let mut table =
         ReportTable::new(&["operation", "i32", "table", "i64", "table", "off", "a register", "a lane"]);

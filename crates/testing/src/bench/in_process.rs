@@ -74,17 +74,20 @@ pub(super) fn measure(folder: &Path, report: &mut BenchReport) -> Result<(), Str
     for (name, shapes, text) in FUNCTIONS {
         let mut request = VectorizeRequest::new(
             name,
-            LANES.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?,
+            LANES.parse().map_err(|diagnostic: heddle::ir::Diagnostic| diagnostic.to_string())?,
         );
         for shape in shapes.split(',') {
-            request.shapes.push(shape.parse().map_err(|told: heddle::ir::Diagnostic| told.to_string())?);
+            request
+                .shapes
+                .push(shape.parse().map_err(|diagnostic: heddle::ir::Diagnostic| diagnostic.to_string())?);
         }
         let path = folder.join(format!("{name}.c"));
         std::fs::write(&path, text).map_err(|reason| format!("{}: {reason}", path.display()))?;
-        let bitcode = &compile(&path, 1, &[]).map_err(|told| told.to_string())?.bitcode();
+        let bitcode = &compile(&path, 1, &[]).map_err(|diagnostic| diagnostic.to_string())?.bitcode();
         let (mut rounds, mut instructions) = (Vec::new(), 0);
         for _ in 0..ROUNDS {
-            let llvm = heddle_llvm::read_ir("in_process.bc", bitcode).map_err(|told| told.to_string())?;
+            let llvm = heddle_llvm::read_ir("in_process.bc", bitcode)
+                .map_err(|diagnostic| diagnostic.to_string())?;
             let (source, import) = timed(|| session.import(llvm, "in_process.c"));
             let source = source.map_err(|failure| failure.to_string())?;
             instructions = source.module.function(name).map_or(0, |func| func.inst_count());
@@ -92,7 +95,7 @@ pub(super) fn measure(folder: &Path, report: &mut BenchReport) -> Result<(), Str
             let mut artifact = artifact.map_err(|failure| failure.to_string())?;
             let ours = artifact.times.len();
             let (jit, compiled) = timed(|| artifact.jit());
-            jit.map_err(|told| told.to_string())?;
+            jit.map_err(|diagnostic| diagnostic.to_string())?;
             // On another clock: shares of what was measured.
             let of_llvm: Vec<f64> = artifact.times[ours..].iter().map(|it| it.time.as_secs_f64()).collect();
             let share = of_llvm.first().copied().unwrap_or(0.0) / of_llvm.iter().sum::<f64>().max(1e-9);

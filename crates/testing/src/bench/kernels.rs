@@ -9,7 +9,7 @@ pub(super) struct BenchKernel {
     text: fn() -> String,
     /// Reference implementation: computes a lane's result from its number, the rounds, and the data, of which it
     /// updates its own elements.
-    twin: fn(LaneNumber, u32, &mut [u32]) -> u32,
+    reference: fn(LaneNumber, u32, &mut [u32]) -> u32,
 }
 
 /// Lane number and number of lanes.
@@ -65,8 +65,8 @@ impl PreparedBenchKernel {
         let mut memory = Memory::new();
         let Some(outcome) = self.run(lanes, rounds, &mut memory) else { return false };
         let mut data: Vec<u32> = (0..DATA).collect();
-        let mut twin = |number| (self.kernel.twin)(LaneNumber { number, lanes }, rounds, &mut data);
-        let expected: Vec<Datum> = (0..lanes).map(|number| Datum::Bits(twin(number).into())).collect();
+        let mut reference = |number| (self.kernel.reference)(LaneNumber { number, lanes }, rounds, &mut data);
+        let expected: Vec<Datum> = (0..lanes).map(|number| Datum::Bits(reference(number).into())).collect();
         let bytes: Vec<u8> = data.iter().flat_map(|value| value.to_le_bytes()).collect();
         outcome.results == [expected] && memory.object("data").is_some_and(|object| object.bytes == bytes)
     }
@@ -110,7 +110,7 @@ pub(super) const KERNELS: &[BenchKernel] = &[
   v14 = xor v13, v7";
             counted("  v15 = lane i32", round, "  v16 = phi i32 [block1: v14]\n  ret v16")
         },
-        twin: |lane, rounds, _| {
+        reference: |lane, rounds, _| {
             let mut x = lane.number;
             for round in 0..rounds {
                 let y = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -146,7 +146,7 @@ pub(super) const KERNELS: &[BenchKernel] = &[
   ret v21";
             counted(before, round, end)
         },
-        twin: |lane, rounds, _| {
+        reference: |lane, rounds, _| {
             let (mut x, mut y) = (lane.number as f32, f64::from(lane.number));
             for _ in 0..rounds {
                 x = (x * 0.75 + 1.5) / 1.25;
@@ -173,7 +173,7 @@ pub(super) const KERNELS: &[BenchKernel] = &[
             let end = "  v17 = phi i32 [block1: v14]\n  ret v17";
             counted("  v15 = lane i32\n  v16 = width i32", round, end)
         },
-        twin: |lane, rounds, data| {
+        reference: |lane, rounds, data| {
             let mut sum = 0;
             for round in 0..rounds {
                 let index = (round * lane.lanes + lane.number) as usize % data.len();
@@ -225,7 +225,7 @@ block5:
 "
             .into()
         },
-        twin: |lane, rounds, _| {
+        reference: |lane, rounds, _| {
             let mut x = lane.number;
             for round in 0..rounds - (((lane.number & 7) * (rounds >> 1)) >> 3) {
                 let y = x.wrapping_mul(747_796_405).wrapping_add(round);
@@ -257,7 +257,7 @@ block0:
             let end = "  v8 = phi i32 [block1: v6]\n  ret v8";
             mix.to_string() + &counted("  v7 = lane i32", round, end)
         },
-        twin: |lane, rounds, _| {
+        reference: |lane, rounds, _| {
             let mix = |x: u32, y: u32| {
                 let z = x.wrapping_mul(0x9e37_79b9);
                 let z = (z ^ (z >> 15)).wrapping_add(y).wrapping_mul(0x85eb_ca77);
@@ -348,7 +348,7 @@ block9:
 "
         .into()
     },
-    twin: |lane, rounds, data| {
+    reference: |lane, rounds, data| {
         let at = lane.number as usize;
         let (mut a, mut b, mut x) = (data[at], lane.number, data[at]);
         for round in 0..rounds {

@@ -90,7 +90,7 @@ fn ispc() -> Option<PathBuf> {
 
 pub(super) fn run(report: &mut BenchReport) {
     match measure(report) {
-        Ok(timed) => tell(report, &timed),
+        Ok(timed) => print_report(report, &timed),
         Err(reason) => report.check(false, || reason),
     }
 }
@@ -182,7 +182,7 @@ fn row_of(one: &TimedLoop) -> &str {
     one.name.split(", spread ").next().unwrap_or(&one.name)
 }
 
-fn tell(report: &mut BenchReport, timed: &[TimedLoop]) {
+fn print_report(report: &mut BenchReport, timed: &[TimedLoop]) {
     let mut names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
     names.extend(ispc().map(|_| "ispc"));
     let mut table = ReportTable::new(&[&["loop"], &*names].concat());

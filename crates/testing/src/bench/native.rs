@@ -52,12 +52,12 @@ pub(super) fn run(report: &mut BenchReport) {
         std::fs::create_dir_all(&folder).map_err(|error| error.to_string()).and_then(|()| measured(&folder));
     let _ = std::fs::remove_dir_all(&folder);
     match result {
-        Ok(rows) => tell(report, &rows),
+        Ok(rows) => print_report(report, &rows),
         Err(reason) => report.check(false, || reason),
     }
 }
 
-fn tell(report: &mut BenchReport, rows: &[NativeBenchRow]) {
+fn print_report(report: &mut BenchReport, rows: &[NativeBenchRow]) {
     let mut table = ReportTable::new(&[
         "kernel",
         "scalar µs",

@@ -200,7 +200,7 @@ pub(super) fn run(report: &mut BenchReport) {
             Ok(())
         })?;
         for (threads, all) in [Threads::One, Threads::All].into_iter().zip(&all) {
-            tell(report, bench.ways, all, threads);
+            print_report(report, bench.ways, all, threads);
         }
         Ok(())
     });
@@ -548,7 +548,7 @@ fn time(
             break figures;
         }
     };
-    let times = anew(bench, workload, threads, times)?;
+    let times = remeasure(bench, workload, threads, times)?;
     let limit = match (&running[0], times[0]) {
         (Some(one), Some((seconds, _))) => limit_of(one, workload.is_large, &bench.limits, seconds),
         _ => (0.0, ""),
@@ -573,7 +573,7 @@ fn time(
 
 /// Measures the implementations again in more processes where some seem faster than the first. Memory placement differs
 /// between processes, so one of many equal programs would otherwise win by luck.
-fn anew(
+fn remeasure(
     bench: &ClBench,
     workload: &Workload,
     threads: Threads,
@@ -701,7 +701,12 @@ fn say_table(report: &mut BenchReport, ways: &[ClImplementation], all: &[TimedWo
     report.say(&table);
 }
 
-fn tell(report: &mut BenchReport, ways: &[ClImplementation], all: &[TimedWorkload], threads: Threads) {
+fn print_report(
+    report: &mut BenchReport,
+    ways: &[ClImplementation],
+    all: &[TimedWorkload],
+    threads: Threads,
+) {
     if all.is_empty() {
         return;
     }

@@ -35,8 +35,8 @@ pub(super) const FAMILIES: &[ProgramFamily] = &[
 pub(super) const DIVERGING: &[ProgramFamily] = &[
     ProgramFamily { name: "if cascade", build: heavy_cascade, stage: Stage::Canonical, scale: 1 },
     ProgramFamily { name: "nested ifs", build: nested_ifs, stage: Stage::Canonical, scale: 1 },
-    ProgramFamily { name: "early outs", build: early_outs, stage: Stage::Canonical, scale: 1 },
-    ProgramFamily { name: "uniform outs", build: uniform_outs, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "early outs", build: early_exits, stage: Stage::Canonical, scale: 1 },
+    ProgramFamily { name: "uniform outs", build: uniform_exits, stage: Stage::Canonical, scale: 1 },
     ProgramFamily { name: "nested loops", build: nested_loops, stage: Stage::Canonical, scale: 1 },
     ProgramFamily { name: "loops 100 deep", build: loops_100_deep, stage: Stage::Canonical, scale: 1 },
     ProgramFamily { name: "exits of one loop", build: exits_of_one_loop, stage: Stage::Source, scale: 1 },
@@ -178,16 +178,16 @@ fn nested_ifs(draft: &mut FunctionDraft<'_>, size: usize) {
 }
 
 /// `if (..) goto out;` again and again.
-fn early_outs(draft: &mut FunctionDraft<'_>, size: usize) {
+fn early_exits(draft: &mut FunctionDraft<'_>, size: usize) {
     let value = draft.a;
-    outs(draft, size, value, |_, here, out| (out, here));
+    exits(draft, size, value, |_, here, out| (out, here));
 }
 
 /// All lanes take the same exit, each through an empty block.
-fn uniform_outs(draft: &mut FunctionDraft<'_>, size: usize) {
+fn uniform_exits(draft: &mut FunctionDraft<'_>, size: usize) {
     draft.a = draft.b;
     let value = draft.b;
-    outs(draft, size / 2, value, |draft, _, out| {
+    exits(draft, size / 2, value, |draft, _, out| {
         let (here, way) = (draft.here, draft.block());
         draft.go(way);
         draft.builder.jump(out);
@@ -198,7 +198,7 @@ fn uniform_outs(draft: &mut FunctionDraft<'_>, size: usize) {
 
 /// Builds a chain of exits. `exit` gets an exit's source block and the common end, and returns the exit's target and
 /// the predecessor that reaches the end.
-fn outs(
+fn exits(
     draft: &mut FunctionDraft<'_>,
     size: usize,
     mut value: Value,

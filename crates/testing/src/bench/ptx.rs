@@ -42,7 +42,7 @@ fn read(text: &str) -> Result<Module, String> {
 }
 
 /// Applies profile-guided passes to a module.
-fn behind(module: &Module, passes: &[&str], seen: Option<&Arc<Profile>>) -> Result<Module, String> {
+fn with_passes(module: &Module, passes: &[&str], seen: Option<&Arc<Profile>>) -> Result<Module, String> {
     let mut module = module.clone();
     let passes = Session::parse_passes(passes).map_err(|error| error.to_string())?;
     let mut context = PassContext::verifying(true);
@@ -81,7 +81,7 @@ fn kernels(report: &mut BenchReport) -> Result<(), String> {
             let mut own = module.clone();
             retain_reachable(&mut own, &launch.kernel);
             let seen = seen(&own, &launch)?.map(Arc::new);
-            let before = behind(&own, &["simplify", "canonicalize", "simplify"], seen.as_ref())?;
+            let before = with_passes(&own, &["simplify", "canonicalize", "simplify"], seen.as_ref())?;
             let (cost, expected) = run_launch(&before, &launch)?;
             let mut row = vec![
                 format!("{} {}", source.name, launch.kernel),
@@ -92,7 +92,7 @@ fn kernels(report: &mut BenchReport) -> Result<(), String> {
             let mut last = cost;
             for ((way, passes), gains) in WAYS.iter().zip(&mut gains) {
                 let passes = [&["simplify", "canonicalize"], *passes].concat();
-                let (fewer, found) = run_launch(&behind(&own, &passes, seen.as_ref())?, &launch)?;
+                let (fewer, found) = run_launch(&with_passes(&own, &passes, seen.as_ref())?, &launch)?;
                 let differs = difference(&expected, &found);
                 report.check(differs.is_none(), || {
                     format!("{} behind {way}: {}", launch.kernel, differs.clone().unwrap_or_default())

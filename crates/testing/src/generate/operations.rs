@@ -167,11 +167,11 @@ impl FunctionGenerator<'_> {
                 let scalar = number_type(self.random);
                 let condition = self.condition(want.uniform);
                 let a = self.pick(scalar, want);
-                let b = self.pick_beside(a, want);
+                let b = self.pick_second(a, want);
                 self.op(Op::Select, &[condition, a, b])
             }
             OperationKind::Promise => self.promise(want),
-            OperationKind::Forgiven => self.forgiven_poison(want),
+            OperationKind::Forgiven => self.harmless_poison(want),
             OperationKind::Query => self.query(),
         }
     }
@@ -202,7 +202,7 @@ impl FunctionGenerator<'_> {
         let op = self.random.pick(INT_BINARY);
         let scalar = self.int_or_bool();
         let a = self.pick_known(scalar, want);
-        let b = self.pick_beside(a, want);
+        let b = self.pick_second(a, want);
         if !want.clean && matches!(op, Op::Add | Op::Sub | Op::Mul) && self.random.chance(50) {
             let flags = Flags::NONE.with(self.random.pick(&[Flag::Nuw, Flag::Nsw]));
             let data = InstData { flags, ..InstData::plain(op, [a.value, b.value]) };
@@ -246,7 +246,7 @@ impl FunctionGenerator<'_> {
         }
         let scalar = self.int_or_bool();
         let a = self.pick_known(scalar, want);
-        let b = self.pick_beside(a, want);
+        let b = self.pick_second(a, want);
         let predicate = self.random.pick(IntPredicate::ALL);
         self.icmp(predicate, a, b)
     }
@@ -254,7 +254,7 @@ impl FunctionGenerator<'_> {
     fn float_compare(&mut self, want: ValueConstraint) -> Temp {
         let scalar = float_type(self.random);
         let a = self.pick_known(scalar, want);
-        let b = self.pick_beside(a, want);
+        let b = self.pick_second(a, want);
         let predicate = self.random.pick(FloatPredicate::ALL);
         self.fcmp(predicate, a, b)
     }
@@ -263,9 +263,9 @@ impl FunctionGenerator<'_> {
         let op = self.random.pick(FLOAT_BINARY);
         let scalar = float_type(self.random);
         let a = self.pick_known(scalar, want);
-        let b = self.pick_beside(a, want);
+        let b = self.pick_second(a, want);
         if op == Op::Copysign {
-            let b = self.known_nan(b);
+            let b = self.fixed_nan(b);
             return self.op(op, &[a, b]);
         }
         if !want.clean && self.random.chance(50) {
@@ -277,7 +277,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Replaces any NaN by a fixed one, so that the bits may be observed.
-    pub(super) fn known_nan(&mut self, float: Temp) -> Temp {
+    pub(super) fn fixed_nan(&mut self, float: Temp) -> Temp {
         let is_nan = self.fcmp(FloatPredicate::Uno, float, float);
         let nan = self.constant(Constant::Scalar(float.scalar, nan_bits(float.scalar)));
         self.op(Op::Select, &[is_nan, nan, float])
@@ -292,7 +292,7 @@ impl FunctionGenerator<'_> {
         ]);
         if self.random.chance(50) {
             let float = self.pick(float, want);
-            let float = self.known_nan(float);
+            let float = self.fixed_nan(float);
             return self.op_to(Op::Bitcast, int, &[float]);
         }
         // The upper half of the exponent stays clear: no NaN.
@@ -362,7 +362,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Creates poison and a result that does not depend on it.
-    fn forgiven_poison(&mut self, want: ValueConstraint) -> Temp {
+    fn harmless_poison(&mut self, want: ValueConstraint) -> Temp {
         let want = ValueConstraint { clean: true, ..want };
         match self.random.below(7) {
             0 => {
@@ -515,7 +515,7 @@ impl FunctionGenerator<'_> {
             0..=5 => {
                 let scalar = int_type(self.random);
                 let a = self.pick_known(scalar, want);
-                let b = self.pick_beside(a, want);
+                let b = self.pick_second(a, want);
                 let predicate = self.random.pick(IntPredicate::ALL);
                 self.icmp(predicate, a, b)
             }
@@ -531,7 +531,7 @@ impl FunctionGenerator<'_> {
             8 => {
                 let scalar = float_type(self.random);
                 let a = self.pick_known(scalar, want);
-                let b = self.pick_beside(a, want);
+                let b = self.pick_second(a, want);
                 let predicate = self.random.pick(FloatPredicate::ALL);
                 self.fcmp(predicate, a, b)
             }

@@ -46,7 +46,7 @@ impl ModuleGenerator<'_> {
             let most = writer.budget as u32;
             writer.folded(None, &mut vars, most);
         }
-        writer.finish_folded(&vars);
+        writer.finish_linearized(&vars);
         self.module.functions.push(writer.func);
         ("main".into(), shape, self.traits())
     }
@@ -75,7 +75,7 @@ impl FunctionGenerator<'_> {
             .collect()
     }
 
-    fn start_folded(&mut self, block: Block, mask: Option<Value>) {
+    fn start_linearized(&mut self, block: Block, mask: Option<Value>) {
         self.start_sealed(block);
         self.func.set_predicate(block, mask);
     }
@@ -84,7 +84,7 @@ impl FunctionGenerator<'_> {
     fn next_block(&mut self, mask: Option<Value>) {
         let block = self.func.new_block();
         self.jump(block);
-        self.start_folded(block, mask);
+        self.start_linearized(block, mask);
     }
 
     /// Makes the variables' values ones that may be picked.
@@ -132,13 +132,13 @@ impl FunctionGenerator<'_> {
                 PredicatedStatementKind::Horizontal => {
                     let since = self.scope();
                     self.horizontal();
-                    self.consume_folded(since, vars);
+                    self.consume_linearized(since, vars);
                 }
                 PredicatedStatementKind::Total => self.total_operation(),
-                PredicatedStatementKind::If => self.folded_if(mask, vars),
+                PredicatedStatementKind::If => self.linearized_if(mask, vars),
                 PredicatedStatementKind::UniformIf => self.uniform_if(mask, vars),
-                PredicatedStatementKind::Loop => self.folded_loop(mask, vars),
-                PredicatedStatementKind::Division => self.folded_division(mask, vars),
+                PredicatedStatementKind::Loop => self.linearized_loop(mask, vars),
+                PredicatedStatementKind::Division => self.linearized_division(mask, vars),
             }
         }
     }
@@ -150,7 +150,7 @@ impl FunctionGenerator<'_> {
         let since = self.scope();
         self.folded(mask, vars, most);
         if self.random.chance(60) {
-            self.consume_folded(since, vars);
+            self.consume_linearized(since, vars);
         }
         if self.random.chance(40) {
             self.store_something();
@@ -159,7 +159,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Mixes a value computed since into a variable, so that it counts.
-    fn consume_folded(&mut self, since: u32, vars: &mut [Temp]) {
+    fn consume_linearized(&mut self, since: u32, vars: &mut [Temp]) {
         let Some(value) = self.recent(since) else { return };
         let fits = |var: &&mut Temp| var.scalar.is_int() && var.scalar != Scalar::I1;
         let Some(var) = vars.iter_mut().find(fits) else { return };
@@ -188,7 +188,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// A condition that became masks: one arm, or two.
-    fn folded_if(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
+    fn linearized_if(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
         let condition = self.condition(false);
         let then_mask = self.mask_of(parent, condition.value);
         let has_else = self.random.chance(50);
@@ -248,7 +248,7 @@ impl FunctionGenerator<'_> {
         let scope = self.scope();
         let mut arms = Vec::new();
         for arm in [then, otherwise] {
-            self.start_folded(arm, mask);
+            self.start_linearized(arm, mask);
             let mut arm_vars = vars.to_vec();
             self.inner(mask, &mut arm_vars);
             let end = self.block();
@@ -256,7 +256,7 @@ impl FunctionGenerator<'_> {
             self.leave_scope(scope);
             arms.push((end, arm_vars));
         }
-        self.start_folded(join, mask);
+        self.start_linearized(join, mask);
         for (index, var) in vars.iter_mut().enumerate() {
             let incoming = [0, 1].map(|arm: usize| (arms[arm].0, arms[arm].1[index].value));
             if incoming[0].1 == incoming[1].1 {
@@ -270,7 +270,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// A loop that runs while some lane is live.
-    fn folded_loop(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
+    fn linearized_loop(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
         let before = self.block();
         let [head, body, latch, join] = [(); 4].map(|()| self.func.new_block());
         self.jump(head);
@@ -294,7 +294,7 @@ impl FunctionGenerator<'_> {
         let some = self.func.result(some).expect("`any` gives one value");
         self.branch(some, body, join);
 
-        self.start_folded(body, Some(live));
+        self.start_linearized(body, Some(live));
         let weight = self.weight;
         self.weight *= 3;
         let mut inside: Vec<Temp> = vars
@@ -314,7 +314,7 @@ impl FunctionGenerator<'_> {
         debug_assert_eq!(self.func.predicate(end), Some(live));
         self.jump(latch);
 
-        self.start_folded(latch, None);
+        self.start_linearized(latch, None);
         let most = self.random.between(1, 3);
         let one = self.int(Scalar::I32, 1);
         let most = self.int(Scalar::I32, most.into());
@@ -344,7 +344,7 @@ impl FunctionGenerator<'_> {
         self.weight = weight;
         self.leave_scope(scope);
 
-        self.start_folded(join, parent);
+        self.start_linearized(join, parent);
         for (var, &(_, value)) in vars.iter_mut().zip(&left) {
             *var = Temp { value, scalar: var.scalar, time: self.clock, clean: true, uniform: false };
         }
@@ -352,7 +352,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// A division under the mask of the lanes whose divisor is not 0.
-    fn folded_division(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
+    fn linearized_division(&mut self, parent: Option<Value>, vars: &mut [Temp]) {
         let scalar = int_type(self.random);
         let (a, b) = (
             self.pick_known(scalar, ValueConstraint::CLEAN),
@@ -400,7 +400,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Stores what the variables hold and returns.
-    fn finish_folded(&mut self, vars: &[Temp]) {
+    fn finish_linearized(&mut self, vars: &[Temp]) {
         self.offer(vars);
         for &var in vars {
             let Some(place) = self.place(|place| place.reach == Reach::Own) else { break };

@@ -415,7 +415,7 @@ impl<'a> FunctionGenerator<'a> {
     }
 
     /// Picks a second operand different from the first, unless nothing else is available.
-    pub(super) fn pick_beside(&mut self, first: Temp, want: ValueConstraint) -> Temp {
+    pub(super) fn pick_second(&mut self, first: Temp, want: ValueConstraint) -> Temp {
         for _ in 0..3 {
             let second = self.pick(first.scalar, want);
             if second.value != first.value {

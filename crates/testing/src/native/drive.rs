@@ -181,10 +181,10 @@ pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Resul
     let mut tally = all.into_inner().expect("no thread panics");
     tally.finds.sort_by_key(|find| (find.pair.seed, find.pair.target));
     let mut files = Vec::new();
-    let mut told: Vec<u64> = Vec::new();
+    let mut reported: Vec<u64> = Vec::new();
     for find in &tally.finds {
-        if !told.contains(&find.pair.seed) && told.len() < MOST_SHRUNK {
-            told.push(find.pair.seed);
+        if !reported.contains(&find.pair.seed) && reported.len() < MOST_SHRUNK {
+            reported.push(find.pair.seed);
             files.push(write_down(plan, &folder, find)?);
         }
     }

@@ -456,7 +456,7 @@ pub fn shrunk(folder: &Path, find: &NativeFind) -> String {
 }
 
 /// Features that programs without cross-lane operations may have.
-fn asked() -> impl Iterator<Item = Feature> {
+fn expected_features() -> impl Iterator<Item = Feature> {
     let meets = |feature: &Feature| {
         matches!(feature, Feature::Horizontals | Feature::Barriers | Feature::GroupsEndInBrushes)
     };
@@ -467,7 +467,7 @@ fn asked() -> impl Iterator<Item = Feature> {
 pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let coverage = &tally.coverage;
     let mut lacks = Vec::new();
-    for feature in asked() {
+    for feature in expected_features() {
         if coverage.share(feature) < feature.least().into() {
             lacks.push(format!(
                 "{} {:.1} % < {} %",
@@ -486,8 +486,9 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
 /// Formats the coverage of the programs, line by line.
 pub fn covered(tally: &NativeTally) -> Vec<String> {
     let coverage = &tally.coverage;
-    let mut lines: Vec<String> =
-        asked().map(|feature| format!("{:<28} {:>6.1} %", feature.name(), coverage.share(feature))).collect();
+    let mut lines: Vec<String> = expected_features()
+        .map(|feature| format!("{:<28} {:>6.1} %", feature.name(), coverage.share(feature)))
+        .collect();
     lines.push(format!("{:<28} {:>6}", "median instructions", coverage.median()));
     lines
 }

@@ -79,12 +79,12 @@ fn bytes(numbers: &[u32]) -> Vec<u8> {
 }
 
 fn widened(program: &LockProgram, lanes: u32, target: InstructionSet) -> Result<Module, String> {
-    let mut module = parse_bytes(program.text.as_bytes()).map_err(|told| told[0].to_string())?;
+    let mut module = parse_bytes(program.text.as_bytes()).map_err(|diagnostic| diagnostic[0].to_string())?;
     retain_reachable(&mut module, program.name);
     let words = ["vectorize", &format!("W={lanes}"), "params=varying", &format!("target={}", target.name())];
     let remarks = Session::default()
         .run_passes(&mut module, &words, true, |_, _| {})
-        .map_err(|told| format!("@{}: {told}", program.name))?;
+        .map_err(|diagnostic| format!("@{}: {diagnostic}", program.name))?;
     let is_told = remarks.iter().any(|remark| remark.diagnostic.code == Code::Waits);
     match is_told == program.waits {
         true => Ok(module),

@@ -89,11 +89,11 @@ impl Workshop {
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Result<(), String> {
-        self.clang_says(arguments).map(drop)
+        self.clang_output(arguments).map(drop)
     }
 
     /// As `clang`, but returns warnings and remarks.
-    pub(super) fn clang_says<S: AsRef<OsStr>>(
+    pub(super) fn clang_output<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
     ) -> Result<String, String> {

@@ -21,7 +21,7 @@ pub fn refused_by(assembler: &Path, text: &str, gpu: &str) -> Result<Vec<String>
     let _ = std::fs::remove_file(&file);
     let output = output.map_err(|reason| reason.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
-    let errors: Vec<String> = said.lines().filter_map(|line| told(line, text)).collect();
+    let errors: Vec<String> = said.lines().filter_map(|line| parse_error(line, text)).collect();
     match output.status.success() || !errors.is_empty() {
         true => Ok(errors),
         false => Err(said.into_owned()),
@@ -29,7 +29,7 @@ pub fn refused_by(assembler: &Path, text: &str, gpu: &str) -> Result<Vec<String>
 }
 
 /// Parses an error message; appends the line of the text that it refers to.
-fn told(line: &str, text: &str) -> Option<String> {
+fn parse_error(line: &str, text: &str) -> Option<String> {
     let (place, error) = line.split_once("error   : ")?;
     let number: usize = place.rsplit("line ").next()?.trim_end_matches([';', ' ']).parse().ok()?;
     let source = text.lines().nth(number.checked_sub(1)?)?;

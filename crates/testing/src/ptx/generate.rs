@@ -50,7 +50,7 @@ pub(super) struct PtxGenerator {
 }
 
 /// True for cross-lane operations and barriers.
-fn is_together(mnemonic: &str) -> bool {
+fn is_cross_lane(mnemonic: &str) -> bool {
     matches!(
         mnemonic,
         "bar"
@@ -106,7 +106,7 @@ impl PtxGenerator {
         loop {
             let number = self.random.below(FORMS.len()) as u16;
             let form = &FORMS[usize::from(number)];
-            if form.support != InstructionSupport::Supported || (is_together(form.mnemonic) && !together) {
+            if form.support != InstructionSupport::Supported || (is_cross_lane(form.mnemonic) && !together) {
                 continue;
             }
             if let Some(words) = self.words(number)
@@ -478,7 +478,9 @@ impl PtxGenerator {
             "bar" | "barrier" => self.barrier(name, words, &dotted),
             "movmatrix" => format!("movmatrix{dotted} {}, {};\n", self.register("b32"), self.register("b32")),
             "activemask" => format!("activemask.b32 {};\n", self.register("b32")),
-            "vote" | "shfl" | "match" | "redux" | "elect" => self.asked(name, words, &dotted, last),
+            "vote" | "shfl" | "match" | "redux" | "elect" => {
+                self.cross_lane_operation(name, words, &dotted, last)
+            }
             "mma" => self.product(words, &dotted)?,
             "ldmatrix" | "stmatrix" => self.matrices(name, words, &dotted),
             "wmma" => self.whole_matrices(words, &dotted)?,

@@ -6,15 +6,15 @@
 mod program;
 mod generate;
 mod sensible;
-mod together;
+mod cross_lane;
 mod check;
 mod drive;
-mod ways;
+mod modes;
 mod assembler;
 
 pub use assembler::{assembler, refused_by};
 pub use check::{PtxCounts, check, check_with, shrunk};
 pub use drive::{PtxReport, drive};
 pub use generate::generate;
+pub use modes::run_in_all_modes;
 pub use program::PtxProgram;
-pub use ways::in_all_ways;

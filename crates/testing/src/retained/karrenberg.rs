@@ -39,7 +39,7 @@ struct DivergentRegions<'a> {
 }
 
 /// Linearizes the branches of these blocks; `None` if the required block order does not exist.
-pub(super) fn fold_as_karrenberg(
+pub(super) fn linearize_as_karrenberg(
     cfg: &Cfg,
     cycles: &CycleForest,
     index: &BlockIndex,

@@ -27,7 +27,7 @@ use heddle_ir::{Block, Function, Module};
 use heddle_transform::boscc::{self, GuardPolicy};
 use heddle_transform::canonicalize;
 use heddle_transform::linearize::{linearize_edges, linearize_with};
-use karrenberg::fold_as_karrenberg;
+use karrenberg::linearize_as_karrenberg;
 use rustc_hash::FxHashSet;
 
 /// Random choices per branch without active lanes, and their number where a program seems to execute more blocks.
@@ -209,7 +209,9 @@ fn folded(case: &GeneratedProgram, way: LinearizationMethod) -> Result<MethodRes
         let folds = divergent.iter().chain(folds.iter()).collect();
         let done = linearize_with(func, &folds, |cfg, cycles, index, folds, dead_ends| {
             let other = match way {
-                LinearizationMethod::Karrenberg => fold_as_karrenberg(cfg, cycles, index, folds, dead_ends),
+                LinearizationMethod::Karrenberg => {
+                    linearize_as_karrenberg(cfg, cycles, index, folds, dead_ends)
+                }
                 _ => None,
             };
             is_possible &= way != LinearizationMethod::Karrenberg || other.is_some();

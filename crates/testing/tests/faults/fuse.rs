@@ -4,7 +4,7 @@ use crate::caught::all_are_caught;
 use heddle_ir::entity::Entity as _;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op};
-use heddle_testing::file_test::{RunPasses, failures_behind};
+use heddle_testing::file_test::{RunPasses, failures_with_passes};
 use heddle_testing::fused::{FuseCounts, FusePass, fuses, fuses_by};
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_transform::{FuseOptions, FusionResult, RaceSemantics, canonicalize, fuse};
@@ -179,7 +179,7 @@ fn each(module: &mut Module, by: FusePass) -> Result<(), String> {
 
 fn failures(name: &str, passes: RunPasses) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform");
-    failures_behind(&folder.join(name).with_extension("hed"), passes).expect("the file is there")
+    failures_with_passes(&folder.join(name).with_extension("hed"), passes).expect("the file is there")
 }
 
 #[test]

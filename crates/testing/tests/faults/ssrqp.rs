@@ -2,7 +2,7 @@
 
 use crate::caught::all_are_caught;
 use heddle_ir::{Function, Module, Op, parse_bytes};
-use heddle_testing::file_test::{RunPasses, failures_behind};
+use heddle_testing::file_test::{RunPasses, failures_with_passes};
 use heddle_testing::generate::generate;
 use heddle_testing::scalars::{ReplacementCounts, profile, replaces, replaces_by};
 use heddle_transform::scalar_replacement::{
@@ -33,7 +33,7 @@ fn without(module: &mut Module, rule: ReplacementRule) -> Result<(), String> {
 #[test]
 fn every_rule_is_needed() {
     for (rule, file, fault) in RARE {
-        let failures = failures_behind(&path(file), *fault).expect("the file is there");
+        let failures = failures_with_passes(&path(file), *fault).expect("the file is there");
         assert!(!failures.is_empty(), "{file} does not catch {rule:?}");
     }
     let is_rare = |rule: ReplacementRule| {

@@ -73,10 +73,10 @@ fn folds(figures: &mut Figures, kind: &str, what: &str, func: &Function) {
 fn fold(column: &mut Column<'_>, mut func: Function, divergent: &EntitySet<Block>) {
     let ControlTables { cfg, cycles, index, .. } = ControlTables::new(&func);
     let parts = |block: &Block| cfg.succs(*block).windows(2).any(|pair| pair[0] != pair[1]);
-    let parting = cfg.blocks().filter(|block| divergent.contains(*block) && parts(block)).collect();
+    let diverged = cfg.blocks().filter(|block| divergent.contains(*block) && parts(block)).collect();
     match linearize(&mut func, divergent) {
         Ok(()) => {
-            let folded = linearize::linearize_edges(&cfg, &cycles, &index, &parting, &EntitySet::new());
+            let folded = linearize::linearize_edges(&cfg, &cycles, &index, &diverged, &EntitySet::new());
             column.add("folding: steps", folded.steps);
             column.add("folding: uniform branches gone", folded.coincided);
             column.add("tidied", usize::from(tidy(&mut func)));

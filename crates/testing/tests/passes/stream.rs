@@ -3,7 +3,7 @@
 use heddle::Session;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Module, Op};
-use heddle_testing::file_test::failures_behind;
+use heddle_testing::file_test::failures_with_passes;
 use std::path::Path;
 
 const PASSES: [&str; 7] =
@@ -33,8 +33,8 @@ fn unasked(module: &mut Module) -> Result<(), String> {
 #[test]
 fn addresses_are_asked_for() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform/stream.hed");
-    let said = failures_behind(&file, |module, _| unasked(module)).expect("the file is there");
+    let said = failures_with_passes(&file, |module, _| unasked(module)).expect("the file is there");
     assert!(said.iter().any(|said| said.contains("align")), "{said:#?}");
-    let said = failures_behind(&file, |module, _| run_passes(module)).expect("the file is there");
+    let said = failures_with_passes(&file, |module, _| run_passes(module)).expect("the file is there");
     assert!(said.is_empty(), "{said:#?}");
 }

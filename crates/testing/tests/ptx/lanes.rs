@@ -2,7 +2,7 @@
 //! matches, reductions, elections and reducing barriers, with full and partial masks.
 
 use heddle_testing::generate::Random;
-use heddle_testing::ptx::in_all_ways;
+use heddle_testing::ptx::run_in_all_modes;
 
 /// Values of the lanes, and the participating lanes.
 struct Lanes {
@@ -197,7 +197,7 @@ fn lanes_get_what_ptx_says() {
             let mut random = Random::new((round * 4 + kind) as u64);
             let lanes = Lanes { a: values(&mut random, kind), b: values(&mut random, 0), members };
             let input: Vec<u64> = lanes.a.iter().zip(&lanes.b).flat_map(|(&a, &b)| [a, b]).collect();
-            let found = in_all_ways(&text, 32, &input, all.len() * 32);
+            let found = run_in_all_modes(&text, 32, &input, all.len() * 32);
             for (what, found) in found.unwrap_or_else(|reason| panic!("{reason}")) {
                 for (index, case) in all.iter().enumerate() {
                     for lane in 0..32 {
@@ -248,7 +248,7 @@ fn barriers_reduce_what_all_threads_say() {
         let input: Vec<u64> = bits.iter().flat_map(|&bits| [bits, 0]).collect();
         let yes = bits.iter().filter(|&&bits| bits & 1 == 1).count() as u64;
         let expected = [yes, u64::from(yes == 64) << 32, u64::from(yes > 0) << 32];
-        let found = in_all_ways(&text, 64, &input, index * 64);
+        let found = run_in_all_modes(&text, 64, &input, index * 64);
         for (what, found) in found.unwrap_or_else(|reason| panic!("{reason}")) {
             for (at, &word) in found.iter().enumerate() {
                 assert_eq!(

@@ -3,7 +3,7 @@
 //! Where each number of a matrix is held stands here once more, as the documentation of PTX draws it.
 
 use heddle_testing::generate::Random;
-use heddle_testing::ptx::in_all_ways;
+use heddle_testing::ptx::run_in_all_modes;
 
 /// A kind of product.
 struct Product {
@@ -114,7 +114,7 @@ fn fragments(
 
 /// Runs a kernel in all ways; gives the second object behind it, each time.
 fn run(text: &str, input: &[u64], results: usize) -> Vec<(String, Vec<u64>)> {
-    in_all_ways(text, 32, input, results).unwrap_or_else(|reason| panic!("{reason}\n{text}"))
+    run_in_all_modes(text, 32, input, results).unwrap_or_else(|reason| panic!("{reason}\n{text}"))
 }
 
 #[test]

@@ -76,23 +76,23 @@ impl FunctionBranchCounts {
     }
 
     fn note(&mut self, module: &Module, profiles: &[FunctionProfile]) {
-        for ((func, profile), went) in module.functions.iter().zip(profiles).zip(&mut self.of) {
+        for ((func, profile), observed) in module.functions.iter().zip(profiles).zip(&mut self.of) {
             for block in func.blocks() {
-                let (all, apart) = &mut went[block.as_u32() as usize];
+                let (all, apart) = &mut observed[block.as_u32() as usize];
                 *all += profile.branches[block].executed;
                 *apart += profile.branches[block].diverged;
             }
         }
     }
 
-    /// Compares the analysis with the runs; reports branches that it wrongly calls uniform in `told`.
-    fn tally(&self, module: &Module, from: &str, told: &mut Vec<String>) -> BranchTally {
+    /// Compares the analysis with the runs; reports branches that it wrongly calls uniform in `contradictions`.
+    fn tally(&self, module: &Module, from: &str, contradictions: &mut Vec<String>) -> BranchTally {
         let mut tally = BranchTally::default();
-        for (func, went) in module.functions.iter().zip(&self.of) {
+        for (func, observed) in module.functions.iter().zip(&self.of) {
             let Some((control, facts)) = analyze_divergence(func) else { continue };
             let before = tally.executed;
             for &block in control.index.order() {
-                let (all, apart) = went[block.as_u32() as usize];
+                let (all, apart) = observed[block.as_u32() as usize];
                 if all == 0 || func.successors(block).len() < 2 {
                     continue;
                 }
@@ -103,7 +103,7 @@ impl FunctionBranchCounts {
                 tally.wrong += u32::from(is_called && apart == 0);
                 if !is_called && apart > 0 {
                     tally.missed += 1;
-                    told.push(format!("{from}: @{}, {block}", func.name));
+                    contradictions.push(format!("{from}: @{}, {block}", func.name));
                 }
             }
             tally.functions += u32::from(tally.executed > before);
@@ -112,7 +112,7 @@ impl FunctionBranchCounts {
     }
 }
 
-fn generated(told: &mut Vec<String>) -> BranchTally {
+fn generated(contradictions: &mut Vec<String>) -> BranchTally {
     let mut tally = BranchTally::default();
     for seed in 0..PROGRAMS {
         let case = generate(seed, &GeneratorProfile::source());
@@ -121,15 +121,15 @@ fn generated(told: &mut Vec<String>) -> BranchTally {
         }
         let mut module = case.module.clone();
         module.functions.iter_mut().for_each(canonicalize);
-        let mut went = FunctionBranchCounts::new(&module);
+        let mut observed = FunctionBranchCounts::new(&module);
         for input in &case.inputs {
             let (mut memory, args) = prepare(&case, input);
             let options = RunOptions { profile: true, ..options(input) };
             if let Ok(outcome) = run_oracle(&module, &case.entry, &args, &mut memory, &options) {
-                went.note(&module, &outcome.profile.unwrap_or_default().functions);
+                observed.note(&module, &outcome.profile.unwrap_or_default().functions);
             }
         }
-        tally.add(went.tally(&module, &format!("generated program {seed}"), told));
+        tally.add(observed.tally(&module, &format!("generated program {seed}"), contradictions));
     }
     tally
 }
@@ -151,7 +151,7 @@ fn declare(func: &mut Function, runs: &[RunLine]) {
 }
 
 /// The runs of one file test; nothing of files that are about something else than lock-step sources.
-fn of_file(path: &Path, told: &mut Vec<String>) -> Option<BranchTally> {
+fn of_file(path: &Path, contradictions: &mut Vec<String>) -> Option<BranchTally> {
     let text = std::fs::read_to_string(path).ok()?;
     let mut module = parse_module(&text).ok()?;
     verify_module(&module, Stage::Source).ok()?;
@@ -165,32 +165,32 @@ fn of_file(path: &Path, told: &mut Vec<String>) -> Option<BranchTally> {
         declare(func, &runs);
         canonicalize(func);
     }
-    let mut went = FunctionBranchCounts::new(&module);
+    let mut observed = FunctionBranchCounts::new(&module);
     for run in runs.iter().filter(|run| !matches!(run.expected, Expectation::Fault(_))) {
         // The analysis speaks of greedy schedules: a reconvergence stack may join lanes of different iterations.
         let options = RunOptions { profile: true, scheduler: Scheduler::Greedy, ..run.options.clone() };
         let Ok(outcome) = run.run(&module, &options).ok()?.outcome else { continue };
-        went.note(&module, &outcome.profile.unwrap_or_default().functions);
+        observed.note(&module, &outcome.profile.unwrap_or_default().functions);
     }
-    Some(went.tally(&module, &path.display().to_string(), told))
+    Some(observed.tally(&module, &path.display().to_string(), contradictions))
 }
 
-fn of_files(told: &mut Vec<String>) -> Result<BranchTally, String> {
+fn of_files(contradictions: &mut Vec<String>) -> Result<BranchTally, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     let mut tally = BranchTally::default();
     for path in find_files(&root).map_err(|error| error.to_string())? {
-        of_file(&path, told).into_iter().for_each(|found| tally.add(found));
+        of_file(&path, contradictions).into_iter().for_each(|found| tally.add(found));
     }
     Ok(tally)
 }
 
-fn of_kernels(told: &mut Vec<String>) -> Result<BranchTally, String> {
+fn of_kernels(contradictions: &mut Vec<String>) -> Result<BranchTally, String> {
     let mut tally = BranchTally::default();
     for &(name, text) in SCALARS.iter().chain(FUSION) {
         let module = prepared(&text_of(text, LANES)).map_err(|reason| format!("{name}: {reason}"))?;
-        let mut went = FunctionBranchCounts::new(&module);
-        went.note(&module, &[measure(&module, LANES, &numbers())?.profile]);
-        tally.add(went.tally(&module, name, told));
+        let mut observed = FunctionBranchCounts::new(&module);
+        observed.note(&module, &[measure(&module, LANES, &numbers())?.profile]);
+        tally.add(observed.tally(&module, name, contradictions));
     }
     Ok(tally)
 }
@@ -207,11 +207,11 @@ pub(super) fn false_positives(report: &mut BenchReport) -> Result<(), String> {
         "% of called",
         "right %",
     ]);
-    let (mut all, mut told) = (BranchTally::default(), Vec::new());
+    let (mut all, mut contradictions) = (BranchTally::default(), Vec::new());
     let tallies = [
-        ("generated", generated(&mut told)),
-        ("file tests", of_files(&mut told)?),
-        ("kernels", of_kernels(&mut told)?),
+        ("generated", generated(&mut contradictions)),
+        ("file tests", of_files(&mut contradictions)?),
+        ("kernels", of_kernels(&mut contradictions)?),
     ];
     for (corpus, tally) in tallies {
         table.row(tally.row(corpus));
@@ -220,7 +220,7 @@ pub(super) fn false_positives(report: &mut BenchReport) -> Result<(), String> {
     table.row(all.row("all"));
     let missed = all.missed;
     report.check(missed == 0, || {
-        format!("{missed} branches diverged that the analysis calls uniform: {}", told.join("; "))
+        format!("{missed} branches diverged that the analysis calls uniform: {}", contradictions.join("; "))
     });
     report.say(format_args!(
         "branches of which the divergence analysis speaks, and how lanes went there\n\n{table}"

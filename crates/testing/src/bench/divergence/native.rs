@@ -4,7 +4,7 @@ use super::super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use super::kernels::{FUSION, KernelTemplate, SCALARS, text_of};
 use super::measure::measure;
 use super::shapes::numbers;
-use super::sweep::{PredictionTally, RATIOS, flattened, input, kernel, mark, prepared, told};
+use super::sweep::{PredictionTally, RATIOS, flattened, input, kernel, mark, predicted, prepared};
 use super::{LANES, profile_of};
 use crate::native::InstructionSet;
 use heddle::options::PassPolicy;
@@ -278,7 +278,7 @@ fn sweep(report: &mut BenchReport, cpu: &Cpu) -> Result<(), String> {
                 format!("{:.1}", times[1] * 1e6),
                 format!("{gain:.2}"),
                 format!("{:.2}", times[0] / times[2]),
-                told(decision),
+                predicted(decision),
                 mark(by_formula),
             ]);
         }

@@ -115,15 +115,15 @@ impl PredictionTally {
     /// Counts a point of the grid; returns the prediction of formula (1).
     pub(super) fn count(&mut self, decision: &FlattenDecision, gain: f64) -> Result<bool, String> {
         let estimate = decision.estimate.ok_or("the nest was refused")?;
-        let told = [estimate.before > estimate.after, estimate.pays_by_formula()];
+        let predicted = [estimate.before > estimate.after, estimate.pays_by_formula()];
         let is_small = (gain - 1.0).abs() < 0.01;
-        let is_right = told.map(|told| told == (gain > 1.0));
+        let is_right = predicted.map(|predicted| predicted == (gain > 1.0));
         self.points += 1;
         self.by_model += u32::from(is_right[0]);
         self.by_formula += u32::from(is_right[1]);
         self.large_by_model += u32::from(is_small || is_right[0]);
         self.large_by_formula += u32::from(is_small || is_right[1]);
-        Ok(told[1])
+        Ok(predicted[1])
     }
 
     fn add(&mut self, other: PredictionTally) {
@@ -153,7 +153,7 @@ impl PredictionTally {
 }
 
 /// Formats the speedup that the model predicts.
-pub(super) fn told(decision: &FlattenDecision) -> String {
+pub(super) fn predicted(decision: &FlattenDecision) -> String {
     decision.estimate.map_or_else(String::new, |estimate| format!("{:.2}", estimate.before / estimate.after))
 }
 
@@ -214,7 +214,7 @@ fn curve(
             format!("{gain:.2}"),
             performance(before.cycles),
             performance(after.cycles),
-            told(&decision),
+            predicted(&decision),
             mark(by_formula),
         ]);
     }

@@ -376,7 +376,7 @@ fn run(
         "-Rpass-missed=heddle",
     ];
     let own = [target.clang_cpu(), &*level, &*plugin, "-c", "loops.c", "-o", "loops.o"];
-    let said = tally.timed(Phase::Clang, || shop.clang_says(options.into_iter().chain(own)))?;
+    let said = tally.timed(Phase::Clang, || shop.clang_output(options.into_iter().chain(own)))?;
     let mut became: Vec<Result<(), String>> = vec![Err("nothing is said of it".into()); loops.len()];
     for line in said.lines() {
         let Some((place, what)) = line.split_once(": remark: loop ") else { continue };

@@ -16,7 +16,7 @@ fn read(text: &str) -> Result<Module, String> {
 }
 
 /// Returns the contents of `out`, zero-initialized words of 64 bits, after a kernel `k(input, out)`, for each mode.
-pub fn in_all_ways(
+pub fn run_in_all_modes(
     text: &str,
     threads: u32,
     input: &[u64],

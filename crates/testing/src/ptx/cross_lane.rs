@@ -81,7 +81,13 @@ impl PtxGenerator {
     }
 
     /// Emits a cross-lane operation, whose members are all present lanes.
-    pub(super) fn asked(&mut self, name: &str, words: &[Word], dotted: &str, last: Word) -> String {
+    pub(super) fn cross_lane_operation(
+        &mut self,
+        name: &str,
+        words: &[Word],
+        dotted: &str,
+        last: Word,
+    ) -> String {
         let is_sync = words.contains(&Word::Sync);
         let members = match is_sync {
             true if self.random.chance(60) && self.is_whole => ", 0xffffffff",
