@@ -18,7 +18,7 @@ use heddle_llvm::{
     EmitOptions, LlvmModule, emit, internalize_except, optimize, share_globals, vector_variant_names,
 };
 use heddle_transform::widen::wide_name;
-use heddle_transform::{Promises, choose_brushes, find_brush_observer, refill_lanes};
+use heddle_transform::{LoopPromises, choose_brushes, find_brush_observer, refill_lanes};
 use std::fmt;
 
 /// Request to vectorize a loop.
@@ -31,7 +31,7 @@ pub struct LoopRequest {
     /// Interleave factor: number of vectors side by side; none lets the cost model choose.
     pub interleaved: Option<u32>,
     /// Properties that the programmer promises.
-    pub promises: Promises,
+    pub promises: LoopPromises,
 }
 
 /// A loop of up to `lanes / LANES_PER_SCALAR_ITERATION` iterations runs faster as scalar code, which has less setup and no masks.
@@ -178,7 +178,7 @@ impl Session {
         source: &SourceModule,
         callees: &Module,
         func: &Function,
-        promises: Promises,
+        promises: LoopPromises,
         register_lanes: u32,
     ) -> Result<Option<LoopCode>, DiagnosticError> {
         let mut func = func.clone();

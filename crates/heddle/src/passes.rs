@@ -18,10 +18,10 @@ use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op};
 use heddle_math::{Accuracy, provide};
 use heddle_transform::fuse::MachineModel;
-use heddle_transform::specialize::entered_functions;
+use heddle_transform::specialize::root_functions;
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    AxisOrder, BranchFusion, FuseOptions, GroupExecution, KernelOptions, Promises, Remark, TargetInfo,
+    AxisOrder, BranchFusion, FuseOptions, GroupExecution, KernelOptions, LoopPromises, Remark, TargetInfo,
     VersioningPolicy, WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten,
     fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize,
     lock_step_functions, lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify,
@@ -55,7 +55,7 @@ pub enum Pass {
     /// Canonicalizes control flow.
     Canonicalize,
     /// Distributes the iterations of a loop over lanes.
-    Spread(Promises),
+    Spread(LoopPromises),
     /// Distributes iterations with lane refill ([`refill_lanes`]); like `Spread` where no lane would wait.
     Refill,
     /// Specializes functions by the shapes of their arguments.
@@ -175,8 +175,8 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Canonical,
         ensures: Some(Stage::Source),
         parse: |word| match word {
-            "" => Ok(Pass::Spread(Promises::default())),
-            "parallel" => Ok(Pass::Spread(Promises { is_parallel: true })),
+            "" => Ok(Pass::Spread(LoopPromises::default())),
+            "parallel" => Ok(Pass::Spread(LoopPromises { is_parallel: true })),
             "refill" => Ok(Pass::Refill),
             _ => Err(invalid_option(word, "write `spread`, `spread:parallel` or `spread:refill`")),
         },
@@ -355,7 +355,7 @@ impl Pass {
                 }
             }
             Pass::Refill => {
-                let promises = Promises { is_parallel: true };
+                let promises = LoopPromises { is_parallel: true };
                 for func in &mut module.functions {
                     if !refill_lanes(func, promises)? {
                         spread_loop(func, promises)?;
@@ -449,7 +449,7 @@ fn refuse_predicates(func: &Function) -> Result<(), Diagnostic> {
 }
 
 fn declare_default_shapes(module: &mut Module, shape: &DeclaredShape) {
-    let entered = entered_functions(module);
+    let entered = root_functions(module);
     for func in module.functions.iter_mut().filter(|func| entered.contains(&func.name)) {
         for param in &mut func.signature.params {
             param.shape.get_or_insert_with(|| shape.clone());

@@ -8,7 +8,7 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::fuse::MachineModel;
-use heddle_transform::specialize::entered_functions;
+use heddle_transform::specialize::root_functions;
 use heddle_transform::widen::{RemarkKind, wide_name};
 use heddle_transform::{
     FuseOptions, GroupExecution, KernelOptions, Remark, WidenOptions, boscc, choose_brushes, flatten,
@@ -206,7 +206,7 @@ fn choose_brush_count(
     let mut trial = module.clone();
     run(&mut trial, passes, &mut PassContext::new())?;
     let mut least = None;
-    for name in entered_functions(module) {
+    for name in root_functions(module) {
         let Some(wide) = trial.function(&wide_name(&name, brush.extents())) else { continue };
         let choice = choose_brushes(&trial, wide, brush.lanes(), &options.target);
         let loc = choice.deciding_loop.and_then(|estimate| estimate.loc);

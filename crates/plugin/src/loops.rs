@@ -3,7 +3,7 @@
 use heddle::ir::Diagnostic;
 use heddle::llvm::{Cpu, LlvmModule, read_ir};
 use heddle::options::VectorizeOptions;
-use heddle::transform::Promises;
+use heddle::transform::LoopPromises;
 use heddle::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
 
 /// What is asked for: an outlined loop, the machine of its function, what its pragma says.
@@ -107,7 +107,7 @@ pub(crate) fn vectorize_loops(
             return Err("it is not asked for".to_string());
         };
         let PluginLoopRequest { name, is_parallel, .. } = request;
-        let promises = Promises { is_parallel: *is_parallel };
+        let promises = LoopPromises { is_parallel: *is_parallel };
         let lanes = match (request.lanes(), settings.width) {
             (LoopLanes::Auto, Some(width)) => LoopLanes::Exactly(width),
             (lanes, _) => lanes,

@@ -13,7 +13,7 @@ use heddle_ir::{Function, Module};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::target::{AccessCosts, VectorCost};
 use heddle_transform::widen::RemarkKind;
-use heddle_transform::{LockStep, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify};
+use heddle_transform::{LockStepFunction, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify};
 use std::collections::BTreeSet;
 
 /// Machine with expensive gathers and scatters, which favours every alternative.
@@ -189,7 +189,7 @@ fn bring_to_linear(
 fn observe_wide(
     case: &GeneratedProgram,
     wide: &Module,
-    lock_step: &[LockStep],
+    lock_step: &[LockStepFunction],
     input: &ProgramInput,
 ) -> Result<RunObservation, String> {
     let Some(form) = lock_step.iter().find(|form| form.name == case.entry) else {

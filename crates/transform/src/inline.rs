@@ -33,15 +33,15 @@ use crate::edges::{append_jump, replace_predecessors};
 use crate::specialize::{roots, sequential_functions};
 
 /// Maximum cost of a callee that is inlined at every call.
-const SMALL: usize = 16;
+const MAX_SMALL_COST: usize = 16;
 /// Maximum cost of a callee with a single call.
-const ONCE: usize = 64;
+const MAX_SINGLE_CALL_COST: usize = 64;
 /// Maximum cost of a caller after inlining.
-const MOST: usize = 20_000;
+const MAX_CALLER_SIZE: usize = 20_000;
 
 /// Candidate call site.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
+pub struct CallSite<'a> {
     /// Calling function.
     pub caller: &'a Function,
     /// The call.
@@ -61,18 +61,18 @@ pub fn inline_small(module: &mut Module) -> usize {
     let sequential = sequential_functions(module);
     let roots = roots(module, &sequential);
     let count = inline_calls(module, |site| {
-        let fits = site.cost <= SMALL || site.calls == 1 && site.cost <= ONCE;
-        fits && site.size + site.cost <= MOST && !sequential.contains(&site.caller.name)
+        let matches_callee = site.cost <= MAX_SMALL_COST || site.calls == 1 && site.cost <= MAX_SINGLE_CALL_COST;
+        matches_callee && site.size + site.cost <= MAX_CALLER_SIZE && !sequential.contains(&site.caller.name)
     });
     if count > 0 {
         let kept = sequential.into_iter().chain(roots);
-        forget_unreached(module, kept);
+        remove_unreached(module, kept);
     }
     count
 }
 
 /// Facts about a function that inlining needs.
-struct Survey {
+struct FunctionSummary {
     /// Calls, in layout order.
     calls: Vec<Inst>,
     /// Cost: about the number of instructions; blocks and calls count more than one.
@@ -81,9 +81,9 @@ struct Survey {
     is_copyable: bool,
 }
 
-impl Survey {
+impl FunctionSummary {
     /// Collects all facts in one traversal: the function may exceed the cache.
-    fn new(func: &Function) -> Survey {
+    fn new(func: &Function) -> FunctionSummary {
         let is_open = |shape: &Option<DeclaredShape>| matches!(shape, None | Some(DeclaredShape::Varying));
         let promises_nothing = func.signature.params.iter().all(|param| is_open(&param.shape))
             && func.signature.results.iter().all(|result| is_open(&result.shape));
@@ -107,47 +107,47 @@ impl Survey {
             }
         }
         let is_copyable = promises_nothing && returns && !launches && !has_predicate;
-        Survey { calls, cost, is_copyable }
+        FunctionSummary { calls, cost, is_copyable }
     }
 }
 
 /// Inlines the calls that `wanted` selects, callees first; returns their number. Keeps all functions. Calls that cannot be inlined
 /// are not offered: callees that are only declared, are recursive through the caller, never return, launch, or declare shapes.
-pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bool) -> usize {
-    let surveys: Vec<Survey> = module.functions.iter().map(Survey::new).collect();
-    let mut sites: FxHashMap<String, usize> = FxHashMap::default();
-    for (func, survey) in module.functions.iter().zip(&surveys) {
-        for &inst in &survey.calls {
+pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&CallSite<'_>) -> bool) -> usize {
+    let summaries: Vec<FunctionSummary> = module.functions.iter().map(FunctionSummary::new).collect();
+    let mut call_counts: FxHashMap<String, usize> = FxHashMap::default();
+    for (func, summary) in module.functions.iter().zip(&summaries) {
+        for &inst in &summary.calls {
             if let Some(callee) = func.callee_of(func.inst(inst)) {
-                *sites.entry(callee.name.clone()).or_default() += 1;
+                *call_counts.entry(callee.name.clone()).or_default() += 1;
             }
         }
     }
     // Index and cost of functions that may be inlined.
-    let mut done: FxHashMap<String, (usize, usize)> = FxHashMap::default();
+    let mut inlinable: FxHashMap<String, (usize, usize)> = FxHashMap::default();
     let mut count = 0;
     for number in callees_first(module) {
         let nothing = Function::new("", Signature::new(&[], &[]));
         let mut func = std::mem::replace(&mut module.functions[number], nothing);
-        let survey = &surveys[number];
-        let mut size = survey.cost;
+        let summary = &summaries[number];
+        let mut size = summary.cost;
         let mut chosen: Vec<(Inst, &Function)> = Vec::new();
-        for &call in &survey.calls {
+        for &call in &summary.calls {
             let Some(declared) = func.callee_of(func.inst(call)) else { continue };
-            let Some(&(number, cost)) = done.get(&declared.name) else { continue };
-            let (callee, calls) = (&module.functions[number], sites[&declared.name]);
-            let site = Site { caller: &func, call, callee, calls, cost, size };
-            if fits(&func, call, callee) && wanted(&site) {
+            let Some(&(number, cost)) = inlinable.get(&declared.name) else { continue };
+            let (callee, calls) = (&module.functions[number], call_counts[&declared.name]);
+            let site = CallSite { caller: &func, call, callee, calls, cost, size };
+            if matches_callee(&func, call, callee) && wanted(&site) {
                 size = size.saturating_add(cost);
                 chosen.push((call, callee));
             }
         }
         count += chosen.len();
         inline_chosen(&mut func, &chosen);
-        let inlined = (!chosen.is_empty()).then(|| Survey::new(&func));
-        let survey = inlined.as_ref().unwrap_or(survey);
-        if survey.is_copyable {
-            done.insert(func.name.clone(), (number, survey.cost));
+        let inlined = (!chosen.is_empty()).then(|| FunctionSummary::new(&func));
+        let summary = inlined.as_ref().unwrap_or(summary);
+        if summary.is_copyable {
+            inlinable.insert(func.name.clone(), (number, summary.cost));
         }
         module.functions[number] = func;
     }
@@ -155,7 +155,7 @@ pub fn inline_calls(module: &mut Module, mut wanted: impl FnMut(&Site<'_>) -> bo
 }
 
 /// Removes functions that are unreachable from the named ones.
-pub fn forget_unreached(module: &mut Module, named: impl IntoIterator<Item = String>) {
+pub fn remove_unreached(module: &mut Module, named: impl IntoIterator<Item = String>) {
     let mut reached: FxHashSet<String> = FxHashSet::default();
     let mut work: Vec<String> = named.into_iter().collect();
     while let Some(name) = work.pop() {
@@ -169,7 +169,7 @@ pub fn forget_unreached(module: &mut Module, named: impl IntoIterator<Item = Str
 }
 
 /// True if a call matches its callee.
-fn fits(caller: &Function, call: Inst, callee: &Function) -> bool {
+fn matches_callee(caller: &Function, call: Inst, callee: &Function) -> bool {
     let data = caller.inst(call);
     let block = caller.layout.block_of(call);
     !data.is_total()
@@ -189,7 +189,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
     let mut joined: Vec<Block> = Vec::new();
     for &(call, callee) in chosen.iter().rev() {
         let block = func.layout.block_of(call).expect("a call stands in a block");
-        let mut copy = Copy {
+        let mut copy = BodyCopier {
             func,
             callee,
             call,
@@ -210,7 +210,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
     for target in joined {
         replace_predecessors(func, target, &ends);
     }
-    settle(func, &mut replaced);
+    resolve_chains(func, &mut replaced);
     func.map_values(|value| replaced.get(&value).copied().unwrap_or(value));
     for &(call, _) in chosen {
         func.remove_inst(call);
@@ -223,7 +223,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
 }
 
 /// Resolves chains of replacements. In unreachable code they may form a cycle, which becomes poison.
-fn settle(func: &mut Function, replaced: &mut FxHashMap<Value, Value>) {
+fn resolve_chains(func: &mut Function, replaced: &mut FxHashMap<Value, Value>) {
     let mut values: Vec<Value> = replaced.keys().copied().collect();
     values.sort_unstable();
     let mut passed: Vec<Value> = Vec::new();
@@ -274,7 +274,7 @@ fn forget_bases(func: &mut Function, inst: Inst) {
 }
 
 /// Copy of a callee's body at a call.
-struct Copy<'a> {
+struct BodyCopier<'a> {
     func: &'a mut Function,
     callee: &'a Function,
     call: Inst,
@@ -283,7 +283,7 @@ struct Copy<'a> {
     origins: FxHashMap<Origin, Origin>,
 }
 
-impl Copy<'_> {
+impl BodyCopier<'_> {
     /// Copies the body and records the replacements of the call's results. Returns the block with the instructions after the call, if
     /// the block was split.
     fn inline(&mut self, block: Block, replaced: &mut FxHashMap<Value, Value>) -> Option<Block> {
@@ -291,7 +291,7 @@ impl Copy<'_> {
         self.values.extend(self.callee.params().iter().copied().zip(args.iter().copied()));
         let blocks: Vec<Block> = self.callee.blocks().collect();
         let is_straight = blocks.len() == 1;
-        let rest = (!is_straight).then(|| self.cut(block));
+        let rest = (!is_straight).then(|| self.split_after_call(block));
         let mut last = block;
         let mut copies: Vec<Inst> = Vec::new();
         for &source in blocks.iter().filter(|_| !is_straight) {
@@ -346,7 +346,7 @@ impl Copy<'_> {
     }
 
     /// Splits a block after the call.
-    fn cut(&mut self, block: Block) -> Block {
+    fn split_after_call(&mut self, block: Block) -> Block {
         let rest = self.func.insert_block_after(block);
         let mut next = self.func.layout.next_inst(self.call);
         while let Some(inst) = next {

@@ -37,73 +37,73 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Loop that waits for another lane: operation and location of its polling access.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Waiting {
+struct WaitLoop {
     op: Op,
-    place: DiagnosticLocation,
+    location: DiagnosticLocation,
 }
 
 /// Lowers functions in which lanes wait for each other to dispatch loops. Returns a remark for each loop that waits.
 pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
     let sequential = sequential_functions(module);
-    let tries: Vec<Tries> = module.functions.iter().map(Tries::new).collect();
+    let polled: Vec<PolledMemory> = module.functions.iter().map(PolledMemory::new).collect();
     // A loop that calls one of these may wait.
-    let spinning: FxHashSet<String> = module
+    let polling: FxHashSet<String> = module
         .functions
         .iter()
-        .zip(&tries)
-        .filter(|(_, tries)| **tries == Tries::Shared)
+        .zip(&polled)
+        .filter(|(_, polled)| **polled == PolledMemory::Shared)
         .map(|(func, _)| func.name.clone())
         .collect();
     let mut remarks: Vec<Remark> = Vec::new();
     // Functions that wait, themselves or through inlined callees.
-    let mut waiting: FxHashMap<String, Waiting> = FxHashMap::default();
-    for (func, &tries) in module.functions.iter().zip(&tries) {
+    let mut waiting: FxHashMap<String, WaitLoop> = FxHashMap::default();
+    for (func, &polled) in module.functions.iter().zip(&polled) {
         if sequential.contains(&func.name) {
             continue;
         }
-        if let Some(inst) = waits(func, tries, &spinning) {
+        if let Some(inst) = find_wait(func, polled, &polling) {
             let op = func.inst(inst).op;
             let text =
                 format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
-            let told = Diagnostic::remark(Code::Waits, text).at(DiagnosticLocation::line_of(func, inst));
-            remarks.push(Remark { kind: RemarkKind::ForwardProgress, accesses: 0, diagnostic: told });
-            waiting.insert(func.name.clone(), Waiting { op, place: DiagnosticLocation::line_of(func, inst) });
+            let remark = Diagnostic::remark(Code::Waits, text).at(DiagnosticLocation::line_of(func, inst));
+            remarks.push(Remark { kind: RemarkKind::ForwardProgress, accesses: 0, diagnostic: remark });
+            waiting.insert(func.name.clone(), WaitLoop { op, location: DiagnosticLocation::line_of(func, inst) });
         }
     }
     if waiting.is_empty() {
         return Ok(remarks);
     }
     inline_calls(module, |site| {
-        let Some(waits) = waiting.get(&site.callee.name).cloned() else { return false };
-        waiting.entry(site.caller.name.clone()).or_insert(waits);
+        let Some(find_wait) = waiting.get(&site.callee.name).cloned() else { return false };
+        waiting.entry(site.caller.name.clone()).or_insert(find_wait);
         true
     });
     for func in &mut module.functions {
         // Sequential code continues when all launched lanes have returned.
         let mut callees = func.callees.values().filter(|_| !sequential.contains(&func.name));
         let called = callees.find_map(|callee| waiting.get(&callee.name));
-        if let Some(waits) = called {
+        if let Some(find_wait) = called {
             let text = "the function that waits is called where its body cannot stand";
             return Err(
-                refuse(waits, text).help("let it not call itself, nor promise shapes of its parameters")
+                refuse(find_wait, text).help("let it not call itself, nor promise shapes of its parameters")
             );
         }
-        let Some(waits) = waiting.get(&func.name) else { continue };
-        if let Some(inst) = asks_lanes(func) {
+        let Some(find_wait) = waiting.get(&func.name) else { continue };
+        if let Some(inst) = find_cross_lane_inst(func) {
             let text =
                 format!("lanes go on one by one then, and `{}` wants them together", func.inst(inst).op);
             return Err(
-                refuse(waits, &text).help("take it out of the function, or let no lane wait for another")
+                refuse(find_wait, &text).help("take it out of the function, or let no lane wait for another")
             );
         }
-        go_on_by_blocks(func);
+        lower_to_dispatch_loop(func);
     }
     Ok(remarks)
 }
 
-fn refuse(waits: &Waiting, text: &str) -> Diagnostic {
-    let text = format!("a loop waits by `{}` for what another lane does: {text}", waits.op);
-    Diagnostic::error(Code::WaitsTogether, text).at(waits.place.clone())
+fn refuse(find_wait: &WaitLoop, text: &str) -> Diagnostic {
+    let text = format!("a loop waits by `{}` for what another lane does: {text}", find_wait.op);
+    Diagnostic::error(Code::WaitsTogether, text).at(find_wait.location.clone())
 }
 
 fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
@@ -111,7 +111,7 @@ fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
 }
 
 /// Returns an instruction that communicates across lanes.
-fn asks_lanes(func: &Function) -> Option<Inst> {
+fn find_cross_lane_inst(func: &Function) -> Option<Inst> {
     insts(func).find(|&inst| {
         let data = func.inst(inst);
         let is_together = matches!(data.detail, Detail::Barrier(scope) if scope != SyncScope::Lane);
@@ -121,29 +121,29 @@ fn asks_lanes(func: &Function) -> Option<Inst> {
 
 /// Memory that a function polls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Tries {
+enum PolledMemory {
     Nothing,
     /// Private objects only.
     Private,
     Shared,
 }
 
-impl Tries {
-    fn new(func: &Function) -> Tries {
+impl PolledMemory {
+    fn new(func: &Function) -> PolledMemory {
         let of_inst = |inst: Inst| {
             let data = func.inst(inst);
             match data.address() {
-                _ if !is_read_anew(data) => Tries::Nothing,
-                Some(address) if is_private(func, address) => Tries::Private,
-                _ => Tries::Shared,
+                _ if !is_poll(data) => PolledMemory::Nothing,
+                Some(address) if is_private(func, address) => PolledMemory::Private,
+                _ => PolledMemory::Shared,
             }
         };
-        insts(func).map(of_inst).max().unwrap_or(Tries::Nothing)
+        insts(func).map(of_inst).max().unwrap_or(PolledMemory::Nothing)
     }
 }
 
 /// True if an access may observe a new value of another lane each time and is idempotent.
-fn is_read_anew(data: &InstData) -> bool {
+fn is_poll(data: &InstData) -> bool {
     match data.op {
         Op::Load => {
             data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
@@ -182,37 +182,37 @@ fn is_private(func: &Function, address: Value) -> bool {
 }
 
 /// Returns the access by which a loop of the function waits for another lane.
-fn waits(func: &Function, tries: Tries, spinning: &FxHashSet<String>) -> Option<Inst> {
-    let calls_one = || func.callees.values().any(|callee| spinning.contains(&callee.name));
-    if func.layout.entry().is_none() || tries == Tries::Nothing && !calls_one() {
+fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>) -> Option<Inst> {
+    let calls_one = || func.callees.values().any(|callee| polling.contains(&callee.name));
+    if func.layout.entry().is_none() || polled == PolledMemory::Nothing && !calls_one() {
         return None;
     }
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
     forest.cycles().find_map(|cycle| {
-        let finder = Finder { func, forest: &forest, cycle, spinning };
+        let finder = WaitFinder { func, forest: &forest, cycle, polling };
         let mut decides = None;
         for edge in forest.exiting_edges(&cfg, cycle) {
             let asked = func.terminator(edge.from).and_then(|inst| func.inst(inst).args.first().copied());
-            decides = Some(finder.waits_by(asked?)?);
+            decides = Some(finder.polling_access(asked?)?);
         }
         decides
     })
 }
 
-fn may_wait(func: &Function, data: &InstData, spinning: &FxHashSet<String>) -> bool {
-    is_read_anew(data)
-        || data.op == Op::Call && func.callee_of(data).is_some_and(|callee| spinning.contains(&callee.name))
+fn may_wait(func: &Function, data: &InstData, polling: &FxHashSet<String>) -> bool {
+    is_poll(data)
+        || data.op == Op::Call && func.callee_of(data).is_some_and(|callee| polling.contains(&callee.name))
 }
 
-struct Finder<'a> {
+struct WaitFinder<'a> {
     func: &'a Function,
     forest: &'a CycleForest,
     cycle: Cycle,
-    spinning: &'a FxHashSet<String>,
+    polling: &'a FxHashSet<String>,
 }
 
-impl Finder<'_> {
+impl WaitFinder<'_> {
     /// Returns the instruction that defines a value, if it is in the loop.
     fn inside(&self, value: Value) -> Option<Inst> {
         let inst = self.func.def_inst(value)?;
@@ -235,25 +235,25 @@ impl Finder<'_> {
     }
 
     /// Returns the polling access that a condition depends on.
-    fn waits_by(&self, condition: Value) -> Option<Inst> {
+    fn polling_access(&self, condition: Value) -> Option<Inst> {
         self.find(condition, |inst| {
             let data = self.func.inst(inst);
-            let waits = match data.op {
-                Op::Call => may_wait(self.func, data, self.spinning),
-                _ => is_read_anew(data) && self.stays(inst),
+            let find_wait = match data.op {
+                Op::Call => may_wait(self.func, data, self.polling),
+                _ => is_poll(data) && self.is_stable(inst),
             };
-            waits.then_some(inst)
+            find_wait.then_some(inst)
         })
     }
 
     /// True if an access observes the same value in each iteration unless another lane writes.
-    fn stays(&self, inst: Inst) -> bool {
+    fn is_stable(&self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         let Some(address) = data.address() else { return false };
-        if is_private(self.func, address) || self.moves(address) {
+        if is_private(self.func, address) || self.is_address_variant(address) {
             return false;
         }
-        let tries_what_it_found = data.op == Op::CompareExchange
+        let retries_read_value = data.op == Op::CompareExchange
             && self
                 .find(data.args[1], |from| {
                     let data = self.func.inst(from);
@@ -262,11 +262,11 @@ impl Finder<'_> {
                     (reads && is_shared).then_some(())
                 })
                 .is_some();
-        !tries_what_it_found && !self.is_written(inst, address)
+        !retries_read_value && !self.is_written(inst, address)
     }
 
     /// True if an address varies between iterations: it depends on a φ or on a load from shared memory.
-    fn moves(&self, address: Value) -> bool {
+    fn is_address_variant(&self, address: Value) -> bool {
         self.find(address, |inst| {
             let data = self.func.inst(inst);
             let reads_shared = data.op.info().effect != Effect::Pure
@@ -282,13 +282,13 @@ impl Finder<'_> {
         blocks.flat_map(|&block| self.func.block_insts(block)).any(|inst| {
             let data = self.func.inst(inst);
             let writes = matches!(data.op.info().effect, Effect::Writes | Effect::ReadsWrites);
-            inst != access && writes && data.address() == Some(address) && !is_read_anew(data)
+            inst != access && writes && data.address() == Some(address) && !is_poll(data)
         })
     }
 }
 
 /// Lowers a function to a dispatch loop that executes one block per iteration.
-fn go_on_by_blocks(func: &mut Function) {
+fn lower_to_dispatch_loop(func: &mut Function) {
     let old_entry = func.entry();
     let targets_entry = func.blocks().any(|block| func.successors(block).contains(&old_entry));
     let entry = match targets_entry {
@@ -302,12 +302,12 @@ fn go_on_by_blocks(func: &mut Function) {
     };
     let blocks: Vec<Block> = func.blocks().filter(|&block| block != entry).collect();
     let numbers: FxHashMap<Block, i128> = blocks.iter().copied().zip(1..).collect();
-    let mut rounds = Rounds { func, entry, slots: SecondaryMap::new(), numbers };
-    rounds.keep_in_memory(&blocks);
-    rounds.join_at_head(&blocks);
+    let mut rounds = DispatchLoop { func, entry, slots: SecondaryMap::new(), numbers };
+    rounds.move_to_memory(&blocks);
+    rounds.redirect_to_head(&blocks);
 }
 
-struct Rounds<'a> {
+struct DispatchLoop<'a> {
     func: &'a mut Function,
     entry: Block,
     /// Private object that holds a value for other blocks.
@@ -315,9 +315,9 @@ struct Rounds<'a> {
     numbers: FxHashMap<Block, i128>,
 }
 
-impl Rounds<'_> {
+impl DispatchLoop<'_> {
     /// Returns the block that defines a value, if other blocks need it kept in memory.
-    fn home(&self, value: Value) -> Option<Block> {
+    fn block_defining(&self, value: Value) -> Option<Block> {
         let inst = self.func.def_inst(value)?;
         self.func.layout.block_of(inst).filter(|&block| block != self.entry)
     }
@@ -342,7 +342,7 @@ impl Rounds<'_> {
     }
 
     /// Moves values that cross blocks, and φs, to private objects.
-    fn keep_in_memory(&mut self, blocks: &[Block]) {
+    fn move_to_memory(&mut self, blocks: &[Block]) {
         let mut kept: Vec<Value> = Vec::new();
         for block in std::iter::once(self.entry).chain(blocks.iter().copied()) {
             let insts: Vec<Inst> = self.func.block_insts(block).collect();
@@ -359,7 +359,7 @@ impl Rounds<'_> {
                 self.forget_bases(inst, block);
                 // After all of the block's reads: it may read what it writes.
                 if self.func.inst(inst).op.is_terminator() {
-                    self.hand_to_phis(block, inst, &mut loaded, &mut kept);
+                    self.store_phi_operands(block, inst, &mut loaded, &mut kept);
                 }
             }
         }
@@ -395,7 +395,7 @@ impl Rounds<'_> {
     fn forget_bases(&mut self, inst: Inst, block: Block) {
         let mut data = self.func.inst(inst).clone();
         let forget = |access: &mut Access| {
-            access.base = access.base.filter(|&base| self.home(base).is_none_or(|home| home == block));
+            access.base = access.base.filter(|&base| self.block_defining(base).is_none_or(|block_defining| block_defining == block));
         };
         match &mut data.detail {
             Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
@@ -419,7 +419,7 @@ impl Rounds<'_> {
         loaded: &mut FxHashMap<Value, Value>,
         kept: &mut Vec<Value>,
     ) -> Value {
-        if self.home(value).is_none_or(|home| home == block) {
+        if self.block_defining(value).is_none_or(|block_defining| block_defining == block) {
             return value;
         }
         if let Some(&known) = loaded.get(&value) {
@@ -433,7 +433,7 @@ impl Rounds<'_> {
     }
 
     /// Stores the φ operands of the successors. All loads precede all stores.
-    fn hand_to_phis(
+    fn store_phi_operands(
         &mut self,
         block: Block,
         end: Inst,
@@ -460,7 +460,7 @@ impl Rounds<'_> {
     }
 
     /// Redirects all blocks to one head, which switches to each lane's next block.
-    fn join_at_head(&mut self, blocks: &[Block]) {
+    fn redirect_to_head(&mut self, blocks: &[Block]) {
         let (head, end) = (self.func.append_block(), self.func.append_block());
         let types: Vec<Type> = self.func.signature.results.iter().map(|result| result.ty).collect();
         let results: Vec<Value> = types.iter().map(|&ty| self.object(ty)).collect();

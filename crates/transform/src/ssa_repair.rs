@@ -23,7 +23,7 @@ pub(crate) struct SsaRepair<'a> {
 
 /// Use of a value: the block is the user's, or the predecessor for a φ operand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Read {
+pub(crate) struct UseSite {
     pub(crate) inst: Inst,
     pub(crate) operand: usize,
     pub(crate) block: Block,
@@ -31,7 +31,7 @@ pub(crate) struct Read {
 
 /// φ created by a repair.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Joined {
+pub(crate) struct RepairPhi {
     pub(crate) block: Block,
     pub(crate) inst: Inst,
     pub(crate) value: Value,
@@ -39,17 +39,17 @@ pub(crate) struct Joined {
 
 /// Variable under repair.
 #[derive(Debug)]
-pub(crate) struct Variable<'a> {
+pub(crate) struct RepairVariable<'a> {
     repair: &'a SsaRepair<'a>,
     ty: Type,
     /// Definitions and joins, in the dominator tree's pre-order.
-    sites: Vec<Site>,
-    made: Vec<Joined>,
+    sites: Vec<DefSite>,
+    phis: Vec<RepairPhi>,
     num_filled: usize,
 }
 
 #[derive(Debug)]
-struct Site {
+struct DefSite {
     block: Block,
     /// Its value, once known.
     value: Option<Value>,
@@ -72,7 +72,7 @@ impl<'a> SsaRepair<'a> {
     }
 
     /// Rewrites uses of a variable with these definitions, of which the first dominates all others.
-    pub(crate) fn rename(&self, func: &mut Function, definitions: &[(Block, Value)], reads: &[Read]) {
+    pub(crate) fn rename(&self, func: &mut Function, definitions: &[(Block, Value)], reads: &[UseSite]) {
         let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
         let joins = self.iterated_frontier(&blocks);
         let mut variable = self.variable_from(func, definitions, joins);
@@ -89,7 +89,7 @@ impl<'a> SsaRepair<'a> {
         func: &Function,
         definition: (Block, Value),
         joins: impl IntoIterator<Item = Block>,
-    ) -> Variable<'a> {
+    ) -> RepairVariable<'a> {
         self.variable_from(func, &[definition], joins)
     }
 
@@ -99,12 +99,12 @@ impl<'a> SsaRepair<'a> {
         func: &Function,
         definitions: &[(Block, Value)],
         joins: impl IntoIterator<Item = Block>,
-    ) -> Variable<'a> {
+    ) -> RepairVariable<'a> {
         let (block, value) = definitions[0];
-        let site = |&(block, value): &(Block, Value)| Site { block, value: Some(value), above: None };
-        let mut sites: Vec<Site> = definitions.iter().map(site).collect();
+        let site = |&(block, value): &(Block, Value)| DefSite { block, value: Some(value), above: None };
+        let mut sites: Vec<DefSite> = definitions.iter().map(site).collect();
         let joins = joins.into_iter().filter(|&join| self.dominators.strictly_dominates(block, join));
-        sites.extend(joins.map(|block| Site { block, value: None, above: None }));
+        sites.extend(joins.map(|block| DefSite { block, value: None, above: None }));
         sites.sort_by_key(|site| self.number[site.block]);
         sites.dedup_by_key(|site| site.block);
         let mut open: Vec<u32> = Vec::new();
@@ -117,11 +117,11 @@ impl<'a> SsaRepair<'a> {
             sites[index].above = open.last().copied();
             open.push(index as u32);
         }
-        Variable { repair: self, ty: func.value_type(value), sites, made: Vec::new(), num_filled: 0 }
+        RepairVariable { repair: self, ty: func.value_type(value), sites, phis: Vec::new(), num_filled: 0 }
     }
 }
 
-impl Variable<'_> {
+impl RepairVariable<'_> {
     /// Returns the variable's value in a block: after its φs, and after the definition if the block has one.
     pub(crate) fn read(&mut self, func: &mut Function, block: Block) -> Value {
         let site = self.nearest(block);
@@ -135,8 +135,8 @@ impl Variable<'_> {
     }
 
     /// Fills in the operands of all φs created by uses, and returns the φs in creation order.
-    pub(crate) fn finish(mut self, func: &mut Function) -> Vec<Joined> {
-        while let Some(&Joined { block, inst, .. }) = self.made.get(self.num_filled) {
+    pub(crate) fn finish(mut self, func: &mut Function) -> Vec<RepairPhi> {
+        while let Some(&RepairPhi { block, inst, .. }) = self.phis.get(self.num_filled) {
             self.num_filled += 1;
             let mut preds = self.repair.cfg.preds(block).to_vec();
             preds.sort_unstable();
@@ -145,7 +145,7 @@ impl Variable<'_> {
                 preds.into_iter().map(|pred| (pred, self.read(func, pred))).collect();
             set_incoming(func, inst, incoming);
         }
-        self.made
+        self.phis
     }
 
     fn nearest(&self, block: Block) -> usize {
@@ -166,7 +166,7 @@ impl Variable<'_> {
         *self.sites[site].value.get_or_insert_with(|| {
             let value = prepend_phi(func, block, InstData::phi([], None), self.ty);
             let inst = func.def_inst(value).expect("a φ defines its result");
-            self.made.push(Joined { block, inst, value });
+            self.phis.push(RepairPhi { block, inst, value });
             value
         })
     }

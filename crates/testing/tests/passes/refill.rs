@@ -5,12 +5,12 @@ use heddle::Session;
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::{Module, Space, parse_module};
 use heddle_testing::generate::Random;
-use heddle_transform::{Promises, RefillRule, canonicalize, refill_lanes, refill_lanes_without};
+use heddle_transform::{LoopPromises, RefillRule, canonicalize, refill_lanes, refill_lanes_without};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Elements of each array.
 const ROOM: usize = 64;
-const PARALLEL: Promises = Promises { is_parallel: true };
+const PARALLEL: LoopPromises = LoopPromises { is_parallel: true };
 
 /// A loop over chains of numbers, each followed to its end: some iterations pass by the inner loop, some leave it earlier, some
 /// have a loop in it, some count by a pointer.
@@ -166,7 +166,7 @@ fn what_gains_nothing_or_would_tell_stays() {
         let before = func.clone();
         assert_eq!(refill_lanes(func, PARALLEL).expect("it can be spread"), is_refilled, "{inner}");
         assert!(is_refilled || func.to_string() == before.to_string(), "{inner}");
-        let promises = Promises::default();
+        let promises = LoopPromises::default();
         assert!(!refill_lanes(&mut before.clone(), promises).expect("it can be spread"), "{inner}");
     }
 }

@@ -13,14 +13,14 @@
 //!
 //! Two conventions of the oracle make this exact. First, lanes on a back edge wait for the rest of their iteration, as if
 //! all back edges shared a latch: `loop_form` adds that latch and changes nothing. Second, an irreducible cycle denotes
-//! its form with a dispatch header: `dispatch` makes it explicit. Under a block predicate, lanes that pass a branch
+//! its form with a dispatch header: `irreducible` makes it explicit. Under a block predicate, lanes that pass a branch
 //! passively follow one of the active lanes, in source and result alike.
 //!
 //! Predicates are kept, although stage Canonical has none: a source with predicates gets the canonical form
 //! otherwise, and the pipeline refuses it.
 
 pub(crate) mod critical_edges;
-pub(crate) mod dispatch;
+pub(crate) mod irreducible;
 pub(crate) mod lcssa;
 pub(crate) mod loop_form;
 pub(crate) mod returns;
@@ -39,7 +39,7 @@ pub fn canonicalize(func: &mut Function) {
     switches::lower_switches(func);
     returns::unify_returns(func);
     let mut flow = CfgAnalyses::new(func);
-    for step in [dispatch::make_reducible, loop_form::dedicate_exits, loop_form::isolate_headers] {
+    for step in [irreducible::make_reducible, loop_form::dedicate_exits, loop_form::isolate_headers] {
         if step(func, &flow) {
             flow = CfgAnalyses::new(func);
         }

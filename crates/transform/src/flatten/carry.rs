@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::rewrite::{FlattenedNest, LoopNest, NextState};
 use crate::cfg_analyses::CfgAnalyses;
-use crate::ssa_repair::{Read, SsaRepair};
+use crate::ssa_repair::{UseSite, SsaRepair};
 
 /// Inserts φs for values that no longer dominate their uses. `liveness` is that of the function before the rewrite.
 pub(super) fn carry(
@@ -24,7 +24,7 @@ pub(super) fn carry(
     let is_inside: EntitySet<Block> = nest.blocks.iter().copied().collect();
     let mut source_of: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(func.block_count());
     made.edges.iter().for_each(|edge| source_of[edge.block] = Some(edge.source));
-    let mut broken: BTreeMap<Value, Vec<Read>> = BTreeMap::new();
+    let mut broken: BTreeMap<Value, Vec<UseSite>> = BTreeMap::new();
     let reading = nest.blocks.iter().copied().chain([made.latch]);
     for block in reading {
         for inst in func.block_insts(block) {
@@ -42,7 +42,7 @@ pub(super) fn carry(
                 // Operands of φs at L are read at the start of their edge.
                 let at = source_of[at].unwrap_or(at);
                 if !dominators.dominates(home, at) {
-                    broken.entry(value).or_default().push(Read { inst, operand, block: at });
+                    broken.entry(value).or_default().push(UseSite { inst, operand, block: at });
                 }
             }
         }

@@ -9,7 +9,7 @@
 use super::region::KernelRegion;
 use super::{insts_of, observes_lanes};
 use crate::edges::{append_jump, set_incoming};
-use crate::marked_loop::{Promises, refill_lanes};
+use crate::marked_loop::{LoopPromises, refill_lanes};
 use heddle_analysis::ControlTables;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::InstData;
@@ -36,7 +36,7 @@ pub(super) fn refill_region(regions: &mut [KernelRegion], first: Value) -> bool 
     loop_over_row(&mut func, at);
     crate::simplify(&mut func);
     crate::canonicalize(&mut func);
-    if !refill_lanes(&mut func, Promises { is_parallel: true }).is_ok_and(|refills| refills) {
+    if !refill_lanes(&mut func, LoopPromises { is_parallel: true }).is_ok_and(|refills| refills) {
         return false;
     }
     region.func = func;

@@ -7,7 +7,7 @@
 use super::block_copier::BlockCopier;
 use super::continuations::ContinuationGraph;
 use super::spill_slots::{BRUSH_ALIGN, SpillPlan, SpillSlot};
-use crate::ssa_repair::{SsaRepair, Variable};
+use crate::ssa_repair::{SsaRepair, RepairVariable};
 use heddle_analysis::{Cfg, ControlTables, DominatorTree};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
@@ -227,7 +227,7 @@ pub(super) fn make_region(
         reloaded.iter().copied().filter(|&(value, _)| defined.contains(value)).collect();
     let own: Vec<Value> = renamed.iter().map(|&(value, _)| copier.value(&mut region.func, value)).collect();
     let reads = reads_of(&region.func, &own);
-    let mut variables: FxHashMap<Value, Variable<'_>> = FxHashMap::default();
+    let mut variables: FxHashMap<Value, RepairVariable<'_>> = FxHashMap::default();
     for &(value, reloaded) in &renamed {
         let own = copier.value(&mut region.func, value);
         let is_same = matches!(plan.slots[value], Some(SpillSlot::Recomputed | SpillSlot::PrivateObject(..)));

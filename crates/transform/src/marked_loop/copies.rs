@@ -5,12 +5,12 @@ use heddle_ir::{Block, Function, Inst, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// Maps from original blocks and values to their copies.
-pub(super) struct Copy {
+pub(super) struct BlockCopies {
     blocks: FxHashMap<Block, Block>,
     values: FxHashMap<Value, Value>,
 }
 
-impl Copy {
+impl BlockCopies {
     /// Returns the copy of a block, or the block itself if it was not copied.
     pub(super) fn block(&self, block: Block) -> Block {
         self.blocks.get(&block).copied().unwrap_or(block)
@@ -23,8 +23,8 @@ impl Copy {
 }
 
 /// Appends copies of blocks to the function. Edges among them lead to copies, edges out of them to the original targets.
-pub(super) fn copy_blocks(func: &mut Function, blocks: &[Block]) -> Copy {
-    let mut copy = Copy { blocks: FxHashMap::default(), values: FxHashMap::default() };
+pub(super) fn copy_blocks(func: &mut Function, blocks: &[Block]) -> BlockCopies {
+    let mut copy = BlockCopies { blocks: FxHashMap::default(), values: FxHashMap::default() };
     let mut inside: Vec<Block> = Vec::new();
     for &block in blocks {
         let new = func.append_block();
@@ -37,12 +37,12 @@ pub(super) fn copy_blocks(func: &mut Function, blocks: &[Block]) -> Copy {
         for inst in insts {
             let data = func.inst(inst).clone();
             let types: Vec<Type> = func.results(inst).iter().map(|&value| func.value_type(value)).collect();
-            let twin = func.make_inst(data, &types);
-            func.layout.append_inst(twin, new);
+            let copy_inst = func.make_inst(data, &types);
+            func.layout.append_inst(copy_inst, new);
             let pairs: Vec<(Value, Value)> =
-                func.results(inst).iter().copied().zip(func.results(twin).iter().copied()).collect();
+                func.results(inst).iter().copied().zip(func.results(copy_inst).iter().copied()).collect();
             copy.values.extend(pairs);
-            made.push(twin);
+            made.push(copy_inst);
         }
     }
     for inst in made {

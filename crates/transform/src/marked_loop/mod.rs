@@ -19,7 +19,7 @@
 //!                                      exit
 //! ```
 
-mod count;
+mod trip_count;
 mod copies;
 mod objects;
 mod pointers;
@@ -29,7 +29,7 @@ mod refusal;
 
 use crate::edges::{phis, set_incoming};
 use copies::copy_blocks;
-use count::{Counting, find_count};
+use trip_count::{LoopCounter, find_counter};
 use heddle_analysis::cycles::Cycle;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -40,82 +40,82 @@ use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
-use reduction::{Combination, Uses, find_reduction, find_sticky};
-pub use refill::{Rule as RefillRule, refill_lanes, refill_lanes_without};
-use refusal::{Reason, refuse};
+use reduction::{ReductionKind, LoopUses, find_reduction, find_short_circuit};
+pub use refill::{RefillRule, refill_lanes, refill_lanes_without};
+use refusal::{SpreadRefusal, refuse};
 use rustc_hash::FxHashMap;
 
 /// Role of a header φ.
-enum Carried {
+enum HeaderPhiKind {
     /// Induction variable: grows by a loop-invariant step.
     Induction { init: Value, step: Value, is_pointer: bool },
     /// Reduction over all iterations.
-    Reduction { init: Value, by: Combination },
+    Reduction { init: Value, by: ReductionKind },
 }
 
 /// A φ of the loop's header.
-struct Round {
+struct HeaderPhi {
     phi: Inst,
     value: Value,
     /// Its value along the back edge.
     next: Value,
-    carried: Carried,
+    kind: HeaderPhiKind,
 }
 
 /// A loop that can be spread over lanes.
-struct Marked {
+struct SpreadableLoop {
     preheader: Block,
     header: Block,
     latch: Block,
     exit: Block,
     blocks: Vec<Block>,
     inside: EntitySet<Block>,
-    rounds: Vec<Round>,
+    header_phis: Vec<HeaderPhi>,
 }
 
 /// Facts about a loop that its code does not show.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Promises {
+pub struct LoopPromises {
     /// Iterations are independent and may be speculated: an operand of `&&` may be evaluated though an earlier one was false.
     pub is_parallel: bool,
 }
 
 /// Spreads the iterations of the function's outermost loop over lanes.
-pub fn spread_loop(func: &mut Function, promises: Promises) -> Result<(), Diagnostic> {
+pub fn spread_loop(func: &mut Function, promises: LoopPromises) -> Result<(), Diagnostic> {
     declare_loaded_pointers(func);
-    let (marked, counting) = find_loop(func, promises)?;
-    let lives_out = find_live_outs(func, &marked)?;
-    Spreading::new(func, marked, &counting).spread(&lives_out);
+    let (marked, counter) = find_loop(func, promises)?;
+    let live_outs = find_live_outs(func, &marked)?;
+    LoopSpreader::new(func, marked, &counter).spread(&live_outs);
     Ok(())
 }
 
-fn find_loop(func: &Function, promises: Promises) -> Result<(Marked, Counting), Diagnostic> {
+fn find_loop(func: &Function, promises: LoopPromises) -> Result<(SpreadableLoop, LoopCounter), Diagnostic> {
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
     let all: Vec<Cycle> = forest.outermost().collect();
-    let &[cycle] = &all[..] else { return Err(refuse(func, None, Reason::NotOneLoop(all.len()))) };
+    let &[cycle] = &all[..] else { return Err(refuse(func, None, SpreadRefusal::NotOneLoop(all.len()))) };
     let header = forest.header(cycle);
     let at_header = func.terminator(header);
-    let not_simple = || refuse(func, at_header, Reason::NotCanonical);
+    let not_simple = || refuse(func, at_header, SpreadRefusal::NotCanonical);
     let preheader = forest.preheader(&cfg, cycle).ok_or_else(not_simple)?;
     let latch = forest.unique_latch(&cfg, cycle).ok_or_else(not_simple)?;
     let exiting: Vec<_> = forest.exiting_edges(&cfg, cycle).collect();
     let &[edge] = &exiting[..] else {
         let at = exiting.get(1).and_then(|edge| func.terminator(edge.from)).or(at_header);
-        return Err(refuse(func, at, Reason::Exits(exiting.len())));
+        return Err(refuse(func, at, SpreadRefusal::Exits(exiting.len())));
     };
     if edge.from != latch {
-        return Err(refuse(func, func.terminator(edge.from), Reason::LeftInTheMiddle));
+        return Err(refuse(func, func.terminator(edge.from), SpreadRefusal::LeftInTheMiddle));
     }
     let blocks = forest.blocks(cycle).to_vec();
     let inside: EntitySet<Block> = blocks.iter().copied().collect();
-    let uses = Uses::new(func, &blocks);
-    let mut rounds = Vec::new();
+    let uses = LoopUses::new(func, &blocks);
+    let mut header_phis = Vec::new();
     for phi in func.phis(header) {
-        rounds.push(classify(func, &uses, &inside, phi, preheader, promises)?);
+        header_phis.push(classify(func, &uses, &inside, phi, preheader, promises)?);
     }
-    let counting = find_count(func, &inside, latch, &rounds)?;
-    Ok((Marked { preheader, header, latch, exit: edge.to, blocks, inside, rounds }, counting))
+    let counter = find_counter(func, &inside, latch, &header_phis)?;
+    Ok((SpreadableLoop { preheader, header, latch, exit: edge.to, blocks, inside, header_phis }, counter))
 }
 
 /// True if a value is loop-invariant.
@@ -126,21 +126,21 @@ fn is_invariant(func: &Function, inside: &EntitySet<Block>, value: Value) -> boo
 
 fn classify(
     func: &Function,
-    uses: &Uses,
+    uses: &LoopUses,
     inside: &EntitySet<Block>,
     phi: Inst,
     preheader: Block,
-    promises: Promises,
-) -> Result<Round, Diagnostic> {
+    promises: LoopPromises,
+) -> Result<HeaderPhi, Diagnostic> {
     let value = func.results(phi)[0];
     let (mut init, mut next) = (None, None);
     for (from, incoming) in func.inst(phi).incoming() {
         *(if from == preheader { &mut init } else { &mut next }) = Some(incoming);
     }
     let (Some(init), Some(next)) = (init, next) else {
-        return Err(refuse(func, Some(phi), Reason::NotCanonical));
+        return Err(refuse(func, Some(phi), SpreadRefusal::NotCanonical));
     };
-    let round = |carried| Round { phi, value, next, carried };
+    let header_phi = |kind| HeaderPhi { phi, value, next, kind };
     if let Some(inst) = func.def_inst(next) {
         let data = func.inst(inst);
         let step = match (data.op, &data.args[..]) {
@@ -149,23 +149,23 @@ fn classify(
             _ => None,
         };
         if let Some(step) = step.filter(|&step| is_invariant(func, inside, step)) {
-            return Ok(round(Carried::Induction { init, step, is_pointer: data.op == Op::PtrAdd }));
+            return Ok(header_phi(HeaderPhiKind::Induction { init, step, is_pointer: data.op == Op::PtrAdd }));
         }
     }
     let header = func.layout.block_of(phi).expect("a φ stands in a block");
     let found = find_reduction(func, uses, value, next).or_else(|at| {
-        let sticky = promises.is_parallel.then(|| find_sticky(func, uses, inside, header, value, next));
+        let sticky = promises.is_parallel.then(|| find_short_circuit(func, uses, inside, header, value, next));
         sticky.flatten().ok_or(at)
     });
     match found {
-        Ok(by) => Ok(round(Carried::Reduction { init, by })),
-        Err(at) => Err(refuse(func, Some(at), Reason::Recurrence)),
+        Ok(by) => Ok(header_phi(HeaderPhiKind::Reduction { init, by })),
+        Err(at) => Err(refuse(func, Some(at), SpreadRefusal::Recurrence)),
     }
 }
 
 /// Value of an exit φ after the loop.
 #[derive(Clone, Copy)]
-enum LiveOut {
+enum LoopLiveOut {
     /// Loop-invariant, or a constant.
     Invariant(Value),
     /// Result of a reduction: index of its header φ.
@@ -174,10 +174,10 @@ enum LiveOut {
     Last(Value),
 }
 
-fn find_live_outs(func: &Function, marked: &Marked) -> Result<Vec<(Inst, LiveOut)>, Diagnostic> {
-    let partial: FxHashMap<Value, usize> = (marked.rounds.iter().enumerate())
-        .filter(|(_, round)| matches!(round.carried, Carried::Reduction { .. }))
-        .flat_map(|(number, round)| [(round.value, number), (round.next, number)])
+fn find_live_outs(func: &Function, marked: &SpreadableLoop) -> Result<Vec<(Inst, LoopLiveOut)>, Diagnostic> {
+    let partial: FxHashMap<Value, usize> = (marked.header_phis.iter().enumerate())
+        .filter(|(_, header_phi)| matches!(header_phi.kind, HeaderPhiKind::Reduction { .. }))
+        .flat_map(|(number, header_phi)| [(header_phi.value, number), (header_phi.next, number)])
         .collect();
     let mut found = Vec::new();
     for phi in func.phis(marked.exit) {
@@ -186,10 +186,10 @@ fn find_live_outs(func: &Function, marked: &Marked) -> Result<Vec<(Inst, LiveOut
                 continue;
             }
             let live_out = match partial.get(&value) {
-                Some(&number) if marked.rounds[number].next == value => LiveOut::Reduced(number),
-                Some(_) => return Err(refuse(func, Some(phi), Reason::PartialResult)),
-                None if is_invariant(func, &marked.inside, value) => LiveOut::Invariant(value),
-                None => LiveOut::Last(value),
+                Some(&number) if marked.header_phis[number].next == value => LoopLiveOut::Reduced(number),
+                Some(_) => return Err(refuse(func, Some(phi), SpreadRefusal::PartialResult)),
+                None if is_invariant(func, &marked.inside, value) => LoopLiveOut::Invariant(value),
+                None => LoopLiveOut::Last(value),
             };
             found.push((phi, live_out));
         }
@@ -198,16 +198,16 @@ fn find_live_outs(func: &Function, marked: &Marked) -> Result<Vec<(Inst, LiveOut
 }
 
 /// State of the transformation of one loop.
-struct Spreading<'f> {
+struct LoopSpreader<'f> {
     func: &'f mut Function,
-    marked: Marked,
+    marked: SpreadableLoop,
     origin: Origin,
     /// Number of lanes, and the lane number.
     width: Value,
     lane: Value,
     /// Number of full brushes, number of remaining iterations, and the lane of the last iteration.
     full: Value,
-    rest: Value,
+    remainder: Value,
     last_lane: Value,
     /// Number of iterations in full brushes.
     done: Value,
@@ -230,53 +230,53 @@ fn resize(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
 }
 
 /// Returns the backedge-taken count of a loop and its trip count.
-fn trip_count(builder: &mut Builder<'_>, counting: &Counting) -> (Value, Value) {
-    let back = counting.times_back(builder);
+fn trip_count(builder: &mut Builder<'_>, counter: &LoopCounter) -> (Value, Value) {
+    let back = counter.backedge_count(builder);
     let back = resize(builder, back, Scalar::I64.into());
     let one = builder.int(Scalar::I64, 1);
     (back, builder.op(Op::Add, &[back, one]))
 }
 
-impl<'f> Spreading<'f> {
-    fn new(func: &'f mut Function, marked: Marked, counting: &Counting) -> Spreading<'f> {
+impl<'f> LoopSpreader<'f> {
+    fn new(func: &'f mut Function, marked: SpreadableLoop, counter: &LoopCounter) -> LoopSpreader<'f> {
         let end = func.terminator(marked.preheader).expect("a preheader ends in a jump");
         let origin = func.terminator(marked.latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
         let mut builder = Builder::new(func, InsertPoint::Before(end));
         builder.set_origin(origin);
-        let (back, count) = trip_count(&mut builder, counting);
+        let (back, count) = trip_count(&mut builder, counter);
         let (width, lane) = (query(&mut builder, Op::Width), query(&mut builder, Op::Lane));
         let full = builder.op(Op::Udiv, &[count, width]);
-        let rest = builder.op(Op::Urem, &[count, width]);
+        let remainder = builder.op(Op::Urem, &[count, width]);
         let last_lane = builder.op(Op::Urem, &[back, width]);
         let last_lane = builder.op_to(Op::Trunc, Scalar::I32.into(), &[last_lane]);
         let done = builder.op(Op::Mul, &[full, width]);
         let mut starts = Vec::new();
-        for round in &marked.rounds {
-            let ty = builder.func.value_type(round.value);
-            starts.push(match &round.carried {
-                Carried::Induction { init, .. } => *init,
-                Carried::Reduction { init, by } => {
+        for header_phi in &marked.header_phis {
+            let ty = builder.func.value_type(header_phi.value);
+            starts.push(match &header_phi.kind {
+                HeaderPhiKind::Induction { init, .. } => *init,
+                HeaderPhiKind::Reduction { init, by } => {
                     by.neutral(ty.scalar()).map_or(*init, |neutral| builder.func.make_const(neutral))
                 }
             });
         }
-        Spreading { func, marked, origin, width, lane, full, rest, last_lane, done, starts }
+        LoopSpreader { func, marked, origin, width, lane, full, remainder, last_lane, done, starts }
     }
 
     /// Returns the value of an induction variable in an iteration.
-    fn at_iteration(builder: &mut Builder<'_>, round: &Round, number: Value) -> Value {
-        let Carried::Induction { init, step, is_pointer } = round.carried else { return round.value };
+    fn at_iteration(builder: &mut Builder<'_>, header_phi: &HeaderPhi, number: Value) -> Value {
+        let HeaderPhiKind::Induction { init, step, is_pointer } = header_phi.kind else { return header_phi.value };
         let ty = builder.func.value_type(step);
         let number = resize(builder, number, ty);
         let far = builder.op(Op::Mul, &[number, step]);
         builder.op(if is_pointer { Op::PtrAdd } else { Op::Add }, &[init, far])
     }
 
-    fn spread(self, lives_out: &[(Inst, LiveOut)]) {
-        let Marked { preheader, header, latch, exit, .. } = self.marked;
+    fn spread(self, live_outs: &[(Inst, LoopLiveOut)]) {
+        let SpreadableLoop { preheader, header, latch, exit, .. } = self.marked;
         let blocks = self.marked.blocks.clone();
-        let first = self.func.insert_block_after(preheader);
-        let [left, rest, some_rest] = [(); 3].map(|()| self.func.append_block());
+        let full_preheader = self.func.insert_block_after(preheader);
+        let [full_exit, remainder, remainder_entry] = [(); 3].map(|()| self.func.append_block());
 
         // The remainder copies the loop before it changes.
         let objects = copy_objects(self.func, &self.marked.inside);
@@ -290,70 +290,70 @@ impl<'f> Spreading<'f> {
         builder.set_origin(self.origin);
         let zero = builder.int(Scalar::I64, 0);
         let is_some = builder.icmp(IntPredicate::Ne, self.full, zero);
-        builder.branch(is_some, first, rest);
-        builder.set_insert_point(InsertPoint::End(first));
-        let mut entered = Vec::new();
-        for (round, &start) in self.marked.rounds.iter().zip(&self.starts) {
-            entered.push(match round.carried {
-                Carried::Induction { .. } => Self::at_iteration(&mut builder, round, self.lane),
-                Carried::Reduction { .. } => start,
+        builder.branch(is_some, full_preheader, remainder);
+        builder.set_insert_point(InsertPoint::End(full_preheader));
+        let mut entry_values = Vec::new();
+        for (header_phi, &start) in self.marked.header_phis.iter().zip(&self.starts) {
+            entry_values.push(match header_phi.kind {
+                HeaderPhiKind::Induction { .. } => Self::at_iteration(&mut builder, header_phi, self.lane),
+                HeaderPhiKind::Reduction { .. } => start,
             });
         }
         builder.jump(header);
         let at_end = self.func.terminator(latch).expect("a latch ends in a branch");
         let mut builder = Builder::new(self.func, InsertPoint::Before(at_end));
         builder.set_origin(self.origin);
-        let mut going_round = Vec::new();
-        for round in &self.marked.rounds {
-            going_round.push(match round.carried {
-                Carried::Induction { step, is_pointer, .. } => {
+        let mut back_edge_values = Vec::new();
+        for header_phi in &self.marked.header_phis {
+            back_edge_values.push(match header_phi.kind {
+                HeaderPhiKind::Induction { step, is_pointer, .. } => {
                     let ty = builder.func.value_type(step);
                     let width = resize(&mut builder, self.width, ty);
                     let far = builder.op(Op::Mul, &[width, step]);
-                    builder.op(if is_pointer { Op::PtrAdd } else { Op::Add }, &[round.value, far])
+                    builder.op(if is_pointer { Op::PtrAdd } else { Op::Add }, &[header_phi.value, far])
                 }
-                Carried::Reduction { .. } => round.next,
+                HeaderPhiKind::Reduction { .. } => header_phi.next,
             });
         }
         builder.set_insert_point(InsertPoint::Start(header));
         let one = builder.int(Scalar::I64, 1);
-        let brush = builder.phi(Scalar::I64.into(), &[(first, zero)], None);
+        let brush = builder.phi(Scalar::I64.into(), &[(full_preheader, zero)], None);
         builder.set_insert_point(InsertPoint::Before(at_end));
         let next_brush = builder.op_with(Op::Add, &[brush, one], Flags::of(&[Flag::Nuw]));
-        let goes_on = builder.icmp(IntPredicate::Ne, next_brush, self.full);
+        let continues_iteration = builder.icmp(IntPredicate::Ne, next_brush, self.full);
         builder.func.remove_inst(at_end);
         builder.set_insert_point(InsertPoint::End(latch));
-        builder.branch(goes_on, header, left);
+        builder.branch(continues_iteration, header, full_exit);
         let brush_phi = self.func.def_inst(brush).expect("a φ defines it");
-        set_incoming(self.func, brush_phi, [(first, zero), (latch, next_brush)]);
-        for ((round, &entered), &next) in self.marked.rounds.iter().zip(&entered).zip(&going_round) {
-            set_incoming(self.func, round.phi, [(first, entered), (latch, next)]);
+        set_incoming(self.func, brush_phi, [(full_preheader, zero), (latch, next_brush)]);
+        for ((header_phi, &entry_values), &next) in self.marked.header_phis.iter().zip(&entry_values).zip(&back_edge_values) {
+            set_incoming(self.func, header_phi.phi, [(full_preheader, entry_values), (latch, next)]);
         }
 
         // Values that the full brushes pass on to the remainder.
-        let mut passed: Vec<Value> = (self.marked.rounds.iter())
-            .filter(|round| matches!(round.carried, Carried::Reduction { .. }))
-            .map(|round| round.next)
-            .chain(lives_out.iter().filter_map(|(_, live_out)| match live_out {
-                LiveOut::Last(value) => Some(*value),
+        let mut passed: Vec<Value> = (self.marked.header_phis.iter())
+            .filter(|header_phi| matches!(header_phi.kind, HeaderPhiKind::Reduction { .. }))
+            .map(|header_phi| header_phi.next)
+            .chain(live_outs.iter().filter_map(|(_, live_out)| match live_out {
+                LoopLiveOut::Last(value) => Some(*value),
                 _ => None,
             }))
             .collect();
         let mut seen = EntitySet::new();
         passed.retain(|&value| seen.insert(value));
-        let start_of: FxHashMap<Value, Value> = (self.marked.rounds.iter().zip(&self.starts))
-            .filter(|(round, _)| matches!(round.carried, Carried::Reduction { .. }))
-            .map(|(round, &start)| (round.next, start))
+        let start_of: FxHashMap<Value, Value> = (self.marked.header_phis.iter().zip(&self.starts))
+            .filter(|(header_phi, _)| matches!(header_phi.kind, HeaderPhiKind::Reduction { .. }))
+            .map(|(header_phi, &start)| (header_phi.next, start))
             .collect();
-        let mut builder = Builder::new(self.func, InsertPoint::End(left));
+        let mut builder = Builder::new(self.func, InsertPoint::End(full_exit));
         builder.set_origin(self.origin);
         let mut leaving = FxHashMap::default();
         for &value in &passed {
             let ty = builder.func.value_type(value);
             leaving.insert(value, builder.phi(ty, &[(latch, value)], None));
         }
-        builder.jump(rest);
-        builder.set_insert_point(InsertPoint::End(rest));
+        builder.jump(remainder);
+        builder.set_insert_point(InsertPoint::End(remainder));
         let mut before = FxHashMap::default();
         for &value in &passed {
             let ty = builder.func.value_type(value);
@@ -361,37 +361,37 @@ impl<'f> Spreading<'f> {
                 Some(&start) => start,
                 None => builder.func.make_poison(ty),
             };
-            before.insert(value, builder.phi(ty, &[(preheader, start), (left, leaving[&value])], None));
+            before.insert(value, builder.phi(ty, &[(preheader, start), (full_exit, leaving[&value])], None));
         }
         let zero = builder.int(Scalar::I64, 0);
-        let is_some = builder.icmp(IntPredicate::Ne, self.rest, zero);
-        builder.branch(is_some, some_rest, join);
+        let is_some = builder.icmp(IntPredicate::Ne, self.remainder, zero);
+        builder.branch(is_some, remainder_entry, join);
 
         // The remainder: one further iteration in some lanes.
-        builder.set_insert_point(InsertPoint::End(some_rest));
+        builder.set_insert_point(InsertPoint::End(remainder_entry));
         let number = builder.op(Op::Add, &[self.done, self.lane]);
-        let mut entered = objects;
-        for round in &self.marked.rounds {
-            let value = match round.carried {
-                Carried::Induction { .. } => Self::at_iteration(&mut builder, round, number),
-                Carried::Reduction { .. } => before[&round.next],
+        let mut entry_values = objects;
+        for header_phi in &self.marked.header_phis {
+            let value = match header_phi.kind {
+                HeaderPhiKind::Induction { .. } => Self::at_iteration(&mut builder, header_phi, number),
+                HeaderPhiKind::Reduction { .. } => before[&header_phi.next],
             };
-            entered.insert(copy.value(round.value), value);
+            entry_values.insert(copy.value(header_phi.value), value);
         }
-        let has_one = builder.icmp(IntPredicate::Ult, self.lane, self.rest);
+        let has_one = builder.icmp(IntPredicate::Ult, self.lane, self.remainder);
         builder.branch(has_one, copy.block(header), join);
         for phi in phis(self.func, copy.block(header)) {
             self.func.remove_inst(phi);
         }
         let copied: Vec<Block> = blocks.iter().map(|&block| copy.block(block)).collect();
         for &block in &copied {
-            self.func.map_values_of_block(block, |value| entered.get(&value).copied().unwrap_or(value));
+            self.func.map_values_of_block(block, |value| entry_values.get(&value).copied().unwrap_or(value));
         }
         let end_of_copy = self.func.terminator(copy.block(latch)).expect("a latch ends in a branch");
         self.func.remove_inst(end_of_copy);
         let from_copy = |value: Value| {
             let value = copy.value(value);
-            entered.get(&value).copied().unwrap_or(value)
+            entry_values.get(&value).copied().unwrap_or(value)
         };
 
         // Partial results of all lanes.
@@ -403,18 +403,18 @@ impl<'f> Spreading<'f> {
         for &value in &passed {
             let ty = builder.func.value_type(value);
             let incoming =
-                [(rest, before[&value]), (some_rest, before[&value]), (copy.block(latch), from_copy(value))];
+                [(remainder, before[&value]), (remainder_entry, before[&value]), (copy.block(latch), from_copy(value))];
             joined.insert(value, builder.phi(ty, &incoming, None));
         }
         let mut results = Vec::new();
-        for &(phi, live_out) in lives_out {
+        for &(phi, live_out) in live_outs {
             let value = match live_out {
-                LiveOut::Invariant(value) => value,
-                LiveOut::Last(value) => builder.op(Op::Broadcast, &[joined[&value], self.last_lane]),
-                LiveOut::Reduced(number) => {
-                    let round = &self.marked.rounds[number];
-                    let Carried::Reduction { init, by } = &round.carried else { continue };
-                    by.combine(&mut builder, *init, joined[&round.next])
+                LoopLiveOut::Invariant(value) => value,
+                LoopLiveOut::Last(value) => builder.op(Op::Broadcast, &[joined[&value], self.last_lane]),
+                LoopLiveOut::Reduced(number) => {
+                    let header_phi = &self.marked.header_phis[number];
+                    let HeaderPhiKind::Reduction { init, by } = &header_phi.kind else { continue };
+                    by.combine(&mut builder, *init, joined[&header_phi.next])
                 }
             };
             results.push((phi, value));

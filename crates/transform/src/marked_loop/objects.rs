@@ -18,13 +18,13 @@ pub(super) fn copy_objects(func: &mut Function, inside: &EntitySet<Block>) -> Fx
         outside.iter().copied().filter(|&inst| func.inst(inst).op == Op::Alloca).collect();
     let mut copies = FxHashMap::default();
     for object in objects {
-        for inst in made_of(func, &outside, object).unwrap_or_default() {
+        for inst in find_address_users(func, &outside, object).unwrap_or_default() {
             let mut data = func.inst(inst).clone();
             data.map_values(|value| copies.get(&value).copied().unwrap_or(value));
             let types: Vec<Type> = func.results(inst).iter().map(|&value| func.value_type(value)).collect();
-            let twin = func.make_inst(data, &types);
-            func.layout.insert_inst_after(twin, inst);
-            copies.extend(func.results(inst).iter().copied().zip(func.results(twin).iter().copied()));
+            let copy_inst = func.make_inst(data, &types);
+            func.layout.insert_inst_after(copy_inst, inst);
+            copies.extend(func.results(inst).iter().copied().zip(func.results(copy_inst).iter().copied()));
         }
     }
     copies
@@ -32,7 +32,7 @@ pub(super) fn copy_objects(func: &mut Function, inside: &EntitySet<Block>) -> Fx
 
 /// Returns an object and the instructions outside of the loop that use its address, in order. None if a use is neither address
 /// arithmetic nor a `memset`.
-fn made_of(func: &Function, outside: &[Inst], object: Inst) -> Option<Vec<Inst>> {
+fn find_address_users(func: &Function, outside: &[Inst], object: Inst) -> Option<Vec<Inst>> {
     let mut addresses: FxHashSet<Value> = func.result(object).into_iter().collect();
     let mut found = vec![object];
     for &inst in outside {

@@ -17,7 +17,7 @@ pub(super) fn declare_loaded_pointers(func: &mut Function) {
         pointer.is_some_and(|pointer| func.value_type(pointer) == Type::ptr(Space::Generic))
     };
     let loads: Vec<Inst> = insts.iter().copied().filter(is_loaded).collect();
-    if loads.is_empty() || keeps_addresses(func, &insts) {
+    if loads.is_empty() || stores_private_address(func, &insts) {
         return;
     }
     let mut cast: FxHashMap<Value, Value> = FxHashMap::default();
@@ -35,7 +35,7 @@ pub(super) fn declare_loaded_pointers(func: &mut Function) {
 }
 
 /// True if the address of a private object may be stored, or if analysis loses track of it.
-fn keeps_addresses(func: &Function, insts: &[Inst]) -> bool {
+fn stores_private_address(func: &Function, insts: &[Inst]) -> bool {
     let mut objects = insts.iter().filter(|&&inst| func.inst(inst).op == Op::Alloca).peekable();
     if objects.peek().is_none() {
         return false;

@@ -13,10 +13,10 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// Users of each value within some blocks.
-pub(super) struct Uses(SecondaryMap<Value, SmallVec<[Inst; 2]>>);
+pub(super) struct LoopUses(SecondaryMap<Value, SmallVec<[Inst; 2]>>);
 
-impl Uses {
-    pub(super) fn new(func: &Function, blocks: &[Block]) -> Uses {
+impl LoopUses {
+    pub(super) fn new(func: &Function, blocks: &[Block]) -> LoopUses {
         let mut uses: SecondaryMap<Value, SmallVec<[Inst; 2]>> = SecondaryMap::new();
         for inst in blocks.iter().flat_map(|&block| func.block_insts(block)) {
             for &arg in &func.inst(inst).args {
@@ -25,7 +25,7 @@ impl Uses {
                 }
             }
         }
-        Uses(uses)
+        LoopUses(uses)
     }
 
     fn of(&self, value: Value) -> &[Inst] {
@@ -35,9 +35,9 @@ impl Uses {
 
 /// Operation that combines partial results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Combination(Reduction);
+pub(super) struct ReductionKind(Reduction);
 
-impl Combination {
+impl ReductionKind {
     /// Returns the neutral element; none if the operation is idempotent.
     pub(super) fn neutral(self, scalar: Scalar) -> Option<Constant> {
         let float = |value: f64| Constant::Scalar(scalar, float_bits(scalar, value));
@@ -91,10 +91,10 @@ fn float_bits(scalar: Scalar, value: f64) -> u128 {
 /// Recognizes the reduction of a header φ. Returns the offending instruction if there is none.
 pub(super) fn find_reduction(
     func: &Function,
-    uses: &Uses,
+    uses: &LoopUses,
     phi: Value,
     next: Value,
-) -> Result<Combination, Inst> {
+) -> Result<ReductionKind, Inst> {
     let at = func.def_inst(phi).expect("a φ defines it");
     let mut set: EntitySet<Value> = EntitySet::new();
     set.insert(phi);
@@ -157,27 +157,27 @@ pub(super) fn find_reduction(
         }
     }
     match by {
-        Some(by) if set.contains(next) => Ok(Combination(by)),
+        Some(by) if set.contains(next) => Ok(ReductionKind(by)),
         _ => Err(at),
     }
 }
 
 /// Recognizes an `i1` that is a short-circuit `&&` or `||` over all iterations: once false (or true), it stays so.
-pub(super) fn find_sticky(
+pub(super) fn find_short_circuit(
     func: &Function,
-    uses: &Uses,
+    uses: &LoopUses,
     inside: &EntitySet<Block>,
     header: Block,
     phi: Value,
     next: Value,
-) -> Option<Combination> {
+) -> Option<ReductionKind> {
     if func.value_type(phi) != Type::I1 {
         return None;
     }
     let sticks = |kept: bool| stays(func, uses, inside, header, [phi, next], kept);
     match () {
-        () if sticks(false) => Some(Combination(Reduction::And)),
-        () if sticks(true) => Some(Combination(Reduction::Or)),
+        () if sticks(false) => Some(ReductionKind(Reduction::And)),
+        () if sticks(true) => Some(ReductionKind(Reduction::Or)),
         () => None,
     }
 }
@@ -185,7 +185,7 @@ pub(super) fn find_sticky(
 /// True if an `i1` equal to `kept` at the start of an iteration is so at its end, and affects nothing else.
 fn stays(
     func: &Function,
-    uses: &Uses,
+    uses: &LoopUses,
     inside: &EntitySet<Block>,
     header: Block,
     [phi, next]: [Value; 2],

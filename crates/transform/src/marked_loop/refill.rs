@@ -29,13 +29,13 @@
 //! All lanes leave the inner loop together, so its lanes need a single mask. Values that an iteration has computed before the
 //! inner loop are carried around the outer loop for paused lanes and are poison in others.
 
-use super::count::Counting;
+use super::trip_count::LoopCounter;
 use super::pointers::declare_loaded_pointers;
-use super::{Carried, LiveOut, Marked, Promises, Spreading};
+use super::{HeaderPhiKind, LoopLiveOut, SpreadableLoop, LoopPromises, LoopSpreader};
 use super::{find_live_outs, find_loop, query, spread_loop, trip_count};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{append_jump, phis, retarget, set_incoming};
-use crate::ssa_repair::{Read, SsaRepair};
+use crate::ssa_repair::{UseSite, SsaRepair};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 
 /// Part of the transformation that a test leaves out as a planted fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rule {
+pub enum RefillRule {
     /// Paused lanes do not take another iteration.
     PausingKeeps,
     /// Lanes take distinct iterations.
@@ -63,7 +63,7 @@ pub enum Rule {
 }
 
 /// Inner loop in which lanes wait for each other.
-struct Inner {
+struct WaitingLoop {
     preheader: Block,
     header: Block,
     latch: Block,
@@ -74,34 +74,34 @@ struct Inner {
 
 /// Spreads the iterations of the function's outermost loop over lanes, which take new ones once half of them are done. Returns false
 /// and leaves the function unchanged if there is no inner loop in which lanes would wait.
-pub fn refill_lanes(func: &mut Function, promises: Promises) -> Result<bool, Diagnostic> {
+pub fn refill_lanes(func: &mut Function, promises: LoopPromises) -> Result<bool, Diagnostic> {
     refill_lanes_without(func, promises, None)
 }
 
 /// [`refill_lanes`] without one of its rules: the result is wrong, and tests must notice.
 pub fn refill_lanes_without(
     func: &mut Function,
-    promises: Promises,
-    without: Option<Rule>,
+    promises: LoopPromises,
+    without: Option<RefillRule>,
 ) -> Result<bool, Diagnostic> {
     let [mut spread, mut work] = [(); 2].map(|()| func.clone());
     spread_loop(&mut spread, promises)?;
     declare_loaded_pointers(&mut work);
-    let (marked, counting) = find_loop(&work, promises)?;
-    let lives_out = find_live_outs(&work, &marked)?;
-    let is_void = (lives_out.iter()).all(|(_, live_out)| matches!(live_out, LiveOut::Invariant(_)))
-        && marked.rounds.iter().all(|round| matches!(round.carried, Carried::Induction { .. }));
-    if !promises.is_parallel || !is_void || tells_lanes_apart(&work, &marked) {
+    let (marked, counter) = find_loop(&work, promises)?;
+    let live_outs = find_live_outs(&work, &marked)?;
+    let is_void = (live_outs.iter()).all(|(_, live_out)| matches!(live_out, LoopLiveOut::Invariant(_)))
+        && marked.header_phis.iter().all(|round| matches!(round.kind, HeaderPhiKind::Induction { .. }));
+    if !promises.is_parallel || !is_void || observes_other_lanes(&work, &marked) {
         return Ok(false);
     }
     let Some(inner) = find_inner(&work, &spread, &marked) else { return Ok(false) };
-    refill(&mut work, &marked, &counting, &inner, without);
+    refill(&mut work, &marked, &counter, &inner, without);
     *func = work;
     Ok(true)
 }
 
 /// True if the loop communicates across lanes, has ordered accesses, or allocates objects.
-fn tells_lanes_apart(func: &Function, marked: &Marked) -> bool {
+fn observes_other_lanes(func: &Function, marked: &SpreadableLoop) -> bool {
     let tells = |inst: Inst| {
         let data = func.inst(inst);
         let is_convergent = func.callee_of(data).is_some_and(|callee| callee.signature.effects.convergent);
@@ -117,7 +117,7 @@ fn tells_lanes_apart(func: &Function, marked: &Marked) -> bool {
 }
 
 /// Returns the unique inner loop that lanes enter or leave separately. `spread` is the function with lanes in lock-step.
-fn find_inner(func: &Function, spread: &Function, marked: &Marked) -> Option<Inner> {
+fn find_inner(func: &Function, spread: &Function, marked: &SpreadableLoop) -> Option<WaitingLoop> {
     let control = ControlTables::new(spread);
     let shapes = InitialShapes::declared(spread, Geometry::unknown()).with_entry(Activation::Full);
     let facts = divergence(spread, &control, &shapes);
@@ -139,11 +139,11 @@ fn find_inner(func: &Function, spread: &Function, marked: &Marked) -> Option<Inn
         forest.exiting_edges(&cfg, cycle).map(|edge| (edge.from, edge.to)).collect();
     exits.dedup();
     let blocks = forest.blocks(cycle).iter().copied().collect();
-    Some(Inner { preheader, header, latch, blocks, exits })
+    Some(WaitingLoop { preheader, header, latch, blocks, exits })
 }
 
 /// Exit blocks of the inner loop, and the operands of their φs per exit edge.
-struct Behind {
+struct InnerExits {
     /// For each exit edge, the index of its exit block.
     number: Vec<usize>,
     blocks: Vec<Block>,
@@ -152,7 +152,7 @@ struct Behind {
 }
 
 /// Collects the exit blocks of the inner loop. Empty blocks that all lead to one block are merged into one.
-fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
+fn find_inner_exits(func: &mut Function, inner: &WaitingLoop) -> InnerExits {
     let mut targets: Vec<Block> = Vec::new();
     for &(_, to) in &inner.exits {
         if !targets.contains(&to) {
@@ -163,11 +163,11 @@ fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
         func.inst(phi).incoming().find(|&(it, _)| it == from).map(|(_, value)| value)
     };
     let joined = targets.first().and_then(|&first| func.successors(first).first().copied());
-    let leads_on = |&target: &Block| {
+    let only_jumps = |&target: &Block| {
         let Some(end) = func.first_non_phi(target) else { return false };
         func.inst(end).op == Op::Br && func.successors(target) == joined.as_slice()
     };
-    if let Some(join) = joined.filter(|_| targets.len() > 1 && targets.iter().all(leads_on)) {
+    if let Some(join) = joined.filter(|_| targets.len() > 1 && targets.iter().all(only_jumps)) {
         let through = func.insert_block_after(targets[0]);
         let mut reads = Vec::new();
         for phi in phis(func, join) {
@@ -191,7 +191,7 @@ fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
         for &target in &targets {
             func.remove_block(target);
         }
-        return Behind { number: vec![0; inner.exits.len()], blocks: vec![through], reads };
+        return InnerExits { number: vec![0; inner.exits.len()], blocks: vec![through], reads };
     }
     let position = |to: Block| targets.iter().position(|&target| target == to).unwrap_or(0);
     let number: Vec<usize> = inner.exits.iter().map(|&(_, to)| position(to)).collect();
@@ -203,11 +203,11 @@ fn find_behind(func: &mut Function, inner: &Inner) -> Behind {
             reads.push((at, phi, values.collect()));
         }
     }
-    Behind { number, blocks: targets, reads }
+    InnerExits { number, blocks: targets, reads }
 }
 
 /// Blocks of the inner loop in which per-lane values are carried.
-struct Carrier {
+struct StateCarrier {
     /// Start and end of an iteration of the inner loop.
     waiting: Block,
     check: Block,
@@ -217,7 +217,7 @@ struct Carrier {
     left: Vec<Block>,
 }
 
-impl Carrier {
+impl StateCarrier {
     /// Creates φs for a value at the start and at the end of an iteration. Entering lanes bring `first`. Lanes that have left keep their
     /// value if `is_kept`.
     fn carry(
@@ -246,7 +246,7 @@ impl Carrier {
 }
 
 /// Branches to the exit block of each lane that has left. Returns the testing blocks.
-fn dispatch(func: &mut Function, behind: &Behind, carrier: &Carrier, apart: Block) -> Vec<Block> {
+fn dispatch(func: &mut Function, behind: &InnerExits, carrier: &StateCarrier, apart: Block) -> Vec<Block> {
     let mut tests = vec![func.insert_block_after(apart)];
     if behind.blocks.len() == 1 {
         append_jump(func, tests[0], behind.blocks[0]);
@@ -270,13 +270,13 @@ fn dispatch(func: &mut Function, behind: &Behind, carrier: &Carrier, apart: Bloc
     tests
 }
 
-fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inner, without: Option<Rule>) {
-    let &Marked { preheader, header, latch, exit, .. } = marked;
+fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, inner: &WaitingLoop, without: Option<RefillRule>) {
+    let &SpreadableLoop { preheader, header, latch, exit, .. } = marked;
     let end = func.terminator(preheader).expect("a preheader ends in a jump");
     let origin = func.terminator(latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
     let mut builder = Builder::new(func, InsertPoint::Before(end));
     builder.set_origin(origin);
-    let (_, count) = trip_count(&mut builder, counting);
+    let (_, count) = trip_count(&mut builder, counter);
     let width = query(&mut builder, Op::Width);
     let one = builder.int(Scalar::I64, 1);
     let half = builder.op(Op::Lshr, &[width, one]);
@@ -306,7 +306,7 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     for [from, to] in [[latch, done], [done, round], [pausing, round], [stays, check]] {
         append_jump(func, from, to);
     }
-    let behind = find_behind(func, inner);
+    let behind = find_inner_exits(func, inner);
 
     // Values that paused lanes carry around the outer loop.
     let [no, yes] = [false, true].map(|value| func.make_bool(value));
@@ -315,9 +315,9 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     let is_pausing = builder.phi(Type::I1, &[(pausing, yes), (done, no)], None);
     builder.set_insert_point(InsertPoint::End(again));
     let zero = builder.int(Scalar::I64, 0);
-    let goes_on = builder.phi(Type::I1, &[(preheader, no), (round, is_pausing)], None);
+    let continues_iteration = builder.phi(Type::I1, &[(preheader, no), (round, is_pausing)], None);
     let base = builder.phi(Scalar::I64.into(), &[(preheader, zero)], None);
-    let carrier = Carrier { waiting, check, entry, stays, left };
+    let carrier = StateCarrier { waiting, check, entry, stays, left };
     let [is_in, stays_in] = carrier.carry(func, Type::I1, yes, false, Some(yes), &|_| Some(no));
     // A lane that has left stays out.
     let out_again = func.def_inst(stays_in).expect("a φ defines it");
@@ -339,15 +339,15 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
         builder.set_insert_point(InsertPoint::End(round));
         let paused = builder.phi(ty, &[(pausing, end), (done, none)], None);
         builder.set_insert_point(InsertPoint::End(again));
-        let carried = builder.phi(ty, &[(preheader, none), (round, paused)], None);
+        let kind = builder.phi(ty, &[(preheader, none), (round, paused)], None);
         let entered = func.def_inst(entered).expect("a φ defines it");
-        set_incoming(func, entered, [(again, carried), (inner.preheader, init)]);
+        set_incoming(func, entered, [(again, kind), (inner.preheader, init)]);
         begun.insert(value, start);
         func.remove_inst(phi);
     }
 
     // Live-outs of the inner loop, and the exit that each lane takes.
-    let keeps = without != Some(Rule::Keeps);
+    let keeps = without != Some(RefillRule::Keeps);
     let mut ends = Vec::new();
     for (_, phi, values) in &behind.reads {
         let ty = func.value_type(func.results(*phi)[0]);
@@ -368,11 +368,11 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     builder.branch(is_in, inner.header, check);
     builder.set_insert_point(InsertPoint::End(again));
     let takes = match without {
-        Some(Rule::PausingKeeps) => yes,
-        _ => builder.op(Op::Xor, &[goes_on, yes]),
+        Some(RefillRule::PausingKeeps) => yes,
+        _ => builder.op(Op::Xor, &[continues_iteration, yes]),
     };
     let one_of_this = builder.op_to(Op::Zext, Scalar::I32.into(), &[takes]);
-    let before = Detail::Scan { by: Reduction::Add, before: without != Some(Rule::OneEach) };
+    let before = Detail::Scan { by: Reduction::Add, before: without != Some(RefillRule::OneEach) };
     let before = builder.value(InstData::new(Op::Scan, [one_of_this], before), None);
     let before = builder.op_to(Op::Zext, Scalar::I64.into(), &[before]);
     let number = builder.op(Op::Add, &[base, before]);
@@ -380,13 +380,13 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
     let next_base = builder.op(Op::Add, &[base, taken]);
     let are_left = builder.icmp(IntPredicate::Ult, next_base, count);
     let few = builder.select(are_left, half, zero);
-    let goes_on = if without == Some(Rule::PausingKeeps) { no } else { goes_on };
-    builder.branch(goes_on, entry, taking);
+    let continues_iteration = if without == Some(RefillRule::PausingKeeps) { no } else { continues_iteration };
+    builder.branch(continues_iteration, entry, taking);
     let base = builder.func.def_inst(base).expect("a φ defines it");
     set_incoming(builder.func, base, [(preheader, zero), (round, next_base)]);
     builder.set_insert_point(InsertPoint::End(taking));
     let is_one = match without {
-        Some(Rule::Leaves) => builder.icmp(IntPredicate::Ule, number, count),
+        Some(RefillRule::Leaves) => builder.icmp(IntPredicate::Ule, number, count),
         _ => builder.icmp(IntPredicate::Ult, number, count),
     };
     builder.branch(is_one, header, out);
@@ -399,10 +399,10 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
 
     // An iteration starts with its number.
     builder.set_insert_point(InsertPoint::Start(header));
-    for round in &marked.rounds {
-        begun.insert(round.value, Spreading::at_iteration(&mut builder, round, number));
+    for round in &marked.header_phis {
+        begun.insert(round.value, LoopSpreader::at_iteration(&mut builder, round, number));
     }
-    for round in &marked.rounds {
+    for round in &marked.header_phis {
         func.remove_inst(round.phi);
     }
     func.map_values(|value| begun.get(&value).copied().unwrap_or(value));
@@ -411,14 +411,14 @@ fn refill(func: &mut Function, marked: &Marked, counting: &Counting, inner: &Inn
         let Some((_, value)) = func.inst(phi).incoming().find(|&(from, _)| from == latch) else { continue };
         set_incoming(func, phi, [(out, value)]);
     }
-    let forgotten = (without == Some(Rule::GoesRound)).then_some(pausing);
+    let forgotten = (without == Some(RefillRule::GoesRound)).then_some(pausing);
     let mut reading = vec![entry, round, check, waiting];
     reading.extend(&behind.blocks);
-    carry(func, marked, inner, Seams { start: preheader, done, reading, forgotten });
+    carry(func, marked, inner, RefillBlocks { start: preheader, done, reading, forgotten });
 }
 
 /// Blocks where lanes in different states meet.
-struct Seams {
+struct RefillBlocks {
     start: Block,
     done: Block,
     /// Blocks outside of the original loop that read its values.
@@ -428,15 +428,15 @@ struct Seams {
 }
 
 /// Returns the uses of values that are defined in the outer loop, where the definition no longer dominates because paused lanes skip it.
-fn broken_reads(
+fn find_broken_uses(
     func: &Function,
     flow: &CfgAnalyses,
-    marked: &Marked,
-    inner: &Inner,
-    seams: &Seams,
-) -> BTreeMap<Value, Vec<Read>> {
+    marked: &SpreadableLoop,
+    inner: &WaitingLoop,
+    seams: &RefillBlocks,
+) -> BTreeMap<Value, Vec<UseSite>> {
     let dominators = flow.dominators();
-    let mut broken: BTreeMap<Value, Vec<Read>> = BTreeMap::new();
+    let mut broken: BTreeMap<Value, Vec<UseSite>> = BTreeMap::new();
     let blocks = marked
         .blocks
         .iter()
@@ -454,7 +454,7 @@ fn broken_reads(
                     _ => block,
                 };
                 if !dominators.dominates(home, at) {
-                    broken.entry(value).or_default().push(Read { inst, operand, block: at });
+                    broken.entry(value).or_default().push(UseSite { inst, operand, block: at });
                 }
             }
         }
@@ -463,9 +463,9 @@ fn broken_reads(
 }
 
 /// Carries values around the outer loop for paused lanes.
-fn carry(func: &mut Function, marked: &Marked, inner: &Inner, seams: Seams) {
+fn carry(func: &mut Function, marked: &SpreadableLoop, inner: &WaitingLoop, seams: RefillBlocks) {
     let flow = CfgAnalyses::new(func);
-    let broken = broken_reads(func, &flow, marked, inner, &seams);
+    let broken = find_broken_uses(func, &flow, marked, inner, &seams);
     let repair = SsaRepair::new(&flow.cfg, flow.dominators());
     for (value, reads) in broken {
         let Some(home) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else { continue };

@@ -192,7 +192,7 @@ impl Replace<'_> {
         }
     }
 
-    /// The value that an instruction's result can be replaced by.
+    /// Returns a replacement for an instruction's result.
     fn value_for(&mut self, inst: Inst, result: Value, block: Block) -> Option<Value> {
         let ty = self.func.value_type(result);
         let data = self.func.inst(inst);
@@ -209,7 +209,7 @@ impl Replace<'_> {
         (is_constant || !self.limits.constants_only && self.may_read(value, block)).then_some(value)
     }
 
-    /// The value that comes over every edge that brings one, if it is there at the φ itself.
+    /// Returns the single value of a φ, ignoring itself and poison, if the value is available at the φ.
     fn only_incoming(&self, data: &InstData, result: Value, block: Block) -> Option<Value> {
         if data.shadow().is_some() {
             return None;
@@ -229,7 +229,7 @@ impl Replace<'_> {
             }
         }
         let Some(value) = only else {
-            // Nothing but ⊤ and itself.
+            // All operands are poison or the φ itself.
             return data.incoming().map(|(_, value)| value).find(|&value| value != result);
         };
         let is_there = match self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst)) {
@@ -239,14 +239,14 @@ impl Replace<'_> {
         is_there.then_some(value)
     }
 
-    /// Whether reading a value of the block that defines it, in this block, keeps loops closed.
+    /// True if a use of the value in this block preserves LCSSA form.
     fn may_read(&self, value: Value, block: Block) -> bool {
         let home = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
         let cycle = home.and_then(|home| self.forest.innermost(home));
         !self.limits.keep_closed || cycle.is_none_or(|cycle| self.forest.contains(cycle, block))
     }
 
-    /// Drops the instruction for one that computes the same, if there is one; else it may be that one for others.
+    /// Replaces the instruction by an earlier one with the same key, or records it for later ones.
     fn merge(&mut self, inst: Inst, block: Block) {
         if self.limits.constants_only || !self.is_mergeable(inst) {
             return;
@@ -271,7 +271,7 @@ impl Replace<'_> {
         }
     }
 
-    /// Whether what the instruction computes is there in this block, and may be read.
+    /// True if an earlier instruction's result is available in this block and may be used.
     fn is_there(&self, earlier: Inst, block: Block) -> bool {
         let Some(home) = self.func.layout.block_of(earlier) else { return false };
         let predicate = self.func.predicate(home);

@@ -7,7 +7,7 @@ use heddle_ir::words::IntPredicate;
 use heddle_ir::{Function, Op, Scalar, Type, Value};
 
 /// Adds an entry block that lets lanes in where the emitted condition holds. The others branch to the end.
-pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<'_>) -> Value) {
+pub(super) fn add_entry_mask(func: &mut Function, condition: impl FnOnce(&mut Builder<'_>) -> Value) {
     let old_entry = func.entry();
     let results: Vec<Type> = func.signature.results.iter().map(|result| result.ty).collect();
     let old_ret = func.blocks().find_map(|block| {
@@ -39,7 +39,7 @@ pub(super) fn enter_if(func: &mut Function, condition: impl FnOnce(&mut Builder<
 ///
 /// Lanes outside of the group never start, so their own indices cannot identify them; lane 0 always exists. In linear order
 /// only the end of the group cuts a brush, in tiles the end along each dimension.
-pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
+pub(super) fn mask_lanes_outside_group(func: &mut Function, brush: &[u32]) {
     let lanes: u32 = brush.iter().product();
     let is_linear = brush.iter().skip(1).all(|&extent| extent == 1);
     if let FunctionKind::Kernel(Some(sizes)) = func.kind {
@@ -51,7 +51,7 @@ pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
             return;
         }
     }
-    enter_if(func, |builder| match is_linear {
+    add_entry_mask(func, |builder| match is_linear {
         true => is_inside_along_order(builder),
         false => {
             let dimensions: Vec<Value> =
@@ -65,10 +65,10 @@ pub(super) fn ask_whether_inside(func: &mut Function, brush: &[u32]) {
 /// Emits the test that the lane is within the linear order of the group.
 fn is_inside_along_order(builder: &mut Builder<'_>) -> Value {
     let sizes = [0, 1, 2].map(|along| query(builder, Op::LocalSize, Some(along)));
-    let mut first = place_of_lane_0(builder, 2);
+    let mut first = index_of_lane_0(builder, 2);
     for along in [1, 0] {
         let rows = builder.op(Op::Mul, &[first, sizes[usize::from(along)]]);
-        let place = place_of_lane_0(builder, along);
+        let place = index_of_lane_0(builder, along);
         first = builder.op(Op::Add, &[rows, place]);
     }
     let slice = builder.op(Op::Mul, &sizes[..2]);
@@ -87,7 +87,7 @@ pub(super) fn tile_of(brush: &[u32]) -> [u32; 3] {
 
 /// Emits the test that the lane is within the group along a dimension.
 fn is_inside_along(builder: &mut Builder<'_>, along: u8, brush: &[u32]) -> Value {
-    let first = place_of_lane_0(builder, along);
+    let first = index_of_lane_0(builder, along);
     let size = query(builder, Op::LocalSize, Some(along));
     let left = builder.op(Op::Sub, &[size, first]);
     let mut lane = query(builder, Op::Lane, Some(along));
@@ -100,7 +100,7 @@ fn is_inside_along(builder: &mut Builder<'_>, along: u8, brush: &[u32]) -> Value
     builder.icmp(IntPredicate::Ult, lane, left)
 }
 
-fn place_of_lane_0(builder: &mut Builder<'_>, along: u8) -> Value {
+fn index_of_lane_0(builder: &mut Builder<'_>, along: u8) -> Value {
     let place = query(builder, Op::LocalId, Some(along));
     let lane = builder.int(Scalar::I32, 0);
     builder.op(Op::Broadcast, &[place, lane])

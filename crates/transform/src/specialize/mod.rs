@@ -17,16 +17,16 @@
 //! An inactive lane thus diverges at the entry, and later passes need no entry masks. A kernel whose work-group may end within a brush
 //! masks the lanes without work-items in the same way.
 
-mod entered;
+mod lock_step;
 mod entry;
-mod forms;
+mod specializations;
 mod results;
 
-pub use entered::{LockStep, entered_functions, lock_step_functions};
-pub(crate) use entered::{roots, sequential_functions};
+pub use lock_step::{LockStepFunction, root_functions, lock_step_functions};
+pub(crate) use lock_step::{roots, sequential_functions};
 
-use entered::insts_of;
-use forms::{Form, Forms, Known, declared};
+use lock_step::insts_with_op;
+use specializations::{ArgumentFact, Specialization, SpecializationTable, declare};
 use heddle_analysis::shape::{Activation, Geometry, GroupExtent, Poison};
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, Shape, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -40,99 +40,99 @@ use std::sync::Arc;
 use crate::widen::may_be_private;
 
 /// Minimum alignment worth specializing for, of pointers and of strided integers; and the maximum that any access gains from.
-const LEAST_ALIGN: [u32; 2] = [16, 4];
-const MOST_ALIGN: u32 = 64;
+const MIN_ALIGN: [u32; 2] = [16, 4];
+const MAX_ALIGN: u32 = 64;
 /// Maximum number of operations through which an argument is traced.
-const MOST_STEPS: usize = 32;
+const MAX_TRACE_STEPS: usize = 32;
 
 /// Specializes all functions that lanes enter. `brush` enters those that nothing launches or calls. Removes functions without users.
 pub fn specialize(module: &mut Module, brush: &[u32]) {
     let sequential = sequential_functions(module);
     let roots: FxHashSet<String> = roots(module, &sequential).into_iter().collect();
-    let mut forms = Forms::new(module);
+    let mut table = SpecializationTable::new(module);
     module.functions.retain(|func| sequential.contains(&func.name) || roots.contains(&func.name));
     for func in &mut module.functions {
         if sequential.contains(&func.name) {
-            launch_forms(func, &mut forms);
+            launch_specializations(func, &mut table);
             continue;
         }
         if matches!(func.kind, FunctionKind::Kernel(_)) {
-            entry::ask_whether_inside(func, brush);
+            entry::mask_lanes_outside_group(func, brush);
         }
         let brush = SmallVec::from_slice(brush);
-        call_forms(func, &mut forms, &LockStep { name: func.name.clone(), brush, is_region: false });
+        call_specializations(func, &mut table, &LockStepFunction { name: func.name.clone(), brush, is_region: false });
     }
-    let mut entered_as: FxHashMap<String, LockStep> = FxHashMap::default();
+    let mut lock_step_functions_by_name: FxHashMap<String, LockStepFunction> = FxHashMap::default();
     // Specializations request further ones.
-    while !forms.made.is_empty() {
-        for (mut func, entered) in std::mem::take(&mut forms.made) {
-            call_forms(&mut func, &mut forms, &entered);
+    while !table.created.is_empty() {
+        for (mut func, lock_step) in std::mem::take(&mut table.created) {
+            call_specializations(&mut func, &mut table, &lock_step);
             module.functions.push(func);
-            entered_as.insert(entered.name.clone(), entered);
+            lock_step_functions_by_name.insert(lock_step.name.clone(), lock_step);
         }
     }
-    results::declare_shared(module, &entered_as);
+    results::declare_uniform_results(module, &lock_step_functions_by_name);
 }
 
 /// Replaces the launches of sequential code by launches of specializations.
-fn launch_forms(func: &mut Function, forms: &mut Forms) {
-    for inst in insts_of(func, Op::Launch) {
+fn launch_specializations(func: &mut Function, table: &mut SpecializationTable) {
+    for inst in insts_with_op(func, Op::Launch) {
         let data = func.inst(inst).clone();
         let Detail::Launch(launch) = &data.detail else { continue };
         let declaration = Arc::clone(&func.callees[launch.callee]);
-        if !forms.is_ours(&declaration.name) {
+        if !table.is_defined(&declaration.name) {
             continue;
         }
-        let params = declaration.signature.params.iter().map(Known::declared).collect();
-        let form = Form { name: declaration.name.clone(), params, is_masked: launch.masked };
-        let name = forms.request(&form, &launch.brush, true);
-        let callee = func.make_callee(&Arc::new(declared(&declaration, &form, name)));
+        let params = declaration.signature.params.iter().map(ArgumentFact::declared).collect();
+        let specialization = Specialization { name: declaration.name.clone(), params, is_masked: launch.masked };
+        let name = table.get_or_create(&specialization, &launch.brush, true);
+        let callee = func.make_callee(&Arc::new(declare(&declaration, &specialization, name)));
         let launch = LaunchDetail { callee, ..(**launch).clone() };
         let mut args = data.args.clone();
-        args.extend(form.is_masked.then(|| args.last().copied()).flatten());
+        args.extend(specialization.is_masked.then(|| args.last().copied()).flatten());
         *func.inst_mut(inst) = InstData { args, detail: Detail::Launch(Box::new(launch)), ..data };
     }
     func.remove_unused_callees();
 }
 
 /// Replaces the calls of a lock-step function by calls of specializations.
-fn call_forms(func: &mut Function, forms: &mut Forms, entered: &LockStep) {
-    let is_ours =
-        |inst: &Inst| func.callee_of(func.inst(*inst)).is_some_and(|callee| forms.is_ours(&callee.name));
-    let calls: Vec<Inst> = insts_of(func, Op::Call).into_iter().filter(is_ours).collect();
+fn call_specializations(func: &mut Function, table: &mut SpecializationTable, lock_step: &LockStepFunction) {
+    let is_defined =
+        |inst: &Inst| func.callee_of(func.inst(*inst)).is_some_and(|callee| table.is_defined(&callee.name));
+    let calls: Vec<Inst> = insts_with_op(func, Op::Call).into_iter().filter(is_defined).collect();
     if calls.is_empty() {
         // Removed code may have had calls.
         func.remove_unused_callees();
         return;
     }
     let control = ControlTables::new(func);
-    let geometry = geometry_of(func, &entered.brush, entered.is_region);
+    let geometry = geometry_of(func, &lock_step.brush, lock_step.is_region);
     let initial = InitialShapes::declared(func, geometry).with_entry(Activation::Full);
     let facts = divergence(func, &control, &initial);
-    let has_private_numbers = makes_private_numbers(func, &facts);
+    let has_private_integers = converts_private_addresses(func, &facts);
     for inst in calls {
-        let form = form_of_call(func, &control, &facts, has_private_numbers, inst);
+        let specialization = specialization_of_call(func, &control, &facts, has_private_integers, inst);
         let callee = func.callee_of(func.inst(inst)).expect("a call has a callee");
-        let form = forms.bounded(form, callee, &entered.brush, entered.is_region);
-        let name = forms.request(&form, &entered.brush, entered.is_region);
-        replace_call(func, inst, &form, name);
+        let specialization = table.limit(specialization, callee, &lock_step.brush, lock_step.is_region);
+        let name = table.get_or_create(&specialization, &lock_step.brush, lock_step.is_region);
+        replace_call(func, inst, &specialization, name);
     }
     func.remove_unused_callees();
 }
 
 /// Returns the specialization that fits a call.
-fn form_of_call(
+fn specialization_of_call(
     func: &Function,
     control: &ControlTables,
     facts: &Divergence,
-    has_private_numbers: bool,
+    has_private_integers: bool,
     inst: Inst,
-) -> Form {
+) -> Specialization {
     let data = func.inst(inst);
     let callee = func.callee_of(data).expect("a call has a callee");
     let block = func.layout.block_of(inst).expect("a call stands in a block");
-    let known_of = |(param, &arg): (&Param, &Value)| {
-        let declared = Known::declared(param);
+    let fact_of = |(param, &arg): (&Param, &Value)| {
+        let declared = ArgumentFact::declared(param);
         let fact = facts.fact_at(func, control, arg, block);
         let is_number = func.value_type(arg).scalar().is_int();
         let Shape::Strided { strides, base } = fact.shape else { return declared };
@@ -143,30 +143,30 @@ fn form_of_call(
         let shape = match () {
             () if !is_open => declared.shape,
             () if strides.is_zero() => DeclaredShape::Uniform,
-            () if is_number && has_private_numbers => return declared,
-            () if fact.poison != Poison::Any || stays_scalar(func, arg) => {
+            () if is_number && has_private_integers => return declared,
+            () if fact.poison != Poison::Any || is_scalar_sum(func, arg) => {
                 DeclaredShape::Linear(strides.shown().into())
             }
             () => return declared,
         };
         // The alignment of a uniform integer affects no access.
-        let is_told = !is_number || !strides.is_zero();
-        let align = base.align().min(MOST_ALIGN.into()) as u32;
-        let is_enough = align >= LEAST_ALIGN[usize::from(is_number)];
-        let align = if is_told && is_enough { align.max(declared.align) } else { declared.align };
-        Known { shape, align }
+        let matters = !is_number || !strides.is_zero();
+        let align = base.align().min(MAX_ALIGN.into()) as u32;
+        let is_useful = align >= MIN_ALIGN[usize::from(is_number)];
+        let align = if matters && is_useful { align.max(declared.align) } else { declared.align };
+        ArgumentFact { shape, align }
     };
-    Form {
+    Specialization {
         name: callee.name.clone(),
-        params: callee.signature.params.iter().zip(&data.args).map(known_of).collect(),
+        params: callee.signature.params.iter().zip(&data.args).map(fact_of).collect(),
         is_masked: facts.activation(block) != Activation::Full && !data.is_total(),
     }
 }
 
 /// True if vector code computes a strided value as a scalar even if some lanes are poison: a sum of scalar parameters and constants.
-fn stays_scalar(func: &Function, value: Value) -> bool {
+fn is_scalar_sum(func: &Function, value: Value) -> bool {
     let mut open: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_TRACE_STEPS {
         let Some(value) = open.pop() else { return true };
         match func.value_def(value) {
             ValueDef::Const => {}
@@ -193,19 +193,19 @@ fn stays_scalar(func: &Function, value: Value) -> bool {
 }
 
 /// True if the program converts possibly private addresses to integers: these differ between lanes in vector code.
-fn makes_private_numbers(func: &Function, facts: &Divergence) -> bool {
-    insts_of(func, Op::Ptrtoint).into_iter().any(|inst| {
+fn converts_private_addresses(func: &Function, facts: &Divergence) -> bool {
+    insts_with_op(func, Op::Ptrtoint).into_iter().any(|inst| {
         let address = func.inst(inst).args[0];
         may_be_private(func, address) && !facts.points_to_shared_memory(address)
     })
 }
 
-fn replace_call(func: &mut Function, inst: Inst, form: &Form, name: String) {
+fn replace_call(func: &mut Function, inst: Inst, specialization: &Specialization, name: String) {
     let data = func.inst(inst).clone();
     let declaration = func.callee_of(&data).expect("a call has a callee").clone();
-    let callee = func.make_callee(&Arc::new(declared(&declaration, form, name)));
+    let callee = func.make_callee(&Arc::new(declare(&declaration, specialization, name)));
     let mut args = data.args.clone();
-    if form.is_masked {
+    if specialization.is_masked {
         args.push(Builder::new(func, InsertPoint::Before(inst)).op(Op::Mask, &[]));
     }
     *func.inst_mut(inst) = InstData { args, detail: Detail::Call(callee), ..data };
@@ -214,8 +214,8 @@ fn replace_call(func: &mut Function, inst: Inst, form: &Form, name: String) {
 /// Adds a mask parameter for the entering lanes to a function, and canonicalizes it.
 pub fn enter_with_mask(func: &mut Function) {
     crate::canonicalize(func);
-    let mask = func.add_param(forms::mask_param());
-    entry::enter_if(func, |_| mask);
+    let mask = func.add_param(specializations::mask_param());
+    entry::add_entry_mask(func, |_| mask);
 }
 
 /// Returns the geometry of a function that this brush enters.

@@ -10,7 +10,7 @@ use crate::widen::wide_name;
 
 /// Lock-step function and the brush that enters it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LockStep {
+pub struct LockStepFunction {
     /// Name of the function.
     pub name: String,
     /// Extents of the brush.
@@ -19,7 +19,7 @@ pub struct LockStep {
     pub is_region: bool,
 }
 
-impl LockStep {
+impl LockStepFunction {
     /// Returns the name of its vector code.
     pub fn wide_name(&self) -> String {
         wide_name(&self.name, &self.brush)
@@ -28,20 +28,20 @@ impl LockStep {
 
 /// Returns the lock-step functions of a module that is specialized or has no calls. `brush` enters those that nothing launches or
 /// calls. Fails if two brushes enter one function.
-pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockStep>, String> {
+pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockStepFunction>, String> {
     let sequential = sequential_functions(module);
-    let mut work: Vec<LockStep> = roots(module, &sequential)
+    let mut work: Vec<LockStepFunction> = roots(module, &sequential)
         .into_iter()
-        .map(|name| LockStep { name, brush: SmallVec::from_slice(brush), is_region: false })
+        .map(|name| LockStepFunction { name, brush: SmallVec::from_slice(brush), is_region: false })
         .collect();
     for func in module.functions.iter().filter(|func| sequential.contains(&func.name)) {
-        for inst in insts_of(func, Op::Launch) {
+        for inst in insts_with_op(func, Op::Launch) {
             let Detail::Launch(launch) = &func.inst(inst).detail else { continue };
             let name = func.callees[launch.callee].name.clone();
-            work.push(LockStep { name, brush: launch.brush.clone(), is_region: true });
+            work.push(LockStepFunction { name, brush: launch.brush.clone(), is_region: true });
         }
     }
-    let mut found: FxHashMap<String, LockStep> = FxHashMap::default();
+    let mut found: FxHashMap<String, LockStepFunction> = FxHashMap::default();
     while let Some(next) = work.pop() {
         let Some(func) = module.function(&next.name) else { continue };
         match found.get(&next.name) {
@@ -54,9 +54,9 @@ pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockSte
             }
             None => {}
         }
-        let called = insts_of(func, Op::Call);
+        let called = insts_with_op(func, Op::Call);
         work.extend(called.iter().filter_map(|&inst| {
-            Some(LockStep { name: func.callee_of(func.inst(inst))?.name.clone(), ..next.clone() })
+            Some(LockStepFunction { name: func.callee_of(func.inst(inst))?.name.clone(), ..next.clone() })
         }));
         found.insert(next.name.clone(), next);
     }
@@ -64,11 +64,11 @@ pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockSte
 }
 
 /// Returns the lock-step functions that code outside of the module enters.
-pub fn entered_functions(module: &Module) -> Vec<String> {
+pub fn root_functions(module: &Module) -> Vec<String> {
     roots(module, &sequential_functions(module))
 }
 
-pub(super) fn insts_of(func: &Function, op: Op) -> Vec<Inst> {
+pub(super) fn insts_with_op(func: &Function, op: Op) -> Vec<Inst> {
     if func.callees.is_empty() && matches!(op, Op::Call | Op::Launch) {
         return Vec::new();
     }
@@ -79,12 +79,12 @@ pub(super) fn insts_of(func: &Function, op: Op) -> Vec<Inst> {
 pub(crate) fn sequential_functions(module: &Module) -> FxHashSet<String> {
     let mut found: FxHashSet<String> = FxHashSet::default();
     let mut work: Vec<&Function> =
-        module.functions.iter().filter(|func| !insts_of(func, Op::Launch).is_empty()).collect();
+        module.functions.iter().filter(|func| !insts_with_op(func, Op::Launch).is_empty()).collect();
     while let Some(func) = work.pop() {
         if !found.insert(func.name.clone()) {
             continue;
         }
-        let callees = insts_of(func, Op::Call);
+        let callees = insts_with_op(func, Op::Call);
         work.extend(
             callees.iter().filter_map(|&inst| module.function(&func.callee_of(func.inst(inst))?.name)),
         );
@@ -124,6 +124,6 @@ pub(crate) fn roots(module: &Module, sequential: &FxHashSet<String>) -> Vec<Stri
 
 /// Returns the callees of calls and launches.
 fn callees(func: &Function) -> impl Iterator<Item = String> + '_ {
-    let all = insts_of(func, Op::Call).into_iter().chain(insts_of(func, Op::Launch));
+    let all = insts_with_op(func, Op::Call).into_iter().chain(insts_with_op(func, Op::Launch));
     all.filter_map(|inst| Some(func.callee_of(func.inst(inst))?.name.clone()))
 }

@@ -5,26 +5,26 @@ use heddle_ir::{Function, Module, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::entered::LockStep;
-use super::entry::enter_if;
+use super::lock_step::LockStepFunction;
+use super::entry::add_entry_mask;
 
 /// Maximum number of specializations of a function. Further calls use one without facts about its arguments.
-const MOST_FORMS: usize = 16;
+const MAX_SPECIALIZATIONS: usize = 16;
 
 /// Known shape and alignment of an argument.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Known {
+pub(super) struct ArgumentFact {
     /// Shape of its lanes.
     pub(super) shape: DeclaredShape,
     /// Alignment of lane 0's value; 1 if unknown.
     pub(super) align: u32,
 }
 
-impl Known {
+impl ArgumentFact {
     /// Returns the declared facts of a parameter.
-    pub(super) fn declared(param: &Param) -> Known {
+    pub(super) fn declared(param: &Param) -> ArgumentFact {
         let shape = param.shape.clone().unwrap_or(DeclaredShape::Varying);
-        Known { shape, align: param.align }
+        ArgumentFact { shape, align: param.align }
     }
 
     fn add_to(&self, param: &mut Param) {
@@ -35,82 +35,82 @@ impl Known {
 
 /// Key of a specialization.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Form {
+pub(super) struct Specialization {
     /// Name of the original function.
     pub(super) name: String,
     /// Facts about each parameter.
-    pub(super) params: Vec<Known>,
+    pub(super) params: Vec<ArgumentFact>,
     /// True if only some lanes may call.
     pub(super) is_masked: bool,
 }
 
 /// Requested specializations.
-pub(super) struct Forms {
+pub(super) struct SpecializationTable {
     sources: FxHashMap<String, Function>,
-    named: FxHashMap<(Form, SmallVec<[u32; 3]>, bool), String>,
-    taken: FxHashSet<String>,
+    names: FxHashMap<(Specialization, SmallVec<[u32; 3]>, bool), String>,
+    used_names: FxHashSet<String>,
     /// Number of specializations of each function.
     counts: FxHashMap<String, usize>,
     /// Bodies created since the last look.
-    pub(super) made: Vec<(Function, LockStep)>,
+    pub(super) created: Vec<(Function, LockStepFunction)>,
 }
 
-impl Forms {
+impl SpecializationTable {
     /// Returns an empty table for a module.
-    pub(super) fn new(module: &Module) -> Forms {
+    pub(super) fn new(module: &Module) -> SpecializationTable {
         let sources: FxHashMap<String, Function> =
             module.functions.iter().map(|func| (func.name.clone(), func.clone())).collect();
-        let declared = module.declarations.iter().map(|declaration| declaration.name.clone());
-        let taken = sources.keys().cloned().chain(declared).collect();
-        let (named, counts) = (FxHashMap::default(), FxHashMap::default());
-        Forms { sources, named, taken, counts, made: Vec::new() }
+        let declare = module.declarations.iter().map(|declaration| declaration.name.clone());
+        let used_names = sources.keys().cloned().chain(declare).collect();
+        let (names, counts) = (FxHashMap::default(), FxHashMap::default());
+        SpecializationTable { sources, names, used_names, counts, created: Vec::new() }
     }
 
     /// Returns the given specialization, or, if its function has too many already, one without facts about arguments.
-    pub(super) fn bounded(
+    pub(super) fn limit(
         &self,
-        form: Form,
+        specialization: Specialization,
         declaration: &Declaration,
         brush: &SmallVec<[u32; 3]>,
         is_region: bool,
-    ) -> Form {
-        let is_known = self.named.contains_key(&(form.clone(), brush.clone(), is_region));
-        if is_known || self.counts.get(&form.name).is_none_or(|&count| count < MOST_FORMS) {
-            return form;
+    ) -> Specialization {
+        let is_known = self.names.contains_key(&(specialization.clone(), brush.clone(), is_region));
+        if is_known || self.counts.get(&specialization.name).is_none_or(|&count| count < MAX_SPECIALIZATIONS) {
+            return specialization;
         }
-        Form { params: declaration.signature.params.iter().map(Known::declared).collect(), ..form }
+        Specialization { params: declaration.signature.params.iter().map(ArgumentFact::declared).collect(), ..specialization }
     }
 
     /// True if the module defines the function.
-    pub(super) fn is_ours(&self, name: &str) -> bool {
+    pub(super) fn is_defined(&self, name: &str) -> bool {
         self.sources.contains_key(name)
     }
 
     /// Returns the name of a specialization for this brush; creates it if needed.
-    pub(super) fn request(&mut self, form: &Form, brush: &SmallVec<[u32; 3]>, is_region: bool) -> String {
-        let key = (form.clone(), brush.clone(), is_region);
-        if let Some(name) = self.named.get(&key) {
+    pub(super) fn get_or_create(&mut self, specialization: &Specialization, brush: &SmallVec<[u32; 3]>, is_region: bool) -> String {
+        let key = (specialization.clone(), brush.clone(), is_region);
+        if let Some(name) = self.names.get(&key) {
             return name.clone();
         }
-        let source = &self.sources[&form.name];
-        let mut name = form_name(source, form);
-        while !self.taken.insert(name.clone()) {
+        let source = &self.sources[&specialization.name];
+        let mut name = specialization_name(source, specialization);
+        while !self.used_names.insert(name.clone()) {
             name.push('_');
         }
-        let entered = LockStep { name: name.clone(), brush: brush.clone(), is_region };
-        self.made.push((instance(source, form, &name), entered));
-        *self.counts.entry(form.name.clone()).or_default() += 1;
-        self.named.insert(key, name.clone());
+        let lock_step = LockStepFunction { name: name.clone(), brush: brush.clone(), is_region };
+        self.created.push((build_specialization(source, specialization, &name), lock_step));
+        *self.counts.entry(specialization.name.clone()).or_default() += 1;
+        self.names.insert(key, name.clone());
         name
     }
 }
 
 /// Builds the name after the vector ABI: `u`, `v`, `l4` for a stride of 4, `n` before a negative stride, `a16` after an argument
 /// aligned to 16.
-fn form_name(source: &Function, form: &Form) -> String {
+fn specialization_name(source: &Function, specialization: &Specialization) -> String {
     let mut name = format!("{}.", source.name);
     let prefix = name.len();
-    for (known, param) in form.params.iter().zip(&source.signature.params) {
+    for (known, param) in specialization.params.iter().zip(&source.signature.params) {
         match &known.shape {
             DeclaredShape::Uniform => name.push('u'),
             DeclaredShape::Varying => name.push('v'),
@@ -125,7 +125,7 @@ fn form_name(source: &Function, form: &Form) -> String {
             name += &format!("a{}", known.align);
         }
     }
-    if form.is_masked {
+    if specialization.is_masked {
         name.push('m');
     }
     if name.len() == prefix {
@@ -135,12 +135,12 @@ fn form_name(source: &Function, form: &Form) -> String {
 }
 
 /// Returns the declaration of a specialization.
-pub(super) fn declared(declaration: &Declaration, form: &Form, name: String) -> Declaration {
+pub(super) fn declare(declaration: &Declaration, specialization: &Specialization, name: String) -> Declaration {
     let mut signature = declaration.signature.clone();
-    for (param, known) in signature.params.iter_mut().zip(&form.params) {
+    for (param, known) in signature.params.iter_mut().zip(&specialization.params) {
         known.add_to(param);
     }
-    if form.is_masked {
+    if specialization.is_masked {
         signature.params.push(mask_param());
     }
     Declaration { name, kind: FunctionKind::Function, signature }
@@ -151,23 +151,23 @@ pub(super) fn mask_param() -> Param {
 }
 
 /// Creates the body of a specialization.
-fn instance(source: &Function, form: &Form, name: &str) -> Function {
+fn build_specialization(source: &Function, specialization: &Specialization, name: &str) -> Function {
     let mut func = source.clone();
     func.name = name.to_string();
     func.kind = FunctionKind::Function;
-    for (param, known) in func.signature.params.iter_mut().zip(&form.params) {
+    for (param, known) in func.signature.params.iter_mut().zip(&specialization.params) {
         known.add_to(param);
     }
-    if form.is_masked {
+    if specialization.is_masked {
         let mask = func.add_param(mask_param());
-        enter_if(&mut func, |_| mask);
+        add_entry_mask(&mut func, |_| mask);
     }
     func
 }
 
 #[cfg(test)]
 mod tests {
-    use super::MOST_FORMS;
+    use super::MAX_SPECIALIZATIONS;
     use crate::specialize;
     use heddle_ir::parse_bytes;
     use heddle_ir::verify::{Stage, verify_module};
@@ -188,8 +188,8 @@ mod tests {
         let mut module = parse_bytes(text.as_bytes()).expect("it is well-formed");
         specialize(&mut module, &[8]);
         verify_module(&module, Stage::Canonical).expect("it is canonical");
-        let forms = module.functions.len() - 1;
-        assert!((MOST_FORMS..=MOST_FORMS + 2).contains(&forms), "{forms} forms");
+        let count = module.functions.len() - 1;
+        assert!((MAX_SPECIALIZATIONS..=MAX_SPECIALIZATIONS + 2).contains(&count), "{count} forms");
         assert!(module.function("callee.vvvvvv").is_some(), "{module}");
     }
 }
