@@ -13,7 +13,9 @@ use heddle_ir::{Function, Module};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::target::{AccessCosts, VectorCost};
 use heddle_transform::widen::RemarkKind;
-use heddle_transform::{LockStepFunction, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify};
+use heddle_transform::{
+    LockStepFunction, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify,
+};
 use std::collections::BTreeSet;
 
 /// Machine with expensive gathers and scatters, which favours every alternative.

@@ -61,7 +61,8 @@ pub fn inline_small(module: &mut Module) -> usize {
     let sequential = sequential_functions(module);
     let roots = roots(module, &sequential);
     let count = inline_calls(module, |site| {
-        let matches_callee = site.cost <= MAX_SMALL_COST || site.calls == 1 && site.cost <= MAX_SINGLE_CALL_COST;
+        let matches_callee =
+            site.cost <= MAX_SMALL_COST || site.calls == 1 && site.cost <= MAX_SINGLE_CALL_COST;
         matches_callee && site.size + site.cost <= MAX_CALLER_SIZE && !sequential.contains(&site.caller.name)
     });
     if count > 0 {

@@ -67,7 +67,10 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
                 format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
             let remark = Diagnostic::remark(Code::Waits, text).at(DiagnosticLocation::line_of(func, inst));
             remarks.push(Remark { kind: RemarkKind::ForwardProgress, accesses: 0, diagnostic: remark });
-            waiting.insert(func.name.clone(), WaitLoop { op, location: DiagnosticLocation::line_of(func, inst) });
+            waiting.insert(
+                func.name.clone(),
+                WaitLoop { op, location: DiagnosticLocation::line_of(func, inst) },
+            );
         }
     }
     if waiting.is_empty() {
@@ -395,7 +398,9 @@ impl DispatchLoop<'_> {
     fn forget_bases(&mut self, inst: Inst, block: Block) {
         let mut data = self.func.inst(inst).clone();
         let forget = |access: &mut Access| {
-            access.base = access.base.filter(|&base| self.block_defining(base).is_none_or(|block_defining| block_defining == block));
+            access.base = access.base.filter(|&base| {
+                self.block_defining(base).is_none_or(|block_defining| block_defining == block)
+            });
         };
         match &mut data.detail {
             Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::rewrite::{FlattenedNest, LoopNest, NextState};
 use crate::cfg_analyses::CfgAnalyses;
-use crate::ssa_repair::{UseSite, SsaRepair};
+use crate::ssa_repair::{SsaRepair, UseSite};
 
 /// Inserts φs for values that no longer dominate their uses. `liveness` is that of the function before the rewrite.
 pub(super) fn carry(

@@ -7,7 +7,7 @@
 use super::block_copier::BlockCopier;
 use super::continuations::ContinuationGraph;
 use super::spill_slots::{BRUSH_ALIGN, SpillPlan, SpillSlot};
-use crate::ssa_repair::{SsaRepair, RepairVariable};
+use crate::ssa_repair::{RepairVariable, SsaRepair};
 use heddle_analysis::{Cfg, ControlTables, DominatorTree};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;

@@ -29,7 +29,6 @@ mod refusal;
 
 use crate::edges::{phis, set_incoming};
 use copies::copy_blocks;
-use trip_count::{LoopCounter, find_counter};
 use heddle_analysis::cycles::Cycle;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -40,10 +39,11 @@ use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
-use reduction::{ReductionKind, LoopUses, find_reduction, find_short_circuit};
+use reduction::{LoopUses, ReductionKind, find_reduction, find_short_circuit};
 pub use refill::{RefillRule, refill_lanes, refill_lanes_without};
 use refusal::{SpreadRefusal, refuse};
 use rustc_hash::FxHashMap;
+use trip_count::{LoopCounter, find_counter};
 
 /// Role of a header φ.
 enum HeaderPhiKind {
@@ -149,12 +149,17 @@ fn classify(
             _ => None,
         };
         if let Some(step) = step.filter(|&step| is_invariant(func, inside, step)) {
-            return Ok(header_phi(HeaderPhiKind::Induction { init, step, is_pointer: data.op == Op::PtrAdd }));
+            return Ok(header_phi(HeaderPhiKind::Induction {
+                init,
+                step,
+                is_pointer: data.op == Op::PtrAdd,
+            }));
         }
     }
     let header = func.layout.block_of(phi).expect("a φ stands in a block");
     let found = find_reduction(func, uses, value, next).or_else(|at| {
-        let sticky = promises.is_parallel.then(|| find_short_circuit(func, uses, inside, header, value, next));
+        let sticky =
+            promises.is_parallel.then(|| find_short_circuit(func, uses, inside, header, value, next));
         sticky.flatten().ok_or(at)
     });
     match found {
@@ -265,7 +270,9 @@ impl<'f> LoopSpreader<'f> {
 
     /// Returns the value of an induction variable in an iteration.
     fn at_iteration(builder: &mut Builder<'_>, header_phi: &HeaderPhi, number: Value) -> Value {
-        let HeaderPhiKind::Induction { init, step, is_pointer } = header_phi.kind else { return header_phi.value };
+        let HeaderPhiKind::Induction { init, step, is_pointer } = header_phi.kind else {
+            return header_phi.value;
+        };
         let ty = builder.func.value_type(step);
         let number = resize(builder, number, ty);
         let far = builder.op(Op::Mul, &[number, step]);
@@ -326,7 +333,9 @@ impl<'f> LoopSpreader<'f> {
         builder.branch(continues_iteration, header, full_exit);
         let brush_phi = self.func.def_inst(brush).expect("a φ defines it");
         set_incoming(self.func, brush_phi, [(full_preheader, zero), (latch, next_brush)]);
-        for ((header_phi, &entry_values), &next) in self.marked.header_phis.iter().zip(&entry_values).zip(&back_edge_values) {
+        for ((header_phi, &entry_values), &next) in
+            self.marked.header_phis.iter().zip(&entry_values).zip(&back_edge_values)
+        {
             set_incoming(self.func, header_phi.phi, [(full_preheader, entry_values), (latch, next)]);
         }
 
@@ -402,8 +411,11 @@ impl<'f> LoopSpreader<'f> {
         let mut joined = FxHashMap::default();
         for &value in &passed {
             let ty = builder.func.value_type(value);
-            let incoming =
-                [(remainder, before[&value]), (remainder_entry, before[&value]), (copy.block(latch), from_copy(value))];
+            let incoming = [
+                (remainder, before[&value]),
+                (remainder_entry, before[&value]),
+                (copy.block(latch), from_copy(value)),
+            ];
             joined.insert(value, builder.phi(ty, &incoming, None));
         }
         let mut results = Vec::new();

@@ -29,13 +29,13 @@
 //! All lanes leave the inner loop together, so its lanes need a single mask. Values that an iteration has computed before the
 //! inner loop are carried around the outer loop for paused lanes and are poison in others.
 
-use super::trip_count::LoopCounter;
 use super::pointers::declare_loaded_pointers;
-use super::{HeaderPhiKind, LoopLiveOut, SpreadableLoop, LoopPromises, LoopSpreader};
+use super::trip_count::LoopCounter;
+use super::{HeaderPhiKind, LoopLiveOut, LoopPromises, LoopSpreader, SpreadableLoop};
 use super::{find_live_outs, find_loop, query, spread_loop, trip_count};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{append_jump, phis, retarget, set_incoming};
-use crate::ssa_repair::{UseSite, SsaRepair};
+use crate::ssa_repair::{SsaRepair, UseSite};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -270,7 +270,13 @@ fn dispatch(func: &mut Function, behind: &InnerExits, carrier: &StateCarrier, ap
     tests
 }
 
-fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, inner: &WaitingLoop, without: Option<RefillRule>) {
+fn refill(
+    func: &mut Function,
+    marked: &SpreadableLoop,
+    counter: &LoopCounter,
+    inner: &WaitingLoop,
+    without: Option<RefillRule>,
+) {
     let &SpreadableLoop { preheader, header, latch, exit, .. } = marked;
     let end = func.terminator(preheader).expect("a preheader ends in a jump");
     let origin = func.terminator(latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
@@ -380,7 +386,8 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     let next_base = builder.op(Op::Add, &[base, taken]);
     let are_left = builder.icmp(IntPredicate::Ult, next_base, count);
     let few = builder.select(are_left, half, zero);
-    let continues_iteration = if without == Some(RefillRule::PausingKeeps) { no } else { continues_iteration };
+    let continues_iteration =
+        if without == Some(RefillRule::PausingKeeps) { no } else { continues_iteration };
     builder.branch(continues_iteration, entry, taking);
     let base = builder.func.def_inst(base).expect("a φ defines it");
     set_incoming(builder.func, base, [(preheader, zero), (round, next_base)]);

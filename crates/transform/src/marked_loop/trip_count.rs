@@ -1,7 +1,7 @@
 //! Computes trip counts of loops in advance.
 
 use super::refusal::{SpreadRefusal, refuse};
-use super::{HeaderPhiKind, HeaderPhi, is_invariant};
+use super::{HeaderPhi, HeaderPhiKind, is_invariant};
 use heddle_ir::builder::Builder;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::Detail;
@@ -43,9 +43,12 @@ pub(super) fn find_counter(
         return Err(no_count());
     }
     let continues = if inside.contains(then) { predicate } else { predicate.negated() };
-    let header_phi = header_phis.iter().find(|header_phi| counter == header_phi.value || counter == header_phi.next);
+    let header_phi =
+        header_phis.iter().find(|header_phi| counter == header_phi.value || counter == header_phi.next);
     let header_phi = header_phi.ok_or_else(no_count)?;
-    let HeaderPhiKind::Induction { init, step, is_pointer: false } = header_phi.kind else { return Err(no_count()) };
+    let HeaderPhiKind::Induction { init, step, is_pointer: false } = header_phi.kind else {
+        return Err(no_count());
+    };
     let scalar = func.value_type(step).scalar();
     let bits = func.constant(step).and_then(|constant| constant.splat_bits()).ok_or_else(no_count)?;
     let unused = 128 - scalar.bits();

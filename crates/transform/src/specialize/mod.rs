@@ -22,19 +22,19 @@ mod entry;
 mod specializations;
 mod results;
 
-pub use lock_step::{LockStepFunction, root_functions, lock_step_functions};
+pub use lock_step::{LockStepFunction, lock_step_functions, root_functions};
 pub(crate) use lock_step::{roots, sequential_functions};
 
-use lock_step::insts_with_op;
-use specializations::{ArgumentFact, Specialization, SpecializationTable, declare};
 use heddle_analysis::shape::{Activation, Geometry, GroupExtent, Poison};
 use heddle_analysis::{ControlTables, Divergence, InitialShapes, Shape, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData, LaunchDetail};
 use heddle_ir::module::{DeclaredShape, FunctionKind, Param};
 use heddle_ir::{Function, Inst, Module, Op, Value, ValueDef};
+use lock_step::insts_with_op;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use specializations::{ArgumentFact, Specialization, SpecializationTable, declare};
 use std::sync::Arc;
 
 use crate::widen::may_be_private;
@@ -60,7 +60,11 @@ pub fn specialize(module: &mut Module, brush: &[u32]) {
             entry::mask_lanes_outside_group(func, brush);
         }
         let brush = SmallVec::from_slice(brush);
-        call_specializations(func, &mut table, &LockStepFunction { name: func.name.clone(), brush, is_region: false });
+        call_specializations(
+            func,
+            &mut table,
+            &LockStepFunction { name: func.name.clone(), brush, is_region: false },
+        );
     }
     let mut lock_step_functions_by_name: FxHashMap<String, LockStepFunction> = FxHashMap::default();
     // Specializations request further ones.
@@ -84,7 +88,8 @@ fn launch_specializations(func: &mut Function, table: &mut SpecializationTable) 
             continue;
         }
         let params = declaration.signature.params.iter().map(ArgumentFact::declared).collect();
-        let specialization = Specialization { name: declaration.name.clone(), params, is_masked: launch.masked };
+        let specialization =
+            Specialization { name: declaration.name.clone(), params, is_masked: launch.masked };
         let name = table.get_or_create(&specialization, &launch.brush, true);
         let callee = func.make_callee(&Arc::new(declare(&declaration, &specialization, name)));
         let launch = LaunchDetail { callee, ..(**launch).clone() };

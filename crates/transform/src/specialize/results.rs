@@ -13,7 +13,10 @@ use super::{LockStepFunction, geometry_of};
 
 /// Declares uniform results, callees first. Masked specializations get none, since inactive lanes have no result; nor do launched
 /// functions, since launches return vectors.
-pub(super) fn declare_uniform_results(module: &mut Module, lock_step_functions_by_name: &FxHashMap<String, LockStepFunction>) {
+pub(super) fn declare_uniform_results(
+    module: &mut Module,
+    lock_step_functions_by_name: &FxHashMap<String, LockStepFunction>,
+) {
     let launched = launched_functions(module);
     let mut known: FxHashMap<String, Vec<ReturnValue>> = FxHashMap::default();
     for number in callees_first(module) {
@@ -23,7 +26,9 @@ pub(super) fn declare_uniform_results(module: &mut Module, lock_step_functions_b
                 Arc::make_mut(declaration).signature.results.clone_from(results);
             }
         }
-        let Some(lock_step) = lock_step_functions_by_name.get(&func.name).filter(|_| !launched.contains(&func.name)) else {
+        let Some(lock_step) =
+            lock_step_functions_by_name.get(&func.name).filter(|_| !launched.contains(&func.name))
+        else {
             continue;
         };
         for index in uniform_results(func, lock_step) {

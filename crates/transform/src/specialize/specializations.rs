@@ -5,8 +5,8 @@ use heddle_ir::{Function, Module, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::lock_step::LockStepFunction;
 use super::entry::add_entry_mask;
+use super::lock_step::LockStepFunction;
 
 /// Maximum number of specializations of a function. Further calls use one without facts about its arguments.
 const MAX_SPECIALIZATIONS: usize = 16;
@@ -75,10 +75,14 @@ impl SpecializationTable {
         is_region: bool,
     ) -> Specialization {
         let is_known = self.names.contains_key(&(specialization.clone(), brush.clone(), is_region));
-        if is_known || self.counts.get(&specialization.name).is_none_or(|&count| count < MAX_SPECIALIZATIONS) {
+        if is_known || self.counts.get(&specialization.name).is_none_or(|&count| count < MAX_SPECIALIZATIONS)
+        {
             return specialization;
         }
-        Specialization { params: declaration.signature.params.iter().map(ArgumentFact::declared).collect(), ..specialization }
+        Specialization {
+            params: declaration.signature.params.iter().map(ArgumentFact::declared).collect(),
+            ..specialization
+        }
     }
 
     /// True if the module defines the function.
@@ -87,7 +91,12 @@ impl SpecializationTable {
     }
 
     /// Returns the name of a specialization for this brush; creates it if needed.
-    pub(super) fn get_or_create(&mut self, specialization: &Specialization, brush: &SmallVec<[u32; 3]>, is_region: bool) -> String {
+    pub(super) fn get_or_create(
+        &mut self,
+        specialization: &Specialization,
+        brush: &SmallVec<[u32; 3]>,
+        is_region: bool,
+    ) -> String {
         let key = (specialization.clone(), brush.clone(), is_region);
         if let Some(name) = self.names.get(&key) {
             return name.clone();
@@ -135,7 +144,11 @@ fn specialization_name(source: &Function, specialization: &Specialization) -> St
 }
 
 /// Returns the declaration of a specialization.
-pub(super) fn declare(declaration: &Declaration, specialization: &Specialization, name: String) -> Declaration {
+pub(super) fn declare(
+    declaration: &Declaration,
+    specialization: &Specialization,
+    name: String,
+) -> Declaration {
     let mut signature = declaration.signature.clone();
     for (param, known) in signature.params.iter_mut().zip(&specialization.params) {
         known.add_to(param);
