@@ -1,7 +1,7 @@
-//! Faults planted into what canonicalization adds, one or more for each rule that adds values or branches: one return,
-//! switches, dispatch headers, the form of loops, LCSSA. The harness catches every one.
+//! Faults planted into the code that canonicalization adds, at least one for each rule that adds values or branches:
+//! single return, switches, dispatch headers, loop form, LCSSA. The harness catches every one.
 //!
-//! They are planted at all places of one kind at once.
+//! A fault is planted at all sites of its kind simultaneously.
 
 use crate::caught::all_are_caught;
 use heddle_ir::entity::EntitySet;

@@ -1,12 +1,12 @@
-//! A planted fault is looked for in generated programs, one after the other, until one tells of it.
+//! Searches generated programs for one that shows a planted fault.
 
 use std::fmt::Display;
 
 /// A fault that takes more programs than these is better known beforehand.
 const FEW: u64 = 100;
 
-/// Fails unless some of so many programs tells of each fault. `known` has the programs that tell of those which few others tell of:
-/// they are tried first. A number that the generator has left behind costs the time of a search, and no more.
+/// Fails unless one of `most_programs` programs shows each fault. `known` lists programs for rare faults, which are tried first. An
+/// entry outdated by a change of the generator costs the time of a search, and no more.
 pub(crate) fn all_are_caught<F: Copy, N: Display>(
     faults: impl IntoIterator<Item = (N, F)>,
     known: &[(&str, u64)],

@@ -27,7 +27,7 @@ struct Parts {
     latch: Block,
 }
 
-/// The flattened nests: a new block that is left where a new φ says so, and the loop that it closes.
+/// Returns the flattened nests: a new block with an exit controlled by a new φ, and the loop that it closes.
 fn nests(func: &Function, old_blocks: usize) -> Vec<Parts> {
     let is_new = |block: &Block| block.index() >= old_blocks;
     let mut found = Vec::new();
@@ -261,7 +261,7 @@ fn outcomes(module: &Module, lanes: u32, seeds: u64) -> BTreeSet<String> {
 fn every_rule_that_refuses_is_needed() {
     for &(rule, declarations, payload) in TELLING {
         let before = telling(declarations, payload);
-        // Lanes 2 and 3 run beside the nest.
+        // Lanes 2 and 3 run outside the nest.
         let lanes = if rule == FlattenRule::SharedRead { 4 } else { 2 };
         let expected = outcomes(&before, lanes, 400);
         let flattened = |without: Option<FlattenRule>| {

@@ -168,7 +168,7 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     }),
 ];
 
-/// Makes a module canonical and fuses in all of its functions, in a wrong way.
+/// Canonicalizes a module and applies a faulty fusion to all of its functions.
 fn each(module: &mut Module, by: FusePass) -> Result<(), String> {
     for func in &mut module.functions {
         canonicalize(func);
@@ -243,7 +243,7 @@ fn fused_programs_refine_their_sources() {
     assert!(sum.changed * 4 > sum.programs && sum.forced > 400 && sum.paid > 100, "{sum:?}");
 }
 
-/// The bitonic kernel's second branch: a row for each element of the left side, the way that was taken marked.
+/// The bitonic kernel's second branch: a row for each element of the left side, the chosen alignment marked.
 #[test]
 fn the_matrix_is_told() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform/fuse-bitonic.hed");

@@ -37,7 +37,7 @@ const FAULTS: &[Fault] = &[
             let Some(&first) = objects.first() else { continue };
             let (kept, rest) = (func.result(first), &objects[1..]);
             let gone: Vec<_> = rest.iter().filter_map(|&inst| func.result(inst)).collect();
-            // The largest serves all, so that none runs over its end.
+            // The maximum size serves all, so that no access is out of bounds.
             let Some(largest) = objects.iter().map(|&inst| func.inst(inst).detail.clone()).max_by_key(bytes)
             else {
                 continue;

@@ -1,6 +1,6 @@
 //! Faults planted into linearization, one for each of its rules: the harness catches every one.
 //!
-//! Faults of masks and values are planted into what the pass made, at all places of one kind at once. Faults of the
+//! Faults of masks and values are planted into the pass's output, at all sites of a kind simultaneously. Faults of the
 //! new edges are planted into the listing itself: transform/linearize_graphs.rs.
 
 use heddle_ir::Diagnostic;

@@ -29,7 +29,7 @@ struct Parts {
     live: Inst,
 }
 
-/// The φ of a J that its `any` or `all` asks.
+/// Returns the φ of a join that its `any` or `all` tests.
 fn asked(func: &Function, join: Block) -> Option<Inst> {
     let vote = func.def_inst(*func.inst(func.terminator(join)?).args.first()?)?;
     func.def_inst(*func.inst(vote).args.first()?)
@@ -363,7 +363,7 @@ fn just_left(func: &Function, parts: &Parts, random: &mut Random) -> Option<(Vec
     Some((phis, pick(random, &edges)?))
 }
 
-/// Replaces a value behind the loop: in the dispatch and in φs of the exits.
+/// Replaces a value after the loop: in the dispatch and in φs of the exits.
 fn replace_outside(func: &mut Function, parts: &Parts, old: Value, new: Value) -> bool {
     let mut blocks = vec![parts.dispatch];
     blocks.extend(func.successors(parts.dispatch));
@@ -422,7 +422,7 @@ fn every_planted_fault_is_caught() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Wrong facts make wrong programs: what the analysis must not say.
+/// Wrong facts make wrong programs: claims that the analysis must not make.
 #[test]
 fn wrong_facts_are_caught() {
     type Lie = fn(&mut LoopFacts, &LoopFacts);

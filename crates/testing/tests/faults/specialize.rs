@@ -1,6 +1,6 @@
-//! Faults planted into the forms that functions are given, one for each rule: the harness catches every one.
+//! Faults planted into specializations of functions, one for each rule: the harness catches every one.
 //!
-//! They are planted behind `specialize`, at all places of one kind at once, and go through the passes to come.
+//! They are planted after `specialize`, at all sites of a kind simultaneously, and pass through the later passes.
 
 use crate::caught::all_are_caught;
 use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind};
@@ -150,7 +150,7 @@ fn asks_for_places(func: &Function, branch: Inst) -> bool {
 /// Maximum number of programs until a fault must show.
 const MOST_PROGRAMS: u64 = 20_000;
 
-/// Programs that tell of what few others tell of.
+/// Programs that show rare faults.
 const KNOWN: &[(&str, u64)] = &[];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Faults planted into the clean-up behind linearization, one for each rule: the harness catches every one.
+//! Faults planted into the cleanup after linearization, one for each rule: the harness catches every one.
 
 use heddle_ir::{Block, Constant, Detail, Function, Inst, InstData, Op, Type, Value};
 use heddle_testing::generate::{GeneratorProfile, generate};

@@ -1,6 +1,6 @@
 //! Faults planted into widening, one for each of its rules: the harness catches every one.
 //!
-//! They are planted into what the pass made, at all places of one kind at once.
+//! They are planted into the pass's output, at all sites of a kind simultaneously.
 
 use crate::caught::all_are_caught;
 use heddle::Session;
@@ -329,7 +329,7 @@ const FAULTS_OF_ACCESSES: &[Fault] = &[
     }),
 ];
 
-/// Faults in what generated programs hardly ask for, each with the file test that does.
+/// Faults in constructs that generated programs rarely have, each with a file test that has them.
 const FAULTS_IN_FILES: &[(&str, Fault)] = &[
     ("widen-records", ("what lies behind a structure is read", |func| unmask(func, Op::MaskedLoad))),
     (
@@ -466,7 +466,7 @@ fn each(func: &mut Function, mut spoil: impl FnMut(&mut Function, Inst)) {
     all.into_iter().for_each(|inst| spoil(func, inst));
 }
 
-/// The comparisons that a branch on run-time conditions asks for; none of other branches.
+/// Returns the comparisons of a branch on run-time conditions; `None` for other branches.
 fn conditions_of(func: &Function, inst: Inst) -> Option<Vec<Inst>> {
     let data = func.inst(inst);
     let asked = data.args.first().filter(|_| data.op == Op::Br)?;
@@ -526,7 +526,7 @@ fn no_steps(func: &mut Function, inst: Inst) {
 /// Maximum number of programs until a fault must show.
 const MOST_PROGRAMS: u64 = 20_000;
 
-/// Programs that tell of what few others tell of.
+/// Programs that show rare faults.
 const KNOWN: &[(&str, u64)] = &[
     ("passive lanes take part in a scan", 2822),
     ("passive lanes take part in `any`", 160),
@@ -541,7 +541,7 @@ const KNOWN: &[(&str, u64)] = &[
     ("each lane reads the structure of the first", 517),
 ];
 
-/// A fuzz run of widening is worth nothing if accesses have no other form than each its own.
+/// A fuzz run of widening is worthless if accesses are never grouped or versioned.
 #[test]
 fn generated_programs_have_lines_records_rows_and_versions() {
     let programs = 600;

@@ -92,7 +92,7 @@ fn instruction(column: &mut Column<'_>, func: &Function, inst: Inst) {
     column.add("tags", origin.tags.len());
 }
 
-/// The word that says what an op does.
+/// Returns an op's detail as a word.
 fn detail(data: &InstData) -> String {
     match &data.detail {
         Detail::IntCompare(predicate) => format!(" {predicate}"),

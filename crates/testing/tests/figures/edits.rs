@@ -61,7 +61,7 @@ fn loops(figures: &mut Figures, kind: &str, func: &Function) {
     }
 }
 
-/// Branches folded that may be any.
+/// Linearizes all branches, or every other one, divergent or not.
 fn folds(figures: &mut Figures, kind: &str, what: &str, func: &Function) {
     for (name, takes) in [("all", 1), ("every other", 2)] {
         let divergent: EntitySet<Block> = func.blocks().filter(|block| block.as_u32() % takes == 0).collect();

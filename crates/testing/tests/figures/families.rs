@@ -4,7 +4,7 @@
 use heddle_testing::generate::Random;
 use std::fmt::Write as _;
 
-/// A function on its way.
+/// Text of a function being written.
 struct Text {
     random: Random,
     out: String,
@@ -36,8 +36,8 @@ impl Text {
         self.out
     }
 
-    /// Something straight, in a loop, or behind a branch, or in a loop that lanes leave apart: `write` gets the values that
-    /// change from round to round.
+    /// Writes a construct straight, in a loop, after a branch, or in a divergent loop; `write` receives the
+    /// loop-variant values.
     fn around(&mut self, uniform: u32, varying: u32, mut write: impl FnMut(&mut Text, Option<u32>)) {
         match self.random.below(4) {
             0 => write(self, None),
@@ -45,7 +45,7 @@ impl Text {
                 let bound = if self.random.chance(60) { uniform } else { varying };
                 let next = self.values + 1;
                 self.line("  br block1\nblock1:");
-                // The number of what comes next is known only behind the body.
+                // The body determines the number of the next block.
                 let at = self.out.len();
                 self.values += 2;
                 write(self, Some(next - 1));
@@ -587,7 +587,7 @@ fn graph(seed: u64, ends: &[Vec<usize>], shares: bool) -> String {
     text.end()
 }
 
-/// Branches with many ways and blocks that many lead to, behind each other.
+/// Consecutive switches with many cases, and blocks with many predecessors.
 pub(super) fn switches(seed: u64) -> String {
     let params = ["ptr(global) uniform", "i32 uniform", "i32 varying", "i32 varying"];
     let mut text = Text::new(seed, &params);
@@ -596,7 +596,7 @@ pub(super) fn switches(seed: u64) -> String {
         let count = text.random.pick(&[3, 6, 7, 8, 9, 14, 30, 60]);
         let middle = text.random.between(1, 3);
         let by = text.random.pick(&values);
-        // Each case leads to a block of its own, to one of those in the middle, or to the end at once.
+        // Each case leads to its own block, to one of those in the middle, or directly to the end.
         let first = block + 1;
         let (middles, end) = (first + count, first + count + middle);
         let own: Vec<bool> = (0..count).map(|_| text.random.chance(60)).collect();

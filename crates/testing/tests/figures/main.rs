@@ -83,7 +83,7 @@ impl Figures {
 /// Characters that the name of a row takes, if it is short.
 const LEFT: usize = 34;
 
-/// The row of signatures, behind all others.
+/// Row of signatures, after all others.
 const SIGNATURE: &str = "~ signature";
 /// Signatures are below this prime.
 const SIGNATURES: u64 = 9_999_991;

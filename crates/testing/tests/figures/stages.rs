@@ -59,7 +59,7 @@ const MACHINES: &[(&str, &str)] = &[
     ("none", "+target=sse4.2+versions=none"),
 ];
 
-/// The code behind each pass up to stage Linear.
+/// Counts the code after each pass up to stage Linear.
 fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> Option<Module> {
     let mut module = program.module.clone();
     if program.stage == Stage::Linear {

@@ -190,7 +190,7 @@ fn launches_of_nobody() {
     assert_eq!(limit_of(&text, &RunOptions { geometry: Some(large), ..many_steps() }), LimitKind::Memory);
 }
 
-/// Loops in each other, so many; the innermost has no end.
+/// Nested loops, the innermost infinite.
 fn nested(depth: usize) -> String {
     let heads = lines(depth, |level| format!("  br block{0}\nblock{0}:", level + 1));
     let tails = lines(depth, |level| {

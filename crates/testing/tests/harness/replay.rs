@@ -1,12 +1,12 @@
-//! Whatever a schedule says, what a replay of it runs is a legal schedule. So a replay may be as free as it likes with what its
-//! schedule does not tell: no outcome comes up that the program does not have, and none hides a fault.
+//! A replay of any schedule is a legal schedule. Where the given schedule is incomplete a replay is free: it has no
+//! outcome that the program does not have, and hides no fault.
 
 use heddle_interp::{InvocationOrigin, Schedule, ScheduleStep, Scheduler};
 use heddle_testing::differential::is_deterministic;
 use heddle_testing::execution::{ObservedPart, difference, observe, options_with};
 use heddle_testing::generate::{GeneratorProfile, ProgramClass, Random, generate};
 
-/// Steps left out, made those of no lane, said twice, put elsewhere; and whole blocks that are not told of.
+/// Perturbs a schedule: steps dropped, emptied, duplicated, moved; and whole blocks dropped.
 fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
     let mut schedule = schedule.clone();
     for invocation in &mut schedule.invocations {
@@ -42,7 +42,7 @@ fn replays_run_legal_schedules_only() {
                 |scheduler: Scheduler| observe(&case, &case.module, input, &options_with(input, scheduler));
             let expected =
                 run(Scheduler::Random(seed)).unwrap_or_else(|fault| panic!("seed {seed}: {fault}"));
-            // Brushes of a group are in an order that no schedule tells.
+            // Schedules do not determine the order of a group's brushes.
             let is_other =
                 |origin: InvocationOrigin| matches!(origin, InvocationOrigin::Run { brush: 1.., .. });
             let is_told = !expected.schedule.invocations.iter().any(|invocation| is_other(invocation.origin));

@@ -116,7 +116,7 @@ const FAULTS: &[(&str, Fault)] = &[
                 else {
                     continue;
                 };
-                // A loop ends behind its first round.
+                // Ends a loop after its first iteration.
                 if func.inst(next).op == Op::Add {
                     let next = func.inst(inst).args[0];
                     func.inst_mut(inst).args[1] = next;

@@ -35,7 +35,8 @@ fn real(own: &MathFunction) -> &'static str {
 }
 
 impl Library {
-    /// The library as clang builds it, and with the plugin, each `for` marked; none where that is impossible.
+    /// The library as built by clang, and by clang with the plugin and every `for` marked; `None` where that is
+    /// impossible.
     pub(crate) fn both() -> Option<[Library; 2]> {
         let test = "mathematical functions as marked loops";
         // Others would call the C library's `fma` for each number.

@@ -35,7 +35,7 @@ fn under_test(module: &Module) -> Vec<String> {
     module.functions.iter().filter(|func| types(func)).map(|func| func.name.clone()).collect()
 }
 
-/// Numbers as the programs want them: some access four at once.
+/// Numbers aligned for accesses of four.
 #[repr(align(16))]
 struct Aligned([i32; NUMBERS]);
 
@@ -74,7 +74,7 @@ impl Lane {
     }
 }
 
-/// Runs these lanes together, each on numbers of its own.
+/// Interprets these lanes together, each on its own numbers.
 fn interpreted(module: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; NUMBERS])> {
     let mut memory = Memory::new();
     let mut addresses = Vec::new();
@@ -148,7 +148,7 @@ fn c_programs_compute_what_clang_makes_of_them() {
     assert!(functions >= 70, "{functions} functions");
 }
 
-/// The function and what it calls, as vector code for so many lanes, all parameters varying.
+/// Vectorizes a function and its callees for `lanes` lanes, all parameters varying.
 fn widened(module: &Module, name: &str, lanes: usize) -> Result<Module, String> {
     let mut wanted = vec![name.to_string()];
     let mut at = 0;
@@ -191,7 +191,7 @@ fn native_wide(wide: &Module, name: &str, lanes: &[Lane]) -> Vec<(u64, [i32; NUM
     }
     let ty = func.signature.results[0].ty;
     let mut results = vec![0; slot_bytes(ty)];
-    // SAFETY: each lane of the C function has no undefined behaviour for any number, and touches its own numbers only.
+    // SAFETY: each lane of the C function is defined for any numbers, and accesses only its own.
     unsafe { entry.call(&arguments, &mut results) };
     let result = |lane: usize| {
         let at = if ty.is_vector() { lane * 8 } else { 0 };

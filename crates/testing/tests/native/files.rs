@@ -156,7 +156,7 @@ impl Met {
     }
 }
 
-/// Runs programs of these seeds lane by lane; `check` compares one with what the oracle says.
+/// Runs programs of these seeds lane by lane; `check` compares one with the interpreter's result.
 fn each_lane(
     seeds: std::ops::Range<u64>,
     mut check: impl FnMut(
@@ -186,7 +186,7 @@ fn each_lane(
     met
 }
 
-/// The compiled program; none if it asks for its place in a launch.
+/// Compiles a program; `None` if it queries its position in a launch.
 fn compiled(case: &GeneratedProgram, fused: bool, level: CodegenLevel) -> Option<Jit> {
     let options = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let llvm = match emit(&case.module, options) {

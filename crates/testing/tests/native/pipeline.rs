@@ -1,4 +1,4 @@
-//! The whole way: programs of lanes, made vector code by the pipeline, compiled, against the oracle's lanes.
+//! The whole pipeline: programs of lanes, vectorized and compiled, compared with the interpreter.
 
 use heddle::Session;
 use heddle_interp::{Argument, Datum};
@@ -18,7 +18,7 @@ fn profile() -> GeneratorProfile {
     profile
 }
 
-/// The module as vector code for this brush; none if the pipeline refuses it.
+/// Vectorizes the module for this brush; `None` if the pipeline refuses it.
 fn widened(case: &GeneratedProgram, brush: &[u32]) -> Option<Module> {
     let brush: Vec<String> = brush.iter().map(u32::to_string).collect();
     let brush = format!("W={}", brush.join("x"));
@@ -32,7 +32,7 @@ fn widened(case: &GeneratedProgram, brush: &[u32]) -> Option<Module> {
     Some(module)
 }
 
-/// Objects as the oracle has them, at addresses of their own.
+/// Native copies of the oracle's objects.
 struct Room {
     /// The oracle's address, and ours.
     moved: Vec<(u64, Vec<u128>, usize)>,
@@ -72,7 +72,7 @@ fn in_slots(arg: &Argument, ty: Type, room: &mut Room) -> Vec<u8> {
     slot
 }
 
-/// Runs the wide form natively; none if it asks for its place in a launch.
+/// Runs the wide form natively; `None` if it queries its position in a launch.
 fn observe_native(
     case: &GeneratedProgram,
     wide: &Module,

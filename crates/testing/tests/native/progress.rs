@@ -58,7 +58,7 @@ fn locks_tickets_and_flags_come_to_an_end_in_all_widths() {
             assert_eq!(sum, [vec![0], vec![10 + lanes]], "spin, {lanes} lanes, {target}");
             let sum = left("called", lanes, target, &[&[0], &[0]], None);
             assert_eq!(sum, [vec![0], vec![lanes]], "called, {lanes} lanes, {target}");
-            // Tickets the other way round: the last lane is the first.
+            // Tickets in reverse order: the last lane is the first.
             let tickets: Vec<u64> = (1..=u64::from(lanes)).rev().collect();
             let found = left("ticket", lanes, target, &[&[0, 0], &[0]], Some(tickets));
             let sum = (1..=lanes).fold(0u32, |sum, ticket| sum.wrapping_mul(10).wrapping_add(ticket));

@@ -1,4 +1,4 @@
-//! `heddle exec --native` against `heddle exec`: every C program of `tests/c`, and what lanes ask each other.
+//! `heddle exec --native` against `heddle exec`: every C program of `tests/c`, and cross-lane operations.
 
 use heddle::ir::{Function, Module, Space, Type};
 use heddle_interp::Datum;
@@ -328,8 +328,8 @@ block0:
     }
 }
 
-/// LLVM's code generator does not end on this where nothing was folded before: which bits are zero it finds out in one place, and
-/// does not see in the next.
+/// Without earlier simplification, LLVM's code generator does not terminate here: it derives known zero bits in one
+/// place, and misses them in the next.
 #[test]
 fn bits_that_are_known_to_be_zero_compile() {
     let text = "func @at(v0: i64, v10: i1 uniform) -> i1 {

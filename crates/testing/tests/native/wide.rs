@@ -18,7 +18,7 @@ const STEP: usize = 512;
 const OPERANDS: usize = 4;
 const ROUNDS: usize = 3;
 
-/// A function `(in, out)` of one op: operands are read from `in`, what it gives goes to `out`.
+/// Creates a function `(in, out)` of one op, which reads its operands from `in` and writes its result to `out`.
 fn one_op(name: String, data: &InstData, operands: &[Type], written: Option<Type>) -> Function {
     let pointers = [Type::ptr(Space::Global); 2];
     let mut func = Function::new(name, Signature::new(&pointers, &[]));
@@ -431,7 +431,7 @@ fn products_at_ties(scalar: Scalar) -> Vec<[u128; 3]> {
         for exponent in [0, 2] {
             let factors = [half(scalar, 3, exponent), half(scalar, number, 0)];
             for more in 1..4 {
-                // Less than the last digit of f32 shows, up to the least that there is.
+                // Below the last digit of f32, down to the smallest number.
                 let far = if scalar == Scalar::F16 { [12, 13, 14] } else { [15, 18, 100] };
                 let more = half(scalar, more, -far[at % 3]);
                 all.extend([[factors[0], factors[1], more], [factors[0], factors[1], more | sign]]);

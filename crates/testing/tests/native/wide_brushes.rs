@@ -152,7 +152,7 @@ fn native_code_of_wide_brushes_computes_what_the_oracle_says() {
     }
 }
 
-/// Programs that were generated for fewer lanes, with what lanes have of their own dealt out anew.
+/// Checks programs generated for fewer lanes, with lane-owned data distributed anew.
 fn check_generated(seeds: std::ops::RangeInclusive<u64>, faults: &WideningFaults) -> (usize, Vec<String>) {
     let (mut checked, mut wrong) = (0, Vec::new());
     for seed in seeds {

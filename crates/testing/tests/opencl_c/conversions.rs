@@ -101,7 +101,7 @@ fn to_float(kind: Kind, number: Number, mode: &str) -> u64 {
     }
 }
 
-/// The bits that a conversion has to give; none where the specification leaves them open.
+/// Returns the bits that a conversion must give; `None` where the specification leaves them open.
 fn expected(from: Kind, to: Kind, bits: u64, mode: &str, saturates: bool) -> Option<u64> {
     let number = decode(from, bits);
     if matches!(to, Single | Double) {

@@ -1,4 +1,4 @@
-//! OpenCL C: programs, and its builtins against what the specification says of them.
+//! OpenCL C: programs, and its builtins compared with the specification.
 #![forbid(unsafe_code)]
 
 mod files;

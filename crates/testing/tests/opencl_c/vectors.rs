@@ -70,7 +70,7 @@ fn elements_are_what_scalars_are() {
         let width = split(&list[0]).1;
         let scalar = scalar_name(name);
         let elements: Vec<String> = list.iter().map(|ty| split(ty).0.to_string()).collect();
-        // The patterns are the same for all types: a float and an integer stand for them.
+        // A float and an integer type represent all types, which have the same patterns.
         let is_sample =
             ["float", "short"].contains(&&*elements[0]) && elements[1..].iter().all(|it| it != "double");
         let is_elementwise = width > 1 && is_sample && !OTHERS.contains(&&**name) && !MORE.contains(&&**name);

@@ -176,7 +176,7 @@ fn operations(func: &Function) -> Vec<String> {
     all
 }
 
-/// The instructions of the entry, with those of what it calls, where callees are inlined before passes or behind them.
+/// Returns the instructions of the entry and of its callees, with inlining before or after the passes.
 fn vectorized(text: &str, is_inlined_before: bool) -> Vec<String> {
     let mut module = parse_bytes(text.as_bytes()).unwrap_or_else(|told| panic!("{told:?}\n{text}"));
     if is_inlined_before {

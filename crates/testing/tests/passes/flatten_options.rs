@@ -1,4 +1,4 @@
-//! The options of the pass `flatten`, and what it says of nests.
+//! Options and remarks of the pass `flatten`.
 
 use heddle::Session;
 use heddle_ir::parse_module;

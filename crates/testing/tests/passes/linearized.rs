@@ -1,4 +1,4 @@
-//! Generated programs, linearized: with all branches folded that may diverge, and some more.
+//! Generated programs, linearized: all branches that may diverge, and some more.
 
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::linear::{LinearizeCounts, linearizes};

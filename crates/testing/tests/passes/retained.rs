@@ -1,4 +1,4 @@
-//! Partial linearization keeps at least what the other ways to fold keep.
+//! Partial linearization keeps at least as much control flow as the other methods.
 
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::retained::{LinearizationMethod, MethodComparison, retained};

@@ -57,7 +57,7 @@ fn run(lanes: u32, numbers: &[f32]) -> Vec<f32> {
         for (place, number) in input.chunks_mut(4).zip(some) {
             place.copy_from_slice(&number.to_le_bytes());
         }
-        // SAFETY: the function reads so many floats, and writes as many.
+        // SAFETY: the function reads and writes as many floats as the buffers hold.
         unsafe { entry.call(&input, &mut output) };
         let number = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|byte| output[4 * at + byte]));
         found.extend((0..some.len()).map(number));

@@ -1,4 +1,4 @@
-//! Stores that go past the caches lie as the machine wants them to: where their address is not asked for, runs end in a fault.
+//! Non-temporal stores are aligned as the machine requires: without the check of their address, runs end in a fault.
 
 use heddle::Session;
 use heddle_ir::words::IntPredicate;

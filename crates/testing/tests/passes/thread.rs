@@ -1,4 +1,4 @@
-//! Programs that ask everything twice compute what they did when jumps past the second question are made; planted faults are caught.
+//! Jump threading keeps the meaning of programs that test every condition twice; planted faults are caught.
 
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::Entity;
@@ -8,7 +8,7 @@ use heddle_testing::differential::differential;
 use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, generate};
 use heddle_transform::{canonicalize, thread_jumps};
 
-/// Lets both ways of each branch meet in a block that asks the same again.
+/// Joins both arms of each branch in a block that tests the condition again.
 fn ask_twice(func: &mut Function) {
     let blocks: Vec<Block> = func.blocks().collect();
     for block in blocks {
@@ -29,7 +29,7 @@ fn ask_twice(func: &mut Function) {
         }
         Builder::new(func, InsertPoint::End(by)).jump(again);
         let mut builder = Builder::new(func, InsertPoint::End(again));
-        // By the condition itself, or by what each way brings.
+        // The second test uses the condition itself, or a φ of constants.
         let asked = match block.index() % 2 {
             0 => data.args[0],
             _ => {
@@ -42,7 +42,7 @@ fn ask_twice(func: &mut Function) {
     }
 }
 
-/// A pass; it tells how often it changed something.
+/// Pass that returns its number of changes.
 type Thread = fn(&mut Function) -> usize;
 
 /// Checks programs with a pass; how often it changed them, and which came out wrong.

@@ -141,7 +141,7 @@ struct Score {
     branches: [usize; 3],
 }
 
-/// Compares the two, and tells what LLVM alone proves.
+/// Compares the two, and lists the facts that only LLVM proves.
 fn compare(path: &Path) -> (Score, Vec<String>) {
     let (llvm, module) = compiled(path);
     let callees = ResultSummaries::infer(&module, &unknown_block());

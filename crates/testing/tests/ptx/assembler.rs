@@ -9,7 +9,7 @@ use heddle_testing::ptx::assembler;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The assembler, if it could be brought.
+/// Returns the assembler's path, if it is installed.
 fn ptxas() -> Option<PathBuf> {
     let path = assembler();
     if path.is_none() {

@@ -42,13 +42,13 @@ fn scratch() -> PathBuf {
     folder
 }
 
-/// Where `./x ptxas` puts what it brings.
+/// Folder where `./x ptxas` installs its tools.
 pub(crate) fn tools() -> PathBuf {
     let own = std::env::current_exe().expect("a test has a path");
     own.ancestors().nth(3).expect("a test lies in the target folder").join("tools/ptxas")
 }
 
-/// The PTX of a file; none where the compiler is not there.
+/// Returns the PTX of a file; `None` if the compiler is missing.
 pub(crate) fn ptx_of(source: &CudaSource, how: &How) -> Option<String> {
     match *how {
         How::Clang(level) => Some(ptx_by_clang(source, level).unwrap_or_else(|reason| panic!("{reason}"))),
@@ -60,7 +60,7 @@ pub(crate) fn ptx_of(source: &CudaSource, how: &How) -> Option<String> {
     }
 }
 
-/// The folder with the PTX of all files by a version of NVRTC.
+/// Returns the folder with the PTX of all files by a version of NVRTC.
 fn by_nvrtc(version: u32) -> Option<&'static Path> {
     static FOLDERS: [OnceLock<Option<PathBuf>>; 2] = [const { OnceLock::new() }; 2];
     let made = FOLDERS[usize::from(version == 13)].get_or_init(|| {

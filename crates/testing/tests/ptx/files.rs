@@ -33,7 +33,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// Takes from a list what has each of the texts, and says what is missing and what is left.
+/// Removes a match of each text from a list; returns the missing texts and the remaining entries.
 fn compare<'t>(wanted: impl Iterator<Item = &'t str>, mut found: Vec<String>, what: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for text in wanted {

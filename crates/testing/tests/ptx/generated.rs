@@ -1,5 +1,5 @@
-//! Generated programs of PTX: they compute the same all the way round, they meet every form of every instruction, and what is
-//! wrong is noticed.
+//! Generated PTX programs: round trips preserve results, the programs cover every form of every instruction, and
+//! planted faults are noticed.
 
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::IntPredicate;

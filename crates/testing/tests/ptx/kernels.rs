@@ -1,5 +1,6 @@
-//! The kernels of `tests/cuda/kernels`, in PTX by clang and by NVRTC, at -O0 and -O3: what they compute on the oracle is what
-//! vector code computes, and what comes back of PTX that went out; all compilers' PTX agrees; NVIDIA's assembler takes what goes out.
+//! The kernels of `tests/cuda/kernels`, compiled to PTX by clang and by NVRTC, at -O0 and -O3. Interpreted, vectorized
+//! and after a round trip through PTX they give the same results; all compilers' PTX agrees; NVIDIA's assembler accepts
+//! the emitted PTX.
 
 use crate::compile::{CLANG, NVRTC, ptx_of, sources};
 use crate::round::Round;

@@ -91,8 +91,8 @@ const PRODUCTS: &[Product] = &[
     product("m8n8k4.row.col.f64.f64.f64.f64", [8, 4], [64, 64], double, f64::from_bits, double),
 ];
 
-/// Puts numbers of a matrix into the registers of all lanes. `place` says of a number's row and column the lane, the register
-/// and which number of the register it is.
+/// Distributes a matrix over the registers of all lanes. `place` maps a number's row and column to its lane, register
+/// and index in the register.
 fn fragments(
     rows: usize,
     columns: usize,
@@ -112,7 +112,7 @@ fn fragments(
     lanes
 }
 
-/// Runs a kernel in all ways; gives the second object behind it, each time.
+/// Runs a kernel in all modes; returns the second object after each run.
 fn run(text: &str, input: &[u64], results: usize) -> Vec<(String, Vec<u64>)> {
     run_in_all_modes(text, 32, input, results).unwrap_or_else(|reason| panic!("{reason}\n{text}"))
 }

@@ -1,4 +1,4 @@
-//! One module all the way round.
+//! PTX round trips of one module.
 
 use crate::compile::tools;
 use heddle::Session;

@@ -113,7 +113,8 @@ fn object_of(words: &[Word]) -> (&'static str, &'static str) {
     }
 }
 
-/// A kernel that computes all lines, each result in eight bytes of its own; the types of the results of each line, and the bytes.
+/// Generates a kernel that computes all lines, each result in its own eight bytes; returns it with each line's result
+/// types and the size.
 fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
     let mut text = String::from(
         ".version 8.8\n.target sm_100\n.address_size 64\n.global .align 16 .b8 of_global[16];\n.visible .entry t(.param .u64 out)\n{\n",
@@ -212,7 +213,7 @@ fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
     (text, all, at)
 }
 
-/// Runs a module and says which lines give something else.
+/// Runs a module and returns the lines with other results.
 fn differences(module: &heddle_ir::Module, lines: &[Line], types: &[Vec<Word>], bytes: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut memory = Memory::new();
@@ -240,7 +241,7 @@ fn differences(module: &heddle_ir::Module, lines: &[Line], types: &[Vec<Word>], 
     wrong
 }
 
-/// The words of each place of a form's pattern that a line has; none where the place is left out.
+/// Records the modifiers of a line at each position of its form's pattern; `None` where the position is empty.
 fn words_met(line: &Line, met: &mut BTreeSet<(u16, usize, Option<Word>)>) {
     let words: Vec<Word> = words_of(&line.instruction).into_iter().flatten().collect();
     let mut at = 0;
@@ -301,7 +302,7 @@ fn each_line_of_the_tables_holds() {
             let text = program.replace(".target sm_100\n", ".target sm_100a\n");
             let refused = refused_by(assembler, &text, "sm_100a");
             let refused = refused.unwrap_or_else(|reason| panic!("{}: {reason}", path.display()));
-            // The first GPUs rounded it in a way of their own.
+            // The first GPUs rounded it differently.
             wrong.extend(refused.into_iter().filter(|line| !line.starts_with("mad.f32 ")));
         }
         // The PTX round trip preserves results.
@@ -341,7 +342,8 @@ fn each_line_of_the_tables_holds() {
                     | OperandRole::Constant
             )
         });
-        // Addresses, control flow, and what lanes do together are tested in other ways: `ptx_lanes.rs`, `ptx_matrices.rs`, files.
+        // Addresses, control flow, and cross-lane operations have their own tests: `ptx_lanes.rs`, `ptx_matrices.rs`,
+        // files.
         let is_elsewhere = matches!(
             form.mnemonic,
             "mov"

@@ -1,4 +1,4 @@
-//! The published analyses on generated programs: what they must have in common, and that runs tell them apart.
+//! The published analyses on generated programs: properties that they share, and runs that distinguish them.
 
 use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_testing::baselines_oracle::subjects;

@@ -99,7 +99,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
             35..85 => 2,
             _ => 2 + random.below(4),
         };
-        // The entry should lead somewhere, and many lanes must all come to an end.
+        // The entry must have a successor, and many lanes must all terminate.
         let outgoing = match index {
             0 => outgoing.max(1),
             _ if lock_step && index == count - 1 => 0,
@@ -152,7 +152,7 @@ fn generate(seed: u64, max_blocks: usize, lock_step: bool) -> Function {
         }
         random.pick(&pool)
     };
-    // Numbers that change from one iteration to the next: loops whose branches ask for them end.
+    // Loop-variant numbers: loops whose branches test them terminate.
     let mut changing: HashMap<Block, Value> = HashMap::new();
     let own = lock_step.then(|| {
         let mut builder = Builder::new(&mut func, InsertPoint::End(blocks[0]));

@@ -165,7 +165,7 @@ fn wrong_groups_and_regions_are_contradicted() {
 fn wrong_levels_are_contradicted() {
     let file = "levels.hed";
     assert!(!is_contradicted(file, &|_| {}));
-    // v2 is the group's number, v9 and v15 come of ways and rounds that only the group shares.
+    // v2 is the group's number; v9 and v15 depend on branches and trip counts that are uniform only in the group.
     for value in [2, 9, 15].map(Value::from_u32) {
         let change = |claims: &mut Claims<'_>| {
             if claims.func.name != "levels" {
@@ -201,7 +201,7 @@ fn wrong_levels_are_contradicted() {
     assert!(is_contradicted(file, &first));
 }
 
-/// Without a rule for private objects, generated programs tell soon.
+/// Without a rule for private objects, generated programs soon contradict the claims.
 #[test]
 fn private_cells_show_which_rules_are_missing() {
     for rule in [DivergenceRule::Written, DivergenceRule::MixedState, DivergenceRule::TemporalState] {

@@ -69,7 +69,7 @@ fn random_dag(seed: u64) -> Graph {
     Graph::new(cfg, divergent)
 }
 
-/// A reducible graph in the form of stage Canonical, all of whose loops are uniform; none if it is not closed.
+/// Returns a reducible graph in the form of stage Canonical, with uniform loops only; `None` if it is not closed.
 fn random_loops(seed: u64) -> Option<Graph> {
     let mut func = random_function(seed, 8 + seed as usize % 17);
     canonicalize(&mut func);
@@ -88,7 +88,7 @@ fn random_loops(seed: u64) -> Option<Graph> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,
-    /// The other targets of a folded branch are forgotten.
+    /// The other targets of a linearized branch are dropped.
     FoldedTarget,
     /// Deferred edges are dropped where a branch was linearized.
     HandOn,
@@ -102,7 +102,7 @@ enum Fault {
     Rest,
     /// The last instead of the first comes next.
     Last,
-    /// A uniform branch is folded.
+    /// A uniform branch is linearized.
     FoldsUniform,
     /// A divergent branch is kept.
     KeepsDivergent,

@@ -1,5 +1,5 @@
-//! The first programs of each topic that runs analyses or passes: a few seconds in which a wrong one is mostly noticed,
-//! for what asks often (`./x mutants`). `generated.rs` does the same at length.
+//! The first programs of each topic that runs analyses or passes: a few seconds that catch most errors, for frequent
+//! runs (`./x mutants`). `generated.rs` does the same on more programs.
 
 use heddle_testing::fuzz::check;
 use heddle_testing::generate::generate;

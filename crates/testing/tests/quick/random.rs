@@ -89,7 +89,7 @@ fn simplify_refines_and_keeps_the_stage() {
                     panic!("seed {seed}, stage {stage}: {error}\n{func}\n{after}");
                 }
             }
-            // Source loops may become closed on the way, and what is closed is kept so the next time.
+            // Source loops may become closed; closed loops stay closed the next time.
             if stage == Stage::Canonical {
                 assert!(!simplify(&mut after), "seed {seed}: there is still something to do\n{after}");
             }

@@ -176,7 +176,7 @@ fn held_contradiction(
     contradiction(fact, width, lanes, &vector)
 }
 
-/// Checks a rule on all facts of its operands. An `Err` tells where it is unsound.
+/// Checks a rule on all facts of its operands. An `Err` describes an unsound case.
 pub fn check(case: &Case, setup: &Setup, rule: Rule<'_>) -> Result<Tally, String> {
     let lanes = &setup.lanes;
     let masks = setup.masks();
@@ -240,7 +240,7 @@ pub fn check(case: &Case, setup: &Setup, rule: Rule<'_>) -> Result<Tally, String
                 let told: Vec<String> = operands.iter().map(|fact| format!("{:#}", fact.shape)).collect();
                 let example =
                     format!("`{}` gives `{:#}`, not `{smaller:#}`", told.join("`, `"), result.shape);
-                // Constants tell more, and short examples do.
+                // Constants are more instructive, and so are short examples.
                 let rank = (!by_constant, example.len());
                 if tally.example.as_ref().is_none_or(|(best, _)| rank < *best) {
                     tally.example = Some((rank, example));

@@ -4,7 +4,7 @@ use crate::checker::{Setup, Tally, check, the_rule};
 use crate::operations::{Case, binary, ternary, unary};
 use std::fmt::Write as _;
 
-/// Runs at the widths that the documentation speaks of take minutes; `HEDDLE_EXHAUSTIVE=1` asks for them.
+/// True if `HEDDLE_EXHAUSTIVE=1` requests the documented widths, which take minutes.
 fn is_patient() -> bool {
     std::env::var_os("HEDDLE_EXHAUSTIVE").is_some()
 }

@@ -1,4 +1,4 @@
-//! Planted faults: wrong transfer functions, at least one for each rule. The checker must find every one unsound.
+//! Planted faults: wrong transfer functions, at least one for each rule. The checker must find each one unsound.
 
 use crate::checker::{Rule, Setup, check, the_rule};
 use crate::horizontals::Horizontal;

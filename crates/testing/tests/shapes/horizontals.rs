@@ -146,7 +146,7 @@ impl Horizontal {
         self.check(extents, activation, &Horizontal::rule).unwrap_or_else(|reason| panic!("{reason}"));
     }
 
-    /// Checks a rule on all facts, vectors and activations. An `Err` tells where it is unsound.
+    /// Checks a rule on all facts, vectors and activations. An `Err` describes an unsound case.
     pub fn check(&self, extents: &[u32], activation: Activation, rule: Rule<'_>) -> Result<(), String> {
         let lanes = Lanes::new(extents);
         let context = TransferContext { activation, ..TransferContext::new(lanes.geometry()) };

@@ -1,4 +1,4 @@
-//! Where lanes stand: what is claimed of geometry queries, against runs of the oracle.
+//! Lane positions: claims about geometry queries, compared with runs of the interpreter.
 
 use crate::vectors::{Lanes, contradiction};
 use heddle_analysis::shape::{Fact, Geometry, GroupExtent, TransferContext, transfer};

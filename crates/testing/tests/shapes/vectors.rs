@@ -131,7 +131,7 @@ pub fn shapes(width: u32, dimensions: usize) -> Vec<Shape> {
     shapes
 }
 
-/// The shapes as facts, with every promise of straightness if asked for.
+/// Returns the shapes as facts, with every combination of straightness flags if requested.
 pub fn facts(width: u32, dimensions: usize, with_straight: bool) -> Vec<Fact> {
     let mut facts = Vec::new();
     for shape in shapes(width, dimensions) {
