@@ -1,4 +1,4 @@
-//! How the driver is linked.
+//! Linker arguments of the driver.
 
 fn main() {
     // Applications look for this name.

@@ -3,13 +3,13 @@
 
 use std::ffi::CStr;
 
-/// What entries answer.
+/// Error code of an entry.
 pub type CUresult = u32;
-/// A device by its number.
+/// Device number.
 pub type CUdevice = i32;
-/// An address of the device, which is one of the host.
+/// Device address, which is a host address.
 pub type CUdeviceptr = u64;
-/// What the application holds instead of an object.
+/// Opaque handle of an object.
 pub type CudaHandle = u64;
 
 /// The version of the interface: 12.9.

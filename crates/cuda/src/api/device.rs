@@ -11,7 +11,7 @@ use crate::core::module::{MOST_SHARED, MOST_SHARED_UNASKED, MOST_THREADS};
 use crate::cuda::*;
 use std::ffi::{c_char, c_void};
 
-/// Where the device pretends to be plugged in.
+/// PCI address that the device reports.
 const BUS: &str = "0000:00:00.0";
 
 fn attribute(number: u32) -> Option<i32> {

@@ -1,6 +1,6 @@
-//! How entries are written.
+//! Macros that define exported entries.
 
-/// Entries that return a code. Names behind `|` are the same entry for applications that were compiled otherwise.
+/// Defines entries that return an error code. Names after `|` are aliases for other API versions and stream modes.
 macro_rules! entries {
     () => {};
     (fn $name:ident $(| $also:ident)* ($($arguments:tt)*) $body:block $($rest:tt)*) => {
@@ -17,7 +17,7 @@ macro_rules! entries {
         #[doc = concat!("`", stringify!($name), "` of `cuda.h`.")]
         ///
         /// # Safety
-        /// Pointers lead to what the interface says, or are null.
+        /// Pointers are null or valid as `cuda.h` requires.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::cuda::CUresult {

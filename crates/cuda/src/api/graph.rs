@@ -111,7 +111,7 @@ fn add(
     node.write(CudaGraph::find(graph)?.add(command, &behind.list(count)?)?)
 }
 
-/// Writes a list, or only how long it is; what there is more room for is null.
+/// Writes a list, or only its length; surplus output slots become null.
 fn tell(list: &[CudaHandle], places: CudaOutput<CudaHandle>, count: CudaOutput<usize>) -> CudaResult<()> {
     count.ensure()?;
     if places.is_null() {
@@ -223,7 +223,7 @@ entries! {
     }
 
     fn cuGraphAddEventWaitNode(node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, event: CudaHandle) {
-        // What an event stands behind is done when a graph runs.
+        // An event's predecessors are complete when a graph runs.
         EVENTS.find(event)?;
         add(node, graph, behind, count, StreamCommand::Empty)
     }
@@ -325,7 +325,7 @@ entries! {
     }
 
     fn cuGraphInstantiateWithFlags(executable: CudaOutput<CudaHandle>, graph: CudaHandle, flags: u64) {
-        // Memory is freed when it is launched, priorities are kept nowhere; a device cannot launch by itself.
+        // The flags change nothing: freed memory, priorities and device launches have no effect here.
         ensure(flags & !15 == 0, CUDA_ERROR_INVALID_VALUE)?;
         ensure(flags & 4 == 0, CUDA_ERROR_NOT_SUPPORTED)?;
         instantiate(executable, graph)

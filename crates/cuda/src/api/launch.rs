@@ -11,11 +11,11 @@ use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::sync::Arc;
 
-/// What ends a list of extra options, and what says where a buffer of parameters is, and how large.
+/// Keys of the `extra` list: end, parameter buffer, buffer size.
 const EXTRA_END: u64 = 0;
 const EXTRA_BUFFER: u64 = 1;
 const EXTRA_SIZE: u64 = 2;
-/// The options that there are, twice: a longer list is none.
+/// Maximum length of the `extra` list; a longer one is invalid.
 const MOST_EXTRA: usize = 4;
 
 /// `CUlaunchConfig`.
@@ -39,7 +39,7 @@ pub struct Attribute {
     value: [u32; 16],
 }
 
-/// Parameters as the application passes them, either way, as the buffer that a kernel takes.
+/// Collects parameters, passed one by one or through `extra`, into a kernel's parameter buffer.
 pub fn params(function: &CudaFunction, each: CudaInput<u64>, extra: CudaInput<u64>) -> CudaResult<Vec<u8>> {
     let layout = function.layout();
     let bytes = layout.bytes as usize;
@@ -70,7 +70,7 @@ pub fn params(function: &CudaFunction, each: CudaInput<u64>, extra: CudaInput<u6
     if bytes == 0 { Ok(Vec::new()) } else { Ok(CudaInput::at(start).bytes(bytes)?.to_vec()) }
 }
 
-/// A launch that can be done.
+/// Builds a launch after checking its arguments.
 pub fn prepare(
     function: Arc<CudaFunction>,
     size: LaunchSize,
@@ -94,7 +94,7 @@ fn launch(
     stream.submit(StreamCommand::Launch(Box::new(launch)))
 }
 
-/// The block that fills the device best: the largest one, as vector code wants many lanes.
+/// Returns the block size of best occupancy: the largest one, as vector code needs many lanes.
 fn potential_block(function: &CudaFunction, limit: i32) -> u32 {
     let most = function.most_threads();
     if limit > 0 { most.min(limit as u32) } else { most }
@@ -125,7 +125,7 @@ entries! {
         let mut is_cooperative = false;
         for attribute in CudaInput::<Attribute>::at(config.attributes).list(config.count as usize)? {
             match (attribute.id, attribute.value) {
-                // Clusters of one block are no clusters.
+                // Only clusters of one block are supported.
                 (4 | 11, [x, y, z, ..]) => ensure(x <= 1 && y <= 1 && z <= 1, CUDA_ERROR_INVALID_CLUSTER_SIZE)?,
                 (2, [value, ..]) => is_cooperative = value != 0,
                 (0..=14, _) => {}

@@ -6,13 +6,13 @@ use crate::cuda::*;
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;
 
-/// Every entry of the interface: its name, and the version that it is of.
+/// All entries of the interface, each with its name and version.
 pub const ENTRIES: &str = include_str!("entries.txt");
 
-/// Ask for the form of each thread's default stream.
+/// Requests the per-thread default stream variant.
 const PER_THREAD: u64 = 2;
 
-/// What is told about a name.
+/// Result of an entry lookup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum EntryLookup {
     Entry(*mut c_void),
@@ -20,7 +20,7 @@ enum EntryLookup {
     TooNew,
 }
 
-/// The name without the ending that tells versions apart.
+/// Strips the version suffix of a name.
 fn base(name: &str) -> &str {
     let name = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")).unwrap_or(name);
     match name.rsplit_once("_v") {
@@ -29,7 +29,7 @@ fn base(name: &str) -> &str {
     }
 }
 
-/// The newest entry of a name up to a version. A name with a version in it means that one.
+/// Returns the newest entry of a name up to a version. A versioned name means that entry.
 fn newest(name: &str, version: i32, per_thread: bool) -> Option<(&'static str, i32)> {
     let is_of = |entry: &str| match base(name) == name {
         true => base(entry) == name,
@@ -109,7 +109,7 @@ entries! {
             EntryLookup::Unknown => 1,
             EntryLookup::TooNew => 2,
         });
-        // A caller that asks for the status reads it; one that does not is told by the code.
+        // A caller that passes a status pointer gets the status there; otherwise the error code reports it.
         match found {
             EntryLookup::Entry(_) => Ok(()),
             _ if !status.is_null() => Ok(()),

@@ -25,7 +25,7 @@ fn allocate(
     place.write(memory::allocate(bytes, kind, flags)?)
 }
 
-/// What is told of a pointer, by number: where to, a value of how many bytes.
+/// Writes a pointer attribute by its number.
 fn pointer_attribute(data: CudaOutput<c_void>, number: u32, address: CUdeviceptr) -> CudaResult<()> {
     data.ensure()?;
     let at = data.address();
@@ -71,7 +71,7 @@ fn pool(handle: CudaHandle) -> CudaResult<Arc<CudaMemoryPool>> {
     POOLS.find(handle).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))
 }
 
-/// Allocates in the order of a stream; while it is captured, now: addresses of graphs are fixed.
+/// Allocates in stream order; immediately during a capture, since a graph's addresses are fixed.
 fn allocate_in(
     stream: CudaHandle,
     place: CudaOutput<CUdeviceptr>,
@@ -124,7 +124,7 @@ entries! {
         if address == 0 {
             return Ok(());
         }
-        // What streams still do with it is done first.
+        // Streams may still use the memory: synchronize before freeing.
         CudaStream::synchronize_all();
         memory::free(address, |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_)))
     }
@@ -192,7 +192,7 @@ entries! {
         for (number, place) in numbers.into_iter().zip(places.list(count as usize)?) {
             ensure(matches!(number, 1..=21), CUDA_ERROR_INVALID_VALUE)?;
             if memory::find(address).is_none() && !matches!(number, 6 | 10 | 13 | 14 | 15 | 21) {
-                // Of what is not known each attribute is its zero, and no error.
+                // Attributes of an unknown pointer are zero; this is no error.
                 match number {
                     2 | 9 | 16 => CudaOutput::<u32>::at(place).write(if number == 9 { (-2i32) as u32 } else { 0 })?,
                     8 => CudaOutput::<u8>::at(place).write(0)?,
@@ -252,7 +252,7 @@ entries! {
             1..=3 => u64::from(CudaInput::<u32>::at(at).read()?),
             4 => CudaInput::<u64>::at(at).read()?,
             6 | 8 => {
-                // The most so far begins again.
+                // Writing 0 resets the high-water mark.
                 ensure(CudaInput::<u64>::at(at).read()? == 0, CUDA_ERROR_INVALID_VALUE)?;
                 pool.used[1].store(pool.used[0].load(Ordering::Relaxed), Ordering::Relaxed);
                 0

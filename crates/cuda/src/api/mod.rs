@@ -1,8 +1,8 @@
 //! The C interface: one function for each entry of `cuda.h`.
 //!
-//! Pointers of the application come as `CudaInput`, `CudaOutput` and `CudaString`, which only C makes, by calling an entry: that call is the
-//! promise that a pointer which is not null leads to what the interface says. So entries need no unsafe code of their own.
-//! Handles are numbers until `core` has found them.
+//! Pointers arrive as `CudaInput`, `CudaOutput` and `CudaString`, which only a C caller creates. The call promises that each
+//! non-null pointer is valid as `cuda.h` requires, so entries need no unsafe code. Handles are numbers until `core` looks
+//! them up.
 #![allow(non_snake_case)]
 
 pub mod pointer;
@@ -25,7 +25,7 @@ use crate::core::stream::is_in_callback;
 use crate::cuda::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What an entry answers. A mistake of the driver's own becomes a code as well.
+/// Runs an entry and returns its error code. A panic in the driver becomes an error code, too.
 fn answer(body: impl FnOnce() -> CudaResult<()>) -> CUresult {
     if is_in_callback() {
         return CUDA_ERROR_NOT_PERMITTED;

@@ -16,11 +16,11 @@ const INFO_LOG_BYTES: u32 = 4;
 const ERROR_LOG: u32 = 5;
 const ERROR_LOG_BYTES: u32 = 6;
 
-/// Where the application wants to have logs: buffers and their sizes, by the numbers of options.
+/// Log buffers of the application and their sizes, from the compiler options.
 struct Logs {
     info: (u64, usize),
     error: (u64, usize),
-    /// Where the sizes are told back.
+    /// Output slots for the sizes.
     sizes: [Option<CudaOutput<u64>>; 2],
 }
 
@@ -48,13 +48,13 @@ impl Logs {
         Ok(logs)
     }
 
-    /// Writes what is to be said, and how much that is.
+    /// Writes the logs and their sizes.
     fn write(&self, error: &str) {
         for ((buffer, room), (text, size)) in
             [self.info, self.error].into_iter().zip(["", error].into_iter().zip(self.sizes))
         {
             if buffer != 0 && room > 0 {
-                // There is room for the zero byte at least.
+                // The buffer holds the zero byte at least.
                 let _ = CudaOutput::<c_char>::at(buffer).write_text(text.as_bytes(), room);
             }
             if let Some(size) = size {
@@ -114,11 +114,11 @@ fn all_functions(places: CudaOutput<CudaHandle>, count: u32, module: CudaHandle)
     Ok(())
 }
 
-/// What is put together before it is loaded: texts of PTX, of which one defines what another one declares.
+/// Link job: PTX texts whose declarations are resolved among each other.
 #[derive(Debug, Default)]
 struct PtxLinker {
     texts: Mutex<Vec<String>>,
-    /// What came out; the application reads it as long as this is there.
+    /// Linked image; the application may read it until the job is destroyed.
     done: Mutex<Vec<u8>>,
 }
 
@@ -134,7 +134,7 @@ const INPUT_FAT_BINARY: u32 = 2;
 const INPUT_LIBRARY: u32 = 4;
 const DEVICE_LIBRARY: &[u8] = b"cuda_device_runtime.o";
 
-/// Whether a library is that of the device, by the one file that is in it.
+/// True if a library is the device's own, judged by its only member.
 fn is_device_library(kind: u32, bytes: &[u8]) -> bool {
     kind == INPUT_LIBRARY && bytes.windows(DEVICE_LIBRARY.len()).any(|window| window == DEVICE_LIBRARY)
 }
@@ -358,7 +358,7 @@ entries! {
     }
 }
 
-/// The function of a handle.
+/// Looks up the function of a handle.
 pub fn function(handle: CudaHandle) -> CudaResult<Arc<CudaFunction>> {
     FUNCTIONS.find(handle)
 }

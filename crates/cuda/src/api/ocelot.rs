@@ -56,8 +56,8 @@ fn run(text: CudaString, values: &[u64], block: [i32; 3], grid: [i32; 3], shared
     CudaLaunch::new(function, LaunchSize { grid: sizes(grid), block: sizes(block), shared }, params)?.run()
 }
 
-/// Runs the first kernel of a text with these parameters, each of which is a value of up to 64 bits, and comes back when all
-/// is done. Gives 0, or the number of an error of `cuda.h`.
+/// Runs the first kernel of a PTX text with these parameters of up to 64 bits each, and waits for its end. Returns 0 or an
+/// error code of `cuda.h`.
 ///
 /// # Safety
 /// The text ends in a zero byte, there are so many parameters, and the kernel does nothing undefined with them.

@@ -1,24 +1,24 @@
-//! Pointers that the application hands over.
+//! Pointers passed by the application.
 //!
-//! Only C makes values of these types, as arguments of entries. By calling an entry the application promises that a
-//! pointer which is not null leads to what the interface says; that is the reason for each piece of unsafe code here.
+//! Only a C caller creates values of these types, as arguments of entries. The call promises that each non-null pointer
+//! is valid as `cuda.h` requires; every unsafe block here relies on that.
 
 use crate::core::error::{CudaError, CudaResult};
 use crate::core::image::{self, PtxText};
 use crate::cuda::CUDA_ERROR_INVALID_VALUE;
 use std::ffi::{CStr, c_char, c_void};
 
-/// Where something is read.
+/// Input pointer.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct CudaInput<T>(*const T);
 
-/// Where something is written.
+/// Output pointer.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct CudaOutput<T>(*mut T);
 
-/// A text that ends in a zero byte.
+/// Zero-terminated string.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
 pub struct CudaString(*const c_char);
@@ -42,30 +42,30 @@ impl<T> Copy for CudaOutput<T> {}
 const NULL: CudaError = CudaError(CUDA_ERROR_INVALID_VALUE);
 
 impl<T> CudaInput<T> {
-    /// Whether there is nothing.
+    /// True if the pointer is null.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The address as a number.
+    /// Returns the address as a number.
     pub fn address(self) -> u64 {
         self.0.expose_provenance() as u64
     }
 
-    /// What is at an address that the application has told in another way.
+    /// Input pointer from an address passed as a number.
     pub fn at(address: u64) -> CudaInput<T> {
         CudaInput(std::ptr::with_exposed_provenance(address as usize))
     }
 }
 
 impl<T: Copy> CudaInput<T> {
-    /// What is there; nothing is an error.
+    /// Reads the value; a null pointer is an error.
     pub fn read(self) -> CudaResult<T> {
         // SAFETY: the application's promise.
         if self.0.is_null() { Err(NULL) } else { Ok(unsafe { self.0.read_unaligned() }) }
     }
 
-    /// So many values; a null pointer leads to none.
+    /// Reads `count` values; none for a null pointer.
     pub fn list(self, count: usize) -> CudaResult<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
@@ -79,7 +79,7 @@ impl<T: Copy> CudaInput<T> {
 }
 
 impl CudaInput<c_void> {
-    /// So many bytes, if the pointer is not null.
+    /// Returns `count` bytes of a non-null pointer.
     pub fn bytes(&self, count: usize) -> CudaResult<&[u8]> {
         if self.0.is_null() || count > isize::MAX as usize {
             return Err(NULL);
@@ -88,7 +88,7 @@ impl CudaInput<c_void> {
         Ok(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
     }
 
-    /// The PTX of an image, whose length it tells by itself.
+    /// Extracts the PTX of an image that encodes its own length.
     pub fn image(self) -> CudaResult<PtxText> {
         if self.0.is_null() {
             return Err(NULL);
@@ -99,39 +99,39 @@ impl CudaInput<c_void> {
 }
 
 impl<T> CudaOutput<T> {
-    /// Whether nothing is wanted.
+    /// True if the pointer is null.
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The address as a number.
+    /// Returns the address as a number.
     pub fn address(self) -> u64 {
         self.0.expose_provenance() as u64
     }
 
-    /// A place that the application has told in another way.
+    /// Output pointer from an address passed as a number.
     pub fn at(address: u64) -> CudaOutput<T> {
         CudaOutput(std::ptr::with_exposed_provenance_mut(address as usize))
     }
 
-    /// What the place holds already.
+    /// Returns the same pointer as an input.
     pub fn as_input(self) -> CudaInput<T> {
         CudaInput(self.0)
     }
 
-    /// A null pointer is an error.
+    /// Returns an error for a null pointer.
     pub fn ensure(self) -> CudaResult<()> {
         if self.0.is_null() { Err(NULL) } else { Ok(()) }
     }
 
-    /// Writes; that nothing is wanted is an error.
+    /// Writes the value; a null pointer is an error.
     pub fn write(self, value: T) -> CudaResult<()> {
         self.ensure()?;
         self.write_if(value);
         Ok(())
     }
 
-    /// Writes, if something is wanted.
+    /// Writes the value unless the pointer is null.
     pub fn write_if(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: the application's promise.
@@ -139,7 +139,7 @@ impl<T> CudaOutput<T> {
         }
     }
 
-    /// Writes the value of this index, if something is wanted.
+    /// Writes the value at an index unless the pointer is null.
     pub fn write_at(self, index: usize, value: T) {
         if !self.0.is_null() {
             // SAFETY: the application's promise, for as many as it said.
@@ -149,7 +149,7 @@ impl<T> CudaOutput<T> {
 }
 
 impl CudaOutput<c_char> {
-    /// Writes a text and its zero byte, as much as there is room for.
+    /// Writes a zero-terminated string, truncated to the buffer.
     pub fn write_text(self, text: &[u8], room: usize) -> CudaResult<()> {
         self.ensure()?;
         if room == 0 {
@@ -166,7 +166,7 @@ impl CudaOutput<c_char> {
 }
 
 impl CudaString {
-    /// The text; a null pointer is an error.
+    /// Returns the string; a null pointer is an error.
     pub fn get(self) -> CudaResult<String> {
         if self.0.is_null() {
             return Err(NULL);

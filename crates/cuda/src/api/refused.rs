@@ -1,6 +1,6 @@
-//! Entries for what the driver does not have.
+//! Entries for unsupported features.
 //!
-//! They take no argument: nothing that they are handed is looked at.
+//! They declare no parameters, as they read none.
 
 use crate::core::error::report_refused;
 use crate::cuda::{CUDA_ERROR_NOT_SUPPORTED, CUresult};

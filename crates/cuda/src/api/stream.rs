@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// A function that a stream calls with its handle and a code.
 type StreamCallback = extern "C" fn(CudaHandle, CUresult, *mut c_void);
 
-/// What is told of a capture: its status, its number, its graph, and the nodes that the next command comes behind.
+/// State of a capture: status, number, graph, and the predecessors of the next command.
 struct Captured {
     status: CudaOutput<u32>,
     id: CudaOutput<u64>,
@@ -33,7 +33,7 @@ impl Captured {
         self.count.write_if(capture.last.len());
         self.edges.write_if(0);
         if !self.nodes.is_null() {
-            // The graph keeps lists that were told, so they stay where they are.
+            // The graph owns the returned lists, so their addresses stay valid.
             let list = CudaGraph::find(capture.graph)?.keep_told(capture.last);
             self.nodes.write_if(list);
         }
@@ -195,7 +195,7 @@ entries! {
     }
 
     fn cuThreadExchangeStreamCaptureMode(mode: CudaOutput<u32>) {
-        // Calls are never forbidden by a capture of somebody else, so there is nothing to change.
+        // Captures of other threads forbid no calls, so the mode has no effect.
         let now = mode.as_input().read()?;
         ensure(now <= 2, CUDA_ERROR_INVALID_VALUE)?;
         mode.write(0)

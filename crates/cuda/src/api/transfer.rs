@@ -64,7 +64,7 @@ fn start(memory_type: u32, host: u64, device: CUdeviceptr) -> CudaResult<(u64, b
         CU_MEMORYTYPE_HOST => (host, false),
         CU_MEMORYTYPE_DEVICE => (device, true),
         CU_MEMORYTYPE_UNIFIED => (device, CopySide::any(device).is_known),
-        // Arrays there are none of.
+        // Arrays are not supported.
         3 => return Err(CudaError(CUDA_ERROR_NOT_SUPPORTED)),
         _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
     })
@@ -114,7 +114,7 @@ impl Copy2d {
 }
 
 impl Copy3d {
-    /// It, as the driver does copies.
+    /// Converts to the driver's copy.
     pub fn copy(&self) -> CudaResult<Copy> {
         let to = self.to.side(self.width, self.height)?;
         let from = self.from.side(self.width, self.height)?;

@@ -1,4 +1,4 @@
-//! The device, its contexts, and which one a thread uses.
+//! Device, contexts, and the current context of each thread.
 
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::memory;
@@ -8,14 +8,14 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A context. There is one device, so it keeps what was asked for, and owns what was made in it.
+/// Context of the only device: records its flags and limits, and owns the objects created in it.
 #[derive(Debug)]
 pub struct CudaContext {
     /// Its handle.
     pub handle: CudaHandle,
-    /// The flags that it was made with.
+    /// Creation flags.
     pub flags: AtomicU32,
-    /// Its limits, by number; they bound nothing.
+    /// Limits by number; recorded, not enforced.
     limits: [AtomicU64; 8],
     is_primary: bool,
 }
@@ -37,17 +37,17 @@ thread_local! {
     static STACK: RefCell<Vec<CudaHandle>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes the driver ready.
+/// Initializes the driver.
 pub fn initialize() {
     IS_INITIALIZED.store(true, Ordering::Release);
 }
 
-/// Whether that was done.
+/// Returns an error unless the driver is initialized.
 pub fn ensure_initialized() -> CudaResult<()> {
     ensure(IS_INITIALIZED.load(Ordering::Acquire), CUDA_ERROR_NOT_INITIALIZED)
 }
 
-/// There is device 0 and no other.
+/// Returns an error unless the device is 0, the only one.
 pub fn ensure_device(device: CUdevice) -> CudaResult<()> {
     ensure_initialized()?;
     ensure(device == 0, CUDA_ERROR_INVALID_DEVICE)
@@ -59,27 +59,27 @@ fn make(flags: u32, is_primary: bool) -> CudaHandle {
     CONTEXTS.publish_with(context).0
 }
 
-/// The context of a handle.
+/// Looks up the context of a handle.
 pub fn find(handle: CudaHandle) -> CudaResult<Arc<CudaContext>> {
     ensure_initialized()?;
     CONTEXTS.find(handle).map_err(|_| CudaError(CUDA_ERROR_INVALID_CONTEXT))
 }
 
 impl CudaContext {
-    /// A context of the application's own, which becomes the thread's.
+    /// Creates a context and makes it current on the thread.
     pub fn create(flags: u32) -> CudaHandle {
         let handle = make(flags, false);
         STACK.with_borrow_mut(|stack| stack.push(handle));
         handle
     }
 
-    /// A limit.
+    /// Returns a limit by its number.
     pub fn limit(&self, number: u32) -> CudaResult<&AtomicU64> {
         self.limits.get(number as usize).ok_or(CudaError(CUDA_ERROR_UNSUPPORTED_LIMIT))
     }
 }
 
-/// Ends a context with what was allocated in it. The primary one is released, not destroyed.
+/// Destroys a context and its allocations. The primary context is released instead.
 pub fn destroy(handle: CudaHandle) -> CudaResult<()> {
     ensure(!find(handle)?.is_primary, CUDA_ERROR_INVALID_CONTEXT)?;
     end(handle);
@@ -97,17 +97,17 @@ fn end(handle: CudaHandle) {
     }
 }
 
-/// The handle of the thread's context; 0 if it has none.
+/// Returns the handle of the thread's current context; 0 without one.
 pub fn current_handle() -> CudaHandle {
     STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
 }
 
-/// The thread's context.
+/// Returns the thread's current context.
 pub fn current() -> CudaResult<Arc<CudaContext>> {
     find(current_handle())
 }
 
-/// Makes a context the thread's, or none if the handle is 0.
+/// Sets the thread's current context; 0 clears it.
 pub fn set_current(handle: CudaHandle) -> CudaResult<()> {
     if handle != 0 {
         find(handle)?;
@@ -121,14 +121,14 @@ pub fn set_current(handle: CudaHandle) -> CudaResult<()> {
     Ok(())
 }
 
-/// Puts a context above the thread's.
+/// Pushes a context onto the thread's stack.
 pub fn push(handle: CudaHandle) -> CudaResult<()> {
     find(handle)?;
     STACK.with_borrow_mut(|stack| stack.push(handle));
     Ok(())
 }
 
-/// Takes the thread's context away.
+/// Pops the thread's current context.
 pub fn pop() -> CudaResult<CudaHandle> {
     ensure_initialized()?;
     STACK.with_borrow_mut(Vec::pop).ok_or(CudaError(CUDA_ERROR_INVALID_CONTEXT))
@@ -138,7 +138,7 @@ fn primary() -> std::sync::MutexGuard<'static, Primary> {
     PRIMARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Keeps the primary context, which is made if need be.
+/// Retains the primary context, creating it if needed.
 pub fn retain_primary() -> CudaHandle {
     let mut primary = primary();
     let flags = primary.flags;
@@ -146,7 +146,7 @@ pub fn retain_primary() -> CudaHandle {
     *primary.context.get_or_insert_with(|| make(flags, true))
 }
 
-/// Lets it go; with the last holder it ends.
+/// Releases the primary context; the last release destroys it.
 pub fn release_primary() -> CudaResult<()> {
     let mut primary = primary();
     ensure(primary.holders > 0, CUDA_ERROR_INVALID_CONTEXT)?;
@@ -159,14 +159,14 @@ pub fn release_primary() -> CudaResult<()> {
     Ok(())
 }
 
-/// Frees what was allocated in it. What holds it goes on to.
+/// Frees the primary context's allocations; retain counts stay.
 pub fn reset_primary() {
     if let Some(handle) = primary().context {
         memory::free_of_context(handle);
     }
 }
 
-/// Says how it is, or will be, made.
+/// Sets the primary context's flags, also before its creation.
 pub fn set_primary_flags(flags: u32) {
     let mut primary = primary();
     primary.flags = flags;
@@ -175,7 +175,7 @@ pub fn set_primary_flags(flags: u32) {
     }
 }
 
-/// Its flags, and whether it is there.
+/// Returns the primary context's flags and whether it is active.
 pub fn primary_state() -> (u32, bool) {
     let primary = primary();
     (primary.flags, primary.context.is_some())

@@ -1,4 +1,4 @@
-//! What calls answer, and what is said beside codes.
+//! Error codes and messages on stderr.
 
 use crate::cuda::CUresult;
 use rustc_hash::FxHashSet;
@@ -6,25 +6,25 @@ use std::fmt;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-/// A code other than success.
+/// Error code other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CudaError(pub CUresult);
 
-/// What a call gives.
+/// Result of a call.
 pub type CudaResult<T> = Result<T, CudaError>;
 
-/// An error with this code unless something holds.
+/// Returns an error with this code unless the condition holds.
 pub fn ensure(holds: bool, code: CUresult) -> CudaResult<()> {
     if holds { Ok(()) } else { Err(CudaError(code)) }
 }
 
-/// Tells what no code tells, on the standard error.
+/// Prints a message on stderr.
 pub fn say(text: fmt::Arguments<'_>) {
-    // Where it cannot be written there is no one to tell.
+    // Ignore write errors: nobody can receive the message.
     let _ = writeln!(std::io::stderr().lock(), "heddle: {text}");
 }
 
-/// Tells once that an entry is called that the driver does not have, if that is asked for.
+/// Reports the first call of an unsupported entry if reports are enabled.
 pub fn report_refused(entry: &'static str) {
     static TOLD: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
     if heddle_runtime::environment::reports() {

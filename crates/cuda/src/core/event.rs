@@ -1,4 +1,4 @@
-//! Events: marks in streams, and when they were passed.
+//! Events: positions in streams, and the times they were reached.
 
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::registry::HandleTable;
@@ -6,22 +6,22 @@ use crate::cuda::*;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// An event.
+/// Event.
 #[derive(Debug)]
 pub struct CudaEvent {
-    /// The flags that it was made with.
+    /// Creation flags.
     pub flags: u32,
     mark: Mutex<EventPosition>,
 }
 
-/// Where an event was put last.
+/// Last recorded position of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventPosition {
     /// Nowhere.
     None,
-    /// In a stream, which came to it then.
+    /// Recorded in a stream, which reached it at this time.
     Passed(Instant),
-    /// In a stream that is captured: behind so many commands of that capture.
+    /// Recorded in a capture, after the nodes of this list of the graph.
     Captured(CudaHandle, usize),
 }
 
@@ -29,7 +29,7 @@ pub enum EventPosition {
 pub static EVENTS: HandleTable<CudaEvent> = HandleTable::new();
 
 impl CudaEvent {
-    /// An event that is nowhere yet.
+    /// Creates an event that is not recorded.
     pub fn new(flags: u32) -> CudaResult<CudaEvent> {
         ensure(flags & !7 == 0, CUDA_ERROR_INVALID_VALUE)?;
         // Events of other processes have no times.
@@ -37,22 +37,22 @@ impl CudaEvent {
         Ok(CudaEvent { flags, mark: Mutex::new(EventPosition::None) })
     }
 
-    /// Where it was put last.
+    /// Returns the last recorded position.
     pub fn mark(&self) -> EventPosition {
         *self.mark.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts it somewhere.
+    /// Sets the position.
     pub fn put(&self, mark: EventPosition) {
         *self.mark.lock().unwrap_or_else(PoisonError::into_inner) = mark;
     }
 
-    /// Whether what is before it is done; it is, unless it is captured.
+    /// Returns an error unless the event is complete; only captured ones are not.
     pub fn ensure_done(&self) -> CudaResult<()> {
         ensure(!matches!(self.mark(), EventPosition::Captured(..)), CUDA_ERROR_CAPTURED_EVENT)
     }
 
-    /// The milliseconds from one event to another one.
+    /// Returns the milliseconds between two events.
     pub fn milliseconds_to(&self, end: &CudaEvent) -> CudaResult<f32> {
         let has_times = (self.flags | end.flags) & CU_EVENT_DISABLE_TIMING == 0;
         ensure(has_times, CUDA_ERROR_INVALID_HANDLE)?;

@@ -1,4 +1,4 @@
-//! Graphs: commands that are kept, and the order in which they run.
+//! Graphs: recorded commands and their execution order.
 
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::{CudaEvent, EventPosition};
@@ -13,7 +13,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// A function of the application that a stream calls, and what it wants to have back.
+/// Host function called by a stream, and its user data.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCall {
     /// The function.
@@ -22,7 +22,7 @@ pub struct HostCall {
     pub data: usize,
 }
 
-/// What a stream or a node does.
+/// Command of a stream or graph node.
 #[derive(Clone, Debug)]
 pub enum StreamCommand {
     /// Runs a kernel.
@@ -33,18 +33,18 @@ pub enum StreamCommand {
     Fill(MemoryFill),
     /// Calls the application.
     Host(HostCall),
-    /// Puts an event where it has come to.
+    /// Records an event.
     Record(Arc<CudaEvent>),
-    /// Runs a graph as it was when it was put in.
+    /// Runs a child graph, copied when the node was added.
     Graph(Arc<Vec<StreamCommand>>),
     /// Frees memory of a pool.
     Free(CUdeviceptr),
-    /// Nothing; what is behind it waits for what is before it.
+    /// No operation; orders its successors after its predecessors.
     Empty,
 }
 
 impl StreamCommand {
-    /// The number that `cuda.h` has for such a node.
+    /// Returns the node type of `cuda.h`.
     pub fn node_type(&self) -> u32 {
         match self {
             StreamCommand::Launch(_) => 0,
@@ -58,7 +58,7 @@ impl StreamCommand {
         }
     }
 
-    /// Does it.
+    /// Executes the command.
     pub fn run(&self) -> CudaResult<()> {
         // Graphs in graphs, innermost last: they are no deeper than the calls that made them, but a list is no recursion.
         let mut work = vec![std::slice::from_ref(self).iter()];
@@ -101,22 +101,22 @@ struct GraphNode {
     is_enabled: bool,
 }
 
-/// A graph.
+/// Graph.
 #[derive(Debug)]
 pub struct CudaGraph {
     /// Its handle.
     pub handle: CudaHandle,
     nodes: Mutex<Vec<GraphNode>>,
-    /// What events of captures stand behind.
+    /// Predecessor lists of captured events.
     marks: Mutex<Vec<Vec<CudaHandle>>>,
-    /// Lists that the application reads as long as the graph is there.
+    /// Lists returned to the application, valid while the graph exists.
     told: Mutex<Vec<Box<[CudaHandle]>>>,
 }
 
-/// A graph that can be launched.
+/// Executable graph.
 #[derive(Debug)]
 pub struct Executable {
-    /// Each node's handle and what it does, in an order in which they can run.
+    /// Nodes in topological order.
     nodes: Mutex<Vec<GraphNode>>,
 }
 
@@ -124,7 +124,7 @@ pub struct Executable {
 pub static GRAPHS: HandleTable<CudaGraph> = HandleTable::new();
 /// All graphs that can be launched.
 pub static EXECUTABLES: HandleTable<Executable> = HandleTable::new();
-/// For each node the graph that it is in.
+/// Graph of each node.
 pub static NODES: HandleTable<CudaHandle> = HandleTable::new();
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -132,7 +132,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl CudaGraph {
-    /// An empty graph.
+    /// Creates an empty graph.
     pub fn create() -> CudaHandle {
         let make = |handle| {
             Arc::new(CudaGraph {
@@ -145,27 +145,27 @@ impl CudaGraph {
         GRAPHS.publish_with(make).0
     }
 
-    /// The graph of a handle.
+    /// Looks up the graph of a handle.
     pub fn find(handle: CudaHandle) -> CudaResult<Arc<CudaGraph>> {
         GRAPHS.find(handle).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    /// The graph that a node is in.
+    /// Returns the graph of a node.
     pub fn of_node(node: CudaHandle) -> CudaResult<Arc<CudaGraph>> {
         CudaGraph::find(*NODES.find(node).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?)
     }
 
-    /// Takes a graph away, with its nodes.
+    /// Destroys a graph and its nodes.
     pub fn destroy(handle: CudaHandle) -> CudaResult<()> {
         let graph = GRAPHS.remove(handle).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
         for node in lock(&graph.nodes).iter() {
-            // Nodes of a graph that is there have handles.
+            // Nodes of a live graph have handles.
             let _ = NODES.remove(node.handle);
         }
         Ok(())
     }
 
-    /// Adds a node behind others.
+    /// Adds a node after the given predecessors.
     pub fn add(&self, command: StreamCommand, behind: &[CudaHandle]) -> CudaResult<CudaHandle> {
         let mut nodes = lock(&self.nodes);
         self.ensure_own(behind)?;
@@ -179,19 +179,19 @@ impl CudaGraph {
         ensure(nodes.iter().all(is_own), CUDA_ERROR_INVALID_VALUE)
     }
 
-    /// Keeps a list of nodes for an event.
+    /// Stores a predecessor list for an event.
     pub fn keep(&self, nodes: &[CudaHandle]) -> usize {
         let mut marks = lock(&self.marks);
         marks.push(nodes.to_vec());
         marks.len() - 1
     }
 
-    /// Such a list.
+    /// Returns a stored predecessor list.
     pub fn kept(&self, mark: usize) -> Vec<CudaHandle> {
         lock(&self.marks).get(mark).cloned().unwrap_or_default()
     }
 
-    /// Keeps a list for the application, and gives its address.
+    /// Stores a list for the application and returns its address.
     pub fn keep_told(&self, nodes: Vec<CudaHandle>) -> u64 {
         let list = nodes.into_boxed_slice();
         let address = list.as_ptr().expose_provenance() as u64;
@@ -199,7 +199,7 @@ impl CudaGraph {
         address
     }
 
-    /// Puts nodes behind others, pair by pair.
+    /// Adds or removes edges, pair by pair.
     pub fn depend(&self, from: &[CudaHandle], to: &[CudaHandle], adds: bool) -> CudaResult<()> {
         let mut nodes = lock(&self.nodes);
         self.ensure_own(from)?;
@@ -219,7 +219,7 @@ impl CudaGraph {
         Ok(())
     }
 
-    /// Takes a node out.
+    /// Removes a node.
     pub fn remove(&self, node: CudaHandle) -> CudaResult<()> {
         NODES.remove(node).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
         let mut nodes = lock(&self.nodes);
@@ -228,31 +228,31 @@ impl CudaGraph {
         Ok(())
     }
 
-    /// Its nodes in the order in which they were added, or those that stand behind no other one.
+    /// Returns the nodes in insertion order, or only the roots.
     pub fn nodes(&self, roots_only: bool) -> Vec<CudaHandle> {
         let nodes = lock(&self.nodes);
         nodes.iter().filter(|node| !roots_only || node.behind.is_empty()).map(|node| node.handle).collect()
     }
 
-    /// Its edges, from and to.
+    /// Returns the edges as (from, to).
     pub fn edges(&self) -> Vec<(CudaHandle, CudaHandle)> {
         let nodes = lock(&self.nodes);
         nodes.iter().flat_map(|node| node.behind.iter().map(|&before| (before, node.handle))).collect()
     }
 
-    /// What a node does.
+    /// Returns a node's command.
     pub fn command(&self, node: CudaHandle) -> CudaResult<StreamCommand> {
         let nodes = lock(&self.nodes);
         let found = nodes.iter().find(|other| other.handle == node);
         found.map(|node| node.command.clone()).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    /// Gives a node something else of the same kind to do.
+    /// Replaces a node's command by one of the same type.
     pub fn set_command(&self, node: CudaHandle, command: StreamCommand) -> CudaResult<()> {
         set_command(&mut lock(&self.nodes), node, command)
     }
 
-    /// Whether each of these nodes leads to one of those.
+    /// True if each node of `from` reaches one of `to`.
     pub fn leads_to(&self, from: &[CudaHandle], to: &[CudaHandle]) -> bool {
         let nodes = lock(&self.nodes);
         let behind: FxHashMap<CudaHandle, &[CudaHandle]> =
@@ -267,7 +267,7 @@ impl CudaGraph {
         from.iter().all(|node| seen.contains(node))
     }
 
-    /// A graph with copies of its nodes.
+    /// Clones the graph.
     pub fn copy(&self) -> CudaResult<CudaHandle> {
         let copy = CudaGraph::find(CudaGraph::create())?;
         let mut became: FxHashMap<CudaHandle, CudaHandle> = FxHashMap::default();
@@ -279,12 +279,12 @@ impl CudaGraph {
         Ok(copy.handle)
     }
 
-    /// What it does as a list.
+    /// Returns the commands in execution order.
     pub fn commands(&self) -> CudaResult<Vec<StreamCommand>> {
         Ok(self.sorted()?.into_iter().map(|node| node.command).collect())
     }
 
-    /// Its nodes in an order in which they can run; an error if they wait for each other.
+    /// Sorts the nodes topologically; a cycle is an error.
     fn sorted(&self) -> CudaResult<Vec<GraphNode>> {
         let nodes = lock(&self.nodes);
         let places: FxHashMap<CudaHandle, usize> =
@@ -312,7 +312,7 @@ impl CudaGraph {
         Ok(sorted)
     }
 
-    /// Makes it launchable as it is now.
+    /// Instantiates the graph in its current state.
     pub fn instantiate(&self) -> CudaResult<CudaHandle> {
         let nodes = Mutex::new(self.sorted()?);
         Ok(EXECUTABLES.publish(Arc::new(Executable { nodes })))
@@ -328,42 +328,42 @@ fn set_command(nodes: &mut [GraphNode], node: CudaHandle, command: StreamCommand
 }
 
 impl Executable {
-    /// The one of a handle.
+    /// Looks up the executable graph of a handle.
     pub fn find(handle: CudaHandle) -> CudaResult<Arc<Executable>> {
         EXECUTABLES.find(handle).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    /// Runs all of it.
+    /// Runs all nodes.
     pub fn run(&self) -> CudaResult<()> {
         let nodes = lock(&self.nodes).clone();
         nodes.iter().filter(|node| node.is_enabled).try_for_each(|node| node.command.run())
     }
 
-    /// What it does as a list.
+    /// Returns the commands in execution order.
     pub fn commands(&self) -> Vec<StreamCommand> {
         lock(&self.nodes).iter().filter(|node| node.is_enabled).map(|node| node.command.clone()).collect()
     }
 
-    /// What a node does.
+    /// Returns a node's command.
     pub fn command(&self, node: CudaHandle) -> CudaResult<StreamCommand> {
         let nodes = lock(&self.nodes);
         let found = nodes.iter().find(|other| other.handle == node);
         found.map(|node| node.command.clone()).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    /// Gives a node something else of the same kind to do.
+    /// Replaces a node's command by one of the same type.
     pub fn set_command(&self, node: CudaHandle, command: StreamCommand) -> CudaResult<()> {
         set_command(&mut lock(&self.nodes), node, command)
     }
 
-    /// Whether a node runs.
+    /// True if a node is enabled.
     pub fn is_enabled(&self, node: CudaHandle) -> CudaResult<bool> {
         let nodes = lock(&self.nodes);
         let found = nodes.iter().find(|other| other.handle == node);
         found.map(|node| node.is_enabled).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    /// Lets a node run or not.
+    /// Enables or disables a node.
     pub fn enable(&self, node: CudaHandle, is_enabled: bool) -> CudaResult<()> {
         let mut nodes = lock(&self.nodes);
         let found = nodes.iter_mut().find(|other| other.handle == node);
@@ -371,7 +371,7 @@ impl Executable {
         Ok(())
     }
 
-    /// Takes over what the nodes of a graph of the same form do.
+    /// Updates the commands from a graph with the same topology.
     pub fn update(&self, graph: &CudaGraph) -> CudaResult<()> {
         let fresh = graph.sorted()?;
         let mut nodes = lock(&self.nodes);

@@ -1,14 +1,13 @@
-//! Functions of the host that kernels call: output, assertions, memory, waiting for other blocks.
+//! Host functions called by kernels: output, assertions, memory, waiting for other blocks.
 //!
-//! Kernels call them lane by lane, with addresses of their own; that those lead to what CUDA says is the application's promise,
-//! as it is for all that a kernel does.
+//! Kernels call them per lane. The application promises that their pointers are valid, as for all accesses of a kernel.
 
 use crate::core::error::say;
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// All of them, by the names that PTX declares.
+/// Returns all host functions by their names in PTX.
 pub(crate) fn functions() -> [(&'static str, usize); 5] {
     let wait: unsafe extern "C" fn(*const AtomicU32, u32) = heddle_wait;
     let print: unsafe extern "C" fn(*const c_char, *const u8) -> i32 = print;
@@ -24,7 +23,7 @@ pub(crate) fn functions() -> [(&'static str, usize); 5] {
     ]
 }
 
-/// Waits until a number is another one.
+/// Waits until a counter changes.
 ///
 /// # Safety
 /// The number is there.
@@ -51,7 +50,7 @@ unsafe extern "C" fn print(format: *const c_char, values: *const u8) -> i32 {
     }
 }
 
-/// What a format gives, and how many values it asks for.
+/// Formats values and returns the text and the number of values consumed.
 ///
 /// # Safety
 /// As for [`print`].
@@ -86,7 +85,7 @@ unsafe fn formatted(format: &[u8], values: *const u8) -> (Vec<u8>, i32) {
                 4
             };
         offset = offset.next_multiple_of(size);
-        // The length is that of the value, whatever the format says.
+        // The value's width overrides the format's length modifier.
         let mut spec = format[start..length].to_vec();
         spec.extend(if size == 8 && b"diouxX".contains(&kind) { &b"ll"[..] } else { b"" });
         spec.extend([kind, 0]);

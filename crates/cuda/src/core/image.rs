@@ -1,4 +1,4 @@
-//! What a module is loaded from: PTX, or a fat binary that holds PTX.
+//! Module images: PTX, or a fat binary that contains PTX.
 //!
 //! ```text
 //!     wrapper   0x466243b1, version, address of the container, …       what nvcc puts into programs
@@ -9,7 +9,7 @@
 use std::ffi::CStr;
 use std::io::Read as _;
 
-/// The marks at the start of a wrapper, a container, an object file.
+/// Magic numbers of a wrapper, a container, an object file.
 const WRAPPER: u32 = 0x4662_43b1;
 const CONTAINER: u32 = 0xba55_ed50;
 const OBJECT: [u8; 4] = *b"\x7fELF";
@@ -18,25 +18,25 @@ const KIND_PTX: u16 = 1;
 const IS_LZ4: u64 = 0x2000;
 const IS_ZSTD: u64 = 0x8000;
 
-/// The most that one entry may unpack to.
+/// Maximum unpacked size of an entry in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why an image cannot be loaded.
+/// Error of loading an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImageError {
-    /// It is no image.
+    /// Not a valid image.
     Broken(&'static str),
-    /// It holds machine code only.
+    /// Image with machine code only.
     NoPtx(&'static str),
 }
 
-/// The text of PTX in an image.
+/// PTX text of an image, or the error.
 pub type PtxText = Result<String, ImageError>;
 
-/// The PTX behind an address, which leads to a text that ends in a zero byte, an object file, a container or a wrapper.
+/// Extracts the PTX at an address of a zero-terminated text, an object file, a container or a wrapper.
 ///
 /// # Safety
-/// It leads to one of these, or to something that starts like none.
+/// The address points to one of these, or to data that starts like none of them.
 pub unsafe fn ptx_at(image: *const u8) -> PtxText {
     // SAFETY: the caller's promise; a text has at least its zero byte, and each byte is looked at only if those before fit.
     let starts = |mark: [u8; 4]| (0..4).all(|at| unsafe { image.add(at).read() } == mark[at]);
@@ -78,7 +78,7 @@ unsafe fn ptx_in_container_at(container: *const u8) -> PtxText {
     ptx_in_container(bytes)
 }
 
-/// The PTX in the bytes of an image whose length is known.
+/// Extracts the PTX of an image of known length.
 pub fn ptx_of(bytes: &[u8]) -> PtxText {
     if bytes.starts_with(&OBJECT) {
         return Err(ImageError::NoPtx("it is machine code of a GPU"));
@@ -102,7 +102,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// The PTX of the last entry that has some: the newest architecture stands last.
+/// Returns the PTX of the last entry with PTX: the newest architecture comes last.
 fn ptx_in_container(bytes: &[u8]) -> PtxText {
     const CUT: ImageError = ImageError::Broken("the container is cut short");
     let mut at = usize::from(half(bytes, 6).ok_or(CUT)?);

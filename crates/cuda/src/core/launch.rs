@@ -1,4 +1,4 @@
-//! Launches: what the application passes becomes what the runtime takes.
+//! Launches: converts CUDA launch parameters to those of the runtime.
 
 use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::module::{CudaFunction, MOST_SHARED};
@@ -8,17 +8,17 @@ use heddle_runtime::{LaunchArgument, LaunchError, NdRange, Pool};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The threads and blocks that run at once on one processor of the device, as far as launches are planned by that.
+/// Maximum resident threads and blocks per multiprocessor, for occupancy queries.
 pub const THREADS_PER_PROCESSOR: u32 = 1536;
 /// See [`THREADS_PER_PROCESSOR`].
 pub const BLOCKS_PER_PROCESSOR: u32 = 24;
 
-/// The most blocks along each dimension.
+/// Maximum number of blocks along each dimension.
 pub const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-/// The most threads of a block along each dimension.
+/// Maximum number of threads of a block along each dimension.
 pub const MOST_THREADS_ALONG: [u32; 3] = [1024, 1024, 64];
 
-/// How large a launch is.
+/// Grid, block and shared memory size of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchSize {
     /// Blocks.
@@ -34,24 +34,24 @@ pub struct LaunchSize {
 pub struct CudaLaunch {
     /// The kernel.
     pub function: Arc<CudaFunction>,
-    /// How large it is.
+    /// Size of the launch.
     pub size: LaunchSize,
     /// The buffer of parameters.
     pub params: Vec<u8>,
-    /// Whether all blocks run at once, so that they may wait for each other.
+    /// True if all blocks run concurrently, so that they may wait for each other.
     is_cooperative: bool,
 }
 
-/// Cooperative launches follow each other: blocks of a module wait in one place.
+/// Serializes cooperative launches: the blocks of a module share one barrier.
 static COOPERATING: Mutex<()> = Mutex::new(());
 
-/// The processors of the device: threads that work.
+/// Returns the number of multiprocessors: the worker threads.
 pub fn processors() -> u32 {
     Pool::of_process().threads() as u32
 }
 
 impl CudaLaunch {
-    /// A launch that can be done.
+    /// Builds a launch after checking its arguments.
     pub fn new(function: Arc<CudaFunction>, size: LaunchSize, mut params: Vec<u8>) -> CudaResult<CudaLaunch> {
         let within = |sizes: [u32; 3], most: [u32; 3]| (0..3).all(|at| (1..=most[at]).contains(&sizes[at]));
         ensure(within(size.grid, MOST_BLOCKS), CUDA_ERROR_INVALID_VALUE)?;
@@ -69,7 +69,7 @@ impl CudaLaunch {
         Ok(CudaLaunch { function, size, params, is_cooperative: false })
     }
 
-    /// The same launch with all blocks at once.
+    /// Makes the launch cooperative.
     pub fn cooperative(self) -> CudaResult<CudaLaunch> {
         let threads = self.size.block.iter().product();
         let at_once = self.function.active_blocks(threads, self.size.shared.into()) as u64;
@@ -78,12 +78,12 @@ impl CudaLaunch {
         Ok(CudaLaunch { is_cooperative: true, ..self })
     }
 
-    /// How many blocks it has.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> u64 {
         self.size.grid.iter().map(|&count| u64::from(count)).product()
     }
 
-    /// Runs it, and comes back when all is done.
+    /// Runs the launch and waits for its end.
     pub fn run(&self) -> CudaResult<()> {
         let LaunchSize { grid, block, shared } = self.size;
         let global = [0, 1, 2].map(|at| u64::from(grid[at]) * u64::from(block[at]));

@@ -1,7 +1,7 @@
-//! Memory: all of it is the host's, and a table tells what was allocated where.
+//! Memory: host memory with a table of allocations.
 //!
-//! Pointers to memory of the device are looked up, so a copy beyond an allocation is an error code. Pointers to memory of the
-//! host are the application's promise.
+//! Device pointers are looked up, so a copy beyond an allocation is an error code. Host pointers are valid by the
+//! application's promise.
 
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
@@ -14,42 +14,42 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// How memory came to be.
+/// Kind of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AllocationKind {
-    /// Asked for of the device.
+    /// Device memory.
     Device,
-    /// Asked for of the host.
+    /// Pinned host memory.
     Host,
-    /// The application's own, made known.
+    /// Application memory registered with the driver.
     Registered,
-    /// For both.
+    /// Managed memory.
     Managed,
-    /// Out of a pool.
+    /// Memory of a pool.
     Pool(CudaHandle),
-    /// A variable of a module.
+    /// Module variable.
     Variable,
 }
 
-/// A piece of memory that the driver knows.
+/// Memory range known to the driver.
 #[derive(Clone, Copy, Debug)]
 pub struct CudaAllocation {
-    /// Where it starts.
+    /// Start address.
     pub start: usize,
-    /// How long it is.
+    /// Size in bytes.
     pub bytes: usize,
-    /// How it came to be.
+    /// Allocation kind.
     pub kind: AllocationKind,
-    /// The flags that it was asked for with.
+    /// Allocation flags.
     pub flags: u32,
-    /// The context that it is of.
+    /// Owning context.
     pub context: CudaHandle,
-    /// A number that no other one has.
+    /// Unique number.
     pub id: u64,
 }
 
 impl CudaAllocation {
-    /// Whether the driver has got it from the system.
+    /// True if the driver allocated the memory.
     fn is_own(&self) -> bool {
         matches!(
             self.kind,
@@ -57,31 +57,31 @@ impl CudaAllocation {
         )
     }
 
-    /// Whether it is memory of the host to the application.
+    /// True if the application sees host memory.
     pub fn is_of_host(&self) -> bool {
         matches!(self.kind, AllocationKind::Host | AllocationKind::Registered)
     }
 }
 
-/// A pool: memory of it is that of the system.
+/// Memory pool, backed by the system allocator.
 #[derive(Debug, Default)]
 pub struct CudaMemoryPool {
-    /// Attributes that are kept and given back, by number.
+    /// Attributes by number, recorded only.
     pub attributes: [AtomicU64; 9],
-    /// Bytes that are in use now, and were at most.
+    /// Bytes in use now, and the high-water mark.
     pub used: [AtomicU64; 2],
 }
 
 /// All pools.
 pub static POOLS: HandleTable<CudaMemoryPool> = HandleTable::new();
 
-/// The pool of the device.
+/// Returns the device's default pool.
 pub fn default_pool() -> CudaHandle {
     static DEFAULT: OnceLock<CudaHandle> = OnceLock::new();
     *DEFAULT.get_or_init(|| POOLS.publish(Arc::default()))
 }
 
-/// Memory starts at a multiple of this, as it does on GPUs.
+/// Alignment of allocations in bytes, as on GPUs.
 const ALIGN: usize = 256;
 
 static KNOWN: Mutex<BTreeMap<usize, CudaAllocation>> = Mutex::new(BTreeMap::new());
@@ -91,7 +91,7 @@ fn known() -> MutexGuard<'static, BTreeMap<usize, CudaAllocation>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Pieces of memory are as many times this, as they are on GPUs: there kernels may be a little off without anyone's notice.
+/// Granularity of allocations in bytes, as on GPUs, where kernels with small overruns go unnoticed.
 const PIECE: usize = 512;
 
 fn layout(bytes: usize) -> CudaResult<Layout> {
@@ -99,14 +99,14 @@ fn layout(bytes: usize) -> CudaResult<Layout> {
     memory::layout_of(bytes, ALIGN).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))
 }
 
-/// The bytes of the machine's memory.
+/// Returns the machine's memory in bytes.
 pub fn total() -> usize {
     // SAFETY: it asks the system for two numbers.
     let [pages, size] = unsafe { [libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
     usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
 }
 
-/// The bytes of it that are free.
+/// Returns the free memory in bytes.
 pub fn free_bytes() -> usize {
     // SAFETY: as above.
     let [pages, size] = unsafe { [libc::sysconf(libc::_SC_AVPHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
@@ -119,7 +119,7 @@ fn note(start: usize, bytes: usize, kind: AllocationKind, flags: u32) {
     known().insert(start, CudaAllocation { start, bytes, kind, flags, context, id });
 }
 
-/// Gets memory.
+/// Allocates memory.
 pub fn allocate(bytes: usize, kind: AllocationKind, flags: u32) -> CudaResult<CUdeviceptr> {
     ensure(bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
     ensure(bytes <= total(), CUDA_ERROR_OUT_OF_MEMORY)?;
@@ -148,7 +148,7 @@ fn give_back(allocation: &CudaAllocation) {
     }
 }
 
-/// Frees memory that starts there and is of a kind that this call frees.
+/// Frees the allocation at an address if its kind matches.
 pub fn free(start: CUdeviceptr, is_kind: impl Fn(AllocationKind) -> bool) -> CudaResult<()> {
     let mut known = known();
     let found = known.get(&(start as usize)).copied();
@@ -159,7 +159,7 @@ pub fn free(start: CUdeviceptr, is_kind: impl Fn(AllocationKind) -> bool) -> Cud
     Ok(())
 }
 
-/// Frees what was allocated in a context.
+/// Frees the allocations of a context.
 pub fn free_of_context(context: CudaHandle) {
     let mut known = known();
     let of: Vec<CudaAllocation> =
@@ -169,7 +169,7 @@ pub fn free_of_context(context: CudaHandle) {
     of.iter().for_each(give_back);
 }
 
-/// Makes memory of the application known.
+/// Registers memory of the application.
 pub fn register(start: usize, bytes: usize, flags: u32) -> CudaResult<()> {
     ensure(start != 0 && bytes > 0 && start.checked_add(bytes).is_some(), CUDA_ERROR_INVALID_VALUE)?;
     let overlaps = known().range(..start + bytes).next_back().is_some_and(|(at, it)| at + it.bytes > start);
@@ -178,18 +178,18 @@ pub fn register(start: usize, bytes: usize, flags: u32) -> CudaResult<()> {
     Ok(())
 }
 
-/// Takes that back.
+/// Unregisters memory of the application.
 pub fn unregister(start: usize) -> CudaResult<()> {
     free(start as CUdeviceptr, |kind| kind == AllocationKind::Registered)
         .map_err(|_| CudaError(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED))
 }
 
-/// Makes a variable of a module known.
+/// Registers a module variable.
 pub fn note_variable(start: usize, bytes: u64) {
     note(start, bytes as usize, AllocationKind::Variable, 0);
 }
 
-/// Forgets it.
+/// Unregisters a module variable.
 pub fn forget_variable(start: usize) {
     let mut known = known();
     if known.get(&start).is_some_and(|it| it.kind == AllocationKind::Variable) {
@@ -197,12 +197,12 @@ pub fn forget_variable(start: usize) {
     }
 }
 
-/// All memory that the driver knows, by its addresses.
+/// Returns all known memory ranges by address.
 pub fn all() -> Vec<CudaAllocation> {
     known().values().copied().collect()
 }
 
-/// The bytes of a piece of memory; what has gone in the meantime is zero.
+/// Copies a memory range; parts freed meanwhile read as zero.
 pub fn copy_of(piece: &CudaAllocation) -> Vec<u8> {
     let mut bytes = vec![0u8; piece.bytes];
     let to = CopySide::host(bytes.as_mut_ptr().expose_provenance() as u64);
@@ -210,7 +210,7 @@ pub fn copy_of(piece: &CudaAllocation) -> Vec<u8> {
     bytes
 }
 
-/// The allocation that an address lies in.
+/// Returns the allocation that contains an address.
 pub fn find(address: CUdeviceptr) -> Option<CudaAllocation> {
     let address = address as usize;
     let known = known();
@@ -218,7 +218,7 @@ pub fn find(address: CUdeviceptr) -> Option<CudaAllocation> {
     (address - allocation.start < allocation.bytes).then_some(*allocation)
 }
 
-/// So many bytes of the device's memory.
+/// Returns an error unless the range lies in an allocation.
 pub fn ensure_range(address: CUdeviceptr, bytes: usize) -> CudaResult<()> {
     if bytes == 0 {
         return Ok(());
@@ -228,25 +228,25 @@ pub fn ensure_range(address: CUdeviceptr, bytes: usize) -> CudaResult<()> {
     ensure(bytes <= left, CUDA_ERROR_INVALID_VALUE)
 }
 
-/// One side of a copy: where it starts, the bytes from row to row and from slice to slice.
+/// Source or destination of a copy: start, row pitch and slice pitch.
 #[derive(Clone, Copy, Debug)]
 pub struct CopySide {
     /// The first byte.
     pub start: u64,
-    /// From one row to the next.
+    /// Bytes from row to row.
     pub pitch: usize,
-    /// From one slice to the next.
+    /// Bytes from slice to slice.
     pub slice: usize,
-    /// Whether it is memory that the driver knows.
+    /// True if the driver must know the memory.
     pub is_known: bool,
 }
 
 /// A copy of rows in slices.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
-    /// Where to.
+    /// Destination.
     pub to: CopySide,
-    /// Where from.
+    /// Source.
     pub from: CopySide,
     /// The bytes of a row.
     pub width: usize,
@@ -284,7 +284,7 @@ impl CopySide {
 }
 
 impl Copy {
-    /// A copy of bytes side by side.
+    /// Builds a contiguous copy.
     pub fn line(to: CopySide, from: CopySide, bytes: usize) -> Copy {
         Copy { to, from, width: bytes, height: 1, depth: 1 }
     }
@@ -293,7 +293,7 @@ impl Copy {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Whether what the driver knows is large enough.
+    /// Returns an error unless the known ranges are large enough.
     pub fn check(&self) -> CudaResult<()> {
         if self.is_empty() {
             return Ok(());
@@ -302,7 +302,7 @@ impl Copy {
         self.from.ensure(self.width, self.height, self.depth)
     }
 
-    /// Copies, after another look: memory may have gone since the copy was made.
+    /// Executes the copy after a recheck: memory may have been freed meanwhile.
     pub fn run(&self) -> CudaResult<()> {
         self.check()?;
         if self.is_empty() {
@@ -321,12 +321,12 @@ impl Copy {
     }
 }
 
-/// Rows that are filled with one value.
+/// Fill of rows with one value.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryFill {
     /// The first byte.
     pub start: CUdeviceptr,
-    /// From one row to the next.
+    /// Bytes from row to row.
     pub pitch: usize,
     /// The value.
     pub value: u32,
@@ -339,7 +339,7 @@ pub struct MemoryFill {
 }
 
 impl MemoryFill {
-    /// Whether it stays in memory that the driver knows.
+    /// Returns an error unless the fill stays in known memory.
     pub fn check(&self) -> CudaResult<()> {
         ensure(matches!(self.size, 1 | 2 | 4), CUDA_ERROR_INVALID_VALUE)?;
         ensure((self.start as usize).is_multiple_of(self.size), CUDA_ERROR_INVALID_VALUE)?;
@@ -351,7 +351,7 @@ impl MemoryFill {
         CopySide { pitch: self.pitch, ..CopySide::device(self.start) }.ensure(width, self.height, 1)
     }
 
-    /// Fills, after another look.
+    /// Executes the fill after a recheck.
     pub fn run(&self) -> CudaResult<()> {
         self.check()?;
         for y in 0..self.height {

@@ -1,4 +1,4 @@
-//! What CUDA's objects are.
+//! CUDA's objects.
 
 pub mod error;
 pub mod registry;

@@ -1,4 +1,4 @@
-//! Modules: PTX that is parsed, checked and lowered when it is loaded, and compiled kernel by kernel when it is launched.
+//! Modules: PTX is parsed, checked and lowered at load time, and compiled per kernel at launch time.
 
 use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::host;
@@ -15,30 +15,30 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most threads of a block.
+/// Maximum number of threads in a block.
 pub const MOST_THREADS: u32 = 1024;
-/// The most shared memory of a block, and the most that is there without asking for more.
+/// Maximum shared memory of a block in bytes; without opt-in, [`MOST_SHARED_UNASKED`].
 pub const MOST_SHARED: u64 = 99 << 10;
 /// See [`MOST_SHARED`].
 pub const MOST_SHARED_UNASKED: u64 = 48 << 10;
 
-/// A module, or a library: what was loaded together.
+/// Module or library.
 #[derive(Debug)]
 pub struct CudaModule {
     /// Its handle.
     pub handle: CudaHandle,
     program: Option<KernelModule>,
     layouts: Vec<Layout>,
-    /// Kernels that were not taken, and why.
+    /// Refused kernels and the reasons.
     refused: Vec<(String, String)>,
-    /// The functions that it has handed out, by the number of the kernel.
+    /// Published functions by kernel number.
     functions: Mutex<Vec<Option<CudaHandle>>>,
     variables: Vec<usize>,
-    /// What it was loaded from, where launches are verified.
+    /// PTX source, kept if launches are verified.
     pub text: Option<String>,
     /// The bytes of its constants.
     constant_bytes: i32,
-    /// Where its kernels read how much dynamic shared memory they have, if they do.
+    /// Address from which kernels read their dynamic shared memory size, if any.
     told: Option<usize>,
 }
 
@@ -49,15 +49,15 @@ pub struct CudaFunction {
     pub handle: CudaHandle,
     /// The module that it is of.
     pub module: Arc<CudaModule>,
-    /// It, ready to be launched.
+    /// Prepared kernel.
     pub kernel: PreparedKernel,
-    /// Its number in the module.
+    /// Kernel number in the module.
     number: usize,
     /// Its name, as C wants it.
     pub name: CString,
-    /// The dynamic shared memory that it may ask for.
+    /// Maximum dynamic shared memory in bytes.
     pub most_dynamic: AtomicI32,
-    /// The share of memory that the application would like to be shared, which it can ask for.
+    /// Preferred shared memory carveout, recorded only.
     pub carveout: AtomicI32,
 }
 
@@ -66,7 +66,7 @@ pub static MODULES: HandleTable<CudaModule> = HandleTable::new();
 /// All functions and kernels.
 pub static FUNCTIONS: HandleTable<CudaFunction> = HandleTable::new();
 
-/// Why nothing was loaded: the code, and what to say.
+/// Load error: code and message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoadError {
     /// The code.
@@ -81,7 +81,7 @@ impl From<LoadError> for CudaError {
     }
 }
 
-/// The PTX of an image, or why it has none.
+/// Returns the PTX of an image, or the load error.
 pub fn text(image: PtxText) -> Result<String, LoadError> {
     image.map_err(|reason| match reason {
         ImageError::Broken(reason) => LoadError { code: CUDA_ERROR_INVALID_IMAGE, reason: reason.into() },
@@ -89,11 +89,11 @@ pub fn text(image: PtxText) -> Result<String, LoadError> {
     })
 }
 
-/// What the device's own library defines.
+/// PTX of the device library.
 const DEVICE_LIBRARY: &str = include_str!("device.ptx");
 const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
-/// Functions that PTX declares and does not define.
+/// Returns the functions that a module declares but does not define.
 fn externals(module: &heddle_ptx::PtxModule<'_>) -> FxHashSet<String> {
     let (mut declared, mut defined) = (FxHashSet::default(), FxHashSet::default());
     for item in &module.items {
@@ -105,7 +105,7 @@ fn externals(module: &heddle_ptx::PtxModule<'_>) -> FxHashSet<String> {
     declared.difference(&defined).cloned().collect()
 }
 
-/// The text with the device's library, if it needs that.
+/// Appends the device library if the text needs it.
 fn with_library(text: &str) -> Option<String> {
     let declares = |name: &&str| text.contains(*name) && !text.contains(&format!(".visible .func {name}"));
     if !DEVICE_FUNCTIONS.iter().any(declares) {
@@ -114,7 +114,7 @@ fn with_library(text: &str) -> Option<String> {
     link(&[text.to_string(), DEVICE_LIBRARY.to_string()]).ok()
 }
 
-/// The first function outside of the module that a kernel comes to.
+/// Returns the first external function that a kernel reaches.
 fn needs_external(module: &IrModule, externals: &FxHashSet<String>, kernel: &str) -> Option<String> {
     let mut seen: FxHashSet<&str> = FxHashSet::default();
     let mut work = vec![kernel];
@@ -128,7 +128,7 @@ fn needs_external(module: &IrModule, externals: &FxHashSet<String>, kernel: &str
     None
 }
 
-/// One text of PTX of several: the head of the first one, the bodies of all.
+/// Links PTX texts: the header of the first, the bodies of all.
 pub fn link(texts: &[String]) -> Result<String, LoadError> {
     let [first, others @ ..] = texts else {
         return Err(LoadError { code: CUDA_ERROR_INVALID_VALUE, reason: "there is nothing to link".into() });
@@ -235,12 +235,12 @@ impl CudaModule {
         Ok(MODULES.publish_with(make).1)
     }
 
-    /// Where a variable of it is.
+    /// Returns the address of a variable.
     pub fn place_of(&self, name: &str) -> Option<usize> {
         self.program.as_ref()?.global(name).map(|(start, _)| start)
     }
 
-    /// Lets its kernels know how much dynamic shared memory they have, as long as what comes back is kept.
+    /// Sets the dynamic shared memory size that kernels read; valid while the guard lives.
     pub fn tell(&self, bytes: u32) -> Option<MutexGuard<'static, ()>> {
         static TELLING: Mutex<()> = Mutex::new(());
         let place = self.told?;
@@ -250,12 +250,12 @@ impl CudaModule {
         Some(telling)
     }
 
-    /// Its kernels by number.
+    /// Returns the number of kernels.
     pub fn count(&self) -> usize {
         self.layouts.len()
     }
 
-    /// The kernel of a name.
+    /// Returns the kernel of a name.
     pub fn function(self: &Arc<CudaModule>, name: &str) -> CudaResult<CudaHandle> {
         if let Some(number) = self.layouts.iter().position(|layout| layout.name == name) {
             return self.function_at(number);
@@ -267,7 +267,7 @@ impl CudaModule {
         Err(CudaError(CUDA_ERROR_NOT_SUPPORTED))
     }
 
-    /// The kernel of a number.
+    /// Returns the kernel of a number.
     pub fn function_at(self: &Arc<CudaModule>, number: usize) -> CudaResult<CudaHandle> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = functions.get_mut(number).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
@@ -294,18 +294,18 @@ impl CudaModule {
         Ok(handle)
     }
 
-    /// Where a variable is, and its bytes.
+    /// Returns address and size of a variable.
     pub fn variable(&self, name: &str) -> CudaResult<(CUdeviceptr, u64)> {
         let found = self.program.as_ref().and_then(|program| program.global(name));
         found.map(|(start, bytes)| (start as CUdeviceptr, bytes)).ok_or(CudaError(CUDA_ERROR_NOT_FOUND))
     }
 
-    /// Takes a module away, with its functions and variables.
+    /// Unloads a module with its functions and variables.
     pub fn unload(handle: CudaHandle) -> CudaResult<()> {
         let module = MODULES.remove(handle)?;
         let functions = module.functions.lock().unwrap_or_else(PoisonError::into_inner);
         for &handle in functions.iter().flatten() {
-            // It was published, and only here functions go.
+            // Published functions are removed here only.
             let _ = FUNCTIONS.remove(handle);
         }
         module.variables.iter().for_each(|&start| memory::forget_variable(start));
@@ -314,24 +314,24 @@ impl CudaModule {
 }
 
 impl CudaFunction {
-    /// How it takes its parameters.
+    /// Returns the parameter layout.
     pub fn layout(&self) -> &Layout {
         &self.module.layouts[self.number]
     }
 
-    /// A parameter.
+    /// Returns a parameter.
     pub fn param(&self, index: usize) -> CudaResult<PtxParam> {
         self.layout().params.get(index).copied().ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 
-    /// The most threads that a block of it may have.
+    /// Returns the maximum number of threads in a block.
     pub fn most_threads(&self) -> u32 {
         let fixed = self.kernel.info().required_local;
         let most = self.layout().max_threads.unwrap_or(MOST_THREADS.into()).clamp(1, MOST_THREADS.into());
         fixed.map_or(most as u32, |sizes| sizes.iter().product())
     }
 
-    /// An attribute by its number.
+    /// Returns an attribute by number.
     pub fn attribute(&self, number: u32) -> CudaResult<i32> {
         let shared = self.layout().shared_bytes as i32;
         Ok(match number {
@@ -350,7 +350,7 @@ impl CudaFunction {
         })
     }
 
-    /// Sets an attribute by its number.
+    /// Sets an attribute by number.
     pub fn set_attribute(&self, number: u32, value: i32) -> CudaResult<()> {
         match number {
             8 => {
@@ -365,7 +365,7 @@ impl CudaFunction {
         Ok(())
     }
 
-    /// The blocks of so many threads that run at once on one processor of the device.
+    /// Returns the number of resident blocks of `threads` threads per multiprocessor.
     pub fn active_blocks(&self, threads: u32, dynamic: u64) -> i32 {
         if threads == 0 || threads > self.most_threads() || self.layout().shared_bytes + dynamic > MOST_SHARED
         {

@@ -1,7 +1,7 @@
-//! Streams: commands in order, done at once or captured.
+//! Streams: ordered commands, executed synchronously or captured.
 //!
-//! A command runs in the call that brings it, so a stream is a lock that commands hold while they run: commands of several
-//! threads in one stream follow each other. The legacy stream excludes those of streams that wait for it.
+//! A command runs in the call that submits it, so a stream is a lock held while a command runs, which orders the commands
+//! of several threads. The legacy stream excludes commands of blocking streams.
 
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
@@ -13,39 +13,39 @@ use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 
-/// A stream.
+/// Stream.
 #[derive(Debug)]
 pub struct CudaStream {
-    /// A number that no other stream has.
+    /// Unique number.
     pub id: u64,
-    /// The flags that it was made with.
+    /// Creation flags.
     pub flags: u32,
-    /// Its priority, which is kept.
+    /// Priority, recorded only.
     pub priority: i32,
-    /// The context that it is of.
+    /// Owning context.
     pub context: CudaHandle,
     is_legacy: bool,
     running: Mutex<()>,
     capture: Mutex<Option<Capture>>,
 }
 
-/// What a stream that is captured has got to.
+/// State of a capture on a stream.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// The graph that commands go to, by its handle.
+    /// Handle of the captured graph.
     pub graph: CudaHandle,
-    /// The nodes that the next command comes behind.
+    /// Predecessors of the next command.
     pub last: Vec<CudaHandle>,
-    /// Whether this stream began it.
+    /// True if this stream began the capture.
     is_origin: bool,
 }
 
-/// All streams that the application has made.
+/// All streams created by the application.
 pub static STREAMS: HandleTable<CudaStream> = HandleTable::new();
 
-/// Held by the legacy stream alone, by streams that wait for it together.
+/// Held exclusively by the legacy stream, shared by blocking streams.
 static BLOCKING: RwLock<()> = RwLock::new(());
-/// Held by all commands together; what waits for all holds it alone.
+/// Held shared by commands, exclusively by waits for all streams.
 static RUNNING: RwLock<()> = RwLock::new(());
 
 thread_local! {
@@ -57,12 +57,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the thread runs a function of the application for a stream, which calls nothing of the driver's.
+/// True if the thread runs a host function of a stream, which must not call the driver.
 pub fn is_in_callback() -> bool {
     IS_IN_CALLBACK.get()
 }
 
-/// Runs such a function.
+/// Runs a host function of a stream.
 pub fn call_back(function: impl FnOnce()) {
     let before = IS_IN_CALLBACK.replace(true);
     function();
@@ -76,14 +76,14 @@ impl CudaStream {
         Arc::new(CudaStream { id, flags, priority, context, is_legacy, running, capture })
     }
 
-    /// A stream of the application's.
+    /// Creates a stream.
     pub fn create(flags: u32, priority: i32) -> CudaResult<CudaHandle> {
         ensure(flags & !CU_STREAM_NON_BLOCKING == 0, CUDA_ERROR_INVALID_VALUE)?;
         context::current()?;
         Ok(STREAMS.publish_with(|handle| CudaStream::new(handle, flags, priority.clamp(-5, 0), false)).0)
     }
 
-    /// The stream of a handle. 0 is the legacy one.
+    /// Looks up the stream of a handle; 0 is the legacy stream.
     pub fn find(handle: CudaHandle) -> CudaResult<Arc<CudaStream>> {
         static LEGACY: OnceLock<Arc<CudaStream>> = OnceLock::new();
         context::current()?;
@@ -98,7 +98,7 @@ impl CudaStream {
         }
     }
 
-    /// Does a command, or adds it to the graph that is captured.
+    /// Executes a command, or adds it to the captured graph.
     pub fn submit(&self, command: StreamCommand) -> CudaResult<()> {
         let mut capture = lock(&self.capture);
         if let Some(capture) = capture.as_mut() {
@@ -111,7 +111,7 @@ impl CudaStream {
         self.run(|| command.run())
     }
 
-    /// Runs something in the order of the stream.
+    /// Runs a closure in stream order.
     pub fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let _running = RUNNING.read().unwrap_or_else(PoisonError::into_inner);
         let waits = self.flags & CU_STREAM_NON_BLOCKING == 0;
@@ -122,7 +122,7 @@ impl CudaStream {
         work()
     }
 
-    /// Waits until all that was brought before is done.
+    /// Waits for all earlier commands.
     pub fn synchronize(&self) -> CudaResult<()> {
         ensure(lock(&self.capture).is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
         self.run(|| ());
@@ -134,7 +134,7 @@ impl CudaStream {
         drop(RUNNING.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Puts an event behind what was brought before.
+    /// Records an event after all earlier commands.
     pub fn record(&self, event: &Arc<CudaEvent>) -> CudaResult<()> {
         if let Some(capture) = lock(&self.capture).as_ref() {
             let graph = CudaGraph::find(capture.graph)?;
@@ -145,8 +145,7 @@ impl CudaStream {
         Ok(())
     }
 
-    /// Lets what comes wait for an event. What was brought before the event is done, unless it is captured: then this stream
-    /// takes part in the capture.
+    /// Makes later commands wait for an event. A captured event joins this stream to the capture; any other is complete.
     pub fn wait_for(&self, event: &CudaEvent) -> CudaResult<()> {
         let EventPosition::Captured(graph, kept) = event.mark() else { return Ok(()) };
         let nodes = CudaGraph::find(graph)?.kept(kept);
@@ -165,7 +164,7 @@ impl CudaStream {
         Ok(())
     }
 
-    /// Begins to capture, to a graph behind these nodes.
+    /// Begins a capture into a graph, after these nodes.
     pub fn begin_capture(&self, graph: CudaHandle, last: Vec<CudaHandle>) -> CudaResult<()> {
         ensure(!self.is_legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)?;
         let mut capture = lock(&self.capture);
@@ -174,7 +173,7 @@ impl CudaStream {
         Ok(())
     }
 
-    /// Ends the capture of all streams that take part, and gives the graph.
+    /// Ends the capture on all joined streams and returns the graph.
     pub fn end_capture(&self) -> CudaResult<CudaHandle> {
         let capture = lock(&self.capture).take();
         let capture = capture.ok_or(CudaError(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED))?;
@@ -198,12 +197,12 @@ impl CudaStream {
         Ok(capture.graph)
     }
 
-    /// What is captured, if something is.
+    /// Returns the capture, if any.
     pub fn capture(&self) -> Option<Capture> {
         lock(&self.capture).clone()
     }
 
-    /// Changes the nodes that the next command comes behind.
+    /// Sets or extends the predecessors of the next command.
     pub fn set_last(&self, nodes: &[CudaHandle], adds: bool) -> CudaResult<()> {
         let mut capture = lock(&self.capture);
         let capture = capture.as_mut().ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;

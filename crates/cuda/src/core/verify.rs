@@ -17,21 +17,21 @@ use heddle_ir::Space;
 use heddle_ir::diagnostic::Diagnostic;
 use heddle_math::Accuracy;
 
-/// The most memory that is copied.
+/// Maximum memory that is copied, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
-/// What the oracle says of a launch.
+/// Verdict of the oracle on a launch.
 #[derive(Debug)]
 pub enum OracleOutcome {
-    /// It leaves this memory.
+    /// Final memory contents.
     Memory(Vec<MemoryObject>),
-    /// The kernel leaves its allocations.
+    /// Out-of-bounds access of the kernel.
     Illegal(String),
     /// Nothing.
     Unknown(String),
 }
 
-/// What a launch does, by the oracle.
+/// Runs a launch on the oracle.
 pub fn expect(launch: &CudaLaunch, text: &str) -> OracleOutcome {
     repeat(launch, text).unwrap_or_else(OracleOutcome::Unknown)
 }
@@ -98,7 +98,7 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
 }
 
 impl OracleOutcome {
-    /// Says what came out, by what is there now.
+    /// Compares the memory with the oracle's and reports the result.
     pub fn compare(&self, launch: &CudaLaunch) {
         let told = match self {
             OracleOutcome::Unknown(reason) => format!("not verified: {reason}"),

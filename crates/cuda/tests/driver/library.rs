@@ -1,4 +1,4 @@
-//! What the dynamic linker sees.
+//! Exported symbols.
 
 use crate::place::driver;
 use heddle_cuda::api::lookup::ENTRIES;

@@ -84,7 +84,7 @@ fn serve() {
     let own = thread::current();
     loop {
         let mut state = lock();
-        // A timed-out wait leaves the thread in the list.
+        // A spurious wakeup leaves the thread in the list.
         state.idle.retain(|thread| thread.id() != own.id());
         let command = state.ready.pop_front();
         if command.is_none() {
