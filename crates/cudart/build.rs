@@ -1,4 +1,4 @@
-//! How the runtime is linked, and which version of CUDA it is of.
+//! Linker arguments and CUDA version of the runtime.
 
 fn main() {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();

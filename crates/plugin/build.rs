@@ -1,4 +1,4 @@
-//! Compiles the part that speaks to LLVM's C++ interface, which has no C twin.
+//! Compiles the part that uses LLVM's C++ API, which has no C counterpart.
 
 use std::process::Command;
 

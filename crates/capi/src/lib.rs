@@ -24,7 +24,7 @@ use std::ptr;
 #[derive(Debug)]
 pub struct HeddleSession(Result<Session, Diagnostic>);
 
-/// What a request gave.
+/// Result of a request.
 #[derive(Debug)]
 pub struct HeddleCode {
     artifact: Option<Artifact>,
@@ -72,7 +72,7 @@ fn messages_of(diagnostics: &[Diagnostic]) -> CString {
     c_text(&lines.collect::<String>())
 }
 
-/// What a call gives, or a fallback where a mistake in Heddle would unwind into C.
+/// Runs a call; returns a fallback if it panics, since nothing may unwind into C.
 fn guarded<T>(fallback: T, call: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(fallback)
 }
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn heddle_cancel(session: *const HeddleSession) {
     }
 }
 
-/// A request with Rust's types.
+/// Request decoded into Rust types.
 struct DecodedRequest<'a> {
     file: &'a str,
     text: Option<&'a [u8]>,
@@ -235,7 +235,7 @@ impl HeddleCode {
         self.json = c_text(&diagnostics_json(&self.diagnostics));
     }
 
-    /// What a part of the work gives; if it fails, the messages say why.
+    /// Returns the result of a step; records messages on failure.
     fn told<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         match result {
             Ok(value) => Some(value),

@@ -115,7 +115,7 @@ pub(crate) struct Analyze {
     stage: Stage,
 }
 
-/// What was found out about a function.
+/// Analysis results of a function.
 struct FunctionAnalysis<'m> {
     module: &'m Module,
     func: &'m Function,
@@ -284,7 +284,7 @@ impl Analyze {
     }
 }
 
-/// What `--why` is about.
+/// Subject of a `--why` query.
 enum WhyQuery {
     Value(Value),
     Branch(Block),
@@ -344,7 +344,7 @@ impl FunctionAnalysis<'_> {
         self.func.params().iter().copied().chain(results)
     }
 
-    /// What a word of `--why` means here: values by their name, branches by their line, either by its number.
+    /// Resolves a word of `--why`: a value by name, a branch by line, either by number.
     fn asked(&self, name: &str) -> Vec<WhyQuery> {
         let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
         let is_meant = |value: &Value| {
@@ -384,7 +384,7 @@ impl FunctionAnalysis<'_> {
         self.func.name_of(value).map_or(String::new(), |name| format!(" `{name}`"))
     }
 
-    /// Whether a terminator may part lanes at all.
+    /// True if a terminator can diverge.
     fn has_choice(&self, block: Block) -> bool {
         matches!(self.func.successors(block), [first, others @ ..] if others.iter().any(|other| other != first))
     }

@@ -150,7 +150,7 @@ impl Clc {
         if is_complete { Ok(()) } else { Err(CliError::Program) }
     }
 
-    /// What goes to clang.
+    /// Options passed to clang.
     fn build_options(&self) -> Vec<String> {
         let folder = self.file.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.map_or(".".into(), |folder| folder.display().to_string());

@@ -55,7 +55,7 @@ fn seconds(word: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "write seconds: `2`, `0.5`, or `0` for no limit".into())
 }
 
-/// What only the oracle does.
+/// Options that only the oracle supports.
 const OF_THE_ORACLE: [&str; 11] = [
     "trace",
     "watch",

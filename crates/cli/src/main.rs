@@ -53,17 +53,17 @@ enum Verb {
     Demo,
 }
 
-/// Why a command did not do what it was asked for.
+/// Failure of a command.
 enum CliError {
     /// The program, a pass or a test is wrong; what there was to say has been said.
     Program,
     /// The command itself is wrong.
     Usage(String),
-    /// The same; what there was to say has been said.
+    /// The command itself is wrong; the message has been printed.
     Misused,
 }
 
-/// What a command gives.
+/// Result of a command.
 type CliResult = Result<(), CliError>;
 
 fn print_include_dir() -> CliResult {

@@ -105,7 +105,7 @@ struct BlockReport {
     line: Option<u32>,
     executions: u64,
     utilization: f64,
-    /// How often with 0, 1, 2, … active lanes.
+    /// Visits by number of active lanes: 0, 1, 2, …
     by_active_lanes: Vec<u64>,
     warp_instructions: u64,
     cycles: u64,
@@ -118,9 +118,9 @@ struct BranchReport {
     executed: u64,
     diverged: u64,
     targets: Vec<(String, u64)>,
-    /// How often some lane went to each target.
+    /// Visits with an active lane on each edge.
     taken: Vec<u64>,
-    /// What the divergence analysis says, given the arguments; none of sequential code.
+    /// Verdict of the divergence analysis for these arguments; none for sequential code.
     called_divergent: Option<bool>,
 }
 
@@ -146,7 +146,7 @@ struct LoopReport {
     /// Lanes that left it, with how many iterations each.
     trips: Vec<(u64, u64)>,
     mean: f64,
-    /// How many lanes run together, and iterations that any of them executed.
+    /// Number of lanes, and iterations executed by any of them.
     lanes: u64,
     iterations: u64,
 }
@@ -245,8 +245,8 @@ impl ProfileRun {
     }
 }
 
-/// Which branches the divergence analysis calls divergent, by their blocks; none in sequential code. Parameters that nothing is
-/// declared of are what their arguments are.
+/// Returns the branches that the divergence analysis finds divergent, by block; none for sequential code. Parameters
+/// without a declared shape take that of their arguments.
 fn called_divergent(func: &Function, stage: Stage, args: &[String]) -> Option<BTreeMap<Block, bool>> {
     let mut func = func.clone();
     for (param, arg) in func.signature.params.iter_mut().zip(args) {
@@ -401,7 +401,7 @@ fn place(block: &str, line: Option<u32>) -> String {
     line.map_or(block.into(), |line| format!("{block} (line {line})"))
 }
 
-/// How often a few, some, most and all lanes were active: 0, up to a quarter, a half, three quarters, below all, all.
+/// Visits by share of active lanes: 0, up to a quarter, a half, three quarters, below all, all.
 fn histogram(counts: &[u64]) -> Vec<String> {
     let lanes = counts.len().saturating_sub(1).max(1);
     let mut buckets = [0u64; 6];

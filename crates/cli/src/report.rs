@@ -129,7 +129,7 @@ pub(crate) fn read_ptx(path: &Path, dynamic_shared: u64) -> Result<Module, CliEr
     Ok(source.module)
 }
 
-/// The same for a session, with the module of LLVM that it was imported from, if it was. `clang` goes to clang.
+/// Reads a module for a session, with the LLVM module that it was imported from, if any. `clang` holds clang's options.
 pub(crate) fn read(
     session: &Session,
     path: &Path,

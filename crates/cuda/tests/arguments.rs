@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
 
-/// What the arguments of an entry are, a letter each:
+/// Kinds of an entry's arguments, one letter each:
 /// `C` context, `S` stream, `E` event, `G` graph, `N` node, `X` executable graph, `M` module, `F` function, `P` pool, `L` linking,
 /// `D` address of the device, with `+` before it a place for a new one; `v` device, `f` flags, `x` number, `g` size of a launch, `z`
 /// size that the driver knows better, `s` size of memory of ours, `p` memory of ours, `u` the same as an address, `o` place for
@@ -304,7 +304,7 @@ struct Fuzzer {
     lists: Vec<Vec<u64>>,
     images: Vec<Vec<u8>>,
     codes: BTreeMap<u32, u64>,
-    /// How many calls were made.
+    /// Number of calls.
     made: u64,
 }
 
@@ -340,7 +340,7 @@ impl Fuzzer {
             // SAFETY: an entry; those of the interface take words, and what more is handed over is not looked at.
             unsafe { std::mem::transmute::<*mut c_void, Function>(address) }
         };
-        // What is bent may say that more follows than does: behind each image are zeros.
+        // A corrupt image may claim a larger size: zeros follow each image.
         let padded = |mut bytes: Vec<u8>| {
             bytes.resize(bytes.len().max(ROOM) + (1 << 16), 0);
             bytes
@@ -577,7 +577,7 @@ impl Fuzzer {
 
     fn step(&mut self) {
         let (name, shape) = self.numbers.of(SHAPES);
-        // What ends a context takes all with it, and what loads is a thousand times as long as all else.
+        // Destroying a context destroys all its objects, and loading takes a thousand times as long as other calls.
         let is_rare = ["Reset_v2", "Release_v2", "CtxDestroy", "CtxSetCurrent", "PopCurrent"];
         let is_slow = ["Load", "LinkAdd", "LinkComplete"];
         let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 /// Any pointer.
 pub type Ptr = *mut c_void;
-/// What the driver gives for an object.
+/// Handle of a driver object.
 pub type DriverHandle = usize;
 
 /// The driver that lies beside this library, or that the loader finds.

@@ -4,14 +4,14 @@
 use std::ffi::{CStr, CString, c_char};
 use std::sync::OnceLock;
 
-/// What entries answer. The driver's codes are the same.
+/// Error code of an entry; the same as the driver's.
 pub type CudartCode = i32;
 
-/// A code other than success.
+/// Error code other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CudartError(pub CudartCode);
 
-/// What a call gives.
+/// Result of a call.
 pub type CudartResult<T> = Result<T, CudartError>;
 
 pub const SUCCESS: CudartCode = 0;

@@ -1,6 +1,6 @@
-//! What the program has told of itself before it began: images with device code, and which kernels and variables are in them.
+//! Registry of the program's device code images, with their kernels and variables.
 //!
-//! An image is loaded when something of it is needed, by the first thread that needs it.
+//! An image is loaded on first use, by the thread that needs it.
 
 use crate::driver::{self, DriverHandle, Ptr};
 use crate::errors::{CudartError, CudartResult, INVALID_FUNCTION, INVALID_SYMBOL, done};
@@ -9,14 +9,14 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::ffi::{CString, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An image with device code.
+/// Device code image.
 #[derive(Debug)]
 struct Image {
     address: usize,
     module: Option<DriverHandle>,
 }
 
-/// A kernel or variable: its image, its name there, and what the driver calls it.
+/// Kernel or variable: its image, its name there, and the driver's handle.
 #[derive(Debug)]
 struct Symbol {
     image: usize,
@@ -24,7 +24,7 @@ struct Symbol {
     found: Option<DriverHandle>,
 }
 
-/// Where the program wants to have the address of a managed variable.
+/// Managed variable and where to store its address.
 #[derive(Debug)]
 struct ManagedVariable {
     image: usize,

@@ -1,4 +1,4 @@
-//! What each thread has: the last error, the sizes of the launch that it is about to do, and the primary context.
+//! Per-thread state: the last error, pending launch configurations, and the primary context.
 
 use crate::driver::{self, DriverHandle};
 use crate::errors::{CudartCode, CudartError, CudartResult, NOT_READY, SUCCESS, UNKNOWN, done};
@@ -19,7 +19,7 @@ pub struct Dim3 {
     pub z: u32,
 }
 
-/// How large a launch is, and where it goes to.
+/// Size and stream of a launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Configuration {
     /// Blocks.
@@ -56,14 +56,14 @@ pub fn pop() -> Option<Configuration> {
     PENDING.with_borrow_mut(Vec::pop)
 }
 
-/// What an entry answers; an error is kept. A mistake of the runtime's own becomes a code as well.
+/// Runs an entry, records its error and returns its code. A panic in the runtime becomes an error code, too.
 pub fn answer(body: impl FnOnce() -> CudartResult<()>) -> CudartCode {
     let code = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => SUCCESS,
         Ok(Err(CudartError(code))) => code,
         Err(_) => UNKNOWN,
     };
-    // That something goes on is no mistake.
+    // "Not ready" is a status, not an error.
     if code != SUCCESS && code != NOT_READY {
         LAST.set(code);
     }
@@ -108,7 +108,7 @@ pub fn report_refused(entry: &'static str) {
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if !told.contains(&entry) {
         told.push(entry);
-        // Where it cannot be written there is no one to tell.
+        // Ignore write errors: nobody can receive the message.
         let _ =
             writeln!(std::io::stderr(), "heddle: {entry} is not supported: it answers cudaErrorNotSupported");
     }

@@ -6,7 +6,7 @@ use heddle_llvm::{KernelParam, ParamPassing};
 use heddle_runtime as runtime;
 use std::marker::PhantomData;
 
-/// What kernels have in memory and take as values.
+/// Type of kernel memory elements and values.
 ///
 /// # Safety
 /// Any bits are a value of the type, it has no bytes between its fields that are none of theirs, and what OpenCL C calls it
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 pub unsafe trait Element: Copy + 'static {
     /// The name in OpenCL C, if it is a type of the language.
     const TYPE: Option<&'static str>;
-    /// How OpenCL C aligns it.
+    /// Alignment in OpenCL C, in bytes.
     const ALIGN: usize = align_of::<Self>();
 }
 
@@ -65,11 +65,11 @@ fn name_in_rust(name: &str) -> Option<String> {
     is_known.then(|| format!("{scalar}{}", if count == "3" { "4" } else { count }))
 }
 
-/// What a kernel gets for a parameter.
+/// Argument of a kernel.
 #[derive(Clone, Debug)]
 pub struct KernelArgument<'a> {
     given: ArgumentValue,
-    /// What OpenCL C calls its type.
+    /// Type name in OpenCL C.
     ty: Option<&'static str>,
     borrowed: PhantomData<&'a mut [u8]>,
 }
@@ -121,7 +121,7 @@ impl<'a> KernelArgument<'a> {
         KernelArgument { given, ty: T::TYPE, borrowed: PhantomData }
     }
 
-    /// What the runtime gets for a parameter; the error says why it does not fit.
+    /// Converts to the runtime's argument; the error is the reason of a mismatch.
     pub(crate) fn given(&self, parameter: &KernelParam) -> Result<runtime::LaunchArgument<'_>, String> {
         let written = parameter.type_name.trim_end_matches('*');
         if let (Some(wanted), Some(found)) = (name_in_rust(written), self.ty)
@@ -163,7 +163,7 @@ impl<'a> KernelArgument<'a> {
     }
 }
 
-/// What can be given for a parameter.
+/// Conversion into a kernel argument.
 pub trait IntoArgument<'a> {
     /// The argument.
     fn into_argument(self) -> KernelArgument<'a>;

@@ -17,7 +17,7 @@ pub struct Program {
     told: Arc<[Diagnostic]>,
 }
 
-/// What programs are called in messages.
+/// Name of programs in messages.
 const NAME: &str = "program.cl";
 
 impl Program {
@@ -26,7 +26,7 @@ impl Program {
         Program::from_opencl_c_with(source, "")
     }
 
-    /// The same with the options of `clBuildProgram`: `-DN=4 -cl-std=CL3.0 -cl-fast-relaxed-math`.
+    /// Compiles with the options of `clBuildProgram`: `-DN=4 -cl-std=CL3.0 -cl-fast-relaxed-math`.
     pub fn from_opencl_c_with(source: &str, options: &str) -> Result<Program, DiagnosticError> {
         let mut words = split_build_options(options);
         // The types of parameters are written down only then.
@@ -46,7 +46,7 @@ impl Program {
         Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })
     }
 
-    /// What there is to say about the program besides errors: clang's warnings, and functions that are not taken.
+    /// Returns the warnings: clang's, and functions that were refused.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.told
     }
@@ -82,8 +82,8 @@ pub struct Kernel {
     info: KernelInfo,
 }
 
-/// What says how many work-items a launch has: a number, an array of up to three, or an [`NdRange`], which may have an offset
-/// and the size of work-groups, too.
+/// Conversion into an index space: a number, an array of up to three, or an [`NdRange`], which may also have an offset
+/// and a work-group size.
 pub trait IntoRange {
     /// The work-items.
     fn into_range(self) -> Result<NdRange, RangeError>;
@@ -119,7 +119,7 @@ impl Kernel {
         &self.info.name
     }
 
-    /// How many parameters it has.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.info.params.len()
     }
@@ -144,7 +144,7 @@ impl Kernel {
         })
     }
 
-    /// What became of it in the code that launches so far have asked for.
+    /// Reports how the kernel was compiled for the launches so far.
     pub fn reports(&self) -> Vec<KernelReport> {
         self.kernel.reports()
     }

@@ -60,7 +60,7 @@ fn arguments_of_all_kinds_arrive() {
     assert_eq!((&*report.kernel, report.barriers, report.states), ("mixed", 1, 2));
 }
 
-/// What is in a cache, by name, with when it was written.
+/// Files of a cache by name, with modification times.
 fn entries(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let listed = std::fs::read_dir(folder.join("objects")).expect("something is kept");
     let one = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -76,7 +76,7 @@ fn kernels_are_kept_for_other_processes() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache-of-the-library");
     let _ = std::fs::remove_dir_all(&folder);
     let run = || {
-        // That test also asks for a report, which is there whichever test compiled the kernel.
+        // The report exists whichever test compiled the kernel.
         let mut test = Command::new(std::env::current_exe().expect("a test has a path"));
         test.args(["--exact", "arguments_of_all_kinds_arrive"]);
         test.env("HEDDLE_CACHE_DIR", &folder).env("HEDDLE_CACHE", "");
@@ -107,7 +107,7 @@ fn a_launch_has_up_to_three_dimensions() {
     assert_eq!((to[6], to[7]), (1, 3));
 }
 
-/// What launching `mixed` with such arguments says.
+/// Returns the error of launching `mixed` with these arguments.
 macro_rules! refused {
     ($($argument:expr),*) => {{
         let program = Program::from_opencl_c_with(MIXED, "-DOFFSET=0").expect("it compiles");

@@ -1,11 +1,11 @@
-//! What C++ calls, and what it is called by. Nothing unwinds over this edge.
+//! FFI between the Rust and C++ halves of the plugin. Nothing unwinds across it.
 
 use crate::loops::{LoopResult, PluginLoopRequest, vectorize_loops};
 use heddle::llvm::{BorrowedModule, link};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What LLVM asks a plugin, as `llvm/Plugins/PassPlugin.h` has it.
+/// Plugin description that LLVM queries, as in `llvm/Plugins/PassPlugin.h`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct PassPluginLibraryInfo {
@@ -36,7 +36,7 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
     }
 }
 
-/// What a trial of vector code runs: so many vectors of iterations, and no more iterations than that.
+/// Bounds of a run-time trial: vectors of iterations, and iterations in total.
 const VECTORS_IN_TRIAL: u32 = 4;
 const MOST_IN_TRIAL: u32 = 256;
 
@@ -52,7 +52,7 @@ pub struct CLoopRequest {
     interleaved: u32,
 }
 
-/// What became of each loop.
+/// Results of a batch of loops.
 struct LoopBatch {
     loops: Vec<LoopResult>,
     /// The texts that C++ looks at: of each loop its refusal, or its remark and those of what is in it.
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn heddle_loop_refusal(all: *mut c_void, index: usize) -> 
     }
 }
 
-/// What a loop became, in words, and behind that what became of what is in it; null behind the last of them.
+/// Returns the remarks of a loop by index: first the loop's, then those of its contents; null after the last.
 ///
 /// # Safety
 /// See `batch`.
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, numb
     text.map_or(std::ptr::null(), |text| text.as_ptr())
 }
 
-/// How many iterations are a fair trial of a loop's code.
+/// Returns the number of iterations for a run-time trial of a loop's code.
 ///
 /// # Safety
 /// See `batch`.
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u3
     }
 }
 
-/// Whether only running tells if scalar code of a loop is faster than its vector code.
+/// True if only a run-time trial decides between scalar and vector code of a loop.
 ///
 /// # Safety
 /// See `batch`.

@@ -6,21 +6,21 @@ use heddle::options::VectorizeOptions;
 use heddle::transform::LoopPromises;
 use heddle::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
 
-/// What is asked for: an outlined loop, the machine of its function, what its pragma says.
+/// Request for an outlined loop: the target of its function and its pragma's parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PluginLoopRequest {
     pub(crate) name: String,
     pub(crate) cpu: String,
     pub(crate) features: String,
-    /// How many iterations may run together at most; 0 if nothing is said.
+    /// Maximum number of iterations that run together; 0 if unspecified.
     pub(crate) width: u32,
     pub(crate) is_parallel: bool,
-    /// How many vectors the pragma wants side by side; 0 if it does not say.
+    /// Interleave count of the pragma; 0 if unspecified.
     pub(crate) interleaved: u32,
 }
 
-/// What the plugin's option says, for all loops: `W=16` and `interleave=2` for those whose pragma does not say, and the
-/// words of [`VectorizeOptions`].
+/// Plugin option for all loops: `W=16` and `interleave=2` as defaults for pragmas without them, and the words of
+/// [`VectorizeOptions`].
 #[derive(Clone, Default, Debug)]
 struct Settings {
     width: Option<u32>,
@@ -70,10 +70,10 @@ impl PluginLoopRequest {
     }
 }
 
-/// What became of a loop: code, and what is said of it, first of the loop and then of what is in it.
+/// Result for a loop: its code and remarks (the loop's first, then its contents'), or the refusal.
 pub(crate) type LoopResult = Result<(VectorLoop, Vec<String>), String>;
 
-/// Vector code of each loop that is asked for, or why there is none.
+/// Vectorizes each requested loop, or returns the reason of its refusal.
 pub(crate) fn vectorize_loops(
     bitcode: &[u8],
     requests: &[PluginLoopRequest],
@@ -134,7 +134,7 @@ fn remark(made: &VectorLoop) -> String {
     text
 }
 
-/// What is said, and where.
+/// Formats a diagnostic with its location.
 fn of_line(told: &Diagnostic) -> String {
     match told.place.line {
         0 => told.text.clone(),
@@ -142,7 +142,7 @@ fn of_line(told: &Diagnostic) -> String {
     }
 }
 
-/// What a failure says, without the names of functions that are not in the source.
+/// Formats a failure without the names of outlined functions.
 fn in_words(failure: &DiagnosticError) -> String {
     let one = |told: &Diagnostic| {
         let mut text = of_line(told);

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What programs are linked with.
+/// Linker arguments of test programs.
 const LIBRARIES: [&str; 2] = ["-lm", "-lstdc++"];
 
 fn programs() -> Vec<PathBuf> {
@@ -124,7 +124,7 @@ fn faults_planted_into_turns_are_noticed() {
     }
 }
 
-/// What is said of a program's loops, by line.
+/// Returns the remarks on a program's loops by line.
 fn remarks(path: &Path) -> String {
     let output = run(with_plugin(&["-O2", "-march=x86-64-v3", "--target=x86_64-unknown-linux-gnu"])
         .args(["-Rpass=heddle", "-Rpass-missed=heddle", "-S", "-o", "/dev/null"])

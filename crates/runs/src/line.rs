@@ -43,7 +43,7 @@ pub enum LineError {
     Wide {
         /// The function.
         func: String,
-        /// What it is the wide form of.
+        /// Name of the scalar function.
         source_name: String,
         /// Its lanes.
         lanes: String,
@@ -51,12 +51,12 @@ pub enum LineError {
     /// A value or an object cannot be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// What should come out cannot be read.
+    /// The expectation cannot be parsed.
     #[error("`{0}` is no expectation: write `[1, 2]`, `a: [1, 2]` or `fault: text`")]
     Expectation(String),
 }
 
-/// What is expected of a run.
+/// Expected result of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Expectation {
     /// Nothing but that it runs.
@@ -81,17 +81,17 @@ pub struct RunLine {
     pub args: Vec<String>,
     /// The objects of the memory, as they are written.
     pub objects: Vec<String>,
-    /// How to run.
+    /// Run options.
     pub options: RunOptions,
-    /// Whether the line itself names a scheduler.
+    /// True if the line names a scheduler.
     pub names_scheduler: bool,
-    /// Whether the line itself names the semantics.
+    /// True if the line names the semantics.
     pub names_semantics: bool,
-    /// What should come out.
+    /// Expected result.
     pub expected: Expectation,
 }
 
-/// What came out of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub struct RunLineOutcome {
     /// Results and counters, or the fault.
@@ -107,7 +107,7 @@ pub fn parse_extents(text: &str) -> Option<Vec<u32>> {
     numbers(text).filter(|dims| dims.len() <= MAX_DIMENSIONS)
 }
 
-/// The same, if there is such a brush; else why not.
+/// Parses the lanes of a brush; the error is the reason of a refusal.
 pub fn parse_brush(text: &str) -> Result<Vec<u32>, String> {
     let dims = parse_extents(text).ok_or("write `8` or `4x2`")?;
     match dims.iter().fold(1u32, |lanes, &dim| lanes.saturating_mul(dim)) {
@@ -263,7 +263,7 @@ impl RunLine {
         found.ok_or_else(|| LineError::Function(self.func.clone()))
     }
 
-    /// What differs from what was expected, if something does.
+    /// Returns the first difference from the expectation, if any.
     pub fn check(&self, module: &Module, ran: &RunLineOutcome) -> Result<Option<String>, LineError> {
         let outcome = match (&ran.outcome, &self.expected) {
             (Err(fault), Expectation::Fault(text)) => {
@@ -290,7 +290,7 @@ impl RunLine {
         Ok((!agrees).then(|| self.show(module, ran)))
     }
 
-    /// What came out, as an expectation would be written.
+    /// Formats the result as an expectation.
     pub fn show(&self, module: &Module, ran: &RunLineOutcome) -> String {
         let outcome = match &ran.outcome {
             Ok(outcome) => outcome,
@@ -345,7 +345,7 @@ fn parse_expectation(text: &str) -> Result<Expectation, LineError> {
     Ok(Expectation::Values { results, objects })
 }
 
-/// Whether values are as a text has them: a list, or one value that all of them are.
+/// True if values match a text: a list, or one value for all of them.
 fn agree(text: &str, data: &[Datum], ty: Type, memory: &Memory) -> Result<bool, LineError> {
     let scalar = ty.scalar();
     let trimmed = text.trim_start_matches('[').trim_end_matches(']').replace(['<', '>'], "");

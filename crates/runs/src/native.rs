@@ -1,9 +1,9 @@
 //! A run in words ([`RunLine`]), done natively: the function is made vector code for the brush (unless it is that already),
 //! compiled, and called in a process of its own.
 //!
-//! What comes out is what the oracle gives, bit by bit, for programs that the oracle runs without fault. Nothing is
-//! checked here: that a program stays inside of its objects is the caller's promise. ⊤ is some number, and steps
-//! are not counted; there is a limit of time instead.
+//! Results are bit-identical to the oracle's for programs that the oracle runs without fault. Nothing is checked here:
+//! the caller promises that a program stays within its objects. Poison is an arbitrary number. A time limit replaces
+//! the step limit.
 
 use crate::line::{LineError, RunLine, RunLineOutcome};
 use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
@@ -19,12 +19,12 @@ use heddle_transform::widen::wide_name;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How to run natively.
+/// Options of a native run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NativeOptions {
-    /// How long the code may run; none is for ever.
+    /// Time limit; none is unlimited.
     pub limit: Option<Duration>,
-    /// How much the code generator does.
+    /// Optimization level of the code generator.
     pub level: CodegenLevel,
     /// Where compiled code is kept; none compiles it each time.
     pub cache: Option<ObjectCache>,
@@ -47,19 +47,19 @@ pub enum NativeError {
     Lanes {
         /// The function.
         func: String,
-        /// Which argument, from 0.
+        /// Argument index, from 0.
         index: usize,
-        /// How many values there are.
+        /// Number of values.
         found: usize,
-        /// How many lanes there are.
+        /// Number of lanes.
         lanes: usize,
     },
     /// It runs on the oracle only.
     #[error("there is no native run {what}: {help}")]
     Without {
-        /// Of what.
+        /// Unsupported feature.
         what: &'static str,
-        /// What to do.
+        /// Suggested alternative.
         help: &'static str,
     },
     /// There is no code of it.
@@ -270,7 +270,7 @@ impl NativeMemory {
         all
     }
 
-    /// What the objects hold now. Every byte is some number.
+    /// Returns the contents of the objects; every byte is defined.
     fn take_objects(&self, memory: &mut Memory, objects: &[ObjectSpec], line: &RunLine) {
         for (index, spec) in objects.iter().enumerate() {
             let (_, len, at) = self.moved[index];
@@ -284,7 +284,7 @@ impl NativeMemory {
     }
 }
 
-/// Whether an object is said to hold addresses of others.
+/// True if an object is declared to hold addresses of others.
 fn holds_addresses(line: &RunLine, index: usize, spec: &ObjectSpec) -> bool {
     spec.element.bytes() == 8 && (spec.element.is_ptr() || line.objects[index].contains('&'))
 }

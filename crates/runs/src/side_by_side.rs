@@ -11,25 +11,25 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::module::FunctionKind;
 use heddle_ir::{Function, Module, Op, Scalar, Space, Value};
 
-/// What an object holds, in bytes.
+/// Size of an object in bytes.
 const OBJECT: usize = 1 << 14;
 /// The most blocks that a run executes.
 const STEPS: u64 = 2_000_000;
 /// The lanes of a warp.
 const WARP: u32 = 32;
 
-/// What came out for a function.
+/// Result of the comparison of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionComparison {
     /// The function.
     pub func: String,
-    /// How many inputs both took, with the same outcome.
+    /// Number of inputs with equal outcomes.
     pub agreed: u32,
-    /// How many the first one could not take, and why, once.
+    /// Number of inputs that the first module rejects.
     pub skipped: u32,
     /// Why inputs were skipped.
     pub reason: Option<String>,
-    /// What differs, on the first input on which something does.
+    /// First difference.
     pub difference: Option<String>,
 }
 
@@ -40,7 +40,7 @@ fn mixed(number: u64) -> u64 {
     number ^ number >> 31
 }
 
-/// What a parameter is, as far as its uses show it.
+/// Parameter kind inferred from uses.
 enum ParamUse {
     /// The address of an object of this space, with elements of this type.
     Address(Space, Scalar),
@@ -139,7 +139,7 @@ fn run_one(module: &Module, func: &Function, uses: &[ParamUse], input: u32) -> I
                 });
                 memory.add(space, Some(&format!("object {index}")), 256, numbers.collect()).into()
             }
-            // Sizes are told by integers: what they count is there.
+            // Integer parameters may be sizes: the objects hold that many elements.
             ParamUse::Number(scalar) => number(scalar, seed, input),
         };
         args.push(Argument::Uniform(Datum::Bits(bits)));
@@ -162,7 +162,7 @@ fn run_one(module: &Module, func: &Function, uses: &[ParamUse], input: u32) -> I
     InputRun { outcome, memory }
 }
 
-/// What differs first between two outcomes.
+/// Returns the first difference between two outcomes.
 fn difference(before: &InputRun, after: &InputRun) -> Option<String> {
     let (Ok(first), second) = (&before.outcome, &after.outcome) else { return None };
     let second = match second {

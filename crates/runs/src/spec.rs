@@ -27,11 +27,11 @@ pub enum SpecError {
     /// A value of this type was expected.
     #[error("`{text}` is no value of type {ty}: {reason}")]
     Value {
-        /// What stands there.
+        /// Text of the argument.
         text: String,
         /// The type that it should have.
         ty: Type,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// An object of the memory is not described as it should be.
@@ -39,9 +39,9 @@ pub enum SpecError {
         "`{text}` describes no object: {reason}; write `a: i32 [1, 2]`, `a: local f32 zero 16` or `a: i8 poison 64`"
     )]
     Object {
-        /// What stands there.
+        /// Text of the argument.
         text: String,
-        /// What is wrong.
+        /// Reason.
         reason: String,
     },
     /// The number of arguments is wrong.
@@ -49,9 +49,9 @@ pub enum SpecError {
     Count {
         /// The function.
         func: String,
-        /// What it takes.
+        /// Number of parameters.
         expected: usize,
-        /// How many there are.
+        /// Number of arguments.
         found: usize,
     },
 }
@@ -61,7 +61,7 @@ pub enum SpecError {
 pub struct ObjectSpec {
     /// Its name.
     pub name: String,
-    /// Where it lies.
+    /// Address space.
     pub space: Space,
     /// The type of its values.
     pub element: Scalar,
@@ -219,7 +219,7 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
             "all objects together take more than {limit} bytes; `--{option}` raises it"
         )));
     }
-    // Made only now that there is room for them.
+    // Allocate only after the size check.
     let data = match made(values) {
         Some((numbers, count)) => {
             let seed = name.bytes().fold(0u64, |seed, byte| mixed(seed ^ u64::from(byte)));
@@ -237,7 +237,7 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
     Ok(ObjectSpec { name: name.into(), space, element })
 }
 
-/// Numbers that are told by a rule.
+/// Rule that generates numbers.
 #[derive(Clone, Copy)]
 enum NumberRule {
     Random,

@@ -12,14 +12,14 @@ pub fn wide_form<'m>(module: &'m Module, name: &str, brush: &[u32]) -> Option<&'
     }
 }
 
-/// What a function is the wide form of, and for which lanes, if its name says so.
+/// Parses the name of a wide specialization: scalar function and lanes; none for other names.
 pub fn wide_form_of(name: &str) -> Option<(&str, &str)> {
     let (source_name, lanes) = name.rsplit_once(".w")?;
     let is_brush = lanes.split('x').all(|extent| extent.parse::<u32>().is_ok());
     is_brush.then_some((source_name, lanes))
 }
 
-/// How to run wide code as lock-step code is to be run: one thread stands for a brush.
+/// Converts lock-step run options to wide code, where one thread represents a brush.
 pub fn wide_options(options: &RunOptions) -> RunOptions {
     RunOptions { brush: vec![1], stands_for: Some(options.brush.clone()), ..options.clone() }
 }
@@ -55,7 +55,7 @@ fn wide_argument(arg: Argument, is_vector: bool, brush: &[u32]) -> Argument {
     }
 }
 
-/// What came out, lane by lane as of the lock-step function.
+/// Splits a wide outcome into lanes, as the lock-step function returns them.
 pub fn lanes_of_outcome(outcome: RunOutcome, brush: &[u32]) -> RunOutcome {
     let lanes = brush.iter().product::<u32>() as usize;
     let spread = |data: Vec<Datum>| match data[..] {

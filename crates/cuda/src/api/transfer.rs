@@ -3,7 +3,7 @@
 use super::pointer::{CudaInput, CudaOutput};
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::graph::StreamCommand;
-use crate::core::memory::{Copy, CopySide, MemoryFill};
+use crate::core::memory::{CopySide, MemoryCopy, MemoryFill};
 use crate::core::stream::CudaStream;
 use crate::cuda::*;
 use std::ffi::c_void;
@@ -107,31 +107,31 @@ impl Side3d {
 }
 
 impl Copy2d {
-    fn copy(&self) -> CudaResult<Copy> {
+    fn copy(&self) -> CudaResult<MemoryCopy> {
         let (to, from) = (self.to.side(self.width)?, self.from.side(self.width)?);
-        Ok(Copy { to, from, width: self.width, height: self.height, depth: 1 })
+        Ok(MemoryCopy { to, from, width: self.width, height: self.height, depth: 1 })
     }
 }
 
 impl Copy3d {
     /// Converts to the driver's copy.
-    pub fn copy(&self) -> CudaResult<Copy> {
+    pub fn copy(&self) -> CudaResult<MemoryCopy> {
         let to = self.to.side(self.width, self.height)?;
         let from = self.from.side(self.width, self.height)?;
-        Ok(Copy { to, from, width: self.width, height: self.height, depth: self.depth })
+        Ok(MemoryCopy { to, from, width: self.width, height: self.height, depth: self.depth })
     }
 }
 
 /// The legacy stream, which calls without a stream mean.
 const NONE: CudaHandle = 0;
 
-fn submit(copy: Copy, stream: CudaHandle) -> CudaResult<()> {
+fn submit(copy: MemoryCopy, stream: CudaHandle) -> CudaResult<()> {
     copy.check()?;
     CudaStream::find(stream)?.submit(StreamCommand::Copy(Box::new(copy)))
 }
 
 fn line(to: CopySide, from: CopySide, bytes: usize, stream: CudaHandle) -> CudaResult<()> {
-    submit(Copy::line(to, from, bytes), stream)
+    submit(MemoryCopy::line(to, from, bytes), stream)
 }
 
 fn fill(start: CUdeviceptr, value: u32, size: usize, width: usize, stream: CudaHandle) -> CudaResult<()> {

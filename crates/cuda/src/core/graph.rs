@@ -3,7 +3,7 @@
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::{CudaEvent, EventPosition};
 use crate::core::launch::CudaLaunch;
-use crate::core::memory::{self, AllocationKind, Copy, MemoryFill};
+use crate::core::memory::{self, AllocationKind, MemoryCopy, MemoryFill};
 use crate::core::registry::HandleTable;
 use crate::core::stream::call_back;
 use crate::cuda::*;
@@ -28,7 +28,7 @@ pub enum StreamCommand {
     /// Runs a kernel.
     Launch(Box<CudaLaunch>),
     /// Copies memory.
-    Copy(Box<Copy>),
+    Copy(Box<MemoryCopy>),
     /// Fills memory.
     Fill(MemoryFill),
     /// Calls the application.

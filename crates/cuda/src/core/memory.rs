@@ -206,7 +206,7 @@ pub fn all() -> Vec<CudaAllocation> {
 pub fn copy_of(piece: &CudaAllocation) -> Vec<u8> {
     let mut bytes = vec![0u8; piece.bytes];
     let to = CopySide::host(bytes.as_mut_ptr().expose_provenance() as u64);
-    let _ = Copy::line(to, CopySide::device(piece.start as u64), piece.bytes).run();
+    let _ = MemoryCopy::line(to, CopySide::device(piece.start as u64), piece.bytes).run();
     bytes
 }
 
@@ -237,13 +237,13 @@ pub struct CopySide {
     pub pitch: usize,
     /// Bytes from slice to slice.
     pub slice: usize,
-    /// True if the driver must know the memory.
+    /// True if accesses are checked against the known allocations.
     pub is_known: bool,
 }
 
 /// A copy of rows in slices.
 #[derive(Clone, Copy, Debug)]
-pub struct Copy {
+pub struct MemoryCopy {
     /// Destination.
     pub to: CopySide,
     /// Source.
@@ -283,10 +283,10 @@ impl CopySide {
     }
 }
 
-impl Copy {
+impl MemoryCopy {
     /// Builds a contiguous copy.
-    pub fn line(to: CopySide, from: CopySide, bytes: usize) -> Copy {
-        Copy { to, from, width: bytes, height: 1, depth: 1 }
+    pub fn line(to: CopySide, from: CopySide, bytes: usize) -> MemoryCopy {
+        MemoryCopy { to, from, width: bytes, height: 1, depth: 1 }
     }
 
     fn is_empty(&self) -> bool {

@@ -341,7 +341,7 @@ impl CudaFunction {
             3 => i32::try_from(self.layout().local_bytes).unwrap_or(i32::MAX),
             // Cache mode, clusters.
             7 | 10..=15 => 0,
-            // What a thread has of registers is nothing that launches are bound by.
+            // Registers per thread do not limit launches.
             4 => 32,
             5 | 6 => CAPABILITY[0] * 10 + CAPABILITY[1],
             8 => self.most_dynamic.load(Ordering::Relaxed),

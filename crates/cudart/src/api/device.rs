@@ -144,7 +144,7 @@ const FIELDS: &[Field] = {
         Int(125),
         Int(120),
         Int(129),
-        // What may be added.
+        // Reserved fields at the end of the structure.
         Zero(4 * 63),
     ]
 };
@@ -158,7 +158,7 @@ fn ensure_device(device: i32) -> CudartResult<()> {
     ensure(device == 0, INVALID_DEVICE)
 }
 
-/// What there is to tell of the device, as the structure has it.
+/// Fills in the device properties structure.
 fn properties(device: i32) -> CudartResult<Vec<u8>> {
     ensure_device(device)?;
     let mut bytes = vec![0; NAME + UUID];

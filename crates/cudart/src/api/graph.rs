@@ -20,7 +20,7 @@ pub struct CudartKernelParams {
     extra: *const Ptr,
 }
 
-/// The same as the driver takes it.
+/// The driver's layout of these parameters.
 #[repr(C)]
 struct DriverKernelParams {
     function: DriverHandle,

@@ -1,4 +1,4 @@
-//! What the compiler puts into programs: images, kernels and variables are registered, launches are written with their sizes.
+//! Entries that nvcc calls in compiled programs: registration of images, kernels and variables, and launches.
 
 use super::{own_stream, write};
 use crate::driver::{self, DriverHandle, Ptr};
@@ -197,7 +197,7 @@ pub struct LaunchConfig {
     count: u32,
 }
 
-/// The same as the driver takes it.
+/// The driver's layout of these parameters.
 #[repr(C)]
 struct DriverConfig {
     grid: Dim3,

@@ -8,7 +8,7 @@ use crate::program::variable;
 use crate::state::ready;
 use std::ffi::c_void;
 
-/// What `cudaMalloc3D` gives.
+/// `cudaPitchedPtr`, returned by `cudaMalloc3D`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PitchedPointer {
@@ -22,7 +22,7 @@ pub struct PitchedPointer {
     pub height: usize,
 }
 
-/// How large a piece of memory is.
+/// `cudaExtent`: size of a 3D allocation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CudartExtent {
@@ -34,7 +34,7 @@ pub struct CudartExtent {
     pub depth: usize,
 }
 
-/// What `cudaPointerGetAttributes` tells. Programs of CUDA 13 see places for more.
+/// `cudaPointerAttributes`. CUDA 13 appends reserved fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct PointerAttributes {

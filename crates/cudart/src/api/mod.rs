@@ -23,7 +23,7 @@ macro_rules! entries {
         #[doc = concat!("`", stringify!($name), "` of the runtime.")]
         ///
         /// # Safety
-        /// Pointers lead to what the interface says, or are null.
+        /// Pointers are null or valid as the interface requires.
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $crate::errors::CudartCode {

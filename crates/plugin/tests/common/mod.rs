@@ -1,4 +1,4 @@
-//! What tests of the plugin share: where it lies, folders of their own, commands that must work.
+//! Helpers of the plugin's tests: its path, scratch folders, commands that must succeed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
