@@ -122,18 +122,21 @@ pub(crate) fn evaluate(
         (Scalar::F32, _) => evaluate_float::<2>(inst, from, to, fused, lanes),
         (Scalar::F64, _) => evaluate_float::<3>(inst, from, to, fused, lanes),
         (_, to) if to.is_float() => evaluate_to_float(inst, from[0], to, lanes),
-        (Scalar::I1, _) => evaluate_integer::<1>(inst, to, lanes),
-        (Scalar::I8, _) => evaluate_integer::<8>(inst, to, lanes),
-        (Scalar::I16, _) => evaluate_integer::<16>(inst, to, lanes),
-        (Scalar::I32, _) => evaluate_integer::<32>(inst, to, lanes),
-        (Scalar::I64 | Scalar::Ptr(_), _) => evaluate_integer::<64>(inst, to, lanes),
-        (Scalar::I128, _) => evaluate_integer::<128>(inst, to, lanes),
+        (Scalar::I1, _) => evaluate_integer::<1>(inst, to, operation.overflow_wraps, lanes),
+        (Scalar::I8, _) => evaluate_integer::<8>(inst, to, operation.overflow_wraps, lanes),
+        (Scalar::I16, _) => evaluate_integer::<16>(inst, to, operation.overflow_wraps, lanes),
+        (Scalar::I32, _) => evaluate_integer::<32>(inst, to, operation.overflow_wraps, lanes),
+        (Scalar::I64 | Scalar::Ptr(_), _) => {
+            evaluate_integer::<64>(inst, to, operation.overflow_wraps, lanes)
+        }
+        (Scalar::I128, _) => evaluate_integer::<128>(inst, to, operation.overflow_wraps, lanes),
     }
 }
 
 fn evaluate_integer<const BITS: u32>(
     inst: &InstData,
     to: Scalar,
+    overflow_wraps: bool,
     lanes: impl LaneExecutor,
 ) -> Result<(), LaneFault> {
     let has = |flag| inst.flags.has(flag);
@@ -146,9 +149,15 @@ fn evaluate_integer<const BITS: u32>(
         Op::Sub => lanes.execute(|x, y, _| Ok(integer::sub(bits, x, y, nuw, nsw))),
         Op::Mul => lanes.execute(|x, y, _| Ok(integer::mul(bits, x, y, nuw, nsw))),
         Op::Udiv => lanes.execute(|x, y, _| integer::udiv(bits, x, y, exact)),
-        Op::Sdiv => lanes.execute(|x, y, _| integer::sdiv(bits, x, y, exact)),
+        Op::Sdiv => lanes.execute(|x, y, _| match integer::sdiv(bits, x, y, exact) {
+            Err(Trap::DivisionOverflow) if overflow_wraps => Ok(Some(x)),
+            quotient => quotient,
+        }),
         Op::Urem => lanes.execute(|x, y, _| integer::urem(bits, x, y).map(Some)),
-        Op::Srem => lanes.execute(|x, y, _| integer::srem(bits, x, y).map(Some)),
+        Op::Srem => lanes.execute(|x, y, _| match integer::srem(bits, x, y) {
+            Err(Trap::DivisionOverflow) if overflow_wraps => Ok(Some(0)),
+            remainder => remainder.map(Some),
+        }),
         Op::Shl => lanes.execute(|x, y, _| Ok(shift::shl(bits, x, y, nuw, nsw))),
         Op::Lshr => lanes.execute(|x, y, _| Ok(shift::lshr(bits, x, y, exact))),
         Op::Ashr => lanes.execute(|x, y, _| Ok(shift::ashr(bits, x, y, exact))),

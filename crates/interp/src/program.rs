@@ -8,7 +8,7 @@ use crate::post_dominators::ImmediatePostDominators;
 use crate::run::RunOptions;
 use crate::schedule::Scheduler;
 use heddle_ir::entity::{Entity as _, EntitySet, SecondaryMap};
-use heddle_ir::module::Declaration;
+use heddle_ir::module::{Declaration, FunctionKind};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Constant, Detail, Function, Inst, Module, Op, Scalar, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
@@ -52,6 +52,8 @@ pub(crate) struct ElementwiseInst {
     pub(crate) operands: usize,
     /// True for divisions: poison in the second operand, the divisor, is a fault.
     pub(crate) traps: bool,
+    /// True in programs with kernels: the minimum divided by -1 is itself, with the remainder 0, instead of a trap.
+    pub(crate) overflow_wraps: bool,
 }
 
 impl ElementwiseInst {
@@ -59,6 +61,7 @@ impl ElementwiseInst {
         func: &Function,
         inst: Inst,
         slots: &SecondaryMap<Value, RegisterSlot>,
+        has_kernels: bool,
     ) -> Option<ElementwiseInst> {
         let data = func.inst(inst);
         let result = func.result(inst).filter(|_| is_elementwise(data.op))?;
@@ -70,6 +73,7 @@ impl ElementwiseInst {
             from_scalars: [0, 1, 2].map(|index| func.value_type(operand(index)).scalar()),
             operands: data.args.len().min(3),
             traps: data.op.info().effect == Effect::Traps,
+            overflow_wraps: has_kernels,
         })
     }
 }
@@ -103,7 +107,7 @@ fn phis_read_phis(func: &Function, block: Block) -> bool {
 }
 
 impl<'m> PreparedFunction<'m> {
-    fn new(func: &'m Function, address_of: &FxHashMap<&str, u64>) -> PreparedFunction<'m> {
+    fn new(func: &'m Function, address_of: &FxHashMap<&str, u64>, has_kernels: bool) -> PreparedFunction<'m> {
         let mut slots = SecondaryMap::filled(RegisterSlot::default(), func.value_count());
         let (mut rows, mut constants) = (0, Vec::new());
         for value in (0..func.value_count()).map(Value::new) {
@@ -121,7 +125,7 @@ impl<'m> PreparedFunction<'m> {
         let (mut interdependent_phis, mut max_launch_lanes) = (EntitySet::new(), 0);
         for block in func.blocks() {
             for inst in func.block_insts(block) {
-                elementwise[inst] = ElementwiseInst::new(func, inst, &slots);
+                elementwise[inst] = ElementwiseInst::new(func, inst, &slots, has_kernels);
                 if let Detail::Launch(launch) = &func.inst(inst).detail {
                     max_launch_lanes = max_launch_lanes.max(launch.lanes() as usize);
                 }
@@ -193,8 +197,12 @@ pub(crate) struct PreparedModule<'m> {
 
 impl<'m> PreparedModule<'m> {
     pub(crate) fn new(module: &'m Module, address_of: &FxHashMap<&str, u64>) -> PreparedModule<'m> {
-        let functions: Vec<PreparedFunction<'m>> =
-            module.functions.iter().map(|func| PreparedFunction::new(func, address_of)).collect();
+        let has_kernels = module.functions.iter().any(|func| matches!(func.kind, FunctionKind::Kernel(_)));
+        let functions: Vec<PreparedFunction<'m>> = module
+            .functions
+            .iter()
+            .map(|func| PreparedFunction::new(func, address_of, has_kernels))
+            .collect();
         let by_name =
             functions.iter().enumerate().map(|(index, code)| (code.func.name.as_str(), index)).collect();
         let launches = functions.iter().map(|code| code.max_launch_lanes).max();

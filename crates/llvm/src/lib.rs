@@ -12,6 +12,7 @@ mod read;
 mod cache_folder;
 mod front_end;
 mod opencl;
+mod defined_divisions;
 mod debug_names;
 mod native_call;
 mod import;

@@ -1,5 +1,6 @@
 //! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
+use crate::defined_divisions::define_divisions;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::core::{LLVMGetLinkage, LLVMSetLinkage};
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -210,6 +211,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     }
     // SAFETY: the shim made both for this call and hands them over.
     let module = unsafe { LlvmModule::from_raw(context, module) };
+    define_divisions(&module);
     for library in options.libraries {
         let is_called =
             |func: Val<'_>| func.is_declaration() && library.names.binary_search(&&*func.name()).is_ok();

@@ -98,3 +98,29 @@ fn all_build_options_are_taken() {
         assert!(done.as_ref().is_ok_and(|(_, log)| log.is_empty()), "{option}: {done:?}");
     }
 }
+
+/// LLVM's passes must not see undefined divisions, and ranges remove what makes others defined.
+#[test]
+fn divisions_are_defined() {
+    let text = |expression: &str| {
+        let source = format!(
+            "kernel void k(global int *a, int x, int y, uint u, uint w) {{ a[0] = {expression}; }}\n"
+        );
+        compile_opencl(&source, "k.cl", &[]).unwrap_or_else(|log| panic!("{log}")).0.text()
+    };
+    for open in ["x / y", "x % y", "u / w", "u % w"] {
+        assert!(text(open).contains("llvm.umax"), "{open}");
+    }
+    for closed in
+        ["x / 7", "u % 12", "u / (w | 1)", "y > 0 ? x / y : 0", "w ? u / w : 1", "x / (uchar)(y | 4)"]
+    {
+        assert!(!text(closed).contains("llvm.umax"), "{closed}:\n{}", text(closed));
+    }
+    for constant in ["x / 0", "5 / 0", "u % 0u", "INT_MIN / -1", "x / -1"] {
+        let text = text(constant);
+        assert!(
+            text.contains("store i32") && !text.contains("poison") && !text.contains("nsw"),
+            "{constant}:\n{text}"
+        );
+    }
+}

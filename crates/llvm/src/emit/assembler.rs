@@ -367,6 +367,12 @@ impl Assembler {
         ValueHandle(unsafe { LLVMBuildBinOp(self.builder, code, a.0, b.0, NO_NAME) })
     }
 
+    /// True for LLVM constants.
+    pub(super) fn is_constant(&self, a: ValueHandle) -> bool {
+        // SAFETY: live.
+        unsafe { LLVMIsConstant(a.0) != 0 }
+    }
+
     pub(super) fn negate(&self, a: ValueHandle) -> ValueHandle {
         // SAFETY: live.
         ValueHandle(unsafe { LLVMBuildFNeg(self.builder, a.0, NO_NAME) })

@@ -287,7 +287,7 @@ impl BodyEmitter<'_, '_> {
     }
 
     /// Returns a constant with the same bits in every lane.
-    fn constant(&self, bits: u128, ty: Type) -> ValueHandle {
+    pub(super) fn constant(&self, bits: u128, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;
         let number = asm.scalar(ty.scalar(), bits);
         match ty.lanes() {

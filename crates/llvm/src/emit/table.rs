@@ -6,7 +6,7 @@ use super::function::BodyEmitter;
 use crate::inverse_roots::INVERSE_ROOT;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, Flags, SyncScope};
+use heddle_ir::words::{Flag, Flags, IntPredicate, SyncScope};
 use heddle_ir::{Block, Code, Diagnostic, Inst, Op, Scalar, Type};
 use llvm_sys::LLVMOpcode as Opcode;
 
@@ -136,6 +136,9 @@ impl BodyEmitter<'_, '_> {
                 self.in_f32(args, ty, |args, single| asm.intrinsic(name, &[asm.ty(single)], args))
             }
             OpLowering::Intrinsic(_) if op == Op::Fma && is_half(ty) => self.fma_of_halves(args, ty),
+            OpLowering::Binary(code @ (Opcode::LLVMSDiv | Opcode::LLVMSRem)) => {
+                self.signed_division(code, args[0], args[1], ty)
+            }
             OpLowering::Binary(code) => asm.binary(code, args[0], args[1]),
             // Byte swap of one byte is the identity.
             OpLowering::Intrinsic(_) if op == Op::Bswap && ty.scalar() == Scalar::I8 => args[0],
@@ -352,6 +355,25 @@ impl BodyEmitter<'_, '_> {
             }
             _ => self.by_table(data.op, &args, to, flags),
         }])
+    }
+
+    /// Divides signed integers. The minimum divided by -1 gives itself and the remainder 0, where machines trap.
+    /// LLVM drops the test where ranges exclude one of the two; constant divisors need none.
+    fn signed_division(&self, code: Opcode, a: ValueHandle, b: ValueHandle, ty: Type) -> ValueHandle {
+        let asm = &self.module.asm;
+        if asm.is_constant(b) {
+            return asm.binary(code, a, b);
+        }
+        let ones = self.constant(ty.scalar().bit_mask(), ty);
+        let mut overflows = asm.icmp(IntPredicate::Eq, b, ones);
+        // Every remainder of a division by -1 is 0, as by 1.
+        if code == Opcode::LLVMSDiv {
+            let minimum = self.constant(1 << (ty.scalar().bits() - 1), ty);
+            let is_minimum = asm.icmp(IntPredicate::Eq, a, minimum);
+            overflows = asm.binary(Opcode::LLVMAnd, is_minimum, overflows);
+        }
+        let divisor = asm.select(overflows, self.constant(1, ty), b);
+        asm.binary(code, a, divisor)
     }
 
     /// Clamps the exponent of `ldexp` to i32; larger exponents give the same result. On x86 LLVM 22.1 converts the

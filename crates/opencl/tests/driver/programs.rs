@@ -32,6 +32,11 @@ fn programs_are_built_and_kernels_known() {
 }
 
 #[test]
+fn divisions_never_trap() {
+    passes("divisions.c");
+}
+
+#[test]
 fn questions_are_answered_in_any_room() {
     passes("queries.c");
 }
