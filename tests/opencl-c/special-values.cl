@@ -2,7 +2,7 @@
 Special values of mathematical functions, as the specification lists them.
 ; run: @turns(&o) lanes=1 local=1 with o: f32 zero 12 -> o: [0.0, -0.0, 0.0, -0.0, 0.0, 0.0, 0.0, -0.0, inf, -inf, nan, -1.0]
 ; run: @powers(&o) lanes=1 local=1 with o: f32 zero 16 -> o: [nan, 1.0, inf, 0.0, nan, nan, nan, inf, -inf, inf, -2.0, nan, -0.0, 0.0, nan, -1.0]
-; run: @parts(&o, &e) lanes=1 local=1 with o: f32 zero 14; e: i32 zero 8 -> o: [0.99999994, -1.0, 0.0, inf, 0.5, 1e-45, -0.0, 0.5, inf, -149.0, 1e-45, -3.0, 2.0, 1.0]; e: [-148, -149, 2147483647, -2147483647, 1, 0, -2, 3]
+; run: @parts(&o, &e) lanes=1 local=1 with o: f32 zero 14; e: i32 zero 8 -> o: [0.99999994, -1.0, 0.0, inf, 0.5, 1e-45, -0.0, 0.5, inf, -149.0, 1e-45, -3.0, 2.0, 1.0]; e: [-148, -149, 2147483647, -2147483648, 1, 0, -2, 3]
 ; run: @gammas(&o, &s) lanes=1 local=1 with o: f32 zero 8; s: i32 zero 3 -> o: [inf, -inf, nan, inf, 24.0, inf, 0.0, 0.0]; s: [1, -1, 1]
 ; run: @geometry(&o) lanes=1 local=1 with o: f32 zero 12 -> o: [5e30, 0.6, 0.8, 0.0, 0.0, 1.0, 0.0, 1e-40, -3.0, 6.0, -3.0, 0.15625]
 */

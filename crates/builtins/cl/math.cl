@@ -138,7 +138,11 @@ WIDTHS(FUSED, double)
   PURE T acospi(T x) { return own_acos(x) * PER_PI(T); } \
   PURE T asinpi(T x) { return own_asin(x) * PER_PI(T); } \
   PURE T atanpi(T x) { return own_atan(x) * PER_PI(T); } \
-  PURE T atan2pi(T y, T x) { return own_atan2(y, x) * PER_PI(T); }
+  PURE T atan2pi(T y, T x) { \
+    int are_infinite = fabs(x) == INFINITE(T) && fabs(y) == INFINITE(T); \
+    T value = own_atan2(y, x) * PER_PI(T); \
+    return are_infinite ? copysign(x < 0 ? (T)0.75 : (T)0.25, y) : value; \
+  }
 
 // The inverse hyperbolic functions, by log1p of expressions without cancellation: 3 units. Beyond `great` the 1 under
 // the root is negligible.
@@ -186,7 +190,7 @@ WIDTHS(FUSED, double)
     return field - bias - (is_small ? bits : 0); \
   } \
   PURE int ilogb(T x) { \
-    return x != x ? INT_MAX : x == 0 ? -INT_MAX : fabs(x) == INFINITE(T) ? INT_MAX : exponent_of(x); \
+    return x != x ? FP_ILOGBNAN : x == 0 ? FP_ILOGB0 : fabs(x) == INFINITE(T) ? INT_MAX : exponent_of(x); \
   } \
   PURE T logb(T x) { \
     return x != x ? x : x == 0 ? -INFINITE(T) : fabs(x) == INFINITE(T) ? INFINITE(T) : (T)exponent_of(x); \
@@ -204,7 +208,8 @@ WIDTHS(FUSED, double)
     T a = fabs(x), b = fabs(y); \
     T rest = b < __builtin_astype((U)(2 * bias - 8) << bits, T) ? fmod(a, 128 * b) : a; \
     int q = 0; \
-    for (int k = 6; k >= 0; --k) { \
+    /* Quotients by large y are not reduced before; they are less than 2^9. */ \
+    for (int k = 8; k >= 0; --k) { \
       T part = b * (T)(1 << k); \
       int fits = rest >= part; \
       rest = fits ? rest - part : rest; \

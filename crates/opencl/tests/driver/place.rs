@@ -67,7 +67,7 @@ pub(crate) fn compile(name: &str) -> PathBuf {
         .args([standard, "-O1", "-Wall", "-pthread", "-o"])
         .arg(&program)
         .arg(source(name))
-        .arg("-lOpenCL");
+        .args(["-lOpenCL", "-lm"]);
     let output = command.output().unwrap_or_else(|reason| panic!("{compiler} does not start: {reason}"));
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name} does not compile; ./x setup brings the headers:\n{messages}");

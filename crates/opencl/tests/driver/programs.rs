@@ -37,6 +37,11 @@ fn divisions_never_trap() {
 }
 
 #[test]
+fn values_of_functions_are_right() {
+    passes("values.c");
+}
+
+#[test]
 fn questions_are_answered_in_any_room() {
     passes("queries.c");
 }
