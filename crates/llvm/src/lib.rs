@@ -59,7 +59,8 @@ pub use link::{internalize_except, link, reduce_to_functions, share_globals};
 pub use masks::{MaskRepresentation, rewrite_masks};
 pub use object_cache::ObjectCache;
 pub use opencl::{
-    DeclaredFunction, OpenClLibrary, OpenClOptions, compile_opencl, compile_opencl_with, declared_functions,
+    DeclaredFunction, OpenClLibrary, OpenClOptions, REMARKS_OPTION, compile_opencl, compile_opencl_with,
+    declared_functions, delete_kernel_stubs,
 };
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
 pub use read::read_ir;

@@ -2,7 +2,7 @@
 
 use crate::defined_divisions::define_divisions;
 use crate::view::{LlvmModule, Val, attribute_kind};
-use llvm_sys::core::{LLVMGetLinkage, LLVMSetLinkage};
+use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
@@ -21,6 +21,8 @@ pub struct OpenClOptions {
     pub libraries: &'static [OpenClLibrary],
     /// Emits line tables for diagnostics and reports.
     pub lines: bool,
+    /// Keeps the functions that other modules call in the place of kernels.
+    pub is_object: bool,
 }
 
 /// Library of functions in bitcode.
@@ -31,6 +33,9 @@ pub struct OpenClLibrary {
     /// Mangled names of its exported functions, sorted.
     pub names: &'static [&'static str],
 }
+
+/// Build option that adds Heddle's remarks to the build log.
+pub const REMARKS_OPTION: &str = "-Rpass-missed=heddle";
 
 /// Offered extensions and features, a subset of clang's for the target.
 const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_global_int32_base_atomics,\
@@ -51,6 +56,13 @@ const FOLDER: &str = "/heddle-opencl";
 
 /// Prefix of the stubs that clang emits for kernels called from other kernels.
 const KERNEL_STUB: &str = "__clang_ocl_kern_imp_";
+
+/// clang's functions for `to_global`, `to_local` and `to_private`, with the address spaces that they test for.
+pub(crate) const SPACE_QUERIES: [(&str, u32); 3] =
+    [("__to_global", 1), ("__to_local", 3), ("__to_private", 0)];
+
+/// Generic address space of the target `spir64`.
+const GENERIC_SPACE: u32 = 4;
 
 /// OpenCL C base header of the clang that Heddle is built with.
 const BASE_HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c-base.h"));
@@ -128,7 +140,8 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
             | "-O1"
             | "-O2"
             | "-O3"
-            | "-O" => {}
+            | "-O"
+            | REMARKS_OPTION => {}
             plain if PLAIN.contains(&plain) => list.push(word.clone()),
             "-D" | "-I" | "-U" => {
                 let Some(value) = words.next() else {
@@ -232,17 +245,85 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
         }
     }
     share_inline_functions(&module);
-    // clang emits a stub of each kernel for calls from other kernels; internal linkage lets LLVM delete unused ones.
-    for func in
-        module.functions().filter(|func| !func.is_declaration() && func.name().starts_with(KERNEL_STUB))
-    {
-        // SAFETY: a live function.
-        unsafe { LLVMSetLinkage(func.0, LLVMLinkage::LLVMInternalLinkage) };
+    if !options.is_object {
+        hide_kernel_stubs(&module);
     }
     let level =
         if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
     simplify(&module, level).map_err(|reason| format!("{log}error: LLVM's passes fail: {reason}\n"))?;
+    resolve_space_queries(&module);
     Ok((module, log))
+}
+
+/// Replaces `to_global(p)`, `to_local(p)` and `to_private(p)` where the address space of `p` is known: by a pointer of
+/// that space or by null.
+fn resolve_space_queries(module: &LlvmModule) {
+    for (name, wanted) in SPACE_QUERIES {
+        for call in module.calls_of(name) {
+            // SAFETY: a live call of a function from a generic pointer to one of the space; it is erased once, without uses.
+            unsafe {
+                let (pointer, ty) = (LLVMGetOperand(call, 0), LLVMTypeOf(call));
+                let Some(space) = space_of_pointer(pointer) else { continue };
+                let result = if space == wanted {
+                    let builder = LLVMCreateBuilderInContext(module.context());
+                    LLVMPositionBuilderBefore(builder, call);
+                    let cast = LLVMBuildAddrSpaceCast(builder, pointer, ty, c"".as_ptr());
+                    LLVMDisposeBuilder(builder);
+                    cast
+                } else {
+                    LLVMConstNull(ty)
+                };
+                LLVMReplaceAllUsesWith(call, result);
+                LLVMInstructionEraseFromParent(call);
+            }
+        }
+    }
+}
+
+/// Returns the address space that a generic pointer was cast from, if it is known.
+///
+/// # Safety
+/// The value is live and a pointer.
+unsafe fn space_of_pointer(pointer: LLVMValueRef) -> Option<u32> {
+    const MAX_STEPS: usize = 64;
+    let mut pointer = pointer;
+    for _ in 0..MAX_STEPS {
+        // SAFETY: a live pointer; casts and address computations have one as their first operand.
+        unsafe {
+            let space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
+            if space != GENERIC_SPACE {
+                return Some(space);
+            }
+            let is_constant = !LLVMIsAConstantExpr(pointer).is_null();
+            let opcode = match is_constant {
+                true => LLVMGetConstOpcode(pointer),
+                false if LLVMIsAInstruction(pointer).is_null() => return None,
+                false => LLVMGetInstructionOpcode(pointer),
+            };
+            use llvm_sys::LLVMOpcode::{LLVMAddrSpaceCast, LLVMGetElementPtr};
+            if !matches!(opcode, LLVMAddrSpaceCast | LLVMGetElementPtr) {
+                return None;
+            }
+            pointer = LLVMGetOperand(pointer, 0);
+        }
+    }
+    None
+}
+
+/// Gives kernel stubs internal linkage, which lets LLVM delete unused ones. clang emits a stub of each kernel for calls
+/// from other kernels.
+fn hide_kernel_stubs(module: &LlvmModule) {
+    let is_stub = |func: &Val<'_>| !func.is_declaration() && func.name().starts_with(KERNEL_STUB);
+    for func in module.functions().filter(is_stub) {
+        // SAFETY: a live function.
+        unsafe { LLVMSetLinkage(func.0, LLVMLinkage::LLVMInternalLinkage) };
+    }
+}
+
+/// Deletes the kernel stubs that no kernel of a linked program calls.
+pub fn delete_kernel_stubs(module: &LlvmModule) -> Result<(), String> {
+    hide_kernel_stubs(module);
+    run_passes(module, c"globaldce")
 }
 
 /// Gives `inline` functions ODR linkage, so that linked programs may share them.
@@ -261,7 +342,10 @@ fn share_inline_functions(module: &LlvmModule) {
 
 /// Runs LLVM's pipeline of an optimization level, without vectorizers and unrolling.
 fn simplify(module: &LlvmModule, level: u8) -> Result<(), String> {
-    let passes = CString::new(format!("default<O{level}>")).unwrap_or_default();
+    run_passes(module, if level == 0 { c"default<O0>" } else { c"default<O1>" })
+}
+
+fn run_passes(module: &LlvmModule, passes: &CStr) -> Result<(), String> {
     // SAFETY: module and options are live; an error is taken over once.
     unsafe {
         let options = LLVMCreatePassBuilderOptions();
@@ -364,6 +448,15 @@ impl<'a> ClangInvocation<'a> {
         if options.lines {
             words.extend(["-debug-info-kind=line-tables-only".into(), "-dwarf-version=5".into()]);
         }
+        let last = options.words.iter().rev().find(|word| word.starts_with("-cl-std="));
+        let is_old = last.is_none_or(|word| word.starts_with("-cl-std=CL1"));
+        if is_old {
+            // The extension is one of OpenCL 1.2, too; clang knows it from 2.0 on.
+            words.push("-Dcl_khr_subgroups=1".into());
+            if source.contains("cl_khr_subgroups") {
+                words.push("-Wno-ignored-pragmas".into());
+            }
+        }
         words.extend(arguments(&options.words)?);
         let mut files = vec![(format!("{FOLDER}/opencl-c-base.h"), Cow::Borrowed(BASE_HEADER.as_bytes()))];
         files.extend(
@@ -374,6 +467,8 @@ impl<'a> ClangInvocation<'a> {
         );
         // Makes diagnostics and line tables show the given name.
         let quoted = shown.replace('\\', "\\\\").replace('"', "\\\"");
+        // clang skips a byte order mark at the start of a file only.
+        let source = source.strip_prefix('\u{feff}').unwrap_or(source);
         let text = format!("#line 1 \"{quoted}\"\n{source}");
         files.push((main.clone(), Cow::Owned(text.into_bytes())));
         words.push(main);

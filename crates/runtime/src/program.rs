@@ -373,6 +373,55 @@ pub fn undefined_functions(module: &Module) -> Vec<Diagnostic> {
     errors
 }
 
+/// Returns an error for each function that calls itself, directly or through others, at the call. OpenCL C forbids
+/// recursion, and a group's stack has a fixed size.
+pub fn recursive_functions(module: &Module) -> Vec<Diagnostic> {
+    let calls_of = |func: &Function| -> Vec<(Inst, String)> {
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.filter_map(|inst| Some((inst, func.callee_of(func.inst(inst))?.name.to_string()))).collect()
+    };
+    let mut graph: FxHashMap<&str, Vec<(Inst, String)>> =
+        module.functions.iter().map(|func| (&*func.name, calls_of(func))).collect();
+    // Removes functions whose callees are all removed, until only functions that lead to a cycle are left.
+    loop {
+        let left = |calls: &[(Inst, String)]| calls.iter().any(|(_, callee)| graph.contains_key(&**callee));
+        let done: Vec<&str> = graph.iter().filter(|(_, calls)| !left(calls)).map(|(name, _)| *name).collect();
+        if done.is_empty() {
+            break;
+        }
+        for name in done {
+            graph.remove(name);
+        }
+    }
+    let reaches = |from: &str, to: &str| {
+        let (mut seen, mut work) = (FxHashSet::default(), vec![from]);
+        while let Some(name) = work.pop() {
+            if name == to {
+                return true;
+            }
+            if seen.insert(name) {
+                work.extend(graph.get(name).into_iter().flatten().map(|(_, callee)| &**callee));
+            }
+        }
+        false
+    };
+    let mut errors = Vec::new();
+    for func in &module.functions {
+        let mut calls = graph.get(&*func.name).into_iter().flatten();
+        if let Some((inst, callee)) = calls.find(|(_, callee)| reaches(callee, &func.name)) {
+            let text = match *callee == func.name {
+                true => "it calls itself".to_string(),
+                false => format!("it calls itself through @{callee}"),
+            };
+            let error = Diagnostic::error(Code::KernelForm, text)
+                .at(DiagnosticLocation::line_of(func, *inst))
+                .help("write a loop; OpenCL C has no recursion");
+            errors.push(error.in_module(module));
+        }
+    }
+    errors
+}
+
 /// The bytes that a function says it stores in global memory, loops counted once.
 fn stored_bytes(func: &Function) -> u64 {
     let insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));

@@ -4,6 +4,7 @@ use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
 use super::signature::touches_no_memory;
 use super::types::AddressSpaceMap;
+use crate::opencl::SPACE_QUERIES;
 use crate::view::Val;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::module::{Declaration, Effects, Signature};
@@ -150,6 +151,12 @@ impl<'m> BodyImporter<'_, 'm> {
     fn check_convergent(&self, callee: Val<'m>) -> ImportResult<()> {
         let (name, spaces) = (callee.name(), self.module.types.spaces);
         let is_convergent = callee.attribute(FUNCTION, self.module.kinds.convergent).is_some();
+        if spaces == AddressSpaceMap::Spir && SPACE_QUERIES.iter().any(|(known, _)| *known == name) {
+            return Err(ImportRefusal::new(
+                format!("@{name} asks for the address space of a pointer that several spaces reach"),
+                "pass pointers of one address space",
+            ));
+        }
         if !is_convergent || !callee.is_declaration() || is_harmless(&name, spaces) {
             return Ok(());
         }

@@ -185,6 +185,8 @@ impl<'m> InitializerWriter<'_, 'm> {
             | Kind::LLVMConstantVectorValueKind
             | Kind::LLVMConstantDataArrayValueKind
             | Kind::LLVMConstantDataVectorValueKind => self.parts(value, ty, offset, depth),
+            // All address spaces have the same null pointer.
+            Kind::LLVMConstantExprValueKind if is_null(value) => Ok(()),
             _ => {
                 let (global, addend) = self.address(value, 0, 0)?;
                 self.mentions.push(global);
@@ -252,6 +254,26 @@ impl<'m> InitializerWriter<'_, 'm> {
             _ => Err(ImportRefusal::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
         }
     }
+}
+
+/// True for casts of a null pointer.
+fn is_null(value: Val<'_>) -> bool {
+    let mut value = value;
+    for _ in 0..MAX_DEPTH {
+        let is_cast = value.kind() == Kind::LLVMConstantExprValueKind
+            && matches!(
+                value.const_opcode(),
+                LLVMOpcode::LLVMAddrSpaceCast | LLVMOpcode::LLVMIntToPtr | LLVMOpcode::LLVMPtrToInt
+            );
+        match is_cast {
+            true => value = value.operand(0),
+            false => {
+                return value.kind() == Kind::LLVMConstantPointerNullValueKind
+                    || value.kind() == Kind::LLVMConstantIntValueKind && value.bits() == Some(0);
+            }
+        }
+    }
+    false
 }
 
 /// Returns the byte offset of a `getelementptr` with constant indices.

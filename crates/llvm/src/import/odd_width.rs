@@ -62,6 +62,10 @@ impl<'m> BodyImporter<'_, 'm> {
         from: Option<u32>,
         to: &[Leaf],
     ) -> ImportResult<Leaves> {
+        if code == Code::LLVMBitCast {
+            let scalar_bits = operand.first().map_or(0, |&first| self.scalar(first).bits());
+            return self.regroup_bits(operand, from.unwrap_or(scalar_bits), to);
+        }
         let signs = matches!(code, Code::LLVMSExt | Code::LLVMSIToFP);
         let mut results = Leaves::new();
         for (&value, leaf) in operand.iter().zip(to) {
@@ -89,6 +93,40 @@ impl<'m> BodyImporter<'_, 'm> {
                 }
             };
             results.push(if to.is_int() { self.clear_upper_bits(cast, leaf.bits)? } else { cast });
+        }
+        Ok(results)
+    }
+
+    /// Bitcasts between vectors of integers one of which has an odd width, through an integer of all bits.
+    fn regroup_bits(&mut self, parts: &[Value], bits: u32, to: &[Leaf]) -> ImportResult<Leaves> {
+        let refused = || ImportRefusal::new("a cast of the bits of odd integers", "use the next wider type");
+        let total = bits * parts.len() as u32;
+        let Some(whole_type) = [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::I128]
+            .into_iter()
+            .find(|scalar| scalar.bits() >= total)
+        else {
+            return Err(refused());
+        };
+        if parts.iter().any(|&part| !self.scalar(part).is_int())
+            || to.iter().any(|leaf| !leaf.scalar.is_int())
+        {
+            return Err(refused());
+        }
+        let mut whole = self.int(whole_type, 0);
+        for (number, &part) in parts.iter().enumerate() {
+            let mut wide = self.resized(part, whole_type, false)?;
+            if number > 0 {
+                let amount = self.int(whole_type, number as i128 * i128::from(bits));
+                wide = self.op(Op::Shl, &[wide, amount])?;
+            }
+            whole = if number == 0 { wide } else { self.op(Op::Or, &[whole, wide])? };
+        }
+        let mut results = Leaves::new();
+        for (number, leaf) in to.iter().enumerate() {
+            let amount = self.int(whole_type, number as i128 * i128::from(leaf.bits));
+            let shifted = if number == 0 { whole } else { self.op(Op::Lshr, &[whole, amount])? };
+            let part = self.resized(shifted, leaf.scalar, false)?;
+            results.push(self.clear_upper_bits(part, leaf.bits)?);
         }
         Ok(results)
     }

@@ -39,7 +39,7 @@ fn properties(list: ClInput<isize>) -> ClResult<Vec<isize>> {
             CL_CONTEXT_PLATFORM => {
                 find::<Platform>(std::ptr::without_provenance_mut(pair[1] as usize))?;
             }
-            CL_CONTEXT_INTEROP_USER_SYNC => {}
+            CL_CONTEXT_INTEROP_USER_SYNC => ensure(matches!(pair[1], 0 | 1), CL_INVALID_PROPERTY)?,
             _ => return Err(ClError(CL_INVALID_PROPERTY)),
         }
     }

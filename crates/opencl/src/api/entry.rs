@@ -25,7 +25,7 @@ macro_rules! makers {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type,)* code: ClOutput<cl_int>) -> ClHandle {
-            $crate::api::made(code, move || -> ClResult<ClHandle> { $body })
+            $crate::api::made(code, move || -> ClResult<_> { $body })
         }
     )*};
 }

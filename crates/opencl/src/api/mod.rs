@@ -41,12 +41,30 @@ fn answer(body: impl FnOnce() -> ClResult<()>) -> cl_int {
     }
 }
 
+/// New object of an entry, with its code: some objects are made even if a step fails.
+trait MadeObject {
+    /// Returns the handle and the code.
+    fn parts(self) -> (ClHandle, cl_int);
+}
+
+impl MadeObject for ClHandle {
+    fn parts(self) -> (ClHandle, cl_int) {
+        (self, CL_SUCCESS)
+    }
+}
+
+impl MadeObject for (ClHandle, cl_int) {
+    fn parts(self) -> (ClHandle, cl_int) {
+        self
+    }
+}
+
 /// Runs an entry that creates an object. On failure returns null and writes the error code.
-fn made(code: ClOutput<cl_int>, body: impl FnOnce() -> ClResult<ClHandle>) -> ClHandle {
+fn made<T: MadeObject>(code: ClOutput<cl_int>, body: impl FnOnce() -> ClResult<T>) -> ClHandle {
     let made = catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(ClError(CL_OUT_OF_RESOURCES)));
-    match made {
-        Ok(handle) => {
-            code.write(CL_SUCCESS);
+    match made.map(T::parts) {
+        Ok((handle, status)) => {
+            code.write(status);
             handle
         }
         Err(ClError(error)) => {

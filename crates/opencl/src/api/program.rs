@@ -76,16 +76,16 @@ makers! {
         ensure(inputs != 0, CL_INVALID_VALUE)?;
         let programs: ClResult<Vec<Arc<ClProgram>>> = programs.list(inputs as usize)?.into_iter().map(find).collect();
         let (program, done) = ClProgram::link(&context, &options.get().unwrap_or_default(), &programs?)?;
-        // A program that failed to link has no handle: its log goes to the context's error callback.
-        if done.is_err() && function.is_none() {
-            context.report(&program.log());
-        }
         let program = publish(Arc::new(program));
-        if let Err(error) = built(done, function, program, data) {
-            release::<ClProgram>(program)?;
-            return Err(error);
+        match built(done, function, program, data) {
+            // A program that failed to link is there, with its log.
+            Err(ClError(CL_LINK_PROGRAM_FAILURE)) => Ok((program, CL_LINK_PROGRAM_FAILURE)),
+            Err(error) => {
+                release::<ClProgram>(program)?;
+                Err(error)
+            }
+            Ok(()) => Ok((program, CL_SUCCESS)),
         }
-        Ok(program)
     }
 }
 

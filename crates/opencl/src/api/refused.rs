@@ -31,14 +31,14 @@ makers! {
         devices(count, named)?;
         ensure(names.get().is_some(), CL_INVALID_VALUE)?;
         // There are none.
-        Err(ClError(CL_INVALID_VALUE))
+        Err::<ClHandle, ClError>(ClError(CL_INVALID_VALUE))
     }
 
     fn clCreateProgramWithIL(context: ClHandle, il: ClInput<c_void>, length: usize) {
         find::<ClContext>(context)?;
         let _ = (il, length);
-        // No intermediate language is supported.
-        Err(ClError(CL_INVALID_OPERATION))
+        // No intermediate language is taken.
+        Err::<ClHandle, ClError>(ClError(CL_INVALID_OPERATION))
     }
 
     fn clCreateImage(context: ClHandle, _flags: u64, _format: ClInput<c_void>, _shape: ClInput<c_void>, _host: ClInput<c_void>) {

@@ -3,7 +3,11 @@
 use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
-use heddle_llvm::{LlvmModule, ObjectCache, OpenClOptions, compile_opencl_with, join, read_ir};
+use heddle_llvm::{
+    LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with, delete_kernel_stubs, join,
+    read_ir,
+};
+use heddle_runtime::environment::is_on;
 use heddle_runtime::exit::busy;
 
 /// Result of a compilation: bitcode on success, and the build log.
@@ -45,6 +49,7 @@ fn is_compiler_option(words: &[String]) -> bool {
         let known = match &**word {
             "-D" | "-I" | "-U" => words.next().is_some(),
             word if COMPILER.contains(&word) || MATH.contains(&word) => true,
+            REMARKS_OPTION => true,
             word if ["-D", "-I", "-U", "-W", "-O"].iter().any(|short| word.starts_with(short)) => true,
             word => {
                 matches!(word.strip_prefix("-cl-std="), Some("CL1.0" | "CL1.1" | "CL1.2" | "CL2.0" | "CL3.0"))
@@ -57,11 +62,12 @@ fn is_compiler_option(words: &[String]) -> bool {
     true
 }
 
-/// Compiles a source; `code` is the error for invalid options.
+/// Compiles a source; `code` is the error for invalid options. An object is linked with others later.
 pub fn compile(
     source: &str,
     options: &str,
     headers: Vec<(String, String)>,
+    is_object: bool,
     code: i32,
 ) -> ClResult<CompiledProgram> {
     let mut words = words(options);
@@ -71,11 +77,11 @@ pub fn compile(
         words.push(ARGUMENTS.into());
     }
     let _busy = busy();
-    let kept = kept(source, &words, &headers);
+    let kept = kept(source, &words, &headers, is_object);
     if let Some(known) = kept.as_ref().and_then(|(cache, key)| find(cache, key)) {
         return Ok(known);
     }
-    let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true };
+    let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true, is_object };
     Ok(match compile_opencl_with(source, "program.cl", &options) {
         Ok((module, log)) => {
             let bitcode = module.bitcode();
@@ -95,7 +101,12 @@ pub fn compile(
 const OUTSIDE: [&str; 6] = ["include", "import", "embed", "__DATE", "__TIME", "??"];
 
 /// Returns the disk cache and key of a program; none if it depends on more than its source.
-fn kept(source: &str, words: &[String], headers: &[(String, String)]) -> Option<(ObjectCache, Vec<u8>)> {
+fn kept(
+    source: &str,
+    words: &[String],
+    headers: &[(String, String)],
+    is_object: bool,
+) -> Option<(ObjectCache, Vec<u8>)> {
     let depends = |text: &str| {
         let text = text.replace("\\\r\n", "").replace("\\\n", "");
         OUTSIDE.iter().any(|word| text.contains(word))
@@ -104,7 +115,8 @@ fn kept(source: &str, words: &[String], headers: &[(String, String)]) -> Option<
         return None;
     }
     let version = heddle_llvm::version();
-    let key = format!("opencl {} {version:?} {words:?}\n{source}", heddle_runtime::COMPILER);
+    let kind = if is_object { "opencl object" } else { "opencl" };
+    let key = format!("{kind} {} {version:?} {words:?}\n{source}", heddle_runtime::COMPILER);
     Some((ObjectCache::of_user()?, key.into_bytes()))
 }
 
@@ -120,9 +132,11 @@ fn find(cache: &ObjectCache, key: &[u8]) -> Option<CompiledProgram> {
     })
 }
 
-/// True if the options disable warnings.
-pub fn is_silent(options: &str) -> bool {
-    words(options).iter().any(|word| word == "-w")
+/// True if the build log is to hold remarks on what costs much: by a build option or `HEDDLE_REMARKS=1`.
+pub fn wants_remarks(options: &str) -> bool {
+    let words = words(options);
+    let is_asked = words.iter().any(|word| word == REMARKS_OPTION) || is_on("HEDDLE_REMARKS");
+    is_asked && !words.iter().any(|word| word == "-w")
 }
 
 /// True if the options keep argument information.
@@ -142,6 +156,8 @@ pub fn allows_rest(options: &str) -> bool {
 pub enum LinkOutput {
     /// Executable with launchable kernels.
     Executable,
+    /// An executable that was linked before.
+    Again,
     /// A library for other programs.
     Library,
 }
@@ -164,15 +180,19 @@ pub fn link_options(options: &str) -> ClResult<LinkOutput> {
 }
 
 /// Links compiled programs.
-pub fn link(programs: &[&[u8]]) -> ClResult<CompiledProgram> {
+pub fn link(programs: &[&[u8]], linked: LinkOutput) -> ClResult<CompiledProgram> {
     let [first, others @ ..] = programs else { return Err(ClError(CL_INVALID_VALUE)) };
     let _busy = busy();
     let read = read_ir("program", first).map_err(|reason| reason.to_string());
-    let joined = match others {
-        [] => read.map(|module| (module, first.to_vec())),
-        _ => read.and_then(|first| join(first, others)).map(|module| {
+    let joined = match (others, linked) {
+        // The bitcode of an executable stays the same, so that its kernels are found in the cache.
+        ([], LinkOutput::Library | LinkOutput::Again) => read.map(|module| (module, first.to_vec())),
+        _ => read.and_then(|first| join(first, others)).and_then(|module| {
+            if linked == LinkOutput::Executable {
+                delete_kernel_stubs(&module)?;
+            }
             let bitcode = module.bitcode();
-            (module, bitcode)
+            Ok((module, bitcode))
         }),
     };
     Ok(match joined {

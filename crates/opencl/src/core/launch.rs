@@ -96,7 +96,9 @@ impl ClExecutable {
         let mut module = imported.module;
         heddle_math::provide_prefixed(&mut module).map_err(|reason| errors([reason]))?;
         let mut refused = Vec::new();
-        let refusals = imported.refused.iter().filter_map(|told| Some((told.place.func.as_deref()?, told)));
+        let recursive = runtime::recursive_functions(&module);
+        let refusals = imported.refused.iter().chain(&recursive);
+        let refusals = refusals.filter_map(|told| Some((told.place.func.as_deref()?, told)));
         let lacking = runtime::with_callers(&module, refusals);
         // A call to an undefined function is a link error, even if other kernels compile.
         let is_undefined = |told: &Diagnostic| told.code == Cause::UnknownFunction;
@@ -108,7 +110,7 @@ impl ClExecutable {
         let lacking: FxHashSet<String> = lacking.into_keys().map(Into::into).collect();
         module.functions.retain(|func| !lacking.contains(&func.name));
         if refused.len() == kernels.len() && !refused.is_empty() {
-            return Err(errors(imported.refused));
+            return Err(errors(imported.refused.iter().chain(&recursive)));
         }
         let undefined = runtime::undefined_functions(&module);
         if !undefined.is_empty() {

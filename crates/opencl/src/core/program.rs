@@ -179,7 +179,7 @@ impl ClProgram {
                 made = ClExecutable::new(&module, &bitcode, allows_rest).map(|(made, warnings)| {
                     code = Some(Arc::new(made));
                     compiled.log.push_str(&warnings.refused);
-                    if !compiler::is_silent(options) {
+                    if compiler::wants_remarks(options) {
                         compiled.log.push_str(&warnings.costs);
                     }
                 });
@@ -210,11 +210,18 @@ impl ClProgram {
         let binary = self.state().binary.clone();
         let is_source = self.origin == Origin::Source;
         let (compiled, rest) = if is_source {
-            let compiled = compiler::compile(&self.source, options, Vec::new(), CL_INVALID_BUILD_OPTIONS);
+            let compiled =
+                compiler::compile(&self.source, options, Vec::new(), false, CL_INVALID_BUILD_OPTIONS);
             (compiled, compiler::allows_rest(options))
         } else {
             match &binary {
-                Some(binary) => (compiler::link(&[&binary.bitcode]), binary.allows_rest),
+                Some(binary) => {
+                    let linked = match binary.kind {
+                        CL_PROGRAM_BINARY_TYPE_EXECUTABLE => LinkOutput::Again,
+                        _ => LinkOutput::Executable,
+                    };
+                    (compiler::link(&[&binary.bitcode], linked), binary.allows_rest)
+                }
                 None => (Err(ClError(CL_INVALID_BINARY)), false),
             }
         };
@@ -226,7 +233,7 @@ impl ClProgram {
     pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> ClResult<()> {
         ensure(self.origin == Origin::Source, CL_INVALID_OPERATION)?;
         self.begin()?;
-        let compiled = compiler::compile(&self.source, options, headers, CL_INVALID_COMPILER_OPTIONS);
+        let compiled = compiler::compile(&self.source, options, headers, true, CL_INVALID_COMPILER_OPTIONS);
         let (kind, failure) = (CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_COMPILE_PROGRAM_FAILURE);
         self.end(compiled, options, compiler::allows_rest(options), kind, failure)
     }
@@ -249,10 +256,10 @@ impl ClProgram {
         let rest = binaries.iter().all(|binary| binary.allows_rest);
         let program = ClProgram::new(context, Origin::Linking, String::new(), None);
         let kind = match linked {
-            LinkOutput::Executable => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
+            LinkOutput::Executable | LinkOutput::Again => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
             LinkOutput::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,
         };
-        let done = program.end(compiler::link(&pieces), options, rest, kind, CL_LINK_PROGRAM_FAILURE);
+        let done = program.end(compiler::link(&pieces, linked), options, rest, kind, CL_LINK_PROGRAM_FAILURE);
         Ok((program, done))
     }
 }

@@ -37,6 +37,11 @@ fn divisions_never_trap() {
 }
 
 #[test]
+fn whole_programs_are_accepted() {
+    passes("accepted.c");
+}
+
+#[test]
 fn values_of_functions_are_right() {
     passes("values.c");
 }

@@ -13,17 +13,22 @@ fn said(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> (String, 
 }
 
 #[test]
-fn the_build_log_warns_of_what_costs_much() {
+fn the_build_log_has_remarks_if_asked() {
     let folder = scratch().join("cache-of-reports").display().to_string();
     let _ = std::fs::remove_dir_all(&folder);
     let cache = ("HEDDLE_CACHE_DIR", &*folder);
-    let (log, messages) = said("costly.c", &[""], &[cache]);
+    // A build that succeeds says nothing, neither of new code nor of kept code.
+    assert_eq!(said("costly.c", &[""], &[cache]), ("\npassed\n".into(), String::new()));
+    assert_eq!(said("costly.c", &[""], &[cache]), ("\npassed\n".into(), String::new()));
+    let remarks = "-Rpass-missed=heddle";
+    let (log, messages) = said("costly.c", &[remarks], &[cache]);
     assert!(log.contains("program.cl:3: warning: work-items that run together access memory"), "{log}");
     assert!(log.contains("program.cl:5: warning: work-items do this one after the other"), "{log}");
     assert_eq!(messages, "");
     // Cached programs warn as well; options that disable warnings apply.
-    assert_eq!(said("costly.c", &[""], &[cache]).0, log);
-    assert_eq!(said("costly.c", &["-w"], &[cache]).0, "\npassed\n");
+    assert_eq!(said("costly.c", &[remarks], &[cache]).0, log);
+    assert_eq!(said("costly.c", &[""], &[cache, ("HEDDLE_REMARKS", "1")]).0, log);
+    assert_eq!(said("costly.c", &[&format!("-w {remarks}")], &[cache]).0, "\npassed\n");
     let (_, report) = said("costly.c", &["-w"], &[cache, ("HEDDLE_REPORT", "1")]);
     let lines: Vec<&str> = report.lines().collect();
     assert!(lines[0].starts_with("kernel gathers: ") && lines[0].contains(" lanes, "), "{report}");
