@@ -34,8 +34,7 @@ pub use launch::{LaunchArgument, LaunchError, LaunchForecast, in_pieces};
 pub use pool::Pool;
 pub use program::{
     BuildOptions, BuildServices, KernelFacts, KernelModule, KernelParameter, PreparedKernel, ReportSink,
-    recursive_functions,
-    undefined_functions, with_callers,
+    recursive_functions, undefined_functions, with_callers,
 };
 pub use range::{NdRange, RangeError};
 pub use selection::Trials;
