@@ -1,30 +1,27 @@
-//! Alloca SSA: the contents of private objects as if they were variables (thesis 6.6).
+//! Memory SSA of private objects (thesis 6.6).
 //!
-//! An object that does not escape is cut into *slots*: the runs of bytes that its accesses tell apart, or the whole of
-//! it if one of them is at an offset that is not known. Each slot is in SSA form. Its *states* are: undefined at the
-//! start; written by an instruction, in part or as a whole; joined at a block. A state says what each lane's own copy
-//! holds, so a join where lanes come apart from each other, by edges with different states, is where copies come to
-//! differ, as at a φ.
+//! An object that does not escape is split into *slots*: the byte ranges that its accesses distinguish, or the whole
+//! object if an access has an unknown offset. Each slot is in SSA form. A *state* of a slot is undefined at the start,
+//! written by an instruction (in part or as a whole), or joined at a block. It stands for the contents of each lane's own
+//! copy. Copies come to differ at joins of diverged lanes with different states, as values do at φs.
 //!
 //! ```text
-//!     block1: store 1, v2   #1 = write          Behind a loop there is a join at each exit, with one operand if need
-//!       │        ▲                              be: lanes that leave in different rounds have different states, although
-//!       ▼        │                              in each round all had the same. The thesis has no such join.
+//!     block1: store 1, v2   #1 = write          Each exit of a loop has a join, with one operand if need be: lanes that
+//!       │        ▲                              leave in different iterations have different states, although they
+//!       ▼        │                              agree within each iteration. The thesis has no such join.
 //!     block2 ────┘
 //!       ▼
 //!     block3: #2 = join [block2: #1]
 //! ```
 //!
-//! Joins are not pruned, but it is known which states are *read*: an undecided join that nothing reads does no harm
-//! behind a loop. Where lanes merely ran apart it does, if all of them are to share one copy: while one lane writes, the
-//! other may still read. So a slot may be shared only if no join of lanes that ran apart has different states, read or
-//! not.
+//! Joins are not pruned, but states know if they are *read*. A varying join after a loop is harmless if nothing reads it.
+//! A join of diverged lanes is not, if all lanes share one copy: one lane may write while another one still reads. A slot
+//! can therefore be shared only if no join of diverged lanes has different states, read or not.
 //!
-//! Where some lanes have written and others hold ⊤ yet, copies do not differ: ⊤ may be anything. So an object that is used
-//! by those lanes alone that take a divergent branch may be shared.
+//! Copies do not differ where some lanes have written and others still hold poison, since poison may be any value. An
+//! object that only the lanes on one side of a divergent branch use can thus be shared.
 //!
-//! After: Moll, thesis, section 6.6. Differs in: exit joins; slots for fields; states that
-//! replace others as a whole, or hold nothing.
+//! After: Moll, thesis, section 6.6. Differs in: exit joins; slots for fields; writes of the whole slot; undefined states.
 
 use std::ops::Range;
 
@@ -39,64 +36,64 @@ use crate::points_to::{PointsTo, PointsToTarget, PrivateObject};
 use crate::uses::UseLists;
 
 heddle_ir::entity! {
-    /// A run of bytes of a private object.
+    /// Byte range of a private object.
     pub AllocaSlot, "slot"
 }
 
 heddle_ir::entity! {
-    /// What a slot holds at some point.
+    /// Contents of a slot at a program point.
     pub SlotState, "#"
 }
 
-/// A run of bytes of an object that accesses do not tell apart.
+/// Byte range of an object that its accesses do not split further.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SlotInfo {
     /// The object.
     pub object: PrivateObject,
-    /// The `alloca` that makes it.
+    /// `alloca` of the object.
     pub alloca: Inst,
-    /// The bytes.
+    /// Byte range within the object.
     pub bytes: Range<u64>,
 }
 
-/// How a state comes about.
+/// Definition of a state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SlotStateDef {
-    /// Nothing has been written.
+    /// Nothing is written yet.
     Undefined,
-    /// An instruction writes; without a state before it, it leaves nothing of that.
+    /// An instruction writes.
     Write {
-        /// The instruction.
+        /// The writing instruction.
         inst: Inst,
-        /// What stays where it does not write.
+        /// State before a partial write; none if the whole slot is overwritten.
         before: Option<SlotState>,
     },
-    /// Paths meet, or leave a loop.
+    /// Control flow joins, or leaves a loop.
     Join {
-        /// Where.
+        /// Block of the join.
         block: Block,
-        /// The state at the end of each predecessor, each once, in order.
+        /// State at the end of each distinct predecessor, in order.
         incoming: Vec<(Block, SlotState)>,
     },
 }
 
-/// A state of a slot.
+/// Properties of a state.
 #[derive(Clone, Debug)]
 pub struct SlotStateInfo {
-    /// The slot.
+    /// Slot of the state.
     pub slot: AllocaSlot,
-    /// How it comes about.
+    /// Definition of the state.
     pub def: SlotStateDef,
-    /// Whether an instruction may read it, or something of it.
+    /// True if an instruction may read the state, or a later one that keeps part of it.
     pub is_read: bool,
-    /// Whether nothing has been written: all of it is ⊤.
+    /// True if the slot holds only poison.
     pub is_undefined: bool,
 }
 
-/// The private objects of a function that can be followed.
+/// Memory SSA of the tracked private objects of a function.
 #[derive(Clone, Debug)]
 pub struct AllocaSsa {
-    /// Where pointers point to.
+    /// Points-to sets of all pointers.
     pub points_to: PointsTo,
     slots: Vec<SlotInfo>,
     states: Vec<SlotStateInfo>,
@@ -106,16 +103,16 @@ pub struct AllocaSsa {
     users: Vec<Vec<SlotStateUser>>,
 }
 
-/// What depends on a state.
+/// User of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotStateUser {
-    /// An instruction that reads it.
+    /// Instruction that reads the state.
     Inst(Inst),
-    /// A state that holds something of it.
+    /// State that keeps part of the state.
     State(SlotState),
 }
 
-/// What an instruction does to a slot.
+/// Access of an instruction to a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SlotAccess {
     slot: AllocaSlot,
@@ -124,17 +121,17 @@ struct SlotAccess {
     is_whole: bool,
 }
 
-/// A run of bytes that an instruction touches through one of its pointers.
+/// Bytes that an instruction accesses through one of its pointers.
 struct AccessedBytes {
     pointer: Value,
     size: Option<u64>,
     reads: bool,
     writes: bool,
-    /// Whether a lane that executes it writes all of the bytes.
+    /// True if each executing lane writes all of the bytes.
     is_sure: bool,
 }
 
-/// The private memory that an instruction may touch.
+/// Returns the private memory that an instruction may access.
 fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[AccessedBytes; 2]> {
     let bytes = |value: Value| Some(u64::from(func.value_type(value).bytes()));
     let size = |value: Value| match func.constant(value) {
@@ -160,7 +157,7 @@ fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[A
 }
 
 impl AllocaSsa {
-    /// Follows the private objects of a function.
+    /// Builds memory SSA for the private objects of a function.
     pub(crate) fn new(func: &Function, control: &ControlTables, uses: &UseLists) -> Self {
         let points_to = PointsTo::new(func, control, uses);
         let mut this = Self {
@@ -181,42 +178,42 @@ impl AllocaSsa {
         this
     }
 
-    /// The slots, by number.
+    /// Returns the slots, by number.
     pub fn slots(&self) -> &[SlotInfo] {
         &self.slots
     }
 
-    /// The states, by number.
+    /// Returns the states, by number.
     pub fn states(&self) -> &[SlotStateInfo] {
         &self.states
     }
 
-    /// A state.
+    /// Returns the properties of a state.
     pub fn state(&self, state: SlotState) -> &SlotStateInfo {
         &self.states[state.index()]
     }
 
-    /// The states that an instruction may read.
+    /// Returns the states that an instruction may read.
     pub fn read_by(&self, inst: Inst) -> &[SlotState] {
         &self.reads[inst]
     }
 
-    /// The states that an instruction makes.
+    /// Returns the states that an instruction defines.
     pub fn written_by(&self, inst: Inst) -> &[SlotState] {
         &self.writes[inst]
     }
 
-    /// The states that are joined at a block.
+    /// Returns the states that a block joins.
     pub fn joined_at(&self, block: Block) -> &[SlotState] {
         &self.joins[block]
     }
 
-    /// What depends on a state.
+    /// Returns the users of a state.
     pub fn users(&self, state: SlotState) -> &[SlotStateUser] {
         &self.users[state.index()]
     }
 
-    /// The block where a state comes about, if it does not hold from the start.
+    /// Returns the block that defines a state; none for the initial state.
     pub fn block_of(&self, func: &Function, state: SlotState) -> Option<Block> {
         match self.state(state).def {
             SlotStateDef::Undefined => None,
@@ -225,14 +222,14 @@ impl AllocaSsa {
         }
     }
 
-    /// Cuts objects into slots; says what each instruction does to them.
+    /// Splits objects into slots; returns the slot accesses of each instruction.
     fn find_slots(
         &mut self,
         func: &Function,
         control: &ControlTables,
     ) -> SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>> {
         let count = self.points_to.objects().len();
-        // Per object the runs that accesses touch; none if one of them is not known.
+        // Byte ranges of the accesses to each object; none if one of them is unknown.
         let mut runs: Vec<Option<Vec<Range<u64>>>> = vec![Some(Vec::new()); count];
         let insts = || control.index.order().iter().flat_map(|&block| func.block_insts(block));
         let run_of = |target: &PointsToTarget, size: Option<u64>, bytes: u64| {
@@ -282,7 +279,7 @@ impl AllocaSsa {
             let data = func.inst(inst);
             for span in spans(func, data, func.result(inst)) {
                 let targets = self.points_to.targets(span.pointer);
-                // A predicate may keep lanes from writing.
+                // A predicate may mask off the write.
                 let is_sure = span.is_sure
                     && func.layout.block_of(inst).is_some_and(|block| func.predicate(block).is_none());
                 let is_only = is_sure && targets.known.len() == 1 && !targets.unknown;
@@ -334,7 +331,7 @@ impl AllocaSsa {
         let mut current: Vec<SlotState> = (0..self.slots.len())
             .map(|slot| self.add_state(AllocaSlot::new(slot), SlotStateDef::Undefined))
             .collect();
-        // Down the dominator tree, with what each block has changed to be taken back behind it.
+        // Walks the dominator tree, and undoes the changes of each block after its subtree.
         enum Visit {
             Enter(Block),
             Leave(usize),
@@ -394,7 +391,7 @@ impl AllocaSsa {
         }
     }
 
-    /// Joins at the iterated dominance frontier of writes and exits, and at exits of loops that write.
+    /// Places joins at the iterated dominance frontier of writes and exits, and at exits of loops that write.
     fn place_joins(
         &mut self,
         func: &Function,
@@ -436,7 +433,7 @@ impl AllocaSsa {
         }
     }
 
-    /// What is made by an `alloca` holds nothing, and neither does a join of such.
+    /// Marks the states that hold only poison: those of an `alloca`, and joins of such states.
     fn find_undefined(&mut self, func: &Function) {
         let mut work = Vec::new();
         for (number, info) in self.states.iter_mut().enumerate() {
@@ -491,12 +488,12 @@ impl AllocaSsa {
     }
 }
 
-/// Whether an instruction's accesses are volatile, and so each lane's own affair.
+/// True if the instruction's accesses are volatile, and thus separate for each lane.
 pub(crate) fn is_volatile(data: &InstData) -> bool {
     data.flags.has(heddle_ir::words::Flag::Volatile)
 }
 
-/// Whether a memory operation may read private memory of which nothing is known.
+/// True if a memory operation may read unknown private memory.
 pub(crate) fn reads_unknown(func: &Function, points_to: &PointsTo, inst: Inst) -> bool {
     let data = func.inst(inst);
     let pointer = match (data.op, &data.detail) {

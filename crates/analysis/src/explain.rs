@@ -1,13 +1,13 @@
-//! Why something varies: for each varying value and divergent branch a shortest chain of causes.
+//! Explanations of divergence: a shortest chain of causes for each varying value and divergent branch.
 //!
-//! The fixpoint leaves behind what depends on what. Read from causes to effects this is a graph whose sources are the
-//! values that vary by themselves: the lane's index, varying parameters, what atomics and calls give. One breadth-first
-//! search from all of them gives every other node a cause that is closer to a source.
+//! The dependences that the fixpoint recorded form a graph from causes to effects. Its sources are values that vary
+//! without a varying operand: the lane index, varying parameters, results of atomics and calls. One breadth-first search
+//! from all sources gives every other node a cause that is closer to a source.
 //!
 //! ```text
-//! values ─► branch ─► parting ─► values (φs)            data, then: this branch diverges, so lanes part, so they meet
-//!   │                    │  └──► leaving ─► values       and mix values, or leave a loop in different rounds
-//!   └─► states ─► values └─────► apart ─► values         (stored and loaded; and which lanes are active where)
+//! values ─► branch ─► region ─► values (φs)             data dependence; a divergent branch has an influence region,
+//!   │                    │  └──► loop ─► values          whose joins mix values and whose loop exits are divergent
+//!   └─► states ─► values └─────► block ─► values         (memory dependence; activation of blocks)
 //! ```
 
 use std::fmt;
@@ -23,47 +23,47 @@ use crate::cycles::Cycle;
 use crate::divergence::{Divergence, DivergenceEffect, DivergenceOrigin};
 use crate::uses::UseLists;
 
-/// Something that varies, or that makes others vary.
+/// Node of the cause graph: an entity that varies, or that makes others vary.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CauseNode {
-    /// A value whose lanes differ.
+    /// Varying value.
     Value(Value),
-    /// A branch where lanes part.
+    /// Divergent branch of a block.
     Branch(Block),
-    /// Lanes that have parted, at this branch or so that they do what lanes do that part there.
+    /// Influence region of a divergent branch, alone or as a part of another region.
     InfluenceRegion(Block),
-    /// A loop that lanes leave in different rounds.
+    /// Loop with a divergent exit.
     DivergentLoop(Cycle),
-    /// What a private object holds.
+    /// Contents of a private object.
     State(SlotState),
-    /// A block that some lanes execute without others.
+    /// Block that may run without some lanes.
     PartialBlock(Block),
 }
 
-/// Why an effect follows from its cause.
+/// Kind of dependence of an effect on its cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DependenceKind {
-    /// Computed from it.
+    /// Data dependence.
     Data,
-    /// Lanes that parted meet.
+    /// Sync dependence: diverged lanes meet.
     Sync,
-    /// Lanes come from different rounds of a loop.
+    /// Temporal dependence: lanes come from different iterations of a loop.
     Temporal,
-    /// It tells which lanes are active.
+    /// The cause determines the active lanes.
     Activation,
-    /// Written to or read from private memory.
+    /// Store to or load from private memory.
     Memory,
 }
 
-/// A chain from an effect to a source of variance: each node, and why it follows from the next one. The last one
-/// follows from nothing.
+/// Chain of causes from an effect to a source of divergence, each with its dependence on the next one. The last node has
+/// no cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CauseChain {
-    /// The first node, which is to be explained, and then each one's cause.
+    /// The explained node, followed by the cause of each node.
     pub links: Vec<(CauseNode, Option<DependenceKind>)>,
 }
 
-/// The causes of everything that varies in a function.
+/// Causes of everything that varies in a function.
 #[derive(Clone, Debug)]
 pub struct DivergenceExplanations<'a> {
     func: &'a Function,
@@ -73,7 +73,7 @@ pub struct DivergenceExplanations<'a> {
 }
 
 impl<'a> DivergenceExplanations<'a> {
-    /// Finds a shortest chain for everything at once.
+    /// Searches a shortest chain for every varying node.
     pub fn new(func: &'a Function, control: &'a ControlTables, divergence: &'a Divergence) -> Self {
         let uses = UseLists::new(func, control);
         let search = CauseSearch::new(func, control, divergence, &uses);
@@ -81,17 +81,17 @@ impl<'a> DivergenceExplanations<'a> {
         Self { func, control, divergence, cause }
     }
 
-    /// The chain from a varying value to a source; none if the value is uniform.
+    /// Returns the chain from a varying value to a source; none if the value is uniform.
     pub fn of_value(&self, value: Value) -> Option<CauseChain> {
         self.chain(CauseNode::Value(value))
     }
 
-    /// The chain from a divergent branch to a source; none if the branch is uniform.
+    /// Returns the chain from a divergent branch to a source; none if the branch is uniform.
     pub fn of_branch(&self, block: Block) -> Option<CauseChain> {
         self.chain(CauseNode::Branch(block))
     }
 
-    /// The chain of any node.
+    /// Returns the chain of any node.
     pub fn chain(&self, node: CauseNode) -> Option<CauseChain> {
         let mut links = Vec::new();
         let mut next = Some(node);
@@ -103,7 +103,7 @@ impl<'a> DivergenceExplanations<'a> {
         Some(CauseChain { links })
     }
 
-    /// What a divergent branch costs.
+    /// Returns a description of the cost of a divergent branch.
     pub fn cost(&self, block: Block) -> Option<String> {
         if !self.divergence.is_divergent_branch(block) {
             return None;
@@ -122,7 +122,7 @@ impl<'a> DivergenceExplanations<'a> {
         })
     }
 
-    /// What could be changed so that the last link of a chain does not vary, if that is for the user to say.
+    /// Returns a change by the user that makes the last node of a chain uniform, if there is one.
     pub fn help(&self, chain: &CauseChain) -> Option<String> {
         let &(CauseNode::Value(value), _) = chain.links.last()? else { return None };
         let name = self.func.describe(value);
@@ -139,13 +139,13 @@ impl<'a> DivergenceExplanations<'a> {
         }
     }
 
-    /// The chain in words, with places in the source as the module names them.
+    /// Displays the chain, with source locations in the module's files.
     pub fn display<'b>(&'b self, chain: &'b CauseChain, module: Option<&'b Module>) -> CauseChainDisplay<'b> {
         CauseChainDisplay { all: self, chain, module }
     }
 }
 
-/// Whether lanes may differ on a value.
+/// True if lanes may differ on a value.
 fn varies(divergence: &Divergence, value: Value) -> bool {
     let shape = divergence.shape(value);
     !shape.is_uniform() && !shape.is_undefined()
@@ -156,9 +156,9 @@ struct CauseSearch<'a> {
     control: &'a ControlTables,
     divergence: &'a Divergence,
     uses: &'a UseLists,
-    /// What lanes that part, or leave a loop apart, lead to.
+    /// Effects of divergent branches and loop exits.
     effects: FxHashMap<DivergenceOrigin, Vec<DivergenceEffect>>,
-    /// Blocks that have one of these as their predicate.
+    /// Blocks by predicate.
     predicated: FxHashMap<Value, Vec<Block>>,
     cause: FxHashMap<CauseNode, Option<(CauseNode, DependenceKind)>>,
     queue: std::collections::VecDeque<CauseNode>,
@@ -205,7 +205,7 @@ impl<'a> CauseSearch<'a> {
             }
         }
         self.drain();
-        // What is left varies by an op of its own.
+        // Any other varying value varies through its own op.
         for &inst in &all {
             for &result in self.func.results(inst) {
                 self.add_source(result);
@@ -222,7 +222,7 @@ impl<'a> CauseSearch<'a> {
         }
     }
 
-    /// Whether results vary whatever the operands are.
+    /// True if the results vary independently of the operands.
     fn is_source(&self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         match data.op {
@@ -404,7 +404,7 @@ impl<'a> CauseSearch<'a> {
     }
 }
 
-/// A chain in words.
+/// Display adapter of a chain.
 #[derive(Clone, Copy, Debug)]
 pub struct CauseChainDisplay<'a> {
     all: &'a DivergenceExplanations<'a>,
@@ -426,7 +426,7 @@ impl CauseChainDisplay<'_> {
         }
     }
 
-    /// The line of a node, where it is known.
+    /// Returns the source line of a node, if known.
     fn line(&self, node: CauseNode) -> String {
         let loc = self.inst_of(node).and_then(|inst| self.all.func.loc(inst));
         loc.map_or(String::new(), |loc| format!(" (line {})", loc.line))
@@ -473,7 +473,7 @@ impl CauseChainDisplay<'_> {
         self.all.func.describe(value)
     }
 
-    /// What a block branches on, in the words of the source; none if it has none.
+    /// Returns the condition of a block's branch as a source expression, if it has one.
     fn condition(&self, block: Block) -> Option<String> {
         let func = self.all.func;
         let condition = *func.inst(func.terminator(block)?).args.first()?;
@@ -487,7 +487,7 @@ impl CauseChainDisplay<'_> {
         }
     }
 
-    /// A loop by the line that it starts at, if the source has names; by its header otherwise.
+    /// Names a loop by its first source line if the source has names, else by its header.
     fn cycle(&self, cycle: Cycle) -> String {
         let (func, header) = (self.all.func, self.all.control.cycles.header(cycle));
         let has_names = func.params().iter().any(|&param| func.name_of(param).is_some());
@@ -498,7 +498,7 @@ impl CauseChainDisplay<'_> {
         }
     }
 
-    /// The noun phrase of a node.
+    /// Returns the noun phrase for a node.
     fn name(&self, node: CauseNode) -> String {
         match node {
             CauseNode::Value(value) => format!("{}{}", self.value(value), self.line(node)),
@@ -541,13 +541,13 @@ impl fmt::Display for CauseChainDisplay<'_> {
         for window in links.windows(2) {
             let [(effect, reason), (cause, _)] = window else { continue };
             let (effect, cause) = (*effect, *cause);
-            // The headline has said this.
+            // The headline contains this link.
             if matches!((effect, cause), (CauseNode::Branch(_), CauseNode::Value(_)) if effect == first) {
                 continue;
             }
             let was_in_data = std::mem::take(&mut in_data);
             match (effect, cause, reason) {
-                // One variable of the source may be several values.
+                // Several values may stand for one source variable.
                 (CauseNode::Value(value), CauseNode::Value(from), _)
                     if was_in_data && self.is_same_in_words(value, from) =>
                 {
@@ -648,7 +648,7 @@ impl fmt::Display for CauseChainDisplay<'_> {
     }
 }
 
-/// The nodes that vary without an explanation: none, if all is well.
+/// Returns the varying nodes without an explanation; empty unless the analysis has a bug.
 pub fn unexplained(func: &Function, control: &ControlTables, divergence: &Divergence) -> Vec<CauseNode> {
     let all = DivergenceExplanations::new(func, control, divergence);
     let mut seen: EntitySet<Value> = EntitySet::new();
@@ -718,7 +718,7 @@ mod tests {
         let control = ControlTables::new(func);
         let found = divergence(func, &control, &InitialShapes::declared(func, Geometry::lanes(4)));
         assert_eq!(unexplained(func, &control, &found), []);
-        // The same facts, where lanes have nothing to part by.
+        // The same facts with a constant branch condition.
         let mut other = func.clone();
         let branch = func.terminator(func.entry()).expect("a block ends");
         other.inst_mut(branch).args[0] = other.make_bool(true);

@@ -1,9 +1,9 @@
-//! Which private objects a pointer may point to, and at which offset.
+//! Points-to analysis of private objects, with offsets.
 //!
-//! Every lane has private objects of its own, made by `alloca`. Pointers to them are followed through `ptradd`, casts,
-//! `select`, `freeze` and φ. An object *escapes* where its address goes somewhere else: into memory, a call, a number,
-//! another lane, a result. An object that does not escape is touched by exactly those instructions whose pointer is known to
-//! point to it. Memory that lanes share (global, local, constant) does not concern us here.
+//! Each `alloca` makes a private object per lane. Pointers are tracked through `ptradd`, casts, `select`, `freeze` and φ.
+//! An object *escapes* where its address flows elsewhere: into memory, a call, a number, another lane, a result. Only
+//! instructions whose pointer is known to point to it can access an object that does not escape. Shared memory (global,
+//! local, constant) is not modelled.
 
 use heddle_ir::entity::{Entity, SecondaryMap};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value};
@@ -13,54 +13,54 @@ use crate::control_tables::ControlTables;
 use crate::uses::UseLists;
 
 heddle_ir::entity! {
-    /// A private object: what an `alloca` makes.
+    /// Private object, made by an `alloca`.
     pub PrivateObject, "object"
 }
 
-/// An object with an offset into it; none if any is possible.
+/// Object with an offset into it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct PointsToTarget {
     /// The object.
     pub object: PrivateObject,
-    /// The byte, from the start of the object.
+    /// Byte offset from the start of the object; none if any offset is possible.
     pub offset: Option<i64>,
 }
 
-/// Where a pointer may point to, beside memory that lanes share.
+/// Points-to set of a pointer, without shared memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PointsToSet {
     /// Objects of this function that do not escape, sorted.
     pub known: SmallVec<[PointsToTarget; 2]>,
-    /// Whether it may point to other private memory, of which nothing is known.
+    /// True if the pointer may point to other, unknown private memory.
     pub unknown: bool,
 }
 
-/// An `alloca`.
+/// Properties of a private object.
 #[derive(Clone, Debug)]
 pub struct PrivateObjectInfo {
-    /// The instruction.
+    /// Its `alloca`.
     pub alloca: Inst,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Whether its address goes where it is not followed.
+    /// True if its address flows to an untracked use.
     pub escapes: bool,
-    /// Whether all pointers to it point to what the last execution of the `alloca` made.
+    /// True if all pointers to it point to the object of the last execution of the `alloca`.
     pub is_single: bool,
 }
 
-/// Objects, and where pointers point to.
+/// Private objects and points-to sets of a function.
 #[derive(Clone, Debug)]
 pub struct PointsTo {
     objects: Vec<PrivateObjectInfo>,
     targets: SecondaryMap<Value, PointsToSet>,
 }
 
-/// Different offsets into an object, and objects, that are told apart.
+/// Limits per points-to set: distinct offsets into one object, and targets in total.
 const MOST_OFFSETS: usize = 4;
 const MOST_TARGETS: usize = 16;
 
 impl PointsTo {
-    /// Follows all pointers of a function.
+    /// Tracks all pointers of a function.
     pub(crate) fn new(func: &Function, control: &ControlTables, uses: &UseLists) -> Self {
         let mut this = Self { objects: Vec::new(), targets: SecondaryMap::new() };
         let mut follows: SecondaryMap<Value, bool> = SecondaryMap::new();
@@ -106,7 +106,7 @@ impl PointsTo {
                 work.push(param);
             }
         }
-        // A constant that is no address of a global is a number.
+        // A constant that is not the address of a global is a plain number.
         for &block in control.index.order() {
             for inst in func.block_insts(block) {
                 for &arg in &func.inst(inst).args {
@@ -134,17 +134,17 @@ impl PointsTo {
         this
     }
 
-    /// All objects, by number.
+    /// Returns all objects, by number.
     pub fn objects(&self) -> &[PrivateObjectInfo] {
         &self.objects
     }
 
-    /// Where a pointer may point to.
+    /// Returns the points-to set of a pointer.
     pub fn targets(&self, pointer: Value) -> &PointsToSet {
         &self.targets[pointer]
     }
 
-    /// Adds what `value` points to to what the result of its user does.
+    /// Adds the targets of `value` to those of its user's result; true if that changed them.
     fn flow(&mut self, func: &Function, value: Value, user: Inst, result: Value) -> bool {
         let data = func.inst(user);
         let shift = match data.op {
@@ -183,7 +183,7 @@ impl PointsTo {
                 }
             }
         }
-        // An alloca in a loop makes a new object in each round: one at a time where no φ carries an address on.
+        // An `alloca` in a loop makes one object per iteration. Only one is live at a time if no φ carries its address.
         for number in 0..self.objects.len() {
             let alloca = self.objects[number].alloca;
             let block = func.layout.block_of(alloca).expect("the alloca was found in a block");
@@ -204,7 +204,7 @@ impl PointsTo {
         }
     }
 
-    /// Whether a φ has an address in this object.
+    /// True if a φ has an address in this object as operand.
     fn is_carried(&self, func: &Function, uses: &UseLists, object: PrivateObject, first: &[Value]) -> bool {
         let mut work = first.to_vec();
         let mut seen = rustc_hash::FxHashSet::default();
@@ -224,12 +224,12 @@ impl PointsTo {
     }
 }
 
-/// Whether a value of this type may be the address of private memory.
+/// True if a value of this type may be the address of private memory.
 fn may_be_private(func: &Function, value: Value) -> bool {
     matches!(func.value_type(value).scalar(), Scalar::Ptr(Space::Private | Space::Generic))
 }
 
-/// Whether an address stays known, or is only looked at, as this operand.
+/// True if the address stays tracked, or is only accessed, as this operand.
 fn is_followed(op: Op, index: usize) -> bool {
     match op {
         Op::PtrAdd | Op::Load | Op::AtomicRmw | Op::CompareExchange | Op::Memset => index == 0,

@@ -1,49 +1,47 @@
-//! Control divergence: where lanes that part at a branch meet again, and which loops they leave apart.
+//! Sync dependence: joins and divergent loop exits in the influence region of a divergent branch.
+//! Requires: a reducible graph.
 //!
-//! Every block is a barrier (Def. 18), so a block runs once for each *instance*: once in each round of the loops
-//! around it, with all lanes that come there in that round. Lanes part at a branch and are *apart* until they have an
-//! instance in common again; in between no branch binds them to each other. So all that a divergent branch `b` does
-//! shows in pairs of paths from `b` that have no instance in common but their ends:
+//! Every block is a barrier (Def. 18). A block therefore runs once per *instance*: once per iteration of the enclosing
+//! loops, with all lanes that reach it in that iteration. Lanes that diverge at a branch stay apart until they share an
+//! instance again. The effects of a divergent branch `b` follow from pairs of paths from `b` that share no instance but
+//! their ends:
 //!
-//! * `z` is a *join* of `b` if two such paths end in `z` by different edges: its φs may mix what came along them;
-//! * a loop around `b` is *left apart* by an exit edge if one path takes that edge while the other one goes round.
+//! * `z` is a *join* of `b` if two such paths reach `z` by different edges: its φs may mix the values of these edges.
+//! * An exit edge of an enclosing loop is *divergent* if one path takes it while the other one starts another iteration.
 //!
 //! ```text
-//!       b          Labels are pushed along the edges in block-index order. A block with one label passes it on; one
-//!      ╱ ╲         where different labels meet is a join and passes on a label of its own. Two places have different
-//!     x   y        labels if and only if disjoint paths lead to them from `b` (thesis, Theorem 2). So the joins of
-//!     │╲  │        `b` are the blocks where labels meet, and an exit edge is left apart if its label is not the
+//!       b          Labels propagate along edges in block-index order. A block with one label passes it on. A block
+//!      ╱ ╲         where different labels meet is a join and passes on a label of its own. Two positions have different
+//!     x   y        labels if and only if disjoint paths from `b` reach them (thesis, Theorem 2). So the joins of `b`
+//!     │╲  │        are the blocks where labels meet, and an exit edge is divergent if its label differs from the
 //!     │ z◄┤        latch's.
 //!     │   │
-//!     └─►w◄        x and y have labels x and y; z is a join, with its own; w sees x, y and z's, and is one too.
+//!     └─►w◄        x and y have labels x and y; z is a join with its own label; w sees x, y and z, so it is a join too.
 //! ```
 //!
-//! A lane that leaves a loop apart waits behind it until all lanes have left. So for the code around it the loop is one node
-//! that is *partially divergent* (Def. 21): lanes go on from different edges, of which at least one is left apart.
-//! Seen from there, the edges not left apart share one label: all lanes that are still together take them together.
+//! A lane that leaves a loop by a divergent exit waits after it until all lanes have left. To the enclosing code the loop
+//! is one *partially divergent* node (Def. 21) with several outgoing edges, at least one of them divergent. The other
+//! exits share one label there, because all lanes still in the loop take them together.
 //!
-//! What makes this near-linear over many branches:
+//! These shortcuts keep the total near-linear over many branches:
 //!
-//! * A walk ends when a single label is alive: from there on lanes are together, or it no longer matters.
-//! * Inner loops are single nodes, and so are regions between a block and its closest post-dominator (of the same
-//!   loop, on forward paths) if it dominates that one: a lane that goes in comes out there, with the label unchanged.
-//! * If a walk is at a branch `c`, and all other labels alive are at targets of `c`, what is left is what lanes that
-//!   part at `c` do: the result refers to that of `c` instead of repeating it ([`InfluenceRegion::then`]).
-//! * So it is where a question is asked in front of `c` that leads past it or to a target of it.
-//! * So it is if others wait elsewhere that nothing else leads to any more: they go on first. A chain of checks, each
-//!   with a way into a chain of clean-ups (two rails with rungs), costs no more than one walk along both.
-//! * What happens behind a loop depends on the edges left apart alone, not on the branches.
+//! * A walk ends when a single label is live: the lanes have reconverged, or the rest cannot differ.
+//! * An inner loop is a single node. So is the region between a block and its closest post-dominator (of the same loop, on
+//!   forward paths) if the block dominates it: lanes enter and leave such a region with one label.
+//! * If a walk visits a branch `c` and all other live labels are at targets of `c`, the rest of the walk equals the
+//!   influence region of `c`. The result refers to it ([`InfluenceRegion::continues_at`]).
+//! * The same holds for a test before `c` that branches past `c` or to a target of it.
+//! * The same holds if other blocks are pending that no unvisited edge enters: the walk visits them first. A chain of
+//!   checks, each with an edge into a chain of clean-ups (two rails with rungs), costs one walk along both.
+//! * The region after a loop depends on its divergent exits alone, not on the branches that cause them.
 //!
-//! Partings are not shared where the ways of a branch never come near the next branch's: as if each check of a chain led
-//! into the second of two chains of clean-ups at some other place. There a walk goes on until all ways meet, and the
-//! time is that of the blocks in between for each branch.
+//! Regions are not shared if the targets of one branch stay away from the next branch, for example if each check of a chain
+//! enters the second of two chains of clean-ups elsewhere. Such a walk visits all blocks up to the last join, per branch.
 //!
-//! Requires a reducible graph.
-//!
-//! After: Moll, thesis, chapter 7 (Listings 4-7, Appendix A). Differs in: edges, not blocks, are exits, so that an
-//! exit block with several edges joins exactly those that lanes leave apart by; a join knows the edges that it was
-//! reached by (a φ with one value on all of these is not touched); the recursion over loops is turned inside out,
-//! for a loop's edges left apart are the union over the branches inside.
+//! After: Moll, thesis, chapter 7 (Listings 4-7, Appendix A). Differs in three points. Exits are edges, not blocks, so an
+//! exit block with several edges joins only the divergent ones. A join knows the edges that reached it, so a φ with one
+//! value on all of them stays uniform. The recursion over loops is inverted, because a loop's divergent exits are the union
+//! over the branches inside.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,31 +57,31 @@ use crate::cycles::{Cycle, CycleForest};
 use crate::dominators::DominatorTree;
 use crate::tree::{JumpPointerForest, NONE};
 
-/// A block where lanes that are apart may meet.
+/// Block where diverged lanes may reconverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Join {
-    /// The block.
+    /// Block of the join.
     pub block: Block,
-    /// The predecessors that they may come from, in order: two at least.
+    /// Predecessors whose edges carry different labels, in order; at least two.
     pub from: SmallVec<[Block; 4]>,
 }
 
-/// What lanes do that part at a branch, or that leave a loop apart, up to the end of the loop around.
+/// Influence region of a divergent branch or of a loop's divergent exits, within the enclosing loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InfluenceRegion {
-    /// Where they may meet, in block-index order.
+    /// Joins, in block-index order.
     pub joins: Vec<Join>,
-    /// The edges by which they may leave the loop around apart, as numbers of [`SyncDependence::exits`], in order.
+    /// Divergent exits of the enclosing loop, as indices into [`SyncDependence::exits`], in order.
     pub divergent_exits: Vec<u32>,
-    /// Blocks that some lanes execute while others, apart from them, do not. With each block, all that it dominates
-    /// in the loop around is meant, and loops whose header it is.
+    /// Blocks that some of the diverged lanes execute without the others. Each stands for all blocks that it dominates in
+    /// the enclosing loop, and for the loop that it heads.
     pub blocks: Vec<Block>,
-    /// The branch whose parting is a part of this one as well. A join that both name has its edges in both, and one
-    /// of them in common.
+    /// Branch whose region is part of this one. A join of both regions lists its edges in both; they have one edge in
+    /// common.
     pub continues_at: Option<Block>,
 }
 
-/// Answers queries for partings; remembers those of branches.
+/// Computes influence regions on demand and caches those of branches.
 #[derive(Debug)]
 pub struct SyncDependence<'a> {
     cfg: &'a Cfg,
@@ -91,32 +89,31 @@ pub struct SyncDependence<'a> {
     cycles: &'a CycleForest,
     index: &'a BlockIndex,
     exits: Vec<Vec<Edge>>,
-    /// Where a walk may go on after a block.
+    /// Block at which a walk may continue after a block.
     bypass: SecondaryMap<Block, Option<Block>>,
-    /// Where a walk may go on after a loop.
+    /// Block at which a walk may continue after a loop.
     loop_bypass: Vec<Option<Block>>,
-    /// Per block, the length of the longest way to it that does not go round.
+    /// Length of the longest acyclic path from the entry to each block.
     depth: SecondaryMap<Block, u32>,
     cached: SecondaryMap<Block, Option<Box<InfluenceRegion>>>,
     labels: SecondaryMap<Block, u32>,
     steps: u64,
 }
 
-/// The label of a block that none has reached. Joins have the numbers of their blocks, seeds those behind.
+/// Label of an unreached block. Joins use their block number as label; seeds use the numbers after the last block.
 const UNREACHED: u32 = u32::MAX;
-/// How many blocks may wait beside a branch that is looked at closely, how many edges may lead to each of them, and how
-/// many are taken before their turn.
+/// Limits of the early visits before a branch: pending blocks, predecessors of each, and blocks visited per branch.
 const MAX_PENDING: usize = 4;
 const MAX_PREDS: usize = 8;
 const MAX_EARLY_VISITS: usize = 4;
-/// How many targets a branch has that is looked at closely, and how many blocks are left behind on the way to each.
+/// Limits of the search for shared regions: targets per branch, and blocks skipped on the path to each target.
 const MAX_TARGETS: usize = 8;
 const MAX_PASSED_BLOCKS: usize = 3;
-/// The greatest size of a parting that is remembered.
+/// Maximum size of a cached region.
 const MAX_CACHED_SIZE: usize = 64;
 
 impl<'a> SyncDependence<'a> {
-    /// Prepares for queries.
+    /// Prepares the tables for queries.
     ///
     /// # Panics
     /// If the graph is irreducible.
@@ -156,17 +153,17 @@ impl<'a> SyncDependence<'a> {
         this
     }
 
-    /// The distinct edges that leave a loop, in order.
+    /// Returns the distinct exit edges of a loop, in order.
     pub fn exits(&self, cycle: Cycle) -> &[Edge] {
         &self.exits[cycle.index()]
     }
 
-    /// How many blocks all walks so far have visited.
+    /// Returns the number of blocks that all walks have visited so far.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// What lanes do that part at this block.
+    /// Returns the influence region of the branch at the end of a block.
     pub fn branch_region(&mut self, branch: Block) -> InfluenceRegion {
         if let Some(region) = &self.cached[branch] {
             return InfluenceRegion::clone(region);
@@ -178,14 +175,14 @@ impl<'a> SyncDependence<'a> {
         let first = self.cfg.num_blocks() as u32;
         let seeds: Vec<(Edge, u32)> = seeds.into_iter().zip(first..).collect();
         let region = self.walk(self.cycles.innermost(branch), &seeds);
-        // Where partings are not shared, to keep them all would take quadratic space.
+        // Caching every region takes quadratic space if regions are not shared.
         if region.joins.len() + region.blocks.len() <= MAX_CACHED_SIZE {
             self.cached[branch] = Some(Box::new(region.clone()));
         }
         region
     }
 
-    /// What lanes do behind a loop that leave it apart by these of its exits.
+    /// Returns the influence region after a loop with these divergent exits.
     pub fn loop_region(&mut self, cycle: Cycle, is_divergent_exit: impl Fn(u32) -> bool) -> InfluenceRegion {
         let together = self.cfg.num_blocks() as u32;
         let seeds: Vec<(Edge, u32)> = (0..)
@@ -197,8 +194,8 @@ impl<'a> SyncDependence<'a> {
         self.walk(self.cycles.parent(cycle), &seeds)
     }
 
-    /// The blocks that some lanes execute without others, given what [`InfluenceRegion::apart`] names and the loops that some
-    /// lanes leave apart: in later rounds of these, those that have left are missing everywhere.
+    /// Returns the blocks that may run without some lanes, given the blocks of all regions ([`InfluenceRegion::blocks`])
+    /// and the divergent loops. Lanes that have left a divergent loop are missing in its later iterations.
     pub fn partial_blocks(
         &self,
         roots: &EntitySet<Block>,
@@ -211,7 +208,7 @@ impl<'a> SyncDependence<'a> {
             lacks[cycle.index()] = is_inside || is_divergent_loop(cycle);
         }
         for &block in self.dominators.pre_order() {
-            // A dominator in a loop that the block is not in stands for the loop: all lanes that entered it come out.
+            // A dominator inside a loop that does not contain the block stands for the loop: all lanes that entered leave.
             let above = self.dominators.idom(block).map(|above| {
                 self.cycles.outermost_without(above, block).map_or(above, |cycle| self.cycles.header(cycle))
             });
@@ -224,7 +221,7 @@ impl<'a> SyncDependence<'a> {
         reachable.filter(|&block| entered.contains(block) || is_late(block)).collect()
     }
 
-    /// Pushes labels from these edges through the loop around, or through the function.
+    /// Propagates labels from these edges through the enclosing loop, or through the function.
     fn walk(&mut self, around: Option<Cycle>, seeds: &[(Edge, u32)]) -> InfluenceRegion {
         let mut walk = LabelWalk::default();
         for &(edge, label) in seeds {
@@ -250,7 +247,7 @@ impl<'a> SyncDependence<'a> {
                     walk.blocks.push(passed);
                     self.propagate(&mut walk, around, passed, None);
                 }
-                // The label alive at a target of the branch is another than that of any exit, or of all but one.
+                // The live label at a target of the branch differs from the labels of all exits, or of all but one.
                 break;
             }
             self.propagate(&mut walk, around, block, inner);
@@ -258,7 +255,7 @@ impl<'a> SyncDependence<'a> {
         self.finish(walk, around, continues_at)
     }
 
-    /// Pushes the label of a block that has been taken along all ways that lead on from it.
+    /// Propagates the label of a visited block along its outgoing edges.
     fn propagate(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, block: Block, inner: Option<Cycle>) {
         let label = self.labels[block];
         walk.release(label);
@@ -282,9 +279,9 @@ impl<'a> SyncDependence<'a> {
         }
     }
 
-    /// Takes blocks before their turn that nothing leads to any more, so that fewer wait beside a branch. Any
-    /// topological order gives the same labels; in this one partings are recognized that lead to several joins side by
-    /// side, as from a chain of checks to a chain of clean-ups.
+    /// Visits pending blocks without unvisited predecessors early, so that fewer are pending at a branch. Labels are the
+    /// same in any topological order. This order exposes shared regions with several joins next to each other, as from a
+    /// chain of checks to a chain of clean-ups.
     fn visit_ready_early(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, branch: Block) {
         let before = self.index.number(branch);
         let landing_blocks = self.landing_blocks(around, branch);
@@ -297,11 +294,11 @@ impl<'a> SyncDependence<'a> {
                 let others = waiting().filter(|&other| other != block).chain([branch]);
                 let least = others.map(|other| self.depth[other]).min().unwrap_or(0);
                 let is_behind = |pred: Block| {
-                    // A loop is one node, its header stands for it.
+                    // The header stands for a loop, which is a single node.
                     let node = self.cycles.outermost_without(pred, branch);
                     let pred = node.map_or(pred, |cycle| self.cycles.header(cycle));
                     match self.labels[pred] {
-                        // Nothing leads to where it is not deeper. What is before the branch is never reached any more.
+                        // A block at no greater depth is unreachable from pending blocks, and so is one before the branch.
                         UNREACHED => self.depth[pred] <= least || self.index.number(pred) < before,
                         _ => !waiting().any(|other| other == pred),
                     }
@@ -345,8 +342,8 @@ impl<'a> SyncDependence<'a> {
         joins.sort_unstable_by_key(|join| self.index.number(join.block));
         let mut divergent_exits: Vec<u32> = Vec::new();
         if let Some(cycle) = around {
-            // Lanes that go round have one of the labels alive. If there are none they never do; then exits differ
-            // from each other.
+            // Lanes in the next iteration have one of the live labels. Without a live label no lane starts one, and exits
+            // are divergent if their labels differ.
             let first = walk.exit_labels.first().map(|&(_, label)| label);
             let is_divergent = |label: u32| match walk.live_labels.len() {
                 0 => walk.exit_labels.iter().any(|&(_, other)| Some(other) != first),
@@ -374,7 +371,7 @@ impl<'a> SyncDependence<'a> {
                 return;
             }
             if self.cycles.header(cycle) == edge.to {
-                // The latch: lanes that come there meet, by different edges if there are several.
+                // The latch: lanes reconverge here, by different edges if there are several.
                 let old = walk.latch_label;
                 let new = match old {
                     None => label,
@@ -409,7 +406,7 @@ impl<'a> SyncDependence<'a> {
         walk.reached_from.entry(edge.to).or_default().push(edge.from);
     }
 
-    /// Whether what is still to come is what lanes do that part at this branch, the last block taken.
+    /// True if the rest of the walk equals the influence region of this branch, the block visited last.
     fn continues_as_branch(&self, walk: &LabelWalk, around: Option<Cycle>, branch: Block) -> bool {
         if walk.latch_label.is_some() || walk.may_not_reconverge || self.cycles.innermost(branch) != around {
             return false;
@@ -432,16 +429,16 @@ impl<'a> SyncDependence<'a> {
         }
         let mut distinct = targets.clone();
         distinct.dedup();
-        // One target at most gets the label from here, or has it; the others become joins, with labels of their own.
-        // What has it must not become a join later: the parting at the branch does not know of its other edges.
+        // At most one target gets or has the label of the branch; the others become joins with labels of their own. That
+        // target must not become a join later, since the region of the branch does not know its other edges.
         let is_followed = |&&to: &&Block| self.labels[to] == UNREACHED || self.labels[to] == label;
         distinct.len() == targets.len()
             && distinct.iter().filter(is_followed).count() <= 1
             && distinct.iter().all(|&to| self.labels[to] != label || self.has_only_visited_preds(to, branch))
     }
 
-    /// Where lanes come to that take one or the other way at a branch, ways on which nothing else happens left behind:
-    /// in order, each as often as there are different ways to it. Nothing if there are many ways.
+    /// Returns the ends of the straight-line paths from the targets of a branch, in order, one per distinct target. Empty if
+    /// the branch has more than [`MAX_TARGETS`] targets.
     fn landing_blocks(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let distinct_targets = self.distinct_targets(branch);
         let mut landing_blocks: SmallVec<[Block; 8]> = distinct_targets
@@ -452,7 +449,7 @@ impl<'a> SyncDependence<'a> {
         landing_blocks
     }
 
-    /// The blocks on these ways, each before those behind it.
+    /// Returns the blocks that these paths skip, in path order.
     fn passed_blocks(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let mut blocks = SmallVec::new();
         for to in self.distinct_targets(branch) {
@@ -463,7 +460,7 @@ impl<'a> SyncDependence<'a> {
         blocks
     }
 
-    /// The distinct targets of a branch, in order; none if there are many.
+    /// Returns the distinct targets of a branch, in order; empty if there are more than [`MAX_TARGETS`].
     fn distinct_targets(&self, branch: Block) -> SmallVec<[Block; 8]> {
         let targets = self.cfg.succs(branch);
         if targets.len() > MAX_TARGETS {
@@ -475,8 +472,7 @@ impl<'a> SyncDependence<'a> {
         distinct_targets
     }
 
-    /// A target of a branch and the blocks behind it, as long as there is one way out, and no other lane comes in that is
-    /// not there yet.
+    /// Follows single-successor blocks from a target of a branch while only visited lanes can enter them.
     fn straight_path(
         &self,
         around: Option<Cycle>,
@@ -494,15 +490,15 @@ impl<'a> SyncDependence<'a> {
         std::iter::successors(Some(from), next).take(MAX_PASSED_BLOCKS + 1)
     }
 
-    /// Whether nothing but this branch, and what was taken before it, leads to a block.
+    /// True if all predecessors of a block are the branch or were visited before it.
     fn has_only_visited_preds(&self, block: Block, branch: Block) -> bool {
         let [number, last] = [block, branch].map(|block| self.index.number(block));
         let preds = self.cfg.preds(block);
         number > last && preds.len() <= MAX_PREDS && preds.iter().all(|&pred| self.index.number(pred) <= last)
     }
 
-    /// Local post-dominators, level by level: the nodes of a level are the blocks directly in a loop and the loops
-    /// directly in it. What leaves the level or goes round leads to the root.
+    /// Computes local post-dominators per nesting level. The nodes of a level are the blocks directly in a loop and its
+    /// direct inner loops. Edges that leave the level or enter the next iteration lead to the root.
     fn find_bypasses(&mut self) {
         let num_blocks = self.cfg.num_blocks();
         let root = (num_blocks + self.cycles.num_cycles()) as u32;
@@ -528,7 +524,7 @@ impl<'a> SyncDependence<'a> {
         }
     }
 
-    /// Hangs a node under the closest node that all its targets lead to, and gives the block where that starts.
+    /// Attaches a node below the nearest common post-dominator of its targets; returns that node's first block.
     fn attach_to_postdominator(
         &self,
         tree: &mut JumpPointerForest,
@@ -558,7 +554,7 @@ impl<'a> SyncDependence<'a> {
     }
 }
 
-/// The lengths of the longest ways from the entry to each block that do not go round.
+/// Returns the length of the longest acyclic path from the entry to each block.
 fn depths(cfg: &Cfg, index: &BlockIndex) -> SecondaryMap<Block, u32> {
     let mut depth: SecondaryMap<Block, u32> = SecondaryMap::with_len(cfg.num_blocks());
     for &block in index.order() {
@@ -571,21 +567,21 @@ fn depths(cfg: &Cfg, index: &BlockIndex) -> SecondaryMap<Block, u32> {
     depth
 }
 
-/// The state of one walk.
+/// State of one label propagation.
 #[derive(Default)]
 struct LabelWalk {
-    /// Blocks reached and not taken, by block index.
+    /// Reached but unvisited blocks, by block index.
     pending: BinaryHeap<Reverse<(usize, Block)>>,
-    /// Labels of these and of the latch, with how many have each.
+    /// Labels of pending blocks and of the latch, with their counts.
     live_labels: FxHashMap<u32, u32>,
-    /// The label of the latch, once it is reached.
+    /// Label of the latch, once reached.
     latch_label: Option<u32>,
-    /// Exit edges reached, with their labels.
+    /// Reached exit edges with their labels.
     exit_labels: Vec<(Edge, u32)>,
-    /// Where each reached block was reached from.
+    /// Predecessors from which each block was reached.
     reached_from: FxHashMap<Block, SmallVec<[Block; 4]>>,
     blocks: Vec<Block>,
-    /// Whether lanes may have returned, or stay in a loop for ever: then those behind are never all.
+    /// True if lanes may have returned or stay in an endless loop: later blocks then never have all lanes.
     may_not_reconverge: bool,
 }
 
@@ -604,19 +600,19 @@ impl LabelWalk {
     }
 }
 
-/// All that a single divergent branch does, in all loops around it (thesis, Listing 7).
+/// All effects of a single divergent branch, in all enclosing loops (thesis, Listing 7).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlDivergence {
-    /// Where lanes meet by different edges, with these edges' sources, in block order.
+    /// Joins with the predecessors of their different edges, in block order.
     pub joins: Vec<Join>,
-    /// The edges by which lanes leave a loop apart: outside of the loop, its values may be those of different rounds.
+    /// Divergent exits per loop. Outside of the loop, lanes may hold values of different iterations.
     pub divergent_exits: Vec<(Cycle, Edge)>,
-    /// The blocks that some lanes execute without others.
+    /// Blocks that may run without some lanes.
     pub partial_blocks: EntitySet<Block>,
 }
 
 impl SyncDependence<'_> {
-    /// All that lanes do that part at this block.
+    /// Returns all effects of divergence at the branch of this block.
     pub fn control_divergence(&mut self, branch: Block) -> ControlDivergence {
         let mut joins: FxHashMap<Block, SmallVec<[Block; 4]>> = FxHashMap::default();
         let mut divergent_exits = Vec::new();

@@ -1,4 +1,4 @@
-//! Addresses taken apart: a base, values times constants, and a constant.
+//! Linear form of addresses: a base, values times constants, and a constant.
 
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Op, Value};
@@ -8,24 +8,24 @@ use super::AccessGroupFinder;
 use super::condition::interpret;
 use crate::cycles::Cycle;
 
-/// How many parts of an address are looked at.
+/// Maximum number of address parts that are visited.
 pub(super) const MAX_PARTS: usize = 32;
-/// Addresses have so many bits.
+/// Width of an address in bits.
 pub(super) const ADDRESS: u32 = 64;
 
-/// How a number is made as wide as an address.
+/// Extension of a number to the width of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Extension {
     Signed,
     Unsigned,
 }
 
-/// A value, made as wide as an address, times a constant.
+/// Value, extended to the width of an address, times a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct LinearTerm {
     pub(super) value: Value,
     pub(super) extension: Extension,
-    /// Whether a promise keeps the value to half of its range: a multiple of it does not wrap around.
+    /// True if a no-wrap flag keeps the value within half of its range: a multiple of it does not wrap.
     pub(super) is_half: bool,
     pub(super) factor: i64,
 }
@@ -36,7 +36,7 @@ pub(super) struct LinearAddress {
     pub(super) offset: i64,
 }
 
-/// What the addresses of a group have in common.
+/// Common part of the addresses of a group.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct AccessGroupKey {
     pub(super) root: Value,
@@ -58,7 +58,7 @@ impl AccessGroupFinder<'_> {
         }
     }
 
-    /// An address as base, terms and constant, all modulo 2^64.
+    /// Splits an address into base, terms and constant, all modulo 2^64.
     pub(super) fn address(&self, pointer: Value) -> Option<LinearAddress> {
         let mut root = pointer;
         let mut parts: Vec<LinearTerm> = Vec::new();
@@ -85,7 +85,7 @@ impl AccessGroupFinder<'_> {
             if let Some(constant) = self.constant(value, extension) {
                 offset = offset.wrapping_add(factor.wrapping_mul(constant as i64));
             } else if seen > MAX_PARTS || !self.split(part, &mut parts) {
-                // At this width both are the same.
+                // At this width both extensions are the identity.
                 let extension = if self.width(value) == ADDRESS { Extension::Signed } else { extension };
                 terms.push(LinearTerm { value, extension, is_half, factor });
             }
@@ -105,12 +105,12 @@ impl AccessGroupFinder<'_> {
         Some(LinearAddress { root, terms: merged, offset })
     }
 
-    /// Adds the parts of a sum or a multiple; whether it is one, modulo 2^64.
+    /// Pushes the operands of a sum or a multiple, modulo 2^64; false if the value is neither.
     fn split(&self, part: LinearTerm, parts: &mut Vec<LinearTerm>) -> bool {
         let LinearTerm { value, extension, factor, .. } = part;
         let Some(inst) = self.func.def_inst(value) else { return false };
         let data = self.func.inst(inst);
-        // A promise that is broken makes an address of which nothing need be known.
+        // A violated flag makes the address poison, about which any claim holds.
         let keeps = self.width(value) == ADDRESS
             || match extension {
                 Extension::Signed => data.flags.has(Flag::Nsw),
@@ -166,7 +166,7 @@ impl AccessGroupFinder<'_> {
         true
     }
 
-    /// Whether one value surely has zeros where the other, a constant, has ones.
+    /// True if the value is known to have zeros where the constant has ones.
     fn is_free(&self, value: Value, constant: Value) -> bool {
         let Some(constant) = self.constant(constant, Extension::Unsigned) else { return false };
         let zeros = self.divergence.shape(value).each().zeros();

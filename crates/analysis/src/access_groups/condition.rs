@@ -1,42 +1,41 @@
-//! Conditions under which lanes lie regularly: what is asked of a uniform value, or of lane 0's number, at run time.
+//! Run-time conditions on uniform values or lane 0's number, under which a stride is known.
 
 use heddle_ir::{Function, Value};
 
-/// A uniform value that all lanes are to be on one side of.
+/// Uniform value that bounds the number of all lanes from above or below.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct UniformBound {
-    /// The value.
+    /// Bounding value.
     pub value: Value,
-    /// Whether it is the greatest that lanes may have, not the least.
+    /// True for an upper bound, false for a lower bound.
     pub is_upper: bool,
-    /// How far the lane that comes closest is from lane 0.
+    /// Offset of the lane closest to the bound, relative to lane 0.
     pub reach: i64,
 }
 
-/// A value is within bounds, in the execution of the access: in lane 0, or as it would be there.
+/// Range check of a value when the access executes. It applies to the number of lane 0, active or not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StrideCondition {
-    /// The value.
+    /// Checked value.
     pub value: Value,
-    /// Its step from a lane to the next, modulo its width; 0 if it is uniform.
+    /// Stride between consecutive lanes, modulo 2^width; 0 for a uniform value.
     pub stride: i64,
-    /// How many of its bits are looked at, from the lowest on.
+    /// Number of low bits that are checked.
     pub width: u32,
-    /// Whether it has more.
+    /// True if the value has more bits.
     pub is_truncated: bool,
-    /// Whether they are read as a signed number.
+    /// True if the bits are read as a signed number.
     pub is_signed: bool,
-    /// The least that it may be.
+    /// Minimum allowed number.
     pub min: i128,
-    /// The greatest.
+    /// Maximum allowed number.
     pub max: i128,
-    /// What else it is compared with. The sum of it and the reach does not wrap around where the conditions of an access that
-    /// has this one hold.
+    /// Uniform bound to compare with. The value plus the bound's reach does not wrap if all conditions of the access hold.
     pub bound: Option<UniformBound>,
 }
 
 impl StrideCondition {
-    /// Whether it holds where a lane has these bits, and its bound those.
+    /// True if the condition holds for these bits of a lane and these bits of the bound.
     pub fn holds(&self, bits: u128, lane: usize, of_bound: Option<u128>) -> bool {
         let first = (bits as i128).wrapping_sub(i128::from(self.stride) * lane as i128);
         let number = interpret(first, self.width, self.is_signed);
@@ -52,17 +51,17 @@ impl StrideCondition {
         is_within && (self.min..=self.max).contains(&number)
     }
 
-    /// Whether there are numbers below those that it allows.
+    /// True if the minimum excludes numbers of this width.
     pub fn has_lower_bound(&self) -> bool {
         self.min > range_of(self.width, self.is_signed).0
     }
 
-    /// Whether there are numbers above those that it allows.
+    /// True if the maximum excludes numbers of this width.
     pub fn has_upper_bound(&self) -> bool {
         self.max < range_of(self.width, self.is_signed).1
     }
 
-    /// As a comparison, in the words of the source.
+    /// Returns the condition as a comparison of source expressions.
     pub fn describe(&self, func: &Function) -> String {
         let (first, last) = range_of(self.width, self.is_signed);
         let value = func.describe(self.value);
@@ -90,7 +89,7 @@ impl StrideCondition {
     }
 }
 
-/// The numbers of a width.
+/// Returns the range of the numbers of a width.
 pub(super) fn range_of(width: u32, is_signed: bool) -> (i128, i128) {
     let bits = width.clamp(1, 100);
     match is_signed {
@@ -99,7 +98,7 @@ pub(super) fn range_of(width: u32, is_signed: bool) -> (i128, i128) {
     }
 }
 
-/// The number that the low bits stand for.
+/// Interprets the low bits as a number.
 pub(super) fn interpret(bits: i128, width: u32, is_signed: bool) -> i128 {
     let shift = 128 - width.clamp(1, 128);
     match is_signed {
@@ -123,7 +122,7 @@ mod tests {
         assert_eq!((range_of(1, true), range_of(1, false)), ((-1, 0), (0, 1)));
     }
 
-    /// A value that goes up by two from lane to lane, in eight bits of more, from -3 up to 100 in lane 0.
+    /// A value with stride 2, of which 8 bits are checked, from -3 to 100 in lane 0.
     #[test]
     fn conditions_are_about_lane_0() {
         let module = heddle_ir::parse_bytes(b"func @f() {\nblock0:\n  v4 = lane i32\n  ret\n}\n")
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!(below.describe(func), "v4 <= 7");
         assert_eq!(StrideCondition { min: 7, ..below }.describe(func), "v4 == 7");
         assert_eq!(StrideCondition { min: 7, max: 255, ..below }.describe(func), "v4 >= 7");
-        // Six more in the last lane, which is not to be above another value; then six less, and not below it.
+        // The last lane is 6 above lane 0 and has an upper bound; then 6 below, with a lower bound.
         let bound = UniformBound { value, is_upper: true, reach: 6 };
         let kept = StrideCondition { bound: Some(bound), ..signed };
         assert!(kept.holds(10, 0, Some(16)) && kept.holds(16, 3, Some(16)) && !kept.holds(11, 0, Some(16)));

@@ -1,4 +1,4 @@
-//! How the lanes of the parts of an address lie: on a line, perhaps under conditions.
+//! Strides of the terms of an address, unconditional or under run-time conditions.
 
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::Flag;
@@ -10,20 +10,20 @@ use super::addresses::{ADDRESS, AccessGroupKey, Extension, MAX_PARTS};
 use super::condition::{StrideCondition, UniformBound, interpret, range_of};
 use crate::shape::Shape;
 
-/// How deeply is looked, and how many conditions a group may have.
+/// Maximum recursion depth, and maximum number of conditions per group.
 const MAX_DEPTH: usize = 3;
 const MAX_CONDITIONS: usize = 3;
 
-/// How the lanes of a number lie, read as signed or unsigned: on a line without wrapping around.
+/// Stride of a number, read as signed or unsigned: its lanes are affine and do not wrap if the conditions hold.
 struct ConditionalStride {
     stride: i128,
-    /// The least and the greatest number in any lane of the brush, if known.
+    /// Minimum and maximum over all lanes of the brush, if known.
     range: Option<(i128, i128)>,
     conditions: SmallVec<[StrideCondition; MAX_CONDITIONS]>,
 }
 
 impl AccessGroupFinder<'_> {
-    /// The stride of all addresses of a kind in a block, and what must hold.
+    /// Returns the stride of the addresses with this key in a block, and its conditions.
     pub(super) fn stride(&self, key: &AccessGroupKey, block: Block) -> Option<(i64, Vec<StrideCondition>)> {
         let mut stride = self.strides(key.root, block)?;
         let mut conditions: Vec<StrideCondition> = Vec::new();
@@ -50,8 +50,8 @@ impl AccessGroupFinder<'_> {
         (conditions.len() <= MAX_CONDITIONS).then_some((stride, conditions))
     }
 
-    /// Whether the lanes of a value that keeps to half of its range must lie on a line: the difference of two of them is
-    /// less than half of all numbers, as what the step says of it is, so both are the same.
+    /// True if a value within half of its range cannot wrap: two lanes differ by less than half of all numbers, and so do the
+    /// strides between them, so the two differences are equal.
     fn spans_less_than_half(&self, value: Value, block: Block) -> bool {
         let lanes = self.geometry.width().unwrap_or(MAX_LANES);
         let reach = |stride: i64| i128::from(stride).unsigned_abs() * u128::from(lanes.saturating_sub(1));
@@ -59,11 +59,11 @@ impl AccessGroupFinder<'_> {
         self.strides(value, block).is_some_and(|stride| reach(stride) < 1 << half)
     }
 
-    /// The step of a value from lane to lane, modulo 2^width.
+    /// Returns the stride of a value, modulo 2^width.
     pub(super) fn strides(&self, value: Value, block: Block) -> Option<i64> {
         let shape = self.divergence.fact_at(self.func, self.control, value, block).shape;
         let steps = shape.strides()?.all();
-        // Rows and planes of lanes must go on where the last one ended.
+        // Each row or plane of lanes must continue where the last one ended.
         let goes_on = |step: i64, dimension: usize| {
             let before =
                 (0..dimension).map(|at| self.geometry.extent(at).map(i64::from)).product::<Option<i64>>();
@@ -78,8 +78,7 @@ impl AccessGroupFinder<'_> {
         self.divergence.fact_at(self.func, self.control, value, block).is_uniform()
     }
 
-    /// Whether what a value was computed from still is what it was, in all lanes: they have left no loop in different
-    /// rounds since.
+    /// True if the operands still have the values that the instruction read, in all lanes: no divergent loop was left since.
     fn is_fresh(&self, inst: Inst, block: Block) -> bool {
         let cycles = &self.control.cycles;
         let mut around = self.func.layout.block_of(inst).and_then(|at| cycles.innermost(at));
@@ -92,7 +91,7 @@ impl AccessGroupFinder<'_> {
         true
     }
 
-    /// The line of a value whose base is known, from lane to lane.
+    /// Returns the stride of a value with a constant base.
     fn known_line(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
         let lanes = i128::from(self.geometry.width()?);
         if self.geometry.extent(0) != self.geometry.width() {
@@ -110,7 +109,7 @@ impl AccessGroupFinder<'_> {
         fits.then(|| ConditionalStride { stride, range: Some(range), conditions: SmallVec::new() })
     }
 
-    /// How the lanes of a value lie, if that takes conditions.
+    /// Returns the stride of a value, under conditions if needed.
     fn line(
         &self,
         value: Value,
@@ -131,7 +130,7 @@ impl AccessGroupFinder<'_> {
                 (Op::Sext, Extension::Signed) => {
                     return self.line(data.args[0], Extension::Signed, block, depth + 1);
                 }
-                // The lowest bits, as if they had been cut off and extended.
+                // A low-bit mask is a truncation and a zero extension.
                 (Op::And, _) => {
                     let mask = self.constant(data.args[1], Extension::Unsigned).filter(|&mask| mask > 0);
                     let width = mask.filter(|mask| mask & (mask + 1) == 0).map(|mask| mask.count_ones());
@@ -147,7 +146,7 @@ impl AccessGroupFinder<'_> {
             .or_else(|| self.clamped_line(value, extension, block))
     }
 
-    /// The line of the lowest bits of a value that steps: no lane wraps around if lane 0 is far enough from the end.
+    /// Returns the stride of the low bits of a strided value: no lane wraps if lane 0 is far enough from the end.
     fn stepping_line(
         &self,
         value: Value,
@@ -167,7 +166,7 @@ impl AccessGroupFinder<'_> {
         (min <= max).then(|| ConditionalStride { stride: stride.into(), range: None, conditions })
     }
 
-    /// The line of a value that steps and is kept within bounds, which are uniform: all lanes are within them.
+    /// Returns the stride of a strided value clamped to uniform bounds, under the condition that all lanes are within them.
     fn clamped_line(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
         let op = |inst: Inst| self.func.inst(inst).op;
         let width = self.width(value);
@@ -177,7 +176,7 @@ impl AccessGroupFinder<'_> {
             _ => return None,
         };
         let own = if is_signed { Extension::Signed } else { Extension::Unsigned };
-        // What it is read as has to be the same number.
+        // Both readings of the value must be the same number.
         let (asked_low, asked_high) = range_of(width, extension == Extension::Signed);
         let (low, high) = range_of(width, is_signed);
         let (mut low, mut high) = (low.max(asked_low), high.min(asked_high));
@@ -207,7 +206,7 @@ impl AccessGroupFinder<'_> {
         let stride = self.strides(inner, block).filter(|&stride| stride != 0)?;
         let reach = stride.checked_mul(i64::from(self.geometry.width()?) - 1)?;
         let (min, max) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
-        // Of lanes that are known, lane 0 may be out of bounds in any case.
+        // With constant lanes, lane 0 may always be out of bounds.
         let known = self.known_line(inner, own, block).and_then(|line| line.range);
         let is_out = |(first, last): (i128, i128)| first < low || last > high;
         if min > max || known.is_some_and(is_out) {
@@ -227,15 +226,14 @@ impl AccessGroupFinder<'_> {
             let reach = if is_upper { reach.max(0) } else { reach.min(0) };
             Some(UniformBound { value, is_upper, reach })
         };
-        // One of them says that no lane wraps around.
+        // The first condition excludes wrapping.
         let mut bounds = bounds.into_iter().map(bound);
         let mut conditions = SmallVec::from_iter([within((min, max), bounds.next().flatten())]);
         conditions.extend(bounds.map(|bound| within(range_of(width, is_signed), bound)));
         Some(ConditionalStride { stride: stride.into(), range: None, conditions })
     }
 
-    /// The line of a sum of a multiple of one uniform value and of numbers that are known from lane to lane, if no lane
-    /// of it wraps around.
+    /// Returns the stride of a sum of a multiple of one uniform value and constant lanes, if no lane wraps.
     fn sum(
         &self,
         value: Value,
@@ -245,7 +243,7 @@ impl AccessGroupFinder<'_> {
     ) -> Option<ConditionalStride> {
         let width = self.width(value);
         let (min, max) = range_of(width, extension == Extension::Signed);
-        // The sum, modulo 2^width: `factor` times `uniform`, and what lies within `range`.
+        // The sum modulo 2^width: `factor * uniform`, plus a number within `range`.
         let mut uniform: Option<(Value, i128)> = None;
         let mut sum = ConditionalStride { stride: 0, range: Some((0, 0)), conditions: SmallVec::new() };
         let mut parts: SmallVec<[(Value, i128); 8]> = SmallVec::from_iter([(value, 1)]);
@@ -285,7 +283,7 @@ impl AccessGroupFinder<'_> {
         match uniform.filter(|&(_, factor)| factor != 0) {
             None => (min <= low && high <= max).then_some(sum),
             Some((value, factor)) => {
-                // least <= factor * u + low, factor * u + high <= greatest
+                // min <= factor * u + low, factor * u + high <= max
                 let (from, to) = (min - low, max - high);
                 let (from, to) = match factor {
                     1.. => (ceiling(from, factor), to.div_euclid(factor)),
@@ -312,7 +310,7 @@ impl AccessGroupFinder<'_> {
         }
     }
 
-    /// Adds the parts of a sum or a multiple, modulo 2^width; whether it is one.
+    /// Pushes the operands of a sum or a multiple, modulo 2^width; false if the value is neither.
     fn split_modulo(
         &self,
         value: Value,
@@ -347,7 +345,7 @@ impl AccessGroupFinder<'_> {
         true
     }
 
-    /// An operation that leaves a line as it is if its other operand, which is uniform, is large enough, or one.
+    /// Returns the stride of an operation that is the identity if its uniform operand is large enough, or one.
     fn special(
         &self,
         value: Value,
@@ -380,11 +378,11 @@ impl AccessGroupFinder<'_> {
             Op::Mul => (1, 1),
             Op::Shl => (0, 0),
             Op::Umin | Op::Smin => (high, max),
-            // Of negative numbers remainders and quotients go the other way.
+            // Remainders and quotients of negative numbers round in the other direction.
             _ if low < 0 || high == max => return None,
             _ => (high + 1, max),
         };
-        // The result must read the same in the way that is asked for.
+        // Both readings of the result must be the same number.
         if range_of(width, extension == Extension::Signed).1 < high
             || range_of(width, extension == Extension::Signed).0 > low
         {

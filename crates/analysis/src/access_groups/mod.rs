@@ -1,27 +1,25 @@
-//! Access groups: loads and stores whose addresses belong together, and how these lie from lane to lane.
+//! Access groups: loads and stores with related addresses, and the access pattern across lanes.
 //!
-//! An address is taken apart into a base pointer, terms (a value times a constant) and a constant: `a[2 * i + 1]` is
-//! `a + 8 * i + 4`. Accesses with the same base and the same terms are a group; only the constants differ. From lane to
-//! lane all of a group go the same *stride*, the sum of those of the terms:
+//! An address consists of a base pointer, terms (a value times a constant) and a constant: `a[2 * i + 1]` is
+//! `a + 8 * i + 4`. Accesses with one base and the same terms form a group; their constants differ. All accesses of a
+//! group have one *stride* between consecutive lanes, the sum of the strides of the terms:
 //!
 //! ```text
 //!     stride 0     uniform        stride -4   reversed             (of four-byte accesses)
 //!     stride 4     contiguous     stride 8    strided; interleaved if several share the eight bytes without overlap
 //! ```
 //!
-//! Where the shape of a term does not say how its lanes lie, a [`StrideCondition`] on a uniform value may: `lane % u` is `lane`
-//! if `u` is at least the number of lanes; `sext(u + lane)` does not wrap around if `u` is not too close to the end. So
-//! may one on lane 0's number of a value that steps: nothing wraps around if that is far enough from the end, and
-//! `min(max(x, 0), u)`, as a clamped coordinate is, is `x` if lane 0 is not below 0 and the last lane not above `u`.
-//! Code that tests the conditions at run time may take the group for what it then is.
+//! If the shape of a term has no stride, a [`StrideCondition`] on a uniform value may give one: `lane % u` is `lane` if `u`
+//! is at least the number of lanes; `sext(u + lane)` does not wrap if `u` is far enough from the end of its range. A
+//! condition on lane 0's number of a strided value serves likewise. A clamped coordinate `min(max(x, 0), u)` is `x` if
+//! lane 0 is at least 0 and the last lane at most `u`. Code that checks the conditions at run time may use the pattern.
 //!
-//! What is claimed: whenever lanes execute an access of a group together and its conditions hold of what these values
-//! then are, the address in lane `j` is that in lane `i` plus `(j - i)` strides, modulo 2^64; and in one lane accesses of
-//! the group that are executed in the same round of the loops around them differ by their constants. Only active lanes
-//! count.
+//! The guarantee: whenever lanes execute an access of a group together and its conditions hold, the address of lane `j` is
+//! that of lane `i` plus `(j - i)` strides, modulo 2^64. In one lane and one iteration of the enclosing loops, the accesses
+//! of a group differ by their constants. Both are about active lanes only.
 //!
-//! Lanes are counted through all dimensions of the brush. What does not grow by one step from each to the next, as if they
-//! were a row, is in no group.
+//! Lanes are numbered through all dimensions of the brush. A value without one stride over that row of lanes is in no
+//! group.
 
 use std::fmt;
 
@@ -40,23 +38,23 @@ mod conditional_stride;
 use addresses::{AccessGroupKey, LinearAddress};
 pub use condition::{StrideCondition, UniformBound};
 
-/// How the addresses of a group lie from lane to lane.
+/// Pattern of a group's addresses across lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessPattern {
-    /// All lanes use one address.
+    /// One address for all lanes.
     Uniform,
-    /// Each lane's follows the last one's.
+    /// Consecutive addresses in lane order.
     Contiguous,
-    /// Each lane's precedes the last one's.
+    /// Consecutive addresses in reverse lane order.
     Reversed,
-    /// There are steps of some other size.
+    /// Any other stride.
     Strided,
-    /// So there are, and accesses side by side share them.
+    /// Any other stride, shared by accesses next to each other.
     Interleaved,
 }
 
 impl AccessPattern {
-    /// Its name.
+    /// Returns the name for reports.
     pub const fn name(self) -> &'static str {
         match self {
             AccessPattern::Uniform => "uniform",
@@ -68,35 +66,35 @@ impl AccessPattern {
     }
 }
 
-/// A load or a store of a group.
+/// Load or store of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupedAccess {
-    /// The instruction.
+    /// Instruction of the access.
     pub inst: Inst,
-    /// The constant of its address.
+    /// Constant of its address.
     pub offset: i64,
-    /// How many bytes it loads or stores.
+    /// Number of bytes accessed.
     pub bytes: u32,
-    /// Whether it stores.
+    /// True for a store.
     pub writes: bool,
 }
 
 /// Accesses whose addresses differ by constants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccessGroup {
-    /// The pointer that their addresses start from.
+    /// Base pointer of the addresses.
     pub base: Value,
-    /// How the addresses lie.
+    /// Pattern across lanes.
     pub kind: AccessPattern,
-    /// From a lane to the next.
+    /// Byte distance between consecutive lanes.
     pub stride: i64,
-    /// What must hold for that; nothing if it always does.
+    /// Conditions for the stride; empty if it always holds.
     pub conditions: Vec<StrideCondition>,
-    /// In the order of the block index.
+    /// Accesses in block-index order.
     pub accesses: Vec<GroupedAccess>,
 }
 
-/// The access groups of a function.
+/// Access groups of a function.
 #[derive(Clone, Debug, Default)]
 pub struct AccessGroups {
     groups: Vec<AccessGroup>,
@@ -104,7 +102,7 @@ pub struct AccessGroups {
 }
 
 impl AccessGroups {
-    /// Finds all loads and stores whose lanes lie regularly, perhaps under conditions.
+    /// Finds all loads and stores with a stride, unconditional or conditional.
     pub fn new(
         func: &Function,
         control: &ControlTables,
@@ -122,7 +120,7 @@ impl AccessGroups {
                 let access = GroupedAccess { inst, offset, bytes, writes };
                 let key = AccessGroupKey { root, terms, around: control.cycles.innermost(block) };
                 let number = *known.entry(key).or_insert_with_key(|key| {
-                    // What is known of the address itself needs no conditions on its parts.
+                    // A stride of the whole address needs no conditions on its terms.
                     let known = finder.strides(pointer, block).map(|stride| (stride, Vec::new()));
                     let (stride, conditions) = known.or_else(|| finder.stride(key, block))?;
                     let kind = AccessPattern::Uniform;
@@ -146,23 +144,23 @@ impl AccessGroups {
         all
     }
 
-    /// All groups, in the order of their first accesses.
+    /// Returns all groups, in the order of their first accesses.
     pub fn groups(&self) -> &[AccessGroup] {
         &self.groups
     }
 
-    /// The groups, to be made wrong: tests see whether that is noticed.
+    /// Mutable groups: tests expect to notice wrong ones.
     #[doc(hidden)]
     pub fn groups_mut(&mut self) -> &mut [AccessGroup] {
         &mut self.groups
     }
 
-    /// The group of a load or a store, if its lanes lie regularly.
+    /// Returns the group of a load or store, if it has a stride.
     pub fn of(&self, inst: Inst) -> Option<&AccessGroup> {
         self.of.get(&inst).map(|&(number, _)| &self.groups[number as usize])
     }
 
-    /// The number of a load's or a store's group, and its place in it.
+    /// Returns the group index of a load or store, and its entry in the group.
     pub fn position(&self, inst: Inst) -> Option<(usize, GroupedAccess)> {
         let &(number, index) = self.of.get(&inst)?;
         Some((number as usize, self.groups[number as usize].accesses[index as usize]))
@@ -170,7 +168,7 @@ impl AccessGroups {
 }
 
 impl AccessGroup {
-    /// The group in words.
+    /// Displays the group for reports.
     pub fn display<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
         AccessGroupDisplay { group: self, func }
     }
@@ -227,7 +225,7 @@ fn kind_of(group: &AccessGroup) -> AccessPattern {
     if spans.len() > 1 && are_apart && fit { AccessPattern::Interleaved } else { AccessPattern::Strided }
 }
 
-/// The pointer of a load or store of a scalar, how many bytes it is, whether it stores.
+/// Returns the pointer of a scalar load or store, its size in bytes, and true for a store.
 fn access_of(func: &Function, inst: Inst) -> Option<(Value, u32, bool)> {
     let data = func.inst(inst);
     let (pointer, accessed) = match data.op {

@@ -1,4 +1,4 @@
-//! Which lanes are active where.
+//! Activation of blocks: the lanes that are active in each block.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
@@ -12,7 +12,7 @@ use crate::dominators::PostDominatorTree;
 use crate::shape::Activation;
 
 impl DivergenceSolver<'_> {
-    /// Finds which lanes are active where; tells whether something that depends on it must be looked at again.
+    /// Updates the activation of all blocks; true if an instruction that depends on it was queued.
     pub(super) fn update_activation(&mut self) -> bool {
         let is_late = |cycle| self.loop_agreement(cycle).is_none() && self.is_enabled(DivergenceRule::Late);
         let lacks = self.sync.partial_blocks(&self.region_roots, is_late);
@@ -27,7 +27,7 @@ impl DivergenceSolver<'_> {
             for inst in self.func.block_insts(block) {
                 let data = self.func.inst(inst);
                 let asks = data.op.info().effect == Effect::Horizontal || data.shadow().is_some();
-                // What it defines may be missing where a `total` instruction uses it.
+                // Its results may be missing in some lanes where a `total` instruction uses them.
                 let users = self.func.results(inst).iter().flat_map(|&result| self.uses.of(result));
                 let total: Vec<Inst> =
                     users.copied().filter(|&user| self.func.inst(user).is_total()).collect();
@@ -62,7 +62,7 @@ impl DivergenceSolver<'_> {
     }
 }
 
-/// The blocks that every run executes that comes to a return.
+/// Returns the blocks on every path from the entry to a return.
 pub(super) fn always_executed(control: &ControlTables) -> EntitySet<Block> {
     let post_dominators = PostDominatorTree::new(&control.cfg);
     let entry = control.cfg.entry();

@@ -1,4 +1,4 @@
-//! Facts of values: what instructions see of their operands, and what they give.
+//! Transfer of facts: operands as an instruction reads them, and its results.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ use crate::shape::{
     Activation, Domain, Fact, MemoryUniformity, Poison, TransferContext, are_shared, transfer,
 };
 
-/// The level at which lanes agree on a value: one that no lane holds divides no lanes.
+/// Level at which lanes agree on a value. A value without a defined lane agrees at every level.
 pub(crate) fn agreement_on(fact: Fact) -> Agreement {
     if fact.shape.is_undefined() { ALL_AGREE } else { fact.uniform_level() }
 }
 
-/// What is left of a fact about values of one round where lanes bring them from different ones.
+/// Weakens a fact about one iteration's values for lanes that leave the loop in different iterations.
 pub(super) fn limited(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
     match limit {
         None => fact.mixed(fact, domain),
@@ -31,7 +31,7 @@ pub(super) fn limited(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
     }
 }
 
-/// How far lanes agree that leave the loops around the definition of a value on the way to a use.
+/// Returns the level at which lanes agree on the exits of all loops between a value's definition and a use.
 pub(super) fn loop_exit_limit(
     func: &Function,
     control: &ControlTables,
@@ -50,7 +50,7 @@ pub(super) fn loop_exit_limit(
 }
 
 impl DivergenceSolver<'_> {
-    /// What is known of an operand where it is used.
+    /// Returns the fact of an operand at its use.
     pub(super) fn operand_fact(&self, value: Value, inst: Inst, block: Block) -> Fact {
         let mut fact = self.facts[value];
         let ValueDef::Result(defined_by, _) = self.func.value_def(value) else { return fact };
@@ -116,7 +116,7 @@ impl DivergenceSolver<'_> {
         facts
     }
 
-    /// A φ: one of its values if all lanes come along one edge; a mixture if they may not.
+    /// Returns the fact of a φ: one of its values if all lanes take the same edge, else a mixture.
     pub(super) fn phi_fact(&self, inst: Inst, block: Block) -> Fact {
         let data = self.func.inst(inst);
         let domain = self
@@ -160,7 +160,7 @@ impl DivergenceSolver<'_> {
         fact
     }
 
-    /// How far lanes agree on the round in which a value was defined that they bring along an exit edge.
+    /// Returns the level at which lanes agree on the iteration that defined a value which they carry along an exit edge.
     pub(super) fn edge_limit(&self, edge: Edge, value: Value) -> Agreement {
         let defined_in = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
         match defined_in.filter(|_| self.is_enabled(DivergenceRule::Temporal)) {

@@ -1,20 +1,20 @@
-//! What joins bring along some of their edges, found without looking at all of them.
+//! Index of φ operands by predecessor, for φs with many edges.
 
 use heddle_ir::{Block, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// A join of more edges than this is looked at when all else is settled, for each time costs as much as it has edges.
+/// Number of edges above which joins are evaluated last, because an evaluation visits all edges.
 pub(super) const MAX_EDGES: usize = 8;
 
-/// Per φ of many edges, its values by predecessor.
+/// Operands by predecessor of each φ with many edges.
 #[derive(Default)]
 pub(super) struct IncomingIndex {
     sorted: FxHashMap<Inst, Vec<(Block, Value)>>,
 }
 
 impl IncomingIndex {
-    /// Notes a φ if it has many edges.
+    /// Indexes a φ if it has many edges.
     pub(super) fn note(&mut self, func: &Function, inst: Inst) {
         let data = func.inst(inst);
         if data.args.len() > MAX_EDGES {
@@ -24,12 +24,12 @@ impl IncomingIndex {
         }
     }
 
-    /// Whether a φ has many edges.
+    /// True if the φ has many edges.
     pub(super) fn has_many(&self, inst: Inst) -> bool {
         self.sorted.contains_key(&inst)
     }
 
-    /// The distinct values that a φ has from these predecessors, which are in order.
+    /// Returns the distinct values that a φ has for these predecessors, which are sorted.
     pub(super) fn of(&self, func: &Function, phi: Inst, from: &[Block]) -> SmallVec<[Value; 4]> {
         match self.sorted.get(&phi) {
             Some(sorted) => distinct(sorted, from),
@@ -38,8 +38,7 @@ impl IncomingIndex {
     }
 }
 
-/// The distinct things that come from these predecessors; long lists of incoming ones must be in order, and so must the
-/// predecessors.
+/// Returns the distinct items of these predecessors, which are sorted. Long lists of items must be sorted too.
 pub(super) fn distinct<T: Copy + Ord>(incoming: &[(Block, T)], from: &[Block]) -> SmallVec<[T; 4]> {
     let mut found: SmallVec<[T; 4]> = if incoming.len() > MAX_EDGES && from.len() < incoming.len() / 4 {
         let at = |pred: &Block| incoming.binary_search_by_key(pred, |&(pred, _)| pred).ok();

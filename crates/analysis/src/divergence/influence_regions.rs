@@ -1,4 +1,4 @@
-//! What lanes do that have parted: at branches, and behind loops that they leave apart.
+//! Application of influence regions to φs, private objects and loop exits.
 
 use heddle_ir::entity::Entity;
 use heddle_ir::{Block, Constant, Value};
@@ -12,11 +12,11 @@ use crate::cycles::Cycle;
 use crate::shape::UniformityLevel;
 use crate::sync_dependence::{InfluenceRegion, Join};
 
-/// How many branches that lead to each other are followed where ⊤ meets a value.
+/// Maximum number of chained regions that are followed where poison meets a value.
 const MAX_REGIONS: usize = 16;
 
 impl DivergenceSolver<'_> {
-    /// Lanes part at this block, or as if they did.
+    /// Applies the influence region of a divergent branch, and of the branches at which it continues.
     pub(super) fn apply_branch(&mut self, block: Block, limit: Agreement) {
         let mut at = block;
         loop {
@@ -37,7 +37,7 @@ impl DivergenceSolver<'_> {
         }
     }
 
-    /// Lanes leave a loop apart.
+    /// Applies the influence region after a loop with divergent exits.
     pub(super) fn apply_loop(&mut self, cycle: Cycle) {
         if !self.is_enabled(DivergenceRule::Leaving) {
             return;
@@ -86,7 +86,7 @@ impl DivergenceSolver<'_> {
                 }
                 let func = self.func;
                 let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
-                // The branch that this one leads to looks at some of the edges only.
+                // The branch at which the region continues covers only some of the edges.
                 let is_alone = values.iter().any(is_poison) && {
                     self.holds_for_all_preds(region, join, WorklistItem::Inst(inst), |solver, from| {
                         let values = solver.incoming.of(func, inst, from);
@@ -120,7 +120,7 @@ impl DivergenceSolver<'_> {
                 if self.is_unread_exit_join(source, state, &states) {
                     continue;
                 }
-                // As with φs: ⊤ beside one state is no difference.
+                // As for φs: poison on one edge makes no difference.
                 let is_undefined = |state: &SlotState| self.ssa.state(*state).is_undefined;
                 let is_alone = states.iter().any(is_undefined) && {
                     self.holds_for_all_preds(region, join, WorklistItem::State(state), |solver, from| {
@@ -172,8 +172,8 @@ impl DivergenceSolver<'_> {
         }
     }
 
-    /// Whether lanes meet here that have left a loop by different exits, have written nothing since, and nothing reads
-    /// what they bring: while some went round the others waited behind the loop.
+    /// True if the join merges states of different exits of one loop, and nothing reads it. No lane has written since, and
+    /// lanes that left early waited after the loop while others iterated.
     fn is_unread_exit_join(&self, source: DivergenceOrigin, join: SlotState, states: &[SlotState]) -> bool {
         let DivergenceOrigin::Loop(cycle) = source else { return false };
         let is_of_exit = |state: &SlotState| match &self.ssa.state(*state).def {
@@ -186,8 +186,8 @@ impl DivergenceSolver<'_> {
         !self.ssa.state(join).is_read && states.iter().all(is_of_exit)
     }
 
-    /// Whether this holds of the predecessors of a join that lanes come from which part like this, those after a branch
-    /// that it leads to included; after a few such branches of all of them, which is found once.
+    /// True if the predicate holds for all predecessors of a join in this region and the regions at which it continues.
+    /// After [`MAX_REGIONS`] regions the predicate is evaluated once for all predecessors, and the result is cached.
     fn holds_for_all_preds(
         &mut self,
         region: &InfluenceRegion,

@@ -1,4 +1,4 @@
-//! What is known before: shapes of parameters, places of lanes, which of them enter.
+//! Initial facts: shapes of parameters, geometry, and entry activation.
 
 use heddle_ir::Function;
 use heddle_ir::module::{DeclaredShape, FunctionKind};
@@ -7,27 +7,26 @@ use std::sync::Arc;
 use super::ResultSummaries;
 use crate::shape::{Activation, Fact, Geometry, TransferContext, UniformityLevel, declared_fact};
 
-/// What is known before.
+/// Facts that hold on entry to a function.
 #[derive(Clone, Debug)]
 pub struct InitialShapes {
-    /// Of each parameter.
+    /// Facts of the parameters.
     pub params: Vec<Fact>,
-    /// The lanes' places.
+    /// Geometry of brush, work-group and launch.
     pub geometry: Geometry,
-    /// Which lanes enter the function.
+    /// Lanes that enter the function.
     pub entry: Activation,
-    /// What functions return that it calls.
+    /// Result summaries of the callees.
     pub callees: Arc<ResultSummaries>,
 }
 
 impl InitialShapes {
-    /// What the function itself declares; of a kernel, parameters are the same for the whole launch. Any lanes may
-    /// enter.
+    /// Facts as the function declares them. Parameters of a kernel are uniform across the launch. Any lanes may enter.
     pub fn declared(func: &Function, geometry: Geometry) -> Self {
         Self::with(func, geometry, None)
     }
 
-    /// The same, and parameters of which nothing is declared are uniform.
+    /// Declared facts, with parameters without a declared shape taken as uniform.
     pub fn uniform(func: &Function, geometry: Geometry) -> Self {
         Self::with(func, geometry, Some(DeclaredShape::Uniform))
     }
@@ -44,13 +43,13 @@ impl InitialShapes {
         Self { params: params.collect(), geometry, entry: Activation::Varying, callees: Arc::default() }
     }
 
-    /// The same, where this is known of functions that it calls.
+    /// Adds result summaries of callees.
     #[must_use]
     pub fn with_summaries(self, callees: &Arc<ResultSummaries>) -> Self {
         Self { callees: Arc::clone(callees), ..self }
     }
 
-    /// The same, entered by these lanes.
+    /// Sets the lanes that enter the function.
     #[must_use]
     pub fn with_entry(self, entry: Activation) -> Self {
         Self { entry, ..self }

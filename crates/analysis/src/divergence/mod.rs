@@ -1,31 +1,29 @@
-//! Divergence: the shape of every value, and which branches, loop exits and private objects lanes share.
+//! Divergence analysis: shapes of values, and uniformity of branches, loop exits and private objects.
+//! Requires: a reducible function. Uses outside of the defining loop are allowed; LCSSA gives them facts of their own.
 //!
-//! An optimistic fixpoint: nothing is reached and all lanes agree, until an instruction says otherwise (thesis 6.4).
-//! What makes a value vary:
+//! An optimistic fixpoint: nothing is reached and all lanes agree, until an instruction contradicts (thesis 6.4). A value
+//! varies through one of these dependences:
 //!
-//! * *data*: its operands ([`transfer`]);
-//! * *sync dependence*: it is a φ where lanes meet that have parted, and different values come along their edges;
-//! * *temporal dependence*: it was defined in a loop that lanes leave in different rounds, and is used outside;
-//! * *activation*: it tells which lanes are active (`mask`, a shadow), and some lanes come here without others;
-//! * *memory*: it is loaded from where each lane has its own.
+//! * *data*: its operands vary ([`transfer`]);
+//! * *sync dependence*: it is a φ in the influence region of a divergent branch, with different values on the edges;
+//! * *temporal dependence*: it is defined in a loop that lanes leave in different iterations, and used outside;
+//! * *activation*: it exposes the active lanes (`mask`, a shadow), and its block may run without some lanes;
+//! * *memory*: it is loaded from memory that each lane has for itself.
 //!
-//! Lanes that are in a loop together share its round. So in a divergent loop values stay uniform, and vary behind it.
-//! Every branch that is not uniform has its parting (see [`SyncDependence`]) applied once, later blocks first, so that
-//! partings are shared; each loop that lanes leave apart acts like a branch with many targets.
+//! Lanes in a loop are in the same iteration. In a divergent loop values therefore stay uniform, and vary after it. Each
+//! divergent branch has its influence region (see [`SyncDependence`]) applied once, later blocks first, so that regions
+//! are shared. A loop with divergent exits acts like a branch with many targets.
 //!
-//! What holds for lanes of a brush holds for brushes of a work-group too, and for groups of a launch: a branch that is
-//! uniform in the brush only parts the brushes. So each effect has a *limit*, the widest level at which lanes still
-//! agree, none if not even those of a brush do.
+//! The same relation holds between the brushes of a work-group, and between the groups of a launch: a branch that is
+//! uniform in a brush may diverge between brushes. Each effect has a *limit*: the widest level at which lanes still agree,
+//! or none if the lanes of a brush may differ.
 //!
-//! Masks: a shape speaks of the lanes in its instruction's definition mask that do not hold ⊤ (see [`shape`]). An operand
-//! that was defined under a smaller mask than its use's counts as possibly ⊤.
+//! Masks: a shape describes the lanes in its instruction's definition mask that do not hold poison (see [`shape`]). An
+//! operand defined under a smaller mask than that of its use may be poison.
 //!
-//! Requires a reducible function. Values may be used outside of the loop that defines them; with LCSSA, what varies
-//! behind the loop and what does not is told apart by names.
-//!
-//! After: Moll, thesis, chapter 6. Differs in: the stride lattice; levels; exits apart from each other; φs whose edges
-//! from parted lanes bring one value, or ⊤ beside it, and exit φs of values from outside of the loop, do not vary;
-//! states of private objects have shapes, not just objects; activation is transitive and inherited by dominance.
+//! After: Moll, thesis, chapter 6. Differs in: the stride lattice; levels; individually divergent exits; states of private
+//! objects have shapes, not just objects; activation is transitive and inherited by dominance. φs do not vary whose
+//! divergent edges carry one value, or one value and poison; nor do exit φs of values from outside of the loop.
 //!
 //! [`shape`]: crate::shape
 //! [`transfer`]: crate::shape::transfer
@@ -55,18 +53,18 @@ use crate::control_tables::ControlTables;
 use crate::shape::UniformityLevel;
 use solver::DivergenceSolver;
 
-/// The widest level at which lanes agree; none if those of a brush may not.
+/// Widest level at which lanes agree; `None` if the lanes of a brush may differ.
 pub type Agreement = Option<UniformityLevel>;
 
-/// All lanes of the launch agree.
+/// Agreement of all lanes of the launch.
 pub const ALL_AGREE: Agreement = Some(UniformityLevel::Launch);
 
-/// Finds what diverges.
+/// Computes the divergence of a function.
 pub fn divergence(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Divergence {
     divergence_without(func, control, initial, None)
 }
 
-/// The same without one of the rules: wrong, so that tests can see whether they notice.
+/// [`divergence`] with one rule disabled: unsound, for tests that must notice it.
 #[doc(hidden)]
 pub fn divergence_without(
     func: &Function,

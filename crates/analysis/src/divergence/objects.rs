@@ -1,4 +1,4 @@
-//! Private objects: how far lanes agree on what they hold, and which of them one copy can serve.
+//! Private objects: agreement of lanes on their contents, and objects that one shared copy can replace.
 
 use heddle_ir::entity::Entity;
 use heddle_ir::{Inst, Op};
@@ -57,7 +57,8 @@ impl DivergenceSolver<'_> {
         }
     }
 
-    /// How far lanes agree on what an instruction writes, and where; and whether it may be ⊤ in some of them.
+    /// Returns the agreement of lanes on the data and the address that an instruction writes; and whether some lanes may
+    /// write poison.
     pub(super) fn write_agreement(&self, inst: Inst) -> (Agreement, bool) {
         let data = self.func.inst(inst);
         let block = self.func.layout.block_of(inst).expect("a writing instruction stands in a block");
@@ -86,14 +87,14 @@ impl DivergenceSolver<'_> {
             if alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst) {
                 (agreement, poison) = (None, true);
             } else if self.ssa.read_by(inst).is_empty() {
-                // Shared memory, read at one moment by the lanes of one brush.
+                // Lanes of one brush read shared memory at the same time.
                 agreement = agreement.min(Some(UniformityLevel::Brush));
             }
         }
         (agreement, poison)
     }
 
-    /// Which slots one copy can serve.
+    /// Computes the sharing level of each slot.
     pub(super) fn slot_facts(&self) -> Vec<SlotFact> {
         let infos = self.ssa.slots().iter();
         let mut slots: Vec<SlotFact> = infos
@@ -107,7 +108,7 @@ impl DivergenceSolver<'_> {
             self.control.cfg.is_reachable(block) && self.control.cfg.succs(block).is_empty()
         });
         let is_endless = self.control.cycles.cycles().any(|cycle| self.sync.exits(cycle).is_empty());
-        // Lanes that run apart and never meet show at no join.
+        // Divergent lanes that never reconverge have no join.
         let may_not_meet = (is_endless || num_ends.count() > 1)
             .then(|| self.control.index.order().iter().map(|&block| self.branches[block]).min())
             .flatten();

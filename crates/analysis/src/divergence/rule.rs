@@ -1,39 +1,39 @@
-//! The rules by which something comes to vary, by name: tests leave one out and see whether the oracle notices.
+//! Named rules of the divergence analysis. Tests disable one each and expect the oracle to notice.
 
-/// The rules by which something comes to vary.
+/// Rule by which a value, state or block becomes divergent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DivergenceRule {
-    /// φs where parted lanes meet mix what they bring.
+    /// φs at joins of an influence region mix their operands.
     Sync,
-    /// A parting may go on as that at another branch.
+    /// A region may continue at another branch.
     Leads,
-    /// Exit φs mix what lanes bring from different rounds.
+    /// Exit φs mix values of different iterations.
     Temporal,
-    /// Lanes that leave a loop apart are parted behind it.
+    /// Divergent exits have an influence region after the loop.
     Leaving,
-    /// Blocks that lanes execute apart are not for all.
+    /// Blocks of an influence region run without some lanes.
     Apart,
-    /// In a loop that lanes leave apart, some are missing later.
+    /// Later iterations of a divergent loop run without some lanes.
     Late,
-    /// A predicate that varies makes a block not for all.
+    /// A varying predicate makes a block run without some lanes.
     Predicate,
     /// A shadow φ varies where lanes are missing.
     Shadow,
-    /// What was defined under a smaller mask may be ⊤.
+    /// A value defined under a smaller mask may be poison.
     SmallerMask,
-    /// φs that mix ⊤ with a value may be ⊤ in some lanes.
+    /// φs that mix poison with a value may be poison in some lanes.
     MixedPoison,
-    /// Private objects hold what is written to them.
+    /// Private objects hold the written values.
     Written,
-    /// Lanes that a predicate keeps from writing keep what was there.
+    /// A predicated write keeps the old contents in inactive lanes.
     PredicatedWrite,
-    /// Private objects differ where parted lanes meet that wrote differently.
+    /// Private objects differ at joins of lanes with different writes.
     MixedState,
-    /// Private objects differ behind a loop that lanes leave apart.
+    /// Private objects differ after a divergent loop.
     TemporalState,
-    /// Private memory of which nothing is known differs.
+    /// Unknown private memory differs between lanes.
     Unknown,
-    /// What a function returns for shared arguments says nothing of others.
+    /// Result summaries hold for uniform arguments only.
     Arguments,
 }
 

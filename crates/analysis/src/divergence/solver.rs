@@ -1,4 +1,4 @@
-//! The fixpoint: what is looked at again, and in which order.
+//! Worklist solver of the divergence analysis.
 
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -35,40 +35,40 @@ pub(super) struct DivergenceSolver<'a> {
     pub(super) ssa: AllocaSsa,
     pub(super) facts: SecondaryMap<Value, Fact>,
     pub(super) queue: VecDeque<WorklistItem>,
-    /// Joins of many edges, for when all else is settled.
+    /// Joins with many edges, evaluated after all other work.
     pub(super) deferred: VecDeque<WorklistItem>,
     pub(super) incoming: IncomingIndex,
     pub(super) is_queued: SecondaryMap<Inst, bool>,
     pub(super) is_state_queued: Vec<bool>,
-    /// Per block, the agreement at its branch that has been seen.
+    /// Agreement at each block's branch as of its last visit.
     pub(super) branches: SecondaryMap<Block, Agreement>,
-    /// Branches whose agreement has fallen, by block index.
+    /// Branches whose agreement has dropped, by block index.
     pub(super) pending_branches: BinaryHeap<(usize, Block)>,
-    /// Per block, the limit with which its parting was applied.
+    /// Limit with which each branch's influence region was applied.
     pub(super) applied_limits: SecondaryMap<Block, Agreement>,
     pub(super) exit_agreements: Vec<Vec<Agreement>>,
-    /// Per loop, the least of these.
+    /// Minimum exit agreement of each loop.
     pub(super) loop_agreements: Vec<Agreement>,
-    /// Loops with an exit whose agreement has fallen, by block index of the header.
+    /// Loops with an exit whose agreement has dropped, by block index of the header.
     pub(super) pending_loops: BTreeMap<usize, Cycle>,
-    /// Per φ, how far the lanes agree that meet there with different values.
+    /// Agreement of the lanes that meet at each φ with different values.
     pub(super) phi_limits: SecondaryMap<Inst, Agreement>,
-    /// φs where lanes meet of which some bring ⊤.
+    /// φs at which some of the joining lanes bring poison.
     pub(super) poison_phis: EntitySet<Inst>,
     pub(super) state_limits: Vec<Agreement>,
-    /// States where lanes meet of which some hold ⊤.
+    /// States at which some of the joining lanes hold poison.
     pub(super) poison_states: EntitySet<SlotState>,
     pub(super) state_agreements: Vec<Agreement>,
     pub(super) may_hold_poison: Vec<bool>,
     pub(super) region_roots: EntitySet<Block>,
     pub(super) activation: SecondaryMap<Block, Activation>,
-    /// The blocks that every complete run executes.
+    /// Blocks on every path from the entry to a return.
     pub(super) always_executed: EntitySet<Block>,
-    /// Per predicate, the instructions under it that write to private objects.
+    /// Instructions that write to private objects, by the predicate of their block.
     pub(super) predicated_writes: FxHashMap<Value, Vec<Inst>>,
-    /// UseLists outside of the loop that defines the value.
+    /// Uses outside of the loop that defines the value.
     pub(super) escaping_uses: FxHashMap<Cycle, Vec<Inst>>,
-    /// Joins of which it has been asked whether they bring one thing, ⊤ aside, along all their edges.
+    /// Cache: joins whose edges all carry one item, poison aside.
     pub(super) single_incoming: FxHashMap<WorklistItem, bool>,
     pub(super) effects: Vec<(DivergenceOrigin, DivergenceEffect)>,
     pub(super) disabled_rule: Option<DivergenceRule>,
@@ -197,7 +197,7 @@ impl<'a> DivergenceSolver<'a> {
         }
     }
 
-    /// Data first, then branches, later ones first, then joins of many edges, then loops, inner ones first.
+    /// Processes the worklists: data, then branches (later ones first), dense joins, and loops (inner ones first).
     pub(super) fn settle(&mut self) {
         loop {
             if let Some(item) = self.queue.pop_front() {

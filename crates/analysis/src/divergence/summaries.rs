@@ -1,7 +1,7 @@
-//! What functions of a module return if their callers share all arguments.
+//! Summaries of function results for uniform arguments.
 //!
-//! Functions are looked at behind those that they call, each once; what is called before that, in a cycle of calls, is
-//! only known by its declaration.
+//! Each function is analyzed once, after its callees. In a cycle of calls, an unanalyzed callee is known by its
+//! declaration only.
 
 use heddle_ir::{Block, Function, Module, Op};
 use rustc_hash::FxHashMap;
@@ -11,14 +11,14 @@ use super::{Divergence, InitialShapes, divergence};
 use crate::control_tables::ControlTables;
 use crate::shape::{Fact, Geometry, UniformityLevel};
 
-/// What is known of the results of functions, by name, where lanes that call together share the arguments.
+/// Facts of function results, by name, for calls whose lanes share all arguments.
 #[derive(Clone, Debug, Default)]
 pub struct ResultSummaries {
     results: FxHashMap<String, Vec<Fact>>,
 }
 
 impl ResultSummaries {
-    /// Looks at all functions that have a body, for lanes at these places.
+    /// Analyzes all functions with a body under this geometry.
     pub fn infer(module: &Module, geometry: &Geometry) -> Arc<ResultSummaries> {
         let mut summaries = Arc::new(ResultSummaries::default());
         for func in callees_first(module).into_iter().map(|number| &module.functions[number]) {
@@ -28,7 +28,7 @@ impl ResultSummaries {
             }
             let initial = InitialShapes::uniform(func, geometry.clone()).with_summaries(&summaries);
             let facts = divergence(func, &control, &initial);
-            // What it was lent has to be back before it grows.
+            // Drops the shared reference, so that `make_mut` does not copy.
             drop(initial);
             if let Some(results) = returned_facts(func, &control, &facts) {
                 Arc::make_mut(&mut summaries).results.insert(func.name.clone(), results);
@@ -37,13 +37,14 @@ impl ResultSummaries {
         summaries
     }
 
-    /// The results of the function of this name.
+    /// Returns the facts of a function's results.
     pub fn of(&self, name: &str) -> Option<&[Fact]> {
         self.results.get(name).map(Vec::as_slice)
     }
 }
 
-/// What lanes that come back together hold; nothing if they may come from different places, or never.
+/// Returns the facts of the results of lanes that return together; none if they may return from different blocks, or
+/// never.
 pub fn returned_facts(func: &Function, control: &ControlTables, facts: &Divergence) -> Option<Vec<Fact>> {
     let returns: Vec<Block> = func
         .blocks()
@@ -62,12 +63,12 @@ pub fn returned_facts(func: &Function, control: &ControlTables, facts: &Divergen
             *fact = fact.join(facts.fact_at(func, control, value, block));
         }
     }
-    // Brushes do not call together.
+    // Brushes do not call at the same time.
     let all = joined.into_iter().map(|fact| fact.at(UniformityLevel::Brush));
     Some(all.collect()).filter(|all: &Vec<Fact>| !all.iter().any(|fact| fact.is_bottom()))
 }
 
-/// The numbers of the functions, each behind those that it calls, as far as there is such an order.
+/// Returns the indices of the functions in post-order of the call graph: callees first, except in cycles.
 pub fn callees_first(module: &Module) -> Vec<usize> {
     let numbers: FxHashMap<&str, usize> =
         module.functions.iter().enumerate().map(|(number, func)| (&*func.name, number)).collect();

@@ -1,4 +1,4 @@
-//! The table of what diverges.
+//! Result table of the divergence analysis.
 
 use heddle_ir::entity::{Entity, EntitySet, SecondaryMap};
 use heddle_ir::{Block, Function, Inst, Value};
@@ -12,42 +12,42 @@ use crate::cycles::Cycle;
 use crate::nondivergence::region_of_nondivergence;
 use crate::shape::{Activation, Domain, Fact, Shape};
 
-/// What a slot of a private object is to the lanes.
+/// Sharing level of a slot of a private object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotFact {
-    /// The `alloca` that makes the object.
+    /// `alloca` of the object.
     pub alloca: Inst,
-    /// The bytes of it.
+    /// Byte range of the slot.
     pub bytes: std::ops::Range<u64>,
-    /// The level up to which one copy can serve all lanes; none if each lane needs its own.
+    /// Maximum level at which one copy can serve all lanes; none if each lane needs its own.
     pub shared: Agreement,
 }
 
-/// What becomes of lanes that part, as the fixpoint came upon it. Chains of causes are built of these.
+/// Effect of divergence, recorded by the fixpoint. Explanations are built from these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DivergenceEffect {
-    /// They meet at this φ with different values.
+    /// Lanes meet at this φ with different values.
     MixedPhi(Inst),
-    /// The same for a state.
+    /// Lanes meet at this state with different contents.
     MixedState(SlotState),
-    /// They do what lanes do that part at this branch.
+    /// The influence region includes that of this branch.
     ContinuesAt(Block),
-    /// They leave a loop apart by this exit.
+    /// Lanes leave the loop by this exit in different iterations.
     DivergentExit(Cycle, u32),
-    /// Some execute this block without others.
+    /// Some lanes execute this block without others.
     PartialBlock(Block),
 }
 
-/// Where lanes part.
+/// Origin of divergence.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum DivergenceOrigin {
-    /// At a branch.
+    /// Divergent branch of a block.
     Branch(Block),
-    /// Behind a loop.
+    /// Divergent exits of a loop.
     Loop(Cycle),
 }
 
-/// Shapes of values, verdicts on branches, loops, blocks and private objects.
+/// Divergence of a function: facts of values, agreement on branches, exits and private objects, activation of blocks.
 #[derive(Clone, Debug)]
 pub struct Divergence {
     pub(super) facts: SecondaryMap<Value, Fact>,
@@ -63,54 +63,54 @@ pub struct Divergence {
 }
 
 impl Divergence {
-    /// What is known of a value, where its instruction is executed.
+    /// Returns the fact of a value at its definition.
     pub fn fact(&self, value: Value) -> Fact {
         self.facts[value]
     }
 
-    /// The shape of a value, where its instruction is executed.
+    /// Returns the shape of a value at its definition.
     pub fn shape(&self, value: Value) -> Shape {
         self.facts[value].shape
     }
 
-    /// What is known of a value at a use in this block: of one from a loop that lanes leave apart less than inside.
+    /// Returns the fact of a value at a use in this block. It is weaker than inside if a divergent loop defines the value.
     pub fn fact_at(&self, func: &Function, control: &ControlTables, value: Value, block: Block) -> Fact {
         let limit = loop_exit_limit(func, control, value, block, |cycle| self.loop_agreement(cycle));
         limited(self.facts[value], limit, Domain::of(func.value_type(value)))
     }
 
-    /// The widest level at which lanes agree on where a block's branch goes.
+    /// Returns the widest level at which lanes agree on the target of a block's branch.
     pub fn branch(&self, block: Block) -> Agreement {
         self.branches[block]
     }
 
-    /// Whether active lanes may part at a block's branch.
+    /// True if active lanes may diverge at a block's branch.
     pub fn is_divergent_branch(&self, block: Block) -> bool {
         self.branches[block].is_none()
     }
 
-    /// The edges that leave a loop, each with the widest level at which lanes take it in the same round.
+    /// Returns the exit edges of a loop, each with the widest level at which lanes take it in the same iteration.
     pub fn exits(&self, cycle: Cycle) -> &[(Edge, Agreement)] {
         &self.exits[cycle.index()]
     }
 
-    /// The widest level at which lanes leave a loop in the same round.
+    /// Returns the widest level at which lanes leave a loop in the same iteration.
     pub fn loop_agreement(&self, cycle: Cycle) -> Agreement {
         self.exits[cycle.index()].iter().map(|&(_, agreement)| agreement).min().unwrap_or(ALL_AGREE)
     }
 
-    /// Whether lanes may leave a loop in different rounds.
+    /// True if lanes may leave a loop in different iterations.
     pub fn is_divergent_loop(&self, cycle: Cycle) -> bool {
         self.loop_agreement(cycle).is_none()
     }
 
-    /// Which of the lanes that entered the function are active in a block. `Full`: all of them, in every run that
-    /// returns. `Uniform`: all, whenever control comes here without its predicate being false for all.
+    /// Returns the activation of a block, relative to the lanes that entered the function. `Full`: all of them, in every run
+    /// that returns. `Uniform`: all of them whenever the block runs and its predicate is not false in all lanes.
     pub fn activation(&self, block: Block) -> Activation {
         self.activation[block]
     }
 
-    /// Which of the lanes that entered the function go along an edge, whenever one of them does.
+    /// Returns the activation of an edge, relative to the lanes that entered the function.
     pub fn edge_activation(&self, func: &Function, edge: Edge) -> Activation {
         let is_only = func.successors(edge.from).iter().all(|&to| to == edge.to);
         match self.activation[edge.from] {
@@ -121,7 +121,7 @@ impl Divergence {
         }
     }
 
-    /// The blocks on which no divergent branch has a say: where one lane is, all are that entered the function.
+    /// Returns the blocks that no divergent branch controls: if one lane runs them, all lanes that entered the function do.
     pub fn region_of_nondivergence(&self, control: &ControlTables) -> EntitySet<Block> {
         region_of_nondivergence(
             control,
@@ -130,19 +130,19 @@ impl Divergence {
         )
     }
 
-    /// The private objects that do not escape, cut as far as their accesses allow.
+    /// Returns the slots of the private objects that do not escape.
     pub fn slots(&self) -> &[SlotFact] {
         &self.slots
     }
 
-    /// The level up to which one copy of an object can serve all lanes.
+    /// Returns the maximum level at which one copy of an object can serve all lanes.
     pub fn object(&self, alloca: Inst) -> Agreement {
         let escapes = self.ssa.points_to.objects().iter().any(|it| it.alloca == alloca && it.escapes);
         let slots = self.slots.iter().filter(|slot| slot.alloca == alloca).map(|slot| slot.shared);
         if escapes { None } else { slots.min().unwrap_or(ALL_AGREE) }
     }
 
-    /// The private object that a pointer points into, if that is certain and the object does not escape.
+    /// Returns the only private object that a pointer can point into, if that object does not escape.
     pub fn only_object(&self, pointer: Value) -> Option<Inst> {
         let targets = self.ssa.points_to.targets(pointer);
         let first = targets.known.first()?.object;
@@ -151,8 +151,8 @@ impl Divergence {
         (is_one && !object.escapes).then_some(object.alloca)
     }
 
-    /// The level up to which one copy can serve all lanes of each private object that this pointer may point to: none if
-    /// that may be no object that is followed.
+    /// Returns the maximum level at which one copy of each private object behind a pointer can serve all lanes. `None` if
+    /// the pointer may point to an untracked object.
     pub fn shared_memory(&self, pointer: Value) -> Agreement {
         let targets = self.ssa.points_to.targets(pointer);
         if targets.unknown || targets.known.is_empty() {
@@ -162,31 +162,31 @@ impl Divergence {
         objects.map(|object| self.object(object.alloca)).min().unwrap_or(None)
     }
 
-    /// Whether a pointer certainly leads to memory that lanes share, and to no private object.
+    /// True if a pointer can only point to shared memory, and to no private object.
     pub fn points_to_shared_memory(&self, pointer: Value) -> bool {
         let targets = self.ssa.points_to.targets(pointer);
         !targets.unknown && targets.known.is_empty()
     }
 
-    /// Claims this of a value: tests see whether it is noticed when it is wrong.
+    /// Overrides the fact of a value: tests expect to notice a wrong one.
     #[doc(hidden)]
     pub fn claim(&mut self, value: Value, fact: Fact) {
         self.facts[value] = fact;
     }
 
-    /// Claims this of a branch.
+    /// Overrides the agreement of a branch.
     #[doc(hidden)]
     pub fn claim_branch(&mut self, block: Block, agreement: Agreement) {
         self.branches[block] = agreement;
     }
 
-    /// Claims this of all exits of a loop.
+    /// Overrides the agreement of all exits of a loop.
     #[doc(hidden)]
     pub fn claim_exits(&mut self, cycle: Cycle, agreement: Agreement) {
         self.exits[cycle.index()].iter_mut().for_each(|(_, claimed)| *claimed = agreement);
     }
 
-    /// The blocks that some lanes execute without others.
+    /// Returns the blocks that may run without some lanes.
     pub(crate) fn partial_blocks(&self) -> &EntitySet<Block> {
         &self.partial_blocks
     }
