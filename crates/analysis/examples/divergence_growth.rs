@@ -1,5 +1,5 @@
-//! How the time of the divergence analysis grows with the function: times at six sizes up to 2^16 and the exponent of a
-//! least-squares fit on their logarithms, per family. Every second branch diverges, each block has φs and arithmetic.
+//! Growth of the divergence analysis' time with the function: times at six sizes up to 2^16 and the exponent of a
+//! least-squares fit on their logarithms, per family. Every second branch diverges; each block has φs and arithmetic.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -32,7 +32,7 @@ fn main() {
     {
         let mut points = Vec::new();
         print!("{:>30}", family.name);
-        // Where partings are not shared (see `sync_dependence`).
+        // Regions are not shared here (see `sync_dependence`).
         let last = 16;
         for log in last - 5..=last {
             let func = function(family, 1 << log);
@@ -57,7 +57,7 @@ fn main() {
     println!("greatest exponent: {:.2}, {}", worst.0, worst.1);
 }
 
-/// A function with these blocks: φs of what comes in, a sum, and a branch on a varying or a uniform condition.
+/// Builds a function with these blocks: φs of incoming values, a sum, and a branch on a varying or a uniform condition.
 fn function(family: &families::Family, size: usize) -> Function {
     let (count, edges) = (family.edges)(size);
     let mut signature = Signature::new(&[Type::I1, Type::I1, Type::I32, Type::I32], &[Type::I32]);

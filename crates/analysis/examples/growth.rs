@@ -1,5 +1,5 @@
-//! How the time of each control-flow analysis grows with the graph: times at sizes 2^11 to 2^17, and the
-//! exponent of a least-squares fit on their logarithms.
+//! Growth of the control-flow analyses' time with the graph: times at sizes 2^11 to 2^17, and the exponent of a
+//! least-squares fit on their logarithms.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -49,7 +49,7 @@ fn main() {
     println!("greatest exponent: {:.2}, {}", worst.0, worst.1);
 }
 
-/// The best time of each analysis over several rounds.
+/// Returns the best time of each analysis over several runs.
 fn measure(num_blocks: usize, edges: &[(Block, Block)]) -> Vec<f64> {
     let mut best = vec![f64::INFINITY; ANALYSES.len()];
     let rounds = ((1 << 19) / num_blocks).clamp(7, 60);

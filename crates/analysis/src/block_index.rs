@@ -1,9 +1,9 @@
-//! The block index: an order of all blocks in which everything that belongs together stands together.
+//! Block index: a topological, loop-compact order of all blocks, dominance-compact where possible.
 //!
-//! Partial linearization visits blocks in this order and may join whatever stands between two of them, so a
-//! block in the wrong place costs a uniform branch. Three properties are wanted (thesis 2.5):
+//! Partial linearization visits blocks in this order and may merge all blocks between two others, so a misplaced block
+//! costs a uniform branch. The order should have three properties (thesis 2.5):
 //!
-//! * topological: every edge that is not retreating goes to a greater index;
+//! * topological: every edge that is not retreating leads to a greater index;
 //! * loop-compact: the blocks of each cycle are one interval, the header first;
 //! * dominance-compact: the blocks that `b` dominates are one interval, `b` first.
 //!
@@ -21,42 +21,41 @@
 //!     block4
 //! ```
 //!
-//! What this order guarantees, for all graphs, besides being topological and loop-compact:
+//! The order is topological and loop-compact. Further guarantees for all graphs:
 //!
 //! 1. If `b` is in the cycle `C` (or `C` is the whole function) but in no cycle inside `C`, or only in ones that
 //!    `b` enters alone, the blocks of `C` that `b` dominates are one interval.
 //! 2. If for each cycle `C` around `b`, `b` dominates nothing outside of `C` or dominates all latches of `C`,
 //!    then all that `b` dominates is one interval. So on acyclic graphs the order is dominance-compact.
-//! 3. Nothing stronger is possible where a cycle has a unique latch that is in no inner cycle: such a latch comes
-//!    last, for all of the cycle leads to it. If `b` is in `C` and dominates `x` outside, `x` comes after `b`,
-//!    so after all of `C`, and an interval with `b` and `x` contains the latch, which `b` then must dominate.
+//! 3. Nothing stronger is possible where a cycle has a unique latch that is in no inner cycle. Such a latch comes last,
+//!    because every block of the cycle reaches it. If `b` is in `C` and dominates `x` outside, `x` comes after `b`, so
+//!    after all of `C`. An interval with `b` and `x` then contains the latch, which `b` must dominate.
 //!
-//! The construction. A *unit* of the cycle `C` is a block that is directly in `C`, or a cycle directly in it; the
-//! function counts as the outermost cycle. All blocks of a cycle have the same dominators outside of it (what
-//! avoids `d` on the way to one block goes on to the others without leaving the cycle), so the *host* of a unit
-//! is well defined: the closest dominator outside of the unit, or, if that stands in another unit of `C`, this
-//! unit; a unit whose closest dominator is outside of `C` is a root of `C`. PlacementUnits are placed after their hosts,
-//! siblings in reverse post-order of their headers; a cycle's roots are placed in its place. PlacementUnits that were held
-//! up because their host is a cycle that is still being placed follow it, *last held up, first placed*.
+//! Construction: a *unit* of the cycle `C` is a block directly in `C`, or a direct inner cycle of `C`; the function counts
+//! as the outermost cycle. All blocks of a cycle have the same dominators outside of it, since a path that avoids `d` to
+//! one of them extends to the others inside the cycle. So the *host* of a unit is well defined: the closest dominator
+//! outside of the unit, or the unit of `C` that contains this dominator. A unit whose closest dominator is outside of `C`
+//! is a root of `C`. Units are placed after their hosts, siblings in reverse post-order of their headers. A cycle's roots
+//! are placed at the cycle's position. A unit whose host is a cycle still being placed is delayed until the cycle ends;
+//! the *last delayed unit is placed first*.
 //!
-//! Why it is topological: let `u -> v` connect the units `U` and `V` of `C`. `V` is a root of `C` or its host also
-//! holds or dominates `U`; so `U` is the host, or descends from a sibling `K` of `V`. Reverse post-order of
-//! headers is topological among units, so `K` comes before `V` if the same block dominates both. Else the host is a
-//! cycle, `V`'s dominator in it dominates that of `K`, so is placed earlier, so `V` is held up earlier, so placed
-//! later.
+//! Proof that it is topological: let `u -> v` connect the units `U` and `V` of `C`. `V` is a root of `C`, or its host also
+//! contains or dominates `U`; so `U` is the host, or descends from a sibling `K` of `V`. Reverse post-order of headers is
+//! topological among units, so `K` comes before `V` if the same block dominates both. Else the host is a cycle, and `V`'s
+//! dominator in it dominates that of `K`. It is placed earlier, so `V` is delayed earlier and placed later.
 //!
-//! Why 1 holds: what `b` dominates in `C` is the subtree of `b`'s unit, which is placed in one piece (if `b`
-//! dominates `x` and both are in `C`, so are all blocks between them in the dominator tree).
+//! Proof of 1: what `b` dominates in `C` is the subtree of `b`'s unit, which is placed contiguously. (If `b` dominates `x`
+//! and both are in `C`, so are all blocks between them in the dominator tree.)
 //!
-//! Why 2 holds: let `C` be the innermost cycle around `b`, and `b` dominate something outside of it, hence all its
-//! latches. What `b` dominates in `C` is an interval by 1, and it ends `C`: let `y` be in `C`, not dominated by
-//! `b`, but placed after it. A path leads from `y` to a latch without going through the header of `C`. It enters
-//! what `b` dominates, so it goes through `b`; so `y` is in an earlier unit of `C` than `b` (not in the same one,
-//! where it could only be before `b`), against what was assumed. The units held up until the end of `C` by blocks that `b` dominates were thus the last ones held up,
-//! so they follow `C` immediately, and what `b` dominates in the next outer cycle is one interval again. The
-//! same argument goes on outwards until `b` dominates nothing outside.
+//! Proof of 2: let `C` be the innermost cycle around `b`, and let `b` dominate a block outside of it, hence all its latches.
+//! What `b` dominates in `C` is an interval by 1, and this interval ends `C`. Otherwise let `y` be in `C`, not dominated by
+//! `b`, but placed after it. A path leads from `y` to a latch without the header of `C`. It enters what `b` dominates, so it
+//! contains `b`. So `y` is in an earlier unit of `C` than `b` (in the same unit it would be before `b`), a contradiction.
+//! The units delayed until the end of `C` by blocks that `b` dominates were thus the last ones delayed. They follow `C`
+//! immediately, and what `b` dominates in the next outer cycle is one interval again. The argument repeats outwards until
+//! `b` dominates nothing outside.
 //!
-//! Theorem 5 of the thesis asks for dominance-compactness. A pass that relies on it for a certain block asks
+//! Theorem 5 of the thesis requires dominance-compactness. A pass that relies on it for a certain block checks
 //! [`BlockIndex::dominated_range`].
 
 use std::ops::Range;
@@ -71,13 +70,13 @@ use crate::lists::Lists;
 use crate::order::DepthFirstOrder;
 use crate::tree::NONE;
 
-/// A topological, loop-compact and as far as possible dominance-compact order of the reachable blocks.
+/// Topological, loop-compact and mostly dominance-compact order of the reachable blocks.
 #[derive(Clone, Debug)]
 pub struct BlockIndex {
     order: Vec<Block>,
     number: SecondaryMap<Block, u32>,
     cycles: Vec<Range<usize>>,
-    /// The end of the interval of what a block dominates, if it is one.
+    /// End of the interval of dominated blocks; [`NONE`] if they are no interval.
     dominated_end: SecondaryMap<Block, u32>,
 }
 
@@ -95,24 +94,24 @@ impl BlockIndex {
         index
     }
 
-    /// The blocks, by index.
+    /// Returns the blocks in index order.
     pub fn order(&self) -> &[Block] {
         &self.order
     }
 
-    /// The index of a block, if reachable.
+    /// Returns the index of a block, if reachable.
     #[inline]
     pub fn number(&self, block: Block) -> Option<usize> {
         Some(self.number[block]).filter(|&number| number != NONE).map(|number| number as usize)
     }
 
-    /// The indices of the cycle's blocks. The header has the least one. A unique latch that is in no inner cycle
-    /// has the greatest.
+    /// Returns the indices of the cycle's blocks. The header has the minimum. A unique latch in no inner cycle has the
+    /// maximum.
     pub fn cycle_range(&self, cycle: Cycle) -> Range<usize> {
         self.cycles[cycle.index()].clone()
     }
 
-    /// The indices of the blocks that this one dominates, if they are an interval.
+    /// Returns the indices of the dominated blocks, if they are an interval.
     pub fn dominated_range(&self, block: Block) -> Option<Range<usize>> {
         let end = self.dominated_end[block];
         (end != NONE).then(|| self.number[block] as usize..end as usize)
@@ -151,7 +150,7 @@ impl BlockIndex {
 
     fn find_dominated_ends(&mut self, dominators: &DominatorTree) {
         for &block in dominators.pre_order().iter().rev() {
-            // Children that are not compact themselves may make up a compact whole.
+            // Subtrees that are not compact may combine to a compact one.
             self.dominated_end[block] = dominators
                 .children(block)
                 .iter()
@@ -174,12 +173,11 @@ enum PlacementStep {
     EndOf(Cycle),
 }
 
-/// Which units are placed where.
+/// Placement of the units.
 struct PlacementUnits {
-    /// Per block: the units whose closest dominator it is, and the cycle after which they are placed if that is
-    /// not right after the block.
+    /// Units by closest dominator, with the cycle after which they are placed; none if directly after the block.
     dominated: Lists<(PlacementStep, Option<Cycle>)>,
-    /// Per cycle: the units whose closest dominator is outside of it.
+    /// Units of each cycle whose closest dominator is outside of it.
     roots: Lists<PlacementStep>,
 }
 

@@ -1,21 +1,20 @@
-//! The control-flow graph: which block branches where.
+//! Control-flow graph.
 //!
-//! A branch whose targets are the same block makes that many edges; they stay, in the branch's order. An edge
-//! out of an unreachable block is never taken, so it is no edge of this graph: `succs` of an unreachable block
-//! is empty and `preds` lists reachable blocks only. Every analysis thus ignores unreachable blocks without
-//! having to look; a pass that deletes them asks `is_reachable`.
+//! A branch with several equal targets has as many parallel edges, in the branch's order. Unreachable blocks have no
+//! outgoing edges: their `succs` is empty and `preds` lists reachable blocks only. Analyses thus ignore unreachable blocks
+//! without a check; a pass that deletes them uses `is_reachable`.
 
 use heddle_ir::entity::{Entity, EntitySet};
 use heddle_ir::{Block, Function};
 
 use crate::lists::Lists;
 
-/// A control-flow edge. Parallel edges are equal.
+/// Control-flow edge. Parallel edges are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// The block that branches.
+    /// Source of the edge.
     pub from: Block,
-    /// The block it branches to.
+    /// Target of the edge.
     pub to: Block,
 }
 
@@ -31,7 +30,7 @@ pub struct Cfg {
 }
 
 impl Cfg {
-    /// The graph of a function. Names of removed blocks are unreachable blocks.
+    /// Builds the graph of a function. Removed block numbers count as unreachable blocks.
     ///
     /// # Panics
     /// If the function has no block.
@@ -40,7 +39,7 @@ impl Cfg {
         Self::from_edges(func.block_count(), func.entry(), edges)
     }
 
-    /// The graph of blocks `0..num_blocks` with these edges, each block's successors in the order given.
+    /// Builds the graph of blocks `0..num_blocks` with these edges. Each block keeps its successors in the given order.
     ///
     /// # Panics
     /// If the entry or an end of an edge is not one of the blocks.
@@ -70,50 +69,50 @@ impl Cfg {
         Self { entry, succs, preds, num_blocks, num_edges: edges.len(), reachable }
     }
 
-    /// The block where every path starts. It may have predecessors.
+    /// Returns the entry block. It may have predecessors.
     pub fn entry(&self) -> Block {
         self.entry
     }
 
-    /// The number of blocks, unreachable ones included.
+    /// Returns the number of blocks, including unreachable ones.
     pub fn num_blocks(&self) -> usize {
         self.num_blocks
     }
 
-    /// The number of edges out of reachable blocks.
+    /// Returns the number of edges from reachable blocks.
     pub fn num_edges(&self) -> usize {
         self.num_edges
     }
 
-    /// All blocks, unreachable ones included, in order.
+    /// Returns all blocks in order, including unreachable ones.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<> {
         (0..self.num_blocks).map(Block::new)
     }
 
-    /// All edges out of reachable blocks, by source, then in branch order.
+    /// Returns all edges from reachable blocks, by source, then in branch order.
     pub fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         self.blocks().flat_map(|from| self.succs(from).iter().map(move |&to| Edge { from, to }))
     }
 
-    /// The targets of a block's branch, in branch order, one per edge. Empty for an unreachable block.
+    /// Returns the targets of a block's branch in branch order, one per edge. Empty for an unreachable block.
     #[inline]
     pub fn succs(&self, block: Block) -> &[Block] {
         self.succs.get(block.index())
     }
 
-    /// The reachable blocks that branch here, one per edge, in the order in which the edges were given.
+    /// Returns the reachable predecessors, one per edge, in the order of the given edges.
     #[inline]
     pub fn preds(&self, block: Block) -> &[Block] {
         self.preds.get(block.index())
     }
 
-    /// Whether a path leads from the entry to this block.
+    /// True if a path leads from the entry to the block.
     #[inline]
     pub fn is_reachable(&self, block: Block) -> bool {
         self.reachable.contains(block)
     }
 
-    /// The number of reachable blocks.
+    /// Returns the number of reachable blocks.
     pub fn num_reachable(&self) -> usize {
         self.reachable.len()
     }

@@ -1,4 +1,4 @@
-//! The control-flow tables that most analyses start from, in one.
+//! Bundle of the control-flow tables that most analyses need.
 
 use heddle_ir::Function;
 
@@ -7,21 +7,21 @@ use crate::cfg::Cfg;
 use crate::cycles::CycleForest;
 use crate::dominators::DominatorTree;
 
-/// Graph, dominators, loops and block index of a function.
+/// Control-flow graph, dominators, cycles and block index of a function.
 #[derive(Clone, Debug)]
 pub struct ControlTables {
-    /// The graph.
+    /// Control-flow graph.
     pub cfg: Cfg,
-    /// Its dominators.
+    /// Dominator tree.
     pub dominators: DominatorTree,
-    /// Its loops.
+    /// Cycle forest.
     pub cycles: CycleForest,
-    /// The order of its blocks.
+    /// Block order.
     pub index: BlockIndex,
 }
 
 impl ControlTables {
-    /// Finds all of them.
+    /// Computes all tables.
     pub fn new(func: &Function) -> Self {
         let cfg = Cfg::new(func);
         let dominators = DominatorTree::new(&cfg);

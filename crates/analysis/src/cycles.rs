@@ -1,10 +1,9 @@
-//! Loops, and cycles with several entries: one nested forest for all graphs.
+//! Cycle forest: nested loops, including irreducible cycles with several entries.
 //!
-//! A cycle's header `h` is its first block in the depth-first search; the cycle is the strongly connected
-//! component of `h` among the blocks that descend from `h` in that search. Cycles nest: without its header, a
-//! cycle falls apart into the next inner ones. A cycle that is entered at its header only is reducible; it is
-//! then a natural loop, the union over all back edges to `h`, and all words for loops mean what they do in 2.4
-//! of the thesis. In a reducible graph every cycle is one.
+//! A cycle's header `h` is its first block in the depth-first search. The cycle is the strongly connected component of `h`
+//! among the descendants of `h` in that search. Cycles nest: without its header, a cycle decomposes into its inner cycles.
+//! A cycle entered at its header only is reducible: it is a natural loop, the union over all back edges to `h`, as in 2.4
+//! of the thesis. In a reducible graph every cycle is a natural loop.
 //!
 //! ```text
 //!     block0                          block0
@@ -19,9 +18,9 @@
 //!     block3   exit block3, preheader block0
 //! ```
 //!
-//! After Havlak's loop nesting, in Ramalingam's near-linear form: headers are taken inner ones first, each found
-//! cycle collapses into its header, and an edge that is no edge of the depth-first tree takes part from the
-//! moment that the nearest common ancestor of its ends is considered, since no cycle below contains both ends.
+//! After: Havlak's loop nesting in Ramalingam's near-linear form. Headers are processed inner ones first, and each cycle
+//! found collapses into its header. Non-tree edges are added when the nearest common ancestor of their ends is processed,
+//! since no cycle below it contains both ends.
 
 use heddle_ir::Block;
 use heddle_ir::entity::{Entity, EntitySet, SecondaryMap};
@@ -32,17 +31,17 @@ use crate::order::DepthFirstOrder;
 use crate::tree::{AncestorTree, NONE};
 
 heddle_ir::entity! {
-    /// A cycle of the forest. Numbers follow the reverse post-order of headers, so parents come before children.
+    /// Cycle of the forest, numbered in reverse post-order of the headers: parents come before children.
     pub Cycle, "cycle"
 }
 
-/// All cycles of a graph and how they nest.
+/// All cycles of a graph and their nesting.
 #[derive(Clone, Debug)]
 pub struct CycleForest {
     tree: AncestorTree<Cycle>,
     headers: Vec<Block>,
     innermost: SecondaryMap<Block, Option<Cycle>>,
-    /// By pre-order position of a cycle: the blocks whose innermost cycle it is, in reverse post-order.
+    /// Blocks by innermost cycle, in reverse post-order, indexed by the cycle's pre-order position.
     members: Lists<Block>,
     is_reducible: Vec<bool>,
     num_irreducible: usize,
@@ -90,104 +89,104 @@ impl CycleForest {
         forest
     }
 
-    /// The number of cycles.
+    /// Returns the number of cycles.
     pub fn num_cycles(&self) -> usize {
         self.headers.len()
     }
 
-    /// All cycles, outer ones before inner ones.
+    /// Returns all cycles, outer ones before inner ones.
     pub fn cycles(&self) -> impl DoubleEndedIterator<Item = Cycle> + ExactSizeIterator + use<> {
         (0..self.headers.len()).map(Cycle::new)
     }
 
-    /// The cycles that are in no other.
+    /// Returns the outermost cycles.
     pub fn outermost(&self) -> impl Iterator<Item = Cycle> + '_ {
         self.cycles().filter(|&cycle| self.parent(cycle).is_none())
     }
 
-    /// The next outer cycle.
+    /// Returns the enclosing cycle.
     pub fn parent(&self, cycle: Cycle) -> Option<Cycle> {
         self.tree.parent(cycle)
     }
 
-    /// The next inner cycles.
+    /// Returns the direct inner cycles.
     pub fn children(&self, cycle: Cycle) -> &[Cycle] {
         self.tree.children(cycle)
     }
 
-    /// The number of cycles around this one.
+    /// Returns the number of enclosing cycles.
     pub fn depth(&self, cycle: Cycle) -> usize {
         self.tree.depth(cycle) as usize
     }
 
-    /// The smallest cycle that the block is in.
+    /// Returns the innermost cycle of the block.
     #[inline]
     pub fn innermost(&self, block: Block) -> Option<Cycle> {
         self.innermost[block]
     }
 
-    /// The number of cycles that the block is in.
+    /// Returns the number of cycles that contain the block.
     pub fn depth_of_block(&self, block: Block) -> usize {
         self.innermost[block].map_or(0, |cycle| self.depth(cycle) + 1)
     }
 
-    /// Whether the block is in the cycle.
+    /// True if the cycle contains the block.
     #[inline]
     pub fn contains(&self, cycle: Cycle, block: Block) -> bool {
         self.innermost[block].is_some_and(|inner| self.tree.is_ancestor(cycle, inner))
     }
 
-    /// Whether `inner` is `outer` or nested in it.
+    /// True if `inner` is `outer` or nested in it.
     pub fn is_nested(&self, outer: Cycle, inner: Cycle) -> bool {
         self.tree.is_ancestor(outer, inner)
     }
 
-    /// The largest cycle that contains `block` but not `other`.
+    /// Returns the outermost cycle that contains `block` but not `other`.
     pub fn outermost_without(&self, block: Block, other: Block) -> Option<Cycle> {
         self.tree.highest(self.innermost[block]?, |cycle| !self.contains(cycle, other))
     }
 
-    /// The block where the depth-first search enters the cycle; the only entry if the cycle is reducible.
+    /// Returns the block where the depth-first search enters the cycle; the only entry of a reducible cycle.
     #[inline]
     pub fn header(&self, cycle: Cycle) -> Block {
         self.headers[cycle.index()]
     }
 
-    /// The cycle whose header this is.
+    /// Returns the cycle with this header.
     #[inline]
     pub fn headed_by(&self, block: Block) -> Option<Cycle> {
         self.innermost[block].filter(|&cycle| self.header(cycle) == block)
     }
 
-    /// The blocks of the cycle: its header, then others that are in no inner cycle, then those that are.
+    /// Returns the blocks of the cycle: the header, then other blocks in no inner cycle, then those in inner cycles.
     pub fn blocks(&self, cycle: Cycle) -> &[Block] {
         let first = self.tree.position(cycle);
         self.members.concat(first..first + self.tree.subtree(cycle).len())
     }
 
-    /// Whether the cycle is a natural loop: entered at its header only.
+    /// True if the cycle is a natural loop, entered at its header only.
     pub fn is_reducible(&self, cycle: Cycle) -> bool {
         self.is_reducible[cycle.index()]
     }
 
-    /// Whether every cycle of the graph is a natural loop.
+    /// True if every cycle of the graph is a natural loop.
     pub fn is_graph_reducible(&self) -> bool {
         self.num_irreducible == 0
     }
 
-    /// Whether the edge goes back to the header of a cycle that it is in; without these edges the graph is
-    /// acyclic. In a reducible graph they are the back edges.
+    /// True if the edge leads to the header of a cycle that contains its source. Without these edges the graph is acyclic. In
+    /// a reducible graph they are the back edges.
     #[inline]
     pub fn is_retreating(&self, edge: Edge) -> bool {
         self.headed_by(edge.to).is_some_and(|cycle| self.contains(cycle, edge.from))
     }
 
-    /// All retreating edges, by source.
+    /// Returns all retreating edges, by source.
     pub fn retreating_edges<'a>(&'a self, cfg: &'a Cfg) -> impl Iterator<Item = Edge> + 'a {
         cfg.edges().filter(|&edge| self.is_retreating(edge))
     }
 
-    /// The blocks at which the cycle is entered, the header first, others in the order of [`Self::blocks`].
+    /// Returns the entry blocks of the cycle: the header, then others in the order of [`Self::blocks`].
     pub fn entries(&self, cfg: &Cfg, cycle: Cycle) -> Vec<Block> {
         if self.is_reducible(cycle) {
             return vec![self.header(cycle)];
@@ -198,19 +197,19 @@ impl CycleForest {
         std::iter::once(self.header(cycle)).chain(others).collect()
     }
 
-    /// The blocks of the cycle that branch to its header, in the order of the header's predecessors.
+    /// Returns the blocks of the cycle that branch to its header, in the order of the header's predecessors.
     pub fn latches(&self, cfg: &Cfg, cycle: Cycle) -> Vec<Block> {
         let inside = cfg.preds(self.header(cycle)).iter().copied();
         distinct(inside.filter(|&pred| self.contains(cycle, pred)))
     }
 
-    /// The only latch, if there is one only.
+    /// Returns the latch if there is exactly one.
     pub fn unique_latch(&self, cfg: &Cfg, cycle: Cycle) -> Option<Block> {
         unique(cfg.preds(self.header(cycle)).iter().copied().filter(|&pred| self.contains(cycle, pred)))
     }
 
-    /// The only block from which the cycle is entered, at its header only. It may have other successors. A cycle
-    /// with the function's entry has none: no block outside of it leads there.
+    /// Returns the only predecessor outside of a reducible cycle. It may have other successors. None if the cycle contains
+    /// the function's entry.
     pub fn preheader(&self, cfg: &Cfg, cycle: Cycle) -> Option<Block> {
         if !self.is_reducible(cycle) {
             return None;
@@ -218,7 +217,7 @@ impl CycleForest {
         unique(cfg.preds(self.header(cycle)).iter().copied().filter(|&pred| !self.contains(cycle, pred)))
     }
 
-    /// The edges that leave the cycle, by source in the order of [`Self::blocks`].
+    /// Returns the edges that leave the cycle, by source in the order of [`Self::blocks`].
     pub fn exiting_edges<'a>(&'a self, cfg: &'a Cfg, cycle: Cycle) -> impl Iterator<Item = Edge> + 'a {
         self.blocks(cycle)
             .iter()
@@ -226,7 +225,7 @@ impl CycleForest {
             .filter(move |edge| !self.contains(cycle, edge.to))
     }
 
-    /// The blocks outside of the cycle to which its edges lead, in order.
+    /// Returns the exit blocks outside of the cycle, in order.
     pub fn exits(&self, cfg: &Cfg, cycle: Cycle) -> Vec<Block> {
         let mut exits: Vec<Block> = self.exiting_edges(cfg, cycle).map(|edge| edge.to).collect();
         exits.sort_unstable();
@@ -234,16 +233,16 @@ impl CycleForest {
         exits
     }
 
-    /// An entry other than the header makes a cycle irreducible. The cycles that an edge enters are a path in
-    /// the forest, so one count at its lower end and one against it above its upper end mark them all.
+    /// Marks irreducible cycles, which have an entry other than the header. An edge enters a path of cycles in the forest: a
+    /// count at the lower end and its negation above the upper end mark them all.
     fn find_irreducible(&mut self, cfg: &Cfg) {
         let mut irregular_entries = vec![0i64; self.num_cycles()];
         for block in cfg.blocks() {
             let entered = cfg.preds(block).iter().filter_map(|&pred| self.outermost_without(block, pred));
             let Some(outermost) = entered.min_by_key(|&cycle| self.depth(cycle)) else { continue };
             let lowest = match self.headed_by(block) {
-                // The header of one cycle is an ordinary block of all those around; if there are none, or the
-                // edge enters none of them, the two counts fall on the same place.
+                // The header of a cycle is an ordinary block of the enclosing cycles. If there are none, or the edge enters
+                // none of them, the two counts cancel.
                 Some(cycle) => self.parent(cycle),
                 None => self.innermost(block),
             };
@@ -265,23 +264,23 @@ impl CycleForest {
     }
 }
 
-/// The only element, however often it comes.
+/// Returns the only distinct element.
 fn unique(blocks: impl IntoIterator<Item = Block>) -> Option<Block> {
     let mut blocks = blocks.into_iter();
     let first = blocks.next()?;
     blocks.all(|block| block == first).then_some(first)
 }
 
-/// The elements in the order in which they first come.
+/// Returns the distinct elements in order of first occurrence.
 fn distinct(blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
     let mut seen = rustc_hash::FxHashSet::default();
     blocks.into_iter().filter(|&block| seen.insert(block)).collect()
 }
 
-/// Which header is around which block.
+/// Headers of the innermost cycles.
 struct CycleNesting {
     is_header: EntitySet<Block>,
-    /// The header of the innermost cycle around a block; for a header, around its cycle.
+    /// Header of the innermost cycle of a block; of a header, that of the enclosing cycle.
     around: SecondaryMap<Block, Option<Block>>,
 }
 
@@ -322,8 +321,7 @@ impl CycleNesting {
             let mut next = 0;
             while let Some(&block) = body.get(next) {
                 next += 1;
-                // The block is a strict descendant of the header in the search, so its parent is one or is the
-                // header.
+                // The block is a strict descendant of the header in the search, so its parent is a descendant or the header.
                 if let Some(parent) = search.parent(block) {
                     take(collapsed.find(parent), &mut body);
                 }
@@ -342,10 +340,10 @@ impl CycleNesting {
     }
 }
 
-/// The graph in which the cycles found so far are single nodes, named by their headers.
+/// Graph in which the cycles found so far are single nodes, represented by their headers.
 struct CollapsedGraph {
     representative: SecondaryMap<Block, Block>,
-    /// The edges that took part late, as a linked list per target: source and next edge.
+    /// Non-tree edges as a linked list per target: source and next edge.
     first_edge: SecondaryMap<Block, u32>,
     edges: Vec<(Block, u32)>,
 }
@@ -359,7 +357,7 @@ impl CollapsedGraph {
         Self { representative, first_edge: SecondaryMap::filled(NONE, cfg.num_blocks()), edges: Vec::new() }
     }
 
-    /// The header of the outermost cycle found so far around this block, or the block.
+    /// Returns the header of the outermost cycle found so far around this block, or the block.
     fn find(&mut self, mut block: Block) -> Block {
         while self.representative[block] != block {
             let above = self.representative[self.representative[block]];

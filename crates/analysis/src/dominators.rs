@@ -1,15 +1,14 @@
-//! DominatorTree and post-dominators.
+//! Dominator and post-dominator trees.
 //!
-//! `a` dominates `b` if every path from the entry to `b` contains `a`; `a` post-dominates `b` if every path
-//! from `b` to the virtual exit contains `a`. Both are trees: a test compares two intervals.
+//! `a` dominates `b` if every path from the entry to `b` contains `a`. `a` post-dominates `b` if every path from `b` to the
+//! virtual exit contains `a`. Both relations are trees, and a query compares two intervals.
 //!
-//! The engine is Semi-NCA: semidominators with path compression, then, top down, the immediate dominator of `b`
-//! is the lowest dominator of `b`'s depth-first parent that is not below `b`'s semidominator. The plain
-//! algorithm walks up to it, which is quadratic on ladders; here jump pointers climb, so that no graph takes
-//! more than O(edges · log blocks).
+//! The algorithm is Semi-NCA: semidominators with path compression; then, top down, the immediate dominator of `b` is the
+//! lowest dominator of `b`'s depth-first parent that is not below `b`'s semidominator. The original walks up to it, which
+//! is quadratic on ladders. Jump pointers bound every graph by O(edges · log blocks).
 //!
-//! Post-dominators are the dominators of the reversed graph, rooted in a virtual exit behind all returns. A
-//! region that reaches no return needs a way out, or post-dominance says nothing about it:
+//! Post-dominators are the dominators of the reversed graph, rooted in a virtual exit after all returns. A region that
+//! reaches no return needs an edge to the virtual exit, or it has no post-dominators:
 //!
 //! ```text
 //!     block0 ──► block3 (returns) ──► virtual exit
@@ -18,9 +17,9 @@
 //!     block1 ◄──► block2      block1 is the header of an endless cycle
 //! ```
 //!
-//! The rule: of each outermost cycle that no edge leaves, the header (where the depth-first search first enters)
-//! also leads to the virtual exit. So the header post-dominates its endless loop, as the check at the top of an
-//! ordinary `while` would, and a graph where every block reaches a return has no pseudo-exit.
+//! The rule: the header of each outermost cycle without an exit edge (the first block in the depth-first search) gets a
+//! pseudo-exit. So the header post-dominates its endless loop, as the test of an ordinary `while` would. A graph where
+//! every block reaches a return has no pseudo-exit.
 
 use heddle_ir::Block;
 use heddle_ir::entity::{Entity, EntitySet};
@@ -30,57 +29,57 @@ use crate::cycles::CycleForest;
 use crate::order::DepthFirstOrder;
 use crate::tree::{AncestorTree, JumpPointerForest, NONE};
 
-/// The dominator tree.
+/// Dominator tree.
 #[derive(Clone, Debug)]
 pub struct DominatorTree {
     tree: AncestorTree<Block>,
 }
 
 impl DominatorTree {
-    /// The dominators of all reachable blocks.
+    /// Computes the dominators of all reachable blocks.
     pub fn new(cfg: &Cfg) -> Self {
         Self { tree: dominator_tree(cfg) }
     }
 
-    /// The closest strict dominator; none for the entry and for unreachable blocks.
+    /// Returns the immediate dominator; none for the entry and unreachable blocks.
     pub fn idom(&self, block: Block) -> Option<Block> {
         self.tree.parent(block)
     }
 
-    /// Whether `a` dominates `b`. Every reachable block dominates itself; unreachable ones neither dominate nor
-    /// are dominated.
+    /// True if `a` dominates `b`. Every reachable block dominates itself; unreachable blocks neither dominate nor are
+    /// dominated.
     #[inline]
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         self.tree.is_ancestor(a, b)
     }
 
-    /// Whether `a` dominates `b` and is not `b`.
+    /// True if `a` dominates `b` and is not `b`.
     #[inline]
     pub fn strictly_dominates(&self, a: Block, b: Block) -> bool {
         a != b && self.tree.is_ancestor(a, b)
     }
 
-    /// The blocks whose immediate dominator this is, in reverse post-order.
+    /// Returns the children in the tree, in reverse post-order.
     pub fn children(&self, block: Block) -> &[Block] {
         self.tree.children(block)
     }
 
-    /// The number of strict dominators, if reachable.
+    /// Returns the number of strict dominators, if reachable.
     pub fn depth(&self, block: Block) -> Option<usize> {
         self.tree.contains(block).then(|| self.tree.depth(block) as usize)
     }
 
-    /// The lowest block that dominates both; none if one of them is unreachable.
+    /// Returns the lowest common dominator; none if one of the blocks is unreachable.
     pub fn nearest_common(&self, a: Block, b: Block) -> Option<Block> {
         self.tree.nearest_common(a, b)
     }
 
-    /// All blocks that this one dominates, itself first. Empty if unreachable.
+    /// Returns all dominated blocks, the block itself first. Empty if unreachable.
     pub fn dominated(&self, block: Block) -> &[Block] {
         self.tree.subtree(block)
     }
 
-    /// The reachable blocks, dominators before those they dominate.
+    /// Returns the reachable blocks, dominators first.
     pub fn pre_order(&self) -> &[Block] {
         self.tree.pre_order()
     }
@@ -90,7 +89,7 @@ impl DominatorTree {
     }
 }
 
-/// The post-dominator tree. Its root is the virtual exit, which is no block.
+/// Post-dominator tree. Its root is the virtual exit, which is not a block.
 #[derive(Clone, Debug)]
 pub struct PostDominatorTree {
     tree: AncestorTree<Block>,
@@ -99,7 +98,7 @@ pub struct PostDominatorTree {
 }
 
 impl PostDominatorTree {
-    /// The post-dominators of all reachable blocks.
+    /// Computes the post-dominators of all reachable blocks.
     pub fn new(cfg: &Cfg) -> Self {
         let exit = Block::new(cfg.num_blocks());
         let pseudo_exits = pseudo_exits(cfg);
@@ -110,50 +109,50 @@ impl PostDominatorTree {
         Self { tree: dominator_tree(&reversed), reversed, pseudo_exits }
     }
 
-    /// The closest strict post-dominator. None is the virtual exit; unreachable blocks have none either.
+    /// Returns the immediate post-dominator; none if it is the virtual exit or the block is unreachable.
     pub fn ipdom(&self, block: Block) -> Option<Block> {
         self.tree.parent(block).filter(|&parent| parent != self.exit())
     }
 
-    /// Whether `a` post-dominates `b`. Every reachable block post-dominates itself; unreachable ones neither
-    /// post-dominate nor are post-dominated.
+    /// True if `a` post-dominates `b`. Every reachable block post-dominates itself; unreachable blocks neither post-dominate
+    /// nor are post-dominated.
     #[inline]
     pub fn post_dominates(&self, a: Block, b: Block) -> bool {
         self.tree.is_ancestor(a, b)
     }
 
-    /// Whether `a` post-dominates `b` and is not `b`.
+    /// True if `a` post-dominates `b` and is not `b`.
     #[inline]
     pub fn strictly_post_dominates(&self, a: Block, b: Block) -> bool {
         a != b && self.tree.is_ancestor(a, b)
     }
 
-    /// The blocks whose immediate post-dominator this is.
+    /// Returns the children in the tree.
     pub fn children(&self, block: Block) -> &[Block] {
         self.tree.children(block)
     }
 
-    /// The blocks whose immediate post-dominator is the virtual exit.
+    /// Returns the blocks with the virtual exit as immediate post-dominator.
     pub fn roots(&self) -> &[Block] {
         self.tree.children(self.exit())
     }
 
-    /// The number of strict post-dominators that are blocks, if reachable.
+    /// Returns the number of strict post-dominators that are blocks, if reachable.
     pub fn depth(&self, block: Block) -> Option<usize> {
         self.tree.contains(block).then(|| self.tree.depth(block) as usize - 1)
     }
 
-    /// The lowest block that post-dominates both. None is the virtual exit, or one of them is unreachable.
+    /// Returns the lowest common post-dominator; none if it is the virtual exit or a block is unreachable.
     pub fn nearest_common(&self, a: Block, b: Block) -> Option<Block> {
         self.tree.nearest_common(a, b).filter(|&block| block != self.exit())
     }
 
-    /// All blocks that this one post-dominates, itself first. Empty if unreachable.
+    /// Returns all post-dominated blocks, the block itself first. Empty if unreachable.
     pub fn post_dominated(&self, block: Block) -> &[Block] {
         self.tree.subtree(block)
     }
 
-    /// The headers of endless cycles, which count as if they could return.
+    /// Returns the headers of endless cycles, which have an edge to the virtual exit.
     pub fn pseudo_exits(&self) -> &[Block] {
         &self.pseudo_exits
     }
@@ -162,7 +161,7 @@ impl PostDominatorTree {
         &self.tree
     }
 
-    /// The reversed graph, with the virtual exit as its entry.
+    /// Returns the reversed graph, with the virtual exit as its entry.
     pub(crate) fn reversed(&self) -> &Cfg {
         &self.reversed
     }
@@ -172,7 +171,7 @@ impl PostDominatorTree {
     }
 }
 
-/// The dominator tree of any graph; siblings are in reverse post-order.
+/// Computes the dominator tree of any graph; siblings are in reverse post-order.
 fn dominator_tree(cfg: &Cfg) -> AncestorTree<Block> {
     let search = DepthFirstOrder::new(cfg);
     let semidominators = semidominators(cfg, &search);
@@ -198,21 +197,21 @@ fn dominator_tree(cfg: &Cfg) -> AncestorTree<Block> {
     AncestorTree::new(cfg.num_blocks(), idom, &search.reverse_post_indices())
 }
 
-/// By pre-order number: the least number from which a path leads here whose inner blocks all have greater
-/// numbers than this one.
+/// Computes semidominators, by pre-order number: the minimum number with a path to the block whose inner blocks all have
+/// greater numbers than the block.
 fn semidominators(cfg: &Cfg, search: &DepthFirstOrder) -> Vec<u32> {
     let num_blocks = search.pre_order().len();
-    // The search tree, with paths among the blocks done so far shortcut; and the least semidominator on the
-    // shortcut path, lower end included.
+    // The search tree with compressed paths among processed blocks; and the minimum semidominator on the compressed path,
+    // lower end included.
     let mut shortcut = search.parents().to_vec();
     let mut least: Vec<u32> = (0..num_blocks as u32).collect();
-    // Kept apart from `least`, which compression lowers to what holds for blocks above.
+    // A separate copy, since compression lowers `least` to the minimum over blocks above.
     let mut semidominators = least.clone();
     let mut path = Vec::new();
     for number in (1..num_blocks as u32).rev() {
         let mut semidominator = number;
         for &pred in cfg.preds(search.pre_order()[number as usize]) {
-            // Edges come from reachable blocks, which have numbers.
+            // Predecessors are reachable, so they have numbers.
             let Some(pred) = search.pre_number(pred) else { continue };
             compress(pred as u32, number + 1, &mut shortcut, &mut least, &mut path);
             semidominator = semidominator.min(least[pred]);
@@ -223,7 +222,7 @@ fn semidominators(cfg: &Cfg, search: &DepthFirstOrder) -> Vec<u32> {
     semidominators
 }
 
-/// Shortcuts the path up from `below`, as far as its blocks are done, so that `least[below]` covers all of it.
+/// Compresses the path up from `below` over processed blocks, so that `least[below]` covers all of it.
 fn compress(below: u32, first_done: u32, shortcut: &mut [u32], least: &mut [u32], path: &mut Vec<u32>) {
     let is_done = |block: u32| block != NONE && block >= first_done;
     let mut block = below;
@@ -238,7 +237,7 @@ fn compress(below: u32, first_done: u32, shortcut: &mut [u32], least: &mut [u32]
     }
 }
 
-/// The header of each outermost cycle that no edge leaves.
+/// Returns the header of each outermost cycle without an exit edge.
 fn pseudo_exits(cfg: &Cfg) -> Vec<Block> {
     let mut reaches_return = EntitySet::new();
     let mut worklist: Vec<Block> = cfg.blocks().filter(|&block| cfg.succs(block).is_empty()).collect();
@@ -260,6 +259,6 @@ fn pseudo_exits(cfg: &Cfg) -> Vec<Block> {
             .iter()
             .all(|&block| cfg.succs(block).iter().all(|&succ| cycles.contains(cycle, succ)))
     };
-    // An inner cycle is always left, so to look at those would only take time.
+    // Inner cycles always have an exit edge.
     cycles.outermost().filter(is_endless).map(|cycle| cycles.header(cycle)).collect()
 }

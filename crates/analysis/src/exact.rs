@@ -1,20 +1,20 @@
-//! What operations on integers give, exactly. By docs/ir.md; written apart from the oracle, so that the two can disagree.
+//! Exact integer semantics after docs/ir.md, implemented separately from the oracle so that tests can compare the two.
 
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Detail, Op};
 
-/// What an operation gives.
+/// Result of an exact evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExactResult {
-    /// These bits.
+    /// Bits of the result.
     Bits(u128),
-    /// ⊤: a promise is broken, or a shift goes too far.
+    /// Poison: a violated flag, or a shift amount out of range.
     Poison,
-    /// Nothing: it is undefined behaviour.
+    /// Undefined behaviour.
     Undefined,
 }
 
-/// The result of `to` bits of an operation whose operands have `from` bits each; none if it is not one on integers.
+/// Evaluates an integer operation with operands of `from` bits and a result of `to` bits; none for any other operation.
 pub fn evaluate_integer(
     op: Op,
     flags: Flags,
@@ -100,18 +100,18 @@ pub fn evaluate_integer(
     }
 }
 
-/// All bits of a number of this width.
+/// Returns the mask of all bits of this width.
 fn ones(width: u32) -> u128 {
     u128::MAX >> (128 - width)
 }
 
-/// The number that these bits are.
+/// Reads bits as a signed number.
 fn signed(bits: u128, width: u32) -> i128 {
     let shift = 128 - width;
     (bits << shift) as i128 >> shift
 }
 
-/// The nearest number of so many bits.
+/// Clamps a number to the signed range of a width.
 fn clamp(number: i128, width: u32) -> u128 {
     let greatest = (ones(width) >> 1) as i128;
     number.clamp(-greatest - 1, greatest) as u128

@@ -1,20 +1,18 @@
 //! Dominance frontiers and control dependence, on demand.
 //!
-//! The frontier of `b` is where its dominance ends: the targets of edges out of blocks that `b` dominates which
-//! `b` does not strictly dominate. Control dependence is the same question on the reversed graph. A table of
-//! all answers may be quadratic (a ladder of `n` nested `do` loops has `n²/2` pairs), so there is none; each
-//! query walks a part of the tree.
+//! The frontier of `b` consists of the blocks that `b` does not strictly dominate, with a predecessor that `b` dominates.
+//! Control dependence is the dominance frontier of the reversed graph. A table of all frontiers may be quadratic (a ladder
+//! of `n` nested `do` loops has `n²/2` pairs), so each query walks a part of the tree instead.
 //!
-//! In the graph of dominator tree and join edges (Sreedhar & Gao), `x -> y` leaves the dominance of `b` exactly
-//! if `x` is in the subtree of `b` and `y` is not deeper than `b`, because the immediate dominator of `y`
-//! dominates `x`. One number per block is enough to skip what cannot contribute: the least depth of a target of
-//! an edge out of its subtree.
+//! In the graph of dominator tree and join edges (Sreedhar & Gao), an edge `x -> y` leaves the dominance of `b` if and only
+//! if `x` is in the subtree of `b` and `y` is not deeper than `b`, because the immediate dominator of `y` dominates `x`.
+//! One number per block suffices to prune the walk: the minimum depth of a target of an edge out of its subtree.
 //!
 //! ```text
-//!         block0                depth 0      An iterated frontier takes its blocks deepest first. What a
-//!        /      \                            deeper block has walked, a higher one need not walk again: any
-//!     block1   block2           depth 1      edge found there that counts for the higher one has counted
-//!        \      /                            for the deeper one already. So each block is walked once.
+//!         block0                depth 0      An iterated frontier processes blocks deepest first. A higher block
+//!        /      \                            skips the blocks that a deeper one has walked: an edge that matters
+//!     block1   block2           depth 1      for the higher block was already found for the deeper one. Each block
+//!        \      /                            is walked once.
 //!         block3                depth 1
 //! ```
 
@@ -29,20 +27,19 @@ use crate::cfg::{Cfg, Edge};
 use crate::dominators::{DominatorTree, PostDominatorTree};
 use crate::tree::AncestorTree;
 
-/// Answers queries for dominance frontiers.
+/// Dominance frontiers, computed on demand.
 #[derive(Debug)]
 pub struct DominanceFrontier<'a> {
     joins: JoinEdges<'a>,
 }
 
 impl<'a> DominanceFrontier<'a> {
-    /// Prepares for queries.
+    /// Prepares the tables for queries.
     pub fn new(cfg: &'a Cfg, dominators: &'a DominatorTree) -> Self {
         Self { joins: JoinEdges::new(cfg, dominators.tree()) }
     }
 
-    /// The blocks that are not strictly dominated by `block` and have a predecessor that is dominated by it, in
-    /// order. A loop header is in its own frontier.
+    /// Returns the dominance frontier of a block, in order. A loop header is in its own frontier.
     pub fn of(&self, block: Block) -> Vec<Block> {
         let mut frontier = Vec::new();
         self.joins.leaving(block, |edge| frontier.push(edge.to));
@@ -51,14 +48,14 @@ impl<'a> DominanceFrontier<'a> {
         frontier
     }
 
-    /// The least set that contains the frontiers of these blocks and of its own members, in order: where φs are
-    /// needed for a variable that these blocks write.
+    /// Returns the iterated dominance frontier of these blocks, in order: the blocks that need φs for a variable that these
+    /// blocks write.
     pub fn iterated(&self, blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
         self.joins.iterated(blocks, |_| true)
     }
 
-    /// The same, as far as blocks lead for which `goes_on` is true; the others must not lead back to them. On a graph
-    /// without cycles, `goes_on` may say what stands before some block; then only that is walked.
+    /// Returns the iterated frontier through blocks for which `goes_on` is true; the others must not lead back to them. On an
+    /// acyclic graph, `goes_on` may select the blocks before some position; then only those are walked.
     pub fn iterated_while(
         &self,
         blocks: impl IntoIterator<Item = Block>,
@@ -68,14 +65,14 @@ impl<'a> DominanceFrontier<'a> {
     }
 }
 
-/// Answers queries for control dependence.
+/// Control dependences, computed on demand.
 ///
-/// `k` is control dependent on the edge `a -> b` if `k` post-dominates `b` and does not strictly post-dominate
-/// `a`. So a block that decides whether it runs again depends on its own branch; the thesis's 2.3 leaves that
-/// out by asking that `k` does not post-dominate `a` at all, which amounts to dropping edges out of `k`.
+/// `k` is control dependent on the edge `a -> b` if `k` post-dominates `b` and does not strictly post-dominate `a`. So a
+/// block that decides whether it runs again depends on its own branch. The thesis (2.3) excludes that: it demands that `k`
+/// does not post-dominate `a` at all, which drops the edges out of `k`.
 ///
-/// A pseudo-exit counts as one more successor of its block: all of an endless cycle depends on edges out of its
-/// header, even if that has one successor only.
+/// A pseudo-exit counts as one more successor of its block: all of an endless cycle depends on edges out of its header,
+/// even if the header has only one successor.
 #[derive(Debug)]
 pub struct ControlDependence<'a> {
     post_dominators: &'a PostDominatorTree,
@@ -83,12 +80,12 @@ pub struct ControlDependence<'a> {
 }
 
 impl<'a> ControlDependence<'a> {
-    /// Prepares for queries.
+    /// Prepares the tables for queries.
     pub fn new(post_dominators: &'a PostDominatorTree) -> Self {
         Self { post_dominators, joins: JoinEdges::new(post_dominators.reversed(), post_dominators.tree()) }
     }
 
-    /// The edges on which `block` is control dependent, in order, parallel ones once.
+    /// Returns the edges on which `block` is control dependent, in order, without duplicates.
     pub fn edges(&self, block: Block) -> Vec<Edge> {
         let mut edges = Vec::new();
         self.joins.leaving(block, |edge| edges.push(Edge { from: edge.to, to: edge.from }));
@@ -97,20 +94,19 @@ impl<'a> ControlDependence<'a> {
         edges
     }
 
-    /// The blocks whose branches decide directly whether `block` runs, in order.
+    /// Returns the blocks on whose branches `block` is directly control dependent, in order.
     pub fn of(&self, block: Block) -> Vec<Block> {
         let mut sources: Vec<Block> = self.edges(block).into_iter().map(|edge| edge.from).collect();
         sources.dedup();
         sources
     }
 
-    /// The blocks whose branches decide, directly or through one another, whether these blocks run, in order.
+    /// Returns the blocks on whose branches these blocks are transitively control dependent, in order.
     pub fn iterated(&self, blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
         self.joins.iterated(blocks, |_| true)
     }
 
-    /// The blocks that are control dependent on this edge of the graph, the edge's target or a post-dominator of
-    /// it first.
+    /// Returns the blocks that are control dependent on this edge, from its target up the post-dominator tree.
     pub fn controlled_by(&self, edge: Edge) -> impl Iterator<Item = Block> + '_ {
         let end = self.post_dominators.ipdom(edge.from);
         let first = Some(edge.to).filter(|&to| self.post_dominators.tree().contains(to));
@@ -119,12 +115,12 @@ impl<'a> ControlDependence<'a> {
     }
 }
 
-/// The edges of a graph, seen from its dominator tree.
+/// Join edges of a graph, relative to its dominator tree.
 #[derive(Debug)]
 struct JoinEdges<'a> {
     cfg: &'a Cfg,
     tree: &'a AncestorTree<Block>,
-    /// The least depth of a target of an edge out of a block's subtree.
+    /// Minimum depth of a target of an edge out of each block's subtree.
     rise: Vec<u32>,
 }
 
@@ -139,7 +135,7 @@ impl<'a> JoinEdges<'a> {
         Self { cfg, tree, rise }
     }
 
-    /// Visits the edges on which the dominance of `root` ends.
+    /// Visits the edges that leave the dominance of `root`.
     fn leaving(&self, root: Block, visit: impl FnMut(Edge)) {
         self.leaving_new(root, |_| true, visit);
     }

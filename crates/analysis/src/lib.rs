@@ -1,7 +1,6 @@
-//! Analyses: `&Function` in, a table of facts out.
+//! Analyses: from `&Function` to a table of facts.
 //!
-//! Everything about the control-flow graph alone stands on [`Cfg`]. All of it is iterative, near-linear in
-//! its input plus its output, and deterministic: the same graph gives the same tables, always.
+//! Control-flow analyses only need a [`Cfg`]. All are iterative, near-linear in input plus output, and deterministic.
 //!
 //! ```
 //! use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree};

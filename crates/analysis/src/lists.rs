@@ -1,20 +1,20 @@
-//! Many short lists in two flat arrays: adjacency, children, members.
+//! Many short lists in two flat arrays (compressed sparse rows): adjacency, children, members.
 
 use std::ops::Range;
 
-/// One list of `T` per key `0..n`. The items of all lists lie in one array, in the order of their keys.
+/// One list of `T` per key `0..n`. All items are in one array, in key order.
 #[derive(Clone, Debug)]
 pub(crate) struct Lists<T> {
-    /// Where each key's list starts; one more entry ends the last list, and one is spare.
+    /// Start of each key's list, then the end of the last list and one spare entry.
     start: Vec<u32>,
     items: Vec<T>,
 }
 
 impl<T: Copy> Lists<T> {
-    /// Sorts the items by key. Items of one key keep their order.
+    /// Sorts the items by key; the sort is stable.
     pub(crate) fn new(num_keys: usize, items: impl Iterator<Item = (usize, T)> + Clone) -> Self {
-        // While items are put in place, entry `key + 1` is where the next one of `key` goes; in the end that is
-        // where the list of `key + 1` starts.
+        // During the fill, entry `key + 1` is the position of the next item of `key`. After it, that is the start of the
+        // list of `key + 1`.
         let mut start = vec![0; num_keys + 2];
         let mut filler = None;
         for (key, item) in items.clone() {
@@ -35,13 +35,13 @@ impl<T: Copy> Lists<T> {
         Self { start, items: sorted }
     }
 
-    /// The list of this key.
+    /// Returns the list of a key.
     #[inline]
     pub(crate) fn get(&self, key: usize) -> &[T] {
         &self.items[self.start[key] as usize..self.start[key + 1] as usize]
     }
 
-    /// The lists of these keys, one after the other.
+    /// Returns the concatenated lists of a range of keys.
     pub(crate) fn concat(&self, keys: Range<usize>) -> &[T] {
         &self.items[self.start[keys.start] as usize..self.start[keys.end] as usize]
     }

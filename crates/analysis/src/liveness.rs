@@ -1,14 +1,13 @@
 //! Liveness of values at block boundaries.
 //!
-//! A value is live where a path leads from to one of its reads without passing its definition. A φ reads its
-//! incoming values at the ends of the predecessors and defines its result at the start of its block, where it is
-//! not live-in; a shadow is read at the start of the φ's block, and so is a block's predicate. Base hints of
-//! memory operations name objects and read nothing. Constants are never live; parameters
-//! are defined before the entry, so they may be live at its start.
+//! A value is live at a point if a path leads from there to a read without passing its definition. A φ reads its incoming
+//! values at the ends of the predecessors and defines its result at the start of its block, where it is not live-in. A
+//! shadow is read at the start of the φ's block, and so is a block's predicate. Base hints of memory operations read
+//! nothing. Constants are never live. Parameters are defined before the entry, so they may be live at its start.
 //!
-//! In SSA form one value at a time is enough: its reads are walked backwards until the definition stops the walk
-//! (Boissinot et al., "Computing liveness sets for SSA-form programs", by use). A walk visits each block where the
-//! value is live once, so all sets together cost as much as they are long, and a single question needs no set.
+//! In SSA form each value is handled separately: a walk goes backwards from its reads to its definition (Boissinot et al.,
+//! "Computing liveness sets for SSA-form programs", by use). It visits each block where the value is live once. All sets
+//! together cost time linear in their size, and a single query needs no set.
 
 use heddle_ir::entity::{Entity, SecondaryMap};
 use heddle_ir::{Block, Detail, Function, Op, Value, ValueDef};
@@ -16,35 +15,35 @@ use heddle_ir::{Block, Detail, Function, Op, Value, ValueDef};
 use crate::cfg::Cfg;
 use crate::lists::Lists;
 
-/// Where a block reads a value.
+/// Position of a read in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueRead {
-    /// Somewhere in the block; the value is live-in unless the block defines it.
+    /// Inside the block: the value is live-in unless the block defines it.
     Within(Block),
-    /// By a φ behind it.
+    /// At the end of the block, by a φ of a successor.
     AtEnd(Block),
 }
 
-/// Answers questions about liveness, one value at a time.
+/// Liveness queries, one value at a time.
 #[derive(Clone, Debug)]
 pub struct Liveness<'a> {
     cfg: &'a Cfg,
     reads: Lists<ValueRead>,
-    /// The block that defines a value; none for parameters, which are live from before the entry.
+    /// Defining block; none for parameters, which are live from before the entry.
     definition: SecondaryMap<Value, Option<Block>>,
     num_values: usize,
 }
 
-/// The blocks where one value is live.
+/// Blocks in which one value is live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LiveRange {
-    /// Where it is live at the start, in order.
+    /// Blocks with the value live at the start, in order.
     pub live_in: Vec<Block>,
-    /// Where it is live at the end, in order.
+    /// Blocks with the value live at the end, in order.
     pub live_out: Vec<Block>,
 }
 
-/// The values that are live at the boundaries of every block.
+/// Values that are live at the boundaries of every block.
 #[derive(Clone, Debug)]
 pub struct LiveSets {
     live_in: Lists<Value>,
@@ -52,7 +51,7 @@ pub struct LiveSets {
 }
 
 impl<'a> Liveness<'a> {
-    /// Finds all reads; the graph must be the function's.
+    /// Collects all reads. The graph must be the function's.
     pub fn new(func: &Function, cfg: &'a Cfg) -> Self {
         let mut definition = SecondaryMap::with_len(func.value_count());
         let mut reads = Vec::new();
@@ -90,7 +89,7 @@ impl<'a> Liveness<'a> {
         Self { cfg, reads, definition, num_values }
     }
 
-    /// Whether the value is live at the start of the block.
+    /// True if the value is live at the start of the block.
     pub fn is_live_in(&self, value: Value, block: Block) -> bool {
         let mut found = false;
         self.walk(value, &mut VisitedBoundaries::default(), |at, is_out| {
@@ -100,7 +99,7 @@ impl<'a> Liveness<'a> {
         found
     }
 
-    /// Whether the value is live at the end of the block.
+    /// True if the value is live at the end of the block.
     pub fn is_live_out(&self, value: Value, block: Block) -> bool {
         let mut found = false;
         self.walk(value, &mut VisitedBoundaries::default(), |at, is_out| {
@@ -110,7 +109,7 @@ impl<'a> Liveness<'a> {
         found
     }
 
-    /// Where the value is live.
+    /// Returns the blocks in which the value is live.
     pub fn range(&self, value: Value) -> LiveRange {
         let mut range = LiveRange::default();
         self.walk(value, &mut VisitedBoundaries::default(), |block, is_out| {
@@ -126,7 +125,7 @@ impl<'a> Liveness<'a> {
         range
     }
 
-    /// What is live at the boundaries of all blocks. As large as it is, which may be blocks times values.
+    /// Computes the live sets of all blocks. Their size may be blocks times values.
     pub fn sets(&self) -> LiveSets {
         let mut live_in = Vec::new();
         let mut live_out = Vec::new();
@@ -142,8 +141,7 @@ impl<'a> Liveness<'a> {
         LiveSets { live_in: lists(live_in), live_out: lists(live_out) }
     }
 
-    /// Visits each block once where the value is live-in, and once where it is live-out (`true`), until `visit`
-    /// says that it has seen enough.
+    /// Visits each block once where the value is live-in, and once where it is live-out (`true`), until `visit` returns true.
     fn walk(&self, value: Value, seen: &mut VisitedBoundaries, mut visit: impl FnMut(Block, bool) -> bool) {
         let is_definition = |block: Block| self.definition[value] == Some(block);
         seen.start(value);
@@ -172,18 +170,18 @@ impl<'a> Liveness<'a> {
 }
 
 impl LiveSets {
-    /// The values that are live at the start of the block, in order.
+    /// Returns the values that are live at the start of the block, in order.
     pub fn live_in(&self, block: Block) -> &[Value] {
         self.live_in.get(block.index())
     }
 
-    /// The values that are live at the end of the block, in order.
+    /// Returns the values that are live at the end of the block, in order.
     pub fn live_out(&self, block: Block) -> &[Value] {
         self.live_out.get(block.index())
     }
 }
 
-/// Which block boundaries the walk of one value has seen; starting the next value costs nothing.
+/// Block boundaries visited by the walk of one value; resetting for the next value takes constant time.
 #[derive(Default)]
 struct VisitedBoundaries {
     value: Option<Value>,

@@ -1,23 +1,22 @@
-//! The control dependence region of non-divergence: the blocks on which no divergent branch has a say.
+//! Control-dependence region of non-divergence: the blocks that no divergent branch controls.
 //!
-//! Work that is put into such a block is done by all lanes or by none, so that it makes nothing diverge that did not
-//! before. Whatever depends on a divergent branch is outside, and so is what depends on a branch outside: lanes that do
-//! not come to that one do not come to what it decides about, however uniform it is.
+//! All lanes or none execute such a block, so code moved into it adds no divergence. A block that depends on a divergent
+//! branch is outside. So is a block that depends on a branch outside, even a uniform one: lanes that miss the branch miss
+//! the block.
 //!
 //! ```text
-//!     for each edge of a branch that is divergent or outside: the blocks on the way up the tree of post-dominators,
-//!     from the edge's target to below the branch's own closest post-dominator, are outside
+//!     for each edge of a branch that is divergent or outside: the blocks on the path up the post-dominator tree, from the
+//!     edge's target to below the branch's immediate post-dominator, are outside
 //! ```
 //!
-//! Blocks in loops that lanes leave apart are outside, whatever they depend on, and their branches count as divergent: a
-//! block may post-dominate all that diverges, and yet lanes come to it in different rounds.
+//! Blocks in divergent loops are outside too, and their branches count as divergent: such a block may post-dominate all
+//! divergent branches, and yet lanes reach it in different iterations.
 //!
-//! Each block comes to be outside once, and ways leap over those that already are; so the work is near-linear although
-//! control dependence itself may be quadratic.
+//! Each block is marked as outside once, and paths skip marked blocks. The work is therefore near-linear, although control
+//! dependence itself may be quadratic.
 //!
-//! After: Fukuhara, SSRQP (2021), section 5.1. Differs in: dependence is transitive. There, a block that depends on a
-//! uniform branch belongs to the region even if that branch is itself on one side of a divergent one. And loops are looked
-//! at, as said.
+//! After: Fukuhara, SSRQP (2021), section 5.1. Differs in: transitive dependence (there, a block that depends on a uniform
+//! branch is in the region even if a divergent branch controls that branch); divergent loops.
 
 use heddle_ir::Block;
 use heddle_ir::entity::{Entity, EntitySet};
@@ -26,8 +25,7 @@ use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
 use crate::dominators::PostDominatorTree;
 
-/// The reachable blocks that depend, directly or through one another, on uniform branches only, and are in no loop that
-/// lanes leave apart.
+/// Returns the reachable blocks that transitively depend on uniform branches only, and are in no divergent loop.
 pub fn region_of_nondivergence(
     control: &ControlTables,
     is_divergent: impl Fn(Block) -> bool,
@@ -44,7 +42,7 @@ pub fn region_of_nondivergence(
     let is_source = |block| cfg.succs(block).len() > 1 && (is_divergent(block) || is_late(block));
     let tree = PostDominatorTree::new(cfg);
     let mut outside: EntitySet<Block> = EntitySet::new();
-    // Per block, one at or above it that may be inside; the virtual exit is behind all blocks.
+    // Union-find towards the root: a block at or above each one that may be inside; the virtual exit is above all blocks.
     let exit = cfg.num_blocks();
     let mut next: Vec<usize> = (0..=exit).collect();
     let above = |block: usize| tree.ipdom(Block::new(block)).map_or(exit, Entity::index);
@@ -73,7 +71,7 @@ pub fn region_of_nondivergence(
         .collect()
 }
 
-/// The first block at or above this one that may be inside.
+/// Returns the first block at or above this one that may be inside.
 fn leap(next: &mut [usize], mut at: usize) -> usize {
     while next[at] != at {
         next[at] = next[next[at]];

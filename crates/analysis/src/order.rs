@@ -1,8 +1,7 @@
-//! Pre-order, post-order and reverse post-order of one depth-first search from the entry.
+//! Pre-order, post-order and reverse post-order of a depth-first search from the entry.
 //!
-//! The search takes successors in branch order. All analyses use this one search, so "first visited" means the
-//! same block everywhere. In reverse post-order every edge points forward, but for those that go back to an
-//! ancestor in the search.
+//! The search visits successors in branch order. All analyses share it, so their orders agree. In reverse post-order every
+//! edge points forward, except those to an ancestor in the search.
 
 use heddle_ir::Block;
 use heddle_ir::entity::{Entity, SecondaryMap};
@@ -10,14 +9,14 @@ use heddle_ir::entity::{Entity, SecondaryMap};
 use crate::cfg::Cfg;
 use crate::tree::NONE;
 
-/// The orders of a depth-first search. Unreachable blocks are in none of them.
+/// Orders of a depth-first search. They contain reachable blocks only.
 #[derive(Clone, Debug)]
 pub struct DepthFirstOrder {
     pre_order: Vec<Block>,
     post_order: Vec<Block>,
     pre_number: SecondaryMap<Block, u32>,
     post_number: SecondaryMap<Block, u32>,
-    /// By pre-order number: that of the block from which the search came.
+    /// Pre-order number of each block's search parent, by pre-order number.
     parent: Vec<u32>,
 }
 
@@ -50,45 +49,45 @@ impl DepthFirstOrder {
         search
     }
 
-    /// The blocks as the search first meets them.
+    /// Returns the blocks in pre-order.
     pub fn pre_order(&self) -> &[Block] {
         &self.pre_order
     }
 
-    /// The blocks as the search leaves them.
+    /// Returns the blocks in post-order.
     pub fn post_order(&self) -> &[Block] {
         &self.post_order
     }
 
-    /// The post-order backwards.
+    /// Returns the blocks in reverse post-order.
     pub fn reverse_post_order(
         &self,
     ) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + Clone + '_ {
         self.post_order.iter().rev().copied()
     }
 
-    /// The position in the pre-order, if reachable.
+    /// Returns the position in pre-order, if reachable.
     pub fn pre_number(&self, block: Block) -> Option<usize> {
         Some(self.pre_number[block]).filter(|&number| number != NONE).map(|number| number as usize)
     }
 
-    /// The position in the post-order, if reachable.
+    /// Returns the position in post-order, if reachable.
     pub fn post_number(&self, block: Block) -> Option<usize> {
         Some(self.post_number[block]).filter(|&number| number != NONE).map(|number| number as usize)
     }
 
-    /// The block from which the search came to this one; none for the entry and unreachable blocks.
+    /// Returns the parent in the search; none for the entry and unreachable blocks.
     pub fn parent(&self, block: Block) -> Option<Block> {
         let number = self.pre_number(block)?;
         self.pre_order.get(self.parent[number] as usize).copied()
     }
 
-    /// By pre-order number, that of the parent; [`NONE`] for the entry.
+    /// Returns the parents' pre-order numbers, by pre-order number; [`NONE`] for the entry.
     pub(crate) fn parents(&self) -> &[u32] {
         &self.parent
     }
 
-    /// The reverse post-order, as numbers of blocks.
+    /// Returns the reverse post-order as block numbers.
     pub(crate) fn reverse_post_indices(&self) -> Vec<u32> {
         self.reverse_post_order().map(|block| block.index() as u32).collect()
     }

@@ -1,10 +1,10 @@
-//! Which operations all lanes do alike, for printers whose target has cheaper forms of them.
+//! Uniform branches, loads, calls and returns, for printers whose target has cheaper forms of them.
 //!
-//! After: Coutinho et al., PACT'11, IV, "peephole optimizations": `bra.uni`, `ldu`, `call.uni`, `ret.uni` of PTX. Work
-//! unification is what `widen` does with values that are uniform.
+//! After: Coutinho et al., PACT'11, IV, "peephole optimizations": `bra.uni`, `ldu`, `call.uni`, `ret.uni` of PTX. `widen`
+//! does their work unification for all uniform values.
 //!
-//! Lanes are those of the brush that are active where the operation is executed; where the whole brush must be there, ask
-//! [`all_together`](UniformOperations::all_together).
+//! Uniformity is relative to the active lanes. Operations that need the whole brush check
+//! [`is_nondivergent`](UniformOperations::is_nondivergent).
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Inst, Op};
@@ -12,21 +12,21 @@ use heddle_ir::{Block, Function, Inst, Op};
 use crate::control_tables::ControlTables;
 use crate::divergence::Divergence;
 
-/// The operations of a function that all active lanes do alike.
+/// Operations of a function that are uniform over the active lanes.
 #[derive(Clone, Debug)]
 pub struct UniformOperations {
     branches: EntitySet<Block>,
     loads: EntitySet<Inst>,
-    together: EntitySet<Block>,
+    nondivergent: EntitySet<Block>,
 }
 
 impl UniformOperations {
-    /// Finds them, given what the divergence analysis found.
+    /// Collects them from the results of the divergence analysis.
     pub fn new(func: &Function, control: &ControlTables, facts: &Divergence) -> UniformOperations {
         let mut found = UniformOperations {
             branches: EntitySet::new(),
             loads: EntitySet::new(),
-            together: facts.region_of_nondivergence(control),
+            nondivergent: facts.region_of_nondivergence(control),
         };
         for block in func.blocks().filter(|&block| control.cfg.is_reachable(block)) {
             for inst in func.block_insts(block) {
@@ -43,20 +43,20 @@ impl UniformOperations {
         found
     }
 
-    /// Whether all lanes that execute the branch or switch at the end of the block go to the same block.
+    /// True if all lanes that execute the branch or switch at the end of the block take the same target.
     pub fn is_uniform_branch(&self, block: Block) -> bool {
         self.branches.contains(block)
     }
 
-    /// Whether all lanes that execute the load read the same address.
+    /// True if all lanes that execute the load read the same address.
     pub fn is_uniform_load(&self, inst: Inst) -> bool {
         self.loads.contains(inst)
     }
 
-    /// Whether all lanes that entered the function execute the block together: a call or a return there is one of the whole
+    /// True if all lanes that entered the function execute the block together: a call or return there is one of the whole
     /// brush.
-    pub fn all_together(&self, block: Block) -> bool {
-        self.together.contains(block)
+    pub fn is_nondivergent(&self, block: Block) -> bool {
+        self.nondivergent.contains(block)
     }
 }
 
@@ -111,8 +111,8 @@ block6:
             func.blocks().filter(|&block| holds(block)).map(|block| block.index()).collect()
         };
         assert_eq!(blocks(&|block| uniform.is_uniform_branch(block)), [0]);
-        assert_eq!(blocks(&|block| uniform.all_together(block)), [0, 1, 2, 4, 6]);
-        // Lanes come out of the loop with counters of their own, so the last address is not one.
+        assert_eq!(blocks(&|block| uniform.is_nondivergent(block)), [0, 1, 2, 4, 6]);
+        // After the divergent loop each lane has its own counter, so the last address varies.
         let loads = func.blocks().flat_map(|block| func.block_insts(block));
         let loads: Vec<bool> = loads
             .filter(|&inst| func.inst(inst).op == Op::Load)

@@ -1,4 +1,4 @@
-//! Which instructions use a value.
+//! Use lists of values.
 
 use heddle_ir::entity::Entity;
 use heddle_ir::{Function, Inst, Value};
@@ -6,7 +6,7 @@ use heddle_ir::{Function, Inst, Value};
 use crate::control_tables::ControlTables;
 use crate::lists::Lists;
 
-/// For each value the instructions of reachable blocks that have it as an operand, once for each time.
+/// Users of each value in reachable blocks, once per operand.
 #[derive(Clone, Debug)]
 pub(crate) struct UseLists {
     users: Lists<Inst>,
@@ -24,7 +24,7 @@ impl UseLists {
         Self { users: Lists::new(func.value_count(), uses.iter().copied()) }
     }
 
-    /// In block-index order.
+    /// Returns the users of a value, in block-index order.
     pub(crate) fn of(&self, value: Value) -> &[Inst] {
         self.users.get(value.index())
     }

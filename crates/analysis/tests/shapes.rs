@@ -1,4 +1,4 @@
-//! Shapes of whole functions without control flow: the text of a function, and the shape of each of its values.
+//! Shapes of straight-line functions: the text of a function, and the shape of each value.
 #![allow(missing_docs)]
 
 use heddle_analysis::shape::{
@@ -34,7 +34,7 @@ fn shapes(text: &str, geometry: &Geometry) -> String {
     out
 }
 
-/// Thesis Fig. 10.5 (c): addresses behind `shl` and `or`.
+/// Thesis Fig. 10.5 (c): addresses after `shl` and `or`.
 #[test]
 fn or_is_an_addition_where_alignment_leaves_room() {
     let text = "func @f(v0: ptr(global) uniform align 8, v1: i64 linear(1) align 8) {
@@ -71,7 +71,7 @@ block0:
     assert!(eight.ends_with("v6: varying\n"), "{eight}");
 }
 
-/// Any op with any operands, typed as it should be or not, has some result.
+/// Every opcode with any operands, well-typed or not, has a result.
 #[test]
 fn nothing_panics() {
     use heddle_analysis::shape::{
@@ -157,7 +157,7 @@ fn nothing_panics() {
     assert!(count > 1_000_000, "{count}");
 }
 
-/// What two strides say together is what the first says; of one stride, what both say of lane 0.
+/// The meet of two strides is the first one; of equal strides, the meet of the bases.
 #[test]
 fn of_two_strides_the_first_is_kept() {
     let strided = |step, base, bits| Shape::strided(32, [step, 0, 0, 0], Congruence::new(base, bits));
@@ -168,7 +168,7 @@ fn of_two_strides_the_first_is_kept() {
     assert_eq!(Shape::UNIFORM.meet(strided(4, 0, 2)), Shape::UNIFORM);
 }
 
-/// What is no number has no steps, whatever is declared.
+/// Opaque values have no steps, even if a declaration states some.
 #[test]
 fn only_numbers_are_declared_to_step() {
     let context = TransferContext::new(Geometry::lanes(4));

@@ -1,13 +1,13 @@
-//! Families of graphs in which careless analyses turn quadratic.
+//! Graph families on which careless analyses turn quadratic.
 
-/// A family: a name, whether its members are reducible, and about how many blocks give which edges.
+/// Graph family: name, reducibility, and a generator of the edges for about a given number of blocks.
 pub(crate) struct Family {
     pub(crate) name: &'static str,
     pub(crate) is_reducible: bool,
     pub(crate) edges: fn(usize) -> Shape,
 }
 
-/// The number of blocks and the edges; block 0 is the entry.
+/// Number of blocks and edges; block 0 is the entry.
 pub(crate) type Shape = (usize, Vec<(usize, usize)>);
 
 /// All families.
@@ -28,7 +28,7 @@ fn chain(size: usize) -> Shape {
     (size, (1..size).map(|to| (to - 1, to)).collect())
 }
 
-/// Two rails with rungs from the first to the second: the second rail is dominated by the start only.
+/// Two rails with rungs from the first to the second: only the start dominates the second rail.
 fn ladder(size: usize) -> Shape {
     let half = size / 2;
     let mut edges = Vec::new();
@@ -42,8 +42,7 @@ fn ladder(size: usize) -> Shape {
     (2 * half, edges)
 }
 
-/// A chain down, and rungs to a second chain that runs back up: from each of its blocks the common dominator is
-/// far away.
+/// A chain down, and rungs to a second chain that runs back up: the common dominator of each of its blocks is far away.
 fn upward_ladder(size: usize) -> Shape {
     let half = size / 2;
     let mut edges = Vec::new();
@@ -57,7 +56,7 @@ fn upward_ladder(size: usize) -> Shape {
     (2 * half, edges)
 }
 
-/// `depth` loops in one another, `for (..) for (..) ..`, each header also the way out.
+/// `depth` nested loops, `for (..) for (..) ..`, with each header as exit.
 fn nest(edges: &mut Vec<(usize, usize)>, first: usize, depth: usize) {
     for level in 0..depth {
         let (header, latch) = (first + level, first + 2 * depth - 1 - level);
@@ -90,7 +89,7 @@ fn loops_of_sqrt_depth(size: usize) -> Shape {
     (2 * depth * count + 1, edges)
 }
 
-/// One deep nest; all the rest of the blocks are in its innermost loop and each may leave any of the loops.
+/// One deep nest; the remaining blocks are in its innermost loop, and each may leave any of the loops.
 fn breaks(size: usize) -> Shape {
     let depth = size.isqrt();
     let body = size - 2 * depth - 1;
@@ -107,7 +106,7 @@ fn breaks(size: usize) -> Shape {
     (size, edges)
 }
 
-/// `if (..) goto end;` again and again.
+/// `if (..) goto end;` repeated.
 fn if_cascade(size: usize) -> Shape {
     let last = size - 1;
     (size, (0..last).flat_map(|at| [(at, at + 1), (at, last)]).collect())
@@ -139,7 +138,7 @@ fn mesh(size: usize) -> Shape {
     (side * side, edges)
 }
 
-/// Cycles in one another, each of which the entry also enters in its middle.
+/// Nested cycles, each also entered in its middle by the entry.
 fn irreducible_nest(size: usize) -> Shape {
     let depth = size / 2;
     let mut edges = Vec::new();

@@ -1,23 +1,23 @@
-//! Divergence analysis by gated SSA: where lanes may part, the branch's condition becomes an operand of the φs at the
-//! branch's immediate post-dominator, and of what is computed in between and used behind it. The rest is reachability.
+//! Divergence analysis by gated SSA. The condition of a divergent branch becomes an operand of the φs at the branch's
+//! immediate post-dominator, and of values from the influence region that are used after it. The rest is reachability.
 //!
 //! ```text
-//!     branch p      influence region: all on paths from the branch to its immediate post-dominator,
-//!      /    \       that is the whole loop if the branch goes round one
+//!     branch p      influence region: all blocks on paths from the branch to its immediate post-dominator; the whole loop
+//!      /    \       if a path from the branch leads to the next iteration
 //!     a      b
 //!      \    /
-//!     x = φ(a, b), p        and v' = φ(v, v), p for each v from the region that is used behind
+//!     x = φ(a, b), p        and v' = φ(v, v), p for each v from the region that is used after it
 //! ```
 //!
-//! After: Coutinho, Sampaio, Quintão Pereira, Meira, *Divergence UniformityAnalysis and Optimizations*, PACT 2011, section III,
-//! Theorem 3.3 and Fig. 7. Instead of rewriting the function, uses behind the region count as renamed. By its letter Fig. 7
-//! gates a φ only for operands defined in the region; the text says *every* φ at the post-dominator. Taken here: a φ
-//! with an operand from the region, or with different operands along edges from it.
+//! After: Coutinho, Sampaio, Quintão Pereira, Meira, *Divergence Analysis and Optimizations*, PACT 2011, section III,
+//! Theorem 3.3 and Fig. 7. Uses after the region count as renamed, instead of a rewrite of the function. Literally, Fig. 7
+//! gates a φ only for operands defined in the region; the text says *every* φ at the post-dominator. Implemented here: φs
+//! with an operand from the region, or with different operands on edges from it.
 //!
-//! Where it is wrong: its machine lets lanes meet at immediate post-dominators only. Where they meet before (out of
-//! structured control flow, at one of several exits of a loop), φs and values from different rounds of the loop are
-//! taken for uniform. And a branch without a post-dominator has no effect. Where it is coarse: every φ at the
-//! post-dominator varies that reads from the region, whichever branch decides.
+//! Unsound: the paper's machine reconverges at immediate post-dominators only. Where lanes meet earlier (in unstructured
+//! control flow, at one of several loop exits), φs and values from different iterations count as uniform. A branch without
+//! a post-dominator has no effect. Imprecise: every φ at the post-dominator that reads from the region varies, even if a
+//! uniform branch decides it.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function, Op, Value};
@@ -27,7 +27,7 @@ use crate::control_tables::ControlTables;
 use crate::divergence::InitialShapes;
 use crate::dominators::PostDominatorTree;
 
-/// What varies by data and sync dependence, if lanes meet at immediate post-dominators.
+/// Computes data and sync dependence, with joins at immediate post-dominators only.
 pub fn coutinho(func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
     let post_dominators = PostDominatorTree::new(&control.cfg);
     propagate(func, control, initial, |marks, branch| {
@@ -37,7 +37,7 @@ pub fn coutinho(func: &Function, control: &ControlTables, initial: &InitialShape
     })
 }
 
-/// The blocks on paths from a branch to its immediate post-dominator, without the latter. The branch's own block is
+/// Returns the blocks on paths from a branch to its immediate post-dominator, without the latter. The branch's block is
 /// one of them if a path leads back to it.
 fn influence_region(control: &ControlTables, branch: Block, meeting: Block) -> EntitySet<Block> {
     let mut region = EntitySet::new();

@@ -1,4 +1,4 @@
-//! Divergent blocks by disjoint paths: a φ varies where it stands in a block that lanes may enter from different sides.
+//! Divergent blocks by disjoint paths: a φ varies if lanes may enter its block from different sides of a branch.
 //!
 //! Definition 1: a block is divergent if, from a block `v` with a varying branch,
 //!
@@ -7,15 +7,14 @@
 //! 3. it is an exit of a loop around `v`, and disjoint paths lead from `v` to it and to the loop's latch.
 //!
 //! After: Karrenberg and Hack, *Improving Performance of OpenCL on CPUs*, CC 2012, sections 3.1 and 3.2. The definition is
-//! evaluated as it stands: two paths that are disjoint but for their ends lead from `v` to a block exactly if nothing but
-//! `v` strictly dominates it in the graph that starts at `v`. The paper computes it by marks that name the edges of
-//! varying branches and flow with control; sets of marks only tell paths apart until they have gone round a loop, so
-//! they find less.
+//! implemented literally: two paths from `v` to a block, disjoint but for their ends, exist if and only if `v` is its only
+//! strict dominator in the graph that starts at `v`. The paper propagates marks that name the edges of varying branches.
+//! Sets of marks distinguish paths only until they have taken a back edge, so the paper finds less.
 //!
-//! Where it is wrong: lanes that part and leave a loop by different exits in different rounds may have taken the same
-//! path through it, only not at the same time, and such paths are not disjoint (Moll, thesis, sections 7.3 and 7.5). Where
-//! it is coarse: every φ of a divergent block varies, also one whose values are the same on all these paths, or come
-//! from outside of the loop; and direct successors are divergent although nothing meets there.
+//! Unsound: lanes that leave a loop by different exits in different iterations may have taken the same path at different
+//! times, and such paths are not disjoint (Moll, thesis, sections 7.3 and 7.5). Imprecise: every φ of a divergent block
+//! varies, even if its operands are equal or come from outside of the loop. Direct successors are divergent although no
+//! paths join there.
 
 use heddle_ir::entity::EntitySet;
 use heddle_ir::{Block, Function};
@@ -26,7 +25,7 @@ use crate::control_tables::ControlTables;
 use crate::divergence::InitialShapes;
 use crate::dominators::DominatorTree;
 
-/// What varies by data dependence and in divergent blocks.
+/// Computes data dependence and divergent blocks.
 pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
     propagate(func, control, initial, |marks, branch| {
         for block in divergent_blocks(control, branch).iter() {
@@ -37,12 +36,12 @@ pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialSha
     })
 }
 
-/// The blocks that are divergent if this branch varies.
+/// Returns the blocks that are divergent if this branch varies.
 pub fn divergent_blocks(control: &ControlTables, branch: Block) -> EntitySet<Block> {
     let cfg = &control.cfg;
     let edges = cfg.edges().filter(|edge| edge.to != branch).map(|edge| (edge.from, edge.to));
     let paths = DominatorTree::new(&Cfg::from_edges(cfg.num_blocks(), branch, edges));
-    // 1 and 2: a direct successor that is not dominated by the branch alone is still one.
+    // 1 and 2: a direct successor is divergent even if it has other dominators.
     let mut divergent: EntitySet<Block> = EntitySet::new();
     let direct = cfg.succs(branch).iter().chain(paths.children(branch));
     for &block in direct {
@@ -79,7 +78,7 @@ mod tests {
         ControlTables { cfg, dominators, cycles, index }
     }
 
-    /// All paths from the last block of `path` to a block that visit no block twice.
+    /// Collects all simple paths from the last block of `path` to a block.
     fn paths(cfg: &Cfg, path: &mut Vec<Block>, to: Block, found: &mut Vec<Vec<Block>>) {
         let last = path[path.len() - 1];
         for &succ in cfg.succs(last) {

@@ -1,9 +1,8 @@
-//! Published divergence analyses, to be compared with: small, separate, each as its paper has it.
+//! Published divergence analyses as baselines, each as in its paper.
 //!
-//! They know two shapes, uniform and varying, and values that flow through memory of the lane's own always vary. What
-//! an op makes of its operands they all take from [`transfer`]: they differ in what control flow does. None of them
-//! looks at predicates; functions up to stage Canonical are what they are for. The head of each file says where it is
-//! wrong, and tests/baselines shows it on the smallest program.
+//! They know two shapes, uniform and varying; values loaded from private memory always vary. All use [`transfer`] for data
+//! dependence and differ in their treatment of control flow. None handles predicates, so functions must be at most at stage
+//! Canonical. Each module head states where the analysis is unsound; tests/baselines has a minimal program for that.
 
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::ops::Effect;
@@ -25,19 +24,19 @@ pub use coutinho::coutinho;
 pub use karrenberg::{divergent_blocks, karrenberg};
 pub use stratton::stratton;
 
-/// What a published analysis claims.
+/// Result of a published analysis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BaselineResult {
-    /// The values whose lanes may differ where they are defined.
+    /// Values whose lanes may differ at their definition.
     pub varying: EntitySet<Value>,
-    /// The blocks at whose branch lanes may part.
+    /// Blocks with a divergent branch.
     pub divergent: EntitySet<Block>,
 }
 
-/// An analysis that says what is uniform.
+/// Uniformity analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UniformityAnalysis {
-    /// Ours, by its uniform shapes alone.
+    /// Our analysis, reduced to uniform and varying.
     Heddle,
     /// Coutinho et al., PACT 2011.
     Coutinho,
@@ -48,7 +47,7 @@ pub enum UniformityAnalysis {
 }
 
 impl UniformityAnalysis {
-    /// All of them, ours first.
+    /// All analyses, ours first.
     pub const ALL: [UniformityAnalysis; 4] = [
         UniformityAnalysis::Heddle,
         UniformityAnalysis::Coutinho,
@@ -56,7 +55,7 @@ impl UniformityAnalysis {
         UniformityAnalysis::Stratton,
     ];
 
-    /// Its name on command lines.
+    /// Returns the name on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             UniformityAnalysis::Heddle => "heddle",
@@ -66,12 +65,12 @@ impl UniformityAnalysis {
         }
     }
 
-    /// The analysis of this name.
+    /// Returns the analysis with this name.
     pub fn from_name(name: &str) -> Option<UniformityAnalysis> {
         UniformityAnalysis::ALL.into_iter().find(|analysis| analysis.name() == name)
     }
 
-    /// What it says of a function. Of a value that no lane holds everybody says that it is uniform.
+    /// Analyzes a function. All analyses call a value uniform that no lane holds.
     pub fn run(self, func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
         match self {
             UniformityAnalysis::Heddle => in_two_shapes(func, control, &divergence(func, control, initial)),
@@ -82,7 +81,7 @@ impl UniformityAnalysis {
     }
 }
 
-/// What is left of our claims in the words of the others.
+/// Reduces our result to uniform and varying.
 pub fn in_two_shapes(func: &Function, control: &ControlTables, divergence: &Divergence) -> BaselineResult {
     let mut baseline = BaselineResult { varying: EntitySet::new(), divergent: EntitySet::new() };
     for &block in control.index.order() {
@@ -101,7 +100,7 @@ pub fn in_two_shapes(func: &Function, control: &ControlTables, divergence: &Dive
     baseline
 }
 
-/// Follows data dependence from the values that vary by themselves, and tells of each branch that turns out to diverge.
+/// Propagates data dependence from the sources of divergence, and calls `at_branch` for each divergent branch.
 fn propagate(
     func: &Function,
     control: &ControlTables,
@@ -131,13 +130,13 @@ fn propagate(
     BaselineResult { varying: marks.varying, divergent: marks.divergent }
 }
 
-/// What has been found to vary, and what is still to be looked at.
+/// Marks of varying values, and the worklist.
 struct VaryingMarks<'a> {
     func: &'a Function,
     initial: &'a InitialShapes,
     uses: UseLists,
     varying: EntitySet<Value>,
-    /// UseLists that see a value vary which is uniform where it is defined.
+    /// Uses that see a varying value although its definition is uniform.
     renamed: FxHashSet<(Inst, Value)>,
     divergent: EntitySet<Block>,
     queue: Vec<Inst>,
@@ -151,7 +150,7 @@ impl VaryingMarks<'_> {
         }
     }
 
-    /// The value varies.
+    /// Marks the value as varying.
     fn vary(&mut self, value: Value) {
         if self.varying.insert(value) {
             for at in 0..self.uses.of(value).len() {
@@ -160,14 +159,14 @@ impl VaryingMarks<'_> {
         }
     }
 
-    /// The results of the instruction vary.
+    /// Marks the results of the instruction as varying.
     fn vary_results(&mut self, inst: Inst) {
         for &result in self.func.results(inst) {
             self.vary(result);
         }
     }
 
-    /// The value varies where this instruction uses it.
+    /// Marks the value as varying in this use.
     fn vary_use(&mut self, inst: Inst, value: Value) {
         if self.renamed.insert((inst, value)) {
             self.push(inst);
@@ -201,7 +200,7 @@ impl VaryingMarks<'_> {
         }
     }
 
-    /// Whether lanes may get different results of an instruction other than a φ.
+    /// True if lanes may get different results of an instruction other than a φ.
     fn computes_varying(&self, inst: Inst, sees: impl Fn(&Value) -> bool) -> bool {
         let data = self.func.inst(inst);
         if self.func.results(inst).is_empty() {

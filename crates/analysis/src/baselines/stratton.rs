@@ -1,11 +1,12 @@
-//! Variance analysis: what depends on the lane's index by data, varies.
+//! Variance analysis: everything data-dependent on the lane index varies.
 //!
 //! After: Stratton et al., *Efficient compilation of fine-grained SPMD-threaded programs for multicore CPUs*, CGO 2010, as
-//! Coutinho et al., PACT 2011, sections I and III, and Moll, thesis, section 6.7, describe it: a slice forward from the
-//! index and from atomics that does not look at branches. The original keeps one bit for each dimension of the
-//! group; here one says whether lanes of a brush differ.
+//! described by Coutinho et al., PACT 2011, sections I and III, and Moll, thesis, section 6.7: a forward slice from the
+//! index and from atomics that ignores branches. The original keeps one bit per dimension of the group; this one keeps one
+//! bit for the lanes of a brush.
 //!
-//! Where it is wrong: wherever control decides. A φ where lanes meet that have parted is uniform to it if what it
+//! Unsound under divergent control flow: a φ in an influence region is uniform if its operands are, and so is a value from
+//! different iterations of a loop.
 //! chooses from is, and so is what lanes bring from different rounds of a loop.
 
 use heddle_ir::Function;
@@ -14,7 +15,7 @@ use super::{BaselineResult, propagate};
 use crate::control_tables::ControlTables;
 use crate::divergence::InitialShapes;
 
-/// What varies by data dependence alone.
+/// Computes data dependence alone.
 pub fn stratton(func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
     propagate(func, control, initial, |_, _| ())
 }

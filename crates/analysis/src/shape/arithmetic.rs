@@ -1,4 +1,4 @@
-//! Sums, products, extrema.
+//! Transfer functions of sums, products and extrema.
 
 use super::affine_lanes::{AffineLanes, ResultShape};
 use super::{Congruence, DetachedInst, Fact, Geometry, NoWrap, Shape, compare, convert};
@@ -9,7 +9,7 @@ fn promised(flags: Flags) -> NoWrap {
     NoWrap { unsigned: flags.has(Flag::Nuw), signed: flags.has(Flag::Nsw) }
 }
 
-/// Lines add up. A sum of straight lines that does not wrap in any lane is straight.
+/// `add`: affine forms add up. The sum keeps no-wrap facts if the addition does not wrap in any lane.
 pub(crate) fn add(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     sum(operation.width(0), operands, promised(operation.flags), geometry)
 }
@@ -25,7 +25,7 @@ pub(crate) fn sum(width: u32, operands: &[Fact], promised: NoWrap, geometry: &Ge
     Shape::varying(width, operands[0].shape.each().plus(operands[1].shape.each())).into()
 }
 
-/// Lines subtract.
+/// `sub`: affine forms subtract.
 pub(crate) fn sub(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     difference(width, operands[0], operands[1], promised(operation.flags), geometry)
@@ -40,8 +40,8 @@ pub(crate) fn difference(width: u32, x: Fact, y: Fact, promised: NoWrap, geometr
     Shape::varying(width, x.shape.each().plus(y.shape.each().negated())).into()
 }
 
-/// A line times a constant, which is `unsigned` or `signed` in ℤ as it is read. Read as unsigned with its top bit set,
-/// the factor is another number than its signed reading, which the steps follow.
+/// Multiplies by a constant, given as its `unsigned` and its `signed` reading. The two differ if the top bit is set;
+/// steps use the signed reading.
 fn scaled(line: AffineLanes, unsigned: i128, signed: i128, promised: NoWrap) -> ResultShape {
     let base = line.base.times(Congruence::new(unsigned, line.width), line.width);
     let steps = line.steps.map(|step| step.wrapping_mul(signed));
@@ -53,8 +53,8 @@ fn scaled(line: AffineLanes, unsigned: i128, signed: i128, promised: NoWrap) -> 
     AffineLanes { steps, base, no_wrap: promised.and(line.no_wrap), ..line }.lanes()
 }
 
-/// Two lines: `(a + s·l)(b + t·l) = ab + (at + bs)·l + st·l²`. That is a line if the middle coefficient is known
-/// modulo 2^width and the last one is 0.
+/// `mul`: `(a + s·l)(b + t·l) = ab + (at + bs)·l + st·l²` is affine if the middle coefficient is known modulo 2^width and
+/// the last one is 0.
 pub(crate) fn mul(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     product(operation.width(0), operands[0], operands[1], promised(operation.flags), geometry)
 }
@@ -94,7 +94,7 @@ pub(crate) fn product(
     Shape::strided(width, steps, base).into()
 }
 
-/// A product with 2^amount; the amount may be 0, so that an unknown one shifts by what it is at least.
+/// `shl`: a product with 2^amount. An unknown amount is at least its known residue.
 pub(crate) fn shl(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     let [x, amount] = [operands[0], operands[1]];
@@ -114,13 +114,13 @@ pub(crate) fn shl(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Ge
     }
     let zeros = |congruence: Congruence| congruence.zeros() + least as u32;
     let known = Congruence::new(0, zeros(x.shape.each()).min(width));
-    // Steps that are shifted out altogether leave what lane 0 holds.
+    // If all steps are shifted out, every lane equals lane 0.
     let same =
         x.shape.strides().is_some_and(|strides| strides.is_zero() || strides.zeros() + least as u32 >= width);
     ResultShape::number(same && amount.is_uniform(), width, known)
 }
 
-/// An address and a signed offset of any width.
+/// `ptradd`: an address plus a signed offset of any width.
 pub(crate) fn ptradd(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let (width, from) = (operation.width(0), operation.width(1));
     if width == 0 || from == 0 {
@@ -135,10 +135,10 @@ pub(crate) fn ptradd(operation: &DetachedInst<'_>, operands: &[Fact], geometry: 
     sum(width, &[operands[0], offset], NoWrap::NEITHER, geometry)
 }
 
-/// One of two, all lanes the same one if the comparison is uniform.
+/// Minimum or maximum: all lanes choose the same operand if the comparison is uniform.
 pub(crate) fn extremum(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
-    // Of equal numbers either is the result: whichever question has one answer in all lanes decides.
+    // Of equal numbers either is the result, so either comparison may prove that all lanes choose alike.
     let (strict, or_equal) = match operation.op {
         Op::Umin => (IntPredicate::Ult, IntPredicate::Ule),
         Op::Umax => (IntPredicate::Ugt, IntPredicate::Uge),
@@ -158,8 +158,8 @@ pub(crate) fn extremum(operation: &DetachedInst<'_>, operands: &[Fact], geometry
     ResultShape { shape: joined.shape, no_wrap: joined.no_wrap }
 }
 
-/// Saturating sums and differences: nothing added is nothing changed. Otherwise too little is known of bounds to say
-/// that no lane, or every lane, is clamped.
+/// Saturating sums and differences: adding or subtracting 0 is the identity. Ranges are too imprecise to prove anything
+/// else about clamping.
 pub(crate) fn saturating(operation: &DetachedInst<'_>, operands: &[Fact]) -> ResultShape {
     let is_zero = |fact: Fact| fact.shape.constant(operation.width(0)) == Some(0);
     let kept = match operation.op {
@@ -170,7 +170,7 @@ pub(crate) fn saturating(operation: &DetachedInst<'_>, operands: &[Fact]) -> Res
     ResultShape { shape: kept.shape, no_wrap: kept.no_wrap }
 }
 
-/// The number or its negation, in each lane as its sign says. Which sign all lanes have is known of constants only.
+/// `abs`: the number or its negation, per lane. The common sign of all lanes is known for constants only.
 pub(crate) fn abs(operation: &DetachedInst<'_>, operands: &[Fact]) -> ResultShape {
     let width = operation.width(0);
     let x = operands[0].shape;

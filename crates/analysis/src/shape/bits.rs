@@ -1,15 +1,15 @@
-//! Bitwise operations and counts.
+//! Transfer functions of bitwise operations and bit counts.
 //!
-//! Let `k` bits be known of both bases. Lane `l` of an operand is `2^k (q + c(l)) + p(l)` with `0 <= p(l) < 2^k`: the
-//! low part `p` and the carry `c` of each lane are known, `q` is the same for all. Low parts give the low part of the
-//! result, lane by lane. UpperBits parts are uniform if no carry differs between lanes; and if the upper part of one
-//! operand is known to be all zeros or all ones, those of the other pass, are wiped out, or are complemented, carries
-//! and all (`!h = -1 - h`). If what comes out of both lies on a line, so do the lanes.
+//! Let `k` bits of both bases be known. Lane `l` of an operand is `2^k (q + c(l)) + p(l)` with `0 <= p(l) < 2^k`: its low
+//! part `p` and carry `c` are known, and `q` is the same in all lanes. The low parts determine the low part of the result,
+//! lane by lane. Upper parts are uniform if no carry differs between lanes. If the upper part of one operand is all zeros
+//! or all ones, the other upper part is kept, cleared or complemented, with its carries (`!h = -1 - h`). If the combined
+//! lanes are affine, so is the result.
 //!
-//! Low bits that no step touches are the same in all lanes, known or not: they are split off first, and what is above
-//! them is a line of its own, of fewer bits. And the highest bit has no carry: to flip it is to add it.
+//! Low bits that no step changes are equal in all lanes, known or not. They are split off first; the rest is affine with
+//! fewer bits. The highest bit has no carry: flipping it is an addition.
 //!
-//! This is `or` as addition (thesis 10.4.5), `and` as rounding down or as remainder, and `xor` of all ones as negation.
+//! This covers `or` as addition (thesis 10.4.5), `and` as rounding down or remainder, and `xor` with all ones as negation.
 
 use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::{Steps, signed};
@@ -25,7 +25,7 @@ fn combine(op: Op, x: u64, y: u64) -> u64 {
     }
 }
 
-/// What is known of the result, bit by bit: a bit is known if both are, or if one decides.
+/// Returns the known low bits of the result: a bit is known if both are, or if one decides.
 fn known_bits(op: Op, x: Congruence, y: Congruence) -> Congruence {
     let decides = |bit: u64| match op {
         Op::And => bit == 0,
@@ -46,7 +46,7 @@ fn known_bits(op: Op, x: Congruence, y: Congruence) -> Congruence {
     Congruence::new(combine(op, x.residue(), y.residue()).into(), known)
 }
 
-/// What becomes of the other operand's upper part beside upper parts that are all zeros or all ones.
+/// Effect of an upper part of all zeros or all ones on the other operand's upper part.
 enum UpperBits {
     Passes,
     Constant(i128),
@@ -62,7 +62,7 @@ fn beside(op: Op, ones: bool) -> UpperBits {
     }
 }
 
-/// The upper part of an operand known in full: whether it is all ones or all zeros, in all lanes.
+/// Returns true if a constant operand's upper part is all ones in all lanes, false if all zeros; none otherwise.
 fn upper_ones(line: &AffineLanes, parts: &[i128], known: u32) -> Option<bool> {
     line.base.constant(line.width)?;
     if known >= line.width {
@@ -81,7 +81,7 @@ fn upper_ones(line: &AffineLanes, parts: &[i128], known: u32) -> Option<bool> {
 pub(crate) fn bitwise(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let (op, width) = (operation.op, operation.width(0));
     if operation.flags.has(Flag::Disjoint) {
-        // No carry: a sum that wraps in no way.
+        // Without carries this is a sum that does not wrap.
         let flags = heddle_ir::words::Flags::WRAP;
         let sum = DetachedInst { op: Op::Add, flags, ..operation.clone() };
         let lanes = arithmetic::add(&sum, operands, geometry);
@@ -110,7 +110,7 @@ fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> Resul
     let top = Congruence::new(1 << (width.min(64) - 1), width);
     let flipped = |line: &AffineLanes| AffineLanes { base: line.base.plus(top), ..*line };
     let steps = upper_steps(op, &x, &y, geometry)
-        // Both ways to say that the highest bit is flipped.
+        // Flipping the highest bit equals adding it; try both forms of `y`.
         .or_else(|| if op == Op::Xor { upper_steps(op, &x, &flipped(&y), geometry) } else { None })
         .or_else(|| if op == Op::Xor { upper_steps(op, &flipped(&x), &y, geometry) } else { None });
     match steps {
@@ -119,7 +119,7 @@ fn combined(op: Op, width: u32, operands: &[Fact], geometry: &Geometry) -> Resul
     }
 }
 
-/// The steps of the result, if it is a line.
+/// Returns the steps of the result if it is affine.
 fn upper_steps(op: Op, x: &AffineLanes, y: &AffineLanes, geometry: &Geometry) -> Option<Steps<i128>> {
     let zeros = |line: &AffineLanes| line.steps.iter().map(|step| step.trailing_zeros()).min().unwrap_or(0);
     let split = zeros(x).min(zeros(y)).min(x.width - 1);

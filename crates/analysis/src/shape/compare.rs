@@ -1,12 +1,12 @@
-//! Comparisons of numbers: uniform where no lane crosses.
+//! Transfer functions of integer comparisons: uniform if no lane crosses.
 //!
-//! Let `x` and `y` lie straight in ℤ: `x = a + s·l`, `y = b + t·l`. With `d = a - b` and `o(l) = (s - t)·l`, lane `l`
-//! compares `d + o(l)` with 0. Only `d mod 2^k` is known, `k` bits being known of both bases. `x < y` differs between
-//! lanes if and only if some lane is below 0 and some is not: `d + min o < 0 <= d + max o`. The numbers `d` for which
-//! that is so are the `max o - min o` ones from `-max o` on; if none of them is in the class of `d`, all lanes agree.
-//! Without the promise that lines are straight this is unsound: a lane may wrap around between the two.
+//! Let `x` and `y` be affine in ℤ: `x = a + s·l`, `y = b + t·l`. With `d = a - b` and `o(l) = (s - t)·l`, lane `l` compares
+//! `d + o(l)` with 0. Only `d mod 2^k` is known, where `k` bits of both bases are known. `x < y` differs between lanes if
+//! and only if some lanes are below 0 and others are not: `d + min o < 0 <= d + max o`. That holds for the `max o - min o`
+//! numbers from `-max o` on. If none of them is in the congruence class of `d`, all lanes agree. Without the no-wrap facts
+//! this is unsound, since a lane may wrap between the two.
 //!
-//! After: Moll, thesis, Fig. 10.12; its `sge` is unsound where the strides rise from x to y, and under wrap-around.
+//! After: Moll, thesis, Fig. 10.12. Its `sge` is unsound where the strides rise from x to y, and under wrap-around.
 
 use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::unsigned;
@@ -25,7 +25,7 @@ pub(crate) fn icmp(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &G
     }
 }
 
-/// What is known of a comparison of two numbers of this width.
+/// Compares two numbers of this width.
 pub(crate) fn compare(
     predicate: IntPredicate,
     width: u32,
@@ -65,7 +65,7 @@ enum ComparisonResult {
     Varying,
 }
 
-/// Nothing is below the least number, nothing above the greatest.
+/// Decides comparisons with the minimum and the maximum number.
 fn by_extremes(predicate: IntPredicate, width: u32, x: Fact, y: Fact) -> Option<bool> {
     use IntPredicate::*;
     let half = 1i128 << (width.min(64) - 1);
@@ -86,7 +86,7 @@ fn by_extremes(predicate: IntPredicate, width: u32, x: Fact, y: Fact) -> Option<
     }
 }
 
-/// `x == y`: uniform if their difference is, never if the difference is not 0 modulo what is known of it.
+/// `x == y`: uniform if the difference is uniform; false if the known bits of the difference are not 0.
 fn equal(width: u32, x: Fact, y: Fact, geometry: &Geometry) -> ComparisonResult {
     let each = x.shape.each().plus(y.shape.each().negated());
     if each.residue() != 0 {
@@ -108,7 +108,7 @@ fn equal(width: u32, x: Fact, y: Fact, geometry: &Geometry) -> ComparisonResult 
     }
 }
 
-/// `x < y`, or `x <= y`, that is, `x - 1 < y` in ℤ.
+/// `x < y`, or `x <= y`, which is `x - 1 < y` in ℤ.
 fn less(
     is_signed: bool,
     or_equal: bool,
@@ -123,13 +123,13 @@ fn less(
     if !(if is_signed { no_wrap.signed } else { no_wrap.unsigned }) {
         return ComparisonResult::Varying;
     }
-    // Both in ℤ now: steps are compared as they are, and never wrap.
+    // Both are in ℤ here: steps are exact and never wrap.
     let steps = std::array::from_fn(|d| x.steps[d] - y.steps[d]);
     let (least, greatest) = geometry.span(steps);
     let difference = x.base.plus(y.base.negated());
     let class = i128::from(difference.residue()) - i128::from(or_equal);
     let period = 1i128 << difference.bits();
-    // The first number of the class at or behind `-greatest`, counted from there.
+    // Offset from `-greatest` of the first number of the class at or after it.
     match (class + greatest).rem_euclid(period) >= greatest - least {
         true => ComparisonResult::Uniform,
         false => ComparisonResult::Varying,

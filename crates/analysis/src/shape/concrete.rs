@@ -1,4 +1,4 @@
-//! Operations on lanes that are known in full: computed, lane by lane.
+//! Constant folding of operations whose operands are known in every lane.
 
 use super::affine_lanes::ResultShape;
 use super::strides::{signed, unsigned};
@@ -6,7 +6,7 @@ use super::{Congruence, DetachedInst, Domain, Fact, Geometry, Shape};
 use crate::exact::{ExactResult, evaluate_integer};
 use heddle_ir::Op;
 
-/// The result of an operation whose operands are known in every lane.
+/// Folds an operation whose operands are known in every lane.
 pub(crate) fn fold(
     operation: &DetachedInst<'_>,
     operands: &[Fact],
@@ -40,7 +40,7 @@ pub(crate) fn fold(
     Some(shape_of(&values, to, geometry))
 }
 
-/// The best shape of these lanes; none stands for ⊤.
+/// Returns the most precise shape of these lanes; `None` is poison.
 fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> ResultShape {
     let known: Vec<i128> = values.iter().flatten().copied().collect();
     let Some(&first) = known.first() else { return ResultShape::POISON };
@@ -59,7 +59,7 @@ fn shape_of(values: &[Option<i128>], width: u32, geometry: &Geometry) -> ResultS
     Shape::varying(width, each).into()
 }
 
-/// One lane. The outer none: not an operation for this. The inner: ⊤, or undefined behaviour, which is no lane's value.
+/// Evaluates one lane. The outer `None`: the op is not supported. The inner: poison or undefined behaviour.
 fn evaluate(
     operation: &DetachedInst<'_>,
     widths: [u32; 3],

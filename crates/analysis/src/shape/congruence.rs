@@ -1,13 +1,13 @@
-//! What is known of a number's low bits: `residue` modulo 2^`bits`.
+//! Known low bits of a number: `residue` modulo 2^`bits`.
 //!
-//! An alignment is a congruence to 0. Only powers of two are kept: numbers live modulo 2^width, and no other modulus
-//! survives the wrap-around. Beside alignments, congruences hold odd offsets (`8i + 3`) and, where as many bits are
-//! known as the type has, constants. Of an integer wider than 64 bits the low 64 bits at most are known.
+//! An alignment is a congruence to 0. The modulus is always a power of two, because no other modulus survives wrap-around
+//! modulo 2^width. Congruences also represent odd offsets (`8i + 3`), and constants if all bits of the type are known. At
+//! most the low 64 bits of wider integers are known.
 
-/// The most bits that a congruence speaks of.
+/// Maximum number of known bits.
 pub(crate) const MOST_BITS: u32 = 64;
 
-/// The low bits of a number; of the higher ones nothing is known.
+/// Known low bits of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Congruence {
     residue: u64,
@@ -22,88 +22,88 @@ fn low(bits: u32) -> u64 {
 }
 
 impl Congruence {
-    /// Nothing is known.
+    /// No known bits.
     pub const ANY: Congruence = Congruence { residue: 0, bits: 0 };
 
-    /// The numbers that agree with `residue` in their low `bits` bits (no more than 64 count).
+    /// Numbers that agree with `residue` in their low `bits` bits, at most 64.
     pub fn new(residue: i128, bits: u32) -> Congruence {
         let bits = bits.min(MOST_BITS);
         Congruence { residue: residue as u64 & low(bits), bits: bits as u8 }
     }
 
-    /// The multiples of the largest power of two that divides `align`, in a type of this width.
+    /// Multiples of the maximum power of two that divides `align`, in a type of this width.
     pub fn aligned(align: u64, width: u32) -> Congruence {
         Congruence::new(0, align.trailing_zeros().min(width))
     }
 
-    /// How many low bits are known.
+    /// Returns the number of known low bits.
     pub const fn bits(self) -> u32 {
         self.bits as u32
     }
 
-    /// The known low bits.
+    /// Returns the known low bits.
     pub const fn residue(self) -> u64 {
         self.residue
     }
 
-    /// How many low bits are known to be zero.
+    /// Returns the number of low bits known to be zero.
     pub fn zeros(self) -> u32 {
         self.residue.trailing_zeros().min(self.bits())
     }
 
-    /// The largest power of two known to divide the numbers, at most 2^63.
+    /// Returns the maximum power of two known to divide the numbers, at most 2^63.
     pub fn align(self) -> u64 {
         1 << self.zeros().min(63)
     }
 
-    /// The number, if all bits of its type are known.
+    /// Returns the number if all bits of its type are known.
     pub fn constant(self, width: u32) -> Option<u64> {
         (width > 0 && self.bits() == width).then_some(self.residue)
     }
 
-    /// Whether every number here is in `other` as well.
+    /// True if `other` contains all numbers of this class.
     pub fn implies(self, other: Congruence) -> bool {
         self.bits >= other.bits && (self.residue ^ other.residue) & low(other.bits()) == 0
     }
 
-    /// What holds of the numbers of both.
+    /// Congruence that contains the numbers of both.
     #[must_use]
     pub fn join(self, other: Congruence) -> Congruence {
         let agreeing = (self.residue ^ other.residue).trailing_zeros();
         self.known(agreeing.min(other.bits()))
     }
 
-    /// What holds of the numbers in both; none if there is none.
+    /// Intersection; none if it is empty.
     pub fn meet(self, other: Congruence) -> Option<Congruence> {
         let (more, less) = if self.bits >= other.bits { (self, other) } else { (other, self) };
         more.implies(less).then_some(more)
     }
 
-    /// The same, with no more than this many bits known.
+    /// Keeps at most this many known bits.
     #[must_use]
     pub fn known(self, bits: u32) -> Congruence {
         Congruence::new(self.residue.into(), bits.min(self.bits()))
     }
 
-    /// Of the sums, in a type of this width.
+    /// Congruence of the sums.
     #[must_use]
     pub fn plus(self, other: Congruence) -> Congruence {
         let bits = self.bits().min(other.bits());
         Congruence::new(i128::from(self.residue) + i128::from(other.residue), bits)
     }
 
-    /// Of the negated numbers.
+    /// Congruence of the negated numbers.
     #[must_use]
     pub fn negated(self) -> Congruence {
         Congruence::new(-i128::from(self.residue), self.bits())
     }
 
-    /// Of the products, in a type of this width: `(r + 2^k i)(s + 2^l j) = rs + 2^k is + 2^l jr + 2^(k+l) ij`.
+    /// Congruence of the products, in a type of this width: `(r + 2^k i)(s + 2^l j) = rs + 2^k is + 2^l jr + 2^(k+l) ij`.
     #[must_use]
     pub fn times(self, other: Congruence, width: u32) -> Congruence {
         let bits = (self.bits() + other.zeros()).min(other.bits() + self.zeros());
         let product = self.residue.wrapping_mul(other.residue);
-        // The product of residues is known modulo 2^64 only, which is as far as congruences go.
+        // The product of residues is known modulo 2^64, the limit of a congruence.
         Congruence::new(product.into(), bits.min(width))
     }
 }

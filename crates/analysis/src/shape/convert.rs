@@ -1,4 +1,4 @@
-//! Narrower, wider, and the same bits under another name.
+//! Transfer functions of truncations, extensions and casts.
 
 use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::signed;
@@ -16,7 +16,7 @@ pub(crate) fn trunc(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &
 pub(crate) fn zext(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let mut operand = operands[0];
     if operation.flags.has(Flag::Nneg) {
-        // ResultShape that are not ⊤ afterwards are the same read either way.
+        // Under `nneg` both extensions agree in all lanes that are not poison.
         let width = operation.width(0);
         let either = AffineLanes::of(operand, width, geometry).is_some_and(|line| {
             line.no_wrap.signed || line.no_wrap.unsigned || spans_less_than_half(&line, geometry)
@@ -26,8 +26,8 @@ pub(crate) fn zext(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &G
     extend(operand, operation.width(0), operation.result().width(), false, geometry)
 }
 
-/// Whether lanes that are all in one half of the range must be straight: of two numbers from 0 to 2^(width-1) - 1 the
-/// difference is the least in magnitude of its class, as the step between those lanes is.
+/// True if lanes within half of the range cannot wrap: two numbers from 0 to 2^(width-1) - 1 have a difference of minimum
+/// magnitude in its class, and so have the steps.
 fn spans_less_than_half(line: &AffineLanes, geometry: &Geometry) -> bool {
     let (least, greatest) = geometry.span(line.steps);
     line.width.checked_sub(1).is_some_and(|bits| greatest - least < 1 << bits)
@@ -38,7 +38,7 @@ pub(crate) fn sext(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &G
     extend(operands[0], operation.width(0), operation.result().width(), true, geometry)
 }
 
-/// Fewer bits: steps and bases modulo less. What does not lose bits that count stays straight.
+/// Truncation: steps and bases modulo 2^to. No-wrap facts remain if no significant bits are lost.
 pub(crate) fn cut(operand: Fact, from: u32, to: u32, promised: NoWrap, geometry: &Geometry) -> ResultShape {
     match AffineLanes::of(operand, from, geometry) {
         Some(line) => {
@@ -49,14 +49,14 @@ pub(crate) fn cut(operand: Fact, from: u32, to: u32, promised: NoWrap, geometry:
     }
 }
 
-/// More bits: a straight line keeps its steps.
+/// Extension: affine lanes that do not wrap keep their steps.
 pub(crate) fn extend(operand: Fact, from: u32, to: u32, is_signed: bool, geometry: &Geometry) -> ResultShape {
     let each = operand.shape.each();
     let Some(line) = AffineLanes::of(operand, from, geometry) else { return Shape::varying(to, each).into() };
     let cannot_wrap = if is_signed { line.no_wrap.signed } else { line.no_wrap.unsigned };
     match cannot_wrap {
-        // The wider base agrees with the narrower one in the narrower one's bits; if the base alone shows that lanes
-        // are straight, and is known in full, so is the wider one.
+        // The wider base agrees with the narrower one in the narrower bits. If the base is constant and alone excludes
+        // wrapping, the wider base is constant too.
         true => {
             let is_known = if is_signed { line.by_base.signed } else { line.by_base.unsigned };
             let base = match line.base.constant(from) {
@@ -71,7 +71,7 @@ pub(crate) fn extend(operand: Fact, from: u32, to: u32, is_signed: bool, geometr
     }
 }
 
-/// Addresses and integers of another width: zeros above.
+/// Casts between addresses and integers of other widths: zero extension or truncation.
 pub(crate) fn resize(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let (from, to) = (operation.width(0), operation.result().width());
     match from.cmp(&to) {
@@ -82,7 +82,7 @@ pub(crate) fn resize(operation: &DetachedInst<'_>, operands: &[Fact], geometry: 
     }
 }
 
-/// The same bits: numbers stay what they are, others keep only whether they are uniform.
+/// Bit casts: numbers are unchanged, other values keep only their uniformity.
 pub(crate) fn same_bits(operation: &DetachedInst<'_>, operands: &[Fact]) -> ResultShape {
     match (operation.operands[0], operation.result()) {
         (Domain::Number(from), Domain::Number(to)) if from == to => {

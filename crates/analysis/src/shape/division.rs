@@ -1,8 +1,8 @@
-//! Quotients, remainders and shifts to the right.
+//! Transfer functions of quotients, remainders and right shifts.
 //!
-//! Division wants numbers in ℤ: lanes must lie straight. With `b = r + 2^k q` and a divisor `c = 2^j`, `j <= k`,
-//! the quotient rounded down is `2^(k-j) q + floor((r + s·l) / c)`: what lanes do is known from the known bits alone.
-//! For any `c` that divides all steps it is `floor(b / c) + (s / c)·l`.
+//! Division needs numbers in ℤ, so lanes must not wrap. With `b = r + 2^k q` and a divisor `c = 2^j`, `j <= k`, the quotient
+//! rounded down is `2^(k-j) q + floor((r + s·l) / c)`: the known bits determine the steps. For any `c` that divides all
+//! steps it is `floor(b / c) + (s / c)·l`.
 
 use super::affine_lanes::{AffineLanes, ResultShape};
 use super::strides::{Steps, signed};
@@ -10,7 +10,7 @@ use super::{Congruence, DetachedInst, Fact, Geometry, NoWrap, Shape, arithmetic,
 use heddle_ir::Op;
 use heddle_ir::words::{Flag, IntPredicate};
 
-/// The quotients of a straight line's lanes by a positive divisor, all rounded down, or all rounded up.
+/// Divides lanes that do not wrap by a positive divisor, and rounds all quotients down, or all up.
 fn divided(
     line: AffineLanes,
     divisor: i128,
@@ -38,18 +38,18 @@ fn divided(
     let parts = line.known_parts(geometry)?;
     let parts: Vec<i128> = match shift <= known {
         true => parts.into_iter().map(quotient).collect(),
-        // The quotient drops all known bits, and with them what is in their place.
+        // The quotient drops all known bits.
         false => parts.into_iter().map(|part| part.div_euclid(1 << known)).collect(),
     };
     if shift > known {
-        // All lanes share their upper bits; rounding up, the lower ones still tell zero from the rest.
+        // All lanes share their upper bits; when rounding up, the lower ones distinguish zero from the rest.
         let same = parts.iter().all(|&part| part == parts[0]);
         return (same && !round_up).then_some((Steps::default(), Congruence::ANY));
     }
     Some((geometry.fit(&parts)?, base))
 }
 
-/// What is known of each lane's quotient by a power of two, rounded down.
+/// Returns the known bits of each lane's quotient by a power of two, rounded down.
 fn each_shifted(each: Congruence, shift: u32) -> Congruence {
     match shift <= each.bits() {
         true => Congruence::new(i128::from(each.residue() >> shift.min(63)), each.bits() - shift),
@@ -94,8 +94,8 @@ pub(crate) fn shift_right(
     }
 }
 
-/// `fshl`, `fshr` by a constant: what is left of the upper number above what is left of the lower one. By a multiple of
-/// the width the one or the other as it is.
+/// `fshl`, `fshr` by a constant: the shifted upper number or'ed with the shifted lower one. A multiple of the width gives
+/// one of the operands unchanged.
 pub(crate) fn funnel(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     let Some(amount) = operands[2].shape.constant(width) else { return ResultShape::VARYING };
@@ -114,12 +114,12 @@ pub(crate) fn funnel(operation: &DetachedInst<'_>, operands: &[Fact], geometry: 
     arithmetic::sum(width, &[upper, lower], NoWrap::NEITHER, geometry)
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each round doubles the number of right bits.
+/// Returns the inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the number of correct bits.
 fn inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
-/// An exact quotient by an odd number is a product with its inverse modulo 2^width, straight or not.
+/// Divides exactly by an odd number: a product with its inverse modulo 2^width, even if lanes wrap.
 fn exactly_divided(operand: Fact, width: u32, divisor: u64, geometry: &Geometry) -> ResultShape {
     let inverse = Congruence::new(inverse(divisor).into(), width);
     let each = operand.shape.each().times(inverse, width);
@@ -132,7 +132,7 @@ fn exactly_divided(operand: Fact, width: u32, divisor: u64, geometry: &Geometry)
     }
 }
 
-/// `udiv`, `sdiv` by a constant; by anything else a quotient is uniform if both operands are.
+/// `udiv`, `sdiv`: by a constant; otherwise uniform if both operands are.
 pub(crate) fn quotient(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     let x = operands[0];
@@ -143,9 +143,9 @@ pub(crate) fn quotient(operation: &DetachedInst<'_>, operands: &[Fact], geometry
     let by_magnitude = || quotient_by(x, width, divisor.abs(), is_signed, is_exact, geometry);
     match divisor.signum() {
         1 => by_magnitude(),
-        // Undefined behaviour in every lane: no value comes out.
+        // Undefined behaviour in every lane, so there is no value.
         0 => ResultShape::POISON,
-        // x / -c = -(x / c). The least number by -1 is undefined, so that no negation wraps around.
+        // x / -c = -(x / c). The minimum divided by -1 is undefined, so no negation wraps.
         _ => {
             let ResultShape { shape, no_wrap } = by_magnitude();
             let zero = Fact::of_shape(Shape::uniform(Congruence::new(0, width)));
@@ -166,7 +166,7 @@ fn quotient_by(
     let is_power = divisor & (divisor - 1) == 0;
     let shift = divisor.trailing_zeros();
     let each = x.shape.each();
-    // Where nothing is left over there is nothing to round.
+    // A division without remainder needs no rounding.
     let is_exact = exact || is_power && each.zeros() >= shift;
     if is_power && (!is_signed || is_exact) {
         return shifted(x, width, shift, is_signed, geometry);
@@ -189,14 +189,14 @@ fn quotient_by(
     let fit = match (down, up) {
         (Some((steps, _)), _) if exact => Some((steps, Congruence::ANY)),
         (down, _) if !is_signed => down,
-        // Rounded towards zero: down where lanes are positive, up where they are negative.
+        // Rounds towards zero: down in positive lanes, up in negative ones.
         (Some((steps, base)), Some((others, other))) if steps == others && sign().is_uniform() => {
             Some((steps, base.join(other)))
         }
         _ => None,
     };
     if exact {
-        // The product with the inverse knows more of the base than the quotient does, and no less of the steps.
+        // The product with the inverse knows more bits of the base than the quotient, and has the same steps.
         let shifted = shifted(x, width, shift, is_signed, geometry);
         let odd = Fact { shape: shifted.shape, no_wrap: shifted.no_wrap, ..x };
         let lanes = exactly_divided(odd, width, (divisor >> shift) as u64, geometry);
@@ -217,18 +217,18 @@ fn quotient_by(
     }
 }
 
-/// `urem`, `srem` by a constant: what the quotient leaves.
+/// `urem`, `srem` by a constant: `x - c·(x / c)`.
 pub(crate) fn remainder(operation: &DetachedInst<'_>, operands: &[Fact], geometry: &Geometry) -> ResultShape {
     let width = operation.width(0);
     let x = operands[0];
     let is_signed = operation.op == Op::Srem;
-    // x - c·(x / c): the known bits of x that are low zeros of c stay.
+    // x - c·(x / c): bits of x remain known where c has low zeros.
     let kept = x.shape.each().known(operands[1].shape.each().zeros());
     let Some(divisor) = operands[1].shape.constant(width) else {
         return ResultShape::number(x.is_uniform() && operands[1].is_uniform(), width, kept);
     };
     let divisor = if is_signed { signed(width, divisor.into()).abs() } else { divisor.into() };
-    // Undefined behaviour in every lane: no value comes out.
+    // Undefined behaviour in every lane, so there is no value.
     if divisor == 0 {
         return ResultShape::POISON;
     }

@@ -1,18 +1,18 @@
-//! What is known of a value: its shape, and what rules need beside it.
+//! Dataflow fact of a value: shape, no-wrap facts, level and poison.
 
 use super::congruence::{Congruence, MOST_BITS};
 use super::{Domain, Shape};
 use heddle_ir::Constant;
 
-/// How far the lanes agree that execute an instruction together.
+/// Scope within which the lanes that execute an instruction together agree.
 ///
-/// A shape relates the lanes of one brush; a level relates brushes. At level `Group`, all brushes of a work-group hold
-/// the same in the same lanes, so that a uniform value is one value for the whole group. It is a statement about the
-/// data that flows into a value: whether all brushes take the same path to it is for the divergence analysis to say,
-/// which lowers the level of φs and of values that outlive a loop.
+/// A shape relates the lanes of one brush; a level relates brushes. At level `Group`, corresponding lanes of all brushes of
+/// a work-group hold the same value, so a uniform value is one value for the group. A level describes the data that flows
+/// into a value. The divergence analysis lowers it for φs and for values that outlive a loop, since brushes may take
+/// different paths to them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum UniformityLevel {
-    /// Each brush has its own.
+    /// Each brush has its own value.
     Brush,
     /// The brushes of a work-group agree.
     Group,
@@ -22,13 +22,13 @@ pub enum UniformityLevel {
 }
 
 impl UniformityLevel {
-    /// The widest level at which both hold.
+    /// Widest level at which both hold.
     #[must_use]
     pub fn join(self, other: UniformityLevel) -> UniformityLevel {
         self.min(other)
     }
 
-    /// The word of reports.
+    /// Returns the name for reports.
     pub const fn name(self) -> &'static str {
         match self {
             UniformityLevel::Brush => "brush",
@@ -38,68 +38,69 @@ impl UniformityLevel {
     }
 }
 
-/// In which of the lanes of its definition mask a value may be ⊤.
+/// Lanes of the definition mask in which a value may be poison.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Poison {
-    /// In none.
+    /// No lane.
     #[default]
     Never,
-    /// In all of them or in none.
+    /// All lanes or none.
     Uniform,
-    /// In any.
+    /// Any lanes.
     Any,
 }
 
 impl Poison {
-    /// The least that covers both.
+    /// Least upper bound.
     #[must_use]
     pub fn join(self, other: Poison) -> Poison {
         self.max(other)
     }
 }
 
-/// Whether the lanes of a strided value lie on a line without wrapping around: whether there is a number `b` in ℤ such
-/// that each lane, read as an integer of that kind, *is* `b` plus its steps, not only modulo 2^width.
+/// No-wrap facts of the lanes of a strided value, like `nuw` and `nsw`.
 ///
-/// Steps are those of [`Strides`](super::Strides), least in magnitude. `b` itself need not be an integer of the type:
-/// lane 0 may be inactive. It agrees with the base modulo 2^width. Uniform values are straight, varying ones are not.
+/// The lanes do not wrap if there is a number `b` in ℤ such that each lane, read as an unsigned or signed integer, equals
+/// `b` plus its steps, not only modulo 2^width. Steps are those of [`Strides`](super::Strides), of minimum magnitude. `b`
+/// agrees with the base modulo 2^width. It need not be an integer of the type, since lane 0 may be inactive. Uniform
+/// values never wrap; varying ones have no such facts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NoWrap {
-    /// As unsigned integers.
+    /// No wrap as unsigned integers.
     pub unsigned: bool,
-    /// As signed integers.
+    /// No wrap as signed integers.
     pub signed: bool,
 }
 
 impl NoWrap {
-    /// Both ways.
+    /// No wrap in either reading.
     pub const BOTH: NoWrap = NoWrap { unsigned: true, signed: true };
-    /// Neither way, as far as is known.
+    /// No known facts.
     pub const NEITHER: NoWrap = NoWrap { unsigned: false, signed: false };
 
-    /// What holds of both.
+    /// Facts that hold for both.
     #[must_use]
     pub const fn and(self, other: NoWrap) -> NoWrap {
         NoWrap { unsigned: self.unsigned && other.unsigned, signed: self.signed && other.signed }
     }
 
-    /// What holds of either.
+    /// Facts that hold for either.
     #[must_use]
     pub const fn or(self, other: NoWrap) -> NoWrap {
         NoWrap { unsigned: self.unsigned || other.unsigned, signed: self.signed || other.signed }
     }
 }
 
-/// What is known of a value. The default is that nothing has reached it.
+/// Dataflow fact of a value. The default is bottom: nothing has reached the value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fact {
-    /// How its lanes relate.
+    /// Relation between the lanes.
     pub shape: Shape,
-    /// Whether its lanes wrap around.
+    /// No-wrap facts of the lanes.
     pub no_wrap: NoWrap,
-    /// How far its brushes agree.
+    /// Scope within which brushes agree.
     pub level: UniformityLevel,
-    /// Where it may be ⊤.
+    /// Lanes that may be poison.
     pub poison: Poison,
 }
 
@@ -110,7 +111,7 @@ impl Default for Fact {
 }
 
 impl Fact {
-    /// Nothing has reached the value. Below everything.
+    /// Bottom of the lattice: nothing has reached the value.
     pub const BOTTOM: Fact = Fact {
         shape: Shape::Undefined,
         no_wrap: NoWrap::BOTH,
@@ -118,7 +119,7 @@ impl Fact {
         poison: Poison::Never,
     };
 
-    /// Anything.
+    /// Top of the lattice: any lanes.
     pub const TOP: Fact = Fact {
         shape: Shape::VARYING,
         no_wrap: NoWrap::NEITHER,
@@ -126,16 +127,16 @@ impl Fact {
         poison: Poison::Any,
     };
 
-    /// ⊤ in all lanes: no lane holds a value, so that it joins with anything.
+    /// Poison in all lanes: no lane holds a value, so it joins with anything.
     pub const POISON: Fact = Fact { poison: Poison::Uniform, ..Fact::BOTTOM };
 
-    /// A value of this shape that is never ⊤, of the least level.
+    /// A value of this shape that is never poison, at the lowest level.
     pub fn of_shape(shape: Shape) -> Fact {
         Fact { shape, no_wrap: NoWrap::NEITHER, level: UniformityLevel::Brush, poison: Poison::Never }
             .settled()
     }
 
-    /// A constant.
+    /// Fact of a constant.
     pub fn of_constant(constant: &Constant) -> Fact {
         let domain = Domain::of(constant.ty());
         let base = match constant {
@@ -148,34 +149,34 @@ impl Fact {
         Fact { level: UniformityLevel::Launch, ..Fact::of_shape(Shape::uniform(base)) }
     }
 
-    /// The same at this level.
+    /// Sets the level.
     #[must_use]
     pub const fn at(self, level: UniformityLevel) -> Fact {
         Fact { level, ..self }
     }
 
-    /// The same, ⊤ as far as this says.
+    /// Sets the lanes that may be poison.
     #[must_use]
     pub const fn with_poison(self, poison: Poison) -> Fact {
         Fact { poison, ..self }
     }
 
-    /// Whether all lanes hold one value.
+    /// True if all lanes hold one value.
     pub fn is_uniform(self) -> bool {
         self.shape.is_uniform()
     }
 
-    /// The level up to which the value is one: none if not even the lanes of a brush agree.
+    /// Returns the level within which the value is uniform; none if the lanes of a brush differ.
     pub fn uniform_level(self) -> Option<UniformityLevel> {
         self.is_uniform().then_some(self.level)
     }
 
-    /// Whether nothing has reached the value.
+    /// True if nothing has reached the value.
     pub fn is_bottom(self) -> bool {
         self.shape.is_undefined() && self.poison == Poison::Never
     }
 
-    /// The least fact that covers both: of a φ whose lanes all come along one edge, of a uniform choice.
+    /// Least upper bound: a φ whose lanes take one edge, or a uniform select.
     #[must_use]
     pub fn join(self, other: Fact) -> Fact {
         Fact {
@@ -187,7 +188,7 @@ impl Fact {
         .settled()
     }
 
-    /// What holds where each lane has the one value or the other: of a varying choice, of a φ where paths meet again.
+    /// Mixture in which each lane has one of the two values: a varying select, or a φ where diverged lanes meet.
     #[must_use]
     pub fn mixed(self, other: Fact, domain: Domain) -> Fact {
         let poison = match self.poison.join(other.poison) {
@@ -198,7 +199,7 @@ impl Fact {
         let shape = match (self.shape, other.shape) {
             (Shape::Undefined, shape) | (shape, Shape::Undefined) => shape,
             _ => match joined.shape {
-                // ResultShape agree on a base only if it is known in full.
+                // Lanes agree on a base only if it is constant.
                 Shape::Strided { base, .. } if base.constant(domain.width()).is_none() => {
                     Shape::varying(domain.width(), joined.shape.each())
                 }
@@ -208,7 +209,7 @@ impl Fact {
         Fact { shape, poison, level: UniformityLevel::Brush, ..joined }.settled()
     }
 
-    /// What follows from the shape alone.
+    /// Normalizes the no-wrap facts to those that the shape implies.
     #[must_use]
     pub(crate) fn settled(mut self) -> Fact {
         match self.shape {

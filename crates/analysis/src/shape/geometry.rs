@@ -1,4 +1,4 @@
-//! What is known of the brush, the work-group and the launch around a function.
+//! Geometry of brush, work-group and launch, and the context of a transfer function.
 
 use std::borrow::Cow;
 
@@ -7,44 +7,43 @@ use super::strides::{Steps, signed};
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use smallvec::SmallVec;
 
-/// What is known of the size of a work-group along a dimension.
+/// Known extent of a work-group along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GroupExtent {
-    /// Nothing.
+    /// Unknown extent.
     #[default]
     Unknown,
-    /// It is a multiple of the number of lanes of the brush.
+    /// Multiple of the number of lanes of the brush.
     MultipleOfWidth,
-    /// It is this.
+    /// Constant extent.
     Known(u32),
 }
 
-/// What is known of the lanes' places.
+/// Position of a brush's lanes in the work-group and the launch.
 ///
-/// A brush of one dimension runs along the linear order of its work-group (dimension 0 fastest) in pieces of `W`; one
-/// of more dimensions is a tile of it. A work-group has fewer than 2^31 work-items.
+/// A one-dimensional brush covers `W` consecutive work-items in the linear order of its work-group (dimension 0 fastest). A
+/// brush of more dimensions is a tile of the group. A work-group has fewer than 2^31 work-items.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Geometry {
-    /// ResultShape along each dimension of the brush, if known: no dimension has 0, and together they are at most
-    /// [`MAX_LANES`].
+    /// Lanes along each dimension of the brush, if known. No extent is 0; the product is at most [`MAX_LANES`].
     pub brush: Option<SmallVec<[u32; 3]>>,
-    /// Dimensions of the brush, where its extents are not known; 0 is taken for 1.
+    /// Number of dimensions of a brush with unknown extents; 0 means 1.
     pub dimensions: u32,
-    /// The size of the work-group along each dimension.
+    /// Extent of the work-group along each dimension.
     pub local: [GroupExtent; 3],
-    /// A power of two that divides the least global index along each dimension; 0 if that index is 0.
+    /// Power of two that divides the minimum global index along each dimension; 0 if that index is 0.
     pub offset_align: [u64; 3],
-    /// Every global index is below two to this; 64 if nothing is known.
+    /// Number of bits that suffice for every global index; 64 if unknown.
     pub global_bits: u32,
 }
 
 impl Geometry {
-    /// A one-dimensional brush of this many lanes, nothing else known.
+    /// A one-dimensional brush with this many lanes, nothing else known.
     pub fn lanes(width: u32) -> Geometry {
         Geometry::brush(&[width])
     }
 
-    /// A brush with these extents, nothing else known. What is no brush is an unknown one.
+    /// A brush with these extents, nothing else known. Invalid extents give an unknown brush.
     pub fn brush(extents: &[u32]) -> Geometry {
         let lanes = extents.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
         let is_one = (1..=MAX_DIMENSIONS).contains(&extents.len()) && (1..=MAX_LANES).contains(&lanes);
@@ -66,12 +65,12 @@ impl Geometry {
         }
     }
 
-    /// The number of lanes, if known.
+    /// Returns the number of lanes, if known.
     pub fn width(&self) -> Option<u32> {
         self.brush.as_ref().map(|extents| extents.iter().product())
     }
 
-    /// The number of lanes along a dimension, if known.
+    /// Returns the number of lanes along a dimension, if known.
     pub fn extent(&self, dimension: usize) -> Option<u32> {
         match &self.brush {
             Some(extents) => Some(extents.get(dimension).copied().unwrap_or(1)),
@@ -80,13 +79,13 @@ impl Geometry {
         }
     }
 
-    /// Whether brushes run along the linear order of the group, rather than tile it.
+    /// True if brushes follow the linear order of the group instead of tiling it.
     pub fn is_linear(&self) -> bool {
         (1..MAX_DIMENSIONS).all(|dimension| self.extent(dimension) == Some(1))
     }
 
-    /// How far each lane is from lane 0 with these steps, lane by lane; none if the lanes are not known. Where there
-    /// are no steps, the one offset 0 stands for all lanes.
+    /// Returns the offset of each lane from lane 0 with these steps; none if the extents are unknown. If all steps are 0, the
+    /// single offset 0 stands for all lanes.
     pub(crate) fn offsets(&self, steps: Steps<i128>) -> Option<Vec<i128>> {
         let extents: [_; MAX_DIMENSIONS] = std::array::from_fn(|dimension| self.extent(dimension));
         if steps.iter().zip(&extents).all(|(&step, &extent)| step == 0 || extent == Some(1)) {
@@ -106,12 +105,12 @@ impl Geometry {
         Some(offsets)
     }
 
-    /// The steps of the line in ℤ on which all these values are, lane by lane in the order of `offsets`.
+    /// Returns the steps in ℤ of these lanes if they are affine; the lanes are in the order of `offsets`.
     pub(crate) fn fit(&self, values: &[i128]) -> Option<Steps<i128>> {
         self.fit_modulo(values, 128)
     }
 
-    /// The same for numbers of this width: all lanes are on the line through the first ones, if on any.
+    /// Returns the steps modulo 2^width of these lanes if they are affine: the first lanes determine the steps.
     pub(crate) fn fit_modulo(&self, values: &[i128], width: u32) -> Option<Steps<i128>> {
         let first = *values.first()?;
         let distance = |value: i128| signed(width, value.wrapping_sub(first));
@@ -137,7 +136,7 @@ impl Geometry {
         fits.then_some(steps)
     }
 
-    /// The least and the greatest distance of a lane from lane 0 with these steps.
+    /// Returns the minimum and maximum offset of a lane from lane 0 with these steps.
     pub(crate) fn span(&self, steps: Steps<i128>) -> (i128, i128) {
         let mut span = (0, 0);
         for (dimension, step) in steps.into_iter().enumerate() {
@@ -149,44 +148,44 @@ impl Geometry {
     }
 }
 
-/// Which lanes execute a block, from what says most to what says least.
+/// Set of lanes that execute a block, from most to least precise.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Activation {
     /// All lanes of the brush.
     Full,
-    /// All of them or none.
+    /// All lanes or none.
     Uniform,
-    /// Any.
+    /// Any lanes.
     #[default]
     Varying,
 }
 
-/// What the caller knows of the memory that a load reads.
+/// Uniformity of the memory that a load reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MemoryUniformity {
-    /// ResultShape that read at one address at one time read the same: memory that lanes share, or a private object that is
-    /// the same in all lanes.
+    /// Lanes that read one address at the same time get one value: shared memory, or a private object with the same contents
+    /// in all lanes.
     Uniform,
-    /// Each lane may have its own.
+    /// Each lane may have its own contents.
     #[default]
     PerLane,
 }
 
-/// What a transfer function may use beside its operands.
+/// Context of a transfer function, apart from the operands.
 #[derive(Clone, Debug, Default)]
 pub struct TransferContext<'a> {
-    /// The lanes' places.
+    /// Geometry of the lanes.
     pub geometry: Cow<'a, Geometry>,
-    /// Which lanes execute the instruction; `Full` for a `total` one.
+    /// Lanes that execute the instruction; `Full` for a `total` one.
     pub activation: Activation,
-    /// Of a load: the memory that it reads.
+    /// Memory that a load reads.
     pub memory: MemoryUniformity,
-    /// Of a call: a summary of what it returns to these lanes.
+    /// Summary of the results of a call with these lanes.
     pub results: Option<&'a [Fact]>,
 }
 
 impl TransferContext<'_> {
-    /// Nothing known but the lanes' places.
+    /// A context with nothing known but the geometry.
     pub fn new(geometry: Geometry) -> TransferContext<'static> {
         TransferContext { geometry: Cow::Owned(geometry), ..TransferContext::default() }
     }

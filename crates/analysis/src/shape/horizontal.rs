@@ -1,4 +1,4 @@
-//! Horizontals: what lanes learn of each other.
+//! Transfer functions of horizontals (cross-lane operations).
 
 use super::affine_lanes::AffineLanes;
 use super::{
@@ -7,7 +7,7 @@ use super::{
 use heddle_ir::words::Reduction;
 use heddle_ir::{Detail, Op};
 
-/// All but `mask`. Every operand holds a value in some lane.
+/// All horizontals but `mask`. Every operand holds a value in some lane.
 pub(crate) fn horizontal(
     operation: &DetachedInst<'_>,
     operands: &[Fact],
@@ -15,7 +15,7 @@ pub(crate) fn horizontal(
 ) -> Fact {
     let operand = operands[0];
     let width = operation.result().width();
-    // One poisoned lane makes ⊤ of what all lanes are told.
+    // Poison in one lane makes the common result poison.
     let told = match operand.poison {
         Poison::Never => Poison::Never,
         _ => Poison::Uniform,
@@ -25,7 +25,7 @@ pub(crate) fn horizontal(
         fact.with_poison(told)
     };
     match operation.op {
-        // Of lanes that agree, some and all are any one of them.
+        // The votes of a uniform truth value equal that value.
         Op::Any | Op::All if operation.width(0) == 1 => match operand.is_uniform() {
             true => Fact { poison: told, ..operand },
             false => uniform(Congruence::ANY),
@@ -50,7 +50,7 @@ pub(crate) fn horizontal(
         }
         Op::Reduce if !operation.reads_vector => uniform(Congruence::ANY),
         Op::Scan if !operation.reads_vector => scan(operation, operand, context),
-        // Across the elements of a vector, in each lane for itself.
+        // Operations across the elements of a vector, per lane.
         _ => {
             let level = operand.level;
             let shape = if operand.is_uniform() { Shape::UNIFORM } else { Shape::VARYING };
@@ -65,7 +65,7 @@ fn is_idempotent(by: Reduction) -> bool {
     matches!(by, And | Or | Umin | Umax | Smin | Smax)
 }
 
-/// What is known of a combination of at least one number of which this is known.
+/// Returns the known bits of a combination of one or more numbers with these known bits.
 fn combined(by: Reduction, each: Congruence) -> Congruence {
     use Reduction::*;
     match by {
@@ -75,8 +75,8 @@ fn combined(by: Reduction, each: Congruence) -> Congruence {
     }
 }
 
-/// Each lane reads another: of lanes that agree the same, at one index one value; along a line, a line. A lane that is
-/// not there gives ⊤, which fits.
+/// `shuffle`: uniform for a uniform operand or a uniform index; affine for an affine operand and index. A missing source
+/// lane gives poison, which fits any shape.
 fn shuffle(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
     let [operand, index] = [operands[0], operands[1]];
     let (width, index_width) = (operation.width(0), operation.width(1));
@@ -92,7 +92,7 @@ fn shuffle(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferCo
     let geometry = &context.geometry;
     let lines = (AffineLanes::of(operand, width, geometry), AffineLanes::of(index, index_width, geometry));
     let (Some(values), Some(at)) = lines else { return varying.settled() };
-    // Lane i of a one-dimensional brush holds b + s·i; at i = c + t·l that is b + s·c + s·t·l, if the index is that
+    // Lane i of a one-dimensional brush holds b + s·i. For i = c + t·l that is b + s·c + s·t·l, if the index equals that
     // number, at least modulo 2^width.
     let is_linear = geometry.is_linear() && (at.no_wrap.unsigned || index_width >= width);
     if !is_linear || width == 0 {
@@ -104,8 +104,8 @@ fn shuffle(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferCo
     Fact { shape: Shape::strided(width, steps, base), ..varying }.settled()
 }
 
-/// Each lane combines those up to it. Of lanes that agree, the least is what they agree on; a sum grows by it, if all
-/// lanes take part and it is known.
+/// `scan`: each lane combines the lanes up to it. An idempotent scan of a uniform value is that value. A sum has the
+/// value as its step if all lanes take part and the value is constant.
 fn scan(operation: &DetachedInst<'_>, operand: Fact, context: &TransferContext<'_>) -> Fact {
     let Detail::Scan { by, before } = operation.detail else { return Fact::TOP };
     let width = operation.result().width();

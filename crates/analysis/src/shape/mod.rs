@@ -1,39 +1,37 @@
-//! Shapes: how the lanes of a value relate to each other. The stride-alignment lattice and its transfer functions.
+//! Shape lattice: relation between the lanes of a value, with strides and alignments, and its transfer functions.
 //!
-//! # What a shape says
+//! # Meaning of a shape
 //!
-//! A brush has `m0 × … × m(d-1)` lanes; lane `l` stands at `(l0, …, l(d-1))`, dimension 0 running fastest. Take one
-//! execution of an instruction by a brush. Its *definition mask* is the set of the active lanes, or of all lanes if
-//! the instruction is `total`. A shape speaks of the lanes in that mask whose value is not ⊤, and of no others: a lane
-//! that is not active, or holds ⊤, fits every shape (thesis 6.2). Integers and addresses of `n` bits are numbers
-//! modulo 2^n.
+//! A brush has `m0 × … × m(d-1)` lanes; lane `l` has the coordinates `(l0, …, l(d-1))`, dimension 0 fastest. Take one
+//! execution of an instruction by a brush. Its *definition mask* is the set of the active lanes, or of all lanes if the
+//! instruction is `total`. A shape describes the lanes in that mask whose value is not poison. An inactive lane or a
+//! poison lane fits every shape (thesis 6.2). Integers and addresses of `n` bits are numbers modulo 2^n.
 //!
-//! * [`Shape::Undefined`]: there is no such lane. Either the instruction has not been reached, or every lane holds ⊤.
+//! * [`Shape::Undefined`]: there is no such lane. The instruction is unreached, or every lane holds poison.
 //! * [`Shape::Strided`] with strides `s` and base `c`: there is a number `b` in `c` such that each such lane holds
-//!   `b + s0·l0 + … + s(d-1)·l(d-1)` modulo 2^n. `b` is what lane 0 would hold; lane 0 need not be active. With all
-//!   strides 0 the shape is *uniform*: one value in all those lanes.
+//!   `b + s0·l0 + … + s(d-1)·l(d-1)` modulo 2^n. `b` is the value of lane 0 if it were active. With all strides 0 the shape
+//!   is *uniform*: one value in all those lanes.
 //! * [`Shape::Varying`] with congruence `c`: each such lane holds a number of `c`.
 //!
-//! An alignment is the power-of-two part of the congruence (see [`Congruence`]): of the base for strided shapes, of
-//! every lane for varying ones. Values that are no integers and no addresses (floats, vectors, masks), and truth
-//! values, are uniform or varying; of floats and vectors no congruence is known.
+//! An alignment is the power-of-two part of the congruence (see [`Congruence`]): of the base for strided shapes, of every
+//! lane for varying ones. Truth values, and values other than integers and addresses (floats, vectors, masks), are uniform
+//! or varying. Floats and vectors have no known congruence.
 //!
-//! A [`Fact`] is a shape with what else is known of the value: how far beyond the brush its lanes agree ([`UniformityLevel`]),
-//! whether it may be ⊤ ([`Poison`]), and whether its lanes form a line without wrapping around ([`NoWrap`]).
+//! A [`Fact`] is a shape with three more properties: the scope beyond the brush within which lanes agree
+//! ([`UniformityLevel`]), the lanes that may be poison ([`Poison`]), and no-wrap facts ([`NoWrap`]).
 //!
-//! # Why fixed points are reached
+//! # Termination
 //!
-//! `Undefined` is below everything; strides never change but by going to `Varying`; the known bits of a congruence
-//! only get fewer. So no chain of shapes is longer than `2n + 3`, and one of facts longer by the few steps of level,
-//! poison and straightness. Transfer functions need not be monotone for that, if a solver joins each new fact to the
-//! last one.
+//! `Undefined` is below everything; strides change only to `Varying`; the known bits of a congruence only decrease. So a
+//! chain of shapes has at most `2n + 3` elements. A chain of facts is longer by the few steps of level, poison and no-wrap
+//! facts. Transfer functions need not be monotone if the solver joins each new fact with the last one.
 //!
-//! # Why transfer functions are right
+//! # Soundness
 //!
-//! Each works on numbers in ℤ or modulo 2^n as its comment says, and all are checked against the oracle's scalar
-//! semantics over all shapes and all values at small widths; docs/analysis-shapes.md lists where they are not the best.
+//! Each transfer function works in ℤ or modulo 2^n as its comment states. Tests compare all of them with the oracle's
+//! scalar semantics over all shapes and all values at small widths. docs/analysis-shapes.md lists where they are imprecise.
 //!
-//! After: Moll, thesis, chapter 10 and section 11.3. Differs in: a congruence for an alignment (sound under
+//! After: Moll, thesis, chapter 10 and section 11.3. Differs in: a congruence instead of an alignment (sound under
 //! wrap-around, exact for constants); strides per brush dimension; comparisons by non-crossing, for all predicates.
 
 mod congruence;
@@ -61,30 +59,30 @@ pub use strides::{Steps, Strides};
 pub(crate) use transfer::are_shared;
 pub use transfer::{ResultFacts, apply, declared_fact, transfer};
 
-/// How the lanes of a value relate; the module's head says what each variant means.
+/// Relation between the lanes of a value; the module head defines each variant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Shape {
     /// No lane holds a value.
     #[default]
     Undefined,
-    /// Lane 0's number, and the same step for each step along a dimension of the brush. Uniform if no step is one.
+    /// Affine lanes: lane 0's number plus a step per brush dimension. Uniform if all steps are 0.
     Strided {
-        /// The steps.
+        /// Step along each dimension.
         strides: Strides,
-        /// What is known of lane 0's number.
+        /// Known bits of lane 0's number.
         base: Congruence,
     },
-    /// ResultShape are unrelated.
+    /// Unrelated lanes.
     Varying {
-        /// What is known of each lane's number.
+        /// Known bits of each lane's number.
         each: Congruence,
     },
 }
 
 impl Shape {
-    /// One value in all lanes.
+    /// One unknown value in all lanes.
     pub const UNIFORM: Shape = Shape::Strided { strides: Strides::NONE, base: Congruence::ANY };
-    /// Anything.
+    /// Unknown lanes.
     pub const VARYING: Shape = Shape::Varying { each: Congruence::ANY };
 
     /// One number in all lanes.
@@ -92,9 +90,9 @@ impl Shape {
         Shape::Strided { strides: Strides::NONE, base }
     }
 
-    /// The strided shape of numbers of this width; steps are taken modulo 2^width.
+    /// Strided shape of numbers of this width; steps are taken modulo 2^width.
     ///
-    /// Truth values are not strided, and neither are wide integers with steps beyond 64 bits: they are varying.
+    /// Truth values are never strided, nor are wide integers with steps beyond 64 bits: these are varying.
     pub fn strided(width: u32, steps: Steps<i128>, base: Congruence) -> Shape {
         let base = base.known(width);
         let strides = match Strides::new(width, steps) {
@@ -107,7 +105,7 @@ impl Shape {
         Shape::Strided { strides, base }
     }
 
-    /// The shape of unrelated numbers of this width: uniform if all their bits are known.
+    /// Shape of unrelated numbers of this width: uniform if all their bits are known.
     pub fn varying(width: u32, each: Congruence) -> Shape {
         let each = each.known(width);
         match each.constant(width) {
@@ -116,22 +114,22 @@ impl Shape {
         }
     }
 
-    /// Whether all lanes hold one value.
+    /// True if all lanes hold one value.
     pub fn is_uniform(self) -> bool {
         self.strides().is_some_and(Strides::is_zero)
     }
 
-    /// Whether lanes are unrelated.
+    /// True if lanes are unrelated.
     pub const fn is_varying(self) -> bool {
         matches!(self, Shape::Varying { .. })
     }
 
-    /// Whether no lane holds a value.
+    /// True if no lane holds a value.
     pub const fn is_undefined(self) -> bool {
         matches!(self, Shape::Undefined)
     }
 
-    /// The steps, if the shape is strided.
+    /// Returns the steps of a strided shape.
     pub const fn strides(self) -> Option<Strides> {
         match self {
             Shape::Strided { strides, .. } => Some(strides),
@@ -139,7 +137,7 @@ impl Shape {
         }
     }
 
-    /// What is known of lane 0's number: of a varying shape as of any lane's.
+    /// Returns the known bits of lane 0's number; for a varying shape, those of each lane.
     pub const fn base(self) -> Congruence {
         match self {
             Shape::Undefined => Congruence::ANY,
@@ -148,7 +146,7 @@ impl Shape {
         }
     }
 
-    /// What is known of every lane's number (thesis Fig. 10.8).
+    /// Returns the known bits of every lane's number (thesis Fig. 10.8).
     pub fn each(self) -> Congruence {
         match self {
             Shape::Strided { strides, base } => base.known(strides.zeros()),
@@ -156,22 +154,22 @@ impl Shape {
         }
     }
 
-    /// The largest power of two known to divide lane 0's number (of a varying shape every lane's), at most 2^63.
+    /// Returns the maximum power of two known to divide lane 0's number (each lane's if varying), at most 2^63.
     pub fn align(self) -> u64 {
         self.base().align()
     }
 
-    /// The number that all lanes hold, if it is known and of at most 64 bits.
+    /// Returns the number that all lanes hold, if it is known and has at most 64 bits.
     pub fn constant(self, width: u32) -> Option<u64> {
         if self.is_uniform() { self.base().constant(width) } else { None }
     }
 
-    /// The step from lane to lane, if it is the same between all neighbours of a one-dimensional brush.
+    /// Returns the stride of a one-dimensional brush; none if other dimensions have steps.
     pub fn stride(self) -> Option<i64> {
         self.strides().filter(|strides| strides.all()[1..].iter().all(|&step| step == 0)).map(|s| s.along(0))
     }
 
-    /// Whether this shape allows nothing that `other` does not.
+    /// True if `other` allows everything that this shape does.
     pub fn is_below(self, other: Shape) -> bool {
         match (self, other) {
             (Shape::Undefined, _) => true,
@@ -184,7 +182,7 @@ impl Shape {
         }
     }
 
-    /// The least shape that allows what either does.
+    /// Least upper bound.
     #[must_use]
     pub fn join(self, other: Shape) -> Shape {
         match (self, other) {
@@ -198,8 +196,8 @@ impl Shape {
         }
     }
 
-    /// What is known if both hold. Of two shapes with different strides the first is kept: where no more than one lane
-    /// is active, both may hold.
+    /// Greatest lower bound, approximately: of two shapes with different strides the first is kept. Both may hold if at most
+    /// one lane is active.
     #[must_use]
     pub fn meet(self, other: Shape) -> Shape {
         let met = |congruence: Option<Congruence>, shape: fn(Strides, Congruence) -> Shape, strides| {
@@ -219,7 +217,7 @@ impl Shape {
             }
             (Shape::Strided { strides, base }, Shape::Varying { each })
             | (Shape::Varying { each }, Shape::Strided { strides, base }) => {
-                // What all lanes have in common holds of lane 0's number as far as the strides do not disturb it.
+                // The common bits of all lanes hold for lane 0's number up to the zeros of the strides.
                 met(base.meet(each.known(strides.zeros())), strided, strides)
             }
         }

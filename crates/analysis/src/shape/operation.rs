@@ -1,20 +1,20 @@
-//! What a transfer function needs of an instruction: op, detail, flags and the domains of its values.
+//! Instruction without its function, as input of a transfer function.
 
 use heddle_ir::words::Flags;
 use heddle_ir::{Detail, Function, Inst, Op, Type};
 use smallvec::SmallVec;
 
-/// What kind of numbers the lanes of a value hold.
+/// Domain of the lanes of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Domain {
-    /// Integers or addresses of this many bits.
+    /// Integers or addresses with this many bits.
     Number(u32),
-    /// No numbers to us: floats, vectors, masks.
+    /// Not modelled as numbers: floats, vectors, masks.
     Opaque,
 }
 
 impl Domain {
-    /// The domain of a type.
+    /// Returns the domain of a type.
     pub const fn of(ty: Type) -> Domain {
         match ty {
             Type::Scalar(scalar) if !scalar.is_float() => Domain::Number(scalar.bits()),
@@ -22,7 +22,7 @@ impl Domain {
         }
     }
 
-    /// The number of bits of a number; 0 for what is none.
+    /// Returns the width of a number in bits; 0 for opaque values.
     pub const fn width(self) -> u32 {
         match self {
             Domain::Number(width) => width,
@@ -31,25 +31,25 @@ impl Domain {
     }
 }
 
-/// An instruction apart from its function: any width is allowed, so that small ones can be tried out in full.
+/// Instruction detached from its function. Any width is allowed, so that tests can enumerate small ones.
 #[derive(Clone, Debug)]
 pub struct DetachedInst<'a> {
-    /// What it does.
+    /// Opcode.
     pub op: Op,
-    /// What refines it.
+    /// Immediate operands of the opcode.
     pub detail: &'a Detail,
-    /// What it promises.
+    /// Flags of the instruction.
     pub flags: Flags,
-    /// The domains of its operands.
+    /// Domains of the operands.
     pub operands: SmallVec<[Domain; 4]>,
-    /// The domains of its results.
+    /// Domains of the results.
     pub results: SmallVec<[Domain; 1]>,
-    /// Whether its first operand is a vector, whose elements a horizontal ranges over instead of lanes.
+    /// True if the first operand is a vector: a horizontal then combines its elements instead of lanes.
     pub reads_vector: bool,
 }
 
 impl<'a> DetachedInst<'a> {
-    /// The operation of an instruction.
+    /// Detaches an instruction.
     pub fn of(func: &'a Function, inst: Inst) -> DetachedInst<'a> {
         let data = func.inst(inst);
         let domain = |&value| Domain::of(func.value_type(value));
@@ -63,12 +63,12 @@ impl<'a> DetachedInst<'a> {
         }
     }
 
-    /// The width of an operand; 0 if it is no number.
+    /// Returns the width of an operand; 0 if it is opaque.
     pub(crate) fn width(&self, operand: usize) -> u32 {
         self.operands.get(operand).map_or(0, |domain| domain.width())
     }
 
-    /// The domain of the result.
+    /// Returns the domain of the result.
     pub(crate) fn result(&self) -> Domain {
         self.results.first().copied().unwrap_or(Domain::Opaque)
     }

@@ -1,4 +1,4 @@
-//! What lanes ask about themselves: their place, their activation, a private object of their own.
+//! Transfer functions of lane queries: geometry, activation, and private objects.
 
 use super::{
     Activation, Congruence, DetachedInst, Fact, Geometry, GroupExtent, NoWrap, Poison, Shape, Steps,
@@ -7,8 +7,8 @@ use super::{
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::{Detail, Op};
 
-/// The address of a private object. All lanes see one address, and each has memory of its own behind it: uniform as a
-/// number; what lanes store there is for the analysis of objects to follow.
+/// `alloca`: uniform as a number, since all lanes use one address for their separate memory. The analysis of private
+/// objects tracks the contents.
 pub(crate) fn alloca(operation: &DetachedInst<'_>) -> Fact {
     let Detail::Alloca { align, .. } = operation.detail else { return Fact::TOP };
     let base = Congruence::aligned((*align).into(), operation.result().width());
@@ -60,7 +60,7 @@ pub(crate) fn query(operation: &DetachedInst<'_>, context: &TransferContext<'_>)
     .with_poison(Poison::Never)
 }
 
-/// The lane's index: linear, or along a dimension.
+/// Index of the lane: linear, or along a dimension.
 fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
     let mut steps: Steps<i128> = Steps::default();
     match dimension {
@@ -70,7 +70,7 @@ fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
             }
         }
         None => {
-            // Dimension 0 runs fastest. Along a dimension of one lane there are no steps to count.
+            // Dimension 0 is fastest. A dimension with one lane has no steps.
             let mut before = Some(1i128);
             for (dimension, step) in steps.iter_mut().enumerate() {
                 match (before, geometry.extent(dimension)) {
@@ -92,7 +92,7 @@ fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
     Fact::of_shape(Shape::strided(width, steps, Congruence::new(0, width.max(1)))).at(UniformityLevel::Launch)
 }
 
-/// The power of two known to divide a size.
+/// Returns the power of two known to divide an extent.
 fn multiple(size: GroupExtent, geometry: &Geometry) -> Congruence {
     match (size, geometry.width()) {
         (GroupExtent::Known(size), _) => Congruence::aligned(size.into(), 64),
@@ -108,7 +108,7 @@ fn offset(geometry: &Geometry, dimension: usize) -> Congruence {
     }
 }
 
-/// Where a lane stands in its work-group along a dimension: the steps from lane to lane, and what is known of lane 0.
+/// Returns the steps and lane 0's known bits of a lane's position in its work-group along a dimension.
 fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruence)> {
     const NONE: Steps<i128> = [0; MAX_DIMENSIONS];
     let zero = Congruence::new(0, 64);
@@ -116,17 +116,17 @@ fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruen
         return Some((NONE, zero));
     }
     if !geometry.is_linear() {
-        // A tile: lanes stand side by side, from a corner that is a multiple of the tile's extent.
+        // A tile starts at a multiple of its extent.
         let mut steps = NONE;
         let Some(mut extent) = geometry.extent(dimension) else {
             steps[dimension] = 1;
-            // How far the fourth dimension steps along the third is not known.
+            // The step of the fourth dimension along the third is unknown.
             let is_last = dimension < 2 || geometry.extent(3) == Some(1);
             return is_last.then_some((steps, Congruence::ANY));
         };
         steps[dimension] = i128::from(extent > 1);
         if dimension == 2 {
-            // The last two dimensions of a brush that has four run along the third of the group.
+            // The last two dimensions of a four-dimensional brush run along the third of the group.
             let further = geometry.extent(3)?;
             steps[3] = if further > 1 { extent.into() } else { 0 };
             extent *= further;
@@ -134,12 +134,12 @@ fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruen
         let fits = matches!(geometry.local[dimension], GroupExtent::Known(size) if size <= extent);
         return Some((steps, if fits { zero } else { Congruence::aligned(extent.into(), 64) }));
     }
-    // A piece of the group's linear order, from a multiple of the width on.
+    // A piece of the group's linear order, starting at a multiple of the width.
     let sizes = geometry.local;
     let width = geometry.width();
     let is_one = |size: &GroupExtent| *size == GroupExtent::Known(1);
     let start = width.map_or(Congruence::ANY, |width| Congruence::aligned(width.into(), 64));
-    // Whether a whole number of brushes makes a run of this many lanes along the order.
+    // True if a row of this many lanes in linear order consists of whole brushes.
     let holds_brushes = |sizes: &[GroupExtent]| {
         let product = sizes.iter().try_fold(1u64, |product, size| match size {
             GroupExtent::Known(size) => product.checked_mul((*size).into()),
@@ -172,7 +172,7 @@ fn local_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
         Some((steps, base)) => Fact::of_shape(Shape::strided(width, steps, base)),
         None => Fact::of_shape(Shape::VARYING),
     };
-    // Fewer than 2^31 work-items: nothing wraps around, signed or not, in 32 bits.
+    // With fewer than 2^31 work-items, 32 bits do not wrap, signed or unsigned.
     let no_wrap = if width >= 32 { NoWrap::BOTH } else { NoWrap::NEITHER };
     let level = match fact.shape.constant(width) {
         Some(_) => UniformityLevel::Launch,

@@ -1,7 +1,7 @@
-//! Shapes in words: `uniform`, `strided 4 align 4`, `strided (4, 64)`, `varying align 8`.
+//! Text form of shapes: `uniform`, `strided 4 align 4`, `strided (4, 64)`, `varying align 8`.
 //!
-//! The plain form shows alignments, and none where a base is known in full. The alternate form (`{:#}`) shows all that
-//! is known of the base: `strided 1 from 0 mod 4294967296`, `uniform from 3 mod 8`.
+//! The plain form prints alignments, but none for constants. The alternate form (`{:#}`) prints all known bits of the base:
+//! `strided 1 from 0 mod 4294967296`, `uniform from 3 mod 8`.
 
 use super::{Congruence, Shape};
 use std::fmt;
@@ -43,7 +43,7 @@ impl fmt::Display for Shape {
 }
 
 impl Shape {
-    /// The word of its kind: `undefined`, `uniform`, `strided` or `varying`.
+    /// Returns the kind: `undefined`, `uniform`, `strided` or `varying`.
     pub fn kind(self) -> &'static str {
         match self {
             Shape::Undefined => "undefined",

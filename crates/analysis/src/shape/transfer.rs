@@ -1,7 +1,7 @@
-//! Transfer functions: from what is known of an instruction's operands to what is known of its results.
+//! Dispatch of transfer functions: facts of results from facts of operands.
 //!
-//! One match over the ops table says which rule an op has. A rule sees operands that are reached and hold a value in
-//! some lane; the rest is common to all: ⊤ spreads, levels are those of the operands.
+//! One match over the opcodes selects a rule. The rules only see reached operands that hold a value in some lane. This
+//! file handles the common part: propagation of poison, bottom and levels.
 
 use super::affine_lanes::ResultShape;
 use super::{
@@ -13,13 +13,13 @@ use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Detail, Function, Inst, Op, Type};
 use smallvec::SmallVec;
 
-/// One fact for each result.
+/// One fact per result.
 pub type ResultFacts = SmallVec<[Fact; 2]>;
 
-/// What is known of the results of an instruction, given what is known of its operands (in the order of `args`).
+/// Computes the facts of an instruction's results from those of its operands (in the order of `args`).
 ///
-/// φs are joined here as if all lanes came along one edge. Of a `total` instruction the operands' facts must hold in
-/// all lanes; and the paths that lanes take are not looked at: both is the divergence analysis' part.
+/// φs are joined as if all lanes took one edge, and paths of lanes are ignored: both are up to the divergence analysis.
+/// For a `total` instruction, the operands' facts must hold in all lanes.
 pub fn transfer(
     func: &Function,
     inst: Inst,
@@ -52,17 +52,17 @@ pub fn transfer(
     }
 }
 
-/// Whether all lanes that call bring the same arguments.
+/// True if all calling lanes pass the same arguments.
 pub(crate) fn are_shared(arguments: &[Fact]) -> bool {
     arguments.iter().all(|argument| argument.is_uniform() && argument.poison != Poison::Any)
 }
 
-/// Whether a function gives equal results for equal arguments, whatever calls it and when.
+/// True if the function's results depend on its arguments alone.
 fn is_function_of_arguments(effects: Effects) -> bool {
     !effects.reads && !effects.writes && !effects.convergent
 }
 
-/// What a declaration says of a parameter or a result; nothing said is varying.
+/// Returns the fact that a declaration states of a parameter or a result; varying without a declared shape.
 pub fn declared_fact(
     ty: Type,
     shape: Option<&DeclaredShape>,
@@ -90,7 +90,7 @@ pub fn declared_fact(
     finish(fact, context)
 }
 
-/// The same for an instruction apart from its function. Calls have no declaration here.
+/// [`transfer`] for a detached instruction, without declarations of callees.
 pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> ResultFacts {
     let results = operation.results.len();
     if results == 0 {
@@ -141,7 +141,7 @@ pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transfer
     SmallVec::from_elem(finish(fact, context), results)
 }
 
-/// What follows from a brush of one lane: whatever it holds is uniform.
+/// Applies the rule of one-lane brushes: every value is uniform.
 fn finish(fact: Fact, context: &TransferContext<'_>) -> Fact {
     match (fact.shape, context.geometry.width()) {
         (Shape::Varying { each }, Some(1)) => {
@@ -152,12 +152,12 @@ fn finish(fact: Fact, context: &TransferContext<'_>) -> Fact {
     }
 }
 
-/// The result of an operation that needs this operand, where no lane has it.
+/// Returns the result of an operation whose required operand holds no value in any lane.
 fn missing(operand: Fact) -> Option<Fact> {
     operand.shape.is_undefined().then(|| if operand.is_bottom() { Fact::BOTTOM } else { Fact::POISON })
 }
 
-/// An operation on each lane by itself, ⊤ if an operand is.
+/// Lane-wise operation; poison if an operand is.
 fn elementwise(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> Fact {
     if operands.iter().any(|operand| operand.is_bottom()) {
         return Fact::BOTTOM;
@@ -171,7 +171,7 @@ fn elementwise(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transf
     };
     let are_uniform = operands.iter().all(|operand| operand.is_uniform());
     if are_uniform && lanes.shape.is_varying() {
-        // One value in, one value out, whatever the op.
+        // Uniform operands give a uniform result, for any opcode.
         lanes.shape = Shape::uniform(lanes.shape.each());
     }
     let poison = operands
@@ -183,7 +183,7 @@ fn elementwise(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transf
     Fact { shape: lanes.shape, no_wrap: lanes.no_wrap, level, poison }.settled()
 }
 
-/// Where an operation makes ⊤ of operands that are none.
+/// Returns the lanes in which an operation may create poison from operands without poison.
 fn made_poison(operation: &DetachedInst<'_>, operands: &[Fact], are_uniform: bool) -> Poison {
     let promises = !operation.flags.intersection(Flags::POISON).is_empty();
     let may = promises
@@ -202,12 +202,12 @@ fn made_poison(operation: &DetachedInst<'_>, operands: &[Fact], are_uniform: boo
     }
 }
 
-/// The rule of an op, for operands that all hold a value in some lane.
+/// Applies the rule of an opcode to operands that hold a value in some lane.
 fn rule(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferContext<'_>) -> ResultShape {
     let geometry = &context.geometry;
     let are_numbers = operation.operands.iter().chain(&operation.results).all(|domain| domain.width() > 0);
     if !are_numbers {
-        // Floats and vectors: what is uniform stays so, and no more is known.
+        // Floats and vectors: only uniformity is tracked.
         return ResultShape::VARYING;
     }
     match operation.op {
@@ -235,13 +235,13 @@ fn rule(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferConte
     }
 }
 
-/// A choice. Uniform conditions take all lanes to one arm; varying ones mix arms.
+/// `select`: a uniform condition takes all lanes to one arm; a varying one mixes the arms.
 fn select(operation: &DetachedInst<'_>, operands: &[Fact]) -> Fact {
     let [condition, then, otherwise] = [operands[0], operands[1], operands[2]];
     if let Some(fact) = missing(condition) {
         return fact;
     }
-    // A vector of conditions picks elements, which says nothing new of lanes.
+    // A vector of conditions selects elements and says nothing about lanes.
     let chosen = match condition.shape.constant(operation.width(0)) {
         Some(1) => then,
         Some(_) => otherwise,
@@ -259,8 +259,8 @@ fn select(operation: &DetachedInst<'_>, operands: &[Fact]) -> Fact {
     Fact { poison: chosen.poison.join(condition.poison).join(made), ..chosen }
 }
 
-/// Where the operand is ⊤, one value for the execution, the same in all lanes. So lanes keep their shape only if none
-/// of them is ⊤, or if they are all alike anyway and then ⊤ together.
+/// `freeze`: poison becomes one value per execution, the same in all lanes. Lanes keep their shape only if none is poison,
+/// or if they are uniform and become poison together.
 fn freeze(operand: Fact) -> Fact {
     if operand.is_bottom() {
         return Fact::BOTTOM;
@@ -275,7 +275,7 @@ fn freeze(operand: Fact) -> Fact {
     Fact { shape, no_wrap, poison: Poison::Never, ..operand }.settled()
 }
 
-/// A load: uniform where one address is read in memory that lanes see alike, and nothing writes in between.
+/// `load`: uniform for a uniform address in uniform memory without intervening writes.
 fn load(operation: &DetachedInst<'_>, address: Fact, context: &TransferContext<'_>) -> Fact {
     if let Some(fact) = missing(address) {
         return fact;

@@ -1,4 +1,4 @@
-//! The three properties of a block index, and the two defects that follow where one is missing.
+//! The three properties of a block index, and the two defects where one is missing.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ impl Tables {
         self.index.number(block(at)).unwrap()
     }
 
-    /// The interval of these blocks, if they are one.
+    /// Interval of these blocks, if they are one.
     fn interval(&self, set: Set) -> Option<Range<usize>> {
         let first = members(set).map(|at| self.number(at)).min()?;
         let last = members(set).map(|at| self.number(at)).max()?;
@@ -122,11 +122,11 @@ fn dominance_is_compact_unless_a_loop_contradicts() {
     assert!(compact > 100_000 && contradicted > 1000, "{compact} {contradicted}");
 }
 
-/// Where only a loop with a unique latch stands against it, no order at all has the three properties together:
-/// here all orders are tried.
+/// Where the order lacks the properties because of a loop with a unique latch, no order has all three: all orders are
+/// enumerated.
 #[test]
 fn what_a_loop_contradicts_no_order_has() {
-    // The graph in the head of the module; block5 is `h`.
+    // The graph in the module head; block5 is `h`.
     let graph = Graph::new(0, &[&[5], &[3, 4], &[3], &[5], &[], &[1, 2]]);
     let tables = Tables::new(&graph);
     assert_eq!(tables.index.order().first(), Some(&block(0)));
@@ -162,8 +162,8 @@ fn what_a_loop_contradicts_no_order_has() {
     assert!(legal > 0);
 }
 
-/// Fig. 8.6, top. block2 is not dominated by block1, so it must not stand between block1 and the targets of
-/// block1's uniform branch: deferred at block1, it would be next, and the branch would be folded.
+/// Fig. 8.6, top. block1 does not dominate block2, so block2 must not come between block1 and the targets of block1's
+/// uniform branch. Otherwise it would be deferred at block1, come next, and linearize the branch.
 #[test]
 fn a_sibling_does_not_separate_a_branch_from_its_targets() {
     for succs in [[1, 2], [2, 1]] {
@@ -177,12 +177,11 @@ fn a_sibling_does_not_separate_a_branch_from_its_targets() {
     }
 }
 
-/// Fig. 8.6, bottom. The exit of a loop must not stand between the blocks of the loop: it would be drawn into
-/// the loop.
+/// Fig. 8.6, bottom. The exit of a loop must not come between the blocks of the loop, or it would move into the loop.
 #[test]
 fn an_exit_does_not_stand_inside_its_loop() {
     for succs in [[2, 3], [3, 2]] {
-        // block1 is the header; block2 the rest of the loop; block3 the exit.
+        // block1 is the header, block2 the rest of the loop, block3 the exit.
         let graph = Graph::new(0, &[&[1], &succs, &[1], &[]]);
         let tables = Tables::new(&graph);
         assert_eq!(tables.index.order(), [0, 1, 2, 3].map(block));
@@ -190,8 +189,8 @@ fn an_exit_does_not_stand_inside_its_loop() {
     }
 }
 
-/// Of two exits the one whose dominator is deeper follows the loop first, so that both dominators have all they
-/// dominate together.
+/// Of two exits, the one with the deeper dominator follows the loop first, so that both dominators keep their dominated
+/// blocks contiguous.
 #[test]
 fn exits_leave_in_the_order_that_keeps_dominance_compact() {
     // for (;;) { block1; if (..) goto block5; block2; if (..) goto block4; }

@@ -8,7 +8,7 @@ use heddle_ir::entity::Entity;
 
 use crate::graphs::{Graph, Set, bit, block, for_all_graphs, members, set_of};
 
-/// Per header, the blocks of its cycle: its component among those that descend from it in the search.
+/// Blocks of the cycle of each header: its component among its descendants in the search.
 fn cycles(graph: &Graph) -> BTreeMap<usize, Set> {
     fn search(graph: &Graph, at: usize, seen: &mut Set, found: &mut BTreeMap<usize, Set>) {
         let before = *seen;

@@ -1,4 +1,4 @@
-//! Dominance by deleting a block and looking what is still reached.
+//! Dominance by deleting a block and testing reachability.
 
 use heddle_analysis::{DominatorTree, PostDominatorTree};
 use heddle_ir::entity::Entity;
@@ -33,7 +33,7 @@ fn dominance_is_reachability_without_the_block() {
     });
 }
 
-/// The blocks that count as returning: returns, and of each endless component the first that the search meets.
+/// Returns the blocks that count as returns: returns, and the first block of each endless component in the search.
 pub(crate) fn exits(graph: &Graph) -> Set {
     let reachable = graph.reachable();
     let pre_order = graph.pre_order();
@@ -46,7 +46,7 @@ pub(crate) fn exits(graph: &Graph) -> Set {
         .fold(0, |set, at| set | bit(at))
 }
 
-/// Per block, what it post-dominates: what cannot reach an exit without it.
+/// Blocks that each block post-dominates: those that cannot reach an exit without it.
 pub(crate) fn post_dominance(graph: &Graph) -> Vec<Set> {
     let exits = exits(graph);
     let reachable = graph.reachable();
@@ -96,7 +96,7 @@ fn post_dominance_is_reachability_of_an_exit_without_the_block() {
 
 #[test]
 fn an_endless_loop_is_left_at_its_header() {
-    // block1 and block2 go round forever; block3 returns.
+    // block1 and block2 form an endless loop; block3 returns.
     let graph = Graph::new(0, &[&[1, 3], &[2], &[1], &[]]);
     let post_dominators = PostDominatorTree::new(&graph.cfg());
     assert_eq!(post_dominators.pseudo_exits(), [block(1)]);

@@ -15,7 +15,7 @@ fn union(sets: &[Set], of: Set) -> Set {
     members(of).fold(0, |union, at| union | sets[at])
 }
 
-/// The least set with the frontiers of these blocks and of its own members.
+/// Minimum set with the frontiers of these blocks and of its own members.
 fn fixpoint(frontier: &[Set], blocks: Set) -> Set {
     let mut found = 0;
     loop {
@@ -98,7 +98,7 @@ fn control_dependence_follows_its_definition() {
     });
 }
 
-/// Post-dominance on acyclic graphs is about all paths; here all paths are really listed.
+/// Post-dominance on acyclic graphs quantifies over all paths; this test enumerates them.
 #[test]
 fn on_acyclic_graphs_post_dominance_holds_on_each_path() {
     fn paths(graph: &Graph, at: usize, so_far: Set, all: &mut Vec<Set>) {

@@ -1,4 +1,4 @@
-//! Graphs to test on, and the few things that every twin needs: sets as bits, and reachability.
+//! Test graphs, and the helpers of the reference implementations: bit sets and reachability.
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use heddle_analysis::{Cfg, Edge};
 use heddle_ir::Block;
 use heddle_ir::entity::Entity;
 
-/// A set of blocks, one bit each.
+/// Set of blocks, one bit each.
 pub(crate) type Set = u64;
 
-/// The set of this block alone.
+/// The set of one block.
 pub(crate) fn bit(block: usize) -> Set {
     1 << block
 }
 
-/// The members, in order.
+/// Returns the members, in order.
 pub(crate) fn members(set: Set) -> impl Iterator<Item = usize> {
     (0..64).filter(move |&block| set & bit(block) != 0)
 }
@@ -29,7 +29,7 @@ pub(crate) fn set_of(blocks: &[Block]) -> Set {
     set
 }
 
-/// A graph of at most 64 blocks: the successors of each.
+/// Graph of at most 64 blocks: the successors of each.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Graph {
     pub(crate) entry: usize,
@@ -54,7 +54,7 @@ impl Graph {
         Cfg::from_edges(self.len(), block(self.entry), edges)
     }
 
-    /// What can be reached from here, the start included, without touching the blocks in `without`.
+    /// Returns the blocks reachable from `start`, itself included, without the blocks in `without`.
     pub(crate) fn reach(&self, start: usize, without: Set) -> Set {
         let mut seen = bit(start) & !without;
         let mut old = 0;
@@ -73,7 +73,7 @@ impl Graph {
         self.reach(self.entry, 0)
     }
 
-    /// The edges out of reachable blocks.
+    /// Returns the edges from reachable blocks.
     pub(crate) fn edges(&self) -> impl Iterator<Item = Edge> + '_ {
         let reachable = self.reachable();
         self.all_edges()
@@ -81,13 +81,13 @@ impl Graph {
             .map(|(from, to)| Edge { from: block(from), to: block(to) })
     }
 
-    /// Whether every path from the entry to `b` contains `a`, both reachable.
+    /// True if every path from the entry to `b` contains `a`, both reachable.
     pub(crate) fn dominates(&self, a: usize, b: usize) -> bool {
         self.reachable() & bit(a) & !self.reach(self.entry, bit(a)) != 0
             && self.reachable() & bit(b) & !self.reach(self.entry, bit(a)) != 0
     }
 
-    /// Per block, what it dominates.
+    /// Returns the dominated blocks of each block.
     pub(crate) fn dominance(&self) -> Vec<Set> {
         let reachable = self.reachable();
         (0..self.len())
@@ -95,7 +95,7 @@ impl Graph {
             .collect()
     }
 
-    /// The pre-order numbers of the depth-first search, recursively.
+    /// Returns the pre-order numbers of a recursive depth-first search.
     pub(crate) fn pre_order(&self) -> Vec<Option<usize>> {
         fn visit(graph: &Graph, at: usize, next: &mut usize, numbers: &mut [Option<usize>]) {
             numbers[at] = Some(*next);
@@ -111,7 +111,7 @@ impl Graph {
         numbers
     }
 
-    /// Every natural loop is entered at its header only: deleting the edges to dominators leaves no cycle.
+    /// True if every natural loop is entered at its header only: without edges to dominators the graph is acyclic.
     pub(crate) fn is_reducible(&self) -> bool {
         let reachable = self.reachable();
         let forward = Self {
@@ -135,7 +135,7 @@ impl fmt::Display for Graph {
     }
 }
 
-/// Prints the graph if the check on it panics.
+/// Prints the graph if a check panics.
 struct Blame<'a>(&'a Graph);
 
 impl Drop for Blame<'_> {
@@ -224,7 +224,7 @@ impl Random {
         self.shuffle(&graph)
     }
 
-    /// Any edges: mostly irreducible, often endless, often with unreachable blocks.
+    /// Arbitrary edges: mostly irreducible, often endless, often with unreachable blocks.
     fn arbitrary(&mut self) -> Graph {
         let len = 1 + self.below(20);
         let succs = (0..len)
@@ -248,7 +248,7 @@ impl Random {
         Graph { entry: 0, succs }
     }
 
-    /// Nested branches and loops with `break` and `continue` to any loop around, and returns.
+    /// Nested branches and loops with `break` and `continue` to any enclosing loop, and returns.
     fn structured(&mut self) -> Graph {
         let mut graph = Graph { entry: 0, succs: vec![vec![]] };
         let budget = 6 + self.below(16);
@@ -260,7 +260,7 @@ impl Random {
         graph
     }
 
-    /// Adds a statement behind the block `at`; answers where it ends.
+    /// Adds a statement after the block `at`; returns its last block.
     fn statement(
         &mut self,
         graph: &mut Graph,
@@ -327,7 +327,7 @@ impl Random {
         }
     }
 
-    /// The same graph with other names.
+    /// Renumbers the blocks at random.
     fn shuffle(&mut self, graph: &Graph) -> Graph {
         let mut name: Vec<usize> = (0..graph.len()).collect();
         for last in (1..name.len()).rev() {
@@ -341,7 +341,7 @@ impl Random {
     }
 }
 
-/// The random graphs are worth their number.
+/// The random graphs cover what they should.
 #[test]
 fn random_graphs_cover_what_matters() {
     let mut irreducible = 0;

@@ -1,4 +1,4 @@
-//! Large graphs: no stack overflows, no quadratic time (which would take hours here).
+//! Large graphs: no stack overflow, no quadratic time (which would take hours here).
 
 use heddle_analysis::{
     BlockIndex, Cfg, ControlDependence, CycleForest, DominanceFrontier, DominatorTree, PostDominatorTree,
@@ -23,7 +23,7 @@ fn every_family_is_analyzed_at_a_large_size() {
         let frontier = DominanceFrontier::new(&cfg, &dominators);
         frontier.iterated(cfg.blocks().step_by(3));
         ControlDependence::new(&post_dominators).iterated(cfg.blocks().step_by(3));
-        // A chain of queries, each about little: together they must not cost a walk of everything each.
+        // Many small queries must not cost a walk of the whole graph each.
         for at in cfg.blocks().step_by(1024) {
             frontier.of(at);
         }

@@ -1,4 +1,4 @@
-//! Liveness against the data-flow equations, solved by going round until nothing changes.
+//! Liveness against the data-flow equations, solved by iteration to a fixpoint.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::graphs::{Graph, Random, block, for_all_graphs, members};
 
 type Live = Vec<BTreeSet<Value>>;
 
-/// A function with this graph that defines and reads values wherever they may be read.
+/// Builds a function with this graph that defines and reads values at random legal positions.
 fn function(graph: &Graph, random: &mut Random) -> Function {
     let mut func = Function::new("f", Signature::new(&[Type::I1, Type::I1], &[]));
     for _ in 0..graph.len() {
@@ -31,7 +31,7 @@ fn function(graph: &Graph, random: &mut Random) -> Function {
             phis.push((at, phi));
         }
     }
-    // Operands come later, when everything that may be read has a name.
+    // Operands are filled in when all readable values exist.
     let placeholder = params[0];
     let mut later: Vec<(usize, Inst)> = Vec::new();
     for (at, defined) in defined.iter_mut().enumerate() {
@@ -93,7 +93,7 @@ fn function(graph: &Graph, random: &mut Random) -> Function {
     func
 }
 
-/// Live-in and live-out by definition.
+/// Live-in and live-out sets by definition.
 fn solve(func: &Function, graph: &Graph) -> (Live, Live) {
     let reachable: Vec<usize> = members(graph.reachable()).collect();
     let (mut live_in, mut live_out) =

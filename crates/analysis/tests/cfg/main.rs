@@ -1,4 +1,4 @@
-//! Each control-flow analysis against a slow, obvious twin, on all small graphs and many random ones.
+//! Each control-flow analysis against a slow, obvious reference, on all small graphs and many random ones.
 
 mod block_index;
 mod cycles;

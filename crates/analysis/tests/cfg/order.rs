@@ -1,4 +1,4 @@
-//! The graph itself and its depth-first orders.
+//! The graph and its depth-first orders.
 
 use heddle_analysis::{Cfg, DepthFirstOrder};
 use heddle_ir::Block;
@@ -57,7 +57,7 @@ fn orders_are_those_of_a_recursive_search() {
         for edge in graph.edges() {
             let pre = |block| search.pre_number(block).unwrap();
             let post = |block| search.post_number(block).unwrap();
-            // An edge against the post-order leads to an ancestor, whose interval holds both.
+            // An edge against the post-order leads to an ancestor, whose interval contains both ends.
             let is_retreating = post(edge.from) <= post(edge.to);
             assert_eq!(is_retreating, {
                 let mut above = Some(edge.from);

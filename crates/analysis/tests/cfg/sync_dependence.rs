@@ -1,5 +1,5 @@
-//! Control divergence against two twins: pairs of disjoint paths on graphs without cycles, and two lanes that run
-//! under every legal schedule, taking every way that a branch may go.
+//! Influence regions against two references: pairs of disjoint paths on acyclic graphs, and two lanes that run under
+//! every legal schedule and take every branch target.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,8 +8,8 @@ use heddle_ir::entity::Entity;
 
 use crate::graphs::{Graph, Random, Set, bit, block, for_all_graphs, members};
 
-/// What happens in some run: where lanes meet and by which edges, which loops they leave in different rounds by one
-/// edge, and which blocks they execute one without the other.
+/// Effects observed in some run: joins with their edges, loops left in different iterations by one edge, and blocks that
+/// one lane executes without the other.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     joins: BTreeMap<usize, BTreeSet<usize>>,
@@ -24,7 +24,7 @@ fn analyzed(graph: &Graph, branch: usize) -> Found {
     let cycles = CycleForest::new(&cfg);
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
     let mut sync = SyncDependence::new(&cfg, &dominators, &cycles, &index);
-    // Branches are asked for in any order.
+    // Branches are queried in any order.
     for at in 0..graph.len() {
         if cfg.is_reachable(block(at)) {
             sync.branch_region(block(at));
@@ -45,7 +45,7 @@ fn analyzed(graph: &Graph, branch: usize) -> Found {
     }
 }
 
-/// A place where a lane waits: a block, or behind the blocks the latch of a loop.
+/// Position of a waiting lane: a block, or the latch of a loop, numbered after the blocks.
 type Place = usize;
 const GONE: Place = usize::MAX;
 
@@ -56,7 +56,7 @@ struct Lane {
     from: usize,
 }
 
-/// How two lanes stand in a loop that they entered together.
+/// State of two lanes in a loop that they entered together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Activation {
     is_shared: bool,
@@ -70,13 +70,13 @@ struct State {
     loops: Vec<Activation>,
 }
 
-/// Two lanes in a graph, of which only the branch at one block lets them part.
+/// Two lanes in a graph that diverge only at the branch of one block.
 struct TwoLanes<'a> {
     graph: &'a Graph,
     branch: usize,
     headers: Vec<usize>,
     bodies: Vec<Set>,
-    /// Per place, the places it leads to.
+    /// Successor positions of each position.
     leads_to: Vec<Set>,
     found: Found,
 }
@@ -122,7 +122,7 @@ impl<'a> TwoLanes<'a> {
         lanes
     }
 
-    /// The first place on the way along an edge.
+    /// Returns the first position on an edge.
     fn along(&self, from: usize, to: usize) -> Place {
         let loop_of = self.headers.iter().position(|&header| header == to);
         loop_of.filter(|&number| self.bodies[number] & bit(from) != 0).map_or(to, |it| self.graph.len() + it)
@@ -223,7 +223,7 @@ impl<'a> TwoLanes<'a> {
     }
 }
 
-/// Blocks with several different targets, reachable.
+/// Returns the reachable blocks with several distinct targets.
 fn branches(graph: &Graph) -> impl Iterator<Item = usize> + '_ {
     members(graph.reachable()).filter(|&at| graph.succs[at].iter().any(|&to| to != graph.succs[at][0]))
 }
@@ -248,7 +248,7 @@ fn small_graphs_do_what_two_lanes_do() {
     });
 }
 
-/// A random reducible graph of up to nine blocks, most of them with loops.
+/// A random reducible graph of up to nine blocks, mostly with loops.
 fn reducible(random: &mut Random) -> Graph {
     loop {
         let len = 4 + random.below(6);
@@ -293,7 +293,7 @@ fn loops_do_what_two_lanes_do() {
     assert!(temporal > 2000 && uniform > 500 && joins > 2000, "{temporal} {uniform} {joins}");
 }
 
-/// The graph with a question in front of some of its branches: the one answer leads to the branch, the other one past it.
+/// The graph with a test before some of its branches: one outcome leads to the branch, the other one past it.
 fn guarded(mut graph: Graph, random: &mut Random) -> Graph {
     for at in 0..graph.len() {
         let [first, second] = graph.succs[at][..] else { continue };
@@ -314,7 +314,7 @@ fn behind_guards_lanes_do_what_two_lanes_do() {
     for round in 0..3000 {
         let graph = match round % 3 {
             0 => reducible(&mut random),
-            // Checks one after the other, with arms that lead to the end or into the chain again.
+            // Consecutive checks, with arms that lead to the end or back into the chain.
             _ => {
                 let checks = 2 + random.below(2);
                 let end = 2 * checks;
@@ -340,8 +340,8 @@ fn behind_guards_lanes_do_what_two_lanes_do() {
     assert!(count > 10_000, "{count}");
 }
 
-/// All pairs of paths from the branch, told in full: which blocks two of them reach by different edges without a
-/// common block in between.
+/// Blocks that two paths from the branch reach by different edges without an inner block in common; enumerates all pairs
+/// of paths.
 fn disjoint_paths(graph: &Graph, branch: usize) -> BTreeMap<usize, BTreeSet<usize>> {
     fn extend(graph: &Graph, path: &mut Vec<usize>, all: &mut Vec<Vec<usize>>) {
         all.push(path.clone());
@@ -368,7 +368,7 @@ fn disjoint_paths(graph: &Graph, branch: usize) -> BTreeMap<usize, BTreeSet<usiz
 
 #[test]
 fn joins_of_acyclic_graphs_are_ends_of_disjoint_paths() {
-    // All graphs of five blocks whose edges go forward.
+    // All graphs of five blocks with forward edges only.
     let pairs: Vec<(usize, usize)> =
         (0..5).flat_map(|from| (from + 1..5).map(move |to| (from, to))).collect();
     for code in 0..1u32 << pairs.len() {
@@ -384,7 +384,7 @@ fn joins_of_acyclic_graphs_are_ends_of_disjoint_paths() {
     }
     let mut random = Random(5);
     for round in 0..3000 {
-        // Some with many edges, some longer, with edges to the next few blocks.
+        // Some with many edges, some longer with edges to the next few blocks.
         let (len, most, reach) = if round % 2 == 0 { (8, 4, 8) } else { (12, 3, 4) };
         let succs = (0..len)
             .map(|from| {
@@ -399,8 +399,7 @@ fn joins_of_acyclic_graphs_are_ends_of_disjoint_paths() {
     }
 }
 
-/// Divergent branches everywhere, one after the other or inside one another: all of them together are not much more
-/// than a walk over the graph.
+/// Divergent branches everywhere, consecutive or nested: the total is not much more than one walk over the graph.
 #[test]
 fn cascades_share_their_walks() {
     let cascade = |len: usize| {
@@ -417,7 +416,7 @@ fn cascades_share_their_walks() {
         let last = 2 * len - 1;
         (0..last).flat_map(move |at| [(at, at + 1), (at, last + 1)]).chain([(last, 0)]).collect()
     };
-    // `for (..) for (..) …`, each header the way out.
+    // `for (..) for (..) …`, with each header as exit.
     let loops = |len: usize| {
         (0..len)
             .flat_map(move |at| {
@@ -428,21 +427,21 @@ fn cascades_share_their_walks() {
             .chain([(len - 1, len)])
             .collect()
     };
-    // A chain of checks, each with a way into a chain of clean-ups.
+    // A chain of checks, each with an edge into a chain of clean-ups.
     let ladder = |len: usize| {
         (0..len - 1)
             .flat_map(move |at| [(at, at + 1), (at, len + at), (len + at, len + at + 1)])
             .chain([(len - 1, 2 * len - 1), (2 * len - 1, 2 * len)])
             .collect()
     };
-    // Comparisons one after the other, each with an arm of its own, and all arms lead to the end.
+    // Consecutive comparisons, each with an arm of its own; all arms lead to the end.
     let switch = |len: usize| {
         (0..len - 1)
             .flat_map(move |at| [(at, at + 1), (at, len + at), (len + at, 2 * len)])
             .chain([(len - 1, 2 * len - 1), (2 * len - 1, 2 * len)])
             .collect()
     };
-    // The same where a question is asked in front of each, that leads past the arm or straight to it.
+    // The same with a test before each comparison that leads past the arm or straight to it.
     let guarded_switch = |len: usize, past: usize| {
         (0..len)
             .flat_map(move |at| {
