@@ -77,26 +77,26 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         return Ok(remarks);
     }
     inline_calls(module, |site| {
-        let Some(find_wait) = waiting.get(&site.callee.name).cloned() else { return false };
-        waiting.entry(site.caller.name.clone()).or_insert(find_wait);
+        let Some(wait) = waiting.get(&site.callee.name).cloned() else { return false };
+        waiting.entry(site.caller.name.clone()).or_insert(wait);
         true
     });
     for func in &mut module.functions {
         // Sequential code continues when all launched lanes have returned.
         let mut callees = func.callees.values().filter(|_| !sequential.contains(&func.name));
         let called = callees.find_map(|callee| waiting.get(&callee.name));
-        if let Some(find_wait) = called {
+        if let Some(wait) = called {
             let text = "the function that waits is called where its body cannot stand";
             return Err(
-                refuse(find_wait, text).help("let it not call itself, nor promise shapes of its parameters")
+                refuse(wait, text).help("let it not call itself, nor promise shapes of its parameters")
             );
         }
-        let Some(find_wait) = waiting.get(&func.name) else { continue };
+        let Some(wait) = waiting.get(&func.name) else { continue };
         if let Some(inst) = find_cross_lane_inst(func) {
             let text =
                 format!("lanes go on one by one then, and `{}` wants them together", func.inst(inst).op);
             return Err(
-                refuse(find_wait, &text).help("take it out of the function, or let no lane wait for another")
+                refuse(wait, &text).help("take it out of the function, or let no lane wait for another")
             );
         }
         lower_to_dispatch_loop(func);
@@ -104,9 +104,9 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
     Ok(remarks)
 }
 
-fn refuse(find_wait: &WaitLoop, text: &str) -> Diagnostic {
-    let text = format!("a loop waits by `{}` for what another lane does: {text}", find_wait.op);
-    Diagnostic::error(Code::WaitsTogether, text).at(find_wait.location.clone())
+fn refuse(wait: &WaitLoop, text: &str) -> Diagnostic {
+    let text = format!("a loop waits by `{}` for what another lane does: {text}", wait.op);
+    Diagnostic::error(Code::WaitsTogether, text).at(wait.location.clone())
 }
 
 fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
@@ -241,11 +241,11 @@ impl WaitFinder<'_> {
     fn polling_access(&self, condition: Value) -> Option<Inst> {
         self.find(condition, |inst| {
             let data = self.func.inst(inst);
-            let find_wait = match data.op {
+            let wait = match data.op {
                 Op::Call => may_wait(self.func, data, self.polling),
                 _ => is_poll(data) && self.is_stable(inst),
             };
-            find_wait.then_some(inst)
+            wait.then_some(inst)
         })
     }
 

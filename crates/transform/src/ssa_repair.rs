@@ -43,13 +43,13 @@ pub(crate) struct RepairVariable<'a> {
     repair: &'a SsaRepair<'a>,
     ty: Type,
     /// Definitions and joins, in the dominator tree's pre-order.
-    sites: Vec<DefSite>,
+    sites: Vec<VariableDef>,
     phis: Vec<RepairPhi>,
     num_filled: usize,
 }
 
 #[derive(Debug)]
-struct DefSite {
+struct VariableDef {
     block: Block,
     /// Its value, once known.
     value: Option<Value>,
@@ -101,10 +101,10 @@ impl<'a> SsaRepair<'a> {
         joins: impl IntoIterator<Item = Block>,
     ) -> RepairVariable<'a> {
         let (block, value) = definitions[0];
-        let site = |&(block, value): &(Block, Value)| DefSite { block, value: Some(value), above: None };
-        let mut sites: Vec<DefSite> = definitions.iter().map(site).collect();
+        let site = |&(block, value): &(Block, Value)| VariableDef { block, value: Some(value), above: None };
+        let mut sites: Vec<VariableDef> = definitions.iter().map(site).collect();
         let joins = joins.into_iter().filter(|&join| self.dominators.strictly_dominates(block, join));
-        sites.extend(joins.map(|block| DefSite { block, value: None, above: None }));
+        sites.extend(joins.map(|block| VariableDef { block, value: None, above: None }));
         sites.sort_by_key(|site| self.number[site.block]);
         sites.dedup_by_key(|site| site.block);
         let mut open: Vec<u32> = Vec::new();

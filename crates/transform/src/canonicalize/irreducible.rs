@@ -46,17 +46,17 @@ pub(crate) fn make_reducible(func: &mut Function, flow: &CfgAnalyses) -> bool {
     }
     let mut regions: Vec<Vec<Block>> = outermost_irreducible(forest)
         .into_iter()
-        .map(|cycle| in_order(forest.blocks(cycle).to_vec()))
+        .map(|cycle| sorted(forest.blocks(cycle).to_vec()))
         .collect();
-    let mut scratch = Scratch::new(cfg.num_blocks());
+    let mut finder = ComponentFinder::new(cfg.num_blocks());
     while let Some(cycle) = regions.pop() {
-        scratch.mark(&cycle);
-        let is_entry = |block: &Block| cfg.preds(*block).iter().any(|&pred| scratch.index_of(pred).is_none());
+        finder.mark(&cycle);
+        let is_entry = |block: &Block| cfg.preds(*block).iter().any(|&pred| finder.index_of(pred).is_none());
         let (entries, rest): (Vec<Block>, Vec<Block>) = cycle.into_iter().partition(is_entry);
         if entries.len() > 1 {
-            Dispatch { func, cfg }.run(&entries);
+            DispatchBuilder { func, cfg }.run(&entries);
         }
-        regions.extend(scratch.components(cfg, &rest));
+        regions.extend(finder.find_components(cfg, &rest));
     }
     debug_assert!(CycleForest::new(&Cfg::new(func)).is_graph_reducible());
     true
@@ -75,7 +75,7 @@ fn outermost_irreducible(forest: &CycleForest) -> Vec<Cycle> {
     found
 }
 
-fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
+fn sorted(mut blocks: Vec<Block>) -> Vec<Block> {
     blocks.sort_unstable();
     blocks
 }
@@ -84,15 +84,15 @@ fn in_order(mut blocks: Vec<Block>) -> Vec<Block> {
 const NONE: u32 = u32::MAX;
 
 /// Scratch table shared by all regions, so that each costs time linear in its own size.
-struct Scratch {
+struct ComponentFinder {
     /// For each block, the last region that contained it and its index there.
     last_seen: Vec<(u32, u32)>,
     region: u32,
 }
 
-impl Scratch {
-    fn new(num_blocks: usize) -> Scratch {
-        Scratch { last_seen: vec![(0, 0); num_blocks], region: 0 }
+impl ComponentFinder {
+    fn new(num_blocks: usize) -> ComponentFinder {
+        ComponentFinder { last_seen: vec![(0, 0); num_blocks], region: 0 }
     }
 
     fn mark(&mut self, blocks: &[Block]) {
@@ -110,7 +110,7 @@ impl Scratch {
 
     /// Returns the strongly connected components with more than one block of the subgraph of these blocks (Tarjan). Each keeps the order
     /// of the input. A single block is the only entry of its cycle, if it has one.
-    fn components(&mut self, cfg: &Cfg, blocks: &[Block]) -> Vec<Vec<Block>> {
+    fn find_components(&mut self, cfg: &Cfg, blocks: &[Block]) -> Vec<Vec<Block>> {
         self.mark(blocks);
         let (mut number, mut low) = (vec![NONE; blocks.len()], vec![0; blocks.len()]);
         // Component of each finished block, and the size of each component.
@@ -173,13 +173,13 @@ fn distinct(blocks: &[Block]) -> Vec<Block> {
     blocks.iter().copied().filter(|&block| seen.insert(block)).collect()
 }
 
-struct Dispatch<'a> {
+struct DispatchBuilder<'a> {
     func: &'a mut Function,
     /// The original graph; the edges around these entries are still the same.
     cfg: &'a Cfg,
 }
 
-impl Dispatch<'_> {
+impl DispatchBuilder<'_> {
     fn run(mut self, entries: &[Block]) {
         let moved: Vec<Vec<Block>> = entries.iter().map(|&entry| distinct(self.cfg.preds(entry))).collect();
         let mut entries_from: FxHashMap<Block, usize> = FxHashMap::default();
@@ -224,7 +224,7 @@ impl Dispatch<'_> {
         }
         let phi = self.func.make_inst(InstData::phi(incoming, None), &[Type::Scalar(scalar)]);
         self.func.layout.append_inst(phi, dispatch);
-        let meant = self.func.results(phi)[0];
+        let intended = self.func.results(phi)[0];
 
         let mut chain = Vec::with_capacity(entries.len());
         let mut here = dispatch;
@@ -233,11 +233,11 @@ impl Dispatch<'_> {
             let otherwise = if is_last { entries[index + 1] } else { self.func.insert_block_after(here) };
             let number = self.func.make_int(scalar, index as i128);
             let mut builder = Builder::new(self.func, InsertPoint::End(here));
-            let is_meant = match scalar {
-                Scalar::I1 => meant,
-                _ => builder.icmp(IntPredicate::Eq, meant, number),
+            let is_intended = match scalar {
+                Scalar::I1 => intended,
+                _ => builder.icmp(IntPredicate::Eq, intended, number),
             };
-            builder.branch(is_meant, entry, otherwise);
+            builder.branch(is_intended, entry, otherwise);
             chain.push(here);
             if is_last {
                 chain.push(here);

@@ -20,12 +20,12 @@ use crate::ssa_repair::SsaRepair;
 
 /// True if a block uses no value outside of the loop that defines it.
 pub(crate) fn is_block_closed(func: &Function, forest: &CycleForest, block: Block) -> bool {
-    reads(func, block).all(|(value, read)| left(func, forest, value, read.block).is_none())
+    uses(func, block).all(|(value, read)| escaped_loop(func, forest, value, read.block).is_none())
 }
 
 /// Position of a use.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum UseSlot {
     Operand(Inst, usize),
     Shadow(Inst, usize),
     Predicate,
@@ -33,9 +33,9 @@ enum Place {
 
 /// Use of a value and the block where the value must be available: the predecessor for a φ operand.
 #[derive(Clone, Copy, Debug)]
-struct Read {
+struct EscapingUse {
     block: Block,
-    place: Place,
+    slot: UseSlot,
 }
 
 /// Establishes loop-closed SSA form.
@@ -45,46 +45,46 @@ pub(crate) fn close_loops(func: &mut Function, flow: &CfgAnalyses) {
         return;
     }
     // The last value is processed first: each φ is prepended, so an exit's φs end up in the order of the values.
-    let mut worklist = escaping(func, forest);
+    let mut worklist = escaping_values(func, forest);
     if worklist.is_empty() {
         return;
     }
     let repair = SsaRepair::new(cfg, flow.dominators());
     let exits = exits(cfg, forest);
-    while let Some((value, block, cycle, reads)) = worklist.pop() {
+    while let Some((value, block, cycle, uses)) = worklist.pop() {
         let exits = &exits[cycle as usize];
         let joins = match exits[..] {
             [_] => Vec::new(),
             _ => repair.iterated_frontier(exits),
         };
         let mut variable = repair.variable(func, (block, value), exits.iter().copied().chain(joins));
-        let mut reads_of: FxHashMap<Value, Vec<Read>> = FxHashMap::default();
-        for read in reads {
-            let new = match read.place {
-                Place::Shadow(..) => variable.read_above(func, read.block),
+        let mut uses_of: FxHashMap<Value, Vec<EscapingUse>> = FxHashMap::default();
+        for read in uses {
+            let new = match read.slot {
+                UseSlot::Shadow(..) => variable.read_above(func, read.block),
                 _ => variable.read(func, read.block),
             };
-            match read.place {
-                Place::Operand(inst, index) | Place::Shadow(inst, index) => {
+            match read.slot {
+                UseSlot::Operand(inst, index) | UseSlot::Shadow(inst, index) => {
                     func.inst_mut(inst).args[index] = new;
                 }
-                Place::Predicate => func.set_predicate(read.block, Some(new)),
+                UseSlot::Predicate => func.set_predicate(read.block, Some(new)),
             }
-            reads_of.entry(new).or_default().push(read);
+            uses_of.entry(new).or_default().push(read);
         }
         let made = variable.finish(func);
         for phi in &made {
             for (index, (pred, value)) in func.inst(phi.inst).incoming().enumerate() {
-                let place = Place::Operand(phi.inst, index);
-                reads_of.entry(value).or_default().push(Read { block: pred, place });
+                let slot = UseSlot::Operand(phi.inst, index);
+                uses_of.entry(value).or_default().push(EscapingUse { block: pred, slot });
             }
         }
         for phi in made.iter().rev() {
             let Some(cycle) = forest.innermost(phi.block) else { continue };
-            let mut reads = reads_of.remove(&phi.value).unwrap_or_default();
-            reads.retain(|read| !forest.contains(cycle, read.block));
-            if !reads.is_empty() {
-                worklist.push((phi.value, phi.block, number(cycle), reads));
+            let mut uses = uses_of.remove(&phi.value).unwrap_or_default();
+            uses.retain(|read| !forest.contains(cycle, read.block));
+            if !uses.is_empty() {
+                worklist.push((phi.value, phi.block, number(cycle), uses));
             }
         }
     }
@@ -99,15 +99,15 @@ fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
     let mut exits: Vec<Vec<Block>> = vec![Vec::new(); forest.num_cycles()];
     for to in cfg.blocks() {
         for &from in cfg.preds(to) {
-            let mut left = forest.innermost(from).filter(|&cycle| !forest.contains(cycle, to));
-            while let Some(cycle) = left {
+            let mut escaped_loop = forest.innermost(from).filter(|&cycle| !forest.contains(cycle, to));
+            while let Some(cycle) = escaped_loop {
                 let exits = &mut exits[number(cycle) as usize];
                 // An exit is entered from one loop only, so the last entry is the only possible duplicate.
                 if exits.last() == Some(&to) {
                     break;
                 }
                 exits.push(to);
-                left = forest.parent(cycle).filter(|&cycle| !forest.contains(cycle, to));
+                escaped_loop = forest.parent(cycle).filter(|&cycle| !forest.contains(cycle, to));
             }
         }
     }
@@ -115,16 +115,17 @@ fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
 }
 
 /// Returns the uses in a block, in order.
-fn reads(func: &Function, block: Block) -> impl Iterator<Item = (Value, Read)> + '_ {
-    let predicate = func.predicate(block).map(|value| (value, Read { block, place: Place::Predicate }));
+fn uses(func: &Function, block: Block) -> impl Iterator<Item = (Value, EscapingUse)> + '_ {
+    let predicate =
+        func.predicate(block).map(|value| (value, EscapingUse { block, slot: UseSlot::Predicate }));
     let operands = func.block_insts(block).flat_map(move |inst| {
         let data = func.inst(inst);
         let read = move |index| match &data.detail {
             Detail::Phi(from) => match from.get(index) {
-                Some(&pred) => Read { block: pred, place: Place::Operand(inst, index) },
-                None => Read { block, place: Place::Shadow(inst, index) },
+                Some(&pred) => EscapingUse { block: pred, slot: UseSlot::Operand(inst, index) },
+                None => EscapingUse { block, slot: UseSlot::Shadow(inst, index) },
             },
-            _ => Read { block, place: Place::Operand(inst, index) },
+            _ => EscapingUse { block, slot: UseSlot::Operand(inst, index) },
         };
         data.args.iter().enumerate().map(move |(index, &value)| (value, read(index)))
     });
@@ -132,32 +133,32 @@ fn reads(func: &Function, block: Block) -> impl Iterator<Item = (Value, Read)> +
 }
 
 /// Returns the innermost loop that defines a value, if a use in `block` is outside of it.
-fn left(func: &Function, forest: &CycleForest, value: Value, block: Block) -> Option<Cycle> {
-    let home = func.layout.block_of(func.def_inst(value)?)?;
+fn escaped_loop(func: &Function, forest: &CycleForest, value: Value, block: Block) -> Option<Cycle> {
+    let def_block = func.layout.block_of(func.def_inst(value)?)?;
     // Most values are used in their own block, without any lookup.
-    let cycle = if home == block { None } else { forest.innermost(home) };
+    let cycle = if def_block == block { None } else { forest.innermost(def_block) };
     cycle.filter(|&cycle| !forest.contains(cycle, block))
 }
 
 /// Returns the values used outside of the innermost loop that defines them, in order of definition.
-fn escaping(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<Read>)> {
-    let mut reads_of: FxHashMap<Value, Vec<Read>> = FxHashMap::default();
-    for (value, read) in func.blocks().flat_map(|block| reads(func, block)) {
-        if left(func, forest, value, read.block).is_some() {
-            reads_of.entry(value).or_default().push(read);
+fn escaping_values(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<EscapingUse>)> {
+    let mut uses_of: FxHashMap<Value, Vec<EscapingUse>> = FxHashMap::default();
+    for (value, read) in func.blocks().flat_map(|block| uses(func, block)) {
+        if escaped_loop(func, forest, value, read.block).is_some() {
+            uses_of.entry(value).or_default().push(read);
         }
     }
-    if reads_of.is_empty() {
+    if uses_of.is_empty() {
         return Vec::new();
     }
-    let mut escaping = Vec::with_capacity(reads_of.len());
+    let mut escaping_values = Vec::with_capacity(uses_of.len());
     for block in func.blocks() {
         let Some(cycle) = forest.innermost(block) else { continue };
         for value in func.block_insts(block).flat_map(|inst| func.results(inst)) {
-            if let Some(reads) = reads_of.remove(value) {
-                escaping.push((*value, block, number(cycle), reads));
+            if let Some(uses) = uses_of.remove(value) {
+                escaping_values.push((*value, block, number(cycle), uses));
             }
         }
     }
-    escaping
+    escaping_values
 }

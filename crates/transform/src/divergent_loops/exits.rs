@@ -21,7 +21,7 @@ use super::LoopFacts;
 
 /// Exit edge of a loop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exit {
+pub(super) struct LoopExit {
     /// Source of the edge: for an exit of an inner loop that was made uniform, one of its dispatch blocks.
     pub(super) from: Block,
     /// Exit block. All edges to it leave the same loops.
@@ -29,10 +29,10 @@ pub(super) struct Exit {
     /// A block that had the edge originally.
     pub(super) source: Block,
     /// True if that block is in no inner loop.
-    pub(super) is_own: bool,
+    pub(super) is_direct: bool,
 }
 
-impl Exit {
+impl LoopExit {
     /// Returns the edge, which identifies the exit.
     pub(super) fn edge(&self) -> (Block, Block) {
         (self.from, self.to)
@@ -41,34 +41,34 @@ impl Exit {
 
 /// Exits of a divergent loop, divided into rerouted and retained ones.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct UniformLoopPlan {
     pub(super) header: Block,
     pub(super) preheader: Block,
     pub(super) latch: Block,
     /// Exits rerouted through the new latch.
-    pub(super) rebound: Vec<Exit>,
+    pub(super) rerouted: Vec<LoopExit>,
     /// For each rerouted exit, the number of retained exits before it. Its lanes pass the later ones on the way to the latch.
-    pub(super) station: Vec<usize>,
+    pub(super) retained_before: Vec<usize>,
     /// Retained exits, in execution order.
-    pub(super) retained: Vec<Exit>,
+    pub(super) retained: Vec<LoopExit>,
     /// Exit blocks, those that leave most loops first. The last one is in the next outer loop, if any.
     pub(super) targets: Vec<Block>,
 }
 
 /// Returns for each loop its exit edges that start in no inner loop.
-pub(super) fn own_exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Exit>> {
-    let mut exits: Vec<Vec<Exit>> = vec![Vec::new(); forest.num_cycles()];
+pub(super) fn direct_exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<LoopExit>> {
+    let mut exits: Vec<Vec<LoopExit>> = vec![Vec::new(); forest.num_cycles()];
     for from in cfg.blocks() {
         let Some(cycle) = forest.innermost(from) else { continue };
         // A block of a loop has an edge that stays inside, so only one leads to each exit.
         for &to in cfg.succs(from).iter().filter(|&&to| !forest.contains(cycle, to)) {
-            exits[super::number(cycle)].push(Exit { from, to, source: from, is_own: true });
+            exits[super::number(cycle)].push(LoopExit { from, to, source: from, is_direct: true });
         }
     }
     exits
 }
 
-impl Plan {
+impl UniformLoopPlan {
     /// Returns the plan, or none if all exits are retained, so that the loop is uniform.
     pub(super) fn new(
         cfg: &Cfg,
@@ -76,26 +76,29 @@ impl Plan {
         dominators: &DominatorTree,
         facts: &LoopFacts,
         cycle: Cycle,
-        exits: &[Exit],
-    ) -> Option<Plan> {
+        exits: &[LoopExit],
+    ) -> Option<UniformLoopPlan> {
         let header = forest.header(cycle);
         let preheader = forest.preheader(cfg, cycle).expect("a canonical loop has one preheader");
         let latch = forest.unique_latch(cfg, cycle).expect("a canonical loop has one latch");
-        let stays = |exit: &Exit| {
-            exit.is_own && facts.uniform_exits.contains(exit.from) && dominators.dominates(exit.from, latch)
+        let stays = |exit: &LoopExit| {
+            exit.is_direct
+                && facts.uniform_exits.contains(exit.from)
+                && dominators.dominates(exit.from, latch)
         };
-        let (mut retained, rebound): (Vec<Exit>, Vec<Exit>) = exits.iter().copied().partition(stays);
-        if rebound.is_empty() {
+        let (mut retained, rerouted): (Vec<LoopExit>, Vec<LoopExit>) = exits.iter().copied().partition(stays);
+        if rerouted.is_empty() {
             return None;
         }
         retained.sort_by_key(|exit| dominators.depth(exit.from));
         // Retained exits dominate the latch, so each other. A retained exit that does not dominate this one comes after it.
-        let is_behind = |exit: &Exit, stays: &Exit| dominators.dominates(stays.from, exit.source);
-        let station = rebound.iter().map(|exit| retained.partition_point(|stays| is_behind(exit, stays)));
-        let station = station.collect();
+        let is_behind = |exit: &LoopExit, stays: &LoopExit| dominators.dominates(stays.from, exit.source);
+        let retained_before =
+            rerouted.iter().map(|exit| retained.partition_point(|stays| is_behind(exit, stays)));
+        let retained_before = retained_before.collect();
         let mut targets: Vec<Block> = exits.iter().map(|exit| exit.to).collect();
         targets.sort_unstable_by_key(|&target| (forest.depth_of_block(target), target));
         targets.dedup();
-        Some(Plan { header, preheader, latch, rebound, station, retained, targets })
+        Some(UniformLoopPlan { header, preheader, latch, rerouted, retained_before, retained, targets })
     }
 }

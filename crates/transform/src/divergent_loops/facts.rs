@@ -46,8 +46,9 @@ impl LoopFacts {
         let loops = control.cycles.cycles().filter(|&cycle| divergence.is_divergent_loop(cycle));
         loops.for_each(|cycle| _ = facts.divergent_loops.insert(control.cycles.header(cycle)));
         for &block in control.index.order() {
-            let Some(home) = control.cycles.innermost(block) else { continue };
-            let leaves = control.cfg.succs(block).iter().any(|&to| !control.cycles.contains(home, to));
+            let Some(block_of_def) = control.cycles.innermost(block) else { continue };
+            let leaves =
+                control.cfg.succs(block).iter().any(|&to| !control.cycles.contains(block_of_def, to));
             if leaves && !divergence.is_divergent_branch(block) {
                 facts.uniform_exits.insert(block);
             }
@@ -66,18 +67,18 @@ impl LoopFacts {
         let forest = CycleForest::new(&cfg);
         let dominators = DominatorTree::new(&cfg);
         for from in cfg.blocks() {
-            let Some(home) = forest.innermost(from) else { continue };
+            let Some(block_of_def) = forest.innermost(from) else { continue };
             let condition = func.terminator(from).and_then(|inst| func.inst(inst).args.first().copied());
             let is_uniform = condition.is_none_or(|condition| is_uniform(from, condition));
-            if is_uniform && cfg.succs(from).iter().any(|&to| !forest.contains(home, to)) {
+            if is_uniform && cfg.succs(from).iter().any(|&to| !forest.contains(block_of_def, to)) {
                 facts.uniform_exits.insert(from);
             }
             for &to in cfg.succs(from) {
-                let mut left = Some(home).filter(|&cycle| !forest.contains(cycle, to));
+                let mut left = Some(block_of_def).filter(|&cycle| !forest.contains(cycle, to));
                 while let Some(cycle) = left {
                     let latch = forest.unique_latch(&cfg, cycle);
                     let is_met = latch.is_some_and(|latch| dominators.dominates(from, latch));
-                    if !(is_uniform && cycle == home && is_met) {
+                    if !(is_uniform && cycle == block_of_def && is_met) {
                         facts.divergent_loops.insert(forest.header(cycle));
                     }
                     left = forest.parent(cycle).filter(|&cycle| !forest.contains(cycle, to));
@@ -105,7 +106,7 @@ fn obviously_uniform(func: &Function) -> EntitySet<Value> {
         for inst in func.block_insts(block) {
             let data = func.inst(inst);
             let agrees = |&value: &Value| uniform.contains(value) || func.value_def(value) == ValueDef::Const;
-            if gives_one_value(data) || (keeps_one_value(data) && data.args.iter().all(agrees)) {
+            if is_always_uniform(data) || (preserves_uniformity(data) && data.args.iter().all(agrees)) {
                 func.results(inst).iter().for_each(|&value| _ = uniform.insert(value));
             }
         }
@@ -114,15 +115,15 @@ fn obviously_uniform(func: &Function) -> EntitySet<Value> {
 }
 
 /// True if all lanes get one result, whatever their operands.
-fn gives_one_value(data: &InstData) -> bool {
+fn is_always_uniform(data: &InstData) -> bool {
     matches!(data.op, Op::Any | Op::All | Op::Ballot | Op::Popcount | Op::Reduce | Op::First)
 }
 
 /// True if equal operands give equal results: `freeze` may choose differently for each lane.
-fn keeps_one_value(data: &InstData) -> bool {
+fn preserves_uniformity(data: &InstData) -> bool {
     let info = data.op.info();
-    let asks_for_lanes = matches!(data.op, Op::Lane | Op::Mask | Op::LocalId | Op::GlobalId);
+    let observes_lane = matches!(data.op, Op::Lane | Op::Mask | Op::LocalId | Op::GlobalId);
     matches!(info.effect, Effect::Pure | Effect::Traps)
-        && !asks_for_lanes
+        && !observes_lane
         && !matches!(data.op, Op::Phi | Op::Freeze | Op::Call)
 }

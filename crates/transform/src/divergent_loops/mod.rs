@@ -56,8 +56,8 @@ use heddle_ir::{Block, Function, Op, Value};
 
 use crate::canonicalize::lcssa;
 use crate::cfg_analyses::CfgAnalyses;
-use exits::{Exit, Plan};
-use uniform_loop::LoopBlocks;
+use exits::{LoopExit, UniformLoopPlan};
+use uniform_loop::UniformLoopBlocks;
 
 /// Makes all divergent loops uniform. Sequential code, which launches, has none. A refused function stays unchanged.
 pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), heddle_ir::Diagnostic> {
@@ -72,26 +72,27 @@ pub fn make_loops_uniform(func: &mut Function, facts: &LoopFacts) -> Result<(), 
     // After an outer loop was made uniform, its latch may read values of an inner loop that was uniform before.
     lcssa::close_loops(func, &flow);
     passive_live_outs::refuse(func, cfg, forest, facts)?;
-    let mut exits = exits::own_exits(cfg, forest);
+    let mut exits = exits::direct_exits(cfg, forest);
     let mut is_divergent: Vec<bool> =
         forest.cycles().map(|cycle| facts.divergent_loops.contains(forest.header(cycle))).collect();
-    let mut nest = Nest { forest, dominators: flow.dominators(), new_home: SecondaryMap::new() };
+    let mut membership =
+        LoopMembership { forest, dominators: flow.dominators(), new_block_loop: SecondaryMap::new() };
     let mut rejoins = Vec::new();
     for cycle in forest.cycles().rev() {
         let mut leaving = std::mem::take(&mut exits[number(cycle)]);
         let plan = is_divergent[number(cycle)]
-            .then(|| Plan::new(cfg, forest, flow.dominators(), facts, cycle, &leaving))
+            .then(|| UniformLoopPlan::new(cfg, forest, flow.dominators(), facts, cycle, &leaving))
             .flatten();
         if let Some(plan) = &plan {
-            let blocks = LoopBlocks::new(func, &mut nest, cycle, plan);
-            leaving = uniform_loop::make_uniform(func, &nest, cycle, plan, &blocks);
+            let blocks = UniformLoopBlocks::new(func, &mut membership, cycle, plan);
+            leaving = uniform_loop::make_uniform(func, &membership, cycle, plan, &blocks);
             rejoins.extend(blocks.rejoins(plan));
         }
         let Some(around) = forest.parent(cycle) else { continue };
         for exit in leaving.into_iter().filter(|exit| !forest.contains(around, exit.to)) {
             // The dispatch receives lanes that left in different iterations.
             is_divergent[number(around)] |= plan.is_some();
-            exits[number(around)].push(Exit { is_own: false, ..exit });
+            exits[number(around)].push(LoopExit { is_direct: false, ..exit });
         }
     }
     let has_objects_in_loops = || {
@@ -115,25 +116,25 @@ fn number(cycle: Cycle) -> usize {
 
 /// Loop membership of blocks, new ones included.
 #[derive(Debug)]
-struct Nest<'a> {
+struct LoopMembership<'a> {
     forest: &'a CycleForest,
     /// Dominators of the original blocks.
     dominators: &'a DominatorTree,
     /// Innermost loop of each new block, if any.
-    new_home: SecondaryMap<Block, Option<Cycle>>,
+    new_block_loop: SecondaryMap<Block, Option<Cycle>>,
 }
 
-impl Nest<'_> {
+impl LoopMembership<'_> {
     fn contains(&self, cycle: Cycle, block: Block) -> bool {
-        match self.new_home[block] {
-            Some(home) => self.forest.is_nested(cycle, home),
+        match self.new_block_loop[block] {
+            Some(block_of_def) => self.forest.is_nested(cycle, block_of_def),
             None => self.forest.contains(cycle, block),
         }
     }
 
     /// True if an instruction of the loop defines the value.
     fn defines(&self, func: &Function, cycle: Cycle, value: Value) -> bool {
-        let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-        home.is_some_and(|block| self.contains(cycle, block))
+        let block_of_def = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        block_of_def.is_some_and(|block| self.contains(cycle, block))
     }
 }

@@ -14,8 +14,8 @@ fn passive_live_out(func: &Function, value: Value, def: Inst, header: Block) -> 
          it changes in lanes that have left",
         func.describe(value)
     );
-    let told = Diagnostic::error(Code::PassiveLiveOut, text).at(DiagnosticLocation::line_of(func, def));
-    told.help("let the loop `freeze` it and read that")
+    let diagnostic = Diagnostic::error(Code::PassiveLiveOut, text).at(DiagnosticLocation::line_of(func, def));
+    diagnostic.help("let the loop `freeze` it and read that")
 }
 
 /// Refuses a function with such a live-out. In LCSSA form, φs after the loop are its only outside users.
@@ -39,7 +39,7 @@ pub(super) fn refuse(
         let reads = func.block_insts(block).flat_map(|inst| func.inst(inst).args.iter().copied());
         for value in reads {
             let Some(def) = func.def_inst(value).filter(|&def| is_passive(def)) else { continue };
-            let mut cycle = func.layout.block_of(def).and_then(|home| forest.innermost(home));
+            let mut cycle = func.layout.block_of(def).and_then(|block_of_def| forest.innermost(block_of_def));
             while let Some(left) = cycle.filter(|&cycle| !forest.contains(cycle, block)) {
                 if may_diverge[number(left)] {
                     return Err(passive_live_out(func, value, def, forest.header(left)));

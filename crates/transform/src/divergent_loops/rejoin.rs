@@ -29,16 +29,17 @@ pub(super) struct Rejoin {
 pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
     let cfg = Cfg::new(func);
     let dominators = DominatorTree::new(&cfg);
-    let mut join_behind: SecondaryMap<Block, Option<usize>> = SecondaryMap::with_len(cfg.num_blocks());
+    let mut next_join: SecondaryMap<Block, Option<usize>> = SecondaryMap::with_len(cfg.num_blocks());
     for (number, rejoin) in rejoins.iter().enumerate() {
         let above = dominators.idom(rejoin.join);
         let mut here = Some(rejoin.from);
         while let Some(block) = here.filter(|_| here != above) {
-            join_behind[block] = Some(number);
+            next_join[block] = Some(number);
             here = dominators.idom(block);
         }
     }
-    let home = |func: &Function, value| func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+    let block_of_def =
+        |func: &Function, value| func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
     let mut made: FxHashMap<Value, Value> = FxHashMap::default();
     let uses: Vec<(Inst, Block)> =
         func.blocks().flat_map(|block| func.block_insts(block).map(move |inst| (inst, block))).collect();
@@ -47,11 +48,11 @@ pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
         for index in 0..func.inst(inst).args.len() {
             let value = func.inst(inst).args[index];
             let read_in = sources.get(index).copied().unwrap_or(block);
-            let Some(defined_in) = home(func, value) else { continue };
+            let Some(defined_in) = block_of_def(func, value) else { continue };
             if dominators.dominates(defined_in, read_in) {
                 continue;
             }
-            let Some(rejoin) = join_behind[defined_in].map(|number| &rejoins[number]) else { continue };
+            let Some(rejoin) = next_join[defined_in].map(|number| &rejoins[number]) else { continue };
             let through = *made.entry(value).or_insert_with(|| {
                 let ty = func.value_type(value);
                 let nothing = func.make_poison(ty);
@@ -62,7 +63,7 @@ pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
             func.inst_mut(inst).args[index] = through;
         }
         let is_lost = |base: &Value| {
-            home(func, *base).is_some_and(|defined_in| !dominators.dominates(defined_in, block))
+            block_of_def(func, *base).is_some_and(|defined_in| !dominators.dominates(defined_in, block))
         };
         let lost: SmallVec<[Value; 2]> = bases(func.inst(inst)).filter(is_lost).collect();
         if !lost.is_empty() {

@@ -17,8 +17,8 @@ use heddle_analysis::Cycle;
 use heddle_ir::{Block, Function, Inst, Scalar, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Nest;
-use super::exits::{Exit, Plan};
+use super::LoopMembership;
+use super::exits::{LoopExit, UniformLoopPlan};
 use crate::edges::phis;
 
 /// Per-lane value that is kept from when a lane leaves.
@@ -30,19 +30,19 @@ pub(super) struct Tracker {
     /// New value for a lane that leaves along an edge. Other edges keep it.
     updates: FxHashMap<(Block, Block), Value>,
     /// True if a rerouted exit changes it.
-    pub(super) goes_round: bool,
+    pub(super) is_rerouted: bool,
 }
 
 impl Tracker {
     /// Returns its new value for a lane that leaves by this exit.
-    pub(super) fn update(&self, exit: &Exit) -> Option<Value> {
+    pub(super) fn update(&self, exit: &LoopExit) -> Option<Value> {
         self.updates.get(&exit.edge()).copied()
     }
 }
 
 /// Record of the exit that each lane took.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(super) enum TakenExit {
     /// For each exit but the last, the tracker of its mask.
     Masks(Vec<usize>),
     /// Tracker of the exit's number.
@@ -50,7 +50,7 @@ pub(super) enum Taken {
 }
 
 /// Maximum number of exits recorded by masks.
-const MOST_MASKED: usize = 2;
+const MAX_MASKED_EXITS: usize = 2;
 
 /// Source of an exit φ's value after the dispatch.
 #[derive(Clone, Copy, Debug)]
@@ -65,27 +65,36 @@ pub(super) enum LiveOut {
 #[derive(Debug)]
 pub(super) struct Trackers {
     pub(super) all: Vec<Tracker>,
-    pub(super) taken: Taken,
+    pub(super) taken_exit: TakenExit,
     /// φs of each exit, in the order of the plan, with their sources.
     pub(super) live_outs: Vec<Vec<(Inst, LiveOut)>>,
 }
 
 impl Trackers {
     /// Creates trackers for live-outs that may differ between lanes, and for the exit taken if there are several.
-    pub(super) fn new(func: &mut Function, nest: &Nest<'_>, cycle: Cycle, plan: &Plan) -> Trackers {
+    pub(super) fn new(
+        func: &mut Function,
+        membership: &LoopMembership<'_>,
+        cycle: Cycle,
+        plan: &UniformLoopPlan,
+    ) -> Trackers {
         let number: FxHashMap<Block, usize> =
             plan.targets.iter().enumerate().map(|(index, &target)| (target, index)).collect();
-        let mut edges: Vec<Vec<(Exit, bool)>> = vec![Vec::new(); plan.targets.len()];
-        plan.rebound.iter().for_each(|exit| edges[number[&exit.to]].push((*exit, true)));
+        let mut edges: Vec<Vec<(LoopExit, bool)>> = vec![Vec::new(); plan.targets.len()];
+        plan.rerouted.iter().for_each(|exit| edges[number[&exit.to]].push((*exit, true)));
         plan.retained.iter().for_each(|exit| edges[number[&exit.to]].push((*exit, false)));
 
         let mut all = Vec::new();
-        let taken = taken(func, &mut all, &edges);
-        let mut shared =
-            Shared { first: all.len(), all, by_value: FxHashMap::default(), by_type: FxHashMap::default() };
+        let taken_exit = taken_exit(func, &mut all, &edges);
+        let mut shared = SharedTrackers {
+            first: all.len(),
+            all,
+            by_value: FxHashMap::default(),
+            by_type: FxHashMap::default(),
+        };
         let mut live_outs = Vec::with_capacity(plan.targets.len());
         for (&target, edges) in plan.targets.iter().zip(&edges) {
-            let goes_round = edges.iter().any(|&(_, goes_round)| goes_round);
+            let is_rerouted = edges.iter().any(|&(_, is_rerouted)| is_rerouted);
             let mut same: FxHashMap<Vec<(Block, Value)>, usize> = FxHashMap::default();
             let mut used: FxHashSet<usize> = FxHashSet::default();
             let mut next: FxHashMap<Type, usize> = FxHashMap::default();
@@ -94,7 +103,7 @@ impl Trackers {
                 let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
                 let &[(_, first), ..] = &incoming[..] else { continue };
                 let is_one = incoming.iter().all(|&(_, value)| value == first);
-                if is_one && !nest.defines(func, cycle, first) {
+                if is_one && !membership.defines(func, cycle, first) {
                     outs.push((phi, LiveOut::Invariant(first)));
                     continue;
                 }
@@ -103,7 +112,7 @@ impl Trackers {
                     continue;
                 }
                 let ty = func.value_type(first);
-                let kept = (ty, goes_round, is_one.then_some(first));
+                let kept = (ty, is_rerouted, is_one.then_some(first));
                 let tracker = shared.tracker(func, kept, &used, next.entry(ty).or_default());
                 used.insert(tracker);
                 let updates = incoming.iter().map(|&(from, value)| ((from, target), value));
@@ -113,22 +122,22 @@ impl Trackers {
             }
             live_outs.push(outs);
         }
-        Trackers { all: shared.all, taken, live_outs }
+        Trackers { all: shared.all, taken_exit, live_outs }
     }
 }
 
 /// Creates the trackers that record the exit taken.
-fn taken(func: &mut Function, all: &mut Vec<Tracker>, edges: &[Vec<(Exit, bool)>]) -> Taken {
-    let goes_round = edges.iter().flatten().any(|&(_, goes_round)| goes_round);
-    if edges.len() > MOST_MASKED {
+fn taken_exit(func: &mut Function, all: &mut Vec<Tracker>, edges: &[Vec<(LoopExit, bool)>]) -> TakenExit {
+    let is_rerouted = edges.iter().flatten().any(|&(_, is_rerouted)| is_rerouted);
+    if edges.len() > MAX_MASKED_EXITS {
         let mut updates = FxHashMap::default();
         for (index, edges) in edges.iter().enumerate() {
             let number = func.make_int(Scalar::I32, index as i128);
             updates.extend(edges.iter().map(|(exit, _)| (exit.edge(), number)));
         }
         let initial = func.make_int(Scalar::I32, 0);
-        all.push(Tracker { ty: Scalar::I32.into(), initial, updates, goes_round });
-        return Taken::Number(0);
+        all.push(Tracker { ty: Scalar::I32.into(), initial, updates, is_rerouted });
+        return TakenExit::Number(0);
     }
     let [yes, no] = [true, false].map(|value| func.make_bool(value));
     let masked = &edges[..edges.len() - 1];
@@ -136,48 +145,48 @@ fn taken(func: &mut Function, all: &mut Vec<Tracker>, edges: &[Vec<(Exit, bool)>
         ty: Type::I1,
         initial: no,
         updates: edges.iter().map(|(exit, _)| (exit.edge(), yes)).collect(),
-        goes_round: edges.iter().any(|&(_, goes_round)| goes_round),
+        is_rerouted: edges.iter().any(|&(_, is_rerouted)| is_rerouted),
     }));
-    Taken::Masks((0..masked.len()).collect())
+    TakenExit::Masks((0..masked.len()).collect())
 }
 
 /// Key for sharing a tracker: its type, whether it is rerouted, and its value if equal along all edges of an exit.
-type Kept = (Type, bool, Option<Value>);
+type TrackerKey = (Type, bool, Option<Value>);
 
 /// Trackers shared by exits.
-struct Shared {
+struct SharedTrackers {
     /// Index of the first tracker for values.
     first: usize,
     all: Vec<Tracker>,
-    by_value: FxHashMap<Kept, usize>,
+    by_value: FxHashMap<TrackerKey, usize>,
     by_type: FxHashMap<(Type, bool), Vec<usize>>,
 }
 
-impl Shared {
+impl SharedTrackers {
     /// Returns a tracker that this exit does not use yet, preferably one with the same value. Trackers of its type before `next` are used.
     fn tracker(
         &mut self,
         func: &mut Function,
-        kept: Kept,
+        kept: TrackerKey,
         used: &FxHashSet<usize>,
         next: &mut usize,
     ) -> usize {
-        let (ty, goes_round, value) = kept;
+        let (ty, is_rerouted, value) = kept;
         if value.is_some()
             && let Some(&tracker) = self.by_value.get(&kept).filter(|tracker| !used.contains(*tracker))
         {
             return tracker;
         }
-        let same = self.by_type.entry((ty, goes_round)).or_default();
+        let same = self.by_type.entry((ty, is_rerouted)).or_default();
         while same.get(*next).is_some_and(|tracker| used.contains(tracker)) {
             *next += 1;
         }
         // All lanes take a retained exit in one iteration: sharing would make its tracker varying.
-        let tracker = match same.get(*next).filter(|_| goes_round) {
+        let tracker = match same.get(*next).filter(|_| is_rerouted) {
             Some(&tracker) => tracker,
             None => {
                 let initial = func.make_poison(ty);
-                self.all.push(Tracker { ty, initial, updates: FxHashMap::default(), goes_round });
+                self.all.push(Tracker { ty, initial, updates: FxHashMap::default(), is_rerouted });
                 same.push(self.all.len() - 1);
                 self.all.len() - 1
             }

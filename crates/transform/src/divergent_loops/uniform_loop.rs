@@ -25,15 +25,15 @@ use heddle_ir::{Block, Constant, Function, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-use super::Nest;
-use super::exits::{Exit, Plan};
+use super::LoopMembership;
+use super::exits::{LoopExit, UniformLoopPlan};
 use super::rejoin::Rejoin;
-use super::trackers::{LiveOut, Taken, Tracker, Trackers};
+use super::trackers::{LiveOut, TakenExit, Tracker, Trackers};
 use crate::edges::{append_jump, phis, replace_predecessors, retarget, set_incoming};
 
 /// New blocks of a loop.
 #[derive(Debug)]
-pub(super) struct LoopBlocks {
+pub(super) struct UniformLoopBlocks {
     /// NewH.
     header: Block,
     guard: Block,
@@ -47,20 +47,25 @@ pub(super) struct LoopBlocks {
     dispatch: Vec<Block>,
 }
 
-impl LoopBlocks {
-    pub(super) fn new(func: &mut Function, nest: &mut Nest<'_>, cycle: Cycle, plan: &Plan) -> LoopBlocks {
+impl UniformLoopBlocks {
+    pub(super) fn new(
+        func: &mut Function,
+        membership: &mut LoopMembership<'_>,
+        cycle: Cycle,
+        plan: &UniformLoopPlan,
+    ) -> UniformLoopBlocks {
         let before =
             func.layout.prev_block(plan.header).expect("a loop has a preheader, so it is not the entry");
         let header = func.insert_block_after(before);
         let guard = func.insert_block_after(header);
-        let edges: Vec<Block> = plan.rebound.iter().map(|exit| func.insert_block_after(exit.from)).collect();
+        let edges: Vec<Block> = plan.rerouted.iter().map(|exit| func.insert_block_after(exit.from)).collect();
         let joins: Vec<(Block, Block)> = (plan.retained.iter())
             .map(|exit| {
                 let join = func.insert_block_after(exit.from);
                 (join, func.insert_block_after(join))
             })
             .collect();
-        let behind_latch = plan.rebound.iter().position(|exit| exit.from == plan.latch);
+        let behind_latch = plan.rerouted.iter().position(|exit| exit.from == plan.latch);
         let latch = func.insert_block_after(behind_latch.map_or(plan.latch, |index| edges[index]));
         let mut dispatch = vec![func.insert_block_after(latch)];
         for _ in 2..plan.targets.len() {
@@ -69,12 +74,12 @@ impl LoopBlocks {
         }
         let inside = [header, guard, latch].into_iter().chain(edges.iter().copied());
         for block in inside.chain(joins.iter().flat_map(|&(join, guard)| [join, guard])) {
-            nest.new_home[block] = Some(cycle);
+            membership.new_block_loop[block] = Some(cycle);
         }
         for &block in &dispatch {
-            nest.new_home[block] = nest.forest.parent(cycle);
+            membership.new_block_loop[block] = membership.forest.parent(cycle);
         }
-        LoopBlocks { header, guard, edges, joins, latch, dispatch }
+        UniformLoopBlocks { header, guard, edges, joins, latch, dispatch }
     }
 
     /// Returns the predecessor with waiting lanes of each J, and finally of L.
@@ -83,16 +88,18 @@ impl LoopBlocks {
     }
 
     /// Returns the rerouted exits that lead to each J, and finally to L, with their E.
-    fn left(&self, plan: &Plan) -> Vec<Vec<(Exit, Block)>> {
+    fn left(&self, plan: &UniformLoopPlan) -> Vec<Vec<(LoopExit, Block)>> {
         let mut left = vec![Vec::new(); self.joins.len() + 1];
-        for ((exit, &station), &edge) in plan.rebound.iter().zip(&plan.station).zip(&self.edges) {
-            left[station].push((*exit, edge));
+        for ((exit, &retained_before), &edge) in
+            plan.rerouted.iter().zip(&plan.retained_before).zip(&self.edges)
+        {
+            left[retained_before].push((*exit, edge));
         }
         left
     }
 
     /// Returns the joins of waiting and live lanes.
-    pub(super) fn rejoins(&self, plan: &Plan) -> Vec<Rejoin> {
+    pub(super) fn rejoins(&self, plan: &UniformLoopPlan) -> Vec<Rejoin> {
         let edges = plan.retained.iter().zip(&self.joins).zip(self.waiting()).zip(self.left(plan));
         edges
             .map(|(((exit, &(join, _)), waiting), left)| {
@@ -106,75 +113,81 @@ impl LoopBlocks {
 /// Makes the loop uniform. Returns its new exit edges.
 pub(super) fn make_uniform(
     func: &mut Function,
-    nest: &Nest<'_>,
+    membership: &LoopMembership<'_>,
     cycle: Cycle,
-    plan: &Plan,
-    blocks: &LoopBlocks,
-) -> Vec<Exit> {
-    let trackers = Trackers::new(func, nest, cycle, plan);
+    plan: &UniformLoopPlan,
+    blocks: &UniformLoopBlocks,
+) -> Vec<LoopExit> {
+    let trackers = Trackers::new(func, membership, cycle, plan);
     let live = make_header(func, plan, blocks);
-    let headers: Vec<Value> = trackers.all.iter().map(|tracker| open(func, plan, blocks, tracker)).collect();
-    let carried = move_carried(func, nest, cycle, plan, blocks);
+    let headers: Vec<Value> =
+        trackers.all.iter().map(|tracker| create_tracker_phi(func, plan, blocks, tracker)).collect();
+    let carried_values = move_header_phis(func, membership, cycle, plan, blocks);
     append_any(func, blocks.header, live, [blocks.guard, blocks.dispatch[0]]);
 
-    lead(func, plan, blocks, live);
+    connect_blocks(func, plan, blocks, live);
 
-    let mut state = State { live, trackers: headers.clone() };
+    let mut state = TrackerState { live, trackers: headers.clone() };
     let mut leaving: Vec<(Block, Vec<Value>)> = vec![(blocks.header, headers.clone())];
     let stations = blocks.waiting().into_iter().zip(blocks.left(plan));
     for (index, (waiting, left)) in stations.enumerate() {
         let from = plan.retained.get(index).map_or(plan.latch, |exit| exit.from);
-        let spare =
-            trackers.all.iter().map(|tracker| spare(func, nest, (cycle, blocks), tracker, &left, from));
-        let meeting = Meeting { waiting, left: &left, spare: spare.collect() };
+        let spare_update = trackers
+            .all
+            .iter()
+            .map(|tracker| spare_update(func, membership, (cycle, blocks), tracker, &left, from));
+        let exit_join = ExitJoin { waiting, left: &left, spare_update: spare_update.collect() };
         match plan.retained.get(index) {
             Some(exit) => {
                 let (join, guard) = blocks.joins[index];
                 let next = blocks.joins.get(index + 1).map_or(blocks.latch, |&(join, _)| join);
-                let together = state.meet(func, &trackers, exit, join, &meeting);
+                let together = state.merge_at_exit(func, &trackers, exit, join, &exit_join);
                 leaving.push((join, together));
-                match rejoin_exit(func, exit, (join, guard), &meeting, blocks.dispatch[0]) {
+                match move_exit_branch(func, exit, (join, guard), &exit_join, blocks.dispatch[0]) {
                     // No block is between the exit and L.
-                    behind if behind == next => append_jump(func, guard, next),
-                    behind => append_branch(func, guard, state.live, [behind, next]),
+                    continuation if continuation == next => append_jump(func, guard, next),
+                    continuation => append_branch(func, guard, state.live, [continuation, next]),
                 }
             }
             None => {
-                let rounds = Rounds { live, trackers: &headers, carried: &carried };
-                rounds.close(func, plan, blocks, &trackers, &meeting, &state);
+                let updates = HeaderUpdates { live, trackers: &headers, carried_values: &carried_values };
+                updates.complete(func, plan, blocks, &trackers, &exit_join, &state);
             }
         }
     }
     append_jump(func, blocks.latch, blocks.header);
-    let outside = leave(func, blocks, &trackers, &leaving);
+    let outside = merge_trackers(func, blocks, &trackers, &leaving);
     dispatch(func, plan, blocks, &trackers, &outside)
 }
 
 /// Join of lanes that have left and lanes that continue: J or L.
-struct Meeting<'a> {
+struct ExitJoin<'a> {
     /// Predecessor with the lanes that left before.
     waiting: Block,
     /// Exits by which lanes leave now, with their E.
-    left: &'a [(Exit, Block)],
+    left: &'a [(LoopExit, Block)],
     /// Value that each tracker may take for continuing lanes, if any.
-    spare: Vec<Option<Value>>,
+    spare_update: Vec<Option<Value>>,
 }
 
 /// Returns a value that a tracker may take for continuing lanes, which do not read it before an exit sets it. The value of the lanes that
 /// leave now serves them as well if it is available: one blend by the live mask then suffices.
-fn spare(
+fn spare_update(
     func: &Function,
-    nest: &Nest<'_>,
-    (cycle, blocks): (Cycle, &LoopBlocks),
+    membership: &LoopMembership<'_>,
+    (cycle, blocks): (Cycle, &UniformLoopBlocks),
     tracker: &Tracker,
-    left: &[(Exit, Block)],
+    left: &[(LoopExit, Block)],
     from: Block,
 ) -> Option<Value> {
     let is_there = |&value: &Value| {
-        let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-        home.is_none_or(|home| match nest.new_home[home] {
-            Some(_) => home == blocks.header,
-            None => !nest.contains(cycle, home) || nest.dominators.dominates(home, from),
+        let block_of_def = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        block_of_def.is_none_or(|block_of_def| match membership.new_block_loop[block_of_def] {
+            Some(_) => block_of_def == blocks.header,
+            None => {
+                !membership.contains(cycle, block_of_def)
+                    || membership.dominators.dominates(block_of_def, from)
+            }
         })
     };
     // Only some exits set the mask of the exit taken.
@@ -183,12 +196,12 @@ fn spare(
     updates.find(is_there)
 }
 
-impl Meeting<'_> {
+impl ExitJoin<'_> {
     /// Returns the φ operands of all predecessors but that of continuing lanes.
     fn incoming<'a>(
         &'a self,
         waits: Value,
-        leaves: impl Fn(&Exit) -> Value + 'a,
+        leaves: impl Fn(&LoopExit) -> Value + 'a,
     ) -> impl Iterator<Item = (Block, Value)> + 'a {
         std::iter::once((self.waiting, waits))
             .chain(self.left.iter().map(move |(exit, edge)| (*edge, leaves(exit))))
@@ -196,36 +209,38 @@ impl Meeting<'_> {
 }
 
 /// Values on the path through the loop body.
-struct State {
+struct TrackerState {
     /// Mask of lanes still in the loop.
     live: Value,
     /// Current value of each tracker.
     trackers: Vec<Value>,
 }
 
-impl State {
+impl TrackerState {
     /// Merges lanes that have left and live lanes before a retained exit. Returns the value of each tracker if all leave there.
-    fn meet(
+    fn merge_at_exit(
         &mut self,
         func: &mut Function,
         trackers: &Trackers,
-        exit: &Exit,
+        exit: &LoopExit,
         join: Block,
-        meeting: &Meeting<'_>,
+        exit_join: &ExitJoin<'_>,
     ) -> Vec<Value> {
         let [yes, no] = [true, false].map(|value| func.make_bool(value));
-        if !meeting.left.is_empty() {
+        if !exit_join.left.is_empty() {
             let incoming: Vec<_> =
-                std::iter::once((exit.from, yes)).chain(meeting.incoming(no, |_| no)).collect();
+                std::iter::once((exit.from, yes)).chain(exit_join.incoming(no, |_| no)).collect();
             self.live = append_phi(func, join, Type::I1, &incoming, Some(no));
         }
         let mut together = Vec::with_capacity(trackers.all.len());
         let mut chosen = Vec::new();
-        for ((tracker, current), spare) in trackers.all.iter().zip(&mut self.trackers).zip(&meeting.spare) {
+        for ((tracker, current), spare_update) in
+            trackers.all.iter().zip(&mut self.trackers).zip(&exit_join.spare_update)
+        {
             let before = *current;
-            let goes_on = spare.unwrap_or(before);
+            let goes_on = spare_update.unwrap_or(before);
             let incoming: Vec<_> =
-                meeting.incoming(before, |exit| tracker.update(exit).unwrap_or(before)).collect();
+                exit_join.incoming(before, |exit| tracker.update(exit).unwrap_or(before)).collect();
             let differs = |value: Value| incoming.iter().any(|&(_, other)| other != value);
             if differs(before) {
                 let all: Vec<_> =
@@ -236,7 +251,7 @@ impl State {
                 None => *current,
                 Some(value) if value == goes_on && differs(before) => *current,
                 // The φ already holds the other lanes' values.
-                Some(value) if spare.is_some() && differs(before) => {
+                Some(value) if spare_update.is_some() && differs(before) => {
                     chosen.push((together.len(), value));
                     *current
                 }
@@ -257,49 +272,49 @@ impl State {
 }
 
 /// φs of NewH.
-struct Rounds<'a> {
+struct HeaderUpdates<'a> {
     live: Value,
     trackers: &'a [Value],
     /// Values carried by the original header, and their updates.
-    carried: &'a [(Value, Value)],
+    carried_values: &'a [(Value, Value)],
 }
 
-impl Rounds<'_> {
+impl HeaderUpdates<'_> {
     /// Completes each φ with the values of lanes that left, continue, and leave.
-    fn close(
+    fn complete(
         &self,
         func: &mut Function,
-        plan: &Plan,
-        blocks: &LoopBlocks,
+        plan: &UniformLoopPlan,
+        blocks: &UniformLoopBlocks,
         trackers: &Trackers,
-        meeting: &Meeting<'_>,
-        state: &State,
+        exit_join: &ExitJoin<'_>,
+        state: &TrackerState,
     ) {
         // If the last retained exit is at the old latch, lanes are already joined.
         let are_together = plan.retained.last().is_some_and(|exit| exit.from == plan.latch);
-        let merge = |func: &mut Function, header, left, stays, leaves: &dyn Fn(&Exit) -> Value| {
+        let merge = |func: &mut Function, header, left, stays, leaves: &dyn Fn(&LoopExit) -> Value| {
             let ty = func.value_type(header);
-            let others = meeting.left.iter().map(|(exit, edge)| (*edge, leaves(exit)));
+            let others = exit_join.left.iter().map(|(exit, edge)| (*edge, leaves(exit)));
             let incoming: Vec<(Block, Value)> =
-                [(meeting.waiting, left), (plan.latch, stays)].into_iter().chain(others).collect();
+                [(exit_join.waiting, left), (plan.latch, stays)].into_iter().chain(others).collect();
             let update = match are_together || incoming.iter().all(|&(_, value)| value == stays) {
                 true => stays,
                 false => append_phi(func, blocks.latch, ty, &incoming, None),
             };
-            close(func, header, blocks.latch, update);
+            add_latch_edge(func, header, blocks.latch, update);
         };
         let [yes, no] = [true, false].map(|value| func.make_bool(value));
         let stays = if are_together { state.live } else { yes };
         merge(func, self.live, no, stays, &|_| no);
         let kept = trackers.all.iter().zip(self.trackers).zip(&state.trackers);
-        for (((tracker, &header), &current), spare) in kept.zip(&meeting.spare) {
-            if tracker.goes_round {
-                let goes_on = spare.unwrap_or(current);
+        for (((tracker, &header), &current), spare_update) in kept.zip(&exit_join.spare_update) {
+            if tracker.is_rerouted {
+                let goes_on = spare_update.unwrap_or(current);
                 let goes_on = if are_together { current } else { goes_on };
                 merge(func, header, current, goes_on, &|exit| tracker.update(exit).unwrap_or(current));
             }
         }
-        for &(header, next) in self.carried {
+        for &(header, next) in self.carried_values {
             let ty = func.value_type(header);
             let nothing = func.make_poison(ty);
             merge(func, header, nothing, next, &|_| nothing);
@@ -308,33 +323,38 @@ impl Rounds<'_> {
 }
 
 /// Creates the live mask in NewH, without its update.
-fn make_header(func: &mut Function, plan: &Plan, blocks: &LoopBlocks) -> Value {
+fn make_header(func: &mut Function, plan: &UniformLoopPlan, blocks: &UniformLoopBlocks) -> Value {
     let [yes, no] = [true, false].map(|value| func.make_bool(value));
     append_phi(func, blocks.header, Type::I1, &[(plan.preheader, yes)], Some(no))
 }
 
 /// Creates a tracker's φ in NewH, without its update, if it needs one.
-fn open(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, tracker: &Tracker) -> Value {
-    if !tracker.goes_round {
+fn create_tracker_phi(
+    func: &mut Function,
+    plan: &UniformLoopPlan,
+    blocks: &UniformLoopBlocks,
+    tracker: &Tracker,
+) -> Value {
+    if !tracker.is_rerouted {
         return tracker.initial;
     }
     append_phi(func, blocks.header, tracker.ty, &[(plan.preheader, tracker.initial)], None)
 }
 
 /// Moves the φs of H to NewH. Returns those that need an update, with their values for continuing lanes.
-fn move_carried(
+fn move_header_phis(
     func: &mut Function,
-    nest: &Nest<'_>,
+    membership: &LoopMembership<'_>,
     cycle: Cycle,
-    plan: &Plan,
-    blocks: &LoopBlocks,
+    plan: &UniformLoopPlan,
+    blocks: &UniformLoopBlocks,
 ) -> Vec<(Value, Value)> {
     let moved = phis(func, plan.header);
     for &phi in &moved {
         func.layout.remove_inst(phi);
         func.layout.append_inst(phi, blocks.header);
     }
-    let mut carried = Vec::new();
+    let mut carried_values = Vec::new();
     for phi in moved {
         let mut incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
         let (source, next) = incoming
@@ -342,42 +362,45 @@ fn move_carried(
             .find_map(|(source, value)| (*source == plan.latch).then_some((source, *value)))
             .expect("a φ of a header has a value from the latch");
         *source = blocks.latch;
-        let home = func.def_inst(next).and_then(|inst| func.layout.block_of(inst));
-        if home != Some(blocks.header) && nest.defines(func, cycle, next) {
+        let block_of_def = func.def_inst(next).and_then(|inst| func.layout.block_of(inst));
+        if block_of_def != Some(blocks.header) && membership.defines(func, cycle, next) {
             incoming.retain(|&(source, _)| source != blocks.latch);
-            carried.push((func.results(phi)[0], next));
+            carried_values.push((func.results(phi)[0], next));
         }
         // A value defined in NewH or before the loop needs no merge: waiting lanes may keep it.
         set_incoming(func, phi, incoming);
     }
-    carried
+    carried_values
 }
 
 /// Adds the edge from L to a φ of NewH.
-fn close(func: &mut Function, header: Value, latch: Block, update: Value) {
+fn add_latch_edge(func: &mut Function, header: Value, latch: Block, update: Value) {
     let phi = func.def_inst(header).expect("a φ of the header");
     let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().chain([(latch, update)]).collect();
     set_incoming(func, phi, incoming);
 }
 
 /// Connects the blocks in and around the loop, except for the branches at each J and after Disp.
-fn lead(func: &mut Function, plan: &Plan, blocks: &LoopBlocks, live: Value) {
+fn connect_blocks(func: &mut Function, plan: &UniformLoopPlan, blocks: &UniformLoopBlocks, live: Value) {
     retarget(func, plan.preheader, plan.header, blocks.header);
     retarget(func, plan.latch, plan.header, blocks.latch);
-    let next = |station: usize| blocks.joins.get(station).map_or(blocks.latch, |&(join, _)| join);
-    for ((exit, &station), &edge) in plan.rebound.iter().zip(&plan.station).zip(&blocks.edges) {
+    let next =
+        |retained_before: usize| blocks.joins.get(retained_before).map_or(blocks.latch, |&(join, _)| join);
+    for ((exit, &retained_before), &edge) in
+        plan.rerouted.iter().zip(&plan.retained_before).zip(&blocks.edges)
+    {
         retarget(func, exit.from, exit.to, edge);
-        append_jump(func, edge, next(station));
+        append_jump(func, edge, next(retained_before));
     }
     append_branch(func, blocks.guard, live, [plan.header, next(0)]);
 }
 
 /// Moves the branch of a uniform exit to J, where lanes are joined. Returns the block where the loop continues.
-fn rejoin_exit(
+fn move_exit_branch(
     func: &mut Function,
-    exit: &Exit,
+    exit: &LoopExit,
     (join, guard): (Block, Block),
-    meeting: &Meeting<'_>,
+    exit_join: &ExitJoin<'_>,
     dispatch: Block,
 ) -> Block {
     let branch = func.terminator(exit.from).expect("an exiting block has a terminator");
@@ -386,7 +409,7 @@ fn rejoin_exit(
     // Waiting lanes leave with the others: they bring the neutral value. Without live lanes, all leave.
     let neutral = func.make_bool(leaves_if_true);
     let incoming: Vec<_> =
-        std::iter::once((exit.from, condition)).chain(meeting.incoming(neutral, |_| neutral)).collect();
+        std::iter::once((exit.from, condition)).chain(exit_join.incoming(neutral, |_| neutral)).collect();
     let asked = func.make_inst(InstData::phi(incoming, Some(neutral)), &[Type::I1]);
     // Selects of trackers may follow the φs.
     match phis(func, join).last() {
@@ -396,28 +419,28 @@ fn rejoin_exit(
     let asked = func.results(asked)[0];
     let op = if leaves_if_true { Op::All } else { Op::Any };
     let together = append(func, join, InstData::plain(op, [asked]), Type::I1);
-    let mut behind = exit.to;
+    let mut continuation = exit.to;
     let data = func.inst_mut(branch);
     data.args[0] = together;
     for target in data.targets_mut() {
         if *target == exit.to {
             *target = dispatch;
         } else {
-            behind = std::mem::replace(target, guard);
+            continuation = std::mem::replace(target, guard);
         }
     }
     func.layout.remove_inst(branch);
     func.layout.append_inst(branch, join);
     append_jump(func, exit.from, join);
     let moved = FxHashMap::from_iter([(exit.from, smallvec![guard])]);
-    replace_predecessors(func, behind, &moved);
-    behind
+    replace_predecessors(func, continuation, &moved);
+    continuation
 }
 
 /// Returns the value of each tracker in Disp, whose predecessors are NewH and each J.
-fn leave(
+fn merge_trackers(
     func: &mut Function,
-    blocks: &LoopBlocks,
+    blocks: &UniformLoopBlocks,
     trackers: &Trackers,
     leaving: &[(Block, Vec<Value>)],
 ) -> Vec<Value> {
@@ -436,11 +459,11 @@ fn leave(
 /// Branches each lane to its exit.
 fn dispatch(
     func: &mut Function,
-    plan: &Plan,
-    blocks: &LoopBlocks,
+    plan: &UniformLoopPlan,
+    blocks: &UniformLoopBlocks,
     trackers: &Trackers,
     outside: &[Value],
-) -> Vec<Exit> {
+) -> Vec<LoopExit> {
     let last = blocks.dispatch.len() - 1;
     let mut exits = Vec::with_capacity(plan.targets.len());
     for (index, (&to, live_outs)) in plan.targets.iter().zip(&trackers.live_outs).enumerate() {
@@ -448,15 +471,19 @@ fn dispatch(
         let otherwise =
             if index < last { blocks.dispatch[index + 1] } else { plan.targets[plan.targets.len() - 1] };
         let has_branch = index + 1 < plan.targets.len();
-        match &trackers.taken {
-            Taken::Masks(masks) if has_branch => {
+        match &trackers.taken_exit {
+            TakenExit::Masks(masks) if has_branch => {
                 append_branch(func, from, outside[masks[index]], [to, otherwise]);
             }
-            Taken::Number(taken) if has_branch => {
+            TakenExit::Number(taken_exit) if has_branch => {
                 let number = func.make_int(Scalar::I32, index as i128);
                 let equal = Detail::IntCompare(IntPredicate::Eq);
-                let is_this =
-                    append(func, from, InstData::new(Op::Icmp, [outside[*taken], number], equal), Type::I1);
+                let is_this = append(
+                    func,
+                    from,
+                    InstData::new(Op::Icmp, [outside[*taken_exit], number], equal),
+                    Type::I1,
+                );
                 append_branch(func, from, is_this, [to, otherwise]);
             }
             _ if index == 0 => append_jump(func, from, to),
@@ -470,7 +497,7 @@ fn dispatch(
             };
             set_incoming(func, phi, [(from, value)]);
         }
-        exits.push(Exit { from, to, source: plan.header, is_own: false });
+        exits.push(LoopExit { from, to, source: plan.header, is_direct: false });
     }
     exits
 }

@@ -357,7 +357,7 @@ fn has_candidates(func: &Function) -> bool {
 /// True if lanes read values of lanes that are not active.
 fn sees_passive_lanes(func: &Function) -> bool {
     func.blocks().any(|block| {
-        func.predicate(block).is_some() || crate::simplify::values::sees_passive_lanes(func, block)
+        func.predicate(block).is_some() || crate::simplify::values::observes_passive_lanes(func, block)
     })
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn straighten(func: &mut Function, flow: &CfgAnalyses) -> bool {
     if certain.is_empty() {
         return false;
     }
-    let certain = harmless(flow, certain);
+    let certain = find_removable(flow, certain);
     let mut lost: FxHashMap<Block, FxHashMap<Block, SmallVec<[Block; 2]>>> = FxHashMap::default();
     let mut targets: Vec<Block> = Vec::new();
     for &(block, only) in &certain {
@@ -67,7 +67,7 @@ const MAX_SEARCH: usize = 256;
 const MAX_TRIES: usize = 4;
 
 /// Returns the branches that can be straightened together without changing cycles or reachability.
-fn harmless(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
+fn find_removable(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block, Block)> {
     let (before, cycles) = (&flow.cfg, flow.forest());
     let keeps_edges = |&(block, only): &(Block, Block)| before.succs(block).iter().all(|&to| to == only);
     if certain.iter().all(keeps_edges) {
@@ -86,7 +86,7 @@ fn harmless(flow: &CfgAnalyses, mut certain: Vec<(Block, Block)>) -> Vec<(Block,
         );
         let count = certain.len();
         if has_same_cycles(cycles, &after) {
-            certain.retain(|&(block, only)| still_leads(before, &after, cycles, block, only));
+            certain.retain(|&(block, only)| still_reaches(before, &after, cycles, block, only));
             if certain.len() == count {
                 return certain;
             }
@@ -128,7 +128,7 @@ fn common_cycle(cycles: &CycleForest, a: Block, b: Block) -> Option<Cycle> {
 }
 
 /// True if a block that jumps to `only` in `after` still reaches all blocks that it reached before, if they are reachable at all.
-fn still_leads(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, only: Block) -> bool {
+fn still_reaches(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, only: Block) -> bool {
     let mut seen: FxHashSet<Block> = FxHashSet::default();
     let mut worklist: Vec<Block> = before.succs(block).iter().copied().filter(|&to| to != only).collect();
     while let Some(lost) = worklist.pop() {
@@ -140,7 +140,7 @@ fn still_leads(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, on
         }
         if !after.is_reachable(lost) {
             worklist.extend(before.succs(lost));
-        } else if !leads(after, cycles, only, block, lost) {
+        } else if !reaches(after, cycles, only, block, lost) {
             return false;
         }
     }
@@ -148,7 +148,7 @@ fn still_leads(before: &Cfg, after: &Cfg, cycles: &CycleForest, block: Block, on
 }
 
 /// True if `block`, with the edge to `start`, reaches `end` without another iteration of a cycle that contains both.
-fn leads(after: &Cfg, cycles: &CycleForest, start: Block, block: Block, end: Block) -> bool {
+fn reaches(after: &Cfg, cycles: &CycleForest, start: Block, block: Block, end: Block) -> bool {
     let common = common_cycle(cycles, block, end);
     let header = common.map(|cycle| cycles.header(cycle));
     if header == Some(end) {

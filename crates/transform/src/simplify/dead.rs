@@ -11,9 +11,9 @@ use heddle_ir::{Constant, Function, Inst, Value};
 
 /// Removes dead code. Returns true if there was any.
 pub(crate) fn remove_dead(func: &mut Function) -> bool {
-    let needed = needed(func);
+    let live = live(func);
     let all = || func.blocks().flat_map(|block| func.block_insts(block));
-    let dead: Vec<Inst> = all().filter(|&inst| !needed.contains(inst)).collect();
+    let dead: Vec<Inst> = all().filter(|&inst| !live.contains(inst)).collect();
     if dead.is_empty() {
         return false;
     }
@@ -22,7 +22,7 @@ pub(crate) fn remove_dead(func: &mut Function) -> bool {
     let gone: EntitySet<Value> = objects.flat_map(|&inst| func.results(inst)).copied().collect();
     if !gone.is_empty() {
         let hints: Vec<Inst> =
-            all().filter(|&inst| needed.contains(inst) && func.inst(inst).access().is_some()).collect();
+            all().filter(|&inst| live.contains(inst) && func.inst(inst).access().is_some()).collect();
         hints.into_iter().for_each(|inst| forget_bases(func.inst_mut(inst), &gone));
     }
     for inst in dead {
@@ -33,8 +33,8 @@ pub(crate) fn remove_dead(func: &mut Function) -> bool {
 
 /// Returns the live instructions. A single backward sweep finds nearly all, since most definitions precede their users; a worklist
 /// handles the others.
-fn needed(func: &Function) -> EntitySet<Inst> {
-    let mut needed = EntitySet::new();
+fn live(func: &Function) -> EntitySet<Inst> {
+    let mut live = EntitySet::new();
     let mut passed: EntitySet<Inst> = EntitySet::new();
     let mut late: Vec<Inst> = Vec::new();
     let mut next = func.layout.last_block();
@@ -43,31 +43,31 @@ fn needed(func: &Function) -> EntitySet<Inst> {
         while let Some(inst) = next_inst {
             passed.insert(inst);
             let data = func.inst(inst);
-            if needed.contains(inst) || acts(func, data) {
-                needed.insert(inst);
-                need(func, &data.args, &mut needed, &passed, &mut late);
+            if live.contains(inst) || has_effects(func, data) {
+                live.insert(inst);
+                mark_live(func, &data.args, &mut live, &passed, &mut late);
             }
             next_inst = func.layout.prev_inst(inst);
         }
-        need(func, func.predicate(block).as_slice(), &mut needed, &passed, &mut late);
+        mark_live(func, func.predicate(block).as_slice(), &mut live, &passed, &mut late);
         next = func.layout.prev_block(block);
     }
     while let Some(inst) = late.pop() {
-        need(func, &func.inst(inst).args, &mut needed, &passed, &mut late);
+        mark_live(func, &func.inst(inst).args, &mut live, &passed, &mut late);
     }
-    needed
+    live
 }
 
 /// Marks the definitions of these values as live. Those that the sweep has passed go to the worklist.
-fn need(
+fn mark_live(
     func: &Function,
     values: &[Value],
-    needed: &mut EntitySet<Inst>,
+    live: &mut EntitySet<Inst>,
     passed: &EntitySet<Inst>,
     late: &mut Vec<Inst>,
 ) {
     for inst in values.iter().filter_map(|&value| func.def_inst(value)) {
-        if needed.insert(inst) && passed.contains(inst) {
+        if live.insert(inst) && passed.contains(inst) {
             late.push(inst);
         }
     }
@@ -88,7 +88,7 @@ fn forget_bases(data: &mut InstData, gone: &EntitySet<Value>) {
 }
 
 /// True if an instruction has effects other than its results.
-fn acts(func: &Function, data: &InstData) -> bool {
+fn has_effects(func: &Function, data: &InstData) -> bool {
     let is_exact = |access: Option<&Access>| {
         data.flags.has(Flag::Volatile) || access.is_some_and(|access| access.atomic.is_some())
     };

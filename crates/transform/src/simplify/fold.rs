@@ -13,7 +13,7 @@ use heddle_analysis::exact::{ExactResult, evaluate_integer};
 
 /// Replacement for an instruction's result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Folded {
+pub(crate) enum FoldedResult {
     Value(Value),
     Bits(u128),
     Poison,
@@ -23,10 +23,10 @@ pub(crate) enum Folded {
 const ACROSS_LANES: [Op; 5] = [Op::Extract, Op::Insert, Op::Permute, Op::Compress, Op::Expand];
 
 /// Folds an instruction with one result, except φs and horizontals. Vectors fold if all lanes do.
-pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded> {
+pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<FoldedResult> {
     let args = &data.args;
     if data.op == Op::Splat {
-        return bits(func, args[0]).map(Folded::Bits);
+        return bits(func, args[0]).map(FoldedResult::Bits);
     }
     let lanes_of = |arg: Value| func.value_type(arg).lanes();
     let chooses = data.op == Op::Select && args.first().is_some_and(|&arg| lanes_of(arg).is_none());
@@ -44,7 +44,7 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
     }
     let constants: Option<Vec<&Constant>> = args.iter().map(|&arg| func.constant(arg)).collect();
     if args.iter().any(|&arg| matches!(func.constant(arg), Some(Constant::Poison(_)))) {
-        return Some(Folded::Poison);
+        return Some(FoldedResult::Poison);
     }
     let from = func.value_type(args[0]).scalar();
     let known: Option<Vec<u128>> =
@@ -53,10 +53,10 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
         return exact(data, from, to.scalar(), &known);
     }
     match args[..] {
-        [a] if data.op == Op::Bitcast && func.value_type(a) == to => Some(Folded::Value(a)),
+        [a] if data.op == Op::Bitcast && func.value_type(a) == to => Some(FoldedResult::Value(a)),
         [a] if data.op == Op::Trunc => {
             let narrow = extended(func, a, &[Op::Zext, Op::Sext])?;
-            (func.value_type(narrow) == to).then_some(Folded::Value(narrow))
+            (func.value_type(narrow) == to).then_some(FoldedResult::Value(narrow))
         }
         [a, b] => identity(func, data, from, a, b),
         _ => None,
@@ -64,17 +64,17 @@ pub(crate) fn fold(func: &Function, data: &InstData, to: Type) -> Option<Folded>
 }
 
 /// Evaluates an operation on constant operands of type `from`. None if it has no result, or needs rounding.
-fn exact(data: &InstData, from: Scalar, to: Scalar, known: &[u128]) -> Option<Folded> {
+fn exact(data: &InstData, from: Scalar, to: Scalar, known: &[u128]) -> Option<FoldedResult> {
     if from.is_float() {
-        return floats::evaluate(data, from, known).map(Folded::Bits);
+        return floats::evaluate(data, from, known).map(FoldedResult::Bits);
     }
     // Addresses are compared, but not computed.
     if to.is_ptr() || !from.is_int() && data.op != Op::Icmp {
         return None;
     }
     match evaluate_integer(data.op, data.flags, &data.detail, from.bits(), to.bits(), known)? {
-        ExactResult::Bits(bits) => Some(Folded::Bits(bits)),
-        ExactResult::Poison => Some(Folded::Poison),
+        ExactResult::Bits(bits) => Some(FoldedResult::Bits(bits)),
+        ExactResult::Poison => Some(FoldedResult::Poison),
         ExactResult::Undefined => None,
     }
 }
@@ -83,37 +83,37 @@ fn bits(func: &Function, value: Value) -> Option<u128> {
     func.constant(value)?.splat_bits()
 }
 
-fn select(func: &Function, args: &[Value]) -> Option<Folded> {
+fn select(func: &Function, args: &[Value]) -> Option<FoldedResult> {
     let &[condition, then, otherwise] = args else { return None };
     if matches!(func.constant(condition), Some(Constant::Poison(_))) {
-        return Some(Folded::Poison);
+        return Some(FoldedResult::Poison);
     }
     let is_same_type = || func.value_type(then) == func.value_type(condition);
     match (bits(func, condition), bits(func, then), bits(func, otherwise)) {
-        (Some(condition), ..) => Some(Folded::Value(if condition == 1 { then } else { otherwise })),
-        _ if then == otherwise => Some(Folded::Value(then)),
-        (_, Some(1), Some(0)) if is_same_type() => Some(Folded::Value(condition)),
+        (Some(condition), ..) => Some(FoldedResult::Value(if condition == 1 { then } else { otherwise })),
+        _ if then == otherwise => Some(FoldedResult::Value(then)),
+        (_, Some(1), Some(0)) if is_same_type() => Some(FoldedResult::Value(condition)),
         _ => None,
     }
 }
 
-fn freeze(func: &Function, value: Value) -> Option<Folded> {
+fn freeze(func: &Function, value: Value) -> Option<FoldedResult> {
     match func.constant(value) {
-        Some(Constant::Poison(_)) => return Some(Folded::Bits(0)),
-        Some(_) => return Some(Folded::Value(value)),
+        Some(Constant::Poison(_)) => return Some(FoldedResult::Bits(0)),
+        Some(_) => return Some(FoldedResult::Value(value)),
         None => {}
     }
     let inst = func.def_inst(value)?;
-    (func.inst(inst).op == Op::Freeze).then_some(Folded::Value(value))
+    (func.inst(inst).op == Op::Freeze).then_some(FoldedResult::Value(value))
 }
 
 /// Folds operations that one constant operand, or equal operands, decide.
-fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) -> Option<Folded> {
+fn identity(func: &Function, data: &InstData, from: Scalar, a: Value, b: Value) -> Option<FoldedResult> {
     let ones = from.bit_mask();
     let (left, right) = (bits(func, a), bits(func, b));
     let same = a == b;
-    let value = |value: Value| Some(Folded::Value(value));
-    let number = |bits: u128| Some(Folded::Bits(bits));
+    let value = |value: Value| Some(FoldedResult::Value(value));
+    let number = |bits: u128| Some(FoldedResult::Bits(bits));
     match (data.op, left, right) {
         (Op::PtrAdd, _, Some(0)) => value(a),
         (Op::Icmp, ..) if !from.is_float() => match data.detail {
@@ -161,7 +161,7 @@ fn has_only(func: &Function, value: Value, bits: u128) -> bool {
 }
 
 /// Folds `ashr (shl x, c), c` to `x` if `x` is sign-extended from no more than the remaining bits.
-fn sign_kept(func: &Function, shifted: Value, amount: u128) -> Option<Folded> {
+fn sign_kept(func: &Function, shifted: Value, amount: u128) -> Option<FoldedResult> {
     let shift = func.inst(func.def_inst(shifted)?);
     if shift.op != Op::Shl || bits(func, shift.args[1]) != Some(amount) {
         return None;
@@ -171,14 +171,14 @@ fn sign_kept(func: &Function, shifted: Value, amount: u128) -> Option<Folded> {
     let keeps_sign = inner.op == Op::Sext || inner.op == Op::Zext && inner.flags.has(Flag::Nneg);
     let from = func.value_type(*inner.args.first()?).scalar().bits();
     let is_free = u128::from(from) + amount <= func.value_type(value).scalar().bits().into();
-    (keeps_sign && is_free).then_some(Folded::Value(value))
+    (keeps_sign && is_free).then_some(FoldedResult::Value(value))
 }
 
 /// Folds `xor (xor x, c), c` to `x`.
-fn double_negation(func: &Function, a: Value, b: Value) -> Option<Folded> {
+fn double_negation(func: &Function, a: Value, b: Value) -> Option<FoldedResult> {
     bits(func, b)?;
     let inner = func.inst(func.def_inst(a)?);
-    (inner.op == Op::Xor && inner.args[1] == b).then(|| Folded::Value(inner.args[0]))
+    (inner.op == Op::Xor && inner.args[1] == b).then(|| FoldedResult::Value(inner.args[0]))
 }
 
 fn compare(
@@ -187,7 +187,7 @@ fn compare(
     left: Option<u128>,
     right: Option<u128>,
     same: bool,
-) -> Option<Folded> {
+) -> Option<FoldedResult> {
     use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
     let answer = match predicate {
         Eq | Ule | Uge | Sle | Sge if same => true,
@@ -198,7 +198,7 @@ fn compare(
         Ule if left == Some(0) || right == Some(from.bit_mask()) => true,
         _ => return None,
     };
-    Some(Folded::Bits(answer.into()))
+    Some(FoldedResult::Bits(answer.into()))
 }
 
 #[cfg(test)]
@@ -215,9 +215,9 @@ mod tests {
         let inst = func.block_insts(func.entry()).nth(2).expect(instruction);
         let result = func.result(inst).expect(instruction);
         match fold(func, func.inst(inst), func.value_type(result))? {
-            Folded::Value(value) => Some(value.to_string()),
-            Folded::Bits(bits) => Some(format!("splat {bits}")),
-            Folded::Poison => Some("poison".into()),
+            FoldedResult::Value(value) => Some(value.to_string()),
+            FoldedResult::Bits(bits) => Some(format!("splat {bits}")),
+            FoldedResult::Poison => Some("poison".into()),
         }
     }
 
@@ -229,8 +229,8 @@ mod tests {
             let func = &module.functions[0];
             let inst = func.block_insts(func.entry()).filter(|&it| func.result(it).is_some()).last()?;
             match fold(func, func.inst(inst), func.value_type(func.result(inst)?))? {
-                Folded::Value(value) => Some(value.to_string()),
-                Folded::Bits(_) | Folded::Poison => None,
+                FoldedResult::Value(value) => Some(value.to_string()),
+                FoldedResult::Bits(_) | FoldedResult::Poison => None,
             }
         };
         let wide = "  v2 = zext nneg i64, v0\n";

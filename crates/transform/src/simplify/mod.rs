@@ -29,20 +29,20 @@ const MAX_ROUNDS: usize = 16;
 
 /// Restrictions on replacement values.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct ReplacementLimits {
     /// Preserves LCSSA form: no use outside of the loop that defines the value.
-    keep_closed: bool,
+    preserve_lcssa: bool,
     /// Allows constants only: lanes read values that they did not compute.
     constants_only: bool,
 }
 
-impl Limits {
-    fn new(func: &Function, forest: &CycleForest) -> Limits {
-        let mut limits = Limits { keep_closed: true, constants_only: false };
+impl ReplacementLimits {
+    fn new(func: &Function, forest: &CycleForest) -> ReplacementLimits {
+        let mut limits = ReplacementLimits { preserve_lcssa: true, constants_only: false };
         // Block by block, so that a large function is traversed only once.
         for block in func.blocks() {
-            limits.keep_closed = limits.keep_closed && lcssa::is_block_closed(func, forest, block);
-            limits.constants_only |= values::sees_passive_lanes(func, block);
+            limits.preserve_lcssa = limits.preserve_lcssa && lcssa::is_block_closed(func, forest, block);
+            limits.constants_only |= values::observes_passive_lanes(func, block);
         }
         limits
     }
@@ -51,7 +51,7 @@ impl Limits {
 /// Simplifies a function. Returns true if anything changed.
 pub fn simplify(func: &mut Function) -> bool {
     let mut flow = CfgAnalyses::new(func);
-    let mut limits = Limits::new(func, flow.forest());
+    let mut limits = ReplacementLimits::new(func, flow.forest());
     let mut changed = false;
     let mut may_replace = true;
     for _ in 0..MAX_ROUNDS {
@@ -64,14 +64,14 @@ pub fn simplify(func: &mut Function) -> bool {
         }
         // The observers of passive lanes may be gone by now.
         limits.constants_only =
-            limits.constants_only && func.blocks().any(|block| values::sees_passive_lanes(func, block));
+            limits.constants_only && func.blocks().any(|block| values::observes_passive_lanes(func, block));
         let replaced = values::replace_values(func, &flow, limits);
         let removed = dead::remove_dead(func);
         changed |= straightened || replaced.any || removed;
-        if !straightened && !replaced.is_late && !replaced.branches_change {
+        if !straightened && !replaced.may_find_more && !replaced.branches_change {
             break;
         }
-        may_replace = replaced.is_late;
+        may_replace = replaced.may_find_more;
     }
     if votes::carry_votes(func, &flow) {
         dead::remove_dead(func);

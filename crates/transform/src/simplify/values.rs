@@ -22,32 +22,39 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::BuildHasher as _;
 
-use super::Limits;
-use super::fold::{Folded, fold};
+use super::ReplacementLimits;
+use super::fold::{FoldedResult, fold};
 use crate::cfg_analyses::CfgAnalyses;
 
 /// Summary of one replacement pass.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Replaced {
+pub(crate) struct ReplacementSummary {
     /// True if anything was replaced.
     pub(crate) any: bool,
     /// True if another pass may find more: a value was replaced after one of its users was visited.
-    pub(crate) is_late: bool,
+    pub(crate) may_find_more: bool,
     /// True if a branch condition became constant.
     pub(crate) branches_change: bool,
 }
 
 /// Replaces results by available values.
-pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Limits) -> Replaced {
+pub(super) fn replace_values(
+    func: &mut Function,
+    flow: &CfgAnalyses,
+    limits: ReplacementLimits,
+) -> ReplacementSummary {
     let replaced_by = SecondaryMap::with_len(func.value_count());
-    let computed = Computed { by_operand: SecondaryMap::with_len(func.value_count()), ..Computed::default() };
-    let mut pass = Replace {
+    let available = AvailableInsts {
+        by_operand: SecondaryMap::with_len(func.value_count()),
+        ..AvailableInsts::default()
+    };
+    let mut pass = ValueReplacer {
         func,
         dominators: flow.dominators(),
         forest: flow.forest(),
         limits,
         replaced_by,
-        computed,
+        available,
         phis: Vec::new(),
         any: false,
         branches_change: false,
@@ -55,12 +62,12 @@ pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Li
     for block in flow.dominator_preorder(pass.func) {
         pass.visit(block);
     }
-    let Replace { func, mut replaced_by, phis, any, branches_change, .. } = pass;
-    let mut is_late = false;
+    let ValueReplacer { func, mut replaced_by, phis, any, branches_change, .. } = pass;
+    let mut may_find_more = false;
     if any {
         let mut late = |value| {
             let now = resolve(&mut replaced_by, value);
-            is_late |= now != value;
+            may_find_more |= now != value;
             now
         };
         // φs read along back edges, whose values were replaced later. All other users come after their operands, except in unreachable
@@ -69,11 +76,11 @@ pub(super) fn replace_values(func: &mut Function, flow: &CfgAnalyses, limits: Li
         let unreachable: Vec<Block> = func.blocks().filter(|&block| !flow.cfg.is_reachable(block)).collect();
         unreachable.into_iter().for_each(|block| func.map_values_of_block(block, &mut late));
     }
-    Replaced { any, is_late, branches_change }
+    ReplacementSummary { any, may_find_more, branches_change }
 }
 
 /// True if a block reads values in lanes that did not execute their definitions.
-pub(crate) fn sees_passive_lanes(func: &Function, block: Block) -> bool {
+pub(crate) fn observes_passive_lanes(func: &Function, block: Block) -> bool {
     func.block_insts(block).any(|inst| func.inst(inst).is_total() || func.inst(inst).shadow().is_some())
 }
 
@@ -92,7 +99,7 @@ fn resolve(replaced_by: &mut Replacements, mut value: Value) -> Value {
 
 /// Key under which two instructions compute the same result.
 #[derive(PartialEq, Eq, Hash)]
-struct Key<'f> {
+struct ComputationKey<'f> {
     op: Op,
     args: SmallVec<[Value; 4]>,
     detail: &'f Detail,
@@ -100,33 +107,40 @@ struct Key<'f> {
     results: SmallVec<[Type; 1]>,
 }
 
-impl<'f> Key<'f> {
-    fn new(func: &'f Function, inst: Inst) -> Key<'f> {
+impl<'f> ComputationKey<'f> {
+    fn new(func: &'f Function, inst: Inst) -> ComputationKey<'f> {
         let data = func.inst(inst);
         let mut args: SmallVec<[Value; 4]> = data.args.iter().copied().collect();
         if is_commutative(data.op) && args[1] < args[0] {
             args.swap(0, 1);
         }
         let results = func.results(inst).iter().map(|&result| func.value_type(result)).collect();
-        Key { op: data.op, args, detail: &data.detail, flags: data.flags.without(Flags::POISON), results }
+        ComputationKey {
+            op: data.op,
+            args,
+            detail: &data.detail,
+            flags: data.flags.without(Flags::POISON),
+            results,
+        }
     }
 }
 
 /// Latest instruction with each key. One that does not dominate the current block never will again.
 #[derive(Default)]
-struct Computed {
+struct AvailableInsts {
     /// By the operand defined last: most values have few users, which are close.
     by_operand: SecondaryMap<Value, [Option<Inst>; 2]>,
     /// Others by the hash of their key; colliding keys displace each other.
     by_hash: FxHashMap<u32, Option<Inst>>,
 }
 
-impl Computed {
+impl AvailableInsts {
     /// Returns the slot for an instruction with this key, whether occupied or empty.
-    fn place(&mut self, func: &Function, key: &Key<'_>) -> &mut Option<Inst> {
+    fn slot(&mut self, func: &Function, key: &ComputationKey<'_>) -> &mut Option<Inst> {
         let results = key.args.iter().copied().filter(|&arg| func.def_inst(arg).is_some());
         if let Some(operand) = results.max() {
-            let is_right = |place: &Option<Inst>| place.is_none_or(|earlier| Key::new(func, earlier) == *key);
+            let is_right =
+                |slot: &Option<Inst>| slot.is_none_or(|earlier| ComputationKey::new(func, earlier) == *key);
             // The index first: a borrow of the result would last too long.
             if let Some(at) = self.by_operand[operand].iter().position(is_right) {
                 return &mut self.by_operand[operand][at];
@@ -136,13 +150,13 @@ impl Computed {
     }
 }
 
-struct Replace<'a> {
+struct ValueReplacer<'a> {
     func: &'a mut Function,
     dominators: &'a DominatorTree,
     forest: &'a CycleForest,
-    limits: Limits,
+    limits: ReplacementLimits,
     replaced_by: Replacements,
-    computed: Computed,
+    available: AvailableInsts,
     /// φs visited so far.
     phis: Vec<Inst>,
     any: bool,
@@ -150,7 +164,7 @@ struct Replace<'a> {
     branches_change: bool,
 }
 
-impl Replace<'_> {
+impl ValueReplacer<'_> {
     fn visit(&mut self, block: Block) {
         let mut next = self.func.layout.first_inst(block);
         while let Some(inst) = next {
@@ -197,16 +211,16 @@ impl Replace<'_> {
         let ty = self.func.value_type(result);
         let data = self.func.inst(inst);
         let folded = match data.op {
-            Op::Phi => self.only_incoming(data, result, block).map(Folded::Value),
+            Op::Phi => self.only_incoming(data, result, block).map(FoldedResult::Value),
             _ => fold(self.func, data, ty),
         };
         let value = match folded? {
-            Folded::Value(value) => value,
-            Folded::Bits(bits) => self.func.make_const(Constant::splat(ty, bits)),
-            Folded::Poison => self.func.make_poison(ty),
+            FoldedResult::Value(value) => value,
+            FoldedResult::Bits(bits) => self.func.make_const(Constant::splat(ty, bits)),
+            FoldedResult::Poison => self.func.make_poison(ty),
         };
         let is_constant = self.func.value_def(value) == ValueDef::Const;
-        (is_constant || !self.limits.constants_only && self.may_read(value, block)).then_some(value)
+        (is_constant || !self.limits.constants_only && self.preserves_lcssa(value, block)).then_some(value)
     }
 
     /// Returns the single value of a φ, ignoring itself and poison, if the value is available at the φ.
@@ -232,18 +246,18 @@ impl Replace<'_> {
             // All operands are poison or the φ itself.
             return data.incoming().map(|(_, value)| value).find(|&value| value != result);
         };
-        let is_there = match self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst)) {
-            Some(home) => !has_poison || self.dominators.strictly_dominates(home, block),
+        let is_available = match self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst)) {
+            Some(def_block) => !has_poison || self.dominators.strictly_dominates(def_block, block),
             None => true,
         };
-        is_there.then_some(value)
+        is_available.then_some(value)
     }
 
     /// True if a use of the value in this block preserves LCSSA form.
-    fn may_read(&self, value: Value, block: Block) -> bool {
-        let home = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
-        let cycle = home.and_then(|home| self.forest.innermost(home));
-        !self.limits.keep_closed || cycle.is_none_or(|cycle| self.forest.contains(cycle, block))
+    fn preserves_lcssa(&self, value: Value, block: Block) -> bool {
+        let def_block = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
+        let cycle = def_block.and_then(|def_block| self.forest.innermost(def_block));
+        !self.limits.preserve_lcssa || cycle.is_none_or(|cycle| self.forest.contains(cycle, block))
     }
 
     /// Replaces the instruction by an earlier one with the same key, or records it for later ones.
@@ -251,13 +265,14 @@ impl Replace<'_> {
         if self.limits.constants_only || !self.is_mergeable(inst) {
             return;
         }
-        let key = Key::new(self.func, inst);
-        let earlier = self.computed.place(self.func, &key).replace(inst);
-        let is_same = |earlier: &Inst| Key::new(self.func, *earlier) == key;
-        let Some(earlier) = earlier.filter(is_same).filter(|&earlier| self.is_there(earlier, block)) else {
+        let key = ComputationKey::new(self.func, inst);
+        let earlier = self.available.slot(self.func, &key).replace(inst);
+        let is_same = |earlier: &Inst| ComputationKey::new(self.func, *earlier) == key;
+        let Some(earlier) = earlier.filter(is_same).filter(|&earlier| self.is_available(earlier, block))
+        else {
             return;
         };
-        *self.computed.place(self.func, &key) = Some(earlier);
+        *self.available.slot(self.func, &key) = Some(earlier);
         let (kept, dropped) = (self.func.inst(earlier), self.func.inst(inst));
         let flags = kept.flags.intersection(dropped.flags);
         let origin = self.func.origin(kept.origin).merged(self.func.origin(dropped.origin));
@@ -272,12 +287,12 @@ impl Replace<'_> {
     }
 
     /// True if an earlier instruction's result is available in this block and may be used.
-    fn is_there(&self, earlier: Inst, block: Block) -> bool {
-        let Some(home) = self.func.layout.block_of(earlier) else { return false };
-        let predicate = self.func.predicate(home);
-        self.dominators.dominates(home, block)
+    fn is_available(&self, earlier: Inst, block: Block) -> bool {
+        let Some(def_block) = self.func.layout.block_of(earlier) else { return false };
+        let predicate = self.func.predicate(def_block);
+        self.dominators.dominates(def_block, block)
             && (predicate.is_none() || predicate == self.func.predicate(block))
-            && self.may_read(self.func.results(earlier)[0], block)
+            && self.preserves_lcssa(self.func.results(earlier)[0], block)
     }
 
     fn is_mergeable(&self, inst: Inst) -> bool {

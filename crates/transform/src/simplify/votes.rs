@@ -64,9 +64,9 @@ fn incoming_votes(
             Some(bits) => func.make_bool(bits? & 1 == 1),
             None => {
                 let earlier = *votes.get(&(op, mask))?;
-                let home = func.layout.block_of(earlier)?;
+                let def_block = func.layout.block_of(earlier)?;
                 comes_round |= dominators.dominates(block, from);
-                dominators.dominates(home, from).then(|| func.results(earlier)[0])?
+                dominators.dominates(def_block, from).then(|| func.results(earlier)[0])?
             }
         };
         incoming.push((from, known));
