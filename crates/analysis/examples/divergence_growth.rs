@@ -13,12 +13,12 @@ use heddle_ir::{Block, Function, InstData, Op, Scalar, Type, Value};
 mod families;
 
 fn main() {
-    let early_outs = families::Family {
+    let early_outs = families::GraphFamily {
         name: "early outs",
         is_reducible: true,
         edges: |size| (size, (0..size - 1).flat_map(|at| [(at, at + 1), (at, size - 1)]).collect()),
     };
-    let breaks = families::Family {
+    let breaks = families::GraphFamily {
         name: "breaks out of one loop",
         is_reducible: true,
         edges: |size| {
@@ -58,7 +58,7 @@ fn main() {
 }
 
 /// Builds a function with these blocks: φs of incoming values, a sum, and a branch on a varying or a uniform condition.
-fn function(family: &families::Family, size: usize) -> Function {
+fn function(family: &families::GraphFamily, size: usize) -> Function {
     let (count, edges) = (family.edges)(size);
     let mut signature = Signature::new(&[Type::I1, Type::I1, Type::I32, Type::I32], &[Type::I32]);
     for (index, param) in signature.params.iter_mut().enumerate() {

@@ -118,7 +118,7 @@ struct SlotAccess {
     slot: AllocaSlot,
     reads: bool,
     writes: bool,
-    is_whole: bool,
+    covers_slot: bool,
 }
 
 /// Bytes that an instruction accesses through one of its pointers.
@@ -128,18 +128,20 @@ struct AccessedBytes {
     reads: bool,
     writes: bool,
     /// True if each executing lane writes all of the bytes.
-    is_sure: bool,
+    is_definite: bool,
 }
 
 /// Returns the private memory that an instruction may access.
-fn spans(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[AccessedBytes; 2]> {
+fn accessed_bytes(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[AccessedBytes; 2]> {
     let bytes = |value: Value| Some(u64::from(func.value_type(value).bytes()));
     let size = |value: Value| match func.constant(value) {
         Some(Constant::Scalar(_, bits)) => u64::try_from(*bits).ok(),
         _ => None,
     };
-    let read = |pointer, size| AccessedBytes { pointer, size, reads: true, writes: false, is_sure: false };
-    let write = |pointer, size| AccessedBytes { pointer, size, reads: false, writes: true, is_sure: true };
+    let read =
+        |pointer, size| AccessedBytes { pointer, size, reads: true, writes: false, is_definite: false };
+    let write =
+        |pointer, size| AccessedBytes { pointer, size, reads: false, writes: true, is_definite: true };
     match data.op {
         Op::Load => result.map(|result| read(data.args[0], bytes(result))).into_iter().collect(),
         Op::Store => SmallVec::from_iter([write(data.args[1], bytes(data.args[0]))]),
@@ -170,8 +172,8 @@ impl AllocaSsa {
             users: Vec::new(),
         };
         if this.points_to.objects().iter().any(|object| !object.escapes) {
-            let touches = this.find_slots(func, control);
-            this.build(func, control, &touches);
+            let accesses = this.find_slots(func, control);
+            this.build(func, control, &accesses);
             this.find_users(func, control);
             this.find_undefined(func);
         }
@@ -238,7 +240,7 @@ impl AllocaSsa {
             (end <= bytes).then_some(first..end)
         };
         for inst in insts() {
-            for span in spans(func, func.inst(inst), func.result(inst)) {
+            for span in accessed_bytes(func, func.inst(inst), func.result(inst)) {
                 for target in &self.points_to.targets(span.pointer).known {
                     let number = target.object.index();
                     let run = run_of(target, span.size, self.points_to.objects()[number].bytes);
@@ -274,15 +276,15 @@ impl AllocaSsa {
         let objects = self.points_to.objects().iter().enumerate();
         let object_of: FxHashMap<Inst, usize> =
             objects.map(|(number, object)| (object.alloca, number)).collect();
-        let mut touches: SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>> = SecondaryMap::new();
+        let mut accesses: SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>> = SecondaryMap::new();
         for inst in insts() {
             let data = func.inst(inst);
-            for span in spans(func, data, func.result(inst)) {
+            for span in accessed_bytes(func, data, func.result(inst)) {
                 let targets = self.points_to.targets(span.pointer);
                 // A predicate may mask off the write.
-                let is_sure = span.is_sure
+                let is_definite = span.is_definite
                     && func.layout.block_of(inst).is_some_and(|block| func.predicate(block).is_none());
-                let is_only = is_sure && targets.known.len() == 1 && !targets.unknown;
+                let is_only = is_definite && targets.known.len() == 1 && !targets.unknown;
                 for target in &targets.known {
                     let number = target.object.index();
                     let object = &self.points_to.objects()[number];
@@ -295,11 +297,11 @@ impl AllocaSsa {
                             let covers = run
                                 .as_ref()
                                 .is_some_and(|run| run.start <= bytes.start && bytes.end <= run.end);
-                            touches[inst].push(SlotAccess {
+                            accesses[inst].push(SlotAccess {
                                 slot: AllocaSlot::new(slot),
                                 reads: span.reads,
                                 writes: span.writes,
-                                is_whole: covers && is_only && object.is_single,
+                                covers_slot: covers && is_only && object.is_single,
                             });
                         }
                     }
@@ -309,11 +311,11 @@ impl AllocaSsa {
             if let Some(number) = object_of.get(&inst).copied().filter(is_single) {
                 for slot in first_slot[number]..first_slot[number + 1] {
                     let slot = AllocaSlot::new(slot);
-                    touches[inst].push(SlotAccess { slot, reads: false, writes: true, is_whole: true });
+                    accesses[inst].push(SlotAccess { slot, reads: false, writes: true, covers_slot: true });
                 }
             }
         }
-        touches
+        accesses
     }
 
     fn add_state(&mut self, slot: AllocaSlot, def: SlotStateDef) -> SlotState {
@@ -325,9 +327,9 @@ impl AllocaSsa {
         &mut self,
         func: &Function,
         control: &ControlTables,
-        touches: &SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>>,
+        accesses: &SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>>,
     ) {
-        self.place_joins(func, control, touches);
+        self.place_joins(func, control, accesses);
         let mut current: Vec<SlotState> = (0..self.slots.len())
             .map(|slot| self.add_state(AllocaSlot::new(slot), SlotStateDef::Undefined))
             .collect();
@@ -355,17 +357,17 @@ impl AllocaSsa {
                 changes.push((slot, std::mem::replace(&mut current[slot], state)));
             }
             for inst in func.block_insts(block) {
-                let all = &touches[inst];
-                for touch in all.iter().filter(|touch| touch.reads) {
-                    let state = current[touch.slot.index()];
+                let all = &accesses[inst];
+                for access in all.iter().filter(|access| access.reads) {
+                    let state = current[access.slot.index()];
                     if !self.reads[inst].contains(&state) {
                         self.reads[inst].push(state);
                     }
                 }
-                for touch in all.iter().filter(|touch| touch.writes) {
-                    let slot = touch.slot.index();
-                    let before = (!touch.is_whole).then_some(current[slot]);
-                    let state = self.add_state(touch.slot, SlotStateDef::Write { inst, before });
+                for access in all.iter().filter(|access| access.writes) {
+                    let slot = access.slot.index();
+                    let before = (!access.covers_slot).then_some(current[slot]);
+                    let state = self.add_state(access.slot, SlotStateDef::Write { inst, before });
                     self.writes[inst].push(state);
                     changes.push((slot, std::mem::replace(&mut current[slot], state)));
                 }
@@ -396,13 +398,13 @@ impl AllocaSsa {
         &mut self,
         func: &Function,
         control: &ControlTables,
-        touches: &SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>>,
+        accesses: &SecondaryMap<Inst, SmallVec<[SlotAccess; 2]>>,
     ) {
         let mut writers: Vec<Vec<Block>> = vec![Vec::new(); self.slots.len()];
         for &block in control.index.order() {
             for inst in func.block_insts(block) {
-                for touch in touches[inst].iter().filter(|touch| touch.writes) {
-                    let blocks = &mut writers[touch.slot.index()];
+                for access in accesses[inst].iter().filter(|access| access.writes) {
+                    let blocks = &mut writers[access.slot.index()];
                     if blocks.last() != Some(&block) {
                         blocks.push(block);
                     }
@@ -415,10 +417,10 @@ impl AllocaSsa {
             let mut exits: Vec<Block> = Vec::new();
             let mut seen = rustc_hash::FxHashSet::default();
             for &block in &blocks {
-                let mut around = cycles.innermost(block);
-                while let Some(cycle) = around.filter(|&cycle| seen.insert(cycle)) {
+                let mut enclosing = cycles.innermost(block);
+                while let Some(cycle) = enclosing.filter(|&cycle| seen.insert(cycle)) {
                     exits.extend(cycles.exits(&control.cfg, cycle));
-                    around = cycles.parent(cycle);
+                    enclosing = cycles.parent(cycle);
                 }
             }
             let mut joined = frontier.iterated(blocks.iter().chain(&exits).copied());

@@ -61,14 +61,14 @@ impl CycleForest {
                 headers.push(block);
             }
         }
-        let around = |block: Block| nesting.around[block].and_then(|header| by_header[header]);
-        let parent = |cycle: u32| around(headers[cycle as usize]).map_or(NONE, Cycle::as_u32);
+        let enclosing = |block: Block| nesting.enclosing[block].and_then(|header| by_header[header]);
+        let parent = |cycle: u32| enclosing(headers[cycle as usize]).map_or(NONE, Cycle::as_u32);
         let order: Vec<u32> = (0..headers.len() as u32).collect();
         let tree = AncestorTree::new(headers.len(), parent, &order);
 
         let mut innermost = SecondaryMap::<Block, Option<Cycle>>::with_len(cfg.num_blocks());
         for block in search.reverse_post_order() {
-            innermost[block] = by_header[block].or_else(|| around(block));
+            innermost[block] = by_header[block].or_else(|| enclosing(block));
         }
         let members = Lists::new(
             headers.len(),
@@ -281,7 +281,7 @@ fn distinct(blocks: impl IntoIterator<Item = Block>) -> Vec<Block> {
 struct CycleNesting {
     is_header: EntitySet<Block>,
     /// Header of the innermost cycle of a block; of a header, that of the enclosing cycle.
-    around: SecondaryMap<Block, Option<Block>>,
+    enclosing: SecondaryMap<Block, Option<Block>>,
 }
 
 impl CycleNesting {
@@ -298,7 +298,7 @@ impl CycleNesting {
             .collect();
         let late_edges = Lists::new(num_blocks, late_edges.iter().copied());
 
-        let mut nesting = Self { is_header: EntitySet::new(), around: SecondaryMap::with_len(num_blocks) };
+        let mut nesting = Self { is_header: EntitySet::new(), enclosing: SecondaryMap::with_len(num_blocks) };
         let mut collapsed = CollapsedGraph::new(cfg);
         let mut taken_by: SecondaryMap<Block, Option<Block>> = SecondaryMap::with_len(num_blocks);
         let mut body = Vec::new();
@@ -332,7 +332,7 @@ impl CycleNesting {
                 }
             }
             for block in body.drain(..) {
-                nesting.around[block] = Some(header);
+                nesting.enclosing[block] = Some(header);
                 collapsed.representative[block] = header;
             }
         }

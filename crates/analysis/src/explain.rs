@@ -649,7 +649,7 @@ impl fmt::Display for CauseChainDisplay<'_> {
 }
 
 /// Returns the varying nodes without an explanation; empty unless the analysis has a bug.
-pub fn unexplained(func: &Function, control: &ControlTables, divergence: &Divergence) -> Vec<CauseNode> {
+pub fn find_unexplained(func: &Function, control: &ControlTables, divergence: &Divergence) -> Vec<CauseNode> {
     let all = DivergenceExplanations::new(func, control, divergence);
     let mut seen: EntitySet<Value> = EntitySet::new();
     let insts = control.index.order().iter().flat_map(|&block| func.block_insts(block));
@@ -717,11 +717,11 @@ mod tests {
         let func = &module.functions[0];
         let control = ControlTables::new(func);
         let found = divergence(func, &control, &InitialShapes::declared(func, Geometry::lanes(4)));
-        assert_eq!(unexplained(func, &control, &found), []);
-        // The same facts with a constant branch condition.
+        assert_eq!(find_unexplained(func, &control, &found), []);
+        // Identical facts with a constant branch condition.
         let mut other = func.clone();
         let branch = func.terminator(func.entry()).expect("a block ends");
         other.inst_mut(branch).args[0] = other.make_bool(true);
-        assert_eq!(unexplained(&other, &control, &found), [CauseNode::Branch(func.entry())]);
+        assert_eq!(find_unexplained(&other, &control, &found), [CauseNode::Branch(func.entry())]);
     }
 }

@@ -42,7 +42,7 @@ impl<'a> DominanceFrontier<'a> {
     /// Returns the dominance frontier of a block, in order. A loop header is in its own frontier.
     pub fn of(&self, block: Block) -> Vec<Block> {
         let mut frontier = Vec::new();
-        self.joins.leaving(block, |edge| frontier.push(edge.to));
+        self.joins.visit_leaving(block, |edge| frontier.push(edge.to));
         frontier.sort_unstable();
         frontier.dedup();
         frontier
@@ -88,7 +88,7 @@ impl<'a> ControlDependence<'a> {
     /// Returns the edges on which `block` is control dependent, in order, without duplicates.
     pub fn edges(&self, block: Block) -> Vec<Edge> {
         let mut edges = Vec::new();
-        self.joins.leaving(block, |edge| edges.push(Edge { from: edge.to, to: edge.from }));
+        self.joins.visit_leaving(block, |edge| edges.push(Edge { from: edge.to, to: edge.from }));
         edges.sort_unstable();
         edges.dedup();
         edges
@@ -136,11 +136,16 @@ impl<'a> JoinEdges<'a> {
     }
 
     /// Visits the edges that leave the dominance of `root`.
-    fn leaving(&self, root: Block, visit: impl FnMut(Edge)) {
-        self.leaving_new(root, |_| true, visit);
+    fn visit_leaving(&self, root: Block, visit: impl FnMut(Edge)) {
+        self.visit_leaving_if(root, |_| true, visit);
     }
 
-    fn leaving_new(&self, root: Block, mut is_new: impl FnMut(Block) -> bool, mut visit: impl FnMut(Edge)) {
+    fn visit_leaving_if(
+        &self,
+        root: Block,
+        mut is_new: impl FnMut(Block) -> bool,
+        mut visit: impl FnMut(Edge),
+    ) {
         if !self.tree.contains(root) {
             return;
         }
@@ -174,7 +179,7 @@ impl<'a> JoinEdges<'a> {
             }
         }
         while let Some((_, Reverse(root))) = deepest_first.pop() {
-            self.leaving_new(
+            self.visit_leaving_if(
                 root,
                 |block| goes_on(block) && walked.insert(block),
                 |edge| {

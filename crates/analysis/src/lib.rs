@@ -56,7 +56,7 @@ mod tree;
 mod uses;
 
 pub use access_groups::{
-    AccessGroup, AccessGroups, AccessPattern, GroupedAccess, StrideCondition, UniformBound,
+    AccessGroup, AccessGroups, GroupedAccess, StrideCondition, StridePattern, UniformBound,
 };
 pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};

@@ -29,17 +29,17 @@ use crate::dominators::PostDominatorTree;
 pub fn region_of_nondivergence(
     control: &ControlTables,
     is_divergent: impl Fn(Block) -> bool,
-    is_left_apart: impl Fn(Cycle) -> bool,
+    is_divergent_loop: impl Fn(Cycle) -> bool,
 ) -> EntitySet<Block> {
     let cfg = &control.cfg;
     let cycles = &control.cycles;
-    let mut lacks = vec![false; cycles.num_cycles()];
+    let mut is_divergent_nest = vec![false; cycles.num_cycles()];
     for cycle in cycles.cycles() {
-        let is_inside = cycles.parent(cycle).is_some_and(|parent| lacks[parent.index()]);
-        lacks[cycle.index()] = is_inside || is_left_apart(cycle);
+        let is_inside = cycles.parent(cycle).is_some_and(|parent| is_divergent_nest[parent.index()]);
+        is_divergent_nest[cycle.index()] = is_inside || is_divergent_loop(cycle);
     }
-    let is_late = |block| cycles.innermost(block).is_some_and(|cycle| lacks[cycle.index()]);
-    let is_source = |block| cfg.succs(block).len() > 1 && (is_divergent(block) || is_late(block));
+    let is_partial = |block| cycles.innermost(block).is_some_and(|cycle| is_divergent_nest[cycle.index()]);
+    let is_source = |block| cfg.succs(block).len() > 1 && (is_divergent(block) || is_partial(block));
     let tree = PostDominatorTree::new(cfg);
     let mut outside: EntitySet<Block> = EntitySet::new();
     // Union-find towards the root: a block at or above each one that may be inside; the virtual exit is above all blocks.
@@ -50,7 +50,7 @@ pub fn region_of_nondivergence(
         control.index.order().iter().copied().filter(|&block| is_source(block)).collect();
     while let Some(branch) = work.pop() {
         for &to in cfg.succs(branch) {
-            let mut at = leap(&mut next, to.index());
+            let mut at = find_inside(&mut next, to.index());
             while at != exit && !tree.strictly_post_dominates(Block::new(at), branch) {
                 let block = Block::new(at);
                 outside.insert(block);
@@ -58,7 +58,7 @@ pub fn region_of_nondivergence(
                 if cfg.succs(block).len() > 1 && !is_source(block) {
                     work.push(block);
                 }
-                at = leap(&mut next, at);
+                at = find_inside(&mut next, at);
             }
         }
     }
@@ -67,12 +67,12 @@ pub fn region_of_nondivergence(
         .order()
         .iter()
         .copied()
-        .filter(|&block| !outside.contains(block) && !is_late(block))
+        .filter(|&block| !outside.contains(block) && !is_partial(block))
         .collect()
 }
 
 /// Returns the first block at or above this one that may be inside.
-fn leap(next: &mut [usize], mut at: usize) -> usize {
+fn find_inside(next: &mut [usize], mut at: usize) -> usize {
     while next[at] != at {
         next[at] = next[next[at]];
         at = next[at];

@@ -56,8 +56,8 @@ pub struct PointsTo {
 }
 
 /// Limits per points-to set: distinct offsets into one object, and targets in total.
-const MOST_OFFSETS: usize = 4;
-const MOST_TARGETS: usize = 16;
+const MAX_OFFSETS: usize = 4;
+const MAX_TARGETS: usize = 16;
 
 impl PointsTo {
     /// Tracks all pointers of a function.
@@ -162,7 +162,7 @@ impl PointsTo {
             let offset = target.offset.zip(shift).and_then(|(offset, shift)| offset.checked_add(shift));
             add(&mut to.known, PointsToTarget { offset, ..target });
         }
-        if to.known.len() > MOST_TARGETS {
+        if to.known.len() > MAX_TARGETS {
             to.known.drain(..).for_each(|target| self.objects[target.object.index()].escapes = true);
             to.unknown = true;
         }
@@ -245,7 +245,7 @@ fn add(known: &mut SmallVec<[PointsToTarget; 2]>, target: PointsToTarget) {
         return;
     }
     let same = known.iter().filter(|other| other.object == target.object).count();
-    let target = if same >= MOST_OFFSETS { PointsToTarget { offset: None, ..target } } else { target };
+    let target = if same >= MAX_OFFSETS { PointsToTarget { offset: None, ..target } } else { target };
     if target.offset.is_none() {
         known.retain(|other| other.object != target.object);
     }

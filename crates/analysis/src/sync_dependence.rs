@@ -126,10 +126,10 @@ impl<'a> SyncDependence<'a> {
         assert!(cycles.is_graph_reducible(), "control divergence is known on reducible graphs only");
         let mut exits: Vec<Vec<Edge>> = vec![Vec::new(); cycles.num_cycles()];
         for edge in cfg.edges() {
-            let mut around = cycles.innermost(edge.from);
-            while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
+            let mut enclosing = cycles.innermost(edge.from);
+            while let Some(cycle) = enclosing.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
                 exits[cycle.index()].push(edge);
-                around = cycles.parent(cycle);
+                enclosing = cycles.parent(cycle);
             }
         }
         exits.iter_mut().for_each(|edges| {
@@ -202,10 +202,10 @@ impl<'a> SyncDependence<'a> {
         is_divergent_loop: impl Fn(Cycle) -> bool,
     ) -> EntitySet<Block> {
         let mut entered = EntitySet::new();
-        let mut lacks = vec![false; self.cycles.num_cycles()];
+        let mut is_divergent_nest = vec![false; self.cycles.num_cycles()];
         for cycle in self.cycles.cycles() {
-            let is_inside = self.cycles.parent(cycle).is_some_and(|parent| lacks[parent.index()]);
-            lacks[cycle.index()] = is_inside || is_divergent_loop(cycle);
+            let is_inside = self.cycles.parent(cycle).is_some_and(|parent| is_divergent_nest[parent.index()]);
+            is_divergent_nest[cycle.index()] = is_inside || is_divergent_loop(cycle);
         }
         for &block in self.dominators.pre_order() {
             // A dominator inside a loop that does not contain the block stands for the loop: all lanes that entered leave.
@@ -216,16 +216,17 @@ impl<'a> SyncDependence<'a> {
                 entered.insert(block);
             }
         }
-        let is_late = |block| self.cycles.innermost(block).is_some_and(|cycle: Cycle| lacks[cycle.index()]);
+        let is_partial =
+            |block| self.cycles.innermost(block).is_some_and(|cycle: Cycle| is_divergent_nest[cycle.index()]);
         let reachable = self.dominators.pre_order().iter().copied();
-        reachable.filter(|&block| entered.contains(block) || is_late(block)).collect()
+        reachable.filter(|&block| entered.contains(block) || is_partial(block)).collect()
     }
 
     /// Propagates labels from these edges through the enclosing loop, or through the function.
-    fn walk(&mut self, around: Option<Cycle>, seeds: &[(Edge, u32)]) -> InfluenceRegion {
+    fn walk(&mut self, enclosing: Option<Cycle>, seeds: &[(Edge, u32)]) -> InfluenceRegion {
         let mut walk = LabelWalk::default();
         for &(edge, label) in seeds {
-            self.push(&mut walk, around, edge, label);
+            self.push(&mut walk, enclosing, edge, label);
         }
         let mut continues_at = None;
         while walk.live_labels.len() > 1 || walk.may_not_reconverge {
@@ -233,48 +234,54 @@ impl<'a> SyncDependence<'a> {
             self.steps += 1;
             walk.blocks.push(block);
             let label = self.labels[block];
-            let inner = self.cycles.headed_by(block).filter(|_| self.cycles.innermost(block) != around);
+            let inner = self.cycles.headed_by(block).filter(|_| self.cycles.innermost(block) != enclosing);
             if inner.is_none() && self.cfg.succs(block).len() > 1 {
-                self.visit_ready_early(&mut walk, around, block);
+                self.visit_ready_early(&mut walk, enclosing, block);
             }
-            if inner.is_none() && self.continues_as_branch(&walk, around, block) {
+            if inner.is_none() && self.continues_as_branch(&walk, enclosing, block) {
                 continues_at = Some(block);
                 for &to in self.cfg.succs(block) {
-                    self.push(&mut walk, around, Edge { from: block, to }, label);
+                    self.push(&mut walk, enclosing, Edge { from: block, to }, label);
                 }
-                for passed in self.passed_blocks(around, block) {
+                for passed in self.passed_blocks(enclosing, block) {
                     walk.pending.retain(|&Reverse((_, other))| other != passed);
                     walk.blocks.push(passed);
-                    self.propagate(&mut walk, around, passed, None);
+                    self.propagate(&mut walk, enclosing, passed, None);
                 }
                 // The live label at a target of the branch differs from the labels of all exits, or of all but one.
                 break;
             }
-            self.propagate(&mut walk, around, block, inner);
+            self.propagate(&mut walk, enclosing, block, inner);
         }
-        self.finish(walk, around, continues_at)
+        self.finish(walk, enclosing, continues_at)
     }
 
     /// Propagates the label of a visited block along its outgoing edges.
-    fn propagate(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, block: Block, inner: Option<Cycle>) {
+    fn propagate(
+        &mut self,
+        walk: &mut LabelWalk,
+        enclosing: Option<Cycle>,
+        block: Block,
+        inner: Option<Cycle>,
+    ) {
         let label = self.labels[block];
         walk.release(label);
         let bypass = match inner {
             Some(cycle) => self.loop_bypass[cycle.index()],
             None => self.bypass[block],
         };
-        if let Some(behind) = bypass {
-            self.push(walk, around, Edge { from: block, to: behind }, label);
+        if let Some(next) = bypass {
+            self.push(walk, enclosing, Edge { from: block, to: next }, label);
         } else if let Some(cycle) = inner {
             walk.may_not_reconverge |= self.exits[cycle.index()].is_empty();
             for at in 0..self.exits[cycle.index()].len() {
                 let edge = self.exits[cycle.index()][at];
-                self.push(walk, around, edge, label);
+                self.push(walk, enclosing, edge, label);
             }
         } else {
             walk.may_not_reconverge |= self.cfg.succs(block).is_empty();
             for &to in self.cfg.succs(block) {
-                self.push(walk, around, Edge { from: block, to }, label);
+                self.push(walk, enclosing, Edge { from: block, to }, label);
             }
         }
     }
@@ -282,24 +289,24 @@ impl<'a> SyncDependence<'a> {
     /// Visits pending blocks without unvisited predecessors early, so that fewer are pending at a branch. Labels are the
     /// same in any topological order. This order exposes shared regions with several joins next to each other, as from a
     /// chain of checks to a chain of clean-ups.
-    fn visit_ready_early(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, branch: Block) {
+    fn visit_ready_early(&mut self, walk: &mut LabelWalk, enclosing: Option<Cycle>, branch: Block) {
         let before = self.index.number(branch);
-        let landing_blocks = self.landing_blocks(around, branch);
+        let landing_blocks = self.landing_blocks(enclosing, branch);
         for _ in 0..MAX_EARLY_VISITS {
             if walk.pending.len() > MAX_PENDING {
                 return;
             }
             let waiting = || walk.pending.iter().map(|&Reverse((_, block))| block);
-            let may_go = |block: Block| {
+            let is_ready = |block: Block| {
                 let others = waiting().filter(|&other| other != block).chain([branch]);
-                let least = others.map(|other| self.depth[other]).min().unwrap_or(0);
+                let min_depth = others.map(|other| self.depth[other]).min().unwrap_or(0);
                 let is_behind = |pred: Block| {
                     // The header stands for a loop, which is a single node.
                     let node = self.cycles.outermost_without(pred, branch);
                     let pred = node.map_or(pred, |cycle| self.cycles.header(cycle));
                     match self.labels[pred] {
                         // A block at no greater depth is unreachable from pending blocks, and so is one before the branch.
-                        UNREACHED => self.depth[pred] <= least || self.index.number(pred) < before,
+                        UNREACHED => self.depth[pred] <= min_depth || self.index.number(pred) < before,
                         _ => !waiting().any(|other| other == pred),
                     }
                 };
@@ -314,19 +321,19 @@ impl<'a> SyncDependence<'a> {
                     && preds.iter().filter(forward).all(|&pred| pred != branch && is_behind(pred))
             };
             let found =
-                walk.pending.iter().map(|&Reverse(entry)| entry).filter(|&(_, block)| may_go(block)).min();
+                walk.pending.iter().map(|&Reverse(entry)| entry).filter(|&(_, block)| is_ready(block)).min();
             let Some((_, block)) = found else { return };
             walk.pending.retain(|&Reverse((_, other))| other != block);
             self.steps += 1;
             walk.blocks.push(block);
-            self.propagate(walk, around, block, None);
+            self.propagate(walk, enclosing, block, None);
         }
     }
 
     fn finish(
         &mut self,
         walk: LabelWalk,
-        around: Option<Cycle>,
+        enclosing: Option<Cycle>,
         continues_at: Option<Block>,
     ) -> InfluenceRegion {
         let mut joins: Vec<Join> = Vec::new();
@@ -341,7 +348,7 @@ impl<'a> SyncDependence<'a> {
         }
         joins.sort_unstable_by_key(|join| self.index.number(join.block));
         let mut divergent_exits: Vec<u32> = Vec::new();
-        if let Some(cycle) = around {
+        if let Some(cycle) = enclosing {
             // Lanes in the next iteration have one of the live labels. Without a live label no lane starts one, and exits
             // are divergent if their labels differ.
             let first = walk.exit_labels.first().map(|&(_, label)| label);
@@ -364,8 +371,8 @@ impl<'a> SyncDependence<'a> {
         InfluenceRegion { joins, divergent_exits, blocks: walk.blocks, continues_at }
     }
 
-    fn push(&mut self, walk: &mut LabelWalk, around: Option<Cycle>, edge: Edge, label: u32) {
-        if let Some(cycle) = around {
+    fn push(&mut self, walk: &mut LabelWalk, enclosing: Option<Cycle>, edge: Edge, label: u32) {
+        if let Some(cycle) = enclosing {
             if !self.cycles.contains(cycle, edge.to) {
                 walk.exit_labels.push((edge, label));
                 return;
@@ -407,19 +414,20 @@ impl<'a> SyncDependence<'a> {
     }
 
     /// True if the rest of the walk equals the influence region of this branch, the block visited last.
-    fn continues_as_branch(&self, walk: &LabelWalk, around: Option<Cycle>, branch: Block) -> bool {
-        if walk.latch_label.is_some() || walk.may_not_reconverge || self.cycles.innermost(branch) != around {
+    fn continues_as_branch(&self, walk: &LabelWalk, enclosing: Option<Cycle>, branch: Block) -> bool {
+        if walk.latch_label.is_some() || walk.may_not_reconverge || self.cycles.innermost(branch) != enclosing
+        {
             return false;
         }
         if walk.pending.len() > MAX_TARGETS * (MAX_PASSED_BLOCKS + 1) {
             return false;
         }
-        let targets = self.landing_blocks(around, branch);
+        let targets = self.landing_blocks(enclosing, branch);
         let label = self.labels[branch];
         if targets.len() < 2 {
             return false;
         }
-        let passed_blocks = self.passed_blocks(around, branch);
+        let passed_blocks = self.passed_blocks(enclosing, branch);
         if !walk
             .pending
             .iter()
@@ -439,22 +447,22 @@ impl<'a> SyncDependence<'a> {
 
     /// Returns the ends of the straight-line paths from the targets of a branch, in order, one per distinct target. Empty if
     /// the branch has more than [`MAX_TARGETS`] targets.
-    fn landing_blocks(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
+    fn landing_blocks(&self, enclosing: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let distinct_targets = self.distinct_targets(branch);
         let mut landing_blocks: SmallVec<[Block; 8]> = distinct_targets
             .iter()
-            .map(|&to| self.straight_path(around, branch, to).last().unwrap_or(to))
+            .map(|&to| self.straight_path(enclosing, branch, to).last().unwrap_or(to))
             .collect();
         landing_blocks.sort_unstable();
         landing_blocks
     }
 
     /// Returns the blocks that these paths skip, in path order.
-    fn passed_blocks(&self, around: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
+    fn passed_blocks(&self, enclosing: Option<Cycle>, branch: Block) -> SmallVec<[Block; 8]> {
         let mut blocks = SmallVec::new();
         for to in self.distinct_targets(branch) {
             let straight_path: SmallVec<[Block; MAX_PASSED_BLOCKS + 1]> =
-                self.straight_path(around, branch, to).collect();
+                self.straight_path(enclosing, branch, to).collect();
             blocks.extend(straight_path.iter().copied().take(straight_path.len() - 1));
         }
         blocks
@@ -475,17 +483,17 @@ impl<'a> SyncDependence<'a> {
     /// Follows single-successor blocks from a target of a branch while only visited lanes can enter them.
     fn straight_path(
         &self,
-        around: Option<Cycle>,
+        enclosing: Option<Cycle>,
         branch: Block,
         from: Block,
     ) -> impl Iterator<Item = Block> + '_ {
         let next = move |&at: &Block| {
             let [to] = self.cfg.succs(at) else { return None };
-            let is_passage = self.cycles.innermost(at) == around
+            let is_passage = self.cycles.innermost(at) == enclosing
                 && (self.cfg.preds(at).len() == 1 || at == from && self.has_only_visited_preds(at, branch));
-            let goes_on = around
+            let stays_in_level = enclosing
                 .is_none_or(|cycle| self.cycles.contains(cycle, *to) && self.cycles.header(cycle) != *to);
-            (is_passage && goes_on).then_some(*to)
+            (is_passage && stays_in_level).then_some(*to)
         };
         std::iter::successors(Some(from), next).take(MAX_PASSED_BLOCKS + 1)
     }
@@ -515,12 +523,12 @@ impl<'a> SyncDependence<'a> {
             if let Some(cycle) = self.cycles.headed_by(block) {
                 let targets = self.exits[cycle.index()].iter().map(|edge| edge.to);
                 let node = num_blocks as u32 + cycle.as_u32();
-                let behind =
+                let postdom =
                     self.attach_to_postdominator(&mut tree, node, self.cycles.parent(cycle), root, targets);
                 self.loop_bypass[cycle.index()] =
-                    behind.filter(|&behind| self.dominators.dominates(block, behind));
+                    postdom.filter(|&postdom| self.dominators.dominates(block, postdom));
             }
-            self.bypass[block] = own.filter(|&behind| self.dominators.dominates(block, behind));
+            self.bypass[block] = own.filter(|&postdom| self.dominators.dominates(block, postdom));
         }
     }
 
@@ -529,26 +537,26 @@ impl<'a> SyncDependence<'a> {
         &self,
         tree: &mut JumpPointerForest,
         node: u32,
-        around: Option<Cycle>,
+        enclosing: Option<Cycle>,
         root: u32,
         targets: impl Iterator<Item = Block>,
     ) -> Option<Block> {
-        let mut behind = NONE;
+        let mut postdom = NONE;
         for to in targets {
-            let goes_on =
-                around.is_none_or(|cycle| self.cycles.contains(cycle, to) && self.cycles.header(cycle) != to);
+            let stays_in_level = enclosing
+                .is_none_or(|cycle| self.cycles.contains(cycle, to) && self.cycles.header(cycle) != to);
             let target = match self.cycles.headed_by(to) {
-                _ if !goes_on => root,
+                _ if !stays_in_level => root,
                 Some(cycle) => self.cfg.num_blocks() as u32 + cycle.as_u32(),
                 None => to.as_u32(),
             };
-            behind = if behind == NONE { target } else { tree.nearest_common(behind, target) };
+            postdom = if postdom == NONE { target } else { tree.nearest_common(postdom, target) };
         }
-        let behind = if behind == NONE { root } else { behind };
-        tree.attach(node, behind);
-        match behind {
-            behind if behind == root => None,
-            behind if behind < self.cfg.num_blocks() as u32 => Some(Block::from_u32(behind)),
+        let postdom = if postdom == NONE { root } else { postdom };
+        tree.attach(node, postdom);
+        match postdom {
+            postdom if postdom == root => None,
+            postdom if postdom < self.cfg.num_blocks() as u32 => Some(Block::from_u32(postdom)),
             cycle => Some(self.cycles.header(Cycle::from_u32(cycle - self.cfg.num_blocks() as u32))),
         }
     }
@@ -633,8 +641,8 @@ impl SyncDependence<'_> {
             left.extend_from_slice(&region.divergent_exits);
             next = region.continues_at;
         }
-        let mut around = self.cycles.innermost(branch);
-        while let Some(cycle) = around.filter(|_| !left.is_empty()) {
+        let mut enclosing = self.cycles.innermost(branch);
+        while let Some(cycle) = enclosing.filter(|_| !left.is_empty()) {
             divergent_exits.extend(left.iter().map(|&number| (cycle, self.exits(cycle)[number as usize])));
             let region = self.loop_region(cycle, |number| left.contains(&number));
             merge(&region);
@@ -646,7 +654,7 @@ impl SyncDependence<'_> {
                 left.extend_from_slice(&region.divergent_exits);
                 next = region.continues_at;
             }
-            around = self.cycles.parent(cycle);
+            enclosing = self.cycles.parent(cycle);
         }
         let mut joins: Vec<Join> = joins.into_iter().map(|(block, from)| Join { block, from }).collect();
         joins.iter_mut().for_each(|join| {

@@ -111,7 +111,7 @@ impl<K: Entity> AncestorTree<K> {
     }
 
     /// Returns the highest ancestor-or-self of `below` that is not an ancestor of `other`; none if `below` is an ancestor.
-    pub(crate) fn highest_apart(&self, below: K, other: K) -> Option<K> {
+    pub(crate) fn highest_not_above(&self, below: K, other: K) -> Option<K> {
         self.highest(below, |node| !self.is_ancestor(node, other))
     }
 
@@ -127,7 +127,7 @@ impl<K: Entity> AncestorTree<K> {
         if !self.contains(a) {
             return None;
         }
-        self.highest_apart(a, b).map_or(Some(a), |node| self.parent(node))
+        self.highest_not_above(a, b).map_or(Some(a), |node| self.parent(node))
     }
 }
 

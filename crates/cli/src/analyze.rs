@@ -465,7 +465,7 @@ impl FunctionAnalysis<'_> {
         }
         out.push_str(&shapes.join(", "));
         if let (Op::Alloca, ShapeAnalysis::Ours(divergence, _)) = (data.op, &self.verdict) {
-            out.push_str(if divergence.object(inst).is_some() {
+            out.push_str(if divergence.object_agreement(inst).is_some() {
                 ", one for all lanes"
             } else {
                 ", one per lane"

@@ -43,7 +43,7 @@ impl DivergenceStatistics {
                 counts.count_block(func, &facts, block);
             }
             let objects = func.block_insts(block).filter(|&inst| func.inst(inst).op == Op::Alloca);
-            objects.for_each(|inst| counts.objects[usize::from(facts.object(inst).is_none())] += 1);
+            objects.for_each(|inst| counts.objects[usize::from(facts.object_agreement(inst).is_none())] += 1);
         }
         counts
     }

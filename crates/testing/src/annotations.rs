@@ -175,8 +175,11 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
             return Err(format!("{value} is {full} in the {level}"));
         }
         if op.trim_start().starts_with("alloca") {
-            let shared =
-                claims.func.def_inst(value).and_then(|inst| claims.divergence.object(inst)).is_some();
+            let shared = claims
+                .func
+                .def_inst(value)
+                .and_then(|inst| claims.divergence.object_agreement(inst))
+                .is_some();
             let found = if shared { "shared" } else { "per lane" };
             if !starts_with_words(rest.trim_start_matches([',', ' ']), found) {
                 return Err(format!("{value} is {full}, {found}"));

@@ -28,7 +28,7 @@ use crate::baselines_oracle::UniformityObservation;
 use crate::counts::count;
 use crate::profiled::summary;
 use crate::shapes_oracle::{Claims, check_trace};
-use heddle_analysis::explain::unexplained;
+use heddle_analysis::explain::find_unexplained;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, ResultSummaries};
 use heddle_interp::{PassiveSemantics, RunOptions, Scheduler};
@@ -387,7 +387,7 @@ impl FileTest<'_> {
             match claims {
                 None => self.fail(format!("@{} is irreducible", func.name)),
                 Some(claims) => {
-                    for node in unexplained(func, &claims.control, &claims.divergence) {
+                    for node in find_unexplained(func, &claims.control, &claims.divergence) {
                         self.fail(format!("@{}: nothing explains {node:?}", func.name));
                     }
                 }

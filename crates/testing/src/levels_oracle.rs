@@ -60,7 +60,7 @@ impl Levels {
             _ => None,
         });
         for to in targets {
-            let level = claims.divergence.branch(step.block);
+            let level = claims.divergence.branch_agreement(step.block);
             self.compare(step, level, &rounds, UniformityFact::Branch, to.as_u32().into())?;
             let edge = Edge { from: step.block, to };
             for (at, &cycle) in around.iter().enumerate() {

@@ -481,7 +481,7 @@ impl Frame {
     ) -> Result<(), String> {
         let func = claims.func;
         // One copy serves a pointer if it does for all objects that the pointer may point to.
-        let is_shared = |pointer: Value| claims.divergence.shared_memory(pointer).is_some();
+        let is_shared = |pointer: Value| claims.divergence.pointee_agreement(pointer).is_some();
         match data.op {
             Op::Alloca => {
                 let Detail::Alloca { bytes, .. } = data.detail else { return Ok(()) };

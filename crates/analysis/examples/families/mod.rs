@@ -1,35 +1,35 @@
 //! Graph families on which careless analyses turn quadratic.
 
 /// Graph family: name, reducibility, and a generator of the edges for about a given number of blocks.
-pub(crate) struct Family {
+pub(crate) struct GraphFamily {
     pub(crate) name: &'static str,
     pub(crate) is_reducible: bool,
-    pub(crate) edges: fn(usize) -> Shape,
+    pub(crate) edges: fn(usize) -> GraphShape,
 }
 
 /// Number of blocks and edges; block 0 is the entry.
-pub(crate) type Shape = (usize, Vec<(usize, usize)>);
+pub(crate) type GraphShape = (usize, Vec<(usize, usize)>);
 
 /// All families.
-pub(crate) const FAMILIES: &[Family] = &[
-    Family { name: "chain", is_reducible: true, edges: chain },
-    Family { name: "ladder", is_reducible: true, edges: ladder },
-    Family { name: "upward ladder", is_reducible: true, edges: upward_ladder },
-    Family { name: "nested loops, depth sqrt(n)", is_reducible: true, edges: loops_of_sqrt_depth },
-    Family { name: "nested loops, depth n/2", is_reducible: true, edges: loops_of_full_depth },
-    Family { name: "breaks out of sqrt(n) loops", is_reducible: true, edges: breaks },
-    Family { name: "if cascade", is_reducible: true, edges: if_cascade },
-    Family { name: "switch", is_reducible: true, edges: switch },
-    Family { name: "mesh", is_reducible: false, edges: mesh },
-    Family { name: "nest entered everywhere", is_reducible: false, edges: irreducible_nest },
+pub(crate) const FAMILIES: &[GraphFamily] = &[
+    GraphFamily { name: "chain", is_reducible: true, edges: chain },
+    GraphFamily { name: "ladder", is_reducible: true, edges: ladder },
+    GraphFamily { name: "upward ladder", is_reducible: true, edges: upward_ladder },
+    GraphFamily { name: "nested loops, depth sqrt(n)", is_reducible: true, edges: loops_of_sqrt_depth },
+    GraphFamily { name: "nested loops, depth n/2", is_reducible: true, edges: loops_of_full_depth },
+    GraphFamily { name: "breaks out of sqrt(n) loops", is_reducible: true, edges: breaks },
+    GraphFamily { name: "if cascade", is_reducible: true, edges: if_cascade },
+    GraphFamily { name: "switch", is_reducible: true, edges: switch },
+    GraphFamily { name: "mesh", is_reducible: false, edges: mesh },
+    GraphFamily { name: "nest entered everywhere", is_reducible: false, edges: irreducible_nest },
 ];
 
-fn chain(size: usize) -> Shape {
+fn chain(size: usize) -> GraphShape {
     (size, (1..size).map(|to| (to - 1, to)).collect())
 }
 
 /// Two rails with rungs from the first to the second: only the start dominates the second rail.
-fn ladder(size: usize) -> Shape {
+fn ladder(size: usize) -> GraphShape {
     let half = size / 2;
     let mut edges = Vec::new();
     for at in 0..half {
@@ -43,7 +43,7 @@ fn ladder(size: usize) -> Shape {
 }
 
 /// A chain down, and rungs to a second chain that runs back up: the common dominator of each of its blocks is far away.
-fn upward_ladder(size: usize) -> Shape {
+fn upward_ladder(size: usize) -> GraphShape {
     let half = size / 2;
     let mut edges = Vec::new();
     for at in 0..half {
@@ -70,7 +70,7 @@ fn nest(edges: &mut Vec<(usize, usize)>, first: usize, depth: usize) {
     }
 }
 
-fn loops_of_full_depth(size: usize) -> Shape {
+fn loops_of_full_depth(size: usize) -> GraphShape {
     let depth = size / 2;
     let mut edges = Vec::new();
     nest(&mut edges, 0, depth);
@@ -78,7 +78,7 @@ fn loops_of_full_depth(size: usize) -> Shape {
     (2 * depth + 1, edges)
 }
 
-fn loops_of_sqrt_depth(size: usize) -> Shape {
+fn loops_of_sqrt_depth(size: usize) -> GraphShape {
     let depth = size.isqrt();
     let count = size / (2 * depth);
     let mut edges = Vec::new();
@@ -90,7 +90,7 @@ fn loops_of_sqrt_depth(size: usize) -> Shape {
 }
 
 /// One deep nest; the remaining blocks are in its innermost loop, and each may leave any of the loops.
-fn breaks(size: usize) -> Shape {
+fn breaks(size: usize) -> GraphShape {
     let depth = size.isqrt();
     let body = size - 2 * depth - 1;
     let mut edges = Vec::new();
@@ -107,18 +107,18 @@ fn breaks(size: usize) -> Shape {
 }
 
 /// `if (..) goto end;` repeated.
-fn if_cascade(size: usize) -> Shape {
+fn if_cascade(size: usize) -> GraphShape {
     let last = size - 1;
     (size, (0..last).flat_map(|at| [(at, at + 1), (at, last)]).collect())
 }
 
-fn switch(size: usize) -> Shape {
+fn switch(size: usize) -> GraphShape {
     let last = size - 1;
     (size, (1..last).flat_map(|arm| [(0, arm), (arm, last)]).collect())
 }
 
 /// A square of blocks, each with edges right and down, and some back up and left.
-fn mesh(size: usize) -> Shape {
+fn mesh(size: usize) -> GraphShape {
     let side = size.isqrt();
     let mut edges = Vec::new();
     for row in 0..side {
@@ -139,7 +139,7 @@ fn mesh(size: usize) -> Shape {
 }
 
 /// Nested cycles, each also entered in its middle by the entry.
-fn irreducible_nest(size: usize) -> Shape {
+fn irreducible_nest(size: usize) -> GraphShape {
     let depth = size / 2;
     let mut edges = Vec::new();
     nest(&mut edges, 1, depth);

@@ -26,7 +26,7 @@ pub(super) struct LinearTerm {
     pub(super) value: Value,
     pub(super) extension: Extension,
     /// True if a no-wrap flag keeps the value within half of its range: a multiple of it does not wrap.
-    pub(super) is_half: bool,
+    pub(super) keeps_half_range: bool,
     pub(super) factor: i64,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct LinearAddress {
 pub(super) struct AccessGroupKey {
     pub(super) root: Value,
     pub(super) terms: SmallVec<[LinearTerm; 4]>,
-    pub(super) around: Option<Cycle>,
+    pub(super) enclosing: Option<Cycle>,
 }
 
 impl AccessGroupFinder<'_> {
@@ -68,8 +68,12 @@ impl AccessGroupFinder<'_> {
             if parts.len() == MAX_PARTS || self.width(data.args[1]) > ADDRESS {
                 break;
             }
-            let offset =
-                LinearTerm { value: data.args[1], extension: Extension::Signed, is_half: false, factor: 1 };
+            let offset = LinearTerm {
+                value: data.args[1],
+                extension: Extension::Signed,
+                keeps_half_range: false,
+                factor: 1,
+            };
             parts.push(offset);
             root = data.args[0];
         }
@@ -81,13 +85,13 @@ impl AccessGroupFinder<'_> {
         let mut seen = 0;
         while let Some(part) = parts.pop() {
             seen += 1;
-            let LinearTerm { value, extension, is_half, factor } = part;
+            let LinearTerm { value, extension, keeps_half_range, factor } = part;
             if let Some(constant) = self.constant(value, extension) {
                 offset = offset.wrapping_add(factor.wrapping_mul(constant as i64));
-            } else if seen > MAX_PARTS || !self.split(part, &mut parts) {
+            } else if seen > MAX_PARTS || !self.push_operands(part, &mut parts) {
                 // At this width both extensions are the identity.
                 let extension = if self.width(value) == ADDRESS { Extension::Signed } else { extension };
-                terms.push(LinearTerm { value, extension, is_half, factor });
+                terms.push(LinearTerm { value, extension, keeps_half_range, factor });
             }
         }
         terms.sort_unstable();
@@ -96,7 +100,7 @@ impl AccessGroupFinder<'_> {
             match merged.last_mut() {
                 Some(last) if (last.value, last.extension) == (term.value, term.extension) => {
                     last.factor = last.factor.wrapping_add(term.factor);
-                    last.is_half |= term.is_half;
+                    last.keeps_half_range |= term.keeps_half_range;
                 }
                 _ => merged.push(term),
             }
@@ -106,7 +110,7 @@ impl AccessGroupFinder<'_> {
     }
 
     /// Pushes the operands of a sum or a multiple, modulo 2^64; false if the value is neither.
-    fn split(&self, part: LinearTerm, parts: &mut Vec<LinearTerm>) -> bool {
+    fn push_operands(&self, part: LinearTerm, parts: &mut Vec<LinearTerm>) -> bool {
         let LinearTerm { value, extension, factor, .. } = part;
         let Some(inst) = self.func.def_inst(value) else { return false };
         let data = self.func.inst(inst);
@@ -116,8 +120,8 @@ impl AccessGroupFinder<'_> {
                 Extension::Signed => data.flags.has(Flag::Nsw),
                 Extension::Unsigned => data.flags.has(Flag::Nuw),
             };
-        let mut push_half = |value: Value, factor: i64, is_half: bool| {
-            parts.push(LinearTerm { value, extension, is_half, factor });
+        let mut push_half = |value: Value, factor: i64, keeps_half_range: bool| {
+            parts.push(LinearTerm { value, extension, keeps_half_range, factor });
         };
         let mut push = |value: Value, factor: i64| push_half(value, factor, false);
         match data.op {
@@ -125,7 +129,7 @@ impl AccessGroupFinder<'_> {
                 push(data.args[0], factor);
                 push(data.args[1], factor);
             }
-            Op::Or if data.flags.has(Flag::Disjoint) || self.is_free(data.args[0], data.args[1]) => {
+            Op::Or if data.flags.has(Flag::Disjoint) || self.are_disjoint(data.args[0], data.args[1]) => {
                 push(data.args[0], factor);
                 push(data.args[1], factor);
             }
@@ -149,7 +153,7 @@ impl AccessGroupFinder<'_> {
                 parts.push(LinearTerm {
                     value: data.args[0],
                     extension: Extension::Signed,
-                    is_half: false,
+                    keeps_half_range: false,
                     factor,
                 });
             }
@@ -157,7 +161,7 @@ impl AccessGroupFinder<'_> {
                 parts.push(LinearTerm {
                     value: data.args[0],
                     extension: Extension::Unsigned,
-                    is_half: false,
+                    keeps_half_range: false,
                     factor,
                 });
             }
@@ -167,7 +171,7 @@ impl AccessGroupFinder<'_> {
     }
 
     /// True if the value is known to have zeros where the constant has ones.
-    fn is_free(&self, value: Value, constant: Value) -> bool {
+    fn are_disjoint(&self, value: Value, constant: Value) -> bool {
         let Some(constant) = self.constant(constant, Extension::Unsigned) else { return false };
         let zeros = self.divergence.shape(value).each().zeros();
         constant < 1 << zeros.min(ADDRESS)

@@ -24,8 +24,12 @@ struct ConditionalStride {
 
 impl AccessGroupFinder<'_> {
     /// Returns the stride of the addresses with this key in a block, and its conditions.
-    pub(super) fn stride(&self, key: &AccessGroupKey, block: Block) -> Option<(i64, Vec<StrideCondition>)> {
-        let mut stride = self.strides(key.root, block)?;
+    pub(super) fn group_stride(
+        &self,
+        key: &AccessGroupKey,
+        block: Block,
+    ) -> Option<(i64, Vec<StrideCondition>)> {
+        let mut stride = self.lane_stride(key.root, block)?;
         let mut conditions: Vec<StrideCondition> = Vec::new();
         for term in &key.terms {
             let fact = self.divergence.fact_at(self.func, self.control, term.value, block);
@@ -34,11 +38,11 @@ impl AccessGroupFinder<'_> {
                     Extension::Signed => fact.no_wrap.signed,
                     Extension::Unsigned => fact.no_wrap.unsigned,
                 }
-                || term.is_half && self.spans_less_than_half(term.value, block);
-            let own = match self.strides(term.value, block).filter(|_| cannot_wrap) {
+                || term.keeps_half_range && self.spans_less_than_half(term.value, block);
+            let own = match self.lane_stride(term.value, block).filter(|_| cannot_wrap) {
                 Some(own) => own,
                 None => {
-                    let line = self.line(term.value, term.extension, block, 0)?;
+                    let line = self.stride_of(term.value, term.extension, block, 0)?;
                     conditions.extend(line.conditions);
                     line.stride as i64
                 }
@@ -56,11 +60,11 @@ impl AccessGroupFinder<'_> {
         let lanes = self.geometry.width().unwrap_or(MAX_LANES);
         let reach = |stride: i64| i128::from(stride).unsigned_abs() * u128::from(lanes.saturating_sub(1));
         let Some(half) = self.width(value).checked_sub(1) else { return false };
-        self.strides(value, block).is_some_and(|stride| reach(stride) < 1 << half)
+        self.lane_stride(value, block).is_some_and(|stride| reach(stride) < 1 << half)
     }
 
     /// Returns the stride of a value, modulo 2^width.
-    pub(super) fn strides(&self, value: Value, block: Block) -> Option<i64> {
+    pub(super) fn lane_stride(&self, value: Value, block: Block) -> Option<i64> {
         let shape = self.divergence.fact_at(self.func, self.control, value, block).shape;
         let steps = shape.strides()?.all();
         // Each row or plane of lanes must continue where the last one ended.
@@ -79,20 +83,20 @@ impl AccessGroupFinder<'_> {
     }
 
     /// True if the operands still have the values that the instruction read, in all lanes: no divergent loop was left since.
-    fn is_fresh(&self, inst: Inst, block: Block) -> bool {
+    fn is_current(&self, inst: Inst, block: Block) -> bool {
         let cycles = &self.control.cycles;
-        let mut around = self.func.layout.block_of(inst).and_then(|at| cycles.innermost(at));
-        while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, block)) {
+        let mut enclosing = self.func.layout.block_of(inst).and_then(|at| cycles.innermost(at));
+        while let Some(cycle) = enclosing.filter(|&cycle| !cycles.contains(cycle, block)) {
             if self.divergence.is_divergent_loop(cycle) {
                 return false;
             }
-            around = cycles.parent(cycle);
+            enclosing = cycles.parent(cycle);
         }
         true
     }
 
     /// Returns the stride of a value with a constant base.
-    fn known_line(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
+    fn constant_stride(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
         let lanes = i128::from(self.geometry.width()?);
         if self.geometry.extent(0) != self.geometry.width() {
             return None;
@@ -110,7 +114,7 @@ impl AccessGroupFinder<'_> {
     }
 
     /// Returns the stride of a value, under conditions if needed.
-    fn line(
+    fn stride_of(
         &self,
         value: Value,
         extension: Extension,
@@ -120,41 +124,41 @@ impl AccessGroupFinder<'_> {
         if depth > MAX_DEPTH || self.width(value) > ADDRESS {
             return None;
         }
-        if let Some(line) = self.known_line(value, extension, block) {
+        if let Some(line) = self.constant_stride(value, extension, block) {
             return Some(line);
         }
-        if let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block)) {
+        if let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_current(inst, block)) {
             let data = self.func.inst(inst);
             match (data.op, extension) {
-                (Op::Zext, _) => return self.line(data.args[0], Extension::Unsigned, block, depth + 1),
+                (Op::Zext, _) => return self.stride_of(data.args[0], Extension::Unsigned, block, depth + 1),
                 (Op::Sext, Extension::Signed) => {
-                    return self.line(data.args[0], Extension::Signed, block, depth + 1);
+                    return self.stride_of(data.args[0], Extension::Signed, block, depth + 1);
                 }
                 // A low-bit mask is a truncation and a zero extension.
                 (Op::And, _) => {
                     let mask = self.constant(data.args[1], Extension::Unsigned).filter(|&mask| mask > 0);
                     let width = mask.filter(|mask| mask & (mask + 1) == 0).map(|mask| mask.count_ones());
                     if let Some(width) = width.filter(|&width| width < self.width(value)) {
-                        return self.stepping_line(data.args[0], width, Extension::Unsigned, block);
+                        return self.low_bits_stride(data.args[0], width, Extension::Unsigned, block);
                     }
                 }
                 _ => {}
             }
         }
-        self.sum(value, extension, block, depth)
-            .or_else(|| self.stepping_line(value, self.width(value), extension, block))
-            .or_else(|| self.clamped_line(value, extension, block))
+        self.sum_stride(value, extension, block, depth)
+            .or_else(|| self.low_bits_stride(value, self.width(value), extension, block))
+            .or_else(|| self.clamped_stride(value, extension, block))
     }
 
     /// Returns the stride of the low bits of a strided value: no lane wraps if lane 0 is far enough from the end.
-    fn stepping_line(
+    fn low_bits_stride(
         &self,
         value: Value,
         width: u32,
         extension: Extension,
         block: Block,
     ) -> Option<ConditionalStride> {
-        let stride = self.strides(value, block).filter(|&stride| stride != 0)?;
+        let stride = self.lane_stride(value, block).filter(|&stride| stride != 0)?;
         let is_signed = extension == Extension::Signed;
         let reach = i128::from(stride) * (i128::from(self.geometry.width()?) - 1);
         let (min, max) = range_of(width, is_signed);
@@ -167,7 +171,7 @@ impl AccessGroupFinder<'_> {
     }
 
     /// Returns the stride of a strided value clamped to uniform bounds, under the condition that all lanes are within them.
-    fn clamped_line(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
+    fn clamped_stride(&self, value: Value, extension: Extension, block: Block) -> Option<ConditionalStride> {
         let op = |inst: Inst| self.func.inst(inst).op;
         let width = self.width(value);
         let is_signed = match op(self.func.def_inst(value)?) {
@@ -177,13 +181,13 @@ impl AccessGroupFinder<'_> {
         };
         let own = if is_signed { Extension::Signed } else { Extension::Unsigned };
         // Both readings of the value must be the same number.
-        let (asked_low, asked_high) = range_of(width, extension == Extension::Signed);
+        let (read_low, read_high) = range_of(width, extension == Extension::Signed);
         let (low, high) = range_of(width, is_signed);
-        let (mut low, mut high) = (low.max(asked_low), high.min(asked_high));
+        let (mut low, mut high) = (low.max(read_low), high.min(read_high));
         let mut bounds: SmallVec<[(Value, bool); MAX_CONDITIONS]> = SmallVec::new();
         let mut inner = value;
         for _ in 0..MAX_PARTS {
-            let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_fresh(inst, block)) else {
+            let Some(inst) = self.func.def_inst(inner).filter(|&inst| self.is_current(inst, block)) else {
                 break;
             };
             let is_upper = match (op(inst), is_signed) {
@@ -203,11 +207,11 @@ impl AccessGroupFinder<'_> {
             }
             inner = of;
         }
-        let stride = self.strides(inner, block).filter(|&stride| stride != 0)?;
+        let stride = self.lane_stride(inner, block).filter(|&stride| stride != 0)?;
         let reach = stride.checked_mul(i64::from(self.geometry.width()?) - 1)?;
         let (min, max) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
         // With constant lanes, lane 0 may always be out of bounds.
-        let known = self.known_line(inner, own, block).and_then(|line| line.range);
+        let known = self.constant_stride(inner, own, block).and_then(|line| line.range);
         let is_out = |(first, last): (i128, i128)| first < low || last > high;
         if min > max || known.is_some_and(is_out) {
             return None;
@@ -234,7 +238,7 @@ impl AccessGroupFinder<'_> {
     }
 
     /// Returns the stride of a sum of a multiple of one uniform value and constant lanes, if no lane wraps.
-    fn sum(
+    fn sum_stride(
         &self,
         value: Value,
         extension: Extension,
@@ -266,12 +270,12 @@ impl AccessGroupFinder<'_> {
                 uniform = Some((part, old + factor));
                 continue;
             }
-            if self.split_modulo(part, factor, block, &mut parts) {
+            if self.push_operands_modulo(part, factor, block, &mut parts) {
                 continue;
             }
-            let line = match self.known_line(part, extension, block) {
+            let line = match self.constant_stride(part, extension, block) {
                 Some(line) => line,
-                None => self.special(part, extension, block, depth)?,
+                None => self.identity_stride(part, extension, block, depth)?,
             };
             let (first, last) = line.range?;
             let (first, last) = (factor * first, factor * last);
@@ -311,14 +315,14 @@ impl AccessGroupFinder<'_> {
     }
 
     /// Pushes the operands of a sum or a multiple, modulo 2^width; false if the value is neither.
-    fn split_modulo(
+    fn push_operands_modulo(
         &self,
         value: Value,
         factor: i128,
         block: Block,
         parts: &mut SmallVec<[(Value, i128); 8]>,
     ) -> bool {
-        let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block)) else {
+        let Some(inst) = self.func.def_inst(value).filter(|&inst| self.is_current(inst, block)) else {
             return false;
         };
         let data = self.func.inst(inst);
@@ -346,14 +350,14 @@ impl AccessGroupFinder<'_> {
     }
 
     /// Returns the stride of an operation that is the identity if its uniform operand is large enough, or one.
-    fn special(
+    fn identity_stride(
         &self,
         value: Value,
         extension: Extension,
         block: Block,
         depth: usize,
     ) -> Option<ConditionalStride> {
-        let inst = self.func.def_inst(value).filter(|&inst| self.is_fresh(inst, block))?;
+        let inst = self.func.def_inst(value).filter(|&inst| self.is_current(inst, block))?;
         let data = self.func.inst(inst);
         let is_signed = match data.op {
             Op::Urem | Op::Udiv | Op::Umin => false,
@@ -371,7 +375,7 @@ impl AccessGroupFinder<'_> {
         }
         let width = self.width(value);
         let inner = if is_signed { Extension::Signed } else { Extension::Unsigned };
-        let mut line = self.line(of, inner, block, depth + 1)?;
+        let mut line = self.stride_of(of, inner, block, depth + 1)?;
         let (low, high) = line.range?;
         let max = range_of(width, is_signed).1;
         let (min, max) = match data.op {

@@ -40,7 +40,7 @@ pub use condition::{StrideCondition, UniformBound};
 
 /// Pattern of a group's addresses across lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AccessPattern {
+pub enum StridePattern {
     /// One address for all lanes.
     Uniform,
     /// Consecutive addresses in lane order.
@@ -53,15 +53,15 @@ pub enum AccessPattern {
     Interleaved,
 }
 
-impl AccessPattern {
+impl StridePattern {
     /// Returns the name for reports.
     pub const fn name(self) -> &'static str {
         match self {
-            AccessPattern::Uniform => "uniform",
-            AccessPattern::Contiguous => "contiguous",
-            AccessPattern::Reversed => "reversed",
-            AccessPattern::Strided => "strided",
-            AccessPattern::Interleaved => "interleaved",
+            StridePattern::Uniform => "uniform",
+            StridePattern::Contiguous => "contiguous",
+            StridePattern::Reversed => "reversed",
+            StridePattern::Strided => "strided",
+            StridePattern::Interleaved => "interleaved",
         }
     }
 }
@@ -85,7 +85,7 @@ pub struct AccessGroup {
     /// Base pointer of the addresses.
     pub base: Value,
     /// Pattern across lanes.
-    pub kind: AccessPattern,
+    pub kind: StridePattern,
     /// Byte distance between consecutive lanes.
     pub stride: i64,
     /// Conditions for the stride; empty if it always holds.
@@ -118,12 +118,12 @@ impl AccessGroups {
                 let Some(address) = finder.address(pointer) else { continue };
                 let LinearAddress { root, terms, offset } = address;
                 let access = GroupedAccess { inst, offset, bytes, writes };
-                let key = AccessGroupKey { root, terms, around: control.cycles.innermost(block) };
+                let key = AccessGroupKey { root, terms, enclosing: control.cycles.innermost(block) };
                 let number = *known.entry(key).or_insert_with_key(|key| {
                     // A stride of the whole address needs no conditions on its terms.
-                    let known = finder.strides(pointer, block).map(|stride| (stride, Vec::new()));
-                    let (stride, conditions) = known.or_else(|| finder.stride(key, block))?;
-                    let kind = AccessPattern::Uniform;
+                    let known = finder.lane_stride(pointer, block).map(|stride| (stride, Vec::new()));
+                    let (stride, conditions) = known.or_else(|| finder.group_stride(key, block))?;
+                    let kind = StridePattern::Uniform;
                     all.groups.push(AccessGroup {
                         base: root,
                         kind,
@@ -140,7 +140,7 @@ impl AccessGroups {
                 }
             }
         }
-        all.groups.iter_mut().for_each(|group| group.kind = kind_of(group));
+        all.groups.iter_mut().for_each(|group| group.kind = pattern_of(group));
         all
     }
 
@@ -183,7 +183,7 @@ impl fmt::Display for AccessGroupDisplay<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = self.group;
         write!(f, "{} from {}", group.kind.name(), self.func.describe(group.base))?;
-        if matches!(group.kind, AccessPattern::Strided | AccessPattern::Interleaved) {
+        if matches!(group.kind, StridePattern::Strided | StridePattern::Interleaved) {
             write!(f, " by {}", group.stride)?;
         }
         for (number, access) in group.accesses.iter().enumerate() {
@@ -201,13 +201,13 @@ impl fmt::Display for AccessGroupDisplay<'_> {
     }
 }
 
-fn kind_of(group: &AccessGroup) -> AccessPattern {
+fn pattern_of(group: &AccessGroup) -> StridePattern {
     let bytes = group.accesses.iter().map(|access| i64::from(access.bytes)).max().unwrap_or(0);
     let are_alike = group.accesses.iter().all(|access| i64::from(access.bytes) == bytes);
     match group.stride {
-        0 => return AccessPattern::Uniform,
-        stride if stride == bytes && are_alike => return AccessPattern::Contiguous,
-        stride if stride == -bytes && are_alike => return AccessPattern::Reversed,
+        0 => return StridePattern::Uniform,
+        stride if stride == bytes && are_alike => return StridePattern::Contiguous,
+        stride if stride == -bytes && are_alike => return StridePattern::Reversed,
         _ => {}
     }
     let mut spans: SmallVec<[(i64, i64); 8]> = group
@@ -222,7 +222,7 @@ fn kind_of(group: &AccessGroup) -> AccessPattern {
         (Some(first), Some(last)) => last.1.abs_diff(first.0) <= group.stride.unsigned_abs(),
         _ => false,
     };
-    if spans.len() > 1 && are_apart && fit { AccessPattern::Interleaved } else { AccessPattern::Strided }
+    if spans.len() > 1 && are_apart && fit { StridePattern::Interleaved } else { StridePattern::Strided }
 }
 
 /// Returns the pointer of a scalar load or store, its size in bytes, and true for a store.

@@ -67,7 +67,7 @@ fn gate(marks: &mut VaryingMarks<'_>, control: &ControlTables, branch: Block, me
         values.sort_unstable();
         values.dedup();
         if values.len() > 1 || values.iter().any(|&value| is_defined_inside(value)) {
-            marks.vary_results(phi);
+            marks.mark_results(phi);
         }
     }
     // Step 1.b.
@@ -84,7 +84,7 @@ fn gate(marks: &mut VaryingMarks<'_>, control: &ControlTables, branch: Block, me
                         false => is_behind(used_in),
                     };
                     if sees {
-                        marks.vary_use(user, value);
+                        marks.mark_use(user, value);
                     }
                 }
             }

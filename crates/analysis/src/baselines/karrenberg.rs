@@ -30,7 +30,7 @@ pub fn karrenberg(func: &Function, control: &ControlTables, initial: &InitialSha
     propagate(func, control, initial, |marks, branch| {
         for block in divergent_blocks(control, branch).iter() {
             for phi in marks.func.phis(block) {
-                marks.vary_results(phi);
+                marks.mark_results(phi);
             }
         }
     })
@@ -49,8 +49,8 @@ pub fn divergent_blocks(control: &ControlTables, branch: Block) -> EntitySet<Blo
     }
     // 3.
     let cycles = &control.cycles;
-    let mut around = cycles.innermost(branch);
-    while let Some(cycle) = around {
+    let mut enclosing = cycles.innermost(branch);
+    while let Some(cycle) = enclosing {
         for latch in cycles.latches(cfg, cycle).into_iter().filter(|&latch| latch != branch) {
             for exit in cycles.exits(cfg, cycle) {
                 if paths.nearest_common(exit, latch) == Some(branch) {
@@ -58,7 +58,7 @@ pub fn divergent_blocks(control: &ControlTables, branch: Block) -> EntitySet<Blo
                 }
             }
         }
-        around = cycles.parent(cycle);
+        enclosing = cycles.parent(cycle);
     }
     divergent
 }

@@ -73,7 +73,7 @@ impl UniformityAnalysis {
     /// Analyzes a function. All analyses call a value uniform that no lane holds.
     pub fn run(self, func: &Function, control: &ControlTables, initial: &InitialShapes) -> BaselineResult {
         match self {
-            UniformityAnalysis::Heddle => in_two_shapes(func, control, &divergence(func, control, initial)),
+            UniformityAnalysis::Heddle => without_strides(func, control, &divergence(func, control, initial)),
             UniformityAnalysis::Coutinho => coutinho(func, control, initial),
             UniformityAnalysis::Karrenberg => karrenberg(func, control, initial),
             UniformityAnalysis::Stratton => stratton(func, control, initial),
@@ -82,7 +82,7 @@ impl UniformityAnalysis {
 }
 
 /// Reduces our result to uniform and varying.
-pub fn in_two_shapes(func: &Function, control: &ControlTables, divergence: &Divergence) -> BaselineResult {
+pub fn without_strides(func: &Function, control: &ControlTables, divergence: &Divergence) -> BaselineResult {
     let mut baseline = BaselineResult { varying: EntitySet::new(), divergent: EntitySet::new() };
     for &block in control.index.order() {
         if divergence.is_divergent_branch(block) {
@@ -151,7 +151,7 @@ impl VaryingMarks<'_> {
     }
 
     /// Marks the value as varying.
-    fn vary(&mut self, value: Value) {
+    fn mark(&mut self, value: Value) {
         if self.varying.insert(value) {
             for at in 0..self.uses.of(value).len() {
                 self.push(self.uses.of(value)[at]);
@@ -160,14 +160,14 @@ impl VaryingMarks<'_> {
     }
 
     /// Marks the results of the instruction as varying.
-    fn vary_results(&mut self, inst: Inst) {
+    fn mark_results(&mut self, inst: Inst) {
         for &result in self.func.results(inst) {
-            self.vary(result);
+            self.mark(result);
         }
     }
 
     /// Marks the value as varying in this use.
-    fn vary_use(&mut self, inst: Inst, value: Value) {
+    fn mark_use(&mut self, inst: Inst, value: Value) {
         if self.renamed.insert((inst, value)) {
             self.push(inst);
         }
@@ -193,7 +193,7 @@ impl VaryingMarks<'_> {
                         _ => self.computes_varying(inst, sees),
                     };
                     if varies {
-                        self.vary_results(inst);
+                        self.mark_results(inst);
                     }
                 }
             }

@@ -15,7 +15,7 @@ use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
 use crate::cycles::Cycle;
 use crate::shape::{
-    Activation, Domain, Fact, MemoryUniformity, Poison, TransferContext, are_shared, transfer,
+    Activation, Domain, Fact, MemoryUniformity, Poison, TransferContext, are_uniform_arguments, transfer,
 };
 
 /// Level at which lanes agree on a value. A value without a defined lane agrees at every level.
@@ -26,8 +26,8 @@ pub(crate) fn agreement_on(fact: Fact) -> Agreement {
 /// Weakens a fact about one iteration's values for lanes that leave the loop in different iterations.
 pub(super) fn limited(fact: Fact, limit: Agreement, domain: Domain) -> Fact {
     match limit {
-        None => fact.mixed(fact, domain),
-        Some(limit) => fact.at(fact.level.join(limit)),
+        None => fact.blend(fact, domain),
+        Some(limit) => fact.with_level(fact.level.join(limit)),
     }
 }
 
@@ -40,11 +40,11 @@ pub(super) fn loop_exit_limit(
     loop_agreement: impl Fn(Cycle) -> Agreement,
 ) -> Agreement {
     let defined_in = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-    let mut around = defined_in.and_then(|defined_in| control.cycles.innermost(defined_in));
+    let mut enclosing = defined_in.and_then(|defined_in| control.cycles.innermost(defined_in));
     let mut limit = ALL_AGREE;
-    while let Some(cycle) = around.filter(|&cycle| !control.cycles.contains(cycle, block)) {
+    while let Some(cycle) = enclosing.filter(|&cycle| !control.cycles.contains(cycle, block)) {
         limit = limit.min(loop_agreement(cycle));
-        around = control.cycles.parent(cycle);
+        enclosing = control.cycles.parent(cycle);
     }
     limit
 }
@@ -96,7 +96,7 @@ impl DivergenceSolver<'_> {
         let is_alike =
             reads && agreement.is_some() && !(is_unknown && self.is_enabled(DivergenceRule::Unknown));
         let callee = self.func.callee_of(data).filter(|_| data.op == Op::Call);
-        let has_summary = are_shared(&operands) || !self.is_enabled(DivergenceRule::Arguments);
+        let has_summary = are_uniform_arguments(&operands) || !self.is_enabled(DivergenceRule::Arguments);
         let summary = callee.and_then(|callee| self.initial.callees.of(&callee.name));
         let context = TransferContext {
             geometry: Cow::Borrowed(&self.initial.geometry),
@@ -137,16 +137,16 @@ impl DivergenceSolver<'_> {
             );
             let is_new = |values: &[Value]| limit.is_none() && !values.contains(&value);
             if is_dense && limit.is_none() && many.insert(value) {
-                fact = if many.len() == 1 { seen } else { fact.mixed(seen, domain) };
+                fact = if many.len() == 1 { seen } else { fact.blend(seen, domain) };
             } else if !is_dense && is_new(&values) {
-                fact = if values.is_empty() { seen } else { fact.mixed(seen, domain) };
+                fact = if values.is_empty() { seen } else { fact.blend(seen, domain) };
                 values.push(value);
             } else {
                 fact = fact.join(seen);
             }
         }
         if let Some(limit) = limit {
-            fact = fact.at(fact.level.join(limit));
+            fact = fact.with_level(fact.level.join(limit));
         }
         if self.poison_phis.contains(inst) && !fact.is_bottom() {
             fact = fact.with_poison(Poison::Any);
@@ -155,7 +155,7 @@ impl DivergenceSolver<'_> {
             && self.is_enabled(DivergenceRule::Shadow)
             && (self.initial.entry == Activation::Varying || self.activation[block] == Activation::Varying)
         {
-            fact = fact.mixed(self.operand_fact(shadow, inst, block).with_poison(Poison::Any), domain);
+            fact = fact.blend(self.operand_fact(shadow, inst, block).with_poison(Poison::Any), domain);
         }
         fact
     }
@@ -172,13 +172,13 @@ impl DivergenceSolver<'_> {
     pub(super) fn edge_limit_from(&self, edge: Edge, defined_in: Block) -> Agreement {
         let cycles = &self.control.cycles;
         let mut limit = ALL_AGREE;
-        let mut around = cycles.innermost(edge.from);
-        while let Some(cycle) = around.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
+        let mut enclosing = cycles.innermost(edge.from);
+        while let Some(cycle) = enclosing.filter(|&cycle| !cycles.contains(cycle, edge.to)) {
             if cycles.contains(cycle, defined_in) {
                 let number = self.sync.exits(cycle).binary_search(&edge).expect("an exit is listed");
                 limit = limit.min(self.exit_agreements[cycle.index()][number]);
             }
-            around = cycles.parent(cycle);
+            enclosing = cycles.parent(cycle);
         }
         limit
     }

@@ -15,7 +15,7 @@ pub(super) struct IncomingIndex {
 
 impl IncomingIndex {
     /// Indexes a φ if it has many edges.
-    pub(super) fn note(&mut self, func: &Function, inst: Inst) {
+    pub(super) fn add(&mut self, func: &Function, inst: Inst) {
         let data = func.inst(inst);
         if data.args.len() > MAX_EDGES {
             let mut incoming: Vec<(Block, Value)> = data.incoming().collect();

@@ -68,7 +68,7 @@ impl DivergenceSolver<'_> {
         &mut self,
         source: DivergenceOrigin,
         region: &InfluenceRegion,
-        around: Option<Cycle>,
+        enclosing: Option<Cycle>,
         limit: Agreement,
     ) {
         if limit.is_none() && self.is_enabled(DivergenceRule::Apart) {
@@ -87,13 +87,13 @@ impl DivergenceSolver<'_> {
                 let func = self.func;
                 let is_poison = |value: &Value| matches!(func.constant(*value), Some(Constant::Poison(_)));
                 // The branch at which the region continues covers only some of the edges.
-                let is_alone = values.iter().any(is_poison) && {
+                let is_single = values.iter().any(is_poison) && {
                     self.holds_for_all_preds(region, join, WorklistItem::Inst(inst), |solver, from| {
                         let values = solver.incoming.of(func, inst, from);
                         values.iter().filter(|value| !is_poison(value)).count() < 2
                     })
                 };
-                if is_alone {
+                if is_single {
                     if limit.is_none()
                         && self.is_enabled(DivergenceRule::MixedPoison)
                         && self.poison_phis.insert(inst)
@@ -122,7 +122,7 @@ impl DivergenceSolver<'_> {
                 }
                 // As for φs: poison on one edge makes no difference.
                 let is_undefined = |state: &SlotState| self.ssa.state(*state).is_undefined;
-                let is_alone = states.iter().any(is_undefined) && {
+                let is_single = states.iter().any(is_undefined) && {
                     self.holds_for_all_preds(region, join, WorklistItem::State(state), |solver, from| {
                         let SlotStateDef::Join { incoming, .. } = &solver.ssa.state(state).def else {
                             return true;
@@ -131,7 +131,7 @@ impl DivergenceSolver<'_> {
                         states.iter().filter(|state| !solver.ssa.state(**state).is_undefined).count() < 2
                     })
                 };
-                if is_alone {
+                if is_single {
                     if limit.is_none() && self.is_enabled(DivergenceRule::MixedPoison) {
                         self.poison_states.insert(state);
                         self.push(WorklistItem::State(state));
@@ -147,7 +147,7 @@ impl DivergenceSolver<'_> {
                 }
             }
         }
-        let Some(cycle) = around else { return };
+        let Some(cycle) = enclosing else { return };
         for &number in &region.divergent_exits {
             if limit.is_none() {
                 self.effects.push((source, DivergenceEffect::DivergentExit(cycle, number)));

@@ -38,7 +38,7 @@ impl InitialShapes {
         let params = func.signature.params.iter().map(|param| {
             let shape = param.shape.as_ref().or(otherwise.as_ref());
             let fact = declared_fact(param.ty, shape, param.align, &context);
-            if is_kernel && fact.is_uniform() { fact.at(UniformityLevel::Launch) } else { fact }
+            if is_kernel && fact.is_uniform() { fact.with_level(UniformityLevel::Launch) } else { fact }
         });
         Self { params: params.collect(), geometry, entry: Activation::Varying, callees: Arc::default() }
     }

@@ -131,7 +131,7 @@ impl<'a> DivergenceSolver<'a> {
                 }
                 self.find_escaping_uses(inst, block);
                 if self.func.inst(inst).op == Op::Phi {
-                    self.incoming.note(self.func, inst);
+                    self.incoming.add(self.func, inst);
                 }
                 self.push(WorklistItem::Inst(inst));
             }
@@ -163,10 +163,10 @@ impl<'a> DivergenceSolver<'a> {
             else {
                 continue;
             };
-            let mut around = self.control.cycles.innermost(defined_in);
-            while let Some(cycle) = around.filter(|&cycle| !self.control.cycles.contains(cycle, used_in)) {
+            let mut enclosing = self.control.cycles.innermost(defined_in);
+            while let Some(cycle) = enclosing.filter(|&cycle| !self.control.cycles.contains(cycle, used_in)) {
                 self.escaping_uses.entry(cycle).or_default().push(inst);
-                around = self.control.cycles.parent(cycle);
+                enclosing = self.control.cycles.parent(cycle);
             }
         }
     }

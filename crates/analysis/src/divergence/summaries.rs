@@ -64,7 +64,7 @@ pub fn returned_facts(func: &Function, control: &ControlTables, facts: &Divergen
         }
     }
     // Brushes do not call at the same time.
-    let all = joined.into_iter().map(|fact| fact.at(UniformityLevel::Brush));
+    let all = joined.into_iter().map(|fact| fact.with_level(UniformityLevel::Brush));
     Some(all.collect()).filter(|all: &Vec<Fact>| !all.iter().any(|fact| fact.is_bottom()))
 }
 

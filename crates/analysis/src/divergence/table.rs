@@ -80,7 +80,7 @@ impl Divergence {
     }
 
     /// Returns the widest level at which lanes agree on the target of a block's branch.
-    pub fn branch(&self, block: Block) -> Agreement {
+    pub fn branch_agreement(&self, block: Block) -> Agreement {
         self.branches[block]
     }
 
@@ -136,14 +136,14 @@ impl Divergence {
     }
 
     /// Returns the maximum level at which one copy of an object can serve all lanes.
-    pub fn object(&self, alloca: Inst) -> Agreement {
+    pub fn object_agreement(&self, alloca: Inst) -> Agreement {
         let escapes = self.ssa.points_to.objects().iter().any(|it| it.alloca == alloca && it.escapes);
         let slots = self.slots.iter().filter(|slot| slot.alloca == alloca).map(|slot| slot.shared);
         if escapes { None } else { slots.min().unwrap_or(ALL_AGREE) }
     }
 
     /// Returns the only private object that a pointer can point into, if that object does not escape.
-    pub fn only_object(&self, pointer: Value) -> Option<Inst> {
+    pub fn unique_object(&self, pointer: Value) -> Option<Inst> {
         let targets = self.ssa.points_to.targets(pointer);
         let first = targets.known.first()?.object;
         let object = &self.ssa.points_to.objects()[first.index()];
@@ -153,13 +153,13 @@ impl Divergence {
 
     /// Returns the maximum level at which one copy of each private object behind a pointer can serve all lanes. `None` if
     /// the pointer may point to an untracked object.
-    pub fn shared_memory(&self, pointer: Value) -> Agreement {
+    pub fn pointee_agreement(&self, pointer: Value) -> Agreement {
         let targets = self.ssa.points_to.targets(pointer);
         if targets.unknown || targets.known.is_empty() {
             return None;
         }
         let objects = targets.known.iter().map(|target| &self.ssa.points_to.objects()[target.object.index()]);
-        objects.map(|object| self.object(object.alloca)).min().unwrap_or(None)
+        objects.map(|object| self.object_agreement(object.alloca)).min().unwrap_or(None)
     }
 
     /// True if a pointer can only point to shared memory, and to no private object.

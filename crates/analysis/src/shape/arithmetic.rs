@@ -153,7 +153,7 @@ pub(crate) fn extremum(operation: &DetachedInst<'_>, operands: &[Fact], geometry
         Some(1) => x,
         Some(_) => y,
         None if answers.iter().any(|answer| answer.is_uniform()) => x.join(y),
-        None => x.mixed(y, operation.result()),
+        None => x.blend(y, operation.result()),
     };
     ResultShape { shape: joined.shape, no_wrap: joined.no_wrap }
 }

@@ -5,7 +5,7 @@
 //! most the low 64 bits of wider integers are known.
 
 /// Maximum number of known bits.
-pub(crate) const MOST_BITS: u32 = 64;
+pub(crate) const MAX_BITS: u32 = 64;
 
 /// Known low bits of a number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Congruence {
 fn low(bits: u32) -> u64 {
     match bits {
         0 => 0,
-        bits => u64::MAX >> MOST_BITS.saturating_sub(bits),
+        bits => u64::MAX >> MAX_BITS.saturating_sub(bits),
     }
 }
 
@@ -27,7 +27,7 @@ impl Congruence {
 
     /// Numbers that agree with `residue` in their low `bits` bits, at most 64.
     pub fn new(residue: i128, bits: u32) -> Congruence {
-        let bits = bits.min(MOST_BITS);
+        let bits = bits.min(MAX_BITS);
         Congruence { residue: residue as u64 & low(bits), bits: bits as u8 }
     }
 

@@ -1,6 +1,6 @@
 //! Dataflow fact of a value: shape, no-wrap facts, level and poison.
 
-use super::congruence::{Congruence, MOST_BITS};
+use super::congruence::{Congruence, MAX_BITS};
 use super::{Domain, Shape};
 use heddle_ir::Constant;
 
@@ -133,7 +133,7 @@ impl Fact {
     /// A value of this shape that is never poison, at the lowest level.
     pub fn of_shape(shape: Shape) -> Fact {
         Fact { shape, no_wrap: NoWrap::NEITHER, level: UniformityLevel::Brush, poison: Poison::Never }
-            .settled()
+            .normalized()
     }
 
     /// Fact of a constant.
@@ -142,7 +142,7 @@ impl Fact {
         let base = match constant {
             Constant::Poison(_) => return Fact::POISON,
             Constant::Scalar(_, bits) if domain.width() > 0 => {
-                Congruence::new(*bits as i128, domain.width().min(MOST_BITS))
+                Congruence::new(*bits as i128, domain.width().min(MAX_BITS))
             }
             _ => Congruence::ANY,
         };
@@ -151,7 +151,7 @@ impl Fact {
 
     /// Sets the level.
     #[must_use]
-    pub const fn at(self, level: UniformityLevel) -> Fact {
+    pub const fn with_level(self, level: UniformityLevel) -> Fact {
         Fact { level, ..self }
     }
 
@@ -185,12 +185,12 @@ impl Fact {
             level: self.level.join(other.level),
             poison: self.poison.join(other.poison),
         }
-        .settled()
+        .normalized()
     }
 
     /// Mixture in which each lane has one of the two values: a varying select, or a φ where diverged lanes meet.
     #[must_use]
-    pub fn mixed(self, other: Fact, domain: Domain) -> Fact {
+    pub fn blend(self, other: Fact, domain: Domain) -> Fact {
         let poison = match self.poison.join(other.poison) {
             Poison::Uniform => Poison::Any,
             poison => poison,
@@ -206,12 +206,12 @@ impl Fact {
                 shape => shape,
             },
         };
-        Fact { shape, poison, level: UniformityLevel::Brush, ..joined }.settled()
+        Fact { shape, poison, level: UniformityLevel::Brush, ..joined }.normalized()
     }
 
     /// Normalizes the no-wrap facts to those that the shape implies.
     #[must_use]
-    pub(crate) fn settled(mut self) -> Fact {
+    pub(crate) fn normalized(mut self) -> Fact {
         match self.shape {
             Shape::Varying { .. } => self.no_wrap = NoWrap::NEITHER,
             Shape::Undefined => self.no_wrap = NoWrap::BOTH,

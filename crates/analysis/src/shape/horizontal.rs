@@ -55,7 +55,7 @@ pub(crate) fn horizontal(
             let level = operand.level;
             let shape = if operand.is_uniform() { Shape::UNIFORM } else { Shape::VARYING };
             let poison = if operand.is_uniform() { told } else { operand.poison };
-            Fact { shape, no_wrap: NoWrap::NEITHER, level, poison }.settled()
+            Fact { shape, no_wrap: NoWrap::NEITHER, level, poison }.normalized()
         }
     }
 }
@@ -87,21 +87,21 @@ fn shuffle(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferCo
     if index.is_uniform() {
         let shape = Shape::uniform(operand.shape.each());
         let level = UniformityLevel::Brush;
-        return Fact { shape, level, poison: Poison::Uniform, ..operand }.settled();
+        return Fact { shape, level, poison: Poison::Uniform, ..operand }.normalized();
     }
     let geometry = &context.geometry;
     let lines = (AffineLanes::of(operand, width, geometry), AffineLanes::of(index, index_width, geometry));
-    let (Some(values), Some(at)) = lines else { return varying.settled() };
+    let (Some(values), Some(at)) = lines else { return varying.normalized() };
     // Lane i of a one-dimensional brush holds b + s·i. For i = c + t·l that is b + s·c + s·t·l, if the index equals that
     // number, at least modulo 2^width.
     let is_linear = geometry.is_linear() && (at.no_wrap.unsigned || index_width >= width);
     if !is_linear || width == 0 {
-        return varying.settled();
+        return varying.normalized();
     }
     let step = values.steps[0];
     let base = values.base.plus(at.base.known(width).times(Congruence::new(step, width), width));
     let steps = at.steps.map(|stride| stride.wrapping_mul(step));
-    Fact { shape: Shape::strided(width, steps, base), ..varying }.settled()
+    Fact { shape: Shape::strided(width, steps, base), ..varying }.normalized()
 }
 
 /// `scan`: each lane combines the lanes up to it. An idempotent scan of a uniform value is that value. A sum has the
@@ -134,8 +134,8 @@ fn scan(operation: &DetachedInst<'_>, operand: Fact, context: &TransferContext<'
             let base = Congruence::new(if *before { 0 } else { addend }, width);
             let several = i128::from(geometry.width() != Some(1));
             let shape = Shape::strided(width, [addend * several, 0, 0, 0], base);
-            Fact { poison, ..Fact::of_shape(shape) }.settled()
+            Fact { poison, ..Fact::of_shape(shape) }.normalized()
         }
-        _ => varying.settled(),
+        _ => varying.normalized(),
     }
 }

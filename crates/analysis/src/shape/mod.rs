@@ -56,7 +56,7 @@ pub use fact::{Fact, NoWrap, Poison, UniformityLevel};
 pub use geometry::{Activation, Geometry, GroupExtent, MemoryUniformity, TransferContext};
 pub use operation::{DetachedInst, Domain};
 pub use strides::{Steps, Strides};
-pub(crate) use transfer::are_shared;
+pub(crate) use transfer::are_uniform_arguments;
 pub use transfer::{ResultFacts, apply, declared_fact, transfer};
 
 /// Relation between the lanes of a value; the module head defines each variant.

@@ -26,7 +26,7 @@ pub(crate) fn query(operation: &DetachedInst<'_>, context: &TransferContext<'_>)
     let along = dimension.unwrap_or(0).min(2);
     let known = |number: Option<u32>, level| {
         let base = number.map_or(Congruence::ANY, |number| Congruence::new(number.into(), width));
-        Fact::of_shape(Shape::uniform(base)).at(level)
+        Fact::of_shape(Shape::uniform(base)).with_level(level)
     };
     match operation.op {
         Op::Lane => lane(width, dimension, geometry),
@@ -38,19 +38,18 @@ pub(crate) fn query(operation: &DetachedInst<'_>, context: &TransferContext<'_>)
         Op::LocalSize | Op::EnqueuedSize => match geometry.local[along] {
             GroupExtent::Known(size) => known(Some(size), UniformityLevel::Launch),
             size => Fact::of_shape(Shape::uniform(multiple(size, geometry).known(width)))
-                .at(UniformityLevel::Launch),
+                .with_level(UniformityLevel::Launch),
         },
         Op::GlobalSize => {
             let base = multiple(geometry.local[along], geometry).known(width);
-            Fact::of_shape(Shape::uniform(base)).at(UniformityLevel::Launch)
+            Fact::of_shape(Shape::uniform(base)).with_level(UniformityLevel::Launch)
         }
         Op::GroupId => known(None, UniformityLevel::Group),
-        Op::GlobalOffset => {
-            Fact::of_shape(Shape::uniform(offset(geometry, along).known(width))).at(UniformityLevel::Launch)
-        }
+        Op::GlobalOffset => Fact::of_shape(Shape::uniform(offset(geometry, along).known(width)))
+            .with_level(UniformityLevel::Launch),
         Op::Mask => match context.activation {
             Activation::Full => {
-                Fact::of_shape(Shape::uniform(Congruence::new(1, 1))).at(UniformityLevel::Launch)
+                Fact::of_shape(Shape::uniform(Congruence::new(1, 1))).with_level(UniformityLevel::Launch)
             }
             Activation::Uniform => known(None, UniformityLevel::Brush),
             Activation::Varying => Fact::of_shape(Shape::VARYING),
@@ -79,7 +78,7 @@ fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
                         *step = lanes;
                         before = extent.map(|extent| lanes * i128::from(extent));
                     }
-                    (None, _) => return Fact::of_shape(Shape::VARYING).at(UniformityLevel::Launch),
+                    (None, _) => return Fact::of_shape(Shape::VARYING).with_level(UniformityLevel::Launch),
                 }
             }
         }
@@ -89,7 +88,8 @@ fn lane(width: u32, dimension: Option<usize>, geometry: &Geometry) -> Fact {
             *step = 0;
         }
     }
-    Fact::of_shape(Shape::strided(width, steps, Congruence::new(0, width.max(1)))).at(UniformityLevel::Launch)
+    Fact::of_shape(Shape::strided(width, steps, Congruence::new(0, width.max(1))))
+        .with_level(UniformityLevel::Launch)
 }
 
 /// Returns the power of two known to divide an extent.
@@ -109,7 +109,7 @@ fn offset(geometry: &Geometry, dimension: usize) -> Congruence {
 }
 
 /// Returns the steps and lane 0's known bits of a lane's position in its work-group along a dimension.
-fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruence)> {
+fn position(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruence)> {
     const NONE: Steps<i128> = [0; MAX_DIMENSIONS];
     let zero = Congruence::new(0, 64);
     if geometry.local[dimension] == GroupExtent::Known(1) {
@@ -168,7 +168,7 @@ fn place(dimension: usize, geometry: &Geometry) -> Option<(Steps<i128>, Congruen
 }
 
 fn local_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
-    let fact = match place(dimension, geometry) {
+    let fact = match position(dimension, geometry) {
         Some((steps, base)) => Fact::of_shape(Shape::strided(width, steps, base)),
         None => Fact::of_shape(Shape::VARYING),
     };
@@ -178,11 +178,11 @@ fn local_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
         Some(_) => UniformityLevel::Launch,
         None => UniformityLevel::Brush,
     };
-    Fact { no_wrap, level, ..fact }.settled()
+    Fact { no_wrap, level, ..fact }.normalized()
 }
 
 fn global_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
-    let fact = match place(dimension, geometry) {
+    let fact = match position(dimension, geometry) {
         Some((steps, base)) => {
             let groups = multiple(geometry.local[dimension], geometry);
             let base = base.plus(groups).plus(offset(geometry, dimension));
@@ -192,5 +192,5 @@ fn global_id(width: u32, dimension: usize, geometry: &Geometry) -> Fact {
     };
     let bound = geometry.global_bits;
     let no_wrap = NoWrap { unsigned: bound <= width && bound < 64, signed: bound < width };
-    Fact { no_wrap, ..fact }.settled()
+    Fact { no_wrap, ..fact }.normalized()
 }

@@ -32,20 +32,20 @@ pub fn transfer(
             let callee = func.callee_of(func.inst(inst));
             let declared = callee.map_or(&[][..], |callee| &callee.signature.results);
             let is_same = operation.op == Op::Call
-                && are_shared(operands)
+                && are_uniform_arguments(operands)
                 && callee.is_some_and(|callee| is_function_of_arguments(callee.signature.effects));
             let summary = context.results.filter(|facts| facts.len() == declared.len());
             let results = declared.iter().enumerate().map(|(index, result)| {
                 let summary = summary.map(|facts| facts[index]).filter(|it| !is_same || it.is_uniform());
                 match (&result.shape, summary) {
-                    (None | Some(DeclaredShape::Varying), Some(fact)) => finish(fact, context),
+                    (None | Some(DeclaredShape::Varying), Some(fact)) => normalize_in(fact, context),
                     (None | Some(DeclaredShape::Varying), None) if is_same => {
-                        finish(Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Uniform), context)
+                        normalize_in(Fact::of_shape(Shape::UNIFORM).with_poison(Poison::Uniform), context)
                     }
                     (shape, _) => declared_fact(result.ty, shape.as_ref(), 1, context),
                 }
             });
-            let unknown = std::iter::repeat_with(|| finish(Fact::TOP, context));
+            let unknown = std::iter::repeat_with(|| normalize_in(Fact::TOP, context));
             results.chain(unknown).take(func.results(inst).len()).collect()
         }
         _ => apply(&operation, operands, context),
@@ -53,7 +53,7 @@ pub fn transfer(
 }
 
 /// True if all calling lanes pass the same arguments.
-pub(crate) fn are_shared(arguments: &[Fact]) -> bool {
+pub(crate) fn are_uniform_arguments(arguments: &[Fact]) -> bool {
     arguments.iter().all(|argument| argument.is_uniform() && argument.poison != Poison::Any)
 }
 
@@ -87,7 +87,7 @@ pub fn declared_fact(
             Fact { poison: Poison::Any, ..Fact::of_shape(Shape::strided(width, steps, base)) }
         }
     };
-    finish(fact, context)
+    normalize_in(fact, context)
 }
 
 /// [`transfer`] for a detached instruction, without declarations of callees.
@@ -101,7 +101,7 @@ pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transfer
         count => count,
     };
     if operands.len() < expected || operation.operands.len() < expected {
-        return SmallVec::from_elem(finish(Fact::TOP, context), results);
+        return SmallVec::from_elem(normalize_in(Fact::TOP, context), results);
     }
     let fact = match operation.op {
         Op::Phi => operands.iter().copied().fold(Fact::BOTTOM, Fact::join),
@@ -129,7 +129,7 @@ pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transfer
         | Op::Broadcast
         | Op::First
         | Op::Reduce
-        | Op::Scan => match operands.iter().find_map(|&operand| missing(operand)) {
+        | Op::Scan => match operands.iter().find_map(|&operand| undefined_operand(operand)) {
             Some(fact) => fact,
             None => horizontal::horizontal(operation, operands, context),
         },
@@ -138,22 +138,22 @@ pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transfer
         }
         _ => elementwise(operation, operands, context),
     };
-    SmallVec::from_elem(finish(fact, context), results)
+    SmallVec::from_elem(normalize_in(fact, context), results)
 }
 
 /// Applies the rule of one-lane brushes: every value is uniform.
-fn finish(fact: Fact, context: &TransferContext<'_>) -> Fact {
+fn normalize_in(fact: Fact, context: &TransferContext<'_>) -> Fact {
     match (fact.shape, context.geometry.width()) {
         (Shape::Varying { each }, Some(1)) => {
             let poison = fact.poison.min(Poison::Uniform);
-            Fact { shape: Shape::uniform(each), poison, ..fact }.settled()
+            Fact { shape: Shape::uniform(each), poison, ..fact }.normalized()
         }
-        _ => fact.settled(),
+        _ => fact.normalized(),
     }
 }
 
 /// Returns the result of an operation whose required operand holds no value in any lane.
-fn missing(operand: Fact) -> Option<Fact> {
+fn undefined_operand(operand: Fact) -> Option<Fact> {
     operand.shape.is_undefined().then(|| if operand.is_bottom() { Fact::BOTTOM } else { Fact::POISON })
 }
 
@@ -174,17 +174,17 @@ fn elementwise(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transf
         // Uniform operands give a uniform result, for any opcode.
         lanes.shape = Shape::uniform(lanes.shape.each());
     }
-    let poison = operands
-        .iter()
-        .fold(made_poison(operation, operands, are_uniform), |poison, operand| poison.join(operand.poison));
+    let poison = operands.iter().fold(created_poison(operation, operands, are_uniform), |poison, operand| {
+        poison.join(operand.poison)
+    });
     let known = lanes.shape.constant(operation.result().width()).is_some();
     let level = operands.iter().fold(UniformityLevel::Launch, |level, operand| level.join(operand.level));
     let level = if known { UniformityLevel::Launch } else { level };
-    Fact { shape: lanes.shape, no_wrap: lanes.no_wrap, level, poison }.settled()
+    Fact { shape: lanes.shape, no_wrap: lanes.no_wrap, level, poison }.normalized()
 }
 
 /// Returns the lanes in which an operation may create poison from operands without poison.
-fn made_poison(operation: &DetachedInst<'_>, operands: &[Fact], are_uniform: bool) -> Poison {
+fn created_poison(operation: &DetachedInst<'_>, operands: &[Fact], are_uniform: bool) -> Poison {
     let promises = !operation.flags.intersection(Flags::POISON).is_empty();
     let may = promises
         || match operation.op {
@@ -238,7 +238,7 @@ fn rule(operation: &DetachedInst<'_>, operands: &[Fact], context: &TransferConte
 /// `select`: a uniform condition takes all lanes to one arm; a varying one mixes the arms.
 fn select(operation: &DetachedInst<'_>, operands: &[Fact]) -> Fact {
     let [condition, then, otherwise] = [operands[0], operands[1], operands[2]];
-    if let Some(fact) = missing(condition) {
+    if let Some(fact) = undefined_operand(condition) {
         return fact;
     }
     // A vector of conditions selects elements and says nothing about lanes.
@@ -249,7 +249,7 @@ fn select(operation: &DetachedInst<'_>, operands: &[Fact]) -> Fact {
             let joined = then.join(otherwise);
             Fact { level: joined.level.join(condition.level), ..joined }
         }
-        None => then.mixed(otherwise, operation.result()),
+        None => then.blend(otherwise, operation.result()),
     };
     let made = match operation.flags.intersection(Flags::POISON).is_empty() {
         true => Poison::Never,
@@ -272,12 +272,12 @@ fn freeze(operand: Fact) -> Fact {
         _ => Shape::VARYING,
     };
     let no_wrap = if shape == operand.shape { operand.no_wrap } else { NoWrap::NEITHER };
-    Fact { shape, no_wrap, poison: Poison::Never, ..operand }.settled()
+    Fact { shape, no_wrap, poison: Poison::Never, ..operand }.normalized()
 }
 
 /// `load`: uniform for a uniform address in uniform memory without intervening writes.
 fn load(operation: &DetachedInst<'_>, address: Fact, context: &TransferContext<'_>) -> Fact {
-    if let Some(fact) = missing(address) {
+    if let Some(fact) = undefined_operand(address) {
         return fact;
     }
     let atomic = match operation.detail {
@@ -289,5 +289,6 @@ fn load(operation: &DetachedInst<'_>, address: Fact, context: &TransferContext<'
         return Fact::TOP;
     }
     let level = if operation.flags.has(Flag::Invariant) { address.level } else { UniformityLevel::Brush };
-    Fact { shape: Shape::UNIFORM, level, poison: address.poison.join(Poison::Uniform), ..Fact::TOP }.settled()
+    Fact { shape: Shape::UNIFORM, level, poison: address.poison.join(Poison::Uniform), ..Fact::TOP }
+        .normalized()
 }

@@ -441,7 +441,7 @@ fn cascades_share_their_walks() {
             .chain([(len - 1, 2 * len - 1), (2 * len - 1, 2 * len)])
             .collect()
     };
-    // The same with a test before each comparison that leads past the arm or straight to it.
+    // A switch with a test before each comparison that leads past the arm or straight to it.
     let guarded_switch = |len: usize, past: usize| {
         (0..len)
             .flat_map(move |at| {

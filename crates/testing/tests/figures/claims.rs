@@ -168,9 +168,13 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
             }
         }
         if func.successors(block).len() > 1 {
-            column.add(format!("branches together in the {}", level(found.branch(block))), 1);
+            column.add(format!("branches together in the {}", level(found.branch_agreement(block))), 1);
         }
-        column.sign(format_args!("{block} {:?} {:?}", found.branch(block), found.activation(block)));
+        column.sign(format_args!(
+            "{block} {:?} {:?}",
+            found.branch_agreement(block),
+            found.activation(block)
+        ));
         column.add(format!("blocks {}", activation(found.activation(block))), 1);
         for &to in func.successors(block) {
             let of_edge = found.edge_activation(func, Edge { from: block, to });
@@ -275,12 +279,15 @@ fn memory(column: &mut Column<'_>, func: &Function, control: &ControlTables, fou
         for inst in func.block_insts(block) {
             let data = func.inst(inst);
             if data.op == Op::Alloca {
-                column.add(format!("objects shared in the {}", level(found.object(inst))), 1);
+                column.add(format!("objects shared in the {}", level(found.object_agreement(inst))), 1);
             }
             if let Some(address) = data.address() {
-                column.add("addresses into one object", usize::from(found.only_object(address).is_some()));
+                column.add("addresses into one object", usize::from(found.unique_object(address).is_some()));
                 column.add(
-                    format!("addresses into memory shared in the {}", level(found.shared_memory(address))),
+                    format!(
+                        "addresses into memory shared in the {}",
+                        level(found.pointee_agreement(address))
+                    ),
                     1,
                 );
             }

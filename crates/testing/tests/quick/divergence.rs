@@ -173,7 +173,7 @@ fn wrong_levels_are_contradicted() {
             }
             let fact = claims.divergence.fact(value);
             assert_eq!(fact.level, UniformityLevel::Group);
-            claims.divergence.claim(value, fact.at(UniformityLevel::Launch));
+            claims.divergence.claim(value, fact.with_level(UniformityLevel::Launch));
         };
         assert!(is_contradicted(file, &change), "{value}");
     }
@@ -194,7 +194,7 @@ fn wrong_levels_are_contradicted() {
         if claims.func.name == "brushes" {
             for value in [2, 3].map(Value::from_u32) {
                 let fact = claims.divergence.fact(value);
-                claims.divergence.claim(value, fact.at(UniformityLevel::Group));
+                claims.divergence.claim(value, fact.with_level(UniformityLevel::Group));
             }
         }
     };

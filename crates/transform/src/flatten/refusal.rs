@@ -118,7 +118,7 @@ impl<'a> SharedMemoryEffects<'a> {
     fn is_shared(&self, address: Value) -> bool {
         let is_constant =
             matches!(self.func.value_type(address), Type::Scalar(heddle_ir::Scalar::Ptr(Space::Constant)));
-        if is_constant || self.divergence.only_object(address).is_some() {
+        if is_constant || self.divergence.unique_object(address).is_some() {
             return false;
         }
         let mut root = address;

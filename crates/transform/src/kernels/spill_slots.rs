@@ -88,7 +88,7 @@ pub(super) fn assign_spill_slots(
     for (&param, fact) in kernel.params().iter().zip(&mut initial.params) {
         // Different brushes have different first indices.
         if launch_params.items.contains(&param) {
-            *fact = fact.at(UniformityLevel::Brush).with_poison(Poison::Never);
+            *fact = fact.with_level(UniformityLevel::Brush).with_poison(Poison::Never);
         } else if launch_params.fields.iter().any(|&(_, field)| field == param) {
             *fact = fact.with_poison(Poison::Never);
         }

@@ -42,5 +42,5 @@ fn stores_private_address(func: &Function, insts: &[Inst]) -> bool {
     }
     let facts =
         divergence(func, &ControlTables::new(func), &InitialShapes::declared(func, Geometry::unknown()));
-    objects.any(|&inst| func.result(inst).is_none_or(|address| facts.only_object(address).is_none()))
+    objects.any(|&inst| func.result(inst).is_none_or(|address| facts.unique_object(address).is_none()))
 }

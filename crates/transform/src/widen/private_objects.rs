@@ -66,7 +66,7 @@ impl PrivateObjects {
             }),
         };
         for inst in allocas {
-            if facts.object(inst).is_some() && !this.addresses_escape {
+            if facts.object_agreement(inst).is_some() && !this.addresses_escape {
                 continue;
             }
             let Detail::Alloca { bytes, align } = func.inst(inst).detail else { continue };
@@ -94,10 +94,10 @@ impl PrivateObjects {
             for inst in func.block_insts(block) {
                 let data = func.inst(inst);
                 for &result in func.results(inst) {
-                    addresses.extend(facts.only_object(result).map(|alloca| (result, alloca)));
+                    addresses.extend(facts.unique_object(result).map(|alloca| (result, alloca)));
                 }
                 for (index, &arg) in data.args.iter().enumerate() {
-                    let Some(alloca) = facts.only_object(arg) else { continue };
+                    let Some(alloca) = facts.unique_object(arg) else { continue };
                     let found = element_size_of_use(func, facts, block, inst, index, alloca);
                     elements[alloca] = elements[alloca].merge(found);
                 }
@@ -194,7 +194,7 @@ fn element_size_of_use(
             let is_whole = is_plain && bytes.is_power_of_two() && aligned.is_multiple_of(bytes);
             if is_whole { ElementSize::Bytes(bytes) } else { ElementSize::Mixed }
         }
-        None if func.result(inst).and_then(|result| facts.only_object(result)) == Some(alloca) => {
+        None if func.result(inst).and_then(|result| facts.unique_object(result)) == Some(alloca) => {
             ElementSize::Unused
         }
         None => ElementSize::Mixed,
