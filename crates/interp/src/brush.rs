@@ -12,6 +12,7 @@ use crate::memory::Memory;
 use crate::profile::RunProfile;
 use crate::program::{PreparedFunction, PreparedModule, RegisterSlot};
 use crate::race::{Race, RaceDetector};
+use crate::reconvergence::StackEntry;
 use crate::run::{BrushPosition, Datum, PassiveSemantics, RunCounters, RunOptions};
 use crate::schedule::{Rng, ScheduleRecorder, Scheduler};
 use crate::trace::{LaneSuccessor, Trace, TraceStep};
@@ -69,6 +70,31 @@ pub(crate) enum StopReason {
     },
 }
 
+/// Outcome of an arrival at a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Arrival {
+    /// All lanes that have not exited are there.
+    Complete,
+    /// Other lanes run on: they exit, or the barrier is divergent.
+    Parks,
+}
+
+/// Lanes that wait at a barrier while others run on to their exit.
+#[derive(Debug)]
+struct ParkedLanes<M> {
+    inst: Inst,
+    scope: SyncScope,
+    /// Frames of the calls that they are in.
+    frames: Vec<CallFrame<M>>,
+    /// State of the outermost frame.
+    block: Block,
+    next: Option<Inst>,
+    control: M,
+    active: M,
+    stack: Vec<StackEntry<M>>,
+    step: usize,
+}
+
 /// `W` lanes that run in lock-step.
 #[derive(Debug)]
 pub(crate) struct Brush<'p, 'm, M> {
@@ -80,6 +106,7 @@ pub(crate) struct Brush<'p, 'm, M> {
     pub(crate) number: u32,
     pub(crate) frames: Vec<CallFrame<M>>,
     pub(crate) finished: Vec<Vec<Option<u128>>>,
+    parked: Option<ParkedLanes<M>>,
     /// Pending φ copies and the values read for them, where φs read φs. Empty between blocks.
     copies: Vec<PhiCopy<M>>,
     copied: Vec<Option<u128>>,
@@ -149,6 +176,7 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             number,
             frames: Vec::new(),
             finished: Vec::new(),
+            parked: None,
             copies: Vec::new(),
             copied: Vec::new(),
             free_registers: Vec::new(),
@@ -197,8 +225,15 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
     pub(crate) fn resume(&mut self, cx: &mut RunContext<'_>) -> Result<StopReason, ExecutionFault> {
         while let Some(frame) = self.frames.last() {
             let Some(inst) = frame.next else {
-                if !self.start_block(cx)? {
-                    self.finish_frame(cx)?;
+                if self.start_block(cx)? {
+                    continue;
+                }
+                match self.parked.take_if(|_| self.frames.len() == 1) {
+                    Some(parked) => match self.unpark(parked, cx) {
+                        Some(stopped) => return Ok(stopped),
+                        None => continue,
+                    },
+                    None => self.finish_frame(cx)?,
                 }
                 continue;
             };
@@ -214,11 +249,17 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
                 Op::Br | Op::Switch | Op::Ret | Op::Unreachable => self.terminate(data, code, cx),
                 Op::Call => self.call(inst, data, code, cx),
                 Op::Barrier => {
-                    let stopped = self.barrier(inst, data);
+                    let arrival = self.arrive(inst, data);
                     self.advance(inst, code);
-                    match stopped {
-                        Ok(None) => continue,
-                        Ok(Some(stopped)) => return Ok(stopped),
+                    match arrival {
+                        Ok((Arrival::Complete, scope)) => match self.stop_at(inst, scope) {
+                            Some(stopped) => return Ok(stopped),
+                            None => continue,
+                        },
+                        Ok((Arrival::Parks, scope)) => {
+                            self.park(inst, scope);
+                            continue;
+                        }
                         Err(kind) => Err((kind, None)),
                     }
                 }
@@ -535,7 +576,9 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         frame.lane_states.put(LaneState::Returned, returned);
         if cx.options.trace {
             let next = (0..lanes).map(|lane| match frame.lane_states.of(lane) {
-                Some(LaneState::Waiting { target, .. }) => LaneSuccessor::Block(target),
+                Some(LaneState::Waiting { target, .. } | LaneState::Parked { target }) => {
+                    LaneSuccessor::Block(target)
+                }
                 Some(LaneState::Returned) => LaneSuccessor::Returned,
                 None => LaneSuccessor::Absent,
             });
@@ -630,28 +673,84 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
 
     // Barriers.
 
-    fn barrier(&self, inst: Inst, data: &InstData) -> Result<Option<StopReason>, FaultKind> {
+    /// Arrives at a barrier with the active lanes. Lanes that have exited are not waited for.
+    fn arrive(&self, inst: Inst, data: &InstData) -> Result<(Arrival, SyncScope), FaultKind> {
         let Detail::Barrier(scope) = data.detail else {
             return Err(FaultKind::Misplaced("the barrier has no scope".into()));
         };
         let active = self.frame().active;
-        // Every lane that started must be active here in every frame; none may have returned.
-        let is_missing = |lane: usize| match self.frames[0].lane_states.of(lane) {
-            None => false,
-            Some(LaneState::Returned) => true,
-            Some(LaneState::Waiting { .. }) => !active.has(lane),
-        };
-        if let Some(lane) = (0..self.lanes).find(|&lane| is_missing(lane)) {
-            return Err(FaultKind::DivergentBarrier(format!(
-                "lane {lane} of the brush does not reach this barrier together with the others"
-            )));
+        let outermost = &self.frames[0];
+        let mut arrival = Arrival::Complete;
+        for lane in 0..self.lanes {
+            let is_missing = match outermost.lane_states.of(lane) {
+                None | Some(LaneState::Returned) => false,
+                Some(LaneState::Parked { .. }) => true,
+                Some(LaneState::Waiting { .. }) if outermost.control.has(lane) => !active.has(lane),
+                Some(LaneState::Waiting { .. }) => {
+                    arrival = Arrival::Parks;
+                    false
+                }
+            };
+            if is_missing {
+                let at = self.parked.as_ref().map_or(inst, |parked| parked.inst);
+                let other = if at == inst { "" } else { ", but waits at another one" };
+                return Err(FaultKind::DivergentBarrier(format!(
+                    "lane {lane} of the brush does not reach this barrier together with the others{other}"
+                )));
+            }
         }
-        Ok(match scope {
+        Ok((arrival, scope))
+    }
+
+    /// Returns where the brush stops if all its lanes are at a barrier; none if the barrier is for the brush alone.
+    fn stop_at(&self, inst: Inst, scope: SyncScope) -> Option<StopReason> {
+        match scope {
             SyncScope::Lane | SyncScope::Brush => None,
             SyncScope::Group | SyncScope::Device | SyncScope::System => {
                 Some(StopReason::AtBarrier { code: self.frame().code, depth: self.frames.len(), inst })
             }
-        })
+        }
+    }
+
+    /// Sets the lanes at a barrier aside, so that the others run on.
+    fn park(&mut self, inst: Inst, scope: SyncScope) {
+        let frames = self.frames.split_off(1);
+        let outermost = self.frame_mut();
+        let Some(block) = outermost.block.take() else { return };
+        let control = std::mem::replace(&mut outermost.control, M::NONE);
+        outermost.lane_states.put(LaneState::Parked { target: block }, control);
+        let parked = ParkedLanes {
+            inst,
+            scope,
+            frames,
+            block,
+            next: outermost.next.take(),
+            control,
+            active: std::mem::replace(&mut outermost.active, M::NONE),
+            stack: outermost.stack.clone(),
+            step: outermost.step,
+        };
+        outermost.stack.iter_mut().for_each(|entry| entry.lanes &= !control);
+        self.parked = Some(parked);
+    }
+
+    /// Goes on with lanes that were set aside, once all others have exited.
+    fn unpark(&mut self, parked: ParkedLanes<M>, cx: &RunContext<'_>) -> Option<StopReason> {
+        let program = self.program;
+        let outermost = self.frame_mut();
+        let node = match cx.options.scheduler {
+            Scheduler::Ipdom => NOWHERE,
+            _ => program.functions[outermost.code].control().block_node(parked.block),
+        };
+        let returned = outermost.lane_states.lanes(LaneState::Returned);
+        outermost.lane_states.put(LaneState::Waiting { node, target: parked.block }, parked.control);
+        (outermost.block, outermost.next) = (Some(parked.block), parked.next);
+        (outermost.control, outermost.active) = (parked.control, parked.active);
+        outermost.stack = parked.stack;
+        outermost.step = parked.step;
+        outermost.stack.iter_mut().for_each(|entry| entry.lanes &= !returned);
+        self.frames.extend(parked.frames);
+        self.stop_at(parked.inst, parked.scope)
     }
 
     /// Runs a region that sequential code launched to its end.

@@ -18,6 +18,10 @@ pub(crate) enum LaneState {
         node: u32,
         target: Block,
     },
+    /// Waits at a barrier in block `target` for lanes that run on.
+    Parked {
+        target: Block,
+    },
     Returned,
 }
 

@@ -75,7 +75,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                         LaneState::Waiting { node: other, target } => {
                             other == *node && !cx.recorder.is_scheduled(&frame.cursor, target)
                         }
-                        LaneState::Returned => false,
+                        LaneState::Parked { .. } | LaneState::Returned => false,
                     })
                 };
                 let next = find(&is_block).or_else(|| find(&is_before_block));
@@ -103,7 +103,7 @@ impl<M: LaneMask> Brush<'_, '_, M> {
     fn first_waiting_node(&self, control: &ControlGraph) -> Option<u32> {
         let nodes = self.frame().lane_states.iter().filter_map(|(state, _)| match state {
             LaneState::Waiting { node, .. } => Some(node),
-            LaneState::Returned => None,
+            LaneState::Parked { .. } | LaneState::Returned => None,
         });
         nodes.min_by_key(|&node| control.rank(node))
     }

@@ -409,9 +409,10 @@ fn run_group<M: LaneMask>(
             return Ok(results);
         };
         let first = StopReason::AtBarrier { code, depth, inst };
-        if stopped.iter().flatten().any(|stopped| *stopped != first) {
-            let reason =
-                "some brushes of the group wait at this barrier, others are elsewhere or have returned";
+        // Brushes whose lanes have all exited are not waited for.
+        let waits_elsewhere = |stopped: &StopReason| *stopped != first && *stopped != StopReason::Finished;
+        if stopped.iter().flatten().any(waits_elsewhere) {
+            let reason = "some brushes of the group wait at this barrier, others at another one";
             let kind = FaultKind::DivergentBarrier(reason.into());
             return Err(brushes[0].fault(&program.functions[code], inst, kind, None));
         }

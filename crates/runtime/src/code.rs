@@ -64,6 +64,8 @@ pub(crate) struct GroupRequirements {
     pub(crate) brush_bytes: u64,
     /// Bytes of stack; the maximum if unknown.
     pub(crate) stack_bytes: u64,
+    /// Offset of its status in scratch memory; none if its work-items cannot wait at different barriers.
+    pub(crate) status_offset: Option<u64>,
 }
 
 /// Machine code, which any thread may drop by a call of LLVM.
@@ -363,6 +365,7 @@ fn compile(
         local_bytes: info.local_bytes,
         brush_bytes: info.brush_bytes,
         stack_bytes: stack_bytes(&llvm).unwrap_or(u64::MAX),
+        status_offset: info.status_offset,
     };
     let compile_time = thread_time().saturating_sub(start);
     Ok((CompiledKernel { needs, warnings: warnings(&report, program), traits, compile_time, object }, report))

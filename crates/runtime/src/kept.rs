@@ -50,6 +50,7 @@ impl KernelCache {
         let (local_bytes, rest) = word(&bytes)?;
         let (brush_bytes, rest) = word(rest)?;
         let (stack_bytes, rest) = word(rest)?;
+        let (status, rest) = word(rest)?;
         let (compile_time, mut rest) = word(rest)?;
         let mut traits = [0; TRAIT_WORDS];
         for entry in &mut traits {
@@ -58,7 +59,8 @@ impl KernelCache {
         let (size, rest) = word(rest)?;
         let (warnings, object) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         let warnings = String::from_utf8(warnings.to_vec()).ok()?;
-        let needs = GroupRequirements { local_bytes, brush_bytes, stack_bytes };
+        let status_offset = (status != u64::MAX).then_some(status);
+        let needs = GroupRequirements { local_bytes, brush_bytes, stack_bytes, status_offset };
         let (traits, compile_time) = (CodeTraits::of_words(traits), Duration::from_nanos(compile_time));
         Some(CompiledKernel { needs, warnings, traits, compile_time, object: object.to_vec() })
     }
@@ -67,6 +69,7 @@ impl KernelCache {
         let mut bytes = made.needs.local_bytes.to_le_bytes().to_vec();
         bytes.extend(made.needs.brush_bytes.to_le_bytes());
         bytes.extend(made.needs.stack_bytes.to_le_bytes());
+        bytes.extend(made.needs.status_offset.unwrap_or(u64::MAX).to_le_bytes());
         let compile_time = u64::try_from(made.compile_time.as_nanos()).unwrap_or(u64::MAX);
         bytes.extend(compile_time.to_le_bytes());
         made.traits.to_words().iter().for_each(|word| bytes.extend(word.to_le_bytes()));

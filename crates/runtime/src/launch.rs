@@ -17,7 +17,7 @@ use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Instant;
 use thiserror::Error;
 
@@ -107,6 +107,16 @@ pub enum LaunchError {
         /// Number of bytes that a group needs.
         bytes: u64,
     },
+    /// Work-items of a group wait at different barriers, so none of them can go on.
+    #[error(
+        "divergent barrier in @{kernel}, work-group {group:?}: some work-items wait at one barrier, others at another\nhelp: let all work-items of a group that have not exited reach the same barriers"
+    )]
+    DivergentBarrier {
+        /// The kernel.
+        kernel: String,
+        /// Index of the first such group.
+        group: [u64; 3],
+    },
 }
 
 /// Forecast of a launch, from launches before.
@@ -134,6 +144,15 @@ struct RunningLaunch {
     local_bytes: u64,
     scratch_bytes: u64,
     is_out_of_memory: AtomicBool,
+    /// Number of the first group whose work-items waited at different barriers; the maximum if there is none.
+    waited_apart: AtomicU64,
+}
+
+/// Why a launch failed that had begun.
+enum LaunchFailure {
+    Memory,
+    /// In the group of this index.
+    DivergentBarrier([u64; 3]),
 }
 
 /// The memory of a worker.
@@ -299,7 +318,7 @@ impl PreparedKernel {
         let share = JobShare { grain, ..share };
         let ticket = launch.ticket;
         let start = Instant::now();
-        let (time, (is_out_of_memory, slices)) = match share.threads {
+        let (time, (failure, slices)) = match share.threads {
             1 => {
                 // SAFETY: what the caller promises of the arguments.
                 unsafe { launch.run(0..count) };
@@ -321,9 +340,13 @@ impl PreparedKernel {
             FollowUp::Settled(report) => self.end_examination(&code, &report, range.items()),
         }
         crate::print::flush();
-        match is_out_of_memory {
-            true => Err(LaunchError::Memory { kernel: info.name.clone(), bytes: needed }),
-            false => Ok(()),
+        let kernel = info.name.clone();
+        match failure {
+            Some(LaunchFailure::Memory) => Err(LaunchError::Memory { kernel, bytes: needed }),
+            Some(LaunchFailure::DivergentBarrier(group)) => {
+                Err(LaunchError::DivergentBarrier { kernel, group })
+            }
+            None => Ok(()),
         }
     }
 }
@@ -439,13 +462,19 @@ impl RunningLaunch {
             local_bytes,
             scratch_bytes,
             is_out_of_memory: AtomicBool::new(false),
+            waited_apart: AtomicU64::new(u64::MAX),
         })
     }
 
-    /// Returns true if memory was missing, and the times of slices.
-    fn outcome(&self) -> (bool, SliceTimes) {
+    /// Returns why the launch failed, if it did, and times of slices.
+    fn outcome(&self) -> (Option<LaunchFailure>, SliceTimes) {
         let slices = self.slices.as_ref().map(|(trial, _)| trial.take()).unwrap_or_default();
-        (self.is_out_of_memory.load(Ordering::Relaxed), slices)
+        let failure = match self.waited_apart.load(Ordering::Relaxed) {
+            _ if self.is_out_of_memory.load(Ordering::Relaxed) => Some(LaunchFailure::Memory),
+            u64::MAX => None,
+            number => Some(LaunchFailure::DivergentBarrier(self.groups.index(number))),
+        };
+        (failure, slices)
     }
 
     /// Runs some groups.
@@ -471,13 +500,20 @@ impl RunningLaunch {
         set_address(&mut slots, own + 2 * SLOT, scratch);
         let mut run = |code: &GroupCode, numbers: Range<u64>| {
             let mut index = self.groups.index(numbers.start);
-            for _ in numbers {
+            for number in numbers {
                 self.groups.place(&index, &mut place);
                 self.groups.advance(&mut index);
                 set_address(&mut slots, own, place.as_ptr().cast());
                 // SAFETY: the slots hold the arguments, and memory of the size that the code asks for; the caller
                 // promises the rest.
                 unsafe { code.call(&slots) };
+                if let Some(offset) = code.needs.status_offset {
+                    // SAFETY: each group leaves its status there, in scratch memory that is this worker's.
+                    let status = unsafe { scratch.wrapping_add(offset as usize).cast::<u32>().read() };
+                    if status != 0 {
+                        self.waited_apart.fetch_min(number, Ordering::Relaxed);
+                    }
+                }
             }
         };
         match &self.slices {

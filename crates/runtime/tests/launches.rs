@@ -228,6 +228,103 @@ fn groups_wait_at_barriers_in_loops() {
     }
 }
 
+const EARLY: &str = "kernel void early(global int *out, local int *part, int n) {
+    int me = get_local_id(0), i = get_global_id(0), size = get_local_size(0);
+    part[me] = i;
+    if (i >= n) { out[i] = -1; return; }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int sum = part[size - 1 - me];
+    for (int round = 0; round < 3; round++) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if ((me & 15) == round * 5) { out[i] = round; return; }
+        part[me] += round;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        sum += part[(me + 1) % size];
+    }
+    out[i] = sum;
+}";
+
+/// Reference implementation of `EARLY`: one work-item after the other between barriers.
+fn after_early(global: i32, size: i32, n: i32) -> Vec<i32> {
+    let mut out = vec![0; global as usize];
+    for first in (0..global).step_by(size as usize) {
+        let mut part: Vec<i32> = (0..size).map(|me| first + me).collect();
+        let mut sums: Vec<i32> = part.iter().rev().copied().collect();
+        let mut is_there: Vec<bool> = part.iter().map(|&i| i < n).collect();
+        (0..size as usize).for_each(|me| out[first as usize + me] = -1);
+        for round in 0..3 {
+            for me in 0..size as usize {
+                if is_there[me] && me as i32 & 15 == round * 5 {
+                    is_there[me] = false;
+                    out[first as usize + me] = round;
+                }
+                part[me] += if is_there[me] { round } else { 0 };
+            }
+            (0..size as usize).for_each(|me| sums[me] += part[(me + 1) % size as usize]);
+        }
+        for me in (0..size as usize).filter(|&me| is_there[me]) {
+            out[first as usize + me] = sums[me];
+        }
+    }
+    out
+}
+
+#[test]
+fn work_items_that_exit_early_are_not_waited_for() {
+    let kernel = program_of("early", EARLY).kernel("early").expect("there is the kernel");
+    for (size, n) in [(1, 3), (8, 60), (32, 0), (32, 70), (48, 100), (64, 129), (128, 200), (128, 256)] {
+        let global = size * 4;
+        let mut out = vec![7i32; global as usize];
+        let n_bytes = i32::to_ne_bytes(n);
+        let args =
+            [pointer(&mut out), LaunchArgument::Local(4 * size as u64), LaunchArgument::Bytes(&n_bytes)];
+        let range = range(&[global as u64], Some(&[size as u64]), None);
+        // SAFETY: the array has an element for each work-item.
+        unsafe { kernel.launch(&args, &range, &Pool::new(2)) }.expect("it runs");
+        assert_eq!(out, after_early(global, size, n), "groups of {size}, {n} of {global} work-items");
+    }
+}
+
+const APART: &str = "kernel void apart(global int *out, int n) {
+    int i = get_global_id(0);
+    if ((int)get_local_id(0) < n) {
+        out[i] = 1;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        out[i] = out[i ^ 1] + 1;
+    } else {
+        out[i] = 5;
+        barrier(CLK_GLOBAL_MEM_FENCE);
+        out[i] = out[i ^ 1] + 5;
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    out[i] += 10;
+}";
+
+#[test]
+fn a_divergent_barrier_is_an_error_of_the_launch() {
+    let kernel = program_of("apart", APART).kernel("apart").expect("there is the kernel");
+    for (n, wanted) in [(0, Some(20)), (64, Some(12)), (32, None), (3, None), (63, None)] {
+        let mut out = vec![0i32; 128];
+        let n_bytes = i32::to_ne_bytes(n);
+        let args = [pointer(&mut out), LaunchArgument::Bytes(&n_bytes)];
+        // SAFETY: the array has an element for each work-item.
+        let done = unsafe { kernel.launch(&args, &range(&[128], Some(&[64]), None), &Pool::new(2)) };
+        match wanted {
+            Some(wanted) => {
+                done.expect("it runs");
+                assert_eq!(out, [wanted; 128], "{n}");
+            }
+            None => {
+                let failed = done.expect_err("its work-items wait at different barriers");
+                assert!(
+                    matches!(&failed, LaunchError::DivergentBarrier { kernel, group: [0, 0, 0] } if kernel == "apart"),
+                    "{n}: {failed}"
+                );
+            }
+        }
+    }
+}
+
 const ACROSS: &str = "kernel void across(global int *out, int rounds) {
     local int tile[8][9];
     int x = get_local_id(0), y = get_local_id(1), w = get_local_size(0), h = get_local_size(1);

@@ -29,7 +29,14 @@ pub fn profile() -> GeneratorProfile {
     for (class, weight) in &mut profile.classes {
         *weight = u32::from(*class == ProgramClass::Kernel);
     }
-    GeneratorProfile { horizontals: 30, lanes: 50, conditional_phases: 30, shared_params: true, ..profile }
+    GeneratorProfile {
+        horizontals: 30,
+        lanes: 50,
+        conditional_phases: 30,
+        early_exits: 25,
+        shared_params: true,
+        ..profile
+    }
 }
 
 /// Execution engine of a kernel.
@@ -48,6 +55,8 @@ pub struct ComparisonCounts {
     pub programs: u64,
     /// Inputs of those.
     pub inputs: u64,
+    /// Programs some of whose work-items may exit before a barrier that others wait at.
+    pub early_exits: u64,
     /// Programs of which each work-item runs by itself as well.
     pub apart: u64,
     /// Programs that run natively as well.
@@ -62,6 +71,7 @@ impl ComparisonCounts {
         ComparisonCounts {
             programs: count(true),
             inputs,
+            early_exits: count(case.traits.early_exits),
             apart: count(runs_apart(case)),
             natively: count(runs_natively(case)),
         }
@@ -71,6 +81,7 @@ impl ComparisonCounts {
     pub fn merge(&mut self, other: &ComparisonCounts) {
         self.programs += other.programs;
         self.inputs += other.inputs;
+        self.early_exits += other.early_exits;
         self.apart += other.apart;
         self.natively += other.natively;
     }
@@ -80,8 +91,8 @@ impl std::fmt::Display for ComparisonCounts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} programs compared with the oracle on {} inputs, {} of them also with each work-item by itself, {} natively",
-            self.programs, self.inputs, self.apart, self.natively
+            "{} programs compared with the oracle on {} inputs, {} of them with early exits, {} also with each work-item by itself, {} natively",
+            self.programs, self.inputs, self.early_exits, self.apart, self.natively
         )
     }
 }

@@ -127,6 +127,7 @@ impl CudaLaunch {
             CudaError(match reason {
                 LaunchError::Memory { .. } => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
                 LaunchError::Build(_) => CUDA_ERROR_NOT_SUPPORTED,
+                LaunchError::DivergentBarrier { .. } => CUDA_ERROR_LAUNCH_FAILED,
                 _ => CUDA_ERROR_INVALID_VALUE,
             })
         })

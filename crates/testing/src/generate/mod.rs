@@ -102,6 +102,8 @@ pub struct GeneratorProfile {
     pub most_cost: u32,
     /// Conditional phases among a kernel's phases with barriers; none by default.
     pub conditional_phases: u32,
+    /// Percentage of a kernel's phases before which some work-items exit; none exits before the first barrier.
+    pub early_exits: u32,
     /// True if all lanes share the entry's parameters, as work-items do.
     pub shared_params: bool,
     /// Maximum number of inputs per program.
@@ -179,6 +181,7 @@ impl Default for GeneratorProfile {
             most_trips: 4,
             most_cost: 600,
             conditional_phases: 0,
+            early_exits: 0,
             shared_params: false,
             inputs: 2,
         }

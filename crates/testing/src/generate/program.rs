@@ -33,6 +33,8 @@ pub struct ProgramTraits {
     pub fmuladd: bool,
     /// True if lanes add to shared counters.
     pub counters: bool,
+    /// Whether some work-items may exit before a barrier that others wait at.
+    pub early_exits: bool,
 }
 
 /// A generated program.
@@ -133,6 +135,7 @@ impl ModuleGenerator<'_> {
             barriers: false,
             fmuladd: false,
             counters: false,
+            early_exits: false,
         }
     }
 
@@ -408,6 +411,7 @@ impl ModuleGenerator<'_> {
             None => writer.body(),
         }
         traits.order_dependent = writer.order_dependent;
+        traits.early_exits = writer.exited;
         traits.counters = !writer.counters.is_empty();
         let func = writer.into_function();
         self.module.functions.push(func);
@@ -669,12 +673,18 @@ impl FunctionGenerator<'_> {
         self.prelude();
         let phases = self.random.between(1, 3);
         let share = (self.budget as u32 / phases).max(1);
+        if self.profile.early_exits > 0 && self.random.chance(2 * self.profile.early_exits) {
+            // Work-items that exit later leave an element that others may read.
+            self.phase(local);
+            self.exits = self.profile.early_exits;
+        }
         for _ in 0..phases {
             self.sequence(share);
             if std::mem::take(&mut self.allowed.nests) {
                 self.nest();
             }
             self.place_all_labels();
+            self.early_exit(local);
             if self.random.chance(25) {
                 self.repeated_phase(local);
             } else if self.profile.conditional_phases > 0
@@ -701,6 +711,7 @@ impl FunctionGenerator<'_> {
         self.weight *= trips.max(1);
         self.sequence(2);
         self.place_all_labels();
+        self.early_exit(local);
         self.phase(local);
         self.weight = weight;
         let count = self.read(counter);
@@ -733,10 +744,41 @@ impl FunctionGenerator<'_> {
         self.start_sealed(then);
         self.sequence(2);
         self.place_all_labels();
+        self.early_exit(local);
         self.phase(local);
         self.jump(after);
         self.leave_scope(scope);
         self.start_sealed(after);
+    }
+
+    /// Lets some work-items return, by their index or by what they have computed.
+    fn early_exit(&mut self, local: GroupArray) {
+        if self.exits == 0 || !self.random.chance(self.exits) {
+            return;
+        }
+        let bound = self.random.between(1, 40);
+        let bound = self.int(Scalar::I32, bound.into());
+        let operand = match self.random.below(3) {
+            0 => self.pick_known(Scalar::I32, ValueConstraint::CLEAN),
+            1 => self.op(Op::Mul, &[local.index, local.size]),
+            _ => local.index,
+        };
+        let predicate = self.random.pick(&[IntPredicate::Ult, IntPredicate::Uge, IntPredicate::Eq]);
+        let condition = self.icmp(predicate, operand, bound);
+        let [exit, after] = [(); 2].map(|()| self.func.new_block());
+        let scope = self.scope();
+        self.branch(condition.value, exit, after);
+        self.start_sealed(exit);
+        self.divergence += 1;
+        self.sequence(1);
+        self.place_all_labels();
+        self.show();
+        self.divergence -= 1;
+        self.put(InstData::plain(Op::Ret, []), None);
+        self.here = None;
+        self.leave_scope(scope);
+        self.start_sealed(after);
+        self.exited = true;
     }
 
     /// The lane's linear index in its group, and the group's size.

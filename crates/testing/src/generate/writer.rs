@@ -180,6 +180,10 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) next_loop: u32,
     /// True if the schedule may change the function's result.
     pub(super) order_dependent: bool,
+    /// Percentage of phases before which some work-items exit.
+    pub(super) exits: u32,
+    /// Whether some exit before a barrier.
+    pub(super) exited: bool,
 }
 
 impl<'a> FunctionGenerator<'a> {
@@ -217,6 +221,8 @@ impl<'a> FunctionGenerator<'a> {
             clock: 0,
             next_loop: 0,
             order_dependent: false,
+            exits: 0,
+            exited: false,
         };
         let entry = writer.func.new_block();
         writer.start(entry);

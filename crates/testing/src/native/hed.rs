@@ -504,6 +504,7 @@ mod tests {
         let args = args.map(|values| InputArgument::Varying(values.to_vec())).to_vec();
         let input = ProgramInput { brush: vec![4], group: None, groups: [1; 3], args, contents: Vec::new() };
         let traits = ProgramTraits {
+            early_exits: false,
             class: ProgramClass::Lanes,
             order_dependent: false,
             horizontals: false,

@@ -83,6 +83,31 @@ const FAULTS: &[(&str, Fault)] = &[
             }
         });
     }),
+    ("work-items that have exited run on", |module| {
+        regions(module, |func| {
+            for inst in insts(func, Op::Store) {
+                let flag = func.constant(func.inst(inst).args[0]).cloned();
+                if flag == Some(Constant::Scalar(Scalar::I8, 0)) && stores_to_entry_address(func, inst) {
+                    func.inst_mut(inst).args[0] = func.make_int(Scalar::I8, 1);
+                }
+            }
+        });
+    }),
+    ("brushes that have exited decide which state is next", |module| {
+        group(module, |func| {
+            for inst in insts(func, Op::Select) {
+                let [condition, before, _] = [0, 1, 2].map(|index| func.inst(inst).args[index]);
+                let is_exited = func.def_inst(condition).is_some_and(|it| {
+                    let compared = func.inst(it).args.last().and_then(|&other| func.constant(other));
+                    compared == Some(&Constant::Scalar(Scalar::I32, u32::MAX.into()))
+                });
+                if is_exited && func.def_inst(before).is_some_and(|it| func.inst(it).op == Op::Load) {
+                    let own = func.inst(func.def_inst(condition).expect("it is computed")).args[0];
+                    func.inst_mut(inst).args[1] = own;
+                }
+            }
+        });
+    }),
     ("the last brush is whole", |module| masks(module, 1)),
     ("the last brush is left out", |module| masks(module, 0)),
     ("a number of the record is the next one", |module| {
@@ -179,6 +204,12 @@ const FAULTS_OF_BRUSHES: &[(&str, Fault)] = &[
         });
     }),
 ];
+
+/// True if a store's address is computed in the entry, as those of spill slots are.
+fn stores_to_entry_address(func: &Function, inst: Inst) -> bool {
+    let address = func.def_inst(func.inst(inst).args[1]);
+    address.is_some_and(|it| func.layout.block_of(it) == Some(func.entry()))
+}
 
 fn insts(func: &Function, op: Op) -> Vec<Inst> {
     func.blocks().flat_map(|block| func.block_insts(block)).filter(|&inst| func.inst(inst).op == op).collect()

@@ -4,7 +4,7 @@ use super::continuations::ContinuationGraph;
 use super::launch_params::{
     GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, LaunchParams, convert,
 };
-use super::region::KernelRegion;
+use super::region::{KernelRegion, NO_SUCCESSOR, WAIT_APART};
 use super::spill_slots::SpillPlan;
 use super::{KernelOptions, WorkItemLayout};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -121,6 +121,7 @@ pub(super) fn make_group_function(
     let starts: Vec<Block> = regions.iter().map(|_| group.new_block()).collect();
     group.builder.jump(starts[0]);
     let end = group.new_block();
+    let wait_apart = spill_plan.status_offset.map(|_| group.new_block());
     for (number, region) in regions.iter().enumerate() {
         group.builder.set_insert_point(InsertPoint::End(starts[number]));
         // All brushes read the values that the previous state has left.
@@ -131,6 +132,10 @@ pub(super) fn make_group_function(
                 group.values.insert(value, now);
             }
         }
+        if let Some(variable) = group.next.filter(|_| region.merges_successors) {
+            let none = group.builder.int(Scalar::I32, NO_SUCCESSOR.into());
+            group.builder.store(none, variable, VARIABLE_ALIGN);
+        }
         group.run_state(region, sizes);
         let state = &states.all[number];
         match (&state.successors[..], group.next.filter(|_| region.returns_successor)) {
@@ -138,10 +143,14 @@ pub(super) fn make_group_function(
                 let chosen = group.builder.load(Type::I32, variable, VARIABLE_ALIGN);
                 let otherwise = if state.may_return { end } else { starts[next[0]] };
                 let cases = if state.may_return { next } else { &next[1..] };
-                let switch = SwitchDetail {
+                let mut switch = SwitchDetail {
                     cases: cases.iter().map(|&next| next as u128).collect(),
                     targets: [otherwise].into_iter().chain(cases.iter().map(|&next| starts[next])).collect(),
                 };
+                if let Some(apart) = wait_apart.filter(|_| region.merges_successors && next.len() > 1) {
+                    switch.cases.push(WAIT_APART.into());
+                    switch.targets.push(apart);
+                }
                 let data = InstData::new(Op::Switch, [chosen], Detail::Switch(Box::new(switch)));
                 group.builder.inst(data, None);
             }
@@ -149,8 +158,17 @@ pub(super) fn make_group_function(
             (_, None) => _ = group.builder.jump(end),
         }
     }
-    group.builder.set_insert_point(InsertPoint::End(end));
-    group.builder.ret(&[]);
+    for (block, status) in [(Some(end), 0), (wait_apart, 1)] {
+        let Some(block) = block else { continue };
+        group.builder.set_insert_point(InsertPoint::End(block));
+        if let Some(offset) = spill_plan.status_offset {
+            let offset = group.builder.int(Scalar::I64, offset.into());
+            let address = group.builder.op(Op::PtrAdd, &[group.scratch, offset]);
+            let status = group.builder.int(Scalar::I32, status);
+            group.builder.store(status, address, 4);
+        }
+        group.builder.ret(&[]);
+    }
     func
 }
 
@@ -496,12 +514,30 @@ impl GroupFunctionBuilder<'_> {
 
     /// Stores the results of a region in their variables.
     fn store_results(&mut self, region: &KernelRegion, inst: Inst) {
-        let results = self.builder.func.results(inst).to_vec();
+        let mut results = self.builder.func.results(inst).to_vec();
+        if let (Some(variable), Some(first)) =
+            (self.next.filter(|_| region.merges_successors), results.first_mut())
+        {
+            *first = self.merge_successor(variable, *first);
+        }
         let next = self.next.filter(|_| region.returns_successor);
         let places = next.into_iter().chain(region.outputs.iter().map(|value| self.variables[value]));
         let places: Vec<Value> = places.collect();
         for (result, descriptor) in results.into_iter().zip(places) {
             self.builder.store(result, descriptor, VARIABLE_ALIGN);
         }
+    }
+
+    /// Merges a brush's successor with that of the brushes before it. Brushes that have exited agree with every other.
+    fn merge_successor(&mut self, variable: Value, own: Value) -> Value {
+        let before = self.builder.load(Type::I32, variable, VARIABLE_ALIGN);
+        let [none, apart] =
+            [NO_SUCCESSOR, WAIT_APART].map(|number| self.builder.int(Scalar::I32, number.into()));
+        let agree = self.builder.icmp(IntPredicate::Eq, own, before);
+        let both = self.builder.op(Op::Select, &[agree, own, apart]);
+        let is_first = self.builder.icmp(IntPredicate::Eq, before, none);
+        let own_or_both = self.builder.op(Op::Select, &[is_first, own, both]);
+        let has_exited = self.builder.icmp(IntPredicate::Eq, own, none);
+        self.builder.op(Op::Select, &[has_exited, before, own_or_both])
     }
 }

@@ -1,8 +1,8 @@
 //! Lowers each kernel to a sequential group function, which runs one work-group.
 //!
 //! Requires: Stage::Source.  Ensures: no kernel is left; its group function has its name and launches the regions.
-//! Invariant: each work-item executes the same instructions in the same order. All brushes of a group reach a source
-//! barrier before any brush passes it. No barrier is added.
+//! Invariant: each work-item executes the same instructions in the same order. All work-items of a group that have not exited
+//! reach a source barrier before any passes it. No barrier is added.
 //! After: R. Karrenberg and S. Hack, *Improving Performance of OpenCL on CPUs*, 2. Differs in: group-uniform values
 //! live in variables of the group function; strided values take one spill slot per brush.
 //!
@@ -22,6 +22,7 @@
 //! * `bounds` extends operands instead of results that cannot wrap, since group sizes are bounded.
 //! * `continuations` splits the kernel at its barriers into continuation states.
 //! * `private_objects` finds private objects that live across barriers and interleaves the lanes' copies.
+//! * `exit_plan` plans how work-items leave the states: together, or some at the end of the kernel and others at a barrier.
 //! * `spill_slots` assigns spill slots to values that live across barriers.
 //! * `region` builds a lock-step function for each state.
 //! * `serial_regions` turns regions with scattered accesses into loops over work-items.
@@ -42,6 +43,7 @@ mod lane_refill;
 mod region;
 mod unroll_hints;
 mod continuations;
+mod exit_plan;
 mod vector_dimension;
 mod versions;
 
@@ -153,6 +155,9 @@ pub struct GroupFunction {
     pub local_bytes: u64,
     /// Bytes of scratch memory per brush.
     pub brush_bytes: u64,
+    /// Offset in the group's scratch memory of its status, 32 bits: not 0 if work-items waited at different barriers. None if they
+    /// cannot.
+    pub status_offset: Option<u64>,
     /// Number of barriers in the kernel, after inlining.
     pub barriers: usize,
     /// Number of points at which all brushes wait for each other.
@@ -300,6 +305,8 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let (mut serial_regions, mut refills_lanes) = (0, false);
         match options.execution {
             GroupExecution::Brushes => {}
+            // The work-items of a brush share its exit flag.
+            GroupExecution::Mixed if spill_plan.exit_flag.is_some() => {}
             GroupExecution::Mixed => {
                 serial_regions = serial_regions::serialize_scattered(&kernel, &mut regions, options)
             }
@@ -320,6 +327,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             name: func.name.clone(),
             local_bytes: launch_params.local_bytes,
             brush_bytes: spill_plan.brush_bytes,
+            status_offset: spill_plan.status_offset,
             barriers: states.barriers,
             synchronization_points: states.all.len() - 1,
             serial_regions,

@@ -6,13 +6,16 @@
 
 use super::block_copier::BlockCopier;
 use super::continuations::ContinuationGraph;
-use super::spill_slots::{BRUSH_ALIGN, SpillPlan, SpillSlot};
+use super::exit_plan::exit_count;
+use super::spill_slots::{BRUSH_ALIGN, ExitFlag, SpillPlan, SpillSlot};
 use crate::ssa_repair::{RepairVariable, SsaRepair};
+use heddle_analysis::shape::Strides;
 use heddle_analysis::{Cfg, ControlTables, DominatorTree};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, FunctionKind, Param, ReturnValue, Signature};
+use heddle_ir::words::{IntPredicate, Reduction};
 use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
 
@@ -26,6 +29,8 @@ pub(super) struct KernelRegion {
     pub(super) takes_brush_memory: bool,
     /// True if its first result is the number of the successor state.
     pub(super) returns_successor: bool,
+    /// True if brushes may return different successors.
+    pub(super) merges_successors: bool,
     /// Group variables that it returns, as further results.
     pub(super) outputs: Vec<Value>,
     /// True if no spill slot that it uses is shared by the lanes of a brush.
@@ -40,6 +45,8 @@ pub(super) struct KernelRegion {
 
 /// Successor number of a state that ends the kernel.
 pub(super) const NO_SUCCESSOR: u32 = u32::MAX;
+/// Successor number where work-items wait at different barriers.
+pub(super) const WAIT_APART: u32 = u32::MAX - 1;
 
 /// Exit of a region: the end of a state, and its successor.
 struct StateExit {
@@ -134,6 +141,10 @@ pub(super) fn make_region(
         || outgoing.copied().any(|value| is_spilled(&value))
         || read.iter().any(|value| is_spilled(&value) && !defined.contains(value))
         || !objects.is_empty();
+    let exits = plan.exits[number];
+    // State 0 runs first, and once: it sets the flags of all work-items.
+    let sets_flag = plan.exit_flag.is_some() && (number == 0 || exits.diverges() && state.may_return);
+    let takes_brush_memory = takes_brush_memory || sets_flag || exits.tests_flag;
     let is_by_lane = |value: &Value| {
         matches!(
             plan.slots[*value],
@@ -149,7 +160,7 @@ pub(super) fn make_region(
         .iter()
         .chain(state.successors.iter().flat_map(|&successor| &plan.live_in[successor]))
         .all(is_by_lane);
-    let returns_successor = state.successors.len() + usize::from(state.may_return) > 1;
+    let returns_successor = exit_count(state) > 1;
 
     let params = inputs.iter().map(|&value| match kernel.value_def(value) {
         ValueDef::Param(index) => {
@@ -206,8 +217,8 @@ pub(super) fn make_region(
     copier.copy_blocks(&mut region.func, &state.blocks);
     let copy = |block: Block| copier.block(block).expect("blocks of the state were copied");
     let start = copy(state.start);
-    region.append(entry, InstData::jump(start));
-    let mut exits: Vec<StateExit> = Vec::new();
+    let exited = region.enter(start, exits.tests_flag);
+    let mut state_exits: Vec<StateExit> = Vec::new();
     for &block in &state.blocks {
         let returns = kernel.terminator(block).is_some_and(|inst| kernel.inst(inst).op == Op::Ret);
         let successor = states.state_after[block];
@@ -215,7 +226,7 @@ pub(super) fn make_region(
             continue;
         }
         let block = copy(block);
-        exits.push(StateExit { block, successor });
+        state_exits.push(StateExit { block, successor });
         // Without successors, the copy has no path past the barrier.
         region.end(block, &[]);
     }
@@ -247,7 +258,8 @@ pub(super) fn make_region(
         variables.insert(value, variable);
     }
     // Values that are live after the barriers.
-    for exit in &exits {
+    let mut successors: Vec<(Block, Value)> = Vec::new();
+    for exit in &state_exits {
         let mut results: Vec<Value> = Vec::new();
         if returns_successor {
             let successor = exit.successor.map_or(NO_SUCCESSOR, |successor| successor as u32);
@@ -274,11 +286,24 @@ pub(super) fn make_region(
                 let is_unchanged =
                     reloaded.iter().any(|&(old, reloaded)| old == value && reloaded == current);
                 if !is_unchanged {
-                    region.store_to_slot(value, current, exit.block);
+                    region.store_to_slot(value, current, exit.block, !exits.lanes_diverge());
                 }
             }
         }
+        if sets_flag && (exit.successor.is_none() || number == 0) {
+            region.set_exit_flag(exit.successor.is_some(), exit.block);
+        }
         region.end(exit.block, &results);
+        successors.extend(results.first().filter(|_| returns_successor).map(|&next| (exit.block, next)));
+    }
+    if let Some(block) = exited {
+        let next = region.func.make_int(Scalar::I32, NO_SUCCESSOR.into());
+        let results: &[Value] = if returns_successor { &[next] } else { &[] };
+        region.end(block, results);
+        successors.extend(returns_successor.then_some((block, next)));
+    }
+    if returns_successor && exits.lanes_diverge() {
+        region.merge_lanes(&successors, &state.successors);
     }
     for &(value, _) in &renamed {
         if let Some(variable) = variables.remove(&value) {
@@ -298,6 +323,7 @@ pub(super) fn make_region(
         inputs,
         takes_brush_memory,
         returns_successor,
+        merges_successors: returns_successor && exits.diverges(),
         outputs,
         spills_per_lane,
         has_loops,
@@ -364,6 +390,69 @@ impl RegionBuilder<'_> {
         let origin = self.func.inst(terminator).origin;
         *self.func.inst_mut(terminator) =
             InstData { origin, ..InstData::plain(Op::Ret, results.iter().copied()) };
+    }
+
+    /// Ends the entry block. Work-items that have exited go to the block that is returned, if there may be some.
+    fn enter(&mut self, start: Block, tests_flag: bool) -> Option<Block> {
+        let flag = self.plan.exit_flag.filter(|_| tests_flag);
+        let Some(ExitFlag { offset, stride }) = flag else {
+            self.append(self.entry, InstData::jump(start));
+            return None;
+        };
+        let address = self.address(offset, stride);
+        let exited = self.func.append_block();
+        self.append(exited, InstData::plain(Op::Ret, []));
+        let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
+        let flag = builder.load(Type::I8, address, 1);
+        let zero = builder.int(Scalar::I8, 0);
+        let runs = builder.icmp(IntPredicate::Ne, flag, zero);
+        builder.branch(runs, start, exited);
+        Some(exited)
+    }
+
+    /// Sets the exit flag at the end of a block.
+    fn set_exit_flag(&mut self, runs_on: bool, block: Block) {
+        let Some(ExitFlag { offset, stride }) = self.plan.exit_flag else { return };
+        let address = self.address(offset, stride);
+        let end = self.func.terminator(block).expect("a copied block has a terminator");
+        let mut builder = Builder::new(&mut self.func, InsertPoint::Before(end));
+        let flag = builder.int(Scalar::I8, runs_on.into());
+        builder.store(flag, address, 1);
+    }
+
+    /// Returns one successor from all exits: that of the lanes that have not exited, if they agree.
+    fn merge_lanes(&mut self, exits: &[(Block, Value)], successors: &[usize]) {
+        let merged = self.func.append_block();
+        for &(block, _) in exits {
+            let terminator = self.func.terminator(block).expect("an exit has a terminator");
+            let origin = self.func.inst(terminator).origin;
+            *self.func.inst_mut(terminator) = InstData { origin, ..InstData::jump(merged) };
+        }
+        let mut builder = Builder::new(&mut self.func, InsertPoint::End(merged));
+        let own = builder.phi(Type::I32, exits, None);
+        let [none, apart] = [NO_SUCCESSOR, WAIT_APART].map(|number| builder.int(Scalar::I32, number.into()));
+        let next = match *successors {
+            [only] => {
+                let only = builder.int(Scalar::I32, only as i128);
+                let waits = builder.icmp(IntPredicate::Eq, own, only);
+                let some_wait = builder.op(Op::Any, &[waits]);
+                builder.op(Op::Select, &[some_wait, only, none])
+            }
+            _ => {
+                // The number of those that have exited is the maximum, and 0 if 1 is added.
+                let one = builder.int(Scalar::I32, 1);
+                let reduce = |builder: &mut Builder<'_>, value, by| {
+                    builder.value(InstData::new(Op::Reduce, [value], Detail::Reduce(by)), None)
+                };
+                let minimum = reduce(&mut builder, own, Reduction::Umin);
+                let after = builder.op(Op::Add, &[own, one]);
+                let maximum = reduce(&mut builder, after, Reduction::Umax);
+                let maximum = builder.op(Op::Sub, &[maximum, one]);
+                let agree = builder.icmp(IntPredicate::Eq, minimum, maximum);
+                builder.op(Op::Select, &[agree, minimum, apart])
+            }
+        };
+        builder.ret(&[next]);
     }
 
     /// Insertion point at the end of the entry block.
@@ -436,17 +525,8 @@ impl RegionBuilder<'_> {
             Some(SpillSlot::Strided(offset, strides)) => {
                 let address = self.address(offset, 0);
                 let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
-                let mut value = builder.load(ty, address, natural_align(ty));
-                let scalar = if ty.scalar().is_ptr() { Scalar::I64 } else { ty.scalar() };
-                let op = if ty.scalar().is_ptr() { Op::PtrAdd } else { Op::Add };
-                for (along, step) in (0u8..).zip(strides.all()).filter(|&(_, step)| step != 0) {
-                    let dimension = Detail::Dimension((self.plan.dimensions > 1).then_some(along));
-                    let lane = builder.value(InstData::new(Op::Lane, [], dimension), Some(scalar.into()));
-                    let step = builder.int(scalar, step.into());
-                    let further = builder.op(Op::Mul, &[lane, step]);
-                    value = builder.op(op, &[value, further]);
-                }
-                value
+                let value = builder.load(ty, address, natural_align(ty));
+                add_strides(&mut builder, value, strides, self.plan.dimensions, 1)
             }
             slot => unreachable!("{value} is not kept in memory but {slot:?}"),
         }
@@ -458,25 +538,51 @@ impl RegionBuilder<'_> {
         Builder::new(&mut self.func, InsertPoint::Before(end)).op(Op::Freeze, &[current])
     }
 
-    /// Stores a value to its spill slot, at the end of a block.
-    fn store_to_slot(&mut self, value: Value, current: Value, block: Block) {
+    /// Stores a value to its spill slot, at the end of a block. `is_full` says that all lanes of the brush are active there.
+    fn store_to_slot(&mut self, value: Value, current: Value, block: Block, is_full: bool) {
         let ty = self.kernel.value_type(value);
-        let (address, is_first) = match self.plan.slots[value] {
-            Some(SpillSlot::PerLane(offset)) => (self.address(offset, ty.bytes().into()), false),
-            Some(SpillSlot::PerBrush(offset)) => (self.address(offset, 0), false),
-            Some(SpillSlot::Strided(offset, _)) => (self.address(offset, 0), true),
+        let (address, strides) = match self.plan.slots[value] {
+            Some(SpillSlot::PerLane(offset)) => (self.address(offset, ty.bytes().into()), None),
+            Some(SpillSlot::PerBrush(offset)) => (self.address(offset, 0), None),
+            Some(SpillSlot::Strided(offset, strides)) => (self.address(offset, 0), Some(strides)),
             slot => unreachable!("{value} is not kept in memory but {slot:?}"),
         };
         let end = self.func.terminator(block).expect("a copied block has a terminator");
         let mut builder = Builder::new(&mut self.func, InsertPoint::Before(end));
         let mut stored = current;
-        if is_first {
-            // Lane 0 is active in every brush.
-            let lane = builder.int(Scalar::I32, 0);
-            stored = builder.op(Op::Broadcast, &[current, lane]);
+        match strides {
+            Some(_) if is_full => {
+                // Lane 0 is active in every brush.
+                let lane = builder.int(Scalar::I32, 0);
+                stored = builder.op(Op::Broadcast, &[current, lane]);
+            }
+            // Lane 0 may have exited; the others know its value.
+            Some(strides) => stored = add_strides(&mut builder, current, strides, self.plan.dimensions, -1),
+            None => {}
         }
         builder.store(stored, address, natural_align(ty));
     }
+}
+
+/// Adds a multiple of the strides from lane 0 to each lane.
+fn add_strides(
+    builder: &mut Builder<'_>,
+    mut value: Value,
+    strides: Strides,
+    dimensions: usize,
+    times: i128,
+) -> Value {
+    let ty = builder.func.value_type(value);
+    let scalar = if ty.scalar().is_ptr() { Scalar::I64 } else { ty.scalar() };
+    let op = if ty.scalar().is_ptr() { Op::PtrAdd } else { Op::Add };
+    for (along, step) in (0u8..).zip(strides.all()).filter(|&(_, step)| step != 0) {
+        let dimension = Detail::Dimension((dimensions > 1).then_some(along));
+        let lane = builder.value(InstData::new(Op::Lane, [], dimension), Some(scalar.into()));
+        let step = builder.int(scalar, times * i128::from(step));
+        let further = builder.op(Op::Mul, &[lane, step]);
+        value = builder.op(op, &[value, further]);
+    }
+    value
 }
 
 fn natural_align(ty: Type) -> u32 {

@@ -12,6 +12,7 @@
 //! A value has one slot for all barriers, so a state that does not change it need not store it.
 
 use super::continuations::ContinuationGraph;
+use super::exit_plan::{ExitPlan, StateExits, plan_exits};
 use super::launch_params::{GroupDescriptorField, LaunchParams};
 use super::private_objects::{PrivateObject, users_of};
 use super::refuse_inst;
@@ -54,6 +55,21 @@ pub(super) struct SpillPlan {
     pub(super) has_objects: bool,
     /// Group variables that may be poison.
     pub(super) may_be_poison: EntitySet<Value>,
+    /// Exits of each state.
+    pub(super) exits: Vec<StateExits>,
+    /// Exit flag of a brush or of its lanes.
+    pub(super) exit_flag: Option<ExitFlag>,
+    /// Offset of the group's status in the memory of its first brush.
+    pub(super) status_offset: Option<u64>,
+}
+
+/// Flag in a brush's memory, one byte: 0 if the work-item, or the brush, has exited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ExitFlag {
+    /// Offset of lane 0's flag.
+    pub(super) offset: u64,
+    /// Bytes between lanes; 0 if a brush has one flag.
+    pub(super) stride: u64,
 }
 
 /// Alignment of a brush's memory.
@@ -78,6 +94,9 @@ pub(super) fn assign_spill_slots(
         dimensions: brush.len(),
         has_objects: false,
         may_be_poison: EntitySet::new(),
+        exits: vec![StateExits::TOGETHER],
+        exit_flag: None,
+        status_offset: None,
     };
     if states.all.len() == 1 {
         plan.live_in.push(Vec::new());
@@ -94,6 +113,14 @@ pub(super) fn assign_spill_slots(
         }
     }
     let facts = divergence(kernel, &control, &initial);
+    let ExitPlan { states: exits, flag_per_lane, may_wait_apart } = plan_exits(kernel, states, &facts);
+    plan.exit_flag = flag_per_lane.map(|is_per_lane| ExitFlag {
+        offset: plan.allocate(if is_per_lane { lanes.into() } else { 1 }, BRUSH_ALIGN),
+        stride: is_per_lane.into(),
+    });
+    plan.status_offset = may_wait_apart.then(|| plan.allocate(4, 4));
+    // A variable of the group holds what all brushes have returned, and those that exited return nothing.
+    plan.exits = exits;
     plan.has_objects = !objects.is_empty();
     for &PrivateObject { alloca: inst, is_followed, element } in objects {
         let (Detail::Alloca { bytes, align }, Some(result)) =
@@ -156,6 +183,9 @@ pub(super) fn assign_spill_slots(
     for value in live_values {
         if plan.slots[value].is_none() {
             let mut fact = known[value].unwrap_or_default();
+            if plan.exit_flag.is_some() || plan.exits.iter().any(StateExits::lanes_diverge) {
+                fact.level = UniformityLevel::Brush;
+            }
             if per_lane_addresses.contains(value) {
                 (fact.shape, fact.level) = (Shape::VARYING, UniformityLevel::Brush);
             }
