@@ -86,6 +86,15 @@ def multiply(a, b):
     return sign, INF if INF in (a[1], b[1]) else a[1] * b[1]
 
 
+def divide(a, b):
+    sign = a[0] ^ b[0]
+    if NAN in (a[1], b[1]) or a[1] == b[1] == INF or a[1] == b[1] == 0:
+        return 0, NAN
+    if a[1] == INF or b[1] == 0:
+        return sign, INF
+    return sign, Fraction(0) if b[1] == INF or a[1] == 0 else a[1] / b[1]
+
+
 def arithmetic(name, to, numbers, words):
     """The exact result of decoded numbers, rounded to a format."""
     mode = next((word for word in words if word in ("rz", "rm", "rp")), "rn")
@@ -103,6 +112,8 @@ def arithmetic(name, to, numbers, words):
         result = (0, numbers[0][1])
     elif name == "neg":
         result = (1 - numbers[0][0], numbers[0][1])
+    elif name == "div":
+        result = divide(*numbers)
     elif name == "rcp":
         sign, size = numbers[0]
         result = (sign, NAN if size == NAN else 0 if size == INF else INF if size == 0 else 1 / size)
@@ -423,6 +434,33 @@ def memory():
                 tell(dotted("red", "global", "add", *words, ty), pair, [after])
 
 
+def quotients():
+    """Quotients of doubles: samples, random bits, and such whose quotients are about the least normal number and below."""
+    state = 1
+
+    def draw(bits):
+        nonlocal state
+        state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        return state >> (64 - bits)
+
+    pairs = list(samples("f64", 2, 4))
+    pairs += [(draw(64), draw(64)) for _ in range(40)]
+    near_one = lambda: (0x3FE + draw(1) << 52) + draw(52)
+    for down in (1021, 1022, 1023, 1030, 1060, 1074, 1075, 1076):
+        # A numerator that is small, a divisor that is near one.
+        for _ in range(5):
+            low = max(1023 - down, 0)
+            numerator = (low << 52) + draw(52) if low else draw(max(1, 1075 - down))
+            pairs.append((draw(1) << 63 | numerator, draw(1) << 63 | near_one()))
+    pairs += [(0x001FFFFFFFFFFFFF, 0x4000000000000000), (0x0010000000000000, 0x3FF0000000000001), (1, 0x7FEFFFFFFFFFFFFF)]
+    pairs += [(0x7FEFFFFFFFFFFFFF, 1), (0x7FEFFFFFFFFFFFFF, 0x3FEFFFFFFFFFFFFF), (3, 0x4000000000000000), (0x000FFFFFFFFFFFFF, 0x3FEFFFFFFFFFFFFF)]
+    for mode in ("rn", "rz", "rm", "rp"):
+        for pair in pairs:
+            tell(dotted("div", mode, "f64"), pair, [arithmetic("div", "f64", [decode("f64", bits) for bits in pair], (mode,))])
+        for bits in sorted({one for pair in pairs for one in pair})[::5]:
+            tell(dotted("rcp", mode, "f64"), [bits], [arithmetic("rcp", "f64", [decode("f64", bits)], (mode,))])
+
+
 if __name__ == "__main__":
     lines.append("# Modifiers, by exact arithmetic: made by tests/ptx/exact.py.")
     floats()
@@ -433,3 +471,6 @@ if __name__ == "__main__":
     carries()
     memory()
     (pathlib.Path(__file__).parent / "tables/memory.txt").write_text("\n".join(lines) + "\n")
+    lines[:] = ["# Quotients of doubles, by exact arithmetic: made by tests/ptx/exact.py."]
+    quotients()
+    (pathlib.Path(__file__).parent / "tables/quotients.txt").write_text("\n".join(lines) + "\n")

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 const SHAPES: &[(&str, &str)] = &[
     ("cuCtxCreate_v2", "+Cfv"),
     ("cuCtxCreate_v3", "+C0cfv"),
-    ("cuCtxCreate_v4", "+C0fv"),
+    ("cuCtxCreate_v4", "+Cpfv"),
     ("cuCtxDestroy_v2", "C"),
     ("cuCtxAttach", "of"),
     ("cuCtxPushCurrent_v2", "C"),

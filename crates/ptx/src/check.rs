@@ -173,11 +173,25 @@ impl GlobalScope {
 
 /// Checks all bodies of a module.
 pub fn check(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
+    check_functions(module, |_| true)
+}
+
+/// Checks the bodies without unknown instructions.
+pub(crate) fn check_known(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
+    let is_unknown = |statement: &PtxStatement<'_>| matches!(statement, PtxStatement::Unknown { .. });
+    check_functions(module, |function| !function.body.iter().flatten().any(is_unknown))
+}
+
+fn check_functions<'s>(
+    module: &PtxModule<'s>,
+    is_checked: impl Fn(&PtxFunction<'s>) -> bool,
+) -> Result<(), Vec<Diagnostic>> {
     let globals = GlobalScope::new(module);
     let mut errors = Vec::new();
     for item in &module.items {
         if let PtxItem::Function(function) = item
             && function.body.is_some()
+            && is_checked(function)
             && errors.len() < MAX_ERRORS
             && let Err(more) = resolve(module, &globals, function)
         {
@@ -253,6 +267,15 @@ pub(crate) fn resolve<'a, 's>(
     for variable in &function.params {
         let location = resolver.declare(variable);
         resolver.body.params.extend(location);
+    }
+    // Later errors may follow from an instruction that is missing.
+    for statement in statements {
+        if let PtxStatement::Unknown { at, text, reason } = statement {
+            let error = Diagnostic::error(Code::NotImported, reason.clone())
+                .in_text(module.source.as_bytes(), *at..at + text.len())
+                .of_func(module.names.text(function.name));
+            resolver.errors.push(error);
+        }
     }
     resolver.collect_labels(statements);
     resolver.run(statements);
@@ -395,7 +418,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 PtxStatement::Loc { place, .. } => {
                     loc = Some(place.map(|number| u32::try_from(number).unwrap_or(0)));
                 }
-                PtxStatement::Pragma(_) => {}
+                PtxStatement::Pragma(_) | PtxStatement::Unknown { .. } => {}
                 PtxStatement::Instruction(instruction) => self.instruction(instruction, loc),
             }
         }

@@ -210,6 +210,15 @@ pub enum PtxStatement<'s> {
     Variable(PtxVariable<'s>),
     /// Instruction.
     Instruction(Box<PtxInstruction<'s>>),
+    /// Instruction that the table does not have. Only the function that holds it is refused.
+    Unknown {
+        /// Offset in the source.
+        at: usize,
+        /// The instruction as written, without the semicolon.
+        text: &'s str,
+        /// Reason of the refusal.
+        reason: String,
+    },
     /// `.loc 1 10 3`, with its call site if inlined.
     Loc {
         /// File, line and column.

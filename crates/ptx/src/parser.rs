@@ -708,17 +708,15 @@ impl<'s> PtxParser<'s> {
         let mnemonic = self.names.intern(token.text);
         let mut modifiers: SmallVec<[Symbol; 6]> = SmallVec::new();
         let mut words: SmallVec<[Option<Word>; 12]> = SmallVec::new();
-        let mut end = token.at + token.text.len();
         while self.token.kind == PtxTokenKind::Dotted {
             let token = self.advance();
-            end = token.span().end;
             let symbol = self.names.intern(token.text);
             modifiers.push(symbol);
             words.push(symbol.word());
         }
         table::put_in_order(token.text, &mut words);
         let Some(forms) = table::forms_of(token.text) else {
-            return self.error(token.span(), format!("`{}` is no instruction of PTX", token.text));
+            return self.unknown(at, format!("`{}` is no instruction of PTX", token.text));
         };
         let form = forms.iter().copied().find(|&form| table::fits(table::pattern(form), &words));
         let Some(form) = form else {
@@ -729,13 +727,11 @@ impl<'s> PtxParser<'s> {
                 .map(|pattern| format!("`{pattern}`"))
                 .collect();
             let name = token.text;
-            return self.error(
-                token.at..end,
-                format!(
-                    "these words do not make an instruction; behind `{name}` follow {}",
-                    known.join(", ")
-                ),
+            let reason = format!(
+                "these words do not make an instruction; behind `{name}` follow {}",
+                known.join(", ")
             );
+            return self.unknown(at, reason);
         };
         let mut operands = SmallVec::new();
         if !self.is_sign(b';') {
@@ -755,6 +751,25 @@ impl<'s> PtxParser<'s> {
             operands,
             form,
         })))
+    }
+
+    /// Takes an unknown instruction up to its semicolon.
+    fn unknown(&mut self, at: usize, reason: String) -> ParseResult<PtxStatement<'s>> {
+        let mut depth = 0usize;
+        loop {
+            let end = self.token.at;
+            match self.token.kind {
+                PtxTokenKind::Sign(b';') if depth == 0 => {
+                    self.advance();
+                    return Ok(PtxStatement::Unknown { at, text: self.source[at..end].trim_end(), reason });
+                }
+                PtxTokenKind::Sign(b'{') => depth += 1,
+                PtxTokenKind::Sign(b'}') if depth > 0 => depth -= 1,
+                PtxTokenKind::Sign(b'}' | b';') | PtxTokenKind::End => return self.error(at..end, reason),
+                _ => {}
+            }
+            self.advance();
+        }
     }
 
     fn operands(&mut self, close: u8, depth: u32) -> ParseResult<Vec<PtxOperand<'s>>> {

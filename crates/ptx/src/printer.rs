@@ -223,6 +223,7 @@ impl Display for WithNames<'_, '_, PtxStatement<'_>> {
             PtxStatement::Label(name, _) => writeln!(f, "{}:", names.text(*name)),
             PtxStatement::Variable(variable) => writeln!(f, "\t{};", WithNames(names, variable)),
             PtxStatement::Instruction(instruction) => writeln!(f, "\t{};", WithNames(names, &**instruction)),
+            PtxStatement::Unknown { text, .. } => writeln!(f, "\t{text};"),
             PtxStatement::Loc { place: [file, line, column], inlined } => {
                 write!(f, "\t.loc {file} {line} {column}")?;
                 if let Some((name, added, [file, line, column])) = inlined {

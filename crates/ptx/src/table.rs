@@ -51,7 +51,7 @@ const POLICY: InstructionSupport =
     Refused("policies of caches are objects of a GPU; leave `.L2::cache_hint` out");
 const CALLS: InstructionSupport = Refused("it asks another GPU or the host; do without it");
 const DIRECTED: InstructionSupport =
-    Refused("products that are added, and quotients, of doubles are rounded to nearest only; use `.rn`");
+    Refused("products of doubles that are added are rounded to nearest only; use `.rn`");
 const WIDE: InstructionSupport =
     Refused("atomic vectors and 128-bit exchanges have no type in the IR; use narrower ones");
 
@@ -179,8 +179,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("mad", "rz|rm|rp f64", "=T T T T", DIRECTED),
     form("div", "approx|full ftz? f32", "=T T T", Supported),
     form("div", "rnd ftz? f32", "=T T T", Supported),
-    form("div", "rn f64", "=T T T", Supported),
-    form("div", "rz|rm|rp f64", "=T T T", DIRECTED),
+    form("div", "rnd f64", "=T T T", Supported),
     form("abs", "ftz? f32", "=T T", Supported),
     form("abs", "f64", "=T T", Supported),
     form("abs", "ftz? f16|f16x2", "=T T", Supported),
@@ -205,8 +204,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("max", "NaN? xorsign abs bf16|bf16x2", "=T T T", Supported),
     form("rcp", "approx ftz? f32|f64", "=T T", Supported),
     form("rcp", "rnd ftz? f32", "=T T", Supported),
-    form("rcp", "rn f64", "=T T", Supported),
-    form("rcp", "rz|rm|rp f64", "=T T", DIRECTED),
+    form("rcp", "rnd f64", "=T T", Supported),
     form("sqrt", "approx ftz? f32", "=T T", Supported),
     form("sqrt", "rnd ftz? f32", "=T T", Supported),
     form("sqrt", "rnd f64", "=T T", Supported),
@@ -527,8 +525,8 @@ pub fn forms_of(mnemonic: &str) -> Option<&'static [u16]> {
     INDEX.by_mnemonic.get(mnemonic).map(|forms| &forms[..])
 }
 
-/// Sorts the modifiers of memory-ordering instructions as in the table: order, scope and space first. ptxas accepts them
-/// after the operation as well.
+/// Sorts modifiers as in the table: order, scope and space of memory-ordering instructions first, `.sync` of votes first. ptxas
+/// accepts them after the operation as well.
 pub fn put_in_order(mnemonic: &str, words: &mut [Option<Word>]) {
     if matches!(mnemonic, "atom" | "red" | "fence") {
         let classes = ["sem", "scope", "space"].map(class);
@@ -537,6 +535,10 @@ pub fn put_in_order(mnemonic: &str, words: &mut [Option<Word>]) {
             classes.iter().position(is_in).unwrap_or(classes.len())
         };
         words.sort_by_key(rank);
+    }
+    // As in `vote.ballot.sync.b32`.
+    if mnemonic == "vote" {
+        words.sort_by_key(|word| *word != Some(Word::Sync));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Contexts.
 
-use super::pointer::CudaOutput;
+use super::pointer::{CudaInput, CudaOutput};
 use crate::core::context::{self, CudaContext, ensure_device};
 use crate::core::error::{CudaError, ensure};
 use crate::core::stream::CudaStream;
@@ -9,6 +9,16 @@ use std::sync::atomic::Ordering;
 
 /// The flags that a context may be made with.
 const FLAGS: u32 = 0xff;
+
+/// `CUctxCreateParams`: zeros ask for an ordinary context.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CreateParameters {
+    affinities: u64,
+    affinity_count: i32,
+    _padding: u32,
+    graphics: u64,
+}
 
 entries! {
     fn cuCtxCreate_v2 | cuCtxCreate (context: CudaOutput<CudaHandle>, flags: u32, device: CUdevice) {
@@ -26,11 +36,14 @@ entries! {
         context.write(CudaContext::create(flags))
     }
 
-    fn cuCtxCreate_v4(context: CudaOutput<CudaHandle>, parameters: CudaOutput<u64>, flags: u32, device: CUdevice) {
+    fn cuCtxCreate_v4(context: CudaOutput<CudaHandle>, parameters: CudaInput<CreateParameters>, flags: u32, device: CUdevice) {
         ensure_device(device)?;
         context.ensure()?;
         ensure(flags & !FLAGS == 0, CUDA_ERROR_INVALID_VALUE)?;
-        ensure(parameters.is_null(), CUDA_ERROR_NOT_SUPPORTED)?;
+        if !parameters.is_null() {
+            let CreateParameters { affinities, affinity_count, graphics, .. } = parameters.read()?;
+            ensure(affinities == 0 && affinity_count == 0 && graphics == 0, CUDA_ERROR_NOT_SUPPORTED)?;
+        }
         context.write(CudaContext::create(flags))
     }
 

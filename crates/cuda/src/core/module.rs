@@ -10,7 +10,7 @@ use heddle_ir::{Module as IrModule, Space};
 use heddle_ptx::lower::{LAUNCH, PtxKernel as Layout, PtxParam};
 use heddle_ptx::module::PtxItem;
 use heddle_runtime::{BuildOptions, BuildServices, KernelCache, KernelModule, PreparedKernel, environment};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,6 +38,8 @@ pub struct CudaModule {
     pub text: Option<String>,
     /// The bytes of its constants.
     constant_bytes: i32,
+    /// Compute capability of its `.target`, times 10.
+    ptx_version: i32,
     /// Address from which kernels read their dynamic shared memory size, if any.
     told: Option<usize>,
 }
@@ -105,6 +107,18 @@ fn externals(module: &heddle_ptx::PtxModule<'_>) -> FxHashSet<String> {
     declared.difference(&defined).cloned().collect()
 }
 
+/// The compute capability that PTX is made for, times 10; that of the device if it says none.
+fn target_of(module: &heddle_ptx::PtxModule<'_>) -> i32 {
+    let targets = module.items.iter().filter_map(|item| match item {
+        PtxItem::Target(targets) => Some(targets),
+        _ => None,
+    });
+    let number = |target: &&str| {
+        target.strip_prefix("sm_")?.trim_end_matches(|end: char| end.is_ascii_lowercase()).parse().ok()
+    };
+    targets.flatten().find_map(number).unwrap_or(CAPABILITY[0] * 10 + CAPABILITY[1])
+}
+
 /// Appends the device library if the text needs it.
 fn with_library(text: &str) -> Option<String> {
     let declares = |name: &&str| text.contains(*name) && !text.contains(&format!(".visible .func {name}"));
@@ -114,13 +128,17 @@ fn with_library(text: &str) -> Option<String> {
     link(&[text.to_string(), DEVICE_LIBRARY.to_string()]).ok()
 }
 
-/// Returns the first external function that a kernel reaches.
-fn needs_external(module: &IrModule, externals: &FxHashSet<String>, kernel: &str) -> Option<String> {
+/// Returns why a kernel cannot run: the first function that it reaches and that the module does not have.
+fn find_unavailable<'a>(
+    module: &IrModule,
+    unavailable: &'a FxHashMap<String, String>,
+    kernel: &str,
+) -> Option<&'a String> {
     let mut seen: FxHashSet<&str> = FxHashSet::default();
     let mut work = vec![kernel];
     while let Some(name) = work.pop() {
-        if externals.contains(name) {
-            return Some(name.to_string());
+        if let Some(reason) = unavailable.get(name) {
+            return Some(reason);
         }
         let Some(func) = module.function(name).filter(|_| seen.insert(name)) else { continue };
         work.extend(func.callees.values().map(|callee| &*callee.name));
@@ -160,22 +178,27 @@ impl CudaModule {
             let lowered = heddle_ptx::lower(&module, "module.ptx", options)?;
             let mut externals = externals(&module);
             host::functions().iter().for_each(|(name, _)| _ = externals.remove(*name));
-            Ok((lowered, externals))
+            Ok((lowered, externals, target_of(&module)))
         });
-        let (mut lowered, externals) = lowered.map_err(|diagnostics| {
+        let (mut lowered, externals, ptx_version) = lowered.map_err(|diagnostics| {
             let lines: Vec<String> = diagnostics.iter().take(20).map(ToString::to_string).collect();
             wrong(CUDA_ERROR_INVALID_PTX, lines.join("\n"))
         })?;
         let mut refused = Vec::new();
+        let mut unavailable: FxHashMap<String, String> = FxHashMap::default();
+        for name in externals {
+            unavailable.insert(name.clone(), format!("calls @{name}, which nothing defines"));
+        }
         for diagnostic in &lowered.refused {
             let name = diagnostic.place.func.clone().unwrap_or_default();
+            unavailable.insert(name.clone(), format!("calls @{name}, which is not supported: {diagnostic}"));
             refused.push((name, diagnostic.to_string()));
         }
         let mut layouts = Vec::new();
         for layout in std::mem::take(&mut lowered.kernels) {
-            match needs_external(&lowered.module, &externals, &layout.name) {
-                Some(callee) => {
-                    let reason = format!("@{} calls @{callee}, which nothing defines", layout.name);
+            match find_unavailable(&lowered.module, &unavailable, &layout.name) {
+                Some(reason) => {
+                    let reason = format!("@{} {reason}", layout.name);
                     refused.push((layout.name, reason));
                 }
                 None => layouts.push(layout),
@@ -229,6 +252,7 @@ impl CudaModule {
                 variables,
                 text,
                 constant_bytes,
+                ptx_version,
                 told,
             })
         };
@@ -343,7 +367,8 @@ impl CudaFunction {
             7 | 10..=15 => 0,
             // Registers per thread do not limit launches.
             4 => 32,
-            5 | 6 => CAPABILITY[0] * 10 + CAPABILITY[1],
+            5 => self.module.ptx_version,
+            6 => CAPABILITY[0] * 10 + CAPABILITY[1],
             8 => self.most_dynamic.load(Ordering::Relaxed),
             9 => self.carveout.load(Ordering::Relaxed),
             _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),

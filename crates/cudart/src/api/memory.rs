@@ -34,6 +34,20 @@ pub struct CudartExtent {
     pub depth: usize,
 }
 
+/// `cudaChannelFormatDesc`: bits of each component, and their kind.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChannelFormat {
+    bits: [i32; 4],
+    kind: i32,
+}
+
+/// `cudaCreateChannelDesc` of the runtime.
+#[unsafe(no_mangle)]
+pub extern "C" fn cudaCreateChannelDesc(x: i32, y: i32, z: i32, w: i32, kind: i32) -> ChannelFormat {
+    ChannelFormat { bits: [x, y, z, w], kind }
+}
+
 /// `cudaPointerAttributes`. CUDA 13 appends reserved fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

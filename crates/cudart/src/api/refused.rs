@@ -20,7 +20,7 @@ macro_rules! refused {
 
 refused! {
     __cudaGetProcAddress __cudaRegisterHostVar __cudaRegisterUnifiedTable cudaArrayGetInfo
-    cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties cudaCreateChannelDesc
+    cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties
     cudaCreateSurfaceObject cudaCreateTextureObject cudaDestroyExternalMemory
     cudaDestroyExternalSemaphore cudaDestroySurfaceObject cudaDestroyTextureObject
     cudaDevResourceGenerateDesc cudaDevSmResourceSplit cudaDevSmResourceSplitByCount

@@ -4,6 +4,7 @@ use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
 use crate::module::PtxItem;
+use crate::names::Symbol;
 use heddle_ir::module::{Declaration, Effects, FunctionKind, Signature};
 use std::sync::Arc;
 
@@ -30,7 +31,9 @@ impl FunctionLowering<'_, '_, '_> {
             Some(ResolvedOperand::List(args)) => args,
             _ => &[],
         };
-        if args.len() != callee.params.len() || results.len() != callee.returns.len() {
+        // Some compilers declare a function with a result and define it without: the result is 0.
+        let lacks_results = callee.returns.is_empty() && self.declares_results(callee.name, results.len());
+        if args.len() != callee.params.len() || results.len() != callee.returns.len() && !lacks_results {
             return refuse(
                 format!(
                     "`{name}` takes {} and gives {}, but gets {} and is asked for {}",
@@ -78,6 +81,21 @@ impl FunctionLowering<'_, '_, '_> {
         }
         let given = self.emit.call(&declaration, &values);
         let mut given = given.into_iter();
+        for dest in results.iter().filter(|_| lacks_results) {
+            match dest {
+                ResolvedOperand::Variable(VarRef::Local(var), 0) if self.params.contains_key(var) => {
+                    let words = self.params[var];
+                    for index in 0..words.count {
+                        let zero = self.emit.int(words.scalar, 0);
+                        self.set(words.first + index, zero);
+                    }
+                }
+                dest => {
+                    let zero = self.emit.int32(0);
+                    self.write(dest, zero, false);
+                }
+            }
+        }
         for (dest, result) in results.iter().zip(&callee.returns) {
             let (scalar, count) = layout::param_words(result)?;
             let values: Vec<_> = given.by_ref().take(count as usize).collect();
@@ -103,6 +121,14 @@ impl FunctionLowering<'_, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// True if a function of this name is declared with so many results.
+    fn declares_results(&self, name: Symbol, count: usize) -> bool {
+        self.cx.module.items.iter().any(|item| {
+            matches!(item, PtxItem::Function(function)
+                if function.name == name && function.body.is_none() && count > 0 && function.returns.len() == count)
+        })
     }
 
     /// Lowers `trap`, which ends the program, to a call of `llvm.trap`; runners and back ends know it.

@@ -261,6 +261,7 @@ impl FunctionLowering<'_, '_, '_> {
         let error = match op {
             Op::Fadd => self.exact_sum(args[0], args[1]).1,
             Op::Fmul => self.error_of_product(args[0], args[1], result),
+            Op::Fdiv => self.error_of_quotient(args[0], args[1], result),
             Op::Sqrt => {
                 // Scales small numbers up by an even power of two, so that the error is representable.
                 let small = self.emit.float(Scalar::F64, f32::MIN_POSITIVE);
@@ -276,7 +277,7 @@ impl FunctionLowering<'_, '_, '_> {
             }
             _ => {
                 return refuse(
-                    "products that are added, and quotients, of doubles are rounded to nearest only",
+                    "products that are added are rounded to nearest only where they are doubles",
                     "use `.rn`",
                 );
             }
@@ -286,6 +287,12 @@ impl FunctionLowering<'_, '_, '_> {
         for &arg in args {
             let one = self.emit.is_class(arg, FINITE);
             finite = self.emit.op(Op::And, &[finite, one]);
+        }
+        if op == Op::Fdiv {
+            // A quotient by zero is infinite exactly.
+            let zero = self.emit.float(Scalar::F64, 0.0);
+            let is_divisor = self.emit.fcmp(FloatPredicate::One, args[1], zero);
+            finite = self.emit.op(Op::And, &[finite, is_divisor]);
         }
         let overflowed = self.emit.op(Op::And, &[infinite, finite]);
         let one = self.emit.float(Scalar::F64, -1.0);
@@ -339,6 +346,76 @@ impl FunctionLowering<'_, '_, '_> {
         let is_gone = self.emit.fcmp(FloatPredicate::Oeq, product, zero);
         let small = self.emit.select(is_gone, whole, scaled);
         self.emit.select(is_small, small, plain)
+    }
+
+    /// Computes a number with the sign of the error of a quotient of doubles; 0 if the quotient is exact.
+    ///
+    /// The error of the significands' quotient is exact by `fma`. It is that of the quotient, unless this one is below the normal numbers or the least of them.
+    fn error_of_quotient(&mut self, a: Value, b: Value, quotient: Value) -> Value {
+        let (significand_a, exponent_a) = self.significand(a);
+        let (significand_b, exponent_b) = self.significand(b);
+        let zero = self.emit.float(Scalar::F64, 0.0);
+        let near = self.emit.op(Op::Fdiv, &[significand_a, significand_b]);
+        let minus = self.emit.op(Op::Fneg, &[near]);
+        let rest = self.emit.op(Op::Fma, &[minus, significand_b, significand_a]);
+        let one = self.emit.float(Scalar::F64, 1.0);
+        let sign = self.emit.op(Op::Copysign, &[one, significand_b]);
+        let rest = self.emit.op(Op::Fmul, &[rest, sign]);
+        // Scales a subnormal quotient up, in two steps, and compares it with the other one.
+        let up = self.emit.op(Op::Sub, &[exponent_b, exponent_a]);
+        let limit = self.emit.int(Scalar::I64, 1100);
+        let up = self.emit.op(Op::Smin, &[up, limit]);
+        let none = self.emit.int(Scalar::I64, 0);
+        let up = self.emit.op(Op::Smax, &[up, none]);
+        let step = self.emit.int(Scalar::I64, 1);
+        let half = self.emit.op(Op::Lshr, &[up, step]);
+        let other_half = self.emit.op(Op::Sub, &[up, half]);
+        let mut known = quotient;
+        for power in [half, other_half] {
+            let bias = self.emit.int(Scalar::I64, 1023);
+            let power = self.emit.op(Op::Add, &[power, bias]);
+            let width = self.emit.int(Scalar::I64, 52);
+            let power = self.emit.op(Op::Shl, &[power, width]);
+            let power = self.emit.bitcast(power, Scalar::F64);
+            known = self.emit.op(Op::Fmul, &[known, power]);
+        }
+        let apart = self.emit.op(Op::Fsub, &[near, known]);
+        let differs = self.emit.fcmp(FloatPredicate::One, apart, zero);
+        let scaled = self.emit.select(differs, apart, rest);
+        // The least normal number may have been rounded from a subnormal one.
+        let size = self.emit.op(Op::Fabs, &[quotient]);
+        let bound = self.power_of_two(-1021);
+        let is_small = self.emit.fcmp(FloatPredicate::Olt, size, bound);
+        let mut error = self.emit.select(is_small, scaled, rest);
+        for arg in [a, b] {
+            let is_finite = self.emit.is_class(arg, FINITE);
+            let is_not_zero = self.emit.fcmp(FloatPredicate::One, arg, zero);
+            let is_number = self.emit.op(Op::And, &[is_finite, is_not_zero]);
+            error = self.emit.select(is_number, error, zero);
+        }
+        error
+    }
+
+    /// Returns the significand of a double, from 1 to less than 2 and with its sign, and its exponent. Those of zeros, infinities
+    /// and NaNs mean nothing.
+    fn significand(&mut self, value: Value) -> (Value, Value) {
+        let is_small = self.emit.is_class(value, SUBNORMAL);
+        let up = self.power_of_two(54);
+        let larger = self.emit.op(Op::Fmul, &[value, up]);
+        let normal = self.emit.select(is_small, larger, value);
+        let bits = self.emit.bitcast(normal, Scalar::I64);
+        let width = self.emit.int(Scalar::I64, 52);
+        let exponent = self.emit.op(Op::Lshr, &[bits, width]);
+        let field = self.emit.int(Scalar::I64, 0x7ff);
+        let exponent = self.emit.op(Op::And, &[exponent, field]);
+        let [raised, not_raised] = [54, 0].map(|by| self.emit.int(Scalar::I64, by));
+        let by = self.emit.select(is_small, raised, not_raised);
+        let exponent = self.emit.op(Op::Sub, &[exponent, by]);
+        let rest = self.emit.int(Scalar::I64, (0x800f_ffff_ffff_ffff_u64 as i64).into());
+        let bits = self.emit.op(Op::And, &[bits, rest]);
+        let one = self.emit.int(Scalar::I64, 1023 << 52);
+        let bits = self.emit.op(Op::Or, &[bits, one]);
+        (self.emit.bitcast(bits, Scalar::F64), exponent)
     }
 
     /// Computes a sum and its error. After: Knuth's two-sum.

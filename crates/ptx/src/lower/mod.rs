@@ -144,7 +144,7 @@ pub fn lower(
     options: LowerOptions,
 ) -> Result<LoweredModule, Vec<Diagnostic>> {
     let globals = GlobalScope::new(source);
-    crate::check::check(source)?;
+    crate::check::check_known(source)?;
     let mut module = heddle_ir::Module::default();
     let own_file = module.files.push(path.into());
     let mut files = FxHashMap::default();

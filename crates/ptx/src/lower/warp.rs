@@ -97,18 +97,19 @@ impl FunctionLowering<'_, '_, '_> {
         // All threads store the same value, so their order does not matter.
         self.emit.store(zero, address, access, heddle_ir::words::Flags::NONE);
         self.group_barrier();
-        let one = self.emit.resize(condition, Scalar::I32, false);
+        let has = |word: Word| inst.words.contains(&word);
+        // Threads that have exited do not vote, so `and` counts those that vote no.
+        let counts_no = !has(Word::Popc) && !has(Word::Or);
+        let counted = if counts_no { self.emit.not(condition) } else { condition };
+        let one = self.emit.resize(counted, Scalar::I32, false);
         let add = InstData::new(Op::AtomicRmw, [address, one], Detail::Rmw(Rmw::Add, access));
         self.emit.inst(add, None);
         self.group_barrier();
         let count = self.emit.load(Scalar::I32, address, access, heddle_ir::words::Flags::NONE);
-        let value = if inst.words.contains(&Word::Popc) {
-            count
-        } else if inst.words.contains(&Word::Or) {
-            self.emit.icmp(IntPredicate::Ne, count, zero)
-        } else {
-            let size = self.group_size();
-            self.emit.icmp(IntPredicate::Eq, count, size)
+        let value = match () {
+            () if has(Word::Popc) => count,
+            () if has(Word::Or) => self.emit.icmp(IntPredicate::Ne, count, zero),
+            () => self.emit.icmp(IntPredicate::Eq, count, zero),
         };
         self.write(&inst.args[0], value, false);
         Ok(())
@@ -190,8 +191,15 @@ impl FunctionLowering<'_, '_, '_> {
             }
         };
         let from = e.select(is_there, from, lane);
+        // A lane that would read an inactive one keeps its own value. Where all lanes are active, this folds away.
+        let yes = e.bool(true);
+        let active = self.ballot(yes);
+        let e = &mut self.emit;
+        let inactive = e.not(active);
+        let bits = e.op(Op::Lshr, &[inactive, from]);
+        let is_inactive = e.resize(bits, Scalar::I1, false);
+        let from = e.select(is_inactive, lane, from);
         let moved = e.op(Op::Shuffle, &[value, from]);
-        // The value of an inactive lane is unspecified but not poison.
         let moved = self.frozen(moved);
         self.write(&inst.args[0], moved, false);
         self.write_second(&inst.args[0], |_| is_there);

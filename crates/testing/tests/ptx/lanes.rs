@@ -54,9 +54,13 @@ fn votes(all: &mut Vec<Case>) {
         all.push(case(of("uni"), |own, lanes| {
             (None, Some(lanes.members().all(|lane| lanes.says(lane) == lanes.says(own))))
         }));
-        all.push(case(format!("vote{sync}.ballot.b32 %d, %p{mask};"), |_, lanes| {
-            (Some(lanes.members().filter(|&lane| lanes.says(lane)).map(|lane| 1 << lane).sum()), None)
-        }));
+        for text in
+            [format!("vote{sync}.ballot.b32 %d, %p{mask};"), format!("vote.ballot{sync}.b32 %d, %p{mask};")]
+        {
+            all.push(case(text, |_, lanes| {
+                (Some(lanes.members().filter(|&lane| lanes.says(lane)).map(|lane| 1 << lane).sum()), None)
+            }));
+        }
     }
     all.push(case("activemask.b32 %d;", |_, lanes| (Some(lanes.members), None)));
     all.push(case("elect.sync %d|%q, %all;", |own, lanes| {
@@ -90,9 +94,10 @@ fn shuffles(all: &mut Vec<Case>) {
                     all.push(case(text, move |own, lanes| {
                         let by = by.unwrap_or(lanes.b[own] as u32);
                         let (from, is_in) = shuffled(mode, own as i32, by, bounds);
-                        // The value of a non-participating lane is unspecified.
-                        let is_known = lanes.members >> from & 1 == 1;
-                        (is_known.then(|| lanes.word(from as usize)), Some(is_in))
+                        // A lane keeps its own value where the other one takes no part.
+                        let takes_part = lanes.members >> from & 1 == 1;
+                        let from = if takes_part { from as usize } else { own };
+                        (Some(lanes.word(from)), Some(is_in))
                     }));
                 }
             }
