@@ -100,14 +100,14 @@ pub(crate) struct Analyze {
     /// The shape of a parameter
     #[arg(long = "param", value_parser = given, value_name = "NAME=SHAPE")]
     params: Vec<ParamShapeArg>,
-    /// Whose analysis
+    /// Analysis to run
     #[arg(long, default_value = "heddle", value_parser = analysis, value_name = "NAME")]
     analysis: UniformityAnalysis,
     /// Why a value varies or a branch diverges: a name of the source (`xx`), a line (`14`), `v12` or `block2`; may be given
     /// several times
     #[arg(long, value_name = "VALUE")]
     why: Vec<String>,
-    /// How to print it
+    /// Output form
     #[arg(long, default_value = "text", value_name = "FORMAT")]
     format: Format,
     /// The stage that the file is at

@@ -39,7 +39,7 @@ pub(crate) struct Clc {
     /// Only this kernel; several may be named
     #[arg(long = "kernel", value_name = "NAME")]
     kernels: Vec<String>,
-    /// How many work-items run side by side; without it, as many as numbers of 32 bits fit a register
+    /// Number of work-items in a brush; default: the 32-bit lanes of a vector register
     #[arg(long)]
     lanes: Option<u32>,
     /// Code for groups of this size only, as in `16,4`

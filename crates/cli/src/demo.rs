@@ -187,8 +187,7 @@ fn show_c_function() -> Result<(), String> {
     Ok(())
 }
 
-/// How many times as fast vector code is as clang's scalar code, and the microseconds that both take for all points. Both
-/// count the same.
+/// Speedup of vector code over clang's scalar code, and the microseconds that each takes for all points. Both count the same.
 fn ratio(folder: &Path, wide: &str, lanes: u32, object: &[u8]) -> Result<[f64; 3], String> {
     let write = |name: &str, bytes: &[u8]| {
         std::fs::write(folder.join(name), bytes).map_err(|error| format!("{name}: {error}"))

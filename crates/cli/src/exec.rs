@@ -97,10 +97,10 @@ pub(crate) struct Exec {
     /// Values to show in the trace, all lanes of each
     #[arg(long, value_delimiter = ',', value_name = "v1,v2")]
     watch: Vec<String>,
-    /// Which block runs next: greedy, random:SEED, or ipdom (a GPU's reconvergence stack)
+    /// Schedule of blocks: greedy, random:SEED, or ipdom (a GPU's reconvergence stack)
     #[arg(long, default_value = "greedy", value_parser = scheduler)]
     scheduler: Scheduler,
-    /// What becomes of variables in lanes that do not execute: freezing keeps them, oblivious makes them ⊤
+    /// Variables of lanes that do not execute: freezing keeps them, oblivious makes them poison
     #[arg(long, default_value = "freezing", value_parser = semantics)]
     semantics: PassiveSemantics,
     /// Launch over work-groups of this size: `64`, `8x8`
@@ -137,7 +137,7 @@ pub(crate) struct Exec {
     /// inside of its objects is your promise
     #[arg(long, conflicts_with_all = OF_THE_ORACLE)]
     native: bool,
-    /// How long native code may run, in seconds; 0 is no limit
+    /// Time limit of native code in seconds; 0 is no limit
     #[arg(long, default_value = "10", value_parser = seconds, requires = "native", value_name = "SECONDS")]
     timeout: Duration,
     /// Compile native code anew, and keep none

@@ -40,8 +40,7 @@ pub(crate) struct Opt {
     /// Say what passes chose, and why: of `fuse` with the profitability matrices
     #[arg(long)]
     explain: bool,
-    /// What `heddle profile FILE --json` has written: `boscc`, `fuse`, `flatten` and `ssrqp` choose by how lanes went and how
-    /// often loops went round
+    /// Profile of `heddle profile FILE --json`: `boscc`, `fuse`, `flatten` and `ssrqp` choose by its branch and trip counts
     #[arg(long, value_name = "JSON")]
     profile: Option<PathBuf>,
     /// Print the program behind each pass, with what is known of lanes in comments beside the instructions
@@ -61,7 +60,7 @@ pub(crate) struct Opt {
     clang: Vec<String>,
 }
 
-/// How many inputs a function is run on.
+/// Number of inputs that a function is run on.
 const INPUTS: u32 = 12;
 
 /// Says of each function whether it computes behind the passes what it did before.

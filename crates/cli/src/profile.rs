@@ -57,7 +57,7 @@ pub(crate) struct ProfileRun {
     /// An object of the memory, as `heddle exec` takes it
     #[arg(long = "mem", value_name = "NAME: TYPE VALUES")]
     objects: Vec<String>,
-    /// Which block runs next: ipdom (a GPU's reconvergence stack), greedy, or random:SEED
+    /// Schedule of blocks: ipdom (a GPU's reconvergence stack), greedy, or random:SEED
     #[arg(long, default_value = "ipdom", value_parser = scheduler)]
     scheduler: Scheduler,
     /// The most blocks to execute

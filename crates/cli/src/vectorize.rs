@@ -24,15 +24,15 @@ pub(crate) struct Vectorize {
     /// The function
     #[arg(long, value_name = "NAME")]
     func: String,
-    /// How many lanes a brush has
+    /// Number of lanes of a brush
     #[arg(long, default_value_t = 8)]
     lanes: u32,
-    /// How many brushes of so many lanes one call runs side by side, each with live masks of its own: a number, or `auto`, as
-    /// many as a loop pays that waits for itself (`--report` says the figures). The form is for all their lanes
+    /// Number of brushes of one call, interleaved, each with its own masks: a number, or `auto` for as many as pay in a loop that waits for
+    /// its own results (`--report` prints the estimate). The function is for all their lanes
     #[arg(long, value_name = "K|auto", default_value = "1")]
     brushes: BrushCount,
-    /// What lanes share of each parameter: `uniform`, `varying`, or `linear:S`, S more (bytes, of pointers) from lane to lane;
-    /// in order, or by name (`cx=varying`)
+    /// Shape of each parameter: `uniform`, `varying`, or `linear:S` with a step of S from lane to lane (bytes, for pointers); in order, or by
+    /// name (`cx=varying`)
     #[arg(long, value_delimiter = ',', value_name = "[NAME=]SHAPE")]
     params: Vec<ParamShape>,
     /// Make the masked form (`_ZGVeM16uv_f`): one more parameter says which lanes are there
@@ -46,10 +46,10 @@ pub(crate) struct Vectorize {
     /// vectors and scalars; `fast` at most four units; `libm` the C library's, lane by lane
     #[arg(long, default_value = "exact", value_parser = parse_accuracy)]
     math: Accuracy,
-    /// What `heddle profile FILE --json` has written: passes choose by how lanes went and how often loops went round
+    /// Profile of `heddle profile FILE --json`: passes choose by its branch and trip counts
     #[arg(long, value_name = "JSON")]
     profile: Option<PathBuf>,
-    /// How vector code is made, in words: `fuse=no`, `flatten=force`, `ssrqp=cost`, `races=excluded`, `guards=needed`
+    /// Choices of the vectorizer: `fuse=no`, `flatten=force`, `ssrqp=cost`, `races=excluded`, `guards=needed`
     #[arg(long, value_delimiter = ',', value_name = "KEY=WORD")]
     options: Vec<String>,
     /// Say what became of branches, loads and stores

@@ -22,7 +22,7 @@ pub(crate) struct Arena {
 #[derive(Debug)]
 struct Block {
     start: NonNull<u8>,
-    /// What is free, as offsets and bytes, in ascending order, no two of them side by side.
+    /// Free ranges as offset and bytes, in ascending order, no two of them adjacent.
     free: Vec<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the environment of the process asks of every driver.
+//! Options of all drivers in the environment of the process.
 
 use crate::forced::ForcedOptions;
 use crate::program::{BuildOptions, ReportSink};
@@ -8,12 +8,12 @@ use heddle_llvm::Cpu;
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock};
 
-/// Whether a variable is 1.
+/// True if a variable is 1.
 pub fn is_on(variable: &str) -> bool {
     std::env::var(variable).is_ok_and(|value| value.trim() == "1")
 }
 
-/// How many threads work: `HEDDLE_THREADS`, or as many as the machine runs at once.
+/// Number of worker threads: `HEDDLE_THREADS`, or as many as the machine runs at once.
 pub fn threads() -> usize {
     let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
     let there = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -37,26 +37,26 @@ pub fn trials() -> Trials {
     *TRIALS
 }
 
-/// Whether `HEDDLE_VERIFY=1` asks for launches beside the oracle.
+/// True if `HEDDLE_VERIFY=1` compares launches with the oracle.
 pub fn is_verified() -> bool {
     static IS_VERIFIED: LazyLock<bool> = LazyLock::new(|| is_on("HEDDLE_VERIFY"));
     *IS_VERIFIED
 }
 
-/// Whether `HEDDLE_REPORT=1` asks for what may be worth knowing.
+/// True if `HEDDLE_REPORT=1` asks for reports of kernels.
 pub fn reports() -> bool {
     static REPORTS: LazyLock<bool> = LazyLock::new(|| is_on("HEDDLE_REPORT"));
     *REPORTS
 }
 
-/// What tells on the standard error what became of kernels, if that is asked for.
+/// Writes reports to the standard error, if `HEDDLE_REPORT=1`.
 pub fn watch() -> Option<ReportSink> {
-    // Where it cannot be written there is no one to tell.
+    // Write errors are ignored: there is no other place for a report.
     reports().then(|| -> ReportSink { Arc::new(|told| _ = write!(std::io::stderr().lock(), "{told}")) })
 }
 
-/// How kernels are compiled: for `HEDDLE_LANES` lanes, a power of two or `registers` for what those hold, or for whatever
-/// number runs fastest; with what `HEDDLE_OPTIONS` forces.
+/// Build options: `HEDDLE_LANES` lanes (a power of two, or `registers` for the 32-bit lanes of a vector register; by default the
+/// fastest number), and the choices that `HEDDLE_OPTIONS` forces.
 pub fn options() -> BuildOptions {
     static OPTIONS: LazyLock<BuildOptions> = LazyLock::new(|| {
         if let Some(error) = Cpu::host_error() {

@@ -19,15 +19,15 @@ use std::time::Duration;
 #[derive(Debug)]
 struct ExitState {
     busy: usize,
-    /// How many steps LLVM has done.
+    /// Number of steps that LLVM has done.
     steps: u64,
     /// Behind which of them `close` is registered again.
     next_watch: u64,
-    /// Whether the main thread has ended, most likely by the exit of the process.
+    /// True if the main thread has ended, most likely by the exit of the process.
     is_main_over: bool,
     /// The thread that exits.
     exiting: Option<libc::pid_t>,
-    /// Whether it has waited for long enough.
+    /// True if the exit has waited for its limit.
     has_waited: bool,
 }
 
@@ -41,7 +41,7 @@ static STATE: Mutex<ExitState> = Mutex::new(ExitState {
 });
 static CHANGED: Condvar = Condvar::new();
 
-/// How long the exit waits.
+/// Maximum time that the exit waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Behind each of so many first steps `close` is registered.
 const WATCHED: u64 = 64;
@@ -50,12 +50,12 @@ fn state() -> MutexGuard<'static, ExitState> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As long as there is one, the process does not exit.
+/// Keeps the process from exiting as long as it exists.
 #[derive(Debug)]
 pub struct Busy(PhantomData<*const ()>);
 
 thread_local! {
-    /// How many there are of this thread.
+    /// Number of guards of this thread.
     static OWN: Cell<usize> = const { Cell::new(0) };
     static END_OF_MAIN: EndOfMain = const { EndOfMain };
 }

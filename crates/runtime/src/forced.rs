@@ -7,7 +7,7 @@ use heddle_transform::boscc::GuardPolicy;
 use heddle_transform::scalar_replacement::ReplacementVariant;
 use std::str::FromStr;
 
-/// How kernels are compiled where models would choose. The text form is that of the pipeline's options:
+/// Choices that are forced instead of left to models. The text form is that of the pipeline's options:
 /// `guards=force,versions=none`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ForcedOptions {
@@ -60,17 +60,17 @@ impl ForcedOptions {
         self.versions
     }
 
-    /// The same with roots and quotients that are exact.
+    /// Returns the options with exact roots and quotients.
     pub fn with_exact_roots(self) -> ForcedOptions {
         ForcedOptions { roots: RootPrecision::Exact, ..self }
     }
 
-    /// Whether nothing is said of stores.
+    /// True if the kind of stores is not forced.
     pub(crate) fn leaves_stores_open(&self) -> bool {
         self.stores == StorePolicy::Cached
     }
 
-    /// The same with stores that go past the caches.
+    /// Returns the options with stores that bypass the caches.
     pub(crate) fn with_streamed_stores(self) -> ForcedOptions {
         ForcedOptions { stores: StorePolicy::Streamed, ..self }
     }
@@ -80,12 +80,12 @@ impl ForcedOptions {
         self.refill
     }
 
-    /// Whether nothing is said of guards.
+    /// True if guards are not forced.
     pub(crate) fn leaves_guards_open(&self) -> bool {
         self.guards == GuardPolicy::Model
     }
 
-    /// The same with guards wherever they can be.
+    /// Returns the options with guards wherever they are possible.
     pub(crate) fn with_guards(self) -> ForcedOptions {
         ForcedOptions { guards: GuardPolicy::Force, ..self }
     }

@@ -9,7 +9,7 @@ use heddle_llvm::ObjectCache;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the sources of the compiler sum up to.
+/// Checksum of the compiler's sources.
 pub const COMPILER: &str = env!("HEDDLE_SOURCES");
 
 /// Folder of the choices among codes, next to that of the objects.

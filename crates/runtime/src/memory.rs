@@ -12,12 +12,12 @@ const LARGE: usize = 2 * HUGE_PAGE;
 /// and from how many on it shares them.
 const MIDDLING: usize = 64 << 10;
 
-/// What the bytes of memory are at first.
+/// Initial contents of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
     /// Zeros: all of the memory is there.
     Zeros,
-    /// Whatever: of large memory only what is written takes room.
+    /// Unspecified: pages of large memory are backed when they are written.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ fn shared() -> MutexGuard<'static, Arena> {
     SHARED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How memory of an application lies: large memory is in large pages.
+/// Layout of an application's memory: large memory is in large pages.
 pub fn layout_of(bytes: usize, align: usize) -> Option<Layout> {
     let align = if bytes >= LARGE { align.max(HUGE_PAGE) } else { align };
     Layout::from_size_align(bytes.max(1), align).ok()
@@ -105,12 +105,12 @@ pub(crate) fn cache_bytes() -> Option<u64> {
     })
 }
 
-/// What memory is made of: a line of two cache lines, so that every vector is aligned.
+/// Unit of allocation: two cache lines, so that every vector is aligned.
 #[derive(Clone, Copy)]
 #[repr(C, align(128))]
 struct CacheLine([u8; 128]);
 
-/// Aligned memory that grows as it is asked for more.
+/// Aligned memory that grows on demand.
 #[derive(Default)]
 pub(crate) struct AlignedMemory {
     lines: Vec<CacheLine>,

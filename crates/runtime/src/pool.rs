@@ -30,7 +30,7 @@ impl std::fmt::Debug for Pool {
 
 struct PoolWorker {
     thread: Thread,
-    /// What it does: `WORKING`, `AWAKE` or `ASLEEP`.
+    /// State of the worker: `WORKING`, `AWAKE` or `ASLEEP`.
     state: Arc<AtomicU8>,
 }
 
@@ -42,19 +42,19 @@ const ASLEEP: u8 = 2;
 
 struct PoolShared {
     jobs: Mutex<VecDeque<Arc<PoolJob>>>,
-    /// How many jobs there have been.
+    /// Number of jobs so far.
     version: AtomicU64,
     is_closed: AtomicBool,
-    /// How many processors there are.
+    /// Number of processors.
     processors: usize,
-    /// Whether there is one for each thread, so that one that waits for a moment keeps none from working.
+    /// True if there is a processor for each thread, so that a thread that spins keeps none from working.
     has_room: bool,
 }
 
-/// How a job is shared.
+/// Division of a job among threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct JobShare {
-    /// How many threads are to work on it.
+    /// Number of threads that work on it.
     pub(crate) threads: usize,
     /// Chunks are multiples of this, but for the last of a part.
     pub(crate) grain: u64,
@@ -71,7 +71,7 @@ struct JobPart {
 struct PoolJob {
     parts: Vec<JobPart>,
     grain: u64,
-    /// How many numbers are not done yet.
+    /// Number of elements that are not done yet.
     left: AtomicU64,
     /// For how many nanoseconds threads have worked, all together.
     busy: AtomicU64,
@@ -82,7 +82,7 @@ struct PoolJob {
     work: Box<dyn Fn(Range<u64>) + Send + Sync>,
 }
 
-/// What compiled kernels keep in private memory lies on the stack.
+/// Stack of a worker: private memory of compiled kernels is on it.
 const STACK: usize = 64 << 20;
 /// For how long a thread that has nothing to do waits awake: about what it takes to wake it.
 const PATIENCE: Duration = Duration::from_micros(40);
@@ -224,7 +224,7 @@ impl Pool {
         Pool { shared, workers, is_at_once: false }
     }
 
-    /// As many threads, for work of which each number may wait for all others: each is done by a thread of its own.
+    /// Pool for jobs whose elements may wait for each other: each runs on a thread of its own.
     pub fn at_once(threads: usize) -> Pool {
         let mut pool = Pool::new(threads);
         pool.is_at_once = true;
@@ -237,12 +237,12 @@ impl Pool {
         &POOL
     }
 
-    /// How many threads work on a job.
+    /// Number of threads that work on a job.
     pub fn threads(&self) -> usize {
         self.workers.len() + 1
     }
 
-    /// Whether each number may wait for all others.
+    /// True if elements of a job may wait for each other.
     pub(crate) fn is_at_once(&self) -> bool {
         self.is_at_once
     }
@@ -289,7 +289,7 @@ impl Drop for Pool {
     }
 }
 
-/// What a worker does as long as there is the pool.
+/// Loop of a worker until the pool ends.
 fn serve(shared: &PoolShared, number: usize, state: &AtomicU8) {
     let mut has_worked = false;
     loop {
@@ -359,7 +359,7 @@ mod tests {
         );
     }
 
-    /// Which threads did which numbers, where none ends its first ones before as many are at work as there are parts.
+    /// Returns the threads and their ranges, where none ends its first range before all parts are being worked on.
     fn who_did(pool: &Pool, end: u64, threads: usize) -> Vec<(ThreadId, Range<u64>)> {
         let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
         let told = Arc::clone(&seen);

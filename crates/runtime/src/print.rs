@@ -8,7 +8,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What was printed and is not written yet.
+/// Printed text that is not written yet.
 static TEXT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 /// More than this is written before a launch ends.
 const MOST: usize = 1 << 20;
@@ -81,7 +81,7 @@ enum PrintScalar {
     Pointer(u64),
 }
 
-/// What is handed to a conversion: one number, or those of a vector.
+/// Argument of a conversion: one number, or those of a vector.
 type PrintValue = Vec<PrintScalar>;
 
 /// The types of a call's arguments behind its format.
@@ -179,7 +179,7 @@ impl<'a> Conversion<'a> {
         known.then_some((Conversion { flags, sizes, elements, length, letter }, at + 1))
     }
 
-    /// The same conversion of one number, for the C library.
+    /// Returns the conversion of one number for the C library.
     fn spec(&self, length: &str) -> CString {
         let mut spec = vec![b'%'];
         spec.extend_from_slice(self.flags);
@@ -249,7 +249,7 @@ impl<'a> Conversion<'a> {
     }
 }
 
-/// What the C library converts.
+/// Number that the C library converts.
 #[derive(Clone, Copy)]
 enum Given<'a> {
     Word(u64),

@@ -1,9 +1,8 @@
-//! Which processors threads run on.
+//! Placement of threads on processors.
 //!
-//! Threads that work on one job are to run at the same time. The system puts a thread that is woken where it was before or where the one
-//! is that wakes it, and takes milliseconds to part two that meet on a processor, in which the job may be done. So a thread that finds
-//! another one of its job there goes to a processor that none of them has. It is not bound to that: programs beside this one
-//! may need it more.
+//! The threads of a job should run at the same time. The system wakes a thread on its last processor or on that of its waker, and takes
+//! milliseconds to separate two threads that share a processor; the job may be done by then. A thread that finds another thread of
+//! its job on its processor therefore moves to a free one. It is not bound to that processor: other programs may need it more.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

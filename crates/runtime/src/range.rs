@@ -21,14 +21,14 @@ pub enum RangeError {
     /// There are 1 to 3 dimensions.
     #[error("a launch has 1 to 3 dimensions, not {0}")]
     Dimensions(usize),
-    /// What is said of dimensions does not fit together.
+    /// Offset or group size has another number of dimensions than the range.
     #[error("{what} has {found} numbers for {expected} dimensions")]
     Numbers {
         /// The offset, or the size of work-groups.
         what: &'static str,
         /// Actual number of arguments.
         found: usize,
-        /// How many there are to be.
+        /// Number of dimensions of the range.
         expected: usize,
     },
     /// A work-group has work-items.
@@ -58,14 +58,14 @@ impl NdRange {
         range.checked()
     }
 
-    /// The same, with the least global index along each dimension.
+    /// Returns the range with the least global index along each dimension.
     pub fn with_offset(mut self, offset: &[u64]) -> Result<NdRange, RangeError> {
         self.fits("the offset", offset.len())?;
         self.offset[..offset.len()].copy_from_slice(offset);
         self.checked()
     }
 
-    /// The same, in work-groups of this size. Those at the end of a dimension may be smaller.
+    /// Returns the range in work-groups of this size. Those at the end of a dimension may be smaller.
     pub fn with_local(mut self, local: &[u64]) -> Result<NdRange, RangeError> {
         self.fits("the size of a work-group", local.len())?;
         let (mut sizes, mut items) = ([1; 3], 1u64);
@@ -92,7 +92,7 @@ impl NdRange {
         (0..3).find(ends).map_or(Ok(self), |along| Err(RangeError::Global(along)))
     }
 
-    /// The size of a work-group, if it is said.
+    /// Size of a work-group, if the launch gives it.
     pub fn local(&self) -> Option<[u32; 3]> {
         self.local
     }
@@ -107,7 +107,7 @@ impl NdRange {
         self.global.iter().fold(1, |items: u64, &size| items.saturating_mul(size))
     }
 
-    /// Whether all indices are below 2^31.
+    /// True if all indices are below 2^31.
     pub(crate) fn is_small(&self) -> bool {
         (0..3).all(|along| self.offset[along] + self.global[along] < 1 << 31)
     }
@@ -136,7 +136,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// How many there are; none if that is no number of 64 bits.
+    /// Number of groups; none if it exceeds 64 bits.
     pub(crate) fn count(&self) -> Option<u64> {
         self.counts.iter().try_fold(1u64, |product, &count| product.checked_mul(count))
     }
@@ -193,7 +193,7 @@ impl Groups {
         self.local
     }
 
-    /// Whether all groups are of the same size.
+    /// True if all groups have the same size.
     pub(crate) fn is_uniform(&self) -> bool {
         (0..3).all(|along| self.range.global[along].is_multiple_of(self.local[along]))
     }
@@ -224,7 +224,7 @@ fn choose_rows(range: &NdRange, lanes: u32, sees_groups: bool) -> [u32; 3] {
 
 /// The most rows of a brush that is a tile.
 pub(crate) const TILE_ROWS: u64 = 4;
-/// How many nanoseconds a work-item takes at least that hardly waits for memory.
+/// Minimum nanoseconds of a work-item that is not bound by memory.
 const BUSY: f64 = 1.0;
 
 /// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes: long rows where memory may be

@@ -22,35 +22,35 @@ use std::fmt;
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CodeVariant {
-    /// How work-items lie in brushes.
+    /// Layout of work-items in brushes.
     pub fold: WorkItemLayout,
     /// Work-item dimensions that the axes of a brush span.
     pub axes: AxisOrder,
     /// The lanes of a brush along each axis.
     pub brush: [u32; 3],
-    /// Whether all numbers of a launch are below 2^31.
+    /// True if all numbers of a launch are below 2^31.
     pub is_small: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
-    /// Whether groups of the source have one work-item each, and run as if there were none.
+    /// True if groups of the source have one work-item each, and run merged.
     pub single: bool,
-    /// How it is made.
+    /// Form of the code.
     pub form: CodeForm,
 }
 
-/// How code is made that is for the same launches.
+/// Forms of code for the same launches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum CodeForm {
     /// As models say.
     #[default]
     Usual,
-    /// What lies between two barriers may run for one work-item after the other, while other parts run for brushes.
+    /// Code between two barriers may run for one work-item after another, while other parts run for brushes.
     Mixed,
     /// Lanes take new work-items when they are done with theirs.
     Refilling,
     /// Whatever some work-items of a brush do without the others is skipped where none does, pay or not.
     Guarded,
-    /// What whole brushes store goes past the caches.
+    /// Stores of whole brushes bypass the caches.
     Streaming,
 }
 
@@ -73,7 +73,7 @@ impl CodeVariant {
         CodeVariant { fold, axes, brush, is_small, local, single: false, form: CodeForm::Usual }
     }
 
-    /// The same for groups of one work-item, which run together in others.
+    /// Returns the variant for groups of one work-item, which run merged.
     pub(crate) fn of_single_items(self) -> CodeVariant {
         CodeVariant { local: None, single: true, ..self }
     }
@@ -103,7 +103,7 @@ impl CodeVariant {
         }
     }
 
-    /// The same with lanes that take new work-items, if groups of this size have several for each.
+    /// Returns the variant whose lanes take new work-items, if groups of this size have several for each lane.
     pub(crate) fn refilling(self, local: [u32; 3]) -> Option<CodeVariant> {
         const FEWEST: u32 = 4;
         let lanes = self.brush.iter().product::<u32>();
@@ -118,7 +118,7 @@ impl CodeVariant {
         fits.then_some(CodeVariant { fold, axes, brush: [lanes, 1, 1], form: CodeForm::Refilling, ..self })
     }
 
-    /// How group functions are made for them.
+    /// Options of the kernel lowering.
     pub(crate) fn options(&self) -> KernelOptions {
         let dimensions = self.brush.iter().rposition(|&extent| extent > 1).map_or(1, |last| last + 1);
         KernelOptions {
@@ -177,7 +177,7 @@ impl GroupFunctions {
         GroupFunctions::forced(program, kernels, variant, &ForcedOptions::default())
     }
 
-    /// The same, with what is chosen by hand.
+    /// Makes group functions with forced choices.
     pub(crate) fn forced(
         program: &Module,
         kernels: &[&str],
@@ -232,7 +232,7 @@ impl GroupFunctions {
         session.options = options.of_passes(cpu);
         let brush = BrushExtents::new(&made.brush).map_err(refused)?;
         session.widen_module(&mut module, &brush, context).map_err(refused)?;
-        // What became of branches, loops and values is no user's choice.
+        // Users cannot choose how branches, loops and values are transformed.
         let is_of_access =
             |told: &&Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
         let of_passes = context.remarks.iter().map(|remark| &remark.diagnostic).filter(is_of_access);
@@ -249,9 +249,9 @@ impl GroupFunctions {
 pub struct VectorCode {
     /// The module at stage Wide.
     pub module: Module,
-    /// What is to be known to call group functions, in the order of the program.
+    /// Facts that a caller of the group functions needs, in the order of the program.
     pub groups: Vec<GroupFunction>,
-    /// What became of kernels, in the same order.
+    /// Reports of the kernels, in the same order.
     pub reports: Vec<KernelReport>,
 }
 
@@ -266,7 +266,7 @@ impl VectorCode {
         Ok(llvm)
     }
 
-    /// The same as text, bitcode, assembly or object.
+    /// Writes the code as text, bitcode, assembly or object.
     pub fn write(&self, cpu: &Cpu, output: CodeFormat) -> Result<Vec<u8>, BuildError> {
         Ok(generate(&self.llvm(cpu)?, cpu, output)?)
     }

@@ -9,7 +9,7 @@ const SHARE: f64 = 0.05;
 
 /// Time run and time lost to exploration, of a kernel or of one class of its launches.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Budget {
+pub(crate) struct TrialBudget {
     /// Number of launches.
     pub(crate) launches: u64,
     /// Time of all launches.
@@ -20,7 +20,7 @@ pub(crate) struct Budget {
     reserved: f64,
 }
 
-impl Budget {
+impl TrialBudget {
     /// Loss that the next exploration may cause; negative after one that cost more than expected.
     pub(crate) fn allowance(&self) -> f64 {
         SHARE * self.run - self.lost - self.reserved
@@ -49,8 +49,8 @@ impl Budget {
     }
 }
 
-impl AddAssign for Budget {
-    fn add_assign(&mut self, other: Budget) {
+impl AddAssign for TrialBudget {
+    fn add_assign(&mut self, other: TrialBudget) {
         self.launches += other.launches;
         self.run += other.run;
         self.lost += other.lost;

@@ -4,7 +4,7 @@
 //! *class* of launches (octave of work-items, size of groups, threads) has an *incumbent*, which runs its launches, and examines one
 //! candidate at a time.
 //!
-//! * **Budget** (`budget.rs`). Slower slices and compilation count as lost time. Whatever explores first asks whether its expected loss
+//! * **TrialBudget** (`budget.rs`). Slower slices and compilation count as lost time. Whatever explores first asks whether its expected loss
 //!   fits into 5 % of the time that the kernel and the class have run so far. So few launches try nothing.
 //! * **Slices** (`slices.rs`). In a launch that is long enough the candidate runs slices next to slices of the incumbent. The loss is at
 //!   most 9 % of the time that the launch takes with the incumbent. An unknown candidate runs one slice first.
@@ -28,7 +28,7 @@ mod slices;
 #[cfg(test)]
 mod simulation;
 
-pub(crate) use budget::Budget;
+pub(crate) use budget::TrialBudget;
 pub(crate) use class::LaunchClass;
 pub(crate) use kept::{KeptChoice, parse_choices, print_choices};
 pub(crate) use promise::{CodeTraits, TRAIT_WORDS};
@@ -108,7 +108,7 @@ struct SelectionState<S, C> {
     codes: Vec<CodeSlot<S, C>>,
     classes: Vec<ClassState>,
     kept: Vec<KeptChoice>,
-    total: Budget,
+    total: TrialBudget,
     /// Expected time of a compilation.
     compile_time: f64,
 }
@@ -136,7 +136,7 @@ enum CodeState<C> {
 struct ClassState {
     class: LaunchClass,
     incumbent: usize,
-    budget: Budget,
+    budget: TrialBudget,
     pace: PaceTracker,
     standings: Vec<Standing>,
     examination: Option<Examination>,
@@ -249,7 +249,7 @@ impl<S: CandidateSpec, C> Selection<S, C> {
     pub(crate) fn new(first: S, trials: Trials, compile_time: Duration, kept: Vec<KeptChoice>) -> Self {
         let codes = vec![CodeSlot { spec: first, code: CodeState::First }];
         let compile_time = compile_time.as_nanos() as f64;
-        let (classes, total) = (Vec::new(), Budget::default());
+        let (classes, total) = (Vec::new(), TrialBudget::default());
         Selection { state: Mutex::new(SelectionState { trials, codes, classes, kept, total, compile_time }) }
     }
 
@@ -321,7 +321,7 @@ impl<S: CandidateSpec, C> Selection<S, C> {
     }
 
     /// Account of all launches.
-    pub(crate) fn total(&self) -> Budget {
+    pub(crate) fn total(&self) -> TrialBudget {
         self.state().total
     }
 
@@ -348,7 +348,7 @@ impl<S: CandidateSpec, C> Selection<S, C> {
     }
 
     /// Classes with a choice, most time first, as (class, incumbent, account).
-    pub(crate) fn classes(&self) -> Vec<(LaunchClass, usize, Budget)> {
+    pub(crate) fn classes(&self) -> Vec<(LaunchClass, usize, TrialBudget)> {
         let state = self.state();
         let classes = state.classes.iter().map(|it| (it.class, it.incumbent, it.budget));
         let mut classes: Vec<_> = classes.collect();
@@ -431,7 +431,7 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         self.classes.push(ClassState {
             class,
             incumbent,
-            budget: Budget::default(),
+            budget: TrialBudget::default(),
             pace,
             standings,
             examination: None,

@@ -33,7 +33,7 @@ pub struct ProgramTraits {
     pub fmuladd: bool,
     /// True if lanes add to shared counters.
     pub counters: bool,
-    /// Whether some work-items may exit before a barrier that others wait at.
+    /// True if some work-items may exit before a barrier that others wait at.
     pub early_exits: bool,
 }
 

@@ -182,7 +182,7 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) order_dependent: bool,
     /// Percentage of phases before which some work-items exit.
     pub(super) exits: u32,
-    /// Whether some exit before a barrier.
+    /// True if some work-items exit before a barrier.
     pub(super) exited: bool,
 }
 

@@ -20,7 +20,7 @@ use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::module::Signature;
 use heddle_ir::{Block, Function, Op, Scalar};
 
-/// How work-items leave a state.
+/// Exits that the work-items of a state take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct StateExits {
     /// Widest level at which they take the same exit; none if the lanes of a brush may not.
