@@ -1,4 +1,4 @@
-//! Annotations of divergence tests: what a comment says of the line that it stands on.
+//! Annotations of divergence tests: a comment states claims about its line.
 //!
 //! ```text
 //! ; test divergence lanes=4 params=uniform
@@ -7,14 +7,14 @@
 //!   v6 = group_id i32, 0  ; uniform in the group     (or: brush; launch) its level, where it is given
 //!   v4 = alloca 4         ; uniform, shared          (or: per lane) whether one copy serves all lanes
 //!   br v5, block1, block2 ; divergent                (or: uniform; always all lanes)
-//! ; exit: block1 -> block2 apart                     (or: together) whether lanes take it in different rounds
+//! ; exit: block1 -> block2 apart                     (or: together) whether lanes take it in different iterations
 //! ; group: contiguous from v0: load v6 at +0         an access group, as `heddle analyze` prints it
-//! ; no group: v6                                     a load, or an address, whose lanes lie anyhow
-//! ; region: block0, block3                           the blocks that no divergent branch has a say in
+//! ; no group: v6                                     a load, or an address, without an access group
+//! ; region: block0, block3                           the blocks that depend on no divergent branch
 //! ; why v9: because v9 depends on v8                 a part of the explanation, line breaks as spaces
 //! ```
 //!
-//! More may follow, after anything but a letter.
+//! Further text may follow, separated by a non-alphanumeric character.
 
 use crate::shapes_oracle::Claims;
 use heddle_analysis::{AccessGroup, Activation, DivergenceExplanations, Edge};

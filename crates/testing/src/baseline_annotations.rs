@@ -1,4 +1,4 @@
-//! Annotations of baseline tests: what each analysis says of the line that a comment stands on, ours among them.
+//! Annotations of baseline tests: a comment states the claims of each analysis, ours included, about its line.
 //!
 //! ```text
 //! ; test baselines lanes=4 params=uniform
@@ -6,8 +6,9 @@
 //!   br v5, block1, block2                    ; divergent; stratton, karrenberg: uniform
 //! ```
 //!
-//! The first word is for all analyses that are not named behind it. *Wrongly* means that the runs of the file contradict
-//! it; what they contradict and is not called wrong is a failure, and so is what is called wrong and they do not.
+//! The first word holds for all analyses that are not named after it. *Wrongly* means that the runs of the file
+//! contradict the claim. A contradicted claim without *wrongly* is a failure, and so is a *wrongly* without a
+//! contradiction.
 
 use crate::baselines_oracle::{ContradictedClaim, UniformityObservation};
 use heddle_analysis::baselines::UniformityAnalysis;

@@ -1,24 +1,24 @@
-//! File tests: the text of a function, what is done with it, and what is expected, in one `.hed` file.
+//! File tests: a function's text, the command to run on it, and the expected result, in one `.hed` file.
 //!
 //! ```text
-//! ; test opt passes=canonicalize stage=canonical     what is done (below)
-//! ; One sentence that says which property this is about.
+//! ; test opt passes=canonicalize stage=canonical     the command (below)
+//! ; One sentence that states the property.
 //! ; counts: blocks=7 phi=3                           written by hand; blessing does not touch it
-//! ; counts after vectorize,W=4: hot=9 masked=0      the same behind other passes; runs must agree there, too
+//! ; counts after vectorize,W=4: hot=9 masked=0      the same after other passes; runs must agree there, too
 //! ; run: @f(1, [2, 3]) lanes=2 -> [5, 6]             runs before and after, under every kind of schedule
-//! ; behind: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, behind the passes only
-//! ; profile: @f(1, [2, 3]) lanes=2                  its profile before and behind is part of the golden
+//! ; behind: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, after the passes only
+//! ; profile: @f(1, [2, 3]) lanes=2                  its profiles before and after are part of the golden
 //! func @f…
 //! ; output                                           the golden: HEDDLE_BLESS=1 rewrites what follows
 //! ; func @f…
 //! ```
 //!
-//! What may be done: `verify [stage=S]` (verifies, prints and parses back; the default), `errors [stage=S]` (each
+//! Commands: `verify [stage=S]` (verifies, prints and parses back; the default), `errors [stage=S]` (each
 //! `; error: TEXT` is a part of one message of parser or verifier, on its own line for the parser, and there are no
 //! other messages), `opt passes=P,… [stage=S]` (runs passes, verifies the result at the stage; where a `; refused: TEXT`
 //! says so, a pass refuses, with this in its message), `trace [watch=v1,v2]`
 //! (the trace of the first run is the golden), `divergence [lanes=W] [params=uniform|declared] [entry=all|some]`
-//! (comments say what is uniform, see `annotations.rs`), `baselines [lanes=W] [params=…]` (comments say
+//! (comments state uniformity claims, see `annotations.rs`), `baselines [lanes=W] [params=…]` (comments say
 //! what each published analysis takes for uniform, see `baseline_annotations.rs`). Where a run names no scheduler, greedy and four random ones are tried;
 //! from stage Uniform on, both semantics are.
 

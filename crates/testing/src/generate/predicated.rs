@@ -1,9 +1,9 @@
-//! LinearEdges control flow, written as a linearizer would leave it.
+//! Linearized control flow, in the form that a linearizer leaves.
 //!
-//! Conditions became masks, arms stand one behind the other under their predicates, and selects join what the arms
-//! computed. A mask is `select(parent, condition, false)`, defined in every lane; uniform branches stay branches;
-//! loops stay loops, run while any lane is live, and keep what each lane left with. So nothing depends on what
-//! passive lanes hold, and FREEZING and OBLIVIOUS agree.
+//! Conditions become masks, arms follow each other under their predicates, and selects join their results. A mask is
+//! `select(parent, condition, false)`, defined in every lane. Uniform branches stay branches. Loops stay loops, run
+//! while any lane is live, and keep the live-out values of each lane. So nothing depends on values of passive lanes,
+//! and FREEZING and OBLIVIOUS agree.
 //!
 //! ```text
 //!   before ──► then [m1] ──► else [m2] ──► join       before ──► head ──► body [live] ──► latch ──► head

@@ -1,14 +1,14 @@
 //! Linearization as in R. Karrenberg and S. Hack, *Improving Performance of OpenCL on CPUs*, 3.3.
 //!
-//! A *region* is what lies between a branch that diverges and the block where all its ways have met again; regions that
-//! overlap are one, as is one that is entered from beside with that around it. No divergent block of a region may be
-//! skipped: an edge to a divergent block, or out of the region, leads to the first divergent block of the region that
-//! has not had its turn. Edges to other blocks stay.
+//! A *region* extends from a divergent branch to its reconvergence point. Overlapping regions are merged, as is a region
+//! with a side entry into the one around it. No divergent block of a region may be skipped: an edge to a divergent
+//! block, or out of the region, leads to the first divergent block of the region that has not been executed. Edges to
+//! other blocks stay.
 //!
-//! Where the paper leaves a choice, the one that keeps more is taken: the order is one where what a block dominates
-//! follows it at once; a block belongs to the smallest region around it; regions that only share an exit stay apart;
-//! a lane in no region goes where it went. For some graphs no such order exists (the paper's Fig. 7, on the right):
-//! then there is no result.
+//! Where the paper leaves a choice, the implementation takes the one that keeps more control flow. In the block order,
+//! dominated blocks follow their dominator directly; a block belongs to the smallest region around it; regions that only
+//! share an exit stay separate; lanes outside of regions keep their edges. For some graphs no such order exists (the
+//! paper's Fig. 7, on the right); then there is no result.
 
 use heddle_analysis::baselines::divergent_blocks;
 use heddle_analysis::{BlockIndex, Cfg, ControlTables, CycleForest, DominatorTree, Edge, PostDominatorTree};
