@@ -111,11 +111,11 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-fn crates_folder() -> PathBuf {
+pub(crate) fn crates_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("testing lies in crates/").to_path_buf()
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -373,7 +373,7 @@ fn is_explained(before: &[&str]) -> bool {
     near.take_while(|line| !line.is_empty()).any(|line| line.contains("SAFETY:") || line.contains("# Safety"))
 }
 
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {

@@ -5,6 +5,7 @@ mod bad_input;
 mod crate_graph;
 mod cut_off;
 mod generated;
+mod naming;
 mod op_coverage;
 mod replay;
 mod session;

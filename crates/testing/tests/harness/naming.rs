@@ -1,0 +1,122 @@
+//! Names in the sources: each type name exists once.
+
+use crate::crate_graph::{crates_folder, read, rust_files};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Rust files of all crates, in order, except tests: `tests/` folders and files of `#[cfg(test)]` modules.
+fn sources() -> Vec<PathBuf> {
+    let root = crates_folder();
+    let mut files = rust_files(&root);
+    files.retain(|file| {
+        let inner = file.strip_prefix(&root).expect("a file of the folder");
+        inner.components().all(|part| !["tests", "target"].iter().any(|name| part.as_os_str() == *name))
+    });
+    let mut test_modules = BTreeSet::new();
+    for file in &files {
+        test_modules
+            .extend(test_modules_of(&read(file)).into_iter().map(|name| module_stem(file).join(name)));
+    }
+    files.retain(|file| !file.ancestors().any(|path| test_modules.contains(&path.with_extension(""))));
+    files
+}
+
+/// Folder of the file's submodules.
+fn module_stem(file: &Path) -> PathBuf {
+    let is_root = file.file_stem().is_some_and(|stem| stem == "lib" || stem == "main" || stem == "mod");
+    if is_root { file.parent().expect("a file has a folder").to_path_buf() } else { file.with_extension("") }
+}
+
+/// Names of the `#[cfg(test)]` modules that have their own files.
+fn test_modules_of(text: &str) -> Vec<String> {
+    let lines = text.lines().zip(text.lines().skip(1));
+    let module = |(attribute, item): (&str, &str)| {
+        let name = item.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';')?;
+        (attribute.trim() == "#[cfg(test)]").then(|| name.to_owned())
+    };
+    lines.filter_map(module).collect()
+}
+
+/// Type names that a file declares, with their lines. Excludes associated types and `#[cfg(test)]` modules.
+///
+/// Relies on rustfmt: an item's last line has the indentation of its first.
+fn declared_types(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    // Closing lines of the test module and of the `impl` or `trait` block around the line.
+    let (mut test_end, mut block_end): (Option<String>, Option<String>) = (None, None);
+    let mut is_for_tests = false;
+    for (number, line) in text.lines().enumerate() {
+        let code = line.trim_start();
+        if let Some(end) = &test_end {
+            if line == end {
+                test_end = None;
+            }
+            continue;
+        }
+        let end = format!("{}}}", &line[..line.len() - code.len()]);
+        let item = unqualified(code);
+        if is_for_tests && item.starts_with("mod ") && item.ends_with('{') {
+            test_end = Some(end);
+            is_for_tests = false;
+            continue;
+        }
+        is_for_tests = code == "#[cfg(test)]" || is_for_tests && code.starts_with("#[");
+        if block_end.as_deref() == Some(line) {
+            block_end = None;
+        }
+        for keyword in ["struct", "enum", "union", "trait", "type"] {
+            let is_associated = keyword == "type" && block_end.is_some();
+            if let Some(name) = name_after(item, keyword).filter(|_| !is_associated) {
+                found.push((number + 1, name));
+            }
+        }
+        let opens_block = ["impl ", "impl<", "trait "].iter().any(|start| item.starts_with(start));
+        if opens_block && block_end.is_none() && !line.ends_with('}') {
+            block_end = Some(end);
+        }
+    }
+    found
+}
+
+/// The item without its visibility and `unsafe`.
+fn unqualified(code: &str) -> &str {
+    let code = match code.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ").map_or(rest, |(_, item)| item),
+        Some(rest) if rest.starts_with(' ') => rest.trim_start(),
+        _ => code,
+    };
+    code.strip_prefix("unsafe ").unwrap_or(code)
+}
+
+fn name_after<'a>(item: &'a str, keyword: &str) -> Option<&'a str> {
+    let rest = item.strip_prefix(keyword)?.strip_prefix(' ')?;
+    let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+    name.starts_with(char::is_uppercase).then_some(name)
+}
+
+#[test]
+fn type_names_are_unique() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in sources() {
+        let text = read(&file);
+        let shown = file.strip_prefix(crates_folder()).expect("a file of the folder").display();
+        for (line, name) in declared_types(&text) {
+            places.entry(name.to_owned()).or_default().push(format!("crates/{shown}:{line}"));
+        }
+    }
+    assert!(places.len() > 500, "only {} types found", places.len());
+    let duplicates: Vec<String> = places
+        .iter()
+        .filter(|(_, places)| places.len() > 1)
+        .map(|(name, places)| format!("{name}: {}", places.join(", ")))
+        .collect();
+    assert!(duplicates.is_empty(), "{} duplicate type names\n{}", duplicates.len(), duplicates.join("\n"));
+}
+
+#[test]
+fn declared_types_are_found() {
+    let text = "pub(crate) struct A;\nimpl Iterator for A {\n    type Item = A;\n}\npub type B = A;\n\
+                #[cfg(test)]\nmod tests {\n    struct C;\n}\nenum D {\n    struct_e,\n}\n#[cfg(test)]\nmod f;\n";
+    assert_eq!(declared_types(text), [(1, "A"), (5, "B"), (10, "D")]);
+    assert_eq!(test_modules_of(text), ["f"]);
+}
