@@ -1,4 +1,4 @@
-//! Names in the sources: each type name exists once.
+//! Names and comments of the sources: each type name exists once, and doc comments name their subject.
 
 use crate::crate_graph::{crates_folder, read, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,4 +119,59 @@ fn declared_types_are_found() {
                 #[cfg(test)]\nmod tests {\n    struct C;\n}\nenum D {\n    struct_e,\n}\n#[cfg(test)]\nmod f;\n";
     assert_eq!(declared_types(text), [(1, "A"), (5, "B"), (10, "D")]);
     assert_eq!(test_modules_of(text), ["f"]);
+}
+
+/// First words of doc comments that describe their subject by a clause instead of naming it.
+const CLAUSES: [&str; 6] = ["What", "Whether", "The same", "Which", "Who", "How"];
+
+/// True if the line is a doc comment that starts with a clause.
+fn starts_with_clause(line: &str) -> bool {
+    let text = line.trim_start_matches(['/', '!']).trim_start();
+    CLAUSES.iter().any(|clause| {
+        text.strip_prefix(clause)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
+}
+
+/// First lines of the doc comments of a file, with their line numbers.
+fn doc_heads(text: &str) -> Vec<(usize, &str)> {
+    let mut heads = Vec::new();
+    let mut was_comment = false;
+    for (number, line) in text.lines().map(str::trim).enumerate() {
+        if !was_comment && (line.starts_with("///") || line.starts_with("//!")) {
+            heads.push((number + 1, line));
+        }
+        was_comment = line.starts_with("//");
+    }
+    heads
+}
+
+#[test]
+fn doc_comments_name_their_subject() {
+    let (mut comments, mut clauses) = (0, Vec::new());
+    for file in rust_files(&crates_folder()) {
+        let inner = file.strip_prefix(crates_folder()).expect("a file of the folder");
+        if inner.components().nth(1).is_none_or(|part| part.as_os_str() != "src") {
+            continue;
+        }
+        let text = read(&file);
+        let heads = doc_heads(&text);
+        comments += heads.len();
+        let bad = heads.into_iter().filter(|(_, line)| starts_with_clause(line));
+        clauses.extend(bad.map(|(number, line)| format!("crates/{}:{number}: {line}", inner.display())));
+    }
+    assert!(comments > 1000, "only {comments} doc comments found");
+    assert!(
+        clauses.len() * 200 <= comments,
+        "{} of {comments} doc comments start with a clause; at most 0.5 % may. The first:\n{}",
+        clauses.len(),
+        clauses[..clauses.len().min(20)].join("\n")
+    );
+}
+
+#[test]
+fn clauses_are_noticed() {
+    assert!(starts_with_clause("/// What it does.") && starts_with_clause("//! The same, but slower."));
+    assert!(!starts_with_clause("/// Whole functions.") && !starts_with_clause("/// However it is."));
+    assert_eq!(doc_heads("/// One\n/// What\nfn f() {}\n// no\n/// no\n//! Two"), [(1, "/// One")]);
 }
