@@ -6,7 +6,7 @@ use crate::kept::KernelCache;
 use crate::memory::cache_bytes;
 use crate::processors::{lower_priority, thread_time};
 use crate::range::{Groups, TILE_ROWS};
-use crate::selection::{Budget, ClassReport, LaunchClass, Selection, Trials, parse_choices};
+use crate::selection::{ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices};
 use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle::{KernelReport, PassPolicy};
@@ -166,7 +166,7 @@ impl KernelModuleInner {
         for (number, info) in self.kernels.iter().enumerate() {
             let mut own: Vec<_> = codes.iter().filter(|((kernel, _), _)| *kernel == number).collect();
             own.sort_by_key(|((_, variant), _)| *variant);
-            let mut total = Budget::default();
+            let mut total = TrialBudget::default();
             own.iter().for_each(|(_, code)| total += code.selection.total());
             if let Some(watch) = self.making.watch.as_ref().filter(|_| total.launches > 0) {
                 let classes: String = own.iter().map(|(_, code)| class_lines(&code.selection)).collect();

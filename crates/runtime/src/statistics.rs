@@ -3,7 +3,7 @@
 use crate::code::{GroupCode, VariantSpec};
 use crate::kept::CHOICES;
 use crate::selection::{
-    Budget, CandidateSpec, KeptChoice, LaunchClass, Selection, parse_choices, print_choices,
+    CandidateSpec, KeptChoice, LaunchClass, Selection, TrialBudget, parse_choices, print_choices,
 };
 use heddle_llvm::{Cpu, ObjectCache};
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// Account of a kernel's launches in a line.
-pub(crate) fn account_line(kernel: &str, total: &Budget) -> String {
+pub(crate) fn account_line(kernel: &str, total: &TrialBudget) -> String {
     let (launches, seconds) = (grouped(total.launches), total.run / 1e9);
     format!(
         "kernel {kernel}: {launches} launches, {seconds:.1} s, {:.1} % lost to trials\n",
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_account_is_a_line() {
-        let mut total = Budget::default();
+        let mut total = TrialBudget::default();
         (0..1200).for_each(|_| total.add_launch(2.6e6));
         total.settle(0.0, 0.018 * total.run);
         assert_eq!(account_line("k", &total), "kernel k: 1,200 launches, 3.1 s, 1.8 % lost to trials\n");
