@@ -8,13 +8,13 @@
 //! * dominance-compact: the blocks that `b` dominates are one interval, `b` first.
 //!
 //! ```text
-//!         block0               The last two contradict each other. The loop is block5, block1, block2 and the
-//!           │                  latch block3, which is the last of the loop since all of it leads there.
-//!           ▼                  block1 dominates itself and the exit block4, which comes after the loop; so the
-//!         block5 ◄───┐         latch is between them, and block1 does not dominate it.
+//!         block0               The last two properties conflict. The loop consists of block5, block1, block2 and the
+//!           │                  latch block3, which comes last because the whole loop reaches it.
+//!           ▼                  block1 dominates itself and the exit block4, which comes after the loop. So the latch is
+//!         block5 ◄───┐         between them, and block1 does not dominate it.
 //!         │    │     │
-//!         ▼    ▼     │         Were the edge from block2 to block3 not there, block1 would dominate the latch:
-//!     block1  block2 │         5 2 1 3 4 has block1, block3 and block4 together.
+//!         ▼    ▼     │         Without the edge from block2 to block3, block1 dominates the latch: in the order
+//!     block1  block2 │         5 2 1 3 4, block1, block3 and block4 are contiguous.
 //!      │  │    │     │
 //!      │  └─►block3 ─┘
 //!      ▼

@@ -7,7 +7,6 @@
 //!
 //! Unsound under divergent control flow: a φ in an influence region is uniform if its operands are, and so is a value from
 //! different iterations of a loop.
-//! chooses from is, and so is what lanes bring from different rounds of a loop.
 
 use heddle_ir::Function;
 
