@@ -100,6 +100,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
         return Err(link_failure("it cannot be read again"));
     }
     // The triples may be different spellings of one machine.
+    // SAFETY: both modules are live, and the texts live in the source.
     unsafe {
         LLVMSetTarget(raw, LLVMGetTarget(source.raw()));
         LLVMSetDataLayout(raw, LLVMGetDataLayoutStr(source.raw()));
@@ -225,6 +226,7 @@ pub fn reduce_to_functions(module: &LlvmModule, seen: &[&str]) -> Result<(), Dia
         let linkage = unsafe { LLVMGetLinkage(global.0) };
         match linkage {
             // Lists that the linker concatenates: the source's object has its own.
+            // SAFETY: a live global without uses; it is collected before the loop.
             LLVMLinkage::LLVMAppendingLinkage => unsafe { LLVMDeleteGlobal(global.0) },
             LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage => {}
             _ => {
