@@ -1,13 +1,12 @@
 //! Chooses the work-item dimension that the lanes of a brush span.
 //!
-//! Neighbouring work-items of one dimension access neighbouring elements, and which dimension that is depends on how the source
-//! indexes: `a[r * n + c]` is contiguous along the dimension of `c`. A brush along another dimension gathers and scatters.
+//! Neighbouring work-items along one dimension access neighbouring elements; the source's indexing decides along which:
+//! `a[r * n + c]` is contiguous along the dimension of `c`. A brush along another dimension gathers and scatters.
 //!
-//! The choice compares the accesses and branches of the kernel under one brush for each dimension. Shapes are computed for each
-//! brush by itself, since `r * n + c` with an unknown `n` has a stride along one dimension only.
+//! The choice compares the costs of accesses and branches with the brush along each dimension. Each case has an analysis of its
+//! own, since `r * n + c` with an unknown `n` is strided along a single dimension only.
 //!
-//! Nothing that runs depends on the choice but its speed: any order is correct. The estimate may therefore assume that index
-//! arithmetic does not wrap around.
+//! The choice affects speed only: any order is correct. So the estimate may assume that index arithmetic does not wrap.
 
 use super::{KernelOptions, extensions, inline, insts_of, launch_params, observes_lanes};
 use heddle_analysis::shape::Geometry;
@@ -42,35 +41,35 @@ impl AxisOrder {
         AxisOrder([2, 0, 1]),
     ];
 
-    /// The work-item dimension that an axis of the brush spans.
+    /// Returns the work-item dimension that an axis of the brush spans.
     pub fn dimension(self, axis: usize) -> u8 {
         self.0[axis]
     }
 
-    /// The axis of the brush that spans a work-item dimension.
+    /// Returns the axis of the brush that spans a work-item dimension.
     pub fn axis_of(self, dimension: u8) -> usize {
         self.0.iter().position(|&it| it == dimension).unwrap_or(0)
     }
 
-    /// Reorders one element for each work-item dimension to one for each axis.
+    /// Reorders elements per work-item dimension to elements per axis.
     pub fn to_axes<T: Copy>(self, of_dimensions: [T; 3]) -> [T; 3] {
         self.0.map(|dimension| of_dimensions[usize::from(dimension)])
     }
 
-    /// Reorders one element for each axis to one for each work-item dimension.
+    /// Reorders elements per axis to elements per work-item dimension.
     pub fn to_dimensions<T: Copy>(self, of_axes: [T; 3]) -> [T; 3] {
         [0, 1, 2].map(|dimension| of_axes[self.axis_of(dimension)])
     }
 }
 
-/// Estimated costs of a kernel with its lanes along each dimension, and the order that follows.
+/// Chosen order of axes, with the estimated cost of a kernel for each dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct VectorDimension {
     /// The chosen order.
     pub axes: AxisOrder,
-    /// Cost of the kernel's accesses and branches for each dimension; 0 for dimensions that were not examined.
+    /// Cost of the kernel's accesses and branches with lanes along each dimension; 0 where not estimated.
     pub costs: [u64; 3],
-    /// Accesses that are contiguous or uniform along each dimension, and all that were counted.
+    /// Number of contiguous or uniform accesses along each dimension, and of all counted accesses.
     pub together: [(u32, u32); 3],
 }
 
@@ -90,21 +89,21 @@ impl fmt::Display for VectorDimension {
     }
 }
 
-/// Lanes of the examined brushes.
+/// Number of lanes for the estimate.
 const LANES: u32 = 8;
 /// Costs of accesses, in contiguous accesses of one vector.
 const CONTIGUOUS: u64 = 1;
 const GATHERED: u64 = 8;
-/// Cost of a divergent branch: both sides run, predicated.
+/// Cost of a divergent branch: both sides execute, predicated.
 const DIVERGENT_BRANCH: u64 = 2;
-/// Assumed iterations of a loop.
+/// Assumed trip count of a loop.
 const ITERATIONS: u64 = 8;
 const MAX_DEPTH: u32 = 6;
-/// Kernels with more instructions keep the order of work-item ids.
+/// Maximum size of a kernel whose axes may be reordered.
 const MAX_INSTRUCTIONS: usize = 20_000;
 
-/// Chooses the order of axes of a kernel. Kernels that observe their brush, and those that ask for one dimension only, keep the order of
-/// work-item ids.
+/// Chooses the order of axes of a kernel. Kernels that observe their brush, and those that index along dimension 0 only, keep the order
+/// of work-item ids.
 pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
     let mut choice = VectorDimension::default();
     let Some(func) = module.function(kernel) else { return choice };
@@ -127,7 +126,7 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
         choice.costs[usize::from(dimension)] = cost;
         choice.together[usize::from(dimension)] = together;
     }
-    // A clear gain is asked for: sizes of groups and tiles are made for dimension 0.
+    // Only a clear gain counts: group and tile sizes are tuned for dimension 0.
     let best = (1..3u8).filter(|&it| used[usize::from(it)]).min_by_key(|&it| choice.costs[usize::from(it)]);
     if let Some(best) = best
         && choice.costs[usize::from(best)] * 5 < choice.costs[0] * 4
@@ -140,7 +139,7 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
     choice
 }
 
-/// The dimensions that a kernel asks its index along.
+/// Returns the dimensions along which a kernel queries its index.
 fn dimensions_used(func: &Function) -> [bool; 3] {
     let mut used = [true, false, false];
     for inst in insts_of(func) {
@@ -154,7 +153,7 @@ fn dimensions_used(func: &Function) -> [bool; 3] {
     used
 }
 
-/// Lets index arithmetic promise that it does not wrap around, in a copy that only the estimate sees.
+/// Adds no-wrap flags to index arithmetic, in a copy for the estimate.
 fn assume_no_wrap(func: &mut Function) {
     for inst in insts_of(func) {
         let data = func.inst_mut(inst);
@@ -168,8 +167,8 @@ fn assume_no_wrap(func: &mut Function) {
     }
 }
 
-/// Cost of a kernel whose lanes span a dimension, and how many of its accesses are contiguous or uniform; none where loops have several
-/// entries.
+/// Returns the cost of a kernel with lanes along a dimension, and its number of contiguous or uniform accesses. None for irreducible
+/// control flow.
 fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<(u64, (u32, u32))> {
     let axes = *AxisOrder::ALL.iter().find(|axes| axes.dimension(0) == dimension)?;
     let options = KernelOptions { axes, ..KernelOptions::rows(smallvec![LANES]) };

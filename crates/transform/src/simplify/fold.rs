@@ -205,7 +205,7 @@ fn compare(
 mod tests {
     use super::*;
 
-    /// Returns the folding of an instruction of a function at stage Wide, as text.
+    /// Folds an instruction of a function at stage Wide, as text.
     fn folded(instruction: &str) -> Option<String> {
         let text = format!(
             "func @f(v0: <2 x i32>, v1: mask<2>, v2: i32) -> <2 x i32> {{\nblock0:\n  v3 = zext <2 x i64>, v0\n  v4 = sext <2 x i64>, v0\n  v9 = {instruction}\n  ret v0\n}}\n"
