@@ -130,7 +130,7 @@ pub(super) fn assign_spill_slots(
         };
         let home = kernel.layout.block_of(inst);
         if !is_followed && home.is_some_and(|block| control.cycles.innermost(block).is_some()) {
-            let text = "each iteration of the loop has a private object of its own, and several may plan across a barrier";
+            let text = "each iteration of the loop has a private object of its own, and several may live across a barrier";
             return Err(refuse_inst(kernel, inst, text, "declare it in front of the loop"));
         }
         let align = u64::from(*align).max(1);
