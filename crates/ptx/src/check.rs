@@ -269,13 +269,16 @@ pub(crate) fn resolve<'a, 's>(
         resolver.body.params.extend(location);
     }
     // Later errors may follow from an instruction that is missing.
-    for statement in statements {
-        if let PtxStatement::Unknown { at, text, reason } = statement {
-            let error = Diagnostic::error(Code::NotImported, reason.clone())
-                .in_text(module.source.as_bytes(), *at..at + text.len())
-                .of_func(module.names.text(function.name));
-            resolver.errors.push(error);
-        }
+    let unknown = statements.iter().filter_map(|statement| match statement {
+        PtxStatement::Unknown { at, text, reason } => Some((*at..at + text.len(), reason)),
+        _ => None,
+    });
+    // Each location costs time linear in the source, so their number is bounded.
+    for (span, reason) in unknown.take(MAX_ERRORS) {
+        let error = Diagnostic::error(Code::NotImported, reason.clone())
+            .in_text(module.source.as_bytes(), span)
+            .of_func(module.names.text(function.name));
+        resolver.errors.push(error);
     }
     resolver.collect_labels(statements);
     resolver.run(statements);
