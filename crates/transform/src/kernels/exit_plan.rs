@@ -154,7 +154,7 @@ fn skeleton(
             [target] => InstData::jump(target),
             _ => {
                 let cases = (1..targets.len() as u128).collect();
-                let switch = SwitchDetail { cases, targets: targets.iter().copied().collect() };
+                let switch = SwitchDetail { cases, targets: targets.to_vec() };
                 InstData::new(Op::Switch, [condition], Detail::Switch(Box::new(switch)))
             }
         };
