@@ -45,9 +45,11 @@ impl MemorySnapshot {
                 None => joined.push((start, size)),
             }
         }
-        // SAFETY: the caller says so.
-        let piece =
-            |(start, size): (Address, usize)| SavedRange { start, bytes: unsafe { start.read(size) } };
+        let piece = |(start, size): (Address, usize)| {
+            // SAFETY: the caller promises that the ranges are live.
+            let bytes = unsafe { start.read(size) };
+            SavedRange { start, bytes }
+        };
         MemorySnapshot { pieces: joined.into_iter().map(piece).collect() }
     }
 
