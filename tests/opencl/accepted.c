@@ -83,7 +83,7 @@ static void spaces(struct setting s) {
   EXPECT(out[0] == 3 && out[1] == 1 && out[2] == 6 && out[3] == 2 && out[4] == 9 && out[5] == 1 && out[20] == 6);
 }
 
-// What one kernel cannot do is no affair of the others.
+// A kernel that is refused does not affect the others.
 static void refusals(struct setting s) {
   cl_int error;
   cl_program program = build(

@@ -48,7 +48,7 @@
 //! and both are in `C`, so are all blocks between them in the dominator tree.)
 //!
 //! Proof of 2: let `C` be the innermost cycle around `b`, and let `b` dominate a block outside of it, hence all its latches.
-//! What `b` dominates in `C` is an interval by 1, and this interval ends `C`. Otherwise let `y` be in `C`, not dominated by
+//! The blocks of `C` that `b` dominates are an interval by 1, which ends `C`. Otherwise let `y` be in `C`, not dominated by
 //! `b`, but placed after it. A path leads from `y` to a latch without the header of `C`. It enters what `b` dominates, so it
 //! contains `b`. So `y` is in an earlier unit of `C` than `b` (in the same unit it would be before `b`), a contradiction.
 //! The units delayed until the end of `C` by blocks that `b` dominates were thus the last ones delayed. They follow `C`

@@ -14,7 +14,7 @@
 //! divergent branch has its influence region (see [`SyncDependence`]) applied once, later blocks first, so that regions
 //! are shared. A loop with divergent exits acts like a branch with many targets.
 //!
-//! The same relation holds between the brushes of a work-group, and between the groups of a launch: a branch that is
+//! This relation also holds between the brushes of a work-group, and between the groups of a launch: a branch that is
 //! uniform in a brush may diverge between brushes. Each effect has a *limit*: the widest level at which lanes still agree,
 //! or none if the lanes of a brush may differ.
 //!
