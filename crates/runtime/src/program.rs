@@ -652,14 +652,23 @@ impl PreparedKernel {
         self.compiled(variant, options, making, is_lookup)
     }
 
-    /// Starts a thread of the lowest priority that loads a candidate from the cache or compiles it.
-    pub(crate) fn build_candidate(&self, first: &Arc<GroupCode>, number: usize, compiles: bool) {
+    /// Starts a thread that loads a candidate from the cache or compiles it. Unless the budget has paid for it, the thread has the lowest
+    /// priority; such a thread never ends where all processors are busy.
+    pub(crate) fn build_candidate(
+        &self,
+        first: &Arc<GroupCode>,
+        number: usize,
+        compiles: bool,
+        is_paid: bool,
+    ) {
         /// One candidate of the process is compiled at a time.
         static BUILDING: Mutex<()> = Mutex::new(());
         let Some(variant) = first.selection.with_spec(number, |spec| spec.variant) else { return };
         let (kernel, code) = (self.clone(), Arc::clone(first));
         let build = move || {
-            lower_priority();
+            if !is_paid {
+                lower_priority();
+            }
             let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(_busy) = crate::exit::busy_in_background() else {
                 // The process ends; to drop code would use LLVM.

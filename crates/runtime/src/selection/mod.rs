@@ -218,10 +218,12 @@ pub(crate) struct Ticket {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum FollowUp {
     Nothing,
-    /// The code with this number is to be loaded from the cache; if `compiles`, to be compiled.
+    /// The code with this number is to be loaded from the cache; if `compiles`, to be compiled. `is_paid` is true if the budget pays for
+    /// the whole time; otherwise the work is for an idle processor.
     Build {
         code: usize,
         compiles: bool,
+        is_paid: bool,
     },
     /// All candidates of the class have been examined.
     Settled(ClassReport),
@@ -563,7 +565,7 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             if allowance >= cost {
                 self.total.reserve(cost);
                 self.codes[code].code = CodeState::Building { reserved: cost, weight };
-                return FollowUp::Build { code, compiles };
+                return FollowUp::Build { code, compiles, is_paid: weight == 1.0 };
             }
             // The most promising one is waited for.
             break;

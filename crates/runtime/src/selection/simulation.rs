@@ -176,7 +176,7 @@ impl SimulatedKernel {
         self.lost += loss.max(0.0);
         match self.selection.add_launch(picked.ticket, &times, || self.has_idle) {
             FollowUp::Nothing => {}
-            FollowUp::Build { code, compiles } => {
+            FollowUp::Build { code, compiles, .. } => {
                 let time = if compiles { self.compile_time } else { 0.0 };
                 self.build = Some((code, compiles, self.clock + time));
             }
@@ -409,7 +409,7 @@ fn a_code_that_cannot_be_compiled_is_no_candidate() {
         assert!(picked.slices.is_none());
         let times = LaunchTimes { items: size.items, time: 1e6, ..LaunchTimes::default() };
         match selection.add_launch(picked.ticket, &times, || true) {
-            FollowUp::Build { code, compiles } => {
+            FollowUp::Build { code, compiles, .. } => {
                 asked.push((code, compiles));
                 selection.add_code(code, compiles, Duration::from_millis(1), None);
             }

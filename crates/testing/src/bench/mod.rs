@@ -18,6 +18,7 @@ mod loops;
 mod math;
 mod native;
 mod opencl;
+mod opencl_first;
 mod programs;
 mod ptx;
 mod transform;
@@ -71,6 +72,11 @@ pub const BENCHES: &[Benchmark] = &[
         name: "opencl",
         about: "the OpenCL driver beside PoCL and Intel's runtime, kernel by kernel",
         run: opencl::run,
+    },
+    Benchmark {
+        name: "first",
+        about: "building and the first 1 to 1,000 launches, on an empty cache and in a second process, beside the same",
+        run: opencl_first::run,
     },
     Benchmark {
         name: "opencl-own",

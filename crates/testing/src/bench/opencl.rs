@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// Implementation in one of its modes.
-struct ClImplementation {
-    name: &'static str,
-    maker: ClVendor,
+pub(super) struct ClImplementation {
+    pub(super) name: &'static str,
+    pub(super) maker: ClVendor,
     environment: &'static [(&'static str, &'static str)],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ClVendor {
+pub(super) enum ClVendor {
     Heddle,
     Pocl,
     Intel,
@@ -30,7 +30,7 @@ enum ClVendor {
 const MODE: &str = "CL_CONFIG_CPU_VECTORIZER_MODE";
 
 /// The first is ours.
-const WAYS: &[ClImplementation] = &[
+pub(super) const WAYS: &[ClImplementation] = &[
     ClImplementation { name: "heddle", maker: ClVendor::Heddle, environment: &[] },
     ClImplementation { name: "pocl", maker: ClVendor::Pocl, environment: &[] },
     ClImplementation { name: "intel", maker: ClVendor::Intel, environment: &[] },
@@ -105,11 +105,11 @@ const BUDGET: f64 = 8.0;
 const SETTLING: f64 = 1500.0;
 const WARMING: f64 = 100.0;
 /// Maximum relative difference from the host's results. Black-Scholes approximates the normal distribution.
-const TOLERANCE: f64 = 1e-4;
+pub(super) const TOLERANCE: f64 = 1e-4;
 
 /// Number of worker threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Threads {
+pub(super) enum Threads {
     One,
     All,
 }
@@ -122,12 +122,12 @@ struct MachineLimits {
 }
 
 /// Configuration shared by all workloads.
-struct ClBench {
-    ways: &'static [ClImplementation],
+pub(super) struct ClBench {
+    pub(super) ways: &'static [ClImplementation],
     driver: PathBuf,
-    sources: PathBuf,
+    pub(super) sources: PathBuf,
     /// Loader folders by implementation; `None` where it is missing.
-    vendors: Vec<Option<PathBuf>>,
+    pub(super) vendors: Vec<Option<PathBuf>>,
     libraries: PathBuf,
     limits: MachineLimits,
     /// Path and contents of the kept measurements.
@@ -139,13 +139,25 @@ struct ClBench {
 
 /// A workload in one size.
 #[derive(Clone)]
-struct Workload {
-    name: String,
+pub(super) struct Workload {
+    pub(super) name: String,
     is_large: bool,
 }
 
+impl ClBench {
+    /// Returns the folder that is removed at the end.
+    pub(super) fn folder(&self) -> &Path {
+        self.driver.parent().unwrap_or(Path::new("."))
+    }
+}
+
 impl Workload {
-    fn label(&self) -> String {
+    /// Returns the size as the driver's argument.
+    pub(super) fn size(&self) -> &'static str {
+        if self.is_large { "1" } else { "0" }
+    }
+
+    pub(super) fn label(&self) -> String {
         format!("{}{}", self.name, if self.is_large { ", large" } else { "" })
     }
 }
@@ -295,11 +307,11 @@ fn start_of(
     figures.try_into().map_err(|_| format!("{} by {}: not understood: {said}", workload.name, way.name))
 }
 
-fn processors() -> usize {
+pub(super) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-fn in_folder(
+pub(super) fn in_folder(
     report: &mut BenchReport,
     ways: &'static [ClImplementation],
     measure: impl FnOnce(&mut BenchReport, &ClBench) -> Result<(), String>,
@@ -312,7 +324,7 @@ fn in_folder(
     }
 }
 
-fn each_workload(
+pub(super) fn each_workload(
     report: &mut BenchReport,
     bench: &ClBench,
     mut measure: impl FnMut(&mut BenchReport, &Workload) -> Result<(), String>,
@@ -331,7 +343,7 @@ fn each_workload(
     Ok(())
 }
 
-fn done(command: &mut Command) -> Result<String, String> {
+pub(super) fn done(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|reason| format!("{command:?}: {reason}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
@@ -426,7 +438,7 @@ fn sum_of(file: &Path) -> Result<u64, String> {
 }
 
 /// Returns the command that runs an implementation's programs.
-fn command(bench: &ClBench, way: &ClImplementation, vendor: &Path, threads: Threads) -> Command {
+pub(super) fn command(bench: &ClBench, way: &ClImplementation, vendor: &Path, threads: Threads) -> Command {
     // A kernel that does not end ends the benchmark some time.
     let mut command = Command::new("timeout");
     command.arg("600");
@@ -452,7 +464,7 @@ fn start(
 ) -> Result<ClBenchProcess, String> {
     let wrong = |reason: String| format!("{} by {}: {reason}", workload.name, way.name);
     let mut command = command(bench, way, vendor, threads);
-    command.arg(&bench.sources).arg(&workload.name).arg(if workload.is_large { "1" } else { "0" });
+    command.arg(&bench.sources).arg(&workload.name).arg(workload.size());
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -624,7 +636,12 @@ fn is_steady(figures: &[Option<(f64, f64)>]) -> bool {
 }
 
 impl Threads {
-    fn name(self) -> &'static str {
+    /// Returns the words of a table's head.
+    pub(super) fn text(self) -> &'static str {
+        if self == Threads::One { "one thread" } else { "all threads" }
+    }
+
+    pub(super) fn name(self) -> &'static str {
         if self == Threads::One { "one" } else { "all" }
     }
 }

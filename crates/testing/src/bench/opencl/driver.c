@@ -2,6 +2,8 @@
 //
 //   driver FOLDER NAME SIZE     SIZE is 0 or 1; sources are in FOLDER
 //   driver start FOLDER NAME    building and launching for the first time: cold, and again by the same process
+//   driver first FOLDER NAME SIZE
+//                               building and the first launches: one line for building, one for each count of launches
 //   driver limits               what this core does at most: GB/s within the cache and beyond, Gflop/s
 //   driver list                 names of workloads, and whether each has a large size
 //
@@ -212,6 +214,43 @@ static void serve(const struct workload *workload, const char *folder, int is_la
   }
 }
 
+static double own_processor(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
+
+// Prints the seconds of building, then, for some counts N, the sum of the first N launches: by the clock on the wall, and by
+// the processor's time of the whole process since building began, without what this thread spends on data. Ends after so
+// many launches, or after so many seconds of launches. The last line is the error of the result.
+static void first(const struct workload *workload, const char *folder, int is_large) {
+  enum { LAUNCHES = 1000 };
+  const double limit = 1.5;
+  static const int counts[] = {1, 3, 10, 30, 100, 300, LAUNCHES};
+  struct run run = {.is_large = is_large};
+  char name[256] = "";
+  open_device(&run, name);
+  char *source = source_of(folder, workload->file);
+  double start = processor(), start_wall = wall(), waited = 0.0, sum = 0.0;
+  build(&run, workload, source);
+  printf("0;%.9f;%.9f\n", wall() - start_wall, processor() - start);
+  double other = own_processor();
+  workload->prepare(&run);
+  waited += own_processor() - other;
+  for (int launches = 1, next = 0; launches <= LAUNCHES && sum < limit; launches++) {
+    if (workload->restore) {
+      other = own_processor();
+      workload->restore(&run);
+      waited += own_processor() - other;
+    }
+    double before = wall();
+    workload->launch(&run);
+    need(clFinish(run.queue), "clFinish");
+    sum += wall() - before;
+    if (launches == counts[next]) {
+      printf("%d;%.9f;%.9f\n", launches, sum, processor() - start - waited);
+      next++;
+    }
+  }
+  printf("worst;%.3e\n", workload->worst(&run));
+}
+
 // GB/s of a sum of two arrays into a third, as many bytes in all.
 static double bandwidth(size_t bytes) {
   size_t count = bytes / 12, repeats = (64u << 20) / bytes + 1;
@@ -275,6 +314,11 @@ int main(int count, char **arguments) {
     printf("%.3f;%.3f;%.3f\n", bandwidth(192 << 10), bandwidth(192 << 20), arithmetic());
     return 0;
   }
+  for (int i = 0; count == 5 && !strcmp(arguments[1], "first") && i < workload_count; i++)
+    if (!strcmp(arguments[3], workloads[i].name)) {
+      first(&workloads[i], arguments[2], atoi(arguments[4]));
+      return 0;
+    }
   int starts = count == 4 && !strcmp(arguments[1], "start");
   for (int i = 0; count == 4 && i < workload_count; i++) {
     if (starts && !strcmp(arguments[3], workloads[i].name)) {
@@ -286,6 +330,7 @@ int main(int count, char **arguments) {
       return 0;
     }
   }
-  fprintf(stderr, "usage: driver FOLDER NAME SIZE, driver start FOLDER NAME, driver limits, driver list\n");
+  fprintf(stderr, "usage: driver FOLDER NAME SIZE, driver start FOLDER NAME, driver first FOLDER NAME SIZE, "
+                  "driver limits, driver list\n");
   return 2;
 }
