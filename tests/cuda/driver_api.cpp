@@ -29,6 +29,76 @@ static void wanted(CUresult found, CUresult code, const char *call, int line) {
   }
 }
 
+static const char PARTLY[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.shared .align 4 .b8 part[512];
+.func helper()
+{
+	frob.u32 {1, 2};
+	ret;
+}
+.visible .entry unknown()
+{
+	frob.u32 {1, 2};
+	ret;
+}
+.visible .entry calls()
+{
+	call helper, ();
+	ret;
+}
+.visible .entry early(.param .u64 a, .param .u32 n)
+{
+	.reg .pred %p;
+	.reg .b32 %r<8>;
+	.reg .b64 %d<3>;
+	ld.param.u64 %d0, [a];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r0, %tid.x;
+	mul.wide.u32 %d1, %r0, 4;
+	add.u64 %d2, %d0, %d1;
+	shl.b32 %r2, %r0, 2;
+	mov.u32 %r3, part;
+	add.u32 %r4, %r3, %r2;
+	st.shared.u32 [%r4], %r0;
+	st.global.u32 [%d2], -1;
+	setp.ge.u32 %p, %r0, %r1;
+	@%p ret;
+	bar.sync 0;
+	sub.u32 %r5, %r1, %r0;
+	sub.u32 %r5, %r5, 1;
+	shl.b32 %r5, %r5, 2;
+	add.u32 %r6, %r3, %r5;
+	ld.shared.u32 %r7, [%r6];
+	st.global.u32 [%d2], %r7;
+	ret;
+}
+.visible .entry apart(.param .u64 a)
+{
+	.reg .pred %p;
+	.reg .b32 %r<2>;
+	.reg .b64 %d;
+	ld.param.u64 %d, [a];
+	mov.u32 %r0, %tid.x;
+	setp.lt.u32 %p, %r0, 64;
+	@%p bra Low;
+	st.global.u32 [%d], 1;
+	bar.sync 0;
+	st.global.u32 [%d+4], 2;
+	bra End;
+Low:
+	st.global.u32 [%d+8], 3;
+	bar.sync 0;
+	st.global.u32 [%d+12], 4;
+End:
+	bar.sync 0;
+	st.global.u32 [%d+16], 5;
+	ret;
+}
+)";
+
 static void add_one(void *place) { ++*static_cast<int *>(place); }
 
 int main(int, char **arguments) {
@@ -40,6 +110,14 @@ int main(int, char **arguments) {
   REQUIRE(count == 1);
   CHECK(cuDeviceGet(&device, 0));
   FAILS(cuDeviceGet(&device, 1), CUDA_ERROR_INVALID_DEVICE);
+#if CUDA_VERSION >= 12050
+  // Zeroed parameters ask for an ordinary context.
+  CUctxCreateParams plain;
+  std::memset(&plain, 0, sizeof plain);
+  CUcontext created;
+  CHECK(cuCtxCreate_v4(&created, &plain, 0, device));
+  CHECK(cuCtxDestroy(created));
+#endif
   char name[64];
   CHECK(cuDeviceGetName(name, sizeof name, device));
   REQUIRE(std::string(name) == "Heddle (CPU)");
@@ -236,6 +314,32 @@ int main(int, char **arguments) {
   REQUIRE(numbers[0] == 1 && numbers[64] == 5 && numbers[127] == 5 && numbers[128] == 1);
   CHECK(cuGraphExecDestroy(executable));
   CHECK(cuGraphDestroy(graph));
+
+  // An unknown instruction refuses only its function, and kernels that call it.
+  CUmodule partly;
+  CUfunction early, apart, found;
+  CHECK(cuModuleLoadData(&partly, PARTLY));
+  FAILS(cuModuleGetFunction(&found, partly, "unknown"), CUDA_ERROR_NOT_SUPPORTED);
+  FAILS(cuModuleGetFunction(&found, partly, "calls"), CUDA_ERROR_NOT_SUPPORTED);
+  FAILS(cuModuleGetFunction(&found, partly, "absent"), CUDA_ERROR_NOT_FOUND);
+  CHECK(cuModuleGetFunction(&early, partly, "early"));
+  CHECK(cuModuleGetFunction(&apart, partly, "apart"));
+  int version = 0;
+  CHECK(cuFuncGetAttribute(&version, CU_FUNC_ATTRIBUTE_PTX_VERSION, early));
+  REQUIRE(version == 70);
+
+  // Threads that exit before a barrier are not waited for; threads that wait at different barriers fail the launch.
+  for (unsigned stay : {0u, 1u, 32u, 40u, 100u, 128u}) {
+    void *parameters[] = {&to, &stay};
+    CHECK(cuLaunchKernel(early, 1, 1, 1, 128, 1, 1, 0, nullptr, parameters, nullptr));
+    CHECK(cuMemcpyDtoH(numbers.data(), to, 512));
+    for (unsigned i = 0; i < 128; ++i)
+      REQUIRE(static_cast<unsigned>(numbers[i]) == (i < stay ? stay - 1 - i : ~0u));
+  }
+  CHECK(cuLaunchKernel(apart, 2, 1, 1, 64, 1, 1, 0, nullptr, one, nullptr));
+  FAILS(cuLaunchKernel(apart, 2, 1, 1, 65, 1, 1, 0, nullptr, one, nullptr), CUDA_ERROR_LAUNCH_FAILED);
+  CHECK(cuLaunchKernel(apart, 2, 1, 1, 64, 1, 1, 0, nullptr, one, nullptr));
+  CHECK(cuModuleUnload(partly));
 
   // Handles that are none.
   CHECK(cuEventDestroy(first));
