@@ -98,8 +98,15 @@ pub(crate) enum ResolvedOperand {
     List(Vec<ResolvedOperand>),
     /// Labels of an indirect branch.
     Targets(Vec<Label>),
-    /// Operand that only refused instructions have.
-    Other,
+    /// Prototype of an indirect call, by its index in the body.
+    Prototype(usize),
+}
+
+/// Prototype of an indirect call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CallPrototype<'a, 's> {
+    pub(crate) returns: &'a [PtxVariable<'s>],
+    pub(crate) params: &'a [PtxVariable<'s>],
 }
 
 /// Resolved instruction.
@@ -139,6 +146,7 @@ pub(crate) struct ResolvedBody<'a, 's> {
     pub(crate) regs: PrimaryMap<Reg, Word>,
     /// Variables: results and parameters first, then local declarations.
     pub(crate) vars: Vec<&'a PtxVariable<'s>>,
+    pub(crate) prototypes: Vec<CallPrototype<'a, 's>>,
     pub(crate) labels: usize,
     pub(crate) steps: Vec<ResolvedStatement>,
 }
@@ -208,7 +216,7 @@ enum LocalDef {
     Range(u32),
     Var(u32),
     Targets(Vec<Symbol>),
-    Prototype,
+    Prototype(usize),
 }
 
 struct BodyResolver<'a, 's> {
@@ -244,6 +252,7 @@ pub(crate) fn resolve<'a, 's>(
         params: Vec::new(),
         regs: PrimaryMap::new(),
         vars: Vec::new(),
+        prototypes: Vec::new(),
         labels: 0,
         steps: Vec::new(),
     };
@@ -415,8 +424,15 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 PtxStatement::Targets { name, calls: false, list, .. } => {
                     self.define(*name, LocalDef::Targets(list.clone()));
                 }
-                PtxStatement::Targets { name, .. } | PtxStatement::Prototype { name, .. } => {
-                    self.define(*name, LocalDef::Prototype);
+                PtxStatement::Targets { at, name, list, .. } => match self.prototype_of(list) {
+                    Some(prototype) => self.define_prototype(*name, prototype),
+                    None => {
+                        let name = self.text(*name);
+                        self.error(*at, format!("`{name}` names no function of the module"));
+                    }
+                },
+                PtxStatement::Prototype { name, returns, params, .. } => {
+                    self.define_prototype(*name, CallPrototype { returns, params });
                 }
                 PtxStatement::Loc { place, .. } => {
                     loc = Some(place.map(|number| u32::try_from(number).unwrap_or(0)));
@@ -425,6 +441,18 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 PtxStatement::Instruction(instruction) => self.instruction(instruction, loc),
             }
         }
+    }
+
+    fn define_prototype(&mut self, name: Symbol, prototype: CallPrototype<'a, 's>) {
+        self.define(name, LocalDef::Prototype(self.body.prototypes.len()));
+        self.body.prototypes.push(prototype);
+    }
+
+    /// Returns the prototype of the first function in a list of call targets.
+    fn prototype_of(&self, targets: &[Symbol]) -> Option<CallPrototype<'a, 's>> {
+        let GlobalRef::Function(index) = *self.globals.by_name.get(targets.first()?)? else { return None };
+        let PtxItem::Function(function) = &self.module.items[index] else { return None };
+        Some(CallPrototype { returns: &function.returns, params: &function.params })
     }
 
     fn register(&mut self, name: Symbol) -> Option<Reg> {
@@ -584,7 +612,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     .map(ResolvedOperand::Targets)
                     .ok_or_else(|| format!("`{}` names labels that there are none of", self.text(name)));
             }
-            Some(LocalDef::Prototype) => return Ok(ResolvedOperand::Other),
+            Some(LocalDef::Prototype(index)) => return Ok(ResolvedOperand::Prototype(*index)),
             Some(LocalDef::Range(_)) => {
                 return Err(format!(
                     "`{}` is a row of registers; name one, with its number",

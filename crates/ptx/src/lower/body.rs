@@ -513,8 +513,10 @@ impl FunctionLowering<'_, '_, '_> {
                 let value = self.variable_number(*var, *offset)?;
                 self.emit.resize(value, layout::int(to.bits()), false)
             }
-            ResolvedOperand::Function(_) => {
-                return refuse("it takes the address of a function", "call functions by their names");
+            ResolvedOperand::Function(index) => {
+                let address = self.cx.addresses.of_item(*index);
+                let value = self.emit.int(Scalar::I64, address.into());
+                self.emit.resize(value, layout::int(to.bits()), false)
             }
             _ => return refuse("this operand has no value here", "write a register or a constant"),
         })

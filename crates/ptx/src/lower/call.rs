@@ -1,10 +1,12 @@
 //! Lowering of calls: parameters are passed word by word.
 
 use super::body::FunctionLowering;
+use super::indirect::dispatcher_declaration;
 use super::{LowerResult, layout, refuse};
-use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
+use crate::check::{CallPrototype, ResolvedInst, ResolvedOperand, VarRef};
 use crate::module::PtxItem;
 use crate::names::Symbol;
+use crate::words::Word;
 use heddle_ir::module::{Declaration, Effects, FunctionKind, Signature};
 use std::sync::Arc;
 
@@ -14,29 +16,50 @@ impl FunctionLowering<'_, '_, '_> {
             [ResolvedOperand::List(results), rest @ ..] if !rest.is_empty() => (results, rest),
             all => (&[], all),
         };
-        let Some((ResolvedOperand::Function(index), rest)) = rest.split_first() else {
-            return refuse(
-                "the callee is not known: functions are called by their names only",
-                "call it by its name",
-            );
+        let Some((target, rest)) = rest.split_first() else {
+            return refuse("the callee is missing", "name a function or a register with its address");
         };
-        let PtxItem::Function(callee) = &self.cx.module.items[*index] else {
-            return refuse("the callee is no function", "call one");
-        };
-        let name = self.cx.module.names.text(callee.name);
-        if callee.is_kernel {
-            return refuse(format!("`{name}` is a kernel, and kernels are launched"), "call a `.func`");
-        }
         let args: &[ResolvedOperand] = match rest.first() {
             Some(ResolvedOperand::List(args)) => args,
             _ => &[],
         };
-        // Some compilers declare a function with a result and define it without: the result is 0.
-        let lacks_results = callee.returns.is_empty() && self.declares_results(callee.name, results.len());
+        let (mut values, mut lacks_results) = (Vec::new(), false);
+        let (name, callee, declaration) = match target {
+            ResolvedOperand::Function(index) => {
+                let PtxItem::Function(callee) = &self.cx.module.items[*index] else {
+                    return refuse("the callee is no function", "call one");
+                };
+                let text = self.cx.module.names.text(callee.name);
+                let name = format!("`{text}`");
+                if callee.is_kernel {
+                    return refuse(format!("{name} is a kernel, and kernels are launched"), "call a `.func`");
+                }
+                let declaration = match self.cx.declarations.get(index) {
+                    Some(Ok(declaration)) => Arc::clone(declaration),
+                    Some(Err(refusal)) => return Err(refusal.clone()),
+                    None => return refuse(format!("{name} is not declared"), "declare it"),
+                };
+                // Some compilers declare a function with a result and define it without: the result is 0.
+                lacks_results =
+                    callee.returns.is_empty() && self.declares_results(callee.name, results.len());
+                (name, CallPrototype { returns: &callee.returns, params: &callee.params }, declaration)
+            }
+            target => {
+                let Some(&ResolvedOperand::Prototype(index)) = rest.last() else {
+                    return refuse(
+                        "the call through a register has no prototype",
+                        "write `.callprototype` in front of it, and its name behind the arguments",
+                    );
+                };
+                let prototype = self.body.prototypes[index];
+                values.push(self.read(target, Word::U64)?);
+                ("the prototype".to_string(), prototype, Arc::new(dispatcher_declaration(prototype)?))
+            }
+        };
         if args.len() != callee.params.len() || results.len() != callee.returns.len() && !lacks_results {
             return refuse(
                 format!(
-                    "`{name}` takes {} and gives {}, but gets {} and is asked for {}",
+                    "{name} takes {} and gives {}, but gets {} and is asked for {}",
                     callee.params.len(),
                     callee.returns.len(),
                     args.len(),
@@ -45,13 +68,7 @@ impl FunctionLowering<'_, '_, '_> {
                 "pass what it declares",
             );
         }
-        let declaration = match self.cx.declarations.get(index) {
-            Some(Ok(declaration)) => Arc::clone(declaration),
-            Some(Err(refusal)) => return Err(refusal.clone()),
-            None => return refuse(format!("`{name}` is not declared"), "declare it"),
-        };
-        let mut values = Vec::new();
-        for (arg, param) in args.iter().zip(&callee.params) {
+        for (arg, param) in args.iter().zip(callee.params) {
             let (scalar, count) = layout::param_words(param)?;
             match arg {
                 ResolvedOperand::Variable(VarRef::Local(var), 0) if self.params.contains_key(var) => {
@@ -60,7 +77,7 @@ impl FunctionLowering<'_, '_, '_> {
                         != u64::from(scalar.bytes()) * count
                     {
                         return refuse(
-                            format!("an argument of `{name}` has another size than its parameter"),
+                            format!("an argument of {name} has another size than its parameter"),
                             "pass one of that size",
                         );
                     }
@@ -96,7 +113,7 @@ impl FunctionLowering<'_, '_, '_> {
                 }
             }
         }
-        for (dest, result) in results.iter().zip(&callee.returns) {
+        for (dest, result) in results.iter().zip(callee.returns) {
             let (scalar, count) = layout::param_words(result)?;
             let values: Vec<_> = given.by_ref().take(count as usize).collect();
             match dest {
@@ -104,7 +121,7 @@ impl FunctionLowering<'_, '_, '_> {
                     let words = self.params[var];
                     if words.scalar.bits() != scalar.bits() || words.count as u64 != count {
                         return refuse(
-                            format!("what `{name}` gives has another layout than where it is put"),
+                            format!("what {name} gives has another layout than where it is put"),
                             "declare both alike",
                         );
                     }

@@ -67,13 +67,22 @@ fn ir_param(variable: &PtxVariable<'_>, scalar: Scalar, is_kernel: bool) -> Para
 
 /// Builds the signature of a function.
 pub(crate) fn signature(function: &PtxFunction<'_>) -> LowerResult<Signature> {
+    signature_of(&function.params, &function.returns, function.is_kernel)
+}
+
+/// Builds the signature of functions with these parameters and results.
+pub(crate) fn signature_of(
+    params: &[PtxVariable<'_>],
+    returns: &[PtxVariable<'_>],
+    is_kernel: bool,
+) -> LowerResult<Signature> {
     let mut signature = Signature::new(&[], &[]);
-    for variable in &function.params {
+    for variable in params {
         let (scalar, count) = param_words(variable)?;
-        let param = ir_param(variable, scalar, function.is_kernel);
+        let param = ir_param(variable, scalar, is_kernel);
         signature.params.extend(std::iter::repeat_n(param, count as usize));
     }
-    for variable in &function.returns {
+    for variable in returns {
         let (scalar, count) = param_words(variable)?;
         let result = ReturnValue { ty: Type::Scalar(scalar), shape: None };
         signature.results.extend(std::iter::repeat_n(result, count as usize));

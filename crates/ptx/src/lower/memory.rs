@@ -297,6 +297,11 @@ impl FunctionLowering<'_, '_, '_> {
         let atomic = ordering_of(&inst.words).map(|ordering| (ordering, scope_of(&inst.words)));
         let scalar = layout::scalar(ty);
         let whole = access_bytes(inst);
+        // Programs rely on strong vector accesses of up to 16 bytes being single ones.
+        if parts.len() > 1 && whole <= 16 && (atomic.is_some() || flags.has(Flag::Volatile)) {
+            let access = Access { atomic, ..Access::aligned(whole as u32) };
+            return self.strong_vector(parts, pointer, is_store, ty, access, flags);
+        }
         let mut loaded = Vec::new();
         for (index, part) in parts.iter().enumerate() {
             let at = bytes * index as u64;
@@ -313,6 +318,43 @@ impl FunctionLowering<'_, '_, '_> {
         }
         for (part, value) in parts.iter().zip(loaded) {
             self.write(part, value, ty.is_signed());
+        }
+        Ok(())
+    }
+
+    /// Lowers a volatile or atomic access to a vector to one access of its width.
+    fn strong_vector(
+        &mut self,
+        parts: &[ResolvedOperand],
+        pointer: Value,
+        is_store: bool,
+        ty: Word,
+        access: Access,
+        flags: Flags,
+    ) -> LowerResult<()> {
+        let bits = ty.bits().unwrap_or(8);
+        let whole = layout::int(bits * parts.len() as u32);
+        let mut all = match is_store {
+            true => self.emit.int(whole, 0),
+            false => self.emit.load(whole, pointer, access, flags),
+        };
+        for (index, part) in parts.iter().enumerate() {
+            let by = self.emit.int(whole, i128::from(bits) * index as i128);
+            if is_store {
+                let value = self.read(part, ty)?;
+                let value = self.emit.as_int(value);
+                let value = self.emit.resize(value, whole, false);
+                let value = self.emit.op(Op::Shl, &[value, by]);
+                all = self.emit.op(Op::Or, &[all, value]);
+            } else {
+                let value = self.emit.op(Op::Lshr, &[all, by]);
+                let value = self.emit.resize(value, layout::int(bits), false);
+                let value = self.emit.bitcast(value, layout::scalar(ty));
+                self.write(part, value, ty.is_signed());
+            }
+        }
+        if is_store {
+            self.emit.store(all, pointer, access, flags);
         }
         Ok(())
     }

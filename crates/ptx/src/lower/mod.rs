@@ -16,6 +16,7 @@ mod warp;
 mod matrix;
 mod fragment;
 mod call;
+mod indirect;
 mod idioms;
 mod bounds;
 
@@ -27,6 +28,8 @@ use heddle_ir::diagnostic::{Code, Diagnostic};
 use heddle_ir::module::{Declaration, FunctionKind, Global, GlobalInit};
 use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Scalar, Space, Type};
+pub use indirect::NO_FUNCTION;
+use indirect::{FunctionAddresses, define_dispatchers};
 use layout::{SharedWindow, signature};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
@@ -110,6 +113,8 @@ pub(crate) struct LoweringContext<'a, 's> {
     pub(crate) objects: FxHashMap<usize, (Arc<str>, Space)>,
     /// Declaration of each function, by index of the item.
     pub(crate) declarations: FxHashMap<usize, LowerResult<Arc<Declaration>>>,
+    /// Addresses of functions.
+    pub(crate) addresses: FunctionAddresses,
     pub(crate) files: FxHashMap<u32, heddle_ir::module::File>,
     /// The PTX file itself, for locations without `.loc`.
     pub(crate) own_file: heddle_ir::module::File,
@@ -164,6 +169,7 @@ pub fn lower(
         shared: SharedWindow::new(source, options),
         objects: FxHashMap::default(),
         declarations: FxHashMap::default(),
+        addresses: FunctionAddresses::new(source, &globals),
         files,
         own_file,
         lines: std::iter::once(0).chain(newlines).collect(),
@@ -213,6 +219,7 @@ pub fn lower(
             Err(diagnostic) => refused.push(diagnostic),
         }
     }
+    define_dispatchers(&context, options, &mut module);
     runtime_objects(&context, &mut module);
     let mut known: FxHashSet<String> = module.functions.iter().map(|func| func.name.clone()).collect();
     let mut missing = Vec::new();
@@ -284,7 +291,7 @@ fn objects(
             _ => continue,
         };
         let name: Arc<str> = source.names.text(variable.name).into();
-        match initial_value(source, globals, variable) {
+        match initial_value(source, globals, &context.addresses, variable) {
             Ok(init) => {
                 let align = variable.alignment() as u32;
                 context.objects.insert(index, (Arc::clone(&name), space));
@@ -303,12 +310,20 @@ fn objects(
     }
 }
 
+fn push_bits(parts: &mut Vec<GlobalInit>, scalar: Scalar, bits: u128) {
+    match parts.last_mut() {
+        Some(GlobalInit::Values(_, values)) => values.push(bits),
+        _ => parts.push(GlobalInit::Values(scalar, vec![bits])),
+    }
+}
+
 /// Maximum size of a variable in bytes.
 const MAX_BYTES: u64 = 1 << 40;
 
 fn initial_value(
     source: &PtxModule<'_>,
     globals: &GlobalScope,
+    addresses: &FunctionAddresses,
     variable: &PtxVariable<'_>,
 ) -> LowerResult<Vec<GlobalInit>> {
     let scalar = layout::scalar(variable.ty);
@@ -330,18 +345,23 @@ fn initial_value(
                     }
                     (NumberValue::Double(bits), _) => u128::from(bits),
                 } & scalar.bit_mask();
-                match parts.last_mut() {
-                    Some(GlobalInit::Values(_, values)) => values.push(bits),
-                    _ => parts.push(GlobalInit::Values(scalar, vec![bits])),
-                }
+                push_bits(&mut parts, scalar, bits);
             }
             PtxInitializer::Address { name, offset, .. } => {
                 let text = source.names.text(*name);
-                let Some(GlobalRef::Variable(index)) = globals.by_name.get(name) else {
-                    return refuse(
-                        format!("`{text}` is no variable"),
-                        "functions have no address in lock-step code",
-                    );
+                let index = match globals.by_name.get(name) {
+                    Some(GlobalRef::Variable(index)) => index,
+                    Some(GlobalRef::Function(index)) if width == 8 && offset.is_none() => {
+                        push_bits(&mut parts, scalar, addresses.of_item(*index).into());
+                        used += width;
+                        continue;
+                    }
+                    _ => {
+                        return refuse(
+                            format!("the address of `{text}` is no initial value"),
+                            "use 64-bit addresses of variables and functions",
+                        );
+                    }
                 };
                 let in_shared =
                     matches!(&source.items[*index], PtxItem::Variable(of) if of.space == Word::Shared);

@@ -275,29 +275,33 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Reduces over the members one by one. Each lane is its own member, so it starts with itself.
+    /// Reduces over the members by pointer jumping: a lane adds what the next member has summed up, five times, and the first
+    /// member ends with the sum of all. The masks of lanes that execute together are equal or disjoint.
     fn reduce_members(&mut self, value: Value, members: Value, op: Op) -> Value {
         let yes = self.emit.bool(true);
         let active = self.ballot(yes);
-        let members = self.emit.op(Op::And, &[members, active]);
-        let lane = self.emit.query(Op::Lane, None);
-        let mut result = value;
-        for other in 0..32 {
-            let e = &mut self.emit;
-            let bit = e.int32(1 << other);
-            let own = e.op(Op::And, &[members, bit]);
-            let zero = e.int32(0);
-            let takes_part = e.icmp(IntPredicate::Ne, own, zero);
-            let number = e.int32(other);
-            let is_own = e.icmp(IntPredicate::Eq, lane, number);
-            let is_other = e.not(is_own);
-            let takes_part = e.op(Op::And, &[takes_part, is_other]);
-            let from = e.select(takes_part, number, lane);
-            let theirs = e.op(Op::Shuffle, &[value, from]);
-            let combined = e.op(op, &[result, theirs]);
-            result = e.select(takes_part, combined, result);
+        let e = &mut self.emit;
+        let members = e.op(Op::And, &[members, active]);
+        let lane = e.query(Op::Lane, None);
+        let (none, above_first) = (e.int32(32), e.int32(-2));
+        let above = e.op(Op::Shl, &[above_first, lane]);
+        let above = e.op(Op::And, &[members, above]);
+        // Without a member above, `cttz` gives 32.
+        let mut next = e.op(Op::Cttz, &[above]);
+        let mut sum = value;
+        for step in 0..5 {
+            let has_next = e.icmp(IntPredicate::Ult, next, none);
+            let from = e.select(has_next, next, lane);
+            let theirs = e.op(Op::Shuffle, &[sum, from]);
+            let both = e.op(op, &[sum, theirs]);
+            sum = e.select(has_next, both, sum);
+            if step < 4 {
+                let behind = e.op(Op::Shuffle, &[next, from]);
+                next = e.select(has_next, behind, next);
+            }
         }
-        result
+        let leader = e.op(Op::Cttz, &[members]);
+        e.op(Op::Shuffle, &[sum, leader])
     }
 
     fn elect(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
