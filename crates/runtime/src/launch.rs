@@ -308,6 +308,7 @@ impl PreparedKernel {
         let LaunchPlan { local, groups, count, variant } =
             self.for_threads(plan, range, pool.threads(), &code);
         let share = share_of_pool(&code, &groups, count, pool);
+        let share = JobShare { is_ordered: info.polls && !pool.is_at_once(), ..share };
         let class = self.class(&variant, &groups, share.threads);
         self.open_class(&code, class, &groups);
         let work = LaunchWork { items: range.items(), groups: count, threads: share.threads };
@@ -361,7 +362,7 @@ pub(crate) const CHUNK: f64 = 2_000.0;
 /// Shares groups, each of which takes so many nanoseconds, among up to so many threads.
 fn share_of(group: f64, count: u64, threads: usize) -> JobShare {
     let threads = share_threads(group * count as f64, threads);
-    JobShare { threads, grain: ((CHUNK / group.max(0.01)) as u64).max(1) }
+    JobShare { threads, grain: ((CHUNK / group.max(0.01)) as u64).max(1), is_ordered: false }
 }
 
 /// Number of threads for work that takes so many nanoseconds.
@@ -372,11 +373,11 @@ fn share_threads(time: f64, threads: usize) -> usize {
 /// Returns the share of a launch's groups among the threads of a pool.
 fn share_of_pool(code: &GroupCode, groups: &Groups, count: u64, pool: &Pool) -> JobShare {
     if pool.is_at_once() {
-        return JobShare { threads: pool.threads(), grain: 1 };
+        return JobShare { threads: pool.threads(), grain: 1, is_ordered: false };
     }
     let [x, y, z] = groups.local();
     let share = match code.pace() {
-        None => JobShare { threads: pool.threads(), grain: 1 },
+        None => JobShare { threads: pool.threads(), grain: 1, is_ordered: false },
         Some(pace) => share_of(pace * (x * y * z) as f64, count, pool.threads()),
     };
     JobShare { threads: share.threads.min(usize::try_from(count).unwrap_or(usize::MAX)), ..share }
@@ -574,12 +575,12 @@ mod tests {
 
     #[test]
     fn what_is_done_soon_is_not_shared() {
-        assert_eq!(share_of(100.0, 16, 8), JobShare { threads: 1, grain: 20 });
+        assert_eq!(share_of(100.0, 16, 8), JobShare { threads: 1, grain: 20, is_ordered: false });
         assert_eq!(share_of(100.0, 79, 8).threads, 1);
         assert_eq!(share_of(100.0, 80, 8).threads, 2);
         assert_eq!(share_of(100.0, 200, 8).threads, 5);
-        assert_eq!(share_of(1e6, 1, 8), JobShare { threads: 8, grain: 1 });
+        assert_eq!(share_of(1e6, 1, 8), JobShare { threads: 8, grain: 1, is_ordered: false });
         assert_eq!(share_of(0.0, u64::MAX, 2).threads, 1);
-        assert_eq!(share_of(f64::MAX, u64::MAX, 2), JobShare { threads: 2, grain: 1 });
+        assert_eq!(share_of(f64::MAX, u64::MAX, 2), JobShare { threads: 2, grain: 1, is_ordered: false });
     }
 }

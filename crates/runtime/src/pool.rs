@@ -58,6 +58,8 @@ pub(crate) struct JobShare {
     pub(crate) threads: usize,
     /// Chunks are multiples of this, but for the last of a part.
     pub(crate) grain: u64,
+    /// True if threads take the next numbers of the whole range, as few as they may: later ones may wait for earlier ones.
+    pub(crate) is_ordered: bool,
 }
 
 /// The numbers that a thread begins with.
@@ -71,6 +73,7 @@ struct JobPart {
 struct PoolJob {
     parts: Vec<JobPart>,
     grain: u64,
+    is_ordered: bool,
     /// Number of elements that are not done yet.
     left: AtomicU64,
     /// For how many nanoseconds threads have worked, all together.
@@ -116,12 +119,12 @@ impl JobPart {
         self.next.load(Ordering::Relaxed) < self.end
     }
 
-    /// The next chunk, if one is left.
-    fn take(&self, grain: u64) -> Option<Range<u64>> {
+    /// The next chunk, if one is left; the smallest one if the range is ordered.
+    fn take(&self, grain: u64, is_ordered: bool) -> Option<Range<u64>> {
         let mut first = self.next.load(Ordering::Relaxed);
         while first < self.end {
             let left = self.end - first;
-            let some = (left / CHUNKS).min(MOST) / grain * grain;
+            let some = if is_ordered { 0 } else { (left / CHUNKS).min(MOST) / grain * grain };
             let last = first + some.max(grain).min(left);
             match self.next.compare_exchange_weak(first, last, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some(first..last),
@@ -139,7 +142,8 @@ impl PoolJob {
         taken: Option<ProcessorSet>,
         work: Box<dyn Fn(Range<u64>) + Send + Sync>,
     ) -> PoolJob {
-        let (count, grain) = (share.threads.max(1) as u64, share.grain.max(1));
+        let parts = if share.is_ordered { 1 } else { share.threads.max(1) };
+        let (count, grain) = (parts as u64, share.grain.max(1));
         let each = end.div_ceil(count);
         let each = each.checked_next_multiple_of(grain).unwrap_or(each);
         let start = |number: u64| number.saturating_mul(each).min(end);
@@ -147,6 +151,7 @@ impl PoolJob {
         PoolJob {
             parts: (0..count).map(part).collect(),
             grain,
+            is_ordered: share.is_ordered,
             left: AtomicU64::new(end),
             busy: AtomicU64::new(0),
             taken,
@@ -169,7 +174,7 @@ impl PoolJob {
         let start = Instant::now();
         let mut count = 0;
         for part in self.parts[own..].iter().chain(&self.parts[..own]) {
-            while let Some(chunk) = part.take(self.grain) {
+            while let Some(chunk) = part.take(self.grain, self.is_ordered) {
                 count += chunk.end - chunk.start;
                 (self.work)(chunk);
             }
@@ -329,13 +334,13 @@ mod tests {
     /// Chunks of a range in the order in which one thread takes them.
     fn chunks(end: u64, share: JobShare) -> Vec<Range<u64>> {
         let job = PoolJob::new(end, share, None, Box::new(|_| {}));
-        job.parts.iter().flat_map(|part| std::iter::from_fn(|| part.take(job.grain))).collect()
+        job.parts.iter().flat_map(|part| std::iter::from_fn(|| part.take(job.grain, job.is_ordered))).collect()
     }
 
     #[test]
     fn chunks_cover_the_range_and_get_smaller() {
         for (end, threads, grain) in [(0, 3, 1), (1, 4, 1), (100, 3, 7), (4099, 2, 1), (70_000, 5, 24)] {
-            let chunks = chunks(end, JobShare { threads, grain });
+            let chunks = chunks(end, JobShare { threads, grain, is_ordered: false });
             let mut next = 0;
             for chunk in &chunks {
                 assert_eq!(chunk.start, next);
@@ -344,26 +349,50 @@ mod tests {
             assert_eq!(next, end);
             assert!(chunks.iter().all(|it| it.end - it.start <= MOST.max(grain)));
         }
-        let of_one = chunks(64, JobShare { threads: 1, grain: 1 });
+        let of_one = chunks(64, JobShare { threads: 1, grain: 1, is_ordered: false });
         let sizes: Vec<u64> = of_one.iter().map(|it| it.end - it.start).collect();
         assert!(sizes.is_sorted_by(|one, next| one >= next), "{sizes:?}");
         assert_eq!((sizes[0], sizes[sizes.len() - 1]), (8, 1));
         // The largest numbers that there are do not overflow.
         let part = JobPart { next: AtomicU64::new(u64::MAX - 3), end: u64::MAX };
-        assert_eq!(part.take(100), Some(u64::MAX - 3..u64::MAX));
+        assert_eq!(part.take(100, false), Some(u64::MAX - 3..u64::MAX));
         assert_eq!(
-            PoolJob::new(u64::MAX, JobShare { threads: 3, grain: 1 << 40 }, None, Box::new(|_| {}))
+            PoolJob::new(
+                u64::MAX,
+                JobShare { threads: 3, grain: 1 << 40, is_ordered: false },
+                None,
+                Box::new(|_| {})
+            )
                 .parts
                 .len(),
             3
         );
     }
 
+    #[test]
+    fn an_ordered_range_is_taken_from_its_start_by_all_threads() {
+        let share = JobShare { threads: 4, grain: 3, is_ordered: true };
+        assert_eq!(chunks(10, share), [0..3, 3..6, 6..9, 9..10]);
+        // Each number waits for the one before: with a part for each thread this would not end in time on one processor.
+        let pool = Pool::new(4);
+        let done = Arc::new(AtomicU64::new(0));
+        let own = Arc::clone(&done);
+        pool.run(1000, JobShare { threads: 4, grain: 1, is_ordered: true }, move |chunk| {
+            for number in chunk {
+                while own.load(Ordering::Acquire) != number {
+                    thread::yield_now();
+                }
+                own.store(number + 1, Ordering::Release);
+            }
+        });
+        assert_eq!(done.load(Ordering::Acquire), 1000);
+    }
+
     /// Returns the threads and their ranges, where none ends its first range before all parts are being worked on.
     fn who_did(pool: &Pool, end: u64, threads: usize) -> Vec<(ThreadId, Range<u64>)> {
         let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
         let told = Arc::clone(&seen);
-        pool.run(end, JobShare { threads, grain: 1 }, move |chunk| {
+        pool.run(end, JobShare { threads, grain: 1, is_ordered: false }, move |chunk| {
             let mut seen = lock(&told.0);
             seen.push((thread::current().id(), chunk));
             told.1.notify_all();
@@ -410,7 +439,7 @@ mod tests {
                     for end in 1..60 {
                         let sum = Arc::new(AtomicU64::new(0));
                         let own = Arc::clone(&sum);
-                        pool.run(end, JobShare { threads: 3, grain: 2 }, move |chunk| {
+                        pool.run(end, JobShare { threads: 3, grain: 2, is_ordered: false }, move |chunk| {
                             own.fetch_add(chunk.sum(), Ordering::Relaxed);
                         });
                         assert_eq!(sum.load(Ordering::Relaxed), end * (end - 1) / 2);

@@ -20,6 +20,7 @@ use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, V
 use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors};
 use heddle_math::Accuracy;
 use heddle_transform::kernels::{VectorDimension, vector_dimension};
+use heddle_transform::progress::polls;
 use heddle_transform::{RaceSemantics, TargetInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
@@ -101,6 +102,8 @@ pub struct KernelFacts {
     pub(crate) observes_brush: bool,
     /// True if work-items of a group share neither local memory nor a brush.
     pub(crate) shares_nothing: bool,
+    /// True if it reads memory that other work-items may write meanwhile: groups may wait for earlier ones.
+    pub(crate) polls: bool,
     /// The bytes that it says a work-item stores in global memory, loops counted once.
     pub(crate) stored_bytes: u64,
     /// The most work-items of a group, where its local memory has a place for each.
@@ -233,8 +236,8 @@ impl KernelModule {
     ) -> Result<KernelModule, BuildError> {
         crate::exit::watch();
         let globals = Globals::new(&module)?;
-        let [see_groups, see_brush, name_local] =
-            [sees_group, observes_brush, names_local].map(|sees| functions_that(&module, sees));
+        let [see_groups, see_brush, name_local, poll] =
+            [sees_group, observes_brush, names_local, polls].map(|sees| functions_that(&module, sees));
         // Collectives lay the value of each work-item into local memory, and their result behind.
         let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
         let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
@@ -261,6 +264,7 @@ impl KernelModule {
                 sees_groups,
                 observes_brush,
                 shares_nothing,
+                polls: poll.contains_key(&*func.name),
                 stored_bytes: stored_bytes(func),
                 most_items,
             })

@@ -11,6 +11,7 @@ pub mod divergent_loops;
 pub mod inline;
 pub mod kernels;
 pub mod marked_loop;
+mod meeting_points;
 pub mod progress;
 pub mod inverse_roots;
 pub mod scalar_replacement;

@@ -18,11 +18,15 @@
 //! All lanes meet at the head after each block, so each lane advances in every iteration. Called functions that wait are inlined before:
 //! their callers would wait for all lanes to return.
 //!
+//! A function with horizontal operations stays in lock step if no waiting lane can wait for a lane that went another way
+//! ([`meeting_points`](crate::meeting_points)); otherwise it is refused.
+//!
 //! A loop *waits* if all of its exits depend on polling accesses: a volatile or atomic load, an exchange, or another access that
 //! is idempotent, at a loop-invariant address that the loop does not write otherwise. A loop that retries a value computed from
 //! what it read (`cmpxchg` of the value just read) does not wait: some lane leaves it in each iteration.
 
 use crate::inline::inline_calls;
+use crate::meeting_points::{MeetingPoints, is_meeting_point};
 use crate::specialize::sequential_functions;
 use crate::widen::{Remark, RemarkKind};
 use heddle_analysis::{Cfg, Cycle, CycleForest};
@@ -31,7 +35,7 @@ use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Access, Detail, InstData, SwitchDetail};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, IntPredicate, Rmw, SyncScope};
+use heddle_ir::words::{Flag, IntPredicate, Rmw};
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -93,6 +97,10 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         }
         let Some(wait) = waiting.get(&func.name) else { continue };
         if let Some(inst) = find_cross_lane_inst(func) {
+            // The loop may have come with an inlined callee.
+            if find_wait(func, PolledMemory::Shared, &polling).is_none() {
+                continue;
+            }
             let text =
                 format!("lanes go on one by one then, and `{}` wants them together", func.inst(inst).op);
             return Err(
@@ -115,11 +123,7 @@ fn insts(func: &Function) -> impl Iterator<Item = Inst> + '_ {
 
 /// Returns an instruction that communicates across lanes.
 fn find_cross_lane_inst(func: &Function) -> Option<Inst> {
-    insts(func).find(|&inst| {
-        let data = func.inst(inst);
-        let is_together = matches!(data.detail, Detail::Barrier(scope) if scope != SyncScope::Lane);
-        data.op.info().effect == Effect::Horizontal || is_together || data.is_total()
-    })
+    insts(func).find(|&inst| is_meeting_point(func, inst))
 }
 
 /// Memory that a function polls.
@@ -143,6 +147,15 @@ impl PolledMemory {
         };
         insts(func).map(of_inst).max().unwrap_or(PolledMemory::Nothing)
     }
+}
+
+/// True if an instruction reads memory that other groups may write meanwhile, in a way that loops may wait by.
+pub fn polls(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let is_shared = |address: Value| {
+        func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address)
+    };
+    is_poll(data) && data.address().is_none_or(is_shared)
 }
 
 /// True if an access may observe a new value of another lane each time and is idempotent.
@@ -172,7 +185,7 @@ fn is_poll(data: &InstData) -> bool {
 }
 
 /// True if an address is in a private object of the lane.
-fn is_private(func: &Function, address: Value) -> bool {
+pub(crate) fn is_private(func: &Function, address: Value) -> bool {
     let mut root = address;
     for _ in 0..64 {
         match func.def_inst(root).map(|inst| func.inst(inst)) {
@@ -184,7 +197,7 @@ fn is_private(func: &Function, address: Value) -> bool {
     func.value_type(root) == Type::ptr(Space::Private)
 }
 
-/// Returns the access by which a loop of the function waits for another lane.
+/// Returns the access by which a loop of the function waits for a lane that advances without it.
 fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>) -> Option<Inst> {
     let calls_one = || func.callees.values().any(|callee| polling.contains(&callee.name));
     if func.layout.entry().is_none() || polled == PolledMemory::Nothing && !calls_one() {
@@ -192,6 +205,8 @@ fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>)
     }
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
+    let meeting_points = MeetingPoints::new(func, &cfg, &forest);
+    let has_meeting_points = find_cross_lane_inst(func).is_some();
     forest.cycles().find_map(|cycle| {
         let finder = WaitFinder { func, forest: &forest, cycle, polling };
         let mut decides = None;
@@ -199,7 +214,7 @@ fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>)
             let asked = func.terminator(edge.from).and_then(|inst| func.inst(inst).args.first().copied());
             decides = Some(finder.polling_access(asked?)?);
         }
-        decides
+        decides.filter(|_| !has_meeting_points || meeting_points.parts_lanes(cycle))
     })
 }
 
