@@ -1,5 +1,6 @@
 //! Compiled group functions.
 
+use crate::faults::{KernelFault, KernelThread};
 use crate::exit::step;
 use crate::launch::LaunchForecast;
 use crate::processors::thread_time;
@@ -129,13 +130,14 @@ impl std::fmt::Debug for GroupCode {
 }
 
 impl GroupCode {
-    /// Runs one group.
+    /// Runs one group on a thread of its launch. Returns its fault, if any.
     ///
     /// # Safety
     /// The slots hold what the kernel takes and the place, local memory and scratch memory of the group, as large as it needs
-    /// them; and the kernel does nothing undefined with them.
-    pub(crate) unsafe fn call(&self, slots: &[u8]) {
-        (self.entry)(slots.as_ptr(), std::ptr::null_mut());
+    /// them; and the kernel does nothing undefined with them but fault.
+    pub(crate) unsafe fn call(&self, thread: &KernelThread, slots: &[u8]) -> Option<KernelFault> {
+        // SAFETY: the caller's promise.
+        unsafe { thread.call(self.entry, slots.as_ptr()) }
     }
 
     /// Notes for how long threads worked on a launch of so many work-items, all together.

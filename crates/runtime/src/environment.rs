@@ -7,6 +7,7 @@ use heddle_ir::types::MAX_LANES;
 use heddle_llvm::Cpu;
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// True if a variable is 1.
 pub fn is_on(variable: &str) -> bool {
@@ -35,6 +36,20 @@ pub fn trials() -> Trials {
         }
     });
     *TRIALS
+}
+
+/// Time after which a launch is ended: `HEDDLE_WATCHDOG`, in seconds; none by default.
+pub fn watchdog() -> Option<Duration> {
+    static WATCHDOG: LazyLock<Option<Duration>> = LazyLock::new(|| {
+        let text = std::env::var("HEDDLE_WATCHDOG").ok()?;
+        let seconds = text.trim().parse::<f64>().ok().filter(|&seconds| seconds > 0.0);
+        let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        if time.is_none() {
+            eprintln!("heddle: HEDDLE_WATCHDOG: `{text}` is no number of seconds");
+        }
+        time
+    });
+    *WATCHDOG
 }
 
 /// True if `HEDDLE_VERIFY=1` compares launches with the oracle.

@@ -1,6 +1,8 @@
 //! Launches: arguments, work-groups, workers.
 
 use crate::code::{BuildError, GroupCode};
+use crate::environment;
+use crate::faults::{KernelFault, KernelThread, Watchdog, cancel, new_launch};
 use crate::memory::AlignedMemory;
 use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
@@ -16,7 +18,7 @@ use heddle_transform::AxisOrder;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Instant;
 use thiserror::Error;
@@ -107,6 +109,24 @@ pub enum LaunchError {
         /// Number of bytes that a group needs.
         bytes: u64,
     },
+    /// A group did not come to its end.
+    #[error("{fault} in @{kernel}, work-group {group:?}{}", help_for_fault(fault))]
+    Fault {
+        /// The kernel.
+        kernel: String,
+        /// Index of the group.
+        group: [u64; 3],
+        /// Reason.
+        fault: KernelFault,
+    },
+    /// The launch took longer than the watchdog allows.
+    #[error("@{kernel} ran for more than {seconds} s\nhelp: let HEDDLE_WATCHDOG be larger, or unset, if it is not caught in a loop")]
+    Timeout {
+        /// The kernel.
+        kernel: String,
+        /// Time that is allowed.
+        seconds: f64,
+    },
     /// Work-items of a group wait at different barriers, so none of them can go on.
     #[error(
         "divergent barrier in @{kernel}, work-group {group:?}: some work-items wait at one barrier, others at another\nhelp: let all work-items of a group that have not exited reach the same barriers"
@@ -117,6 +137,15 @@ pub enum LaunchError {
         /// Index of the first such group.
         group: [u64; 3],
     },
+}
+
+fn help_for_fault(fault: &KernelFault) -> &'static str {
+    match fault {
+        KernelFault::Access(_) | KernelFault::Bus(_) => {
+            "\nhelp: run it with HEDDLE_VERIFY=1, which names thread and line"
+        }
+        _ => "",
+    }
 }
 
 /// Forecast of a launch, from launches before.
@@ -146,6 +175,33 @@ struct RunningLaunch {
     is_out_of_memory: AtomicBool,
     /// Number of the first group whose work-items waited at different barriers; the maximum if there is none.
     waited_apart: AtomicU64,
+    ending: Arc<LaunchEnding>,
+}
+
+/// Early end of a launch.
+struct LaunchEnding {
+    /// Number of the launch.
+    number: u64,
+    /// True once a group has failed: no other begins.
+    has_failed: AtomicBool,
+    /// First fault, with the number of its group.
+    fault: Mutex<Option<(u64, KernelFault)>>,
+}
+
+impl LaunchEnding {
+    /// Ends the launch; the first reason counts.
+    fn fail(&self, group: u64, fault: KernelFault) {
+        let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none() && fault != KernelFault::Cancelled {
+            *first = Some((group, fault));
+        }
+        drop(first);
+        self.has_failed.store(true, Ordering::Release);
+    }
+
+    fn fault(&self) -> Option<(u64, KernelFault)> {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Why a launch failed that had begun.
@@ -153,6 +209,8 @@ enum LaunchFailure {
     Memory,
     /// In the group of this index.
     DivergentBarrier([u64; 3]),
+    /// In the group of this index.
+    Fault([u64; 3], KernelFault),
 }
 
 /// The memory of a worker.
@@ -318,6 +376,14 @@ impl PreparedKernel {
         let grain = launch.slices.as_ref().map_or(share.grain, |(trial, _)| 2 * trial.groups());
         let share = JobShare { grain, ..share };
         let ticket = launch.ticket;
+        let watchdog = environment::watchdog();
+        let _watchdog = watchdog.map(|time| {
+            let ending = Arc::clone(&launch.ending);
+            Watchdog::new(time, move || {
+                ending.fail(u64::MAX, KernelFault::Timeout);
+                cancel(ending.number);
+            })
+        });
         let start = Instant::now();
         let (time, (failure, slices)) = match share.threads {
             1 => {
@@ -349,6 +415,10 @@ impl PreparedKernel {
             Some(LaunchFailure::DivergentBarrier(group)) => {
                 Err(LaunchError::DivergentBarrier { kernel, group })
             }
+            Some(LaunchFailure::Fault(_, KernelFault::Timeout)) => {
+                Err(LaunchError::Timeout { kernel, seconds: watchdog.unwrap_or_default().as_secs_f64() })
+            }
+            Some(LaunchFailure::Fault(group, fault)) => Err(LaunchError::Fault { kernel, group, fault }),
             None => Ok(()),
         }
     }
@@ -466,12 +536,21 @@ impl RunningLaunch {
             scratch_bytes,
             is_out_of_memory: AtomicBool::new(false),
             waited_apart: AtomicU64::new(u64::MAX),
+            ending: Arc::new(LaunchEnding {
+                number: new_launch(),
+                has_failed: AtomicBool::new(false),
+                fault: Mutex::default(),
+            }),
         })
     }
 
     /// Returns why the launch failed, if it did, and times of slices.
     fn outcome(&self) -> (Option<LaunchFailure>, SliceTimes) {
         let slices = self.slices.as_ref().map(|(trial, _)| trial.take()).unwrap_or_default();
+        if let Some((number, fault)) = self.ending.fault() {
+            let group = if number == u64::MAX { [0; 3] } else { self.groups.index(number) };
+            return (Some(LaunchFailure::Fault(group, fault)), slices);
+        }
         let failure = match self.waited_apart.load(Ordering::Relaxed) {
             _ if self.is_out_of_memory.load(Ordering::Relaxed) => Some(LaunchFailure::Memory),
             u64::MAX => None,
@@ -499,17 +578,27 @@ impl RunningLaunch {
             set_address(&mut slots, at, local.wrapping_add(offset as usize));
         }
         let own = self.slots.len() - 3 * SLOT;
+        let thread = KernelThread::enter(self.ending.number);
+        let mut has_faulted = false;
         set_address(&mut slots, own + SLOT, local);
         set_address(&mut slots, own + 2 * SLOT, scratch);
         let mut run = |code: &GroupCode, numbers: Range<u64>| {
             let mut index = self.groups.index(numbers.start);
             for number in numbers {
+                if self.ending.has_failed.load(Ordering::Relaxed) {
+                    return;
+                }
                 self.groups.place(&index, &mut place);
                 self.groups.advance(&mut index);
                 set_address(&mut slots, own, place.as_ptr().cast());
                 // SAFETY: the slots hold the arguments, and memory of the size that the code asks for; the caller
                 // promises the rest.
-                unsafe { code.call(&slots) };
+                let fault = unsafe { code.call(&thread, &slots) };
+                if let Some(fault) = fault {
+                    self.ending.fail(number, fault);
+                    has_faulted = fault != KernelFault::Cancelled;
+                    return;
+                }
                 if let Some(offset) = code.needs.status_offset {
                     // SAFETY: each group leaves its status there, in scratch memory that is this worker's.
                     let status = unsafe { scratch.wrapping_add(offset as usize).cast::<u32>().read() };
@@ -522,6 +611,11 @@ impl RunningLaunch {
         match &self.slices {
             None => run(&self.code, numbers),
             Some((trial, candidate)) => self.run_slices(trial, candidate, numbers, run),
+        }
+        drop(thread);
+        if has_faulted {
+            // Other groups may wait for this one.
+            cancel(self.ending.number);
         }
         // Non-temporal stores are visible to the thread that waits for the launch.
         fence(Ordering::SeqCst);

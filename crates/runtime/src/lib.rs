@@ -18,6 +18,7 @@ pub mod vector_code;
 
 mod arena;
 mod code;
+pub mod faults;
 mod forced;
 mod kept;
 mod print;

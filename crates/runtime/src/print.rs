@@ -5,6 +5,7 @@
 //! ends or when it has become much. Numbers are written by the C library, one conversion at a time, as what they are: a
 //! conversion that does not fit its argument gives odd text, and no more.
 
+use crate::faults::outside_kernel;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -51,6 +52,15 @@ pub(crate) fn address() -> usize {
 /// Format and types end in zero bytes, and there are as many words as the types say; words that are pointers and that the
 /// format takes for text lead to bytes that end in a zero.
 unsafe extern "C" fn print(format: *const c_char, types: *const c_char, words: *const u64) -> c_int {
+    // SAFETY: the caller says so.
+    outside_kernel(|| unsafe { add_text(format, types, words) })
+}
+
+/// Adds one call's text; 0 if it could.
+///
+/// # Safety
+/// As for [`print`].
+unsafe fn add_text(format: *const c_char, types: *const c_char, words: *const u64) -> c_int {
     if format.is_null() || types.is_null() {
         return -1;
     }

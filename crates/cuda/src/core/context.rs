@@ -18,6 +18,8 @@ pub struct CudaContext {
     /// Limits by number; recorded, not enforced.
     limits: [AtomicU64; 8],
     is_primary: bool,
+    /// Error of a launch, which all later calls return; 0 if there is none.
+    sticky: AtomicU32,
 }
 
 /// All contexts.
@@ -55,7 +57,7 @@ pub fn ensure_device(device: CUdevice) -> CudaResult<()> {
 
 fn make(flags: u32, is_primary: bool) -> CudaHandle {
     let limits = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0].map(AtomicU64::new);
-    let context = |handle| Arc::new(CudaContext { handle, flags: AtomicU32::new(flags), limits, is_primary });
+    let context = |handle| Arc::new(CudaContext { handle, flags: AtomicU32::new(flags), limits, is_primary, sticky: AtomicU32::new(0) });
     CONTEXTS.publish_with(context).0
 }
 
@@ -102,9 +104,22 @@ pub fn current_handle() -> CudaHandle {
     STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
 }
 
-/// Returns the thread's current context.
+/// Returns the thread's current context, or the error of a launch in it.
 pub fn current() -> CudaResult<Arc<CudaContext>> {
-    find(current_handle())
+    let context = find(current_handle())?;
+    match context.sticky.load(Ordering::Relaxed) {
+        0 => Ok(context),
+        code => Err(CudaError(code)),
+    }
+}
+
+/// Makes an error of a launch that of all later calls in the current context. Returns it.
+pub fn stick(code: CUresult) -> CUresult {
+    if let Ok(context) = find(current_handle()) {
+        // The first error counts.
+        let _ = context.sticky.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    code
 }
 
 /// Sets the thread's current context; 0 clears it.
@@ -163,6 +178,9 @@ pub fn release_primary() -> CudaResult<()> {
 pub fn reset_primary() {
     if let Some(handle) = primary().context {
         memory::free_of_context(handle);
+        if let Ok(context) = CONTEXTS.find(handle) {
+            context.sticky.store(0, Ordering::Relaxed);
+        }
     }
 }
 

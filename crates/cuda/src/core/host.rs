@@ -3,23 +3,27 @@
 //! Kernels call them per lane. The application promises that their pointers are valid, as for all accesses of a kernel.
 
 use crate::core::error::say;
+use heddle_ptx::lower::NO_FUNCTION;
+use heddle_runtime::faults::{KernelFault, fail, outside_kernel};
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Returns all host functions by their names in PTX.
-pub(crate) fn functions() -> [(&'static str, usize); 5] {
+pub(crate) fn functions() -> [(&'static str, usize); 6] {
     let wait: unsafe extern "C" fn(*const AtomicU32, u32) = heddle_wait;
     let print: unsafe extern "C" fn(*const c_char, *const u8) -> i32 = print;
     let assert: unsafe extern "C" fn(*const c_char, *const c_char, u32, *const c_char, usize) = assert_fail;
-    let allocate: unsafe extern "C" fn(usize) -> *mut c_void = libc::malloc;
-    let free: unsafe extern "C" fn(*mut c_void) = libc::free;
+    let allocate: extern "C" fn(usize) -> *mut c_void = allocate;
+    let free: unsafe extern "C" fn(*mut c_void) = free;
+    let no_function: extern "C" fn(u64) = no_function;
     [
         ("heddle_wait", wait as usize),
         ("vprintf", print as usize),
         ("__assertfail", assert as usize),
         ("malloc", allocate as usize),
         ("free", free as usize),
+        (NO_FUNCTION, no_function as usize),
     ]
 }
 
@@ -41,13 +45,27 @@ unsafe extern "C" fn print(format: *const c_char, values: *const u8) -> i32 {
     if format.is_null() {
         return -1;
     }
+    outside_kernel(|| {
+        // SAFETY: the caller's promise.
+        let (out, count) = unsafe { formatted(CStr::from_ptr(format).to_bytes(), values) };
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(&out).and_then(|()| stdout.flush()) {
+            Ok(()) => count,
+            Err(_) => -1,
+        }
+    })
+}
+
+extern "C" fn allocate(bytes: usize) -> *mut c_void {
+    // SAFETY: any size may be asked for.
+    outside_kernel(|| unsafe { libc::malloc(bytes) })
+}
+
+/// # Safety
+/// The memory is from [`allocate`], and is not used any more; or there is none.
+unsafe extern "C" fn free(start: *mut c_void) {
     // SAFETY: the caller's promise.
-    let (out, count) = unsafe { formatted(CStr::from_ptr(format).to_bytes(), values) };
-    let mut stdout = std::io::stdout().lock();
-    match stdout.write_all(&out).and_then(|()| stdout.flush()) {
-        Ok(()) => count,
-        Err(_) => -1,
-    }
+    outside_kernel(|| unsafe { libc::free(start) });
 }
 
 /// Formats values and returns the text and the number of values consumed.
@@ -127,13 +145,25 @@ unsafe extern "C" fn assert_fail(
     function: *const c_char,
     _character: usize,
 ) {
-    let text = |text: *const c_char| match text.is_null() {
-        true => "?".into(),
-        // SAFETY: the caller's promise.
-        false => unsafe { CStr::from_ptr(text) }.to_string_lossy(),
-    };
-    say(format_args!("{}:{line}: {}: assertion `{}` failed", text(file), text(function), text(message)));
-    std::process::abort();
+    outside_kernel(|| {
+        let text = |text: *const c_char| match text.is_null() {
+            true => "?".into(),
+            // SAFETY: the caller's promise.
+            false => unsafe { CStr::from_ptr(text) }.to_string_lossy(),
+        };
+        say(format_args!("{}:{line}: {}: assertion `{}` failed", text(file), text(function), text(message)));
+    });
+    fail(KernelFault::Assertion);
+}
+
+/// Ends a launch that calls through an address of no function.
+extern "C" fn no_function(address: u64) {
+    outside_kernel(|| {
+        say(format_args!(
+            "a kernel calls through {address:#x}: this is the address of no function with the prototype of the call"
+        ));
+    });
+    fail(KernelFault::NoFunction);
 }
 
 #[cfg(test)]

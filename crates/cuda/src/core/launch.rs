@@ -1,9 +1,11 @@
 //! Launches: converts CUDA launch parameters to those of the runtime.
 
+use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::module::{CudaFunction, MOST_SHARED};
 use crate::core::verify::{self, OracleOutcome};
 use crate::cuda::*;
+use heddle_runtime::faults::KernelFault;
 use heddle_runtime::{LaunchArgument, LaunchError, NdRange, Pool};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -106,7 +108,7 @@ impl CudaLaunch {
         };
         if let Some(expected @ OracleOutcome::Illegal(_)) = &expected {
             expected.compare(self);
-            return Err(CudaError(CUDA_ERROR_ILLEGAL_ADDRESS));
+            return Err(CudaError(context::stick(CUDA_ERROR_ILLEGAL_ADDRESS)));
         }
         let own;
         let (pool, _cooperating) = match self.is_cooperative {
@@ -128,8 +130,20 @@ impl CudaLaunch {
                 LaunchError::Memory { .. } => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
                 LaunchError::Build(_) => CUDA_ERROR_NOT_SUPPORTED,
                 LaunchError::DivergentBarrier { .. } => CUDA_ERROR_LAUNCH_FAILED,
+                LaunchError::Fault { fault, .. } => context::stick(code_of_fault(fault)),
+                LaunchError::Timeout { .. } => context::stick(CUDA_ERROR_LAUNCH_TIMEOUT),
                 _ => CUDA_ERROR_INVALID_VALUE,
             })
         })
+    }
+}
+
+fn code_of_fault(fault: KernelFault) -> CUresult {
+    match fault {
+        KernelFault::Access(_) => CUDA_ERROR_ILLEGAL_ADDRESS,
+        KernelFault::Bus(_) => CUDA_ERROR_MISALIGNED_ADDRESS,
+        KernelFault::Assertion => CUDA_ERROR_ASSERT,
+        KernelFault::NoFunction => CUDA_ERROR_INVALID_PC,
+        _ => CUDA_ERROR_LAUNCH_FAILED,
     }
 }
