@@ -19,6 +19,7 @@ pub mod vector_code;
 mod arena;
 mod code;
 pub mod faults;
+pub mod machine_memory;
 mod forced;
 mod kept;
 mod print;

@@ -1,6 +1,7 @@
 //! Memory for every type: of values, what a worker keeps from one group to the next, and what drivers give to applications.
 
 use crate::arena::{Arena, GRAIN};
+use crate::machine_memory;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -48,9 +49,10 @@ pub fn layout_of(bytes: usize, align: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.max(1), align).ok()
 }
 
-/// Gets memory that lies as [`layout_of`] has it, which [`free`] takes back; none if there is not so much.
+/// Gets memory that lies as [`layout_of`] has it, which [`free`] takes back; none if the machine cannot back as much.
 pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
-    if layout.size() == 0 {
+    // Less than that is not worth the questions.
+    if layout.size() == 0 || layout.size() >= LARGE && layout.size() > machine_memory::free_bytes() {
         return None;
     }
     let source = source_of(layout);
@@ -69,6 +71,7 @@ pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
         // SAFETY: it has as many bytes; nothing else knows of it yet.
         unsafe { start.write_bytes(0, layout.size()) };
     }
+    machine_memory::give(layout.size());
     Some(start)
 }
 
@@ -77,6 +80,7 @@ pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
 /// # Safety
 /// It came from [`allocate`] with this layout, and nobody uses it any more.
 pub unsafe fn free(start: NonNull<u8>, layout: Layout) {
+    machine_memory::take_back(layout.size());
     match source_of(layout) {
         // SAFETY: the caller's promise.
         Source::Shared => unsafe { shared().give_back(start, layout.size()) },

@@ -9,6 +9,7 @@ use crate::core::launch::{
 use crate::core::memory;
 use crate::core::module::{MOST_SHARED, MOST_SHARED_UNASKED, MOST_THREADS};
 use crate::cuda::*;
+use heddle_runtime::machine_memory;
 use std::ffi::{c_char, c_void};
 
 /// PCI address that the device reports.
@@ -133,7 +134,7 @@ entries! {
 
     fn cuDeviceTotalMem_v2(bytes: CudaOutput<usize>, device: CUdevice) {
         ensure_device(device)?;
-        bytes.write(memory::total())
+        bytes.write(machine_memory::total_bytes())
     }
 
     fn cuDeviceGetAttribute(value: CudaOutput<i32>, number: u32, device: CUdevice) {

@@ -7,6 +7,7 @@ use crate::core::graph::StreamCommand;
 use crate::core::memory::{self, AllocationKind, CudaMemoryPool, POOLS};
 use crate::core::stream::CudaStream;
 use crate::cuda::*;
+use heddle_runtime::machine_memory;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -94,8 +95,8 @@ fn allocate_in(
 entries! {
     fn cuMemGetInfo_v2(free: CudaOutput<usize>, total: CudaOutput<usize>) {
         context::current()?;
-        free.write_if(memory::free_bytes());
-        total.write_if(memory::total());
+        free.write_if(machine_memory::free_bytes());
+        total.write_if(machine_memory::total_bytes());
         Ok(())
     }
 

@@ -99,20 +99,6 @@ fn layout(bytes: usize) -> CudaResult<Layout> {
     memory::layout_of(bytes, ALIGN).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))
 }
 
-/// Returns the machine's memory in bytes.
-pub fn total() -> usize {
-    // SAFETY: it asks the system for two numbers.
-    let [pages, size] = unsafe { [libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
-    usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
-}
-
-/// Returns the free memory in bytes.
-pub fn free_bytes() -> usize {
-    // SAFETY: as above.
-    let [pages, size] = unsafe { [libc::sysconf(libc::_SC_AVPHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)] };
-    usize::try_from(pages).unwrap_or(0).saturating_mul(usize::try_from(size).unwrap_or(0))
-}
-
 fn note(start: usize, bytes: usize, kind: AllocationKind, flags: u32) {
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     let context = context::current_handle();
@@ -122,14 +108,18 @@ fn note(start: usize, bytes: usize, kind: AllocationKind, flags: u32) {
 /// Allocates memory.
 pub fn allocate(bytes: usize, kind: AllocationKind, flags: u32) -> CudaResult<CUdeviceptr> {
     ensure(bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
-    ensure(bytes <= total(), CUDA_ERROR_OUT_OF_MEMORY)?;
     let layout = layout(bytes)?;
-    if let AllocationKind::Pool(pool) = kind {
-        let pool = POOLS.find(pool).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
+    let pool = match kind {
+        AllocationKind::Pool(pool) => {
+            Some(POOLS.find(pool).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?)
+        }
+        _ => None,
+    };
+    let start = memory::allocate(layout, Contents::Unknown).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
+    if let Some(pool) = pool {
         let now = pool.used[0].fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         pool.used[1].fetch_max(now, Ordering::Relaxed);
     }
-    let start = memory::allocate(layout, Contents::Unknown).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
     let start = start.as_ptr().expose_provenance();
     note(start, bytes, kind, flags);
     Ok(start as CUdeviceptr)

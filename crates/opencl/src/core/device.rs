@@ -4,6 +4,7 @@ use crate::cl::*;
 use crate::core::registry::{ObjectHandle, publish};
 use heddle_llvm::Cpu;
 use heddle_runtime::environment::{options, threads};
+use heddle_runtime::machine_memory::total_bytes;
 use std::sync::{Arc, OnceLock};
 
 /// Maximum number of work-items in a group.
@@ -27,7 +28,7 @@ pub struct Device {
     pub compute_units: u32,
     /// Its clock in MHz.
     pub clock: u32,
-    /// The machine's memory in bytes.
+    /// The memory that the process may use, in bytes.
     pub memory: u64,
     /// The size of its outermost data cache in bytes.
     pub cache: u64,
@@ -52,14 +53,13 @@ impl Device {
     fn probe() -> Device {
         let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let clock = processor_field(&info, "cpu MHz").and_then(|text| text.parse::<f64>().ok());
-        let pages = system(libc::_SC_PHYS_PAGES).unwrap_or(1 << 18);
         let level_3 = system(libc::_SC_LEVEL3_CACHE_SIZE);
         Device {
             handle: ObjectHandle::default(),
             name: processor_field(&info, "model name").unwrap_or_else(|| std::env::consts::ARCH.into()),
             compute_units: threads() as u32,
             clock: clock.map_or(1000, |clock| clock as u32),
-            memory: pages.saturating_mul(system(libc::_SC_PAGESIZE).unwrap_or(4096)),
+            memory: total_bytes() as u64,
             cache: level_3.or_else(|| system(libc::_SC_LEVEL2_CACHE_SIZE)).unwrap_or(1 << 20),
             cache_line: system(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
         }
