@@ -1,7 +1,7 @@
 //! Compiled group functions.
 
-use crate::faults::{KernelFault, KernelThread};
 use crate::exit::step;
+use crate::faults::{KernelFault, KernelThread};
 use crate::launch::LaunchForecast;
 use crate::processors::thread_time;
 use crate::program::{BuildOptions, BuildServices};

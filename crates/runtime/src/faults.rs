@@ -81,7 +81,9 @@ impl KernelFault {
 impl fmt::Display for KernelFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            KernelFault::Access(0) => f.write_str("illegal access to address 0, or to one beyond user memory"),
+            KernelFault::Access(0) => {
+                f.write_str("illegal access to address 0, or to one beyond user memory")
+            }
             KernelFault::Access(address) => write!(f, "illegal access to address {address:#x}"),
             KernelFault::Bus(address) => write!(f, "misaligned access to address {address:#x}"),
             KernelFault::Trap => f.write_str("trap"),

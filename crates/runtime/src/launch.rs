@@ -18,8 +18,8 @@ use heddle_transform::AxisOrder;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use thiserror::Error;
 
@@ -120,7 +120,9 @@ pub enum LaunchError {
         fault: KernelFault,
     },
     /// The launch took longer than the watchdog allows.
-    #[error("@{kernel} ran for more than {seconds} s\nhelp: let HEDDLE_WATCHDOG be larger, or unset, if it is not caught in a loop")]
+    #[error(
+        "@{kernel} ran for more than {seconds} s\nhelp: let HEDDLE_WATCHDOG be larger, or unset, if it is not caught in a loop"
+    )]
     Timeout {
         /// The kernel.
         kernel: String,

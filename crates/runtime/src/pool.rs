@@ -334,7 +334,10 @@ mod tests {
     /// Chunks of a range in the order in which one thread takes them.
     fn chunks(end: u64, share: JobShare) -> Vec<Range<u64>> {
         let job = PoolJob::new(end, share, None, Box::new(|_| {}));
-        job.parts.iter().flat_map(|part| std::iter::from_fn(|| part.take(job.grain, job.is_ordered))).collect()
+        job.parts
+            .iter()
+            .flat_map(|part| std::iter::from_fn(|| part.take(job.grain, job.is_ordered)))
+            .collect()
     }
 
     #[test]
@@ -363,8 +366,8 @@ mod tests {
                 None,
                 Box::new(|_| {})
             )
-                .parts
-                .len(),
+            .parts
+            .len(),
             3
         );
     }

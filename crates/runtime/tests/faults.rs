@@ -3,7 +3,9 @@
 
 use heddle_llvm::{compile, import};
 use heddle_runtime::faults::KernelFault;
-use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, PreparedKernel};
+use heddle_runtime::{
+    BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, PreparedKernel,
+};
 
 const SOURCE: &str = "
 kernel void store(global int *out, ulong bad, uint group) {

@@ -152,9 +152,8 @@ impl PolledMemory {
 /// True if an instruction reads memory that other groups may write meanwhile, in a way that loops may wait by.
 pub fn polls(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let is_shared = |address: Value| {
-        func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address)
-    };
+    let is_shared =
+        |address: Value| func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address);
     is_poll(data) && data.address().is_none_or(is_shared)
 }
 

@@ -57,7 +57,15 @@ pub fn ensure_device(device: CUdevice) -> CudaResult<()> {
 
 fn make(flags: u32, is_primary: bool) -> CudaHandle {
     let limits = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0, 0].map(AtomicU64::new);
-    let context = |handle| Arc::new(CudaContext { handle, flags: AtomicU32::new(flags), limits, is_primary, sticky: AtomicU32::new(0) });
+    let context = |handle| {
+        Arc::new(CudaContext {
+            handle,
+            flags: AtomicU32::new(flags),
+            limits,
+            is_primary,
+            sticky: AtomicU32::new(0),
+        })
+    };
     CONTEXTS.publish_with(context).0
 }
 
