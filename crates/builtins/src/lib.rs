@@ -12,8 +12,9 @@ mod build_options;
 pub use build_options::split_build_options;
 pub use coverage::{BuiltinCoverage, HEADER, coverage};
 
-use heddle_ir::{Diagnostic, Module};
+use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions};
+use heddle_spirv::SpirvOptions;
 
 /// Bitcode of the library, one module per part.
 pub const LIBRARIES: &[OpenClLibrary] = &include!(concat!(env!("OUT_DIR"), "/libraries.rs"));
@@ -41,8 +42,26 @@ pub fn compile(source: &str, name: &str, options: &[String]) -> Result<OpenClMod
         ..OpenClOptions::default()
     };
     let (llvm, warnings) = heddle_llvm::compile_opencl_with(source, name, &options)?;
+    imported(llvm, warnings).map_err(|broken| format!("error: {broken}\n"))
+}
+
+/// Compiles a SPIR-V module with values of specialization constants and the options of `clBuildProgram`, split into
+/// words; `name` appears in diagnostics.
+pub fn compile_spirv(
+    bytes: &[u8],
+    name: &str,
+    constants: &SpirvOptions,
+    options: &[String],
+) -> Result<OpenClModule, Diagnostic> {
+    let options = OpenClOptions { words: options.to_vec(), libraries: LIBRARIES, ..OpenClOptions::default() };
+    imported(heddle_llvm::compile_spirv(bytes, name, constants, &options)?, String::new())
+}
+
+/// Imports a compiled program and gives Heddle's mathematical functions their bodies.
+fn imported(llvm: LlvmModule, warnings: String) -> Result<OpenClModule, Diagnostic> {
     let imported = heddle_llvm::import(&llvm);
     let mut module = imported.module;
-    heddle_math::provide_prefixed(&mut module).map_err(|broken| format!("error: {broken}\n"))?;
+    let internal = |broken: heddle_math::MathTextError| Diagnostic::error(Code::Internal, broken.to_string());
+    heddle_math::provide_prefixed(&mut module).map_err(internal)?;
     Ok(OpenClModule { module, refused: imported.refused, warnings, llvm })
 }

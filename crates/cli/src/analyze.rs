@@ -89,7 +89,7 @@ fn given(word: &str) -> Result<ParamShapeArg, String> {
 #[derive(Args)]
 #[command(after_help = SHAPES)]
 pub(crate) struct Analyze {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl`, `.spv` or `.ptx`
     file: PathBuf,
     /// The function; all of them if it is left out
     #[arg(long)]

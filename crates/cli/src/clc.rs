@@ -6,7 +6,7 @@ use clap::Args;
 use heddle::context::PassContext;
 use heddle::ir::verify::Stage;
 use heddle::ir::{Code, Diagnostic, Module};
-use heddle::llvm::{CodeFormat, Cpu};
+use heddle::llvm::{CodeFormat, Cpu, Language};
 use heddle::math::Accuracy;
 use heddle::options::parse_accuracy;
 use heddle::{KernelReport, Session};
@@ -17,14 +17,14 @@ use heddle_runtime::{
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Compile the kernels of a file in OpenCL C, and say what became of them
+/// Compile the kernels of a file in OpenCL C or SPIR-V, and say what became of them
 ///
 /// Each kernel becomes a function that runs one work-group (docs/runtime.md), and is reported: how its work-items lie in
 /// vectors, its barriers, the branches that stay branches, what is gathered, masked or done lane by lane, with the lines of the
 /// source. The options of clBuildProgram are taken as they are: -DN=4, -I include, -cl-std=CL3.0, -cl-fast-relaxed-math.
 #[derive(Args)]
 pub(crate) struct Clc {
-    /// OpenCL C
+    /// OpenCL C, or SPIR-V (`.spv`)
     file: PathBuf,
     /// Say what became of each kernel; that is what happens if neither code nor a stage is asked for
     #[arg(long)]
@@ -112,9 +112,14 @@ pub(crate) fn build_options_first(words: impl Iterator<Item = OsString>) -> Vec<
 impl Clc {
     pub(crate) fn run(self) -> CliResult {
         let session = Session::new(self.target.clone());
-        let source = heddle::llvm::read_source(&self.file).map_err(fail)?;
         let name = self.file.display().to_string();
-        let source = session.compile_opencl(&source, &name, &self.build_options()).map_err(fail)?;
+        let source = match heddle::llvm::language_of(&self.file) {
+            Some(Language::Spirv) => session.read(&self.file, Stage::Source, &[]).map_err(fail)?,
+            _ => {
+                let source = heddle::llvm::read_source(&self.file).map_err(fail)?;
+                session.compile_opencl(&source, &name, &self.build_options()).map_err(fail)?
+            }
+        };
         source.refused.iter().for_each(tell);
         let undefined = undefined_functions(&source.module);
         if !undefined.is_empty() {

@@ -74,7 +74,7 @@ const OF_THE_ORACLE: [&str; 11] = [
 #[derive(Args)]
 #[command(after_help = LITERALS)]
 pub(crate) struct Exec {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl`, `.spv` or `.ptx`
     file: PathBuf,
     /// The function; may be left out where there is only one
     #[arg(long)]

@@ -26,7 +26,7 @@ fn list_of_passes() -> String {
 #[derive(Args)]
 #[command(after_help = list_of_passes())]
 pub(crate) struct Opt {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl`, `.spv` or `.ptx`
     file: PathBuf,
     /// Passes to run, in this order
     #[arg(short, long, value_delimiter = ',', value_name = "PASS,…")]

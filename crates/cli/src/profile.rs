@@ -34,7 +34,7 @@ fn scheduler(word: &str) -> Result<Scheduler, String> {
 #[derive(Args)]
 #[command(after_help = COLUMNS)]
 pub(crate) struct ProfileRun {
-    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl` or `.ptx`
+    /// The file: `.hed` (`-` reads it from standard input), `.ll`, `.bc`, `.c`, `.cpp`, `.cl`, `.spv` or `.ptx`
     file: PathBuf,
     /// The function; may be left out where there is only one
     #[arg(long)]

@@ -29,6 +29,7 @@ use heddle_llvm::{
     cleaned_copy, emit, generate, import, internalize_except, language_of, link, optimize,
     param_scalar_counts, read_ir, reduce_to_functions, share_globals, simplify, vector_variant_names,
 };
+use heddle_spirv::SpirvOptions;
 use heddle_transform::specialize::enter_with_mask;
 use heddle_transform::widen::wide_name;
 use heddle_transform::{Remark, TargetInfo};
@@ -239,6 +240,10 @@ impl Session {
             words.extend(clang.iter().map(ToString::to_string));
             return self.compile_opencl(&source, &file, &words);
         }
+        if language == Some(Language::Spirv) {
+            let bytes = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
+            return self.compile_spirv(&bytes, &file, &[]);
+        }
         std::fs::metadata(path).map_err(|reason| unreadable(&file, &reason))?;
         let is_for_cpus = matches!(language, Some(Language::C | Language::Cpp));
         let triple = self.cpu.triple.as_deref().filter(|_| is_for_cpus);
@@ -328,6 +333,18 @@ impl Session {
         }
         diagnostics.extend(program.refused);
         source_from_import(program.module, diagnostics, program.llvm, name)
+    }
+
+    /// Compiles a SPIR-V module with the options of `clBuildProgram` and adds the builtins that it calls; `name` names it in
+    /// diagnostics.
+    pub fn compile_spirv(
+        &self,
+        bytes: &[u8],
+        name: &str,
+        options: &[String],
+    ) -> Result<SourceModule, DiagnosticError> {
+        let program = heddle_builtins::compile_spirv(bytes, name, &SpirvOptions::default(), options)?;
+        source_from_import(program.module, program.refused, program.llvm, name)
     }
 
     /// Vectorizes a function and its callees; removes all other functions.

@@ -2,11 +2,13 @@
 
 use crate::cache_folder::include_folder;
 use crate::import::{is_horizontal_name, uses_horizontals};
-use crate::opencl::compile_opencl;
+use crate::opencl::{OpenClOptions, compile_opencl};
 use crate::read::read_ir;
+use crate::spirv::compile_spirv;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic};
+use heddle_spirv::SpirvOptions;
 use rustc_hash::FxHashSet;
 use std::path::Path;
 use std::process::Command;
@@ -22,6 +24,8 @@ pub enum Language {
     Cpp,
     /// OpenCL C.
     OpenCl,
+    /// SPIR-V.
+    Spirv,
 }
 
 /// Returns the language of a file; none for an unknown extension.
@@ -31,6 +35,7 @@ pub fn language_of(path: &Path) -> Option<Language> {
         "c" => Language::C,
         "cc" | "cpp" | "cxx" => Language::Cpp,
         "cl" => Language::OpenCl,
+        "spv" => Language::Spirv,
         _ => return None,
     })
 }
@@ -89,6 +94,12 @@ pub fn compile(path: &Path, level: u8, extra: &[&str]) -> Result<LlvmModule, Dia
             words.extend(extra.iter().map(ToString::to_string));
             let compiled = compile_opencl(&source, &file, &words);
             return compiled.map(|(module, _)| module).map_err(|log| clang_error(&file, &log));
+        }
+        Some(Language::Spirv) => {
+            let bytes = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
+            let options =
+                OpenClOptions { words: vec![format!("-O{}", level.min(3))], ..OpenClOptions::default() };
+            return compile_spirv(&bytes, &file, &SpirvOptions::default(), &options);
         }
     }
     arguments.extend(extra.iter().map(ToString::to_string));

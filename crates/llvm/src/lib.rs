@@ -12,6 +12,7 @@ mod read;
 mod cache_folder;
 mod front_end;
 mod opencl;
+mod spirv;
 mod defined_divisions;
 mod debug_names;
 mod native_call;
@@ -65,6 +66,7 @@ pub use opencl::{
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
 pub use read::read_ir;
 pub use single_calls::inline_single_calls;
+pub use spirv::compile_spirv;
 pub use stack::stack_bytes;
 pub use vector_variants::vector_variant_names;
 pub use view::{LlvmModule, intrinsic_names, version};

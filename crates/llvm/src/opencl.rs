@@ -1,7 +1,10 @@
 //! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
 use crate::defined_divisions::define_divisions;
+use crate::fatal_errors::catch_fatal_errors;
+use crate::read::read_ir;
 use crate::view::{LlvmModule, Val, attribute_kind};
+use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::*;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
@@ -123,6 +126,9 @@ const PLAIN: [&str; 13] = [
     "-Wextra",
 ];
 
+/// Stack of compilations. Deeply nested programs need a large one, which the calling thread may lack.
+const STACK: usize = 64 << 20;
+
 /// Translates build options to clang arguments; the error names the first invalid one.
 fn arguments(options: &[String]) -> Result<Vec<String>, String> {
     let mut list = Vec::new();
@@ -185,8 +191,6 @@ pub fn compile_opencl_with(
     name: &str,
     options: &OpenClOptions,
 ) -> Result<(LlvmModule, String), String> {
-    // Deeply nested programs need a large stack, which the calling thread may lack.
-    const STACK: usize = 64 << 20;
     std::thread::scope(|scope| {
         let run = || compile_here(source, name, options);
         let thread = std::thread::Builder::new().name("clang".into()).stack_size(STACK);
@@ -224,7 +228,34 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     }
     // SAFETY: the shim made both for this call and hands them over.
     let module = unsafe { LlvmModule::from_raw(context, module) };
-    define_divisions(&module);
+    match finish(&module, options) {
+        Ok(()) => Ok((module, log)),
+        Err(reason) => Err(format!("{log}error: {reason}\n")),
+    }
+}
+
+/// Compiles LLVM IR that follows clang's conventions for OpenCL C on `spir64`. `options` gives the level and the
+/// libraries.
+///
+/// The text is read on a thread with a stack of its own, and a fatal error of LLVM ends this thread alone.
+pub(crate) fn compile_opencl_ir(
+    text: String,
+    name: &str,
+    options: &OpenClOptions,
+) -> Result<LlvmModule, Diagnostic> {
+    let (file, options) = (name.to_string(), options.clone());
+    let work = move || {
+        let module = read_ir(&file, text.as_bytes())?;
+        let failed = |reason| Diagnostic::error(Code::FrontEnd, reason);
+        finish(&module, &options).map_err(failed)?;
+        Ok(module)
+    };
+    catch_fatal_errors(STACK, work).flatten()
+}
+
+/// Links the called builtins into a module as clang left it, and cleans it up.
+fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
+    define_divisions(module);
     for library in options.libraries {
         let is_called =
             |func: Val<'_>| func.is_declaration() && library.names.binary_search(&&*func.name()).is_ok();
@@ -238,21 +269,19 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
                 ))
             };
             if !broken.is_empty() {
-                return Err(format!(
-                    "{log}error: the library is not linked, a mistake in Heddle: {broken}\n"
-                ));
+                return Err(format!("the library is not linked, a mistake in Heddle: {broken}"));
             }
         }
     }
-    share_inline_functions(&module);
+    share_inline_functions(module);
     if !options.is_object {
-        hide_kernel_stubs(&module);
+        hide_kernel_stubs(module);
     }
     let level =
         if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
-    simplify(&module, level).map_err(|reason| format!("{log}error: LLVM's passes fail: {reason}\n"))?;
-    resolve_space_queries(&module);
-    Ok((module, log))
+    simplify(module, level).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
+    resolve_space_queries(module);
+    Ok(())
 }
 
 /// Replaces `to_global(p)`, `to_local(p)` and `to_private(p)` where the address space of `p` is known: by a pointer of

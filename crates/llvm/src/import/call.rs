@@ -5,6 +5,7 @@ use super::refusal::{ImportRefusal, ImportResult};
 use super::signature::touches_no_memory;
 use super::types::AddressSpaceMap;
 use crate::opencl::SPACE_QUERIES;
+use crate::spirv::unsupported_feature;
 use crate::view::Val;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::module::{Declaration, Effects, Signature};
@@ -85,6 +86,9 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         if let Some(taken) = self.horizontal(inst, callee)? {
             return Ok(taken);
+        }
+        if let Some(refusal) = unsupported_feature(callee) {
+            return Err(refusal);
         }
         self.check_convergent(callee)?;
         let twice = self.module.kinds.returns_twice;

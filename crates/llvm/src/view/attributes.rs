@@ -35,6 +35,24 @@ impl<'m> Val<'m> {
         }
     }
 
+    /// Returns the value of a function's string attribute.
+    pub(crate) fn text_attribute(self, name: &str) -> Option<String> {
+        // SAFETY: live; a function, and the length of the name matches.
+        unsafe {
+            let attribute = LLVMGetStringAttributeAtIndex(
+                self.0,
+                llvm_sys::LLVMAttributeFunctionIndex,
+                name.as_ptr().cast(),
+                name.len() as c_uint,
+            );
+            let mut len = 0;
+            (!attribute.is_null()).then(|| {
+                let text = LLVMGetStringAttributeValue(attribute, &mut len);
+                copy_text(text, len as usize)
+            })
+        }
+    }
+
     /// Returns the value of a call's string attribute.
     pub(crate) fn call_text_attribute(self, name: &str) -> Option<String> {
         // SAFETY: live; a call, and the length of the name matches.

@@ -7,6 +7,8 @@ mod math;
 mod conversions;
 mod vectors;
 mod coverage;
+mod spirv;
+mod spirv_library;
 
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::Module;
