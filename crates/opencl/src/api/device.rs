@@ -7,7 +7,9 @@ use crate::cl::*;
 use crate::core::device::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::event::now;
-use crate::core::platform::{EXTENSIONS, Platform, VENDOR, VERSION, VERSION_3_0, platform};
+use crate::core::platform::{
+    EXTENSIONS, Platform, SPIRV_MINOR_VERSIONS, VENDOR, VERSION, VERSION_3_0, platform,
+};
 use crate::core::registry::{find, handle_of};
 use std::ffi::c_void;
 
@@ -144,8 +146,14 @@ entries! {
             | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
             | CL_DEVICE_MAX_ON_DEVICE_QUEUES
             | CL_DEVICE_MAX_ON_DEVICE_EVENTS => info.value(0u32),
-            CL_DEVICE_BUILT_IN_KERNELS | CL_DEVICE_IL_VERSION => info.text(""),
-            CL_DEVICE_ILS_WITH_VERSION | CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION => info.bytes(&[]),
+            CL_DEVICE_BUILT_IN_KERNELS => info.text(""),
+            CL_DEVICE_BUILT_IN_KERNELS_WITH_VERSION => info.bytes(&[]),
+            CL_DEVICE_IL_VERSION => {
+                info.text(&SPIRV_MINOR_VERSIONS.map(|minor| format!("SPIR-V_1.{minor}")).join(" "))
+            }
+            CL_DEVICE_ILS_WITH_VERSION => {
+                info.versions(SPIRV_MINOR_VERSIONS.iter().map(|minor| ("SPIR-V", 1 << 22 | minor << 12)))
+            }
             CL_DEVICE_PLATFORM => info.value(handle_of(&**platform())),
             CL_DEVICE_NAME => info.text(&device.name),
             CL_DEVICE_VENDOR => info.text(VENDOR),

@@ -214,14 +214,14 @@ table! {
     clSetKernelExecInfo => kernel::clSetKernelExecInfo,
     clGetKernelSubGroupInfoKHR => kernel::clGetKernelSubGroupInfo,
     clCloneKernel => kernel::clCloneKernel,
-    clCreateProgramWithIL => refused::clCreateProgramWithIL,
+    clCreateProgramWithIL => program::clCreateProgramWithIL,
     clEnqueueSVMMigrateMem => svm::clEnqueueSVMMigrateMem,
     clGetDeviceAndHostTimer => device::clGetDeviceAndHostTimer,
     clGetHostTimer => device::clGetHostTimer,
     clGetKernelSubGroupInfo => kernel::clGetKernelSubGroupInfo,
     clSetDefaultDeviceCommandQueue => refused::clSetDefaultDeviceCommandQueue,
     clSetProgramReleaseCallback => refused::clSetProgramReleaseCallback,
-    clSetProgramSpecializationConstant => refused::clSetProgramSpecializationConstant,
+    clSetProgramSpecializationConstant => program::clSetProgramSpecializationConstant,
     clCreateBufferWithProperties => memory::clCreateBufferWithProperties,
     clCreateImageWithProperties => refused::clCreateImageWithProperties,
     clSetContextDestructorCallback => context::clSetContextDestructorCallback,
@@ -233,6 +233,8 @@ pub fn extension(name: &str) -> *mut c_void {
     if name == "clIcdGetPlatformIDsKHR" {
         return platform::clIcdGetPlatformIDsKHR as *mut c_void;
     }
+    // The extension's name of a function of the core.
+    let name = if name == "clCreateProgramWithILKHR" { "clCreateProgramWithIL" } else { name };
     let known = ENTRIES.iter().find(|entry| entry.name == name && entry.verdict() == EntrySupport::Done);
     known.map_or(std::ptr::null_mut(), |entry| entry.address.cast_mut().cast())
 }

@@ -66,6 +66,12 @@ makers! {
         Ok(publish(Arc::new(program.ok_or(ClError(CL_INVALID_VALUE))?)))
     }
 
+    fn clCreateProgramWithIL(context: ClHandle, il: ClInput<c_void>, length: usize) {
+        let context = find::<ClContext>(context)?;
+        let il = binary(il, length).ok_or(ClError(CL_INVALID_VALUE))?;
+        Ok(publish(Arc::new(ClProgram::of_il(&context, il)?)))
+    }
+
     fn clLinkProgram(
         context: ClHandle, count: cl_uint, named: ClInput<ClHandle>, options: ClString, inputs: cl_uint, programs: ClInput<ClHandle>,
         function: Option<ProgramFunction>, data: UserData,
@@ -108,6 +114,10 @@ entries! {
         built(program.build(&options.get().unwrap_or_default()), function, of, data)
     }
 
+    fn clSetProgramSpecializationConstant(of: ClHandle, id: cl_uint, size: usize, value: ClInput<c_void>) {
+        find::<ClProgram>(of)?.specialize(id, size, value.bytes(size))
+    }
+
     fn clCompileProgram(
         of: ClHandle, count: cl_uint, named: ClInput<ClHandle>, options: ClString, headers: cl_uint, header_programs: ClInput<ClHandle>,
         header_names: ClInput<ClString>, function: Option<ProgramFunction>, data: UserData,
@@ -134,7 +144,7 @@ entries! {
             CL_PROGRAM_NUM_DEVICES => info.value(1u32),
             CL_PROGRAM_DEVICES => info.value(handle_of(&**device())),
             CL_PROGRAM_SOURCE => info.text(&program.source),
-            CL_PROGRAM_IL => info.bytes(&[]),
+            CL_PROGRAM_IL => info.bytes(&program.il),
             CL_PROGRAM_BINARY_SIZES => info.value(program.binary().len()),
             CL_PROGRAM_BINARIES => {
                 let (size, value, needed) = info.places();

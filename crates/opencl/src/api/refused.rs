@@ -1,5 +1,5 @@
-//! Entries for unsupported features: images, samplers, pipes, sub-devices, on-device queues,
-//! programs in an intermediate language, and memory of graphics interfaces.
+//! Entries for unsupported features: images, samplers, pipes, sub-devices, on-device queues, and memory of graphics
+//! interfaces.
 
 use super::device::devices;
 use super::pointer::{ClInput, ClOutput, ClString, UserData};
@@ -32,13 +32,6 @@ makers! {
         ensure(names.get().is_some(), CL_INVALID_VALUE)?;
         // There are none.
         Err::<ClHandle, ClError>(ClError(CL_INVALID_VALUE))
-    }
-
-    fn clCreateProgramWithIL(context: ClHandle, il: ClInput<c_void>, length: usize) {
-        find::<ClContext>(context)?;
-        let _ = (il, length);
-        // No intermediate language is taken.
-        Err::<ClHandle, ClError>(ClError(CL_INVALID_OPERATION))
     }
 
     fn clCreateImage(context: ClHandle, _flags: u64, _format: ClInput<c_void>, _shape: ClInput<c_void>, _host: ClInput<c_void>) {
@@ -141,12 +134,6 @@ entries! {
         find::<ClProgram>(of)?;
         ensure(function.is_some(), CL_INVALID_VALUE)?;
         // Programs have no constructors and destructors at program scope.
-        Err(ClError(CL_INVALID_OPERATION))
-    }
-
-    fn clSetProgramSpecializationConstant(of: ClHandle, _id: cl_uint, _size: usize, _value: ClInput<c_void>) {
-        find::<ClProgram>(of)?;
-        // Only programs in an intermediate language have these.
         Err(ClError(CL_INVALID_OPERATION))
     }
 

@@ -1,14 +1,15 @@
-//! From OpenCL C to bitcode: build options, clang, linking.
+//! From OpenCL C or SPIR-V to bitcode: build options, clang, linking.
 
 use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{
-    LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with, delete_kernel_stubs, join,
-    read_ir,
+    LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with, compile_spirv,
+    delete_kernel_stubs, join, read_ir,
 };
 use heddle_runtime::environment::is_on;
 use heddle_runtime::exit::busy;
+use heddle_spirv::SpirvOptions;
 
 /// Result of a compilation: bitcode on success, and the build log.
 #[derive(Debug)]
@@ -86,15 +87,54 @@ pub fn compile(
         Ok((module, log)) => {
             let bitcode = module.bitcode();
             if let Some((cache, key)) = kept {
-                let mut bytes = (log.len() as u64).to_le_bytes().to_vec();
-                bytes.extend_from_slice(log.as_bytes());
-                bytes.extend_from_slice(&bitcode);
-                cache.keep(&key, &bytes);
+                keep(&cache, &key, &log, &bitcode);
             }
             CompiledProgram { module: Some((module, bitcode)), log }
         }
         Err(log) => CompiledProgram { module: None, log },
     })
+}
+
+/// Compiles a SPIR-V module with values of specialization constants; `code` is the error for invalid options.
+pub fn compile_il(
+    il: &[u8],
+    constants: &SpirvOptions,
+    options: &str,
+    is_object: bool,
+    code: i32,
+) -> ClResult<CompiledProgram> {
+    let words = words(options);
+    ensure(is_compiler_option(&words), code)?;
+    let _busy = busy();
+    let kept = ObjectCache::of_user().map(|cache| {
+        let kind = if is_object { "spirv object" } else { "spirv" };
+        let (version, compiler) = (heddle_llvm::version(), heddle_runtime::COMPILER);
+        let mut key = format!("{kind} {compiler} {version:?} {words:?} {constants:?}\n").into_bytes();
+        key.extend_from_slice(il);
+        (cache, key)
+    });
+    if let Some(known) = kept.as_ref().and_then(|(cache, key)| find(cache, key)) {
+        return Ok(known);
+    }
+    let options = OpenClOptions { words, libraries: LIBRARIES, is_object, ..OpenClOptions::default() };
+    Ok(match compile_spirv(il, "program.spv", constants, &options) {
+        Ok(module) => {
+            let bitcode = module.bitcode();
+            if let Some((cache, key)) = kept {
+                keep(&cache, &key, "", &bitcode);
+            }
+            CompiledProgram { module: Some((module, bitcode)), log: String::new() }
+        }
+        Err(reason) => CompiledProgram { module: None, log: format!("error: {reason}\n") },
+    })
+}
+
+/// Keeps the log and the bitcode of a program in the disk cache.
+fn keep(cache: &ObjectCache, key: &[u8], log: &str, bitcode: &[u8]) {
+    let mut bytes = (log.len() as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(log.as_bytes());
+    bytes.extend_from_slice(bitcode);
+    cache.keep(key, &bytes);
 }
 
 /// Words that make a program depend on more than its source: files and the time.
@@ -148,7 +188,16 @@ pub fn keeps_arguments(options: &str) -> bool {
 pub fn allows_rest(options: &str) -> bool {
     let words = words(options);
     let new = words.iter().any(|word| word == "-cl-std=CL2.0" || word == "-cl-std=CL3.0");
-    new && !words.iter().any(|word| word == "-cl-uniform-work-group-size")
+    new && !is_uniform(&words)
+}
+
+/// True if the options allow non-uniform work-groups of a program in SPIR-V.
+pub fn allows_il_rest(options: &str) -> bool {
+    !is_uniform(&words(options))
+}
+
+fn is_uniform(words: &[String]) -> bool {
+    words.iter().any(|word| word == "-cl-uniform-work-group-size")
 }
 
 /// Output kind of a link.

@@ -1,4 +1,4 @@
-//! Programs: from source or binary to kernels.
+//! Programs: from source, SPIR-V or binary to kernels.
 
 use crate::cl::*;
 use crate::core::binary::{self, Binary};
@@ -9,6 +9,7 @@ use crate::core::launch::ClExecutable;
 use crate::core::registry::ObjectHandle;
 use heddle_ir::Space;
 use heddle_runtime::exit::busy;
+use heddle_spirv::{SpecializationConstant, SpirvOptions};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,6 +29,8 @@ struct ProgramState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     Source,
+    /// SPIR-V.
+    Il,
     Binary,
     /// Linked from compiled programs.
     Linking,
@@ -40,6 +43,12 @@ pub struct ClProgram {
     pub context: Arc<ClContext>,
     /// Source text; empty without one.
     pub source: String,
+    /// SPIR-V module; empty without one.
+    pub il: Vec<u8>,
+    /// Specialization constants of the module.
+    specializable: Vec<SpecializationConstant>,
+    /// Values given to them.
+    specialized: Mutex<SpirvOptions>,
     origin: Origin,
     state: Mutex<ProgramState>,
     /// Number of live kernels.
@@ -63,6 +72,9 @@ impl ClProgram {
             context: context.clone(),
             origin,
             source,
+            il: Vec::new(),
+            specializable: Vec::new(),
+            specialized: Mutex::default(),
             state: Mutex::new(ProgramState {
                 status: CL_BUILD_NONE,
                 options: String::new(),
@@ -78,6 +90,60 @@ impl ClProgram {
     /// Creates a program from source.
     pub fn of_source(context: &Arc<ClContext>, source: String) -> ClProgram {
         ClProgram::new(context, Origin::Source, source, None)
+    }
+
+    /// Creates a program from a SPIR-V module. A malformed one is an error of the build, with its reason.
+    pub fn of_il(context: &Arc<ClContext>, il: Vec<u8>) -> ClResult<ClProgram> {
+        ensure(heddle_spirv::is_spirv(&il), CL_INVALID_VALUE)?;
+        let specializable = heddle_spirv::specialization_constants(&il).unwrap_or_default();
+        let mut program = ClProgram::new(context, Origin::Il, String::new(), None);
+        program.specializable = specializable;
+        program.il = il;
+        Ok(program)
+    }
+
+    /// Sets a specialization constant for later builds.
+    pub fn specialize(&self, id: u32, size: usize, value: Option<&[u8]>) -> ClResult<()> {
+        ensure(self.origin == Origin::Il, CL_INVALID_PROGRAM)?;
+        let known = self.specializable.iter().find(|constant| constant.id == id);
+        let known = known.ok_or(ClError(CL_INVALID_SPEC_ID))?;
+        let value = value.ok_or(ClError(CL_INVALID_VALUE))?;
+        ensure(size == known.bytes && value.len() == size, CL_INVALID_VALUE)?;
+        let mut bits = [0; 8];
+        bits[..size].copy_from_slice(value);
+        let mut specialized = self.specialized.lock().unwrap_or_else(PoisonError::into_inner);
+        specialized.constants.retain(|(known, _)| *known != id);
+        specialized.constants.push((id, u64::from_le_bytes(bits)));
+        specialized.constants.sort_unstable();
+        Ok(())
+    }
+
+    /// Compiles the source or the SPIR-V module.
+    fn compiled(
+        &self,
+        options: &str,
+        headers: Vec<(String, String)>,
+        is_object: bool,
+        code: i32,
+    ) -> ClResult<CompiledProgram> {
+        if self.origin != Origin::Il {
+            return compiler::compile(&self.source, options, headers, is_object, code);
+        }
+        let specialized = self.specialized.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        compiler::compile_il(&self.il, &specialized, options, is_object, code)
+    }
+
+    /// True if the options and the language allow a smaller last work-group.
+    fn allows_rest(&self, options: &str) -> bool {
+        match self.origin {
+            Origin::Il => compiler::allows_il_rest(options),
+            _ => compiler::allows_rest(options),
+        }
+    }
+
+    /// True for a program that is compiled from what it was created with.
+    fn is_compiled(&self) -> bool {
+        matches!(self.origin, Origin::Source | Origin::Il)
     }
 
     /// Creates a program from the binary of an earlier one.
@@ -197,7 +263,7 @@ impl ClProgram {
         state.options = options.into();
         state.log = compiled.log;
         state.code = code;
-        if done || self.origin == Origin::Source {
+        if done || self.is_compiled() {
             state.binary = binary;
         }
         ensure(done, failure)
@@ -208,11 +274,10 @@ impl ClProgram {
         ensure(self.origin != Origin::Linking, CL_INVALID_OPERATION)?;
         self.begin()?;
         let binary = self.state().binary.clone();
-        let is_source = self.origin == Origin::Source;
-        let (compiled, rest) = if is_source {
-            let compiled =
-                compiler::compile(&self.source, options, Vec::new(), false, CL_INVALID_BUILD_OPTIONS);
-            (compiled, compiler::allows_rest(options))
+        let is_compiled = self.is_compiled();
+        let (compiled, rest) = if is_compiled {
+            let compiled = self.compiled(options, Vec::new(), false, CL_INVALID_BUILD_OPTIONS);
+            (compiled, self.allows_rest(options))
         } else {
             match &binary {
                 Some(binary) => {
@@ -225,17 +290,17 @@ impl ClProgram {
                 None => (Err(ClError(CL_INVALID_BINARY)), false),
             }
         };
-        let options = binary.filter(|_| !is_source).map_or(options.into(), |binary| binary.options.clone());
+        let options = binary.filter(|_| !is_compiled).map_or(options.into(), |binary| binary.options.clone());
         self.end(compiled, &options, rest, CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_BUILD_PROGRAM_FAILURE)
     }
 
     /// Compiles the program with named headers, for a later link.
     pub fn compile(&self, options: &str, headers: Vec<(String, String)>) -> ClResult<()> {
-        ensure(self.origin == Origin::Source, CL_INVALID_OPERATION)?;
+        ensure(self.is_compiled(), CL_INVALID_OPERATION)?;
         self.begin()?;
-        let compiled = compiler::compile(&self.source, options, headers, true, CL_INVALID_COMPILER_OPTIONS);
+        let compiled = self.compiled(options, headers, true, CL_INVALID_COMPILER_OPTIONS);
         let (kind, failure) = (CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT, CL_COMPILE_PROGRAM_FAILURE);
-        self.end(compiled, options, compiler::allows_rest(options), kind, failure)
+        self.end(compiled, options, self.allows_rest(options), kind, failure)
     }
 
     /// Links compiled programs and libraries. The new program exists even if linking fails, for its log.

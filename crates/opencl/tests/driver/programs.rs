@@ -1,6 +1,6 @@
 //! The programs of `tests/opencl`, each of which says "passed" at its end.
 
-use crate::place::{command, compile, run, scratch};
+use crate::place::{command, compile, run, scratch, source};
 use std::path::Path;
 use std::process::Command;
 
@@ -59,6 +59,36 @@ fn commands_keep_their_order() {
 #[test]
 fn nothing_grows_and_nothing_holds_the_process() {
     passes("growth.c");
+}
+
+/// Compiles a file of `tests/opencl` to SPIR-V and returns the module's path.
+fn spirv(name: &str, module: &str, more: &[&str]) -> String {
+    let module = scratch().join(module).display().to_string();
+    let mut command = Command::new("clang-22");
+    command
+        .args("--target=spirv64-unknown-unknown -cl-std=CL2.0 -Xclang -finclude-default-header".split(' '));
+    command.args(["-c", "-x", "cl", "-o", &module]).args(more).arg(source(name));
+    let output = command.output().unwrap_or_else(|reason| panic!("clang-22 does not start: {reason}"));
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    module
+}
+
+#[test]
+fn programs_in_spirv_run() {
+    let program = compile("spirv.c").display().to_string();
+    let modules = [
+        spirv("spirv.cl", "spirv.spv", &[]),
+        spirv("spirv.cl", "spirv_library.spv", &["-DLIBRARY"]),
+        spirv("spirv_image.cl", "spirv_image.spv", &[]),
+    ];
+    let modules = modules.each_ref().map(String::as_str);
+    // The second run takes the programs from the cache.
+    for _ in 0..2 {
+        let output = run(&program, &modules);
+        let said = String::from_utf8_lossy(&output.stdout);
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said == "passed\n", "{}\n{said}{messages}", output.status);
+    }
 }
 
 /// Runs a program that ends while kernels are compiled in the background.

@@ -1,0 +1,237 @@
+// Programs in SPIR-V: queries, build, specialization constants, linking, refusals. Arguments: the modules.
+#include "check.h"
+#include <CL/cl_ext.h>
+
+struct module {
+  unsigned char *bytes;
+  size_t size;
+};
+
+static struct module load(const char *path) {
+  struct module m;
+  FILE *file = fopen(path, "rb");
+  EXPECT(file);
+  m.bytes = malloc(1 << 20);
+  m.size = fread(m.bytes, 1, 1 << 20, file);
+  EXPECT(m.size > 20);
+  fclose(file);
+  return m;
+}
+
+static cl_program create(struct setting s, struct module m) {
+  cl_int error;
+  cl_program program = clCreateProgramWithIL(s.context, m.bytes, m.size, &error);
+  CHECK(error);
+  return program;
+}
+
+static void log_has(struct setting s, cl_program program, const char *part) {
+  char log[16384];
+  CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL));
+  if (!strstr(log, part)) {
+    fprintf(stderr, "the log lacks '%s': %s\n", part, log);
+    exit(1);
+  }
+}
+
+static void queries(struct setting s, struct module m) {
+  char text[256];
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_IL_VERSION, sizeof text, text, NULL));
+  EXPECT(strstr(text, "SPIR-V_1.4") && strstr(text, "SPIR-V_1.0"));
+  cl_name_version versions[16];
+  size_t size;
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_ILS_WITH_VERSION, sizeof versions, versions, &size));
+  EXPECT(size >= 5 * sizeof *versions && !strcmp(versions[0].name, "SPIR-V"));
+  EXPECT(CL_VERSION_MAJOR(versions[0].version) == 1);
+  EXPECT(clGetExtensionFunctionAddressForPlatform(s.platform, "clCreateProgramWithILKHR"));
+  cl_int error;
+  EXPECT(!clCreateProgramWithIL(s.context, NULL, 20, &error) && error == CL_INVALID_VALUE);
+  EXPECT(!clCreateProgramWithIL(s.context, m.bytes, 0, &error) && error == CL_INVALID_VALUE);
+  EXPECT(!clCreateProgramWithIL(s.context, "kernel void k() {}", 16, &error) && error == CL_INVALID_VALUE);
+  cl_program program = create(s, m);
+  CHECK(clGetProgramInfo(program, CL_PROGRAM_IL, 0, NULL, &size));
+  EXPECT(size == m.size);
+  unsigned char *copy = malloc(size);
+  CHECK(clGetProgramInfo(program, CL_PROGRAM_IL, size, copy, NULL));
+  EXPECT(!memcmp(copy, m.bytes, size));
+  free(copy);
+  CHECK(clReleaseProgram(program));
+}
+
+// A module that ends early, and one with a word that is no instruction.
+static void malformed(struct setting s, struct module m) {
+  struct module cut = {m.bytes, m.size / 2 & ~(size_t)3};
+  cl_program program = create(s, cut);
+  CODE(clBuildProgram(program, 1, &s.device, "", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+  log_has(s, program, "invalid SPIR-V at word");
+  CHECK(clReleaseProgram(program));
+  unsigned char *bytes = malloc(m.size);
+  memcpy(bytes, m.bytes, m.size);
+  memset(bytes + 20, 0, 4);
+  program = create(s, (struct module){bytes, m.size});
+  CODE(clBuildProgram(program, 1, &s.device, "", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+  log_has(s, program, "word 5");
+  CHECK(clReleaseProgram(program));
+  program = create(s, m);
+  CODE(clBuildProgram(program, 1, &s.device, "-what", NULL, NULL), CL_INVALID_BUILD_OPTIONS);
+  CHECK(clReleaseProgram(program));
+  free(bytes);
+}
+
+typedef struct {
+  cl_char tag;
+  cl_float4 weights;
+  cl_short list[3];
+} item;
+
+static void many(struct setting s, cl_program program) {
+  cl_int error;
+  cl_kernel kernel = clCreateKernel(program, "many", &error);
+  CHECK(error);
+  size_t required[3];
+  CHECK(clGetKernelWorkGroupInfo(kernel, s.device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof required, required, NULL));
+  EXPECT(required[0] == 4 && required[1] == 1 && required[2] == 1);
+  cl_ulong local;
+  CHECK(clGetKernelWorkGroupInfo(kernel, s.device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof local, &local, NULL));
+  EXPECT(local >= 16);
+  cl_kernel_arg_address_qualifier space;
+  CHECK(clGetKernelArgInfo(kernel, 3, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL));
+  EXPECT(space == CL_KERNEL_ARG_ADDRESS_LOCAL);
+  cl_int in[16], out[16];
+  for (int i = 0; i < 16; i++) in[i] = 10 * i;
+  cl_mem from = clCreateBuffer(s.context, CL_MEM_COPY_HOST_PTR, sizeof in, in, &error);
+  CHECK(error);
+  cl_mem to = clCreateBuffer(s.context, 0, sizeof out, NULL, &error);
+  CHECK(error);
+  item thing = {.tag = 1, .weights = {{1, 2, 7, 4}}, .list = {1, 20, 3}};
+  cl_int4 added = {{0, 0, 0, 1000}};
+  cl_uchar small = 200;
+  CHECK(clSetKernelArg(kernel, 0, sizeof from, &from));
+  CHECK(clSetKernelArg(kernel, 1, sizeof to, &to));
+  CHECK(clSetKernelArg(kernel, 2, sizeof thing, &thing));
+  CHECK(clSetKernelArg(kernel, 3, 16, NULL));
+  CHECK(clSetKernelArg(kernel, 4, sizeof added, &added));
+  CHECK(clSetKernelArg(kernel, 5, sizeof small, &small));
+  size_t global = 16, group = 4;
+  CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &global, &group, 0, NULL, NULL));
+  CHECK(clEnqueueReadBuffer(s.queue, to, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL));
+  for (int i = 0; i < 16; i++) {
+    int l = i % 4, table[] = {3, 1, 4, 1};
+    int picked = in[i - l + 3 - l] + 20 + 7 + 1000 + 200;
+    picked += l == 0 ? 100 : l == 1 ? 0 : table[l];
+    for (int j = 0; j < l; j++) picked = picked * 3 - j > picked ? picked * 3 - j : picked;
+    EXPECT(out[i] == picked + 6 + 5);
+  }
+  CHECK(clReleaseMemObject(from));
+  CHECK(clReleaseMemObject(to));
+  CHECK(clReleaseKernel(kernel));
+}
+
+// Runs a kernel of one buffer over this many work-items.
+static void run(struct setting s, cl_program program, const char *name, cl_int *out, size_t count) {
+  cl_int error;
+  cl_kernel kernel = clCreateKernel(program, name, &error);
+  CHECK(error);
+  cl_mem to = clCreateBuffer(s.context, 0, 8 * sizeof *out, NULL, &error);
+  CHECK(error);
+  CHECK(clSetKernelArg(kernel, 0, sizeof to, &to));
+  CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &count, NULL, 0, NULL, NULL));
+  CHECK(clEnqueueReadBuffer(s.queue, to, CL_TRUE, 0, 8 * sizeof *out, out, 0, NULL, NULL));
+  CHECK(clReleaseMemObject(to));
+  CHECK(clReleaseKernel(kernel));
+}
+
+static cl_program linked(struct setting s, cl_program first, cl_program second) {
+  cl_int error;
+  CHECK(clCompileProgram(first, 1, &s.device, "", 0, NULL, NULL, NULL, NULL));
+  CHECK(clCompileProgram(second, 1, &s.device, "", 0, NULL, NULL, NULL, NULL));
+  cl_program both[] = {first, second};
+  cl_program program = clLinkProgram(s.context, 1, &s.device, "", 2, both, NULL, NULL, &error);
+  CHECK(error);
+  return program;
+}
+
+static void linking(struct setting s, struct module m, struct module library) {
+  cl_int out[8], error;
+  // The function is undefined.
+  cl_program program = create(s, m);
+  CODE(clBuildProgram(program, 1, &s.device, "", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+  log_has(s, program, "twice");
+  cl_program other = create(s, library);
+  cl_program whole = linked(s, program, other);
+  many(s, whole);
+  run(s, whole, "calls", out, 8);
+  for (int i = 0; i < 8; i++) EXPECT(out[i] == 2 * i + 1);
+  // A program of a binary, and a function in OpenCL C.
+  size_t size;
+  CHECK(clGetProgramInfo(whole, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL));
+  unsigned char *binary = malloc(size);
+  CHECK(clGetProgramInfo(whole, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL));
+  cl_program again =
+      clCreateProgramWithBinary(s.context, 1, &s.device, &size, (const unsigned char **)&binary, NULL, &error);
+  CHECK(error);
+  CHECK(clBuildProgram(again, 1, &s.device, "", NULL, NULL));
+  many(s, again);
+  const char *source = "int twice(int x) { return 2 * x + 1; }";
+  cl_program text = clCreateProgramWithSource(s.context, 1, &source, NULL, &error);
+  CHECK(error);
+  cl_program mixed = linked(s, program, text);
+  run(s, mixed, "calls", out, 8);
+  for (int i = 0; i < 8; i++) EXPECT(out[i] == 2 * i + 2);
+  free(binary);
+  cl_program all[] = {program, other, whole, again, text, mixed};
+  for (int i = 0; i < 6; i++) CHECK(clReleaseProgram(all[i]));
+}
+
+static void specialization(struct setting s, struct module m, struct module library) {
+  cl_int out[8], value = 11, error;
+  cl_float single = 2.5f;
+  cl_uchar no = 0;
+  cl_program program = create(s, m), other = create(s, library);
+  cl_program whole = linked(s, program, other);
+  run(s, whole, "specialized", out, 1);
+  EXPECT(out[0] == 84 && out[1] == 6 && out[2] == 1);
+  CHECK(clReleaseProgram(whole));
+  CHECK(clSetProgramSpecializationConstant(program, 7, sizeof value, &value));
+  CHECK(clSetProgramSpecializationConstant(program, 9, sizeof single, &single));
+  CHECK(clSetProgramSpecializationConstant(program, 10, sizeof no, &no));
+  CODE(clSetProgramSpecializationConstant(program, 8, sizeof value, &value), CL_INVALID_SPEC_ID);
+  CODE(clSetProgramSpecializationConstant(program, 7, 8, &value), CL_INVALID_VALUE);
+  CODE(clSetProgramSpecializationConstant(program, 7, sizeof value, NULL), CL_INVALID_VALUE);
+  whole = linked(s, program, other);
+  run(s, whole, "specialized", out, 1);
+  EXPECT(out[0] == 22 && out[1] == 10 && out[2] == 0);
+  const char *source = "kernel void k() {}";
+  cl_program text = clCreateProgramWithSource(s.context, 1, &source, NULL, &error);
+  CHECK(error);
+  CODE(clSetProgramSpecializationConstant(text, 7, sizeof value, &value), CL_INVALID_PROGRAM);
+  cl_program all[] = {program, other, whole, text};
+  for (int i = 0; i < 4; i++) CHECK(clReleaseProgram(all[i]));
+}
+
+// The kernel with an image is refused, the other one is there.
+static void refusal(struct setting s, struct module m) {
+  cl_int out[8];
+  cl_program program = create(s, m);
+  CHECK(clBuildProgram(program, 1, &s.device, "", NULL, NULL));
+  log_has(s, program, "picture");
+  log_has(s, program, "images, samplers and pipes are not supported");
+  run(s, program, "plain", out, 8);
+  EXPECT(out[7] == 7);
+  cl_int error;
+  EXPECT(!clCreateKernel(program, "picture", &error) && error == CL_INVALID_KERNEL_DEFINITION);
+  CHECK(clReleaseProgram(program));
+}
+
+int main(int count, char **paths) {
+  EXPECT(count == 4);
+  struct setting s = start(0);
+  struct module m = load(paths[1]), library = load(paths[2]), image = load(paths[3]);
+  queries(s, m);
+  malformed(s, m);
+  linking(s, m, library);
+  specialization(s, m, library);
+  refusal(s, image);
+  end(s);
+  return passed();
+}
