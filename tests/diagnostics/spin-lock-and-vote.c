@@ -9,7 +9,7 @@ int f(int *lock, int x) {
 }
 
 // output
-// error: spin-lock-and-vote.c:4:10: @f: a loop waits by `atomic_rmw` for what another lane does: lanes go on one by one then, and `any` wants them together; take it out of the function, or let no lane wait for another [waits-together]
+// error: spin-lock-and-vote.c:4:10: @f: a loop waits by `atomic_rmw` for what another lane does: lanes go on one by one then, and `any` wants them together; take it out of the loop, or let no lane wait for another [waits-together]
 //       while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
 //              ^^^^^^^^^^^^^^^^^^^
 //   said by `progress`

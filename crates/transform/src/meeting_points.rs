@@ -54,8 +54,7 @@ impl<'a> MeetingPoints<'a> {
     /// True if lanes that left the loop, or went around it, may write to shared memory before they meet those that wait.
     pub(crate) fn parts_lanes(&self, cycle: Cycle) -> bool {
         let exits = self.forest.exits(self.cfg, cycle);
-        let mut exiting =
-            self.forest.exiting_edges(self.cfg, cycle).map(|edge| self.func.terminator(edge.from));
+        let mut exiting = self.forest.exiting_edges(self.cfg, cycle).map(|edge| self.func.terminator(edge.from));
         if exiting.all(|last| last.is_some_and(|last| self.is_common(self.func.inst(last).args.first()))) {
             return false;
         }
@@ -63,17 +62,28 @@ impl<'a> MeetingPoints<'a> {
         let header = self.entered(self.forest.header(cycle));
         // Lanes in a block that leads to the loop enter it together with those that wait.
         let before = self.reach([header], |part| self.predecessors(part));
-        let around = self.reach([header], |part| {
+        let around = self.around(self.forest.header(cycle));
+        let around = around.difference(&before).filter(|part| !self.is_inside(cycle, **part));
+        behind.iter().filter(|part| !self.is_inside(cycle, **part)).chain(around).any(|&part| self.writes(part))
+    }
+
+    /// True if the loop contains a meeting point.
+    pub(crate) fn is_around(&self, cycle: Cycle) -> bool {
+        self.forest.blocks(cycle).iter().any(|block| self.blocks.contains(block))
+    }
+
+    /// Returns the blocks that are connected with a block by paths without meeting points, in layout order.
+    pub(crate) fn region_of(&self, block: Block) -> Vec<Block> {
+        let around = self.around(block);
+        self.func.blocks().filter(|&block| around.contains(&BlockPart::Whole(block))).collect()
+    }
+
+    fn around(&self, block: Block) -> FxHashSet<BlockPart> {
+        self.reach([self.entered(block)], |part| {
             let mut next = self.successors(part);
             next.extend(self.predecessors(part));
             next
-        });
-        let around = around.difference(&before).filter(|part| !self.is_inside(cycle, **part));
-        behind
-            .iter()
-            .filter(|part| !self.is_inside(cycle, **part))
-            .chain(around)
-            .any(|&part| self.writes(part))
+        })
     }
 
     fn is_inside(&self, cycle: Cycle, part: BlockPart) -> bool {

@@ -18,14 +18,17 @@
 //! All lanes meet at the head after each block, so each lane advances in every iteration. Called functions that wait are inlined before:
 //! their callers would wait for all lanes to return.
 //!
-//! A function with horizontal operations stays in lock step if no waiting lane can wait for a lane that went another way
-//! ([`meeting_points`](crate::meeting_points)); otherwise it is refused.
+//! In a function with horizontal operations only the blocks between them become a dispatch loop: lanes that leave these blocks
+//! meet behind the loop. Loops whose lanes cannot wait for a lane that went another way stay in lock step
+//! ([`meeting_points`](crate::meeting_points)). A loop around a horizontal operation that lanes leave one by one is refused.
 //!
 //! A loop *waits* if all of its exits depend on polling accesses: a volatile or atomic load, an exchange, or another access that
 //! is idempotent, at a loop-invariant address that the loop does not write otherwise. A loop that retries a value computed from
 //! what it read (`cmpxchg` of the value just read) does not wait: some lane leaves it in each iteration.
 
+use crate::edges::append_jump;
 use crate::inline::inline_calls;
+use crate::kernels::split_after;
 use crate::meeting_points::{MeetingPoints, is_meeting_point};
 use crate::specialize::sequential_functions;
 use crate::widen::{Remark, RemarkKind};
@@ -95,19 +98,21 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
                 refuse(wait, text).help("let it not call itself, nor promise shapes of its parameters")
             );
         }
-        let Some(wait) = waiting.get(&func.name) else { continue };
-        if let Some(inst) = find_cross_lane_inst(func) {
-            // The loop may have come with an inlined callee.
-            if find_wait(func, PolledMemory::Shared, &polling).is_none() {
-                continue;
-            }
-            let text =
-                format!("lanes go on one by one then, and `{}` wants them together", func.inst(inst).op);
-            return Err(
-                refuse(wait, &text).help("take it out of the function, or let no lane wait for another")
-            );
+        if !waiting.contains_key(&func.name) {
+            continue;
         }
-        lower_to_dispatch_loop(func);
+        if let Some(inst) = find_cross_lane_inst(func) {
+            let op = func.inst(inst).op;
+            if let Err(wait) = lower_regions_between_meetings(func, &polling) {
+                let text = format!("lanes go on one by one then, and `{op}` wants them together");
+                let wait = wait.unwrap_or_else(|| waiting[&func.name].clone());
+                return Err(
+                    refuse(&wait, &text).help("take it out of the loop, or let no lane wait for another")
+                );
+            }
+            continue;
+        }
+        lower_to_dispatch_loops(func, None);
     }
     Ok(remarks)
 }
@@ -152,8 +157,9 @@ impl PolledMemory {
 /// True if an instruction reads memory that other groups may write meanwhile, in a way that loops may wait by.
 pub fn polls(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let is_shared =
-        |address: Value| func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address);
+    let is_shared = |address: Value| {
+        func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address)
+    };
     is_poll(data) && data.address().is_none_or(is_shared)
 }
 
@@ -208,11 +214,7 @@ fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>)
     let has_meeting_points = find_cross_lane_inst(func).is_some();
     forest.cycles().find_map(|cycle| {
         let finder = WaitFinder { func, forest: &forest, cycle, polling };
-        let mut decides = None;
-        for edge in forest.exiting_edges(&cfg, cycle) {
-            let asked = func.terminator(edge.from).and_then(|inst| func.inst(inst).args.first().copied());
-            decides = Some(finder.polling_access(asked?)?);
-        }
+        let decides = finder.polling_access_of_exits(&cfg);
         decides.filter(|_| !has_meeting_points || meeting_points.parts_lanes(cycle))
     })
 }
@@ -249,6 +251,17 @@ impl WaitFinder<'_> {
             work.extend(self.func.inst(inst).args.iter().copied());
         }
         None
+    }
+
+    /// Returns a polling access if all exits of the loop depend on one.
+    fn polling_access_of_exits(&self, cfg: &Cfg) -> Option<Inst> {
+        let mut decides = None;
+        for edge in self.forest.exiting_edges(cfg, self.cycle) {
+            let last = self.func.terminator(edge.from);
+            let asked = last.and_then(|inst| self.func.inst(inst).args.first().copied());
+            decides = Some(self.polling_access(asked?)?);
+        }
+        decides
     }
 
     /// Returns the polling access that a condition depends on.
@@ -304,8 +317,57 @@ impl WaitFinder<'_> {
     }
 }
 
-/// Lowers a function to a dispatch loop that executes one block per iteration.
-fn lower_to_dispatch_loop(func: &mut Function) {
+/// Lowers the blocks around each loop that waits, up to the meeting points, to a dispatch loop. The error is a loop around a meeting
+/// point, if one is known.
+fn lower_regions_between_meetings(
+    func: &mut Function,
+    polling: &FxHashSet<String>,
+) -> Result<(), Option<WaitLoop>> {
+    split_at_meeting_points(func);
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    let meeting_points = MeetingPoints::new(func, &cfg, &forest);
+    let mut regions: Vec<Vec<Block>> = Vec::new();
+    for cycle in forest.cycles() {
+        let finder = WaitFinder { func, forest: &forest, cycle, polling };
+        let Some(inst) = finder.polling_access_of_exits(&cfg).filter(|_| meeting_points.parts_lanes(cycle))
+        else {
+            continue;
+        };
+        if meeting_points.is_around(cycle) {
+            let location = DiagnosticLocation::line_of(func, inst);
+            return Err(Some(WaitLoop { op: func.inst(inst).op, location }));
+        }
+        let header = forest.header(cycle);
+        if !regions.iter().any(|region| region.contains(&header)) {
+            regions.push(meeting_points.region_of(header));
+        }
+    }
+    lower_to_dispatch_loops(func, Some(regions));
+    Ok(())
+}
+
+/// Splits blocks in front of their first meeting point and behind their last.
+fn split_at_meeting_points(func: &mut Function) {
+    let blocks: Vec<Block> = func.blocks().collect();
+    for block in blocks {
+        let insts: Vec<Inst> = func.block_insts(block).collect();
+        let is_one = |inst: &Inst| is_meeting_point(func, *inst);
+        let (Some(first), Some(last)) = (insts.iter().position(is_one), insts.iter().rposition(is_one)) else {
+            continue;
+        };
+        let before = insts[..first].last().copied().filter(|&inst| func.inst(inst).op != Op::Phi);
+        let has_more = last + 2 < insts.len();
+        for inst in [has_more.then_some(insts[last]), before].into_iter().flatten() {
+            let from = func.layout.block_of(inst).expect("the instruction stands in a block");
+            let rest = split_after(func, inst);
+            append_jump(func, from, rest);
+        }
+    }
+}
+
+/// Lowers a function, or these regions of it, to dispatch loops that execute one block per iteration.
+fn lower_to_dispatch_loops(func: &mut Function, regions: Option<Vec<Vec<Block>>>) {
     let old_entry = func.entry();
     let targets_entry = func.blocks().any(|block| func.successors(block).contains(&old_entry));
     let entry = match targets_entry {
@@ -318,10 +380,12 @@ fn lower_to_dispatch_loop(func: &mut Function) {
         false => old_entry,
     };
     let blocks: Vec<Block> = func.blocks().filter(|&block| block != entry).collect();
-    let numbers: FxHashMap<Block, i128> = blocks.iter().copied().zip(1..).collect();
-    let mut rounds = DispatchLoop { func, entry, slots: SecondaryMap::new(), numbers };
+    let mut rounds = DispatchLoop { func, entry, slots: SecondaryMap::new() };
     rounds.move_to_memory(&blocks);
-    rounds.redirect_to_head(&blocks);
+    for region in regions.unwrap_or_else(|| vec![blocks]) {
+        let region: Vec<Block> = region.into_iter().filter(|&block| block != entry).collect();
+        rounds.redirect_to_head(&region);
+    }
 }
 
 struct DispatchLoop<'a> {
@@ -329,7 +393,6 @@ struct DispatchLoop<'a> {
     entry: Block,
     /// Private object that holds a value for other blocks.
     slots: SecondaryMap<Value, Option<Value>>,
-    numbers: FxHashMap<Block, i128>,
 }
 
 impl DispatchLoop<'_> {
@@ -478,21 +541,47 @@ impl DispatchLoop<'_> {
         }
     }
 
-    /// Redirects all blocks to one head, which switches to each lane's next block.
-    fn redirect_to_head(&mut self, blocks: &[Block]) {
+    /// Redirects the edges to blocks of a region to one head, which switches to each lane's next block. Lanes that leave the region
+    /// meet behind the loop, and part there to where they go.
+    fn redirect_to_head(&mut self, region: &[Block]) {
+        let mut numbers: FxHashMap<Block, i128> = region.iter().copied().zip(1..).collect();
+        let inside: FxHashSet<Block> = region.iter().copied().collect();
+        let sources: Vec<Block> = self.func.blocks().collect();
         let (head, end) = (self.func.append_block(), self.func.append_block());
         let types: Vec<Type> = self.func.signature.results.iter().map(|result| result.ty).collect();
         let results: Vec<Value> = types.iter().map(|&ty| self.object(ty)).collect();
         let mut next: Vec<(Block, Value)> = Vec::new();
-        for block in std::iter::once(self.entry).chain(blocks.iter().copied()) {
+        let mut exits: Vec<Block> = Vec::new();
+        let mut returns = region.len() + 1 == sources.len();
+        for block in sources {
             let Some(last) = self.func.terminator(block) else { continue };
             let data = self.func.inst(last).clone();
+            let targets = data.targets();
+            let is_inside = inside.contains(&block);
+            if !is_inside && !targets.iter().all(|target| inside.contains(target)) {
+                for (index, target) in targets.iter().enumerate() {
+                    let Some(&number) = numbers.get(target).filter(|_| inside.contains(target)) else { continue };
+                    let edge = self.func.append_block();
+                    append_jump(self.func, edge, head);
+                    next.push((edge, self.func.make_int(Scalar::I32, number)));
+                    self.func.inst_mut(last).targets_mut()[index] = edge;
+                }
+                continue;
+            }
+            if !is_inside && targets.is_empty() {
+                continue;
+            }
+            for &target in targets {
+                let known = numbers.len() as i128 + 1;
+                numbers.entry(target).or_insert_with(|| {
+                    exits.push(target);
+                    known
+                });
+            }
             let mut builder = Builder::new(self.func, InsertPoint::Before(last));
             builder.set_origin(data.origin);
-            let number = |builder: &mut Builder<'_>, target: &Block| {
-                let number = self.numbers.get(target).copied().unwrap_or(0);
-                builder.int(Scalar::I32, number)
-            };
+            let number =
+                |builder: &mut Builder<'_>, target: &Block| builder.int(Scalar::I32, numbers[target]);
             let state = match (&data.detail, data.op) {
                 (Detail::Branch(targets, _), _) => {
                     let first = number(&mut builder, &targets[0]);
@@ -516,6 +605,7 @@ impl DispatchLoop<'_> {
                     state
                 }
                 (_, Op::Ret) => {
+                    returns = true;
                     for (&slot, &value) in results.iter().zip(&data.args) {
                         builder.store(value, slot, 1);
                     }
@@ -528,15 +618,23 @@ impl DispatchLoop<'_> {
         }
         let mut builder = Builder::new(self.func, InsertPoint::End(head));
         let state = builder.phi(Scalar::I32.into(), &next, None);
-        let cases = (1..=blocks.len() as u128).collect();
-        let targets = std::iter::once(end).chain(blocks.iter().copied()).collect();
-        builder.inst(
-            InstData::new(Op::Switch, [state], Detail::Switch(Box::new(SwitchDetail { cases, targets }))),
-            None,
-        );
-        builder.set_insert_point(InsertPoint::End(end));
-        let values: Vec<Value> =
-            types.iter().zip(&results).map(|(&ty, &slot)| builder.load(ty, slot, 1)).collect();
-        builder.ret(&values);
+        let cases = (1..=region.len() as u128).collect();
+        let targets = std::iter::once(end).chain(region.iter().copied()).collect();
+        let switch = |cases, targets| Detail::Switch(Box::new(SwitchDetail { cases, targets }));
+        builder.inst(InstData::new(Op::Switch, [state], switch(cases, targets)), None);
+        let mut last = end;
+        if !exits.is_empty() {
+            let cases = exits.iter().map(|exit| numbers[exit] as u128).collect();
+            last = if returns { self.func.append_block() } else { exits[0] };
+            let targets = std::iter::once(last).chain(exits.iter().copied()).collect();
+            let data = InstData::new(Op::Switch, [state], switch(cases, targets));
+            Builder::new(self.func, InsertPoint::End(end)).inst(data, None);
+        }
+        if exits.is_empty() || returns {
+            let mut builder = Builder::new(self.func, InsertPoint::End(last));
+            let values: Vec<Value> =
+                types.iter().zip(&results).map(|(&ty, &slot)| builder.load(ty, slot, 1)).collect();
+            builder.ret(&values);
+        }
     }
 }
