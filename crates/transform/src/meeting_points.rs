@@ -54,7 +54,8 @@ impl<'a> MeetingPoints<'a> {
     /// True if lanes that left the loop, or went around it, may write to shared memory before they meet those that wait.
     pub(crate) fn parts_lanes(&self, cycle: Cycle) -> bool {
         let exits = self.forest.exits(self.cfg, cycle);
-        let mut exiting = self.forest.exiting_edges(self.cfg, cycle).map(|edge| self.func.terminator(edge.from));
+        let mut exiting =
+            self.forest.exiting_edges(self.cfg, cycle).map(|edge| self.func.terminator(edge.from));
         if exiting.all(|last| last.is_some_and(|last| self.is_common(self.func.inst(last).args.first()))) {
             return false;
         }
@@ -64,7 +65,11 @@ impl<'a> MeetingPoints<'a> {
         let before = self.reach([header], |part| self.predecessors(part));
         let around = self.around(self.forest.header(cycle));
         let around = around.difference(&before).filter(|part| !self.is_inside(cycle, **part));
-        behind.iter().filter(|part| !self.is_inside(cycle, **part)).chain(around).any(|&part| self.writes(part))
+        behind
+            .iter()
+            .filter(|part| !self.is_inside(cycle, **part))
+            .chain(around)
+            .any(|&part| self.writes(part))
     }
 
     /// True if the loop contains a meeting point.

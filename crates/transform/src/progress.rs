@@ -157,9 +157,8 @@ impl PolledMemory {
 /// True if an instruction reads memory that other groups may write meanwhile, in a way that loops may wait by.
 pub fn polls(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let is_shared = |address: Value| {
-        func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address)
-    };
+    let is_shared =
+        |address: Value| func.value_type(address) != Type::ptr(Space::Local) && !is_private(func, address);
     is_poll(data) && data.address().is_none_or(is_shared)
 }
 
@@ -353,7 +352,8 @@ fn split_at_meeting_points(func: &mut Function) {
     for block in blocks {
         let insts: Vec<Inst> = func.block_insts(block).collect();
         let is_one = |inst: &Inst| is_meeting_point(func, *inst);
-        let (Some(first), Some(last)) = (insts.iter().position(is_one), insts.iter().rposition(is_one)) else {
+        let (Some(first), Some(last)) = (insts.iter().position(is_one), insts.iter().rposition(is_one))
+        else {
             continue;
         };
         let before = insts[..first].last().copied().filter(|&inst| func.inst(inst).op != Op::Phi);
@@ -560,7 +560,9 @@ impl DispatchLoop<'_> {
             let is_inside = inside.contains(&block);
             if !is_inside && !targets.iter().all(|target| inside.contains(target)) {
                 for (index, target) in targets.iter().enumerate() {
-                    let Some(&number) = numbers.get(target).filter(|_| inside.contains(target)) else { continue };
+                    let Some(&number) = numbers.get(target).filter(|_| inside.contains(target)) else {
+                        continue;
+                    };
                     let edge = self.func.append_block();
                     append_jump(self.func, edge, head);
                     next.push((edge, self.func.make_int(Scalar::I32, number)));
