@@ -13,7 +13,8 @@ fn folder() -> PathBuf {
 
 /// What the command says of a file stands in the file beside it.
 fn is_as_written(name: &str, arguments: &[&str]) {
-    let mut all = vec!["clc", name, "--target", "haswell"];
+    let target = if name == "arrays.cl" { "znver4" } else { "haswell" };
+    let mut all = vec!["clc", name, "--target", target];
     all.extend(arguments);
     let output = heddle(&folder(), &all);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -35,6 +36,11 @@ fn is_as_written(name: &str, arguments: &[&str]) {
 #[test]
 fn kernels_are_reported() {
     is_as_written("kernels.cl", &["-cl-std=CL3.0"]);
+}
+
+#[test]
+fn private_arrays_are_reported() {
+    is_as_written("arrays.cl", &["-cl-std=CL3.0", "--lanes", "16"]);
 }
 
 #[test]

@@ -24,8 +24,8 @@ use heddle_transform::{
     AxisOrder, BranchFusion, FuseOptions, GroupExecution, KernelOptions, LoopPromises, Remark, TargetInfo,
     VersioningPolicy, WidenContext, WidenOptions, boscc, canonicalize, find_brush_observer, flatten,
     fuse_profiled, geometry_of, guard_regions, inline_small, invert_roots, keep_progress, linearize,
-    lock_step_functions, lower_kernels, refill_lanes, replace_launches, scalar_replacement, simplify,
-    specialize, spread_loop, stream_stores, thread_jumps, tidy, widen,
+    lock_step_functions, lower_kernels, lower_private_arrays, refill_lanes, replace_launches,
+    scalar_replacement, simplify, specialize, spread_loop, stream_stores, thread_jumps, tidy, widen,
 };
 use std::collections::BTreeMap;
 
@@ -44,6 +44,8 @@ pub enum Pass {
     Simplify,
     /// Inlines small functions.
     Inline,
+    /// Lowers private arrays to registers, or to elements of one size.
+    PrivateArrays,
     /// Makes stores of whole vectors non-temporal.
     Stream,
     /// Turns quotients by approximate square roots into products with inverse roots.
@@ -138,6 +140,13 @@ pub const PASSES: &[PassInfo] = &[
         requires: Stage::Source,
         ensures: None,
         parse: |_| Ok(Pass::Inline),
+    },
+    PassInfo {
+        name: "arrays",
+        doc: "private arrays: copies and fills split by element, bytes of words by shifts, arrays with constant indices in registers",
+        requires: Stage::Source,
+        ensures: None,
+        parse: |_| Ok(Pass::PrivateArrays),
     },
     PassInfo {
         name: "roots",
@@ -288,6 +297,7 @@ impl Pass {
             Pass::Kernels(_) => "kernels",
             Pass::Simplify => "simplify",
             Pass::Inline => "inline",
+            Pass::PrivateArrays => "arrays",
             Pass::Roots => "roots",
             Pass::Stream => "stream",
             Pass::Thread => "thread",
@@ -327,6 +337,9 @@ impl Pass {
                 context.remarks.extend(diagnostics.map(remark));
             }
             Pass::Inline => _ = inline_small(module),
+            Pass::PrivateArrays => {
+                module.functions.iter_mut().for_each(|func| _ = lower_private_arrays(func));
+            }
             Pass::Roots => _ = invert_roots(module),
             Pass::Stream => _ = stream_stores(module),
             Pass::Thread => {

@@ -48,7 +48,7 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
             ..KernelOptions::rows(brush)
         })
     }));
-    passes.extend([Pass::Simplify, Pass::Inline]);
+    passes.extend([Pass::Simplify, Pass::Inline, Pass::PrivateArrays]);
     let is_estimated = roots == RootPrecision::Estimated && target.estimates_roots();
     passes.extend(is_estimated.then_some(Pass::Roots));
     passes.extend([Pass::Thread, Pass::Progress, Pass::Canonicalize]);

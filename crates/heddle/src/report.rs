@@ -1,5 +1,7 @@
 //! Reports of compiled functions and kernels: counts over their vector code, including callees, and remarks.
 
+use heddle_ir::diagnostic::DiagnosticLocation;
+use heddle_ir::function::RegisterArray;
 use heddle_ir::module::Param;
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
 use heddle_transform::kernels::{VectorDimension, vector_dimension};
@@ -191,6 +193,14 @@ fn wide_functions<'m>(wide: &'m Module, kernel: &str) -> Vec<&'m Function> {
     user_functions_in(wide, reachable_from(wide, entered)).collect()
 }
 
+/// Private arrays of a kernel and its callees that are values.
+fn promoted_arrays<'a>(
+    group: &'a GroupFunction,
+    counted: &'a [&Function],
+) -> impl Iterator<Item = &'a RegisterArray> {
+    group.register_arrays.iter().chain(counted.iter().flat_map(|func| &func.register_arrays))
+}
+
 /// Returns the file and line of an instruction.
 fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
     func.loc(inst).filter(|loc| module.files.get(loc.file).is_some()).map(|loc| (loc.file.as_u32(), loc.line))
@@ -249,6 +259,17 @@ impl KernelReport {
             let diagnostic = attribute_to_kernel(diagnostic.clone(), kernel);
             if !code.remarks.contains(&diagnostic) {
                 code.remarks.push(diagnostic);
+            }
+        }
+        for array in promoted_arrays(group, &counted) {
+            let text = format!(
+                "private array `{}` of {} bytes: in registers: all its indices are constant",
+                array.name, array.bytes
+            );
+            let place = DiagnosticLocation::of_func(kernel).at(array.loc);
+            let remark = Diagnostic::remark(Code::PrivateArray, text).at(place).in_module(source);
+            if !code.remarks.contains(&remark) {
+                code.remarks.push(remark);
             }
         }
         let first = source.function(kernel).and_then(|func| {

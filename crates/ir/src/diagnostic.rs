@@ -139,6 +139,9 @@ codes! {
     AccessForm = "access-form",
         "How loads or stores are done together, and what the alternatives would cost.",
         "`versions=force` and `versions=none` choose otherwise.";
+    PrivateArray = "private-array",
+        "Where a private array lives: in registers, interleaved by lane, in one copy for all lanes, or in a copy for each lane.",
+        "Constant indices, one element size and no use of its address other than accesses keep it out of per-lane memory.";
     BrushCount = "brush-count",
         "How many brushes run side by side, and by which figures.",
         "`--brushes` chooses otherwise.";

@@ -179,6 +179,17 @@ struct InstEntry {
 /// An instruction fills one cache line, which passes over the function fetch.
 const _: () = assert!(size_of::<InstEntry>() == 64);
 
+/// Private array of the source whose elements are values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RegisterArray {
+    /// Name of the variable.
+    pub name: Arc<str>,
+    /// Location of its declaration, if known.
+    pub loc: Option<SourceLoc>,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
 /// A function.
 #[derive(Clone, Debug)]
 pub struct Function {
@@ -192,6 +203,8 @@ pub struct Function {
     pub layout: Layout,
     /// Declarations of the callees.
     pub callees: PrimaryMap<Callee, Arc<Declaration>>,
+    /// Private arrays that front end or passes have promoted to values, for reports. The text does not hold them.
+    pub register_arrays: Vec<RegisterArray>,
     predicates: SecondaryMap<Block, Option<Value>>,
     params: Vec<Value>,
     values: PrimaryMap<Value, ValueData>,
@@ -226,6 +239,7 @@ impl Function {
             signature,
             layout: Layout::default(),
             callees: PrimaryMap::new(),
+            register_arrays: Vec::new(),
             predicates: SecondaryMap::new(),
             params: Vec::new(),
             values: PrimaryMap::new(),

@@ -14,6 +14,7 @@ mod front_end;
 mod opencl;
 mod spirv;
 mod defined_divisions;
+mod array_loops;
 mod debug_names;
 mod native_call;
 mod import;

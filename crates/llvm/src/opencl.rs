@@ -1,5 +1,6 @@
 //! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
+use crate::array_loops::{locate_arrays, unroll_array_loops};
 use crate::defined_divisions::define_divisions;
 use crate::fatal_errors::catch_fatal_errors;
 use crate::read::read_ir;
@@ -279,6 +280,10 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     }
     let level =
         if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
+    locate_arrays(module);
+    if level > 0 {
+        unroll_array_loops(module).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
+    }
     simplify(module, level).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
     resolve_space_queries(module);
     Ok(())

@@ -26,6 +26,7 @@ mod levels_oracle;
 pub mod scalars;
 pub mod shapes_oracle;
 pub mod annotations;
+pub mod arrays;
 pub mod baselines_oracle;
 pub mod baseline_annotations;
 pub mod spill;

@@ -82,6 +82,20 @@ pub const TOPICS: &[Topic] = &[
         check: |case| crate::inlined::inlines(case).map(|_| ()),
     },
     Topic {
+        name: "arrays",
+        says: "programs whose private arrays are lowered refine their sources",
+        profile: crate::arrays::profile,
+        command: "opt passes=arrays",
+        check: |case| crate::arrays::lowers(case).map(|_| ()),
+    },
+    Topic {
+        name: "arrays-widen",
+        says: "programs whose private arrays were lowered go through the whole pipeline like any",
+        profile: crate::arrays::profile,
+        command: "opt passes=arrays,canonicalize,loops,boscc:needed,linearize stage=linear",
+        check: crate::arrays::widens,
+    },
+    Topic {
         name: "loops",
         says: "without divergent loops programs refine their sources, and FREEZING and OBLIVIOUS agree",
         profile: GeneratorProfile::source,

@@ -36,6 +36,11 @@ use crate::specialize::{roots, sequential_functions};
 const MAX_SMALL_COST: usize = 16;
 /// Maximum cost of a callee with a single call.
 const MAX_SINGLE_CALL_COST: usize = 64;
+/// Maximum cost of a callee that is passed the address of a private array: the array is in per-lane memory unless the callee
+/// is inlined.
+const MAX_ARRAY_CALL_COST: usize = 256;
+/// Maximum number of instructions between such an address and its array.
+const MAX_STEPS: usize = 8;
 /// Maximum cost of a caller after inlining.
 const MAX_CALLER_SIZE: usize = 20_000;
 
@@ -61,8 +66,9 @@ pub fn inline_small(module: &mut Module) -> usize {
     let sequential = sequential_functions(module);
     let roots = roots(module, &sequential);
     let count = inline_calls(module, |site| {
-        let matches_callee =
-            site.cost <= MAX_SMALL_COST || site.calls == 1 && site.cost <= MAX_SINGLE_CALL_COST;
+        let matches_callee = site.cost <= MAX_SMALL_COST
+            || site.calls == 1 && site.cost <= MAX_SINGLE_CALL_COST
+            || site.cost <= MAX_ARRAY_CALL_COST && passes_array(site);
         matches_callee && site.size + site.cost <= MAX_CALLER_SIZE && !sequential.contains(&site.caller.name)
     });
     if count > 0 {
@@ -70,6 +76,24 @@ pub fn inline_small(module: &mut Module) -> usize {
         remove_unreached(module, kept);
     }
     count
+}
+
+/// True if an argument of the call is an address in a private array of the caller.
+fn passes_array(site: &CallSite<'_>) -> bool {
+    let is_in_array = |&arg: &Value| {
+        let mut at = arg;
+        for _ in 0..MAX_STEPS {
+            let Some(inst) = site.caller.def_inst(at) else { return false };
+            let data = site.caller.inst(inst);
+            match data.op {
+                Op::Alloca => return true,
+                Op::PtrAdd | Op::SpaceCast | Op::Freeze => at = data.args[0],
+                _ => return false,
+            }
+        }
+        false
+    };
+    site.caller.inst(site.call).args.iter().any(is_in_array)
 }
 
 /// Facts about a function that inlining needs.
@@ -288,6 +312,7 @@ impl BodyCopier<'_> {
     /// Copies the body and records the replacements of the call's results. Returns the block with the instructions after the call, if
     /// the block was split.
     fn inline(&mut self, block: Block, replaced: &mut FxHashMap<Value, Value>) -> Option<Block> {
+        self.func.register_arrays.extend(self.callee.register_arrays.iter().cloned());
         let args = self.func.inst(self.call).args.clone();
         self.values.extend(self.callee.params().iter().copied().zip(args.iter().copied()));
         let blocks: Vec<Block> = self.callee.blocks().collect();

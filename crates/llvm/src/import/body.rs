@@ -2,11 +2,12 @@
 
 use super::ModuleImporter;
 use super::refusal::{ImportRefusal, ImportResult};
+use crate::array_loops::ARRAYS;
 use crate::debug_names::named_values;
 use crate::view::{Bb, Val};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::Entity;
-use heddle_ir::function::{MetadataKind, Origin, OriginData, SourceLoc};
+use heddle_ir::function::{MetadataKind, Origin, OriginData, RegisterArray, SourceLoc};
 use heddle_ir::inst::InstData;
 use heddle_ir::module::{Declaration, MetadataNode};
 use heddle_ir::words::Flags;
@@ -92,6 +93,7 @@ pub(super) fn import_body<'m>(
         body.close_phi(inst, &opened).map_err(|why| body.refusal(source, inst, why))?;
     }
     body.name_values(source);
+    body.note_register_arrays(source);
     Ok(body.func)
 }
 
@@ -113,6 +115,30 @@ impl<'m> BodyImporter<'_, 'm> {
                 }
             }
         }
+    }
+
+    /// Notes the source's private arrays that LLVM's passes have promoted.
+    fn note_register_arrays(&mut self, source: Val<'m>) {
+        let Some(listed) = source.text_attribute(ARRAYS) else { return };
+        let func = &self.func;
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let left: Vec<(Option<&str>, Option<SourceLoc>)> = insts
+            .filter(|&inst| func.inst(inst).op == Op::Alloca)
+            .map(|inst| (func.result(inst).and_then(|address| func.name_of(address)), func.loc(inst)))
+            .collect();
+        let mut promoted = Vec::new();
+        for line in listed.lines() {
+            let mut parts = line.split('\t');
+            let mut next = || parts.next().unwrap_or_default();
+            let (name, line, column, bytes, file) = (next(), next(), next(), next(), next());
+            let number = |text: &str| text.parse().unwrap_or(0u32);
+            let file = self.module.file(file.to_string());
+            let loc = Some(SourceLoc { file, line: number(line), column: number(column) });
+            if !left.contains(&(Some(name), loc)) {
+                promoted.push(RegisterArray { name: name.into(), loc, bytes: number(bytes).into() });
+            }
+        }
+        self.func.register_arrays = promoted;
     }
 
     /// Imports an instruction other than a φ.

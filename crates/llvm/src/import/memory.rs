@@ -35,6 +35,10 @@ impl<'m> BodyImporter<'_, 'm> {
         };
         let align = inst.alignment().max(1);
         let object = self.emit(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
+        // LLVM's passes append suffixes to a variable's name.
+        if let Some(name) = inst.name().split('.').next().filter(|name| !name.is_empty()) {
+            self.func.set_name(object, name);
+        }
         // Uninitialized memory is undef, not poison: store one frozen value.
         match self.module.types.leaves(ty).as_deref() {
             Ok(&[leaf @ Leaf { scalar, .. }])

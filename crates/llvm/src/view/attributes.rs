@@ -53,6 +53,22 @@ impl<'m> Val<'m> {
         }
     }
 
+    /// Sets a string attribute of a function.
+    pub(crate) fn set_text_attribute(self, name: &str, value: &str) {
+        // SAFETY: live; a function, whose context owns the attribute, and the lengths match.
+        unsafe {
+            let context = LLVMGetModuleContext(LLVMGetGlobalParent(self.0));
+            let attribute = LLVMCreateStringAttribute(
+                context,
+                name.as_ptr().cast(),
+                name.len() as u32,
+                value.as_ptr().cast(),
+                value.len() as u32,
+            );
+            LLVMAddAttributeAtIndex(self.0, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+        }
+    }
+
     /// Returns the value of a call's string attribute.
     pub(crate) fn call_text_attribute(self, name: &str) -> Option<String> {
         // SAFETY: live; a call, and the length of the name matches.

@@ -32,6 +32,11 @@ fn programs_are_built_and_kernels_known() {
 }
 
 #[test]
+fn private_arrays_hold_what_each_item_stores() {
+    passes("arrays.c");
+}
+
+#[test]
 fn divisions_never_trap() {
     passes("divisions.c");
 }

@@ -65,6 +65,10 @@ impl FunctionGenerator<'_> {
             self.allocate();
             return;
         }
+        if self.allowed.privates && self.profile.views > 0 && self.random.chance(60) {
+            self.array_traffic();
+            return;
+        }
         match self.random.below(20) {
             0..=3 => self.record(),
             4..=8 => {
@@ -400,6 +404,105 @@ impl FunctionGenerator<'_> {
             }
         }
         self.places.push(place);
+        if self.profile.views > 0 && clean && scalar.is_int() && scalar != Scalar::I1 {
+            self.view(place, align);
+        }
+    }
+
+    /// Generates what programs do with private arrays: accesses to known elements, copies, moves, fills, and pointers to one of two.
+    fn array_traffic(&mut self) {
+        let is_own =
+            |place: &MemoryRegion| place.space == Space::Private && place.base == Some(place.pointer);
+        let own: Vec<MemoryRegion> = self.places.iter().copied().filter(is_own).collect();
+        if own.len() < 2 {
+            self.allocate();
+            return;
+        }
+        let place = self.random.pick(&own);
+        let alike: Vec<MemoryRegion> = own
+            .iter()
+            .copied()
+            .filter(|other| other.pointer != place.pointer && other.scalar == place.scalar)
+            .filter(|other| other.clean == place.clean)
+            .collect();
+        let size = place.scalar.bytes();
+        let constraint = ValueConstraint { clean: place.clean, uniform: false };
+        match self.random.below(10) {
+            0..=2 => {
+                let value = self.pick(place.scalar, constraint);
+                let address = self.known_element(place);
+                self.put_store(value, address, size);
+            }
+            3..=5 => {
+                let address = self.known_element(place);
+                let data = InstData::new(Op::Load, [address], Detail::Access(Access::aligned(size)));
+                self.define(data, Some(place.scalar), place.clean, false);
+            }
+            6 | 7 if !alike.is_empty() => {
+                let from = self.random.pick(&alike);
+                let count = self.random.between(1, place.len.min(from.len));
+                self.transfer(Op::Memcpy, (place.pointer, from.pointer), count * size, size);
+            }
+            8 if place.len > 1 => {
+                let next = self.int(Scalar::I64, size.into());
+                let data = InstData::plain(Op::PtrAdd, [place.pointer, next.value]);
+                let second = self.define(data, None, true, true).value;
+                let ends = self.random.pick(&[(place.pointer, second), (second, place.pointer)]);
+                self.transfer(Op::Memmove, ends, (place.len - 1) * size, size);
+            }
+            _ if !alike.is_empty() => {
+                let other = self.random.pick(&alike);
+                let condition = self.condition(false);
+                let data = InstData::plain(Op::Select, [condition.value, place.pointer, other.pointer]);
+                let either = self.define(data, None, true, false).value;
+                let value = self.pick(place.scalar, constraint);
+                self.put_store(value, either, size);
+            }
+            _ => {
+                let address = place.pointer;
+                let value = self.pick(place.scalar, constraint);
+                self.put_store(value, address, size);
+            }
+        }
+    }
+
+    /// Computes the address of an element with a constant index.
+    fn known_element(&mut self, place: MemoryRegion) -> Value {
+        let index = self.random.below(place.len.min(4) as usize) as i128;
+        if index == 0 {
+            return place.pointer;
+        }
+        let offset = self.int(Scalar::I64, index * i128::from(place.scalar.bytes()));
+        self.define(InstData::plain(Op::PtrAdd, [place.pointer, offset.value]), None, true, true).value
+    }
+
+    fn put_store(&mut self, value: Temp, address: Value, align: u32) {
+        let access = Detail::Access(Access::aligned(align));
+        self.put(InstData::new(Op::Store, [value.value, address], access), None);
+    }
+
+    /// Copies a constant number of bytes.
+    fn transfer(&mut self, op: Op, (to, from): (Value, Value), bytes: u32, align: u32) {
+        let count = self.int(Scalar::I64, bytes.into());
+        let detail = Detail::Transfer(Box::new((Access::aligned(align), Access::aligned(align))));
+        self.put(InstData::new(op, [to, from, count.value], detail), None);
+    }
+
+    /// Adds a view of a private array as integers of another size, as unions have.
+    fn view(&mut self, place: MemoryRegion, align: u32) {
+        if !self.random.chance(self.profile.views) {
+            return;
+        }
+        let sizes: Vec<Scalar> = [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64]
+            .into_iter()
+            .filter(|other| *other != place.scalar && align >= other.bytes())
+            .filter(|other| place.bytes().is_multiple_of(other.bytes()))
+            .collect();
+        if sizes.is_empty() {
+            return;
+        }
+        let scalar = self.random.pick(&sizes);
+        self.add_place(MemoryRegion { scalar, len: place.bytes() / scalar.bytes(), ..place });
     }
 
     fn memset(&mut self, place: MemoryRegion, byte: Temp, bytes: u32) {

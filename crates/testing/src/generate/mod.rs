@@ -68,6 +68,8 @@ pub struct GeneratorProfile {
     pub atomics: u32,
     /// Programs that may have private arrays.
     pub privates: u32,
+    /// Private arrays of integers that are also accessed in another size.
+    pub views: u32,
     /// Programs that may have forward jumps.
     pub gotos: u32,
     /// Programs that certainly have nested divergent loops.
@@ -164,6 +166,7 @@ impl Default for GeneratorProfile {
             lanes: 100,
             atomics: 15,
             privates: 50,
+            views: 0,
             gotos: 35,
             nests: 80,
             webs: 62,

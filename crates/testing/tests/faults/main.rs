@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analyses;
+mod arrays;
 mod boscc;
 mod canonicalize;
 mod caught;

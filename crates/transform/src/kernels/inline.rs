@@ -136,6 +136,7 @@ fn inline(func: &mut Function, entry: Block, call: Inst, callee: &Function) -> V
         let origin = func.inst(inst).origin;
         *func.inst_mut(inst) = InstData { origin, ..InstData::jump(after) };
     }
+    func.register_arrays.extend(callee.register_arrays.iter().cloned());
     // An `alloca` in a loop would allocate in each iteration.
     let objects: Vec<Inst> =
         func.block_insts(copies[0]).filter(|&inst| func.inst(inst).op == Op::Alloca).collect();

@@ -49,10 +49,12 @@ mod versions;
 
 pub(crate) use inline::split_after;
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
+pub(crate) use private_objects::{array_remark, users_of};
 pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
 
 use crate::widen::VersioningPolicy;
 use heddle_ir::entity::PrimaryMap;
+use heddle_ir::function::RegisterArray;
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, FunctionKind, MetadataNode, MetadataOperand, Param};
 use heddle_ir::ops::Effect;
@@ -166,8 +168,10 @@ pub struct GroupFunction {
     pub serial_regions: usize,
     /// True if lanes take further work-items when they are done.
     pub refills_lanes: bool,
-    /// Remarks about accesses that gain from region versions.
+    /// Remarks about accesses that gain from region versions, and about private arrays that live across barriers.
     pub remarks: Vec<Diagnostic>,
+    /// Private arrays of the kernel that are values.
+    pub register_arrays: Vec<RegisterArray>,
 }
 
 /// Diagnostic for a kernel that cannot be lowered because of an instruction.
@@ -261,6 +265,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let mut kernel = func.clone();
         let own_params = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &to_inline)?;
+        crate::lower_private_arrays(&mut kernel);
         extensions::split_extensions(&mut kernel);
         if options.lanes() == 1 || options.execution == GroupExecution::Mixed {
             let unroll_hint = || loop_hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
@@ -298,7 +303,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         private_objects::interleave(&mut kernel, &mut objects, options.lanes());
         let spill_plan =
             spill_slots::assign_spill_slots(&kernel, &launch_params, &states, &objects, &options.brush)?;
-        let mut remarks = Vec::new();
+        let mut remarks = private_objects::describe_objects(&kernel, &objects, options.lanes());
         let mut regions: Vec<region::KernelRegion> = (0..states.all.len())
             .map(|number| region::make_region(&kernel, &states, &spill_plan, number))
             .collect();
@@ -333,6 +338,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             serial_regions,
             refills_lanes,
             remarks,
+            register_arrays: kernel.register_arrays.clone(),
         });
         let lowered_kernel = group::LoweredKernel {
             kernel: &kernel,

@@ -10,10 +10,11 @@
 
 use super::continuations::ContinuationGraph;
 use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Access, Detail};
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
 /// Private object that several states use, or one state that repeats.
@@ -120,7 +121,7 @@ fn pointer_cell_at(
 }
 
 /// Returns the users of each value, once per operand.
-pub(super) fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
+pub(crate) fn users_of(kernel: &Function) -> SecondaryMap<Value, Vec<Inst>> {
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
         kernel.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
@@ -153,6 +154,29 @@ pub(super) fn interleave(kernel: &mut Function, objects: &mut [PrivateObject], l
             users = users_of(kernel);
         }
     }
+}
+
+/// Remarks on the layout of the objects that have a name.
+pub(super) fn describe_objects(kernel: &Function, objects: &[PrivateObject], lanes: u32) -> Vec<Diagnostic> {
+    let describe = |object: &PrivateObject| {
+        let layout = match object.element {
+            _ if lanes < 2 => return None,
+            Some(element) => format!("interleaved by lane in elements of {element} bytes, kept across barriers"),
+            None => "a copy for each lane, kept across barriers: its accesses are not all of one size, or its address \
+                     has other uses"
+                .into(),
+        };
+        array_remark(kernel, object.alloca, &layout)
+    };
+    objects.iter().filter_map(describe).collect()
+}
+
+/// Remark on where a private array with a name lives.
+pub(crate) fn array_remark(func: &Function, alloca: Inst, layout: &str) -> Option<Diagnostic> {
+    let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return None };
+    let name = func.result(alloca).and_then(|address| func.name_of(address))?;
+    let text = format!("private array `{name}` of {bytes} bytes: {layout}");
+    Some(Diagnostic::remark(Code::PrivateArray, text).at(DiagnosticLocation::line_of(func, alloca)))
 }
 
 /// All uses of an object whose copies can be interleaved.

@@ -17,11 +17,11 @@ use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
 
 /// Maximum number of candidates.
-const MAX_ELEMENTS: usize = 8;
+const MAX_ELEMENTS: usize = 16;
 /// Maximum number of instructions to look through in an address.
 const MAX_STEPS: usize = 16;
-/// Cost of a comparison and a select, per register.
-const SELECT_COST: u32 = 20;
+/// Cost of a comparison or a select, per register.
+const SELECT_COST: u32 = 10;
 
 /// Elements that lanes select from.
 pub(super) struct CandidateElements {
@@ -31,14 +31,15 @@ pub(super) struct CandidateElements {
     index: Value,
     /// For each element, its index value and its offset within a lane's object.
     elements: Vec<(i64, u64)>,
+    /// Distance of the index values of neighbouring elements.
+    factor: i64,
 }
 
-/// Address as object + constant + index, where the index is a multiple of `factor`.
-struct IndexedAddress {
-    object: Value,
-    constant: i64,
-    index: Value,
-    factor: i64,
+/// Address as object + constant + index.
+pub(super) struct IndexedAddress {
+    pub(super) object: Value,
+    pub(super) constant: i64,
+    pub(super) index: Value,
 }
 
 impl Widener<'_> {
@@ -58,8 +59,12 @@ impl Widener<'_> {
         let size = u64::from(ty.bytes());
         let is_known = self.objects.stride(alloca) == size && self.reps.of(indexed.index) == ValueRep::Vector;
         let last = i64::try_from(bytes.checked_sub(size)?).ok().filter(|_| is_known)?;
-        let first = indexed.constant.rem_euclid(indexed.factor);
-        let step = usize::try_from(indexed.factor).ok()?;
+        let factor = match size {
+            1 => Some(1).filter(|_| self.old.value_type(indexed.index) == Scalar::I64.into())?,
+            _ => factor_of(self.old, indexed.index)?,
+        };
+        let first = indexed.constant.rem_euclid(factor);
+        let step = usize::try_from(factor).ok()?;
         let offsets = (first..=last).step_by(step).take(MAX_ELEMENTS + 1);
         let elements: Vec<(i64, u64)> = offsets.map(|at| (at - indexed.constant, at as u64)).collect();
         let is_whole = elements.iter().all(|&(_, at)| at % size == 0);
@@ -71,6 +76,7 @@ impl Widener<'_> {
             object: indexed.object,
             index: indexed.index,
             elements,
+            factor,
         })
     }
 
@@ -79,13 +85,20 @@ impl Widener<'_> {
         let (target, lanes) = (self.options.target, u32::from(self.lanes));
         let bits = lanes * ty.bytes() * 8;
         let choice = SELECT_COST * target.registers_of(bits);
-        let whole = target.cost(target.load.whole, lanes, bits) + choice;
+        let whole = target.cost(target.load.whole, lanes, bits);
         let is_store = self.old.inst(inst).op == Op::Store;
-        let (one, scattered) = match is_store {
-            true => (whole + target.cost(target.store.whole, lanes, bits), target.store.scattered),
-            false => (whole, target.load.scattered),
+        let (together, scattered) = match is_store {
+            true => {
+                let each = whole + 2 * choice + target.cost(target.store.whole, lanes, bits);
+                (count * each, target.store.scattered)
+            }
+            // A tree of selects: one comparison for each of its levels.
+            false => {
+                let levels = count.next_power_of_two().trailing_zeros();
+                (count * whole + (count - 1 + levels) * choice, target.load.scattered)
+            }
         };
-        let (together, alone) = (count * one, target.cost(scattered, lanes, bits));
+        let alone = target.cost(scattered, lanes, bits);
         let pays = together < alone;
         let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
         let text = format!(
@@ -99,20 +112,41 @@ impl Widener<'_> {
         pays
     }
 
-    /// Loads all candidates and selects each lane's.
+    /// Loads all candidates and selects each lane's, by the bits of its element number where that has any.
     pub(super) fn load_candidates(&mut self, inst: Inst, candidates: &CandidateElements, ty: Type) -> Value {
-        let mut loaded = None;
-        for &(index, at) in &candidates.elements {
-            let element = self.load_element(inst, candidates, at, ty);
-            loaded = Some(match loaded {
-                None => element,
-                Some(others) => {
-                    let is_it = self.selects(candidates, index);
-                    self.emit(InstData::plain(Op::Select, [is_it, element, others]), None)
-                }
-            });
+        let mut level: Vec<Value> =
+            candidates.elements.iter().map(|&(_, at)| self.load_element(inst, candidates, at, ty)).collect();
+        if !u64::try_from(candidates.factor).is_ok_and(u64::is_power_of_two) {
+            let mut chosen = level[0];
+            for (&(index, _), &element) in candidates.elements.iter().zip(&level).skip(1) {
+                let is_it = self.selects(candidates, index);
+                chosen = self.emit(InstData::plain(Op::Select, [is_it, element, chosen]), None);
+            }
+            return chosen;
         }
-        loaded.expect("there are elements to choose from")
+        let mut from_first = self.vector(candidates.index);
+        let index_ty = self.new.value_type(from_first);
+        let first = candidates.elements[0].0;
+        if first != 0 {
+            let first = self.new.make_const(Constant::splat(index_ty, u128::from(first as u64)));
+            from_first = self.emit(InstData::plain(Op::Sub, [from_first, first]), None);
+        }
+        let mut bit = candidates.factor as u64;
+        while level.len() > 1 {
+            let mask = self.new.make_const(Constant::splat(index_ty, bit.into()));
+            let masked = self.emit(InstData::plain(Op::And, [from_first, mask]), None);
+            let zero = self.new.make_const(Constant::splat(index_ty, 0));
+            let is_odd = self.compare(IntPredicate::Ne, masked, zero);
+            level = level
+                .chunks(2)
+                .map(|pair| match *pair {
+                    [even, odd] => self.emit(InstData::plain(Op::Select, [is_odd, odd, even]), None),
+                    _ => pair[0],
+                })
+                .collect();
+            bit <<= 1;
+        }
+        level[0]
     }
 
     /// Stores each lane's value to the candidate that it selects.
@@ -167,14 +201,13 @@ impl Widener<'_> {
 }
 
 /// Decomposes an address into object, constant and index.
-fn indexed_address(func: &Function, address: Value) -> Option<IndexedAddress> {
+pub(super) fn indexed_address(func: &Function, address: Value) -> Option<IndexedAddress> {
     let (mut at, mut constant, mut index) = (address, 0i64, None);
     for _ in 0..MAX_STEPS {
         let data = func.inst(func.def_inst(at)?);
         match data.op {
             Op::Alloca => {
-                let index = index?;
-                return Some(IndexedAddress { object: at, constant, index, factor: factor_of(func, index)? });
+                return Some(IndexedAddress { object: at, constant, index: index? });
             }
             Op::SpaceCast => at = data.args[0],
             Op::PtrAdd => {

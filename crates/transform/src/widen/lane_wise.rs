@@ -125,6 +125,17 @@ impl Widener<'_> {
         let stride = self.objects.stride(inst);
         if let (Detail::Alloca { bytes, .. }, true) = (&mut data.detail, stride != 0) {
             *bytes = self.objects.size(inst) * u64::from(self.lanes);
+            let narrow = match stride {
+                1 => Type::I8,
+                2 => Type::Scalar(Scalar::I16),
+                _ => Type::I32,
+            };
+            if self.old.result(inst).is_some_and(|address| self.gathers_words(address, narrow)) {
+                *bytes += 4 - stride;
+            }
+        }
+        if let Detail::Alloca { bytes, .. } = &mut data.detail {
+            *bytes = (*bytes).max(self.tables.size(inst));
         }
         let value = self.emit_object(data);
         self.define(inst, value);

@@ -36,14 +36,50 @@ impl Widener<'_> {
         let scalar = self.old.value_type(result).scalar();
         let address = self.old.inst(inst).args[0];
         let value = match self.pattern(inst, address, scalar) {
-            AccessPattern::Scattered => match self.candidate_elements(inst, address, scalar.into()) {
-                Some(candidates) => self.load_candidates(inst, &candidates, scalar.into()),
-                None => self.load_by(inst, AccessPattern::Scattered),
-            },
+            AccessPattern::Scattered => self.load_scattered(inst, address, scalar.into()),
             pattern => self.load_by(inst, pattern),
         };
         self.define(inst, value);
         Ok(())
+    }
+
+    /// Emits a load from an address for each lane.
+    fn load_scattered(&mut self, inst: Inst, address: Value, ty: Type) -> Value {
+        if let Some(value) = self.load_from_table(inst, address, ty) {
+            return value;
+        }
+        match self.candidate_elements(inst, address, ty) {
+            Some(candidates) => self.load_candidates(inst, &candidates, ty),
+            None if self.gathers_words(address, ty) => self.gather_words(inst, address, ty),
+            None => self.load_by(inst, AccessPattern::Scattered),
+        }
+    }
+
+    /// True if gathers of elements of this type from an interleaved object read 32 bits for each lane: machines have no
+    /// gathers of less. The object is padded, so that these are within it.
+    pub(super) fn gathers_words(&self, address: Value, ty: Type) -> bool {
+        let is_narrow = matches!(ty.scalar(), Scalar::I8 | Scalar::I16 | Scalar::F16 | Scalar::BF16);
+        is_narrow && self.options.target.vector_bits >= 512 && self.objects.is_interleaved(address)
+    }
+
+    /// Emits a load of narrow elements as a gather of 32 bits for each lane.
+    fn gather_words(&mut self, inst: Inst, address: Value, ty: Type) -> Value {
+        let mut data = self.old.inst(inst).clone();
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
+        let words = Type::Vector(Scalar::I32, self.lanes);
+        let narrow = Type::Vector(Scalar::int(ty.scalar().bits()).unwrap_or(Scalar::I8), self.lanes);
+        let align = self.lane_align(&access, address, ty);
+        data.op = Op::Gather;
+        data.detail = Detail::Access(self.wide_access(access, align));
+        let (pointers, mask) = (self.vector(address), self.mask_or_all(inst));
+        let otherwise = self.new.make_poison(words);
+        data.args = [pointers, mask, otherwise].into_iter().collect();
+        let loaded = self.emit(data, Some(words));
+        let cut = self.emit(InstData::plain(Op::Trunc, [loaded]), Some(narrow));
+        match ty.scalar().is_float() {
+            true => self.emit(InstData::plain(Op::Bitcast, [cut]), Some(self.wide_type(ty))),
+            false => cut,
+        }
     }
 
     /// Emits a load with this pattern.

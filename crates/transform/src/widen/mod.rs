@@ -20,6 +20,8 @@
 //! * `interleave_groups` finds accesses to combine or to version; `interleaving` emits them; `single_lane` recomputes
 //!   their base addresses.
 //! * `structure_groups` finds and emits loads of several fields of one structure per lane.
+//! * `candidate_elements` loads all elements of a small private array and selects each lane's; `lookup_tables` permutes the
+//!   elements of one that lanes share.
 //! * `rows` handles brushes of several dimensions.
 //! * `lane_wise`, `memory`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
 //! * `combined_atomics` merges the lanes' atomic updates of one address; `brush_atomics` lowers atomics that only the
@@ -41,6 +43,7 @@ mod launches;
 mod interleaving;
 mod memory;
 mod candidate_elements;
+mod lookup_tables;
 mod merge;
 mod private_objects;
 mod single_lane;
@@ -156,6 +159,8 @@ pub enum RemarkKind {
     ForwardProgress,
     /// An instruction is serialized over the lanes; no accesses.
     Serialized,
+    /// Layout of a private array; no accesses.
+    PrivateArray,
 }
 
 /// Optimization remark.
@@ -210,11 +215,13 @@ pub fn widen(
         extents,
         options,
     );
+    let tables = lookup_tables::LookupTables::new(func, facts, &reps, &objects, lanes, options);
     let plan = widener::WideningPlan {
         reps: &reps,
         objects: &objects,
         interleave_groups: &interleave_groups,
         structure_groups: &structure_groups,
+        tables: &tables,
         options,
     };
     let widener = widener::Widener::new(func, facts, plan, extents, context);
@@ -222,5 +229,6 @@ pub fn widen(
     merge::merge_chains(&mut wide.func);
     wide.remarks.extend(interleave_groups.remarks);
     wide.remarks.extend(structure_groups.remarks);
+    wide.remarks.extend(objects.remarks(func, lanes));
     Ok(wide)
 }

@@ -11,8 +11,8 @@
 //! If a program computes with addresses as integers, results of a lane's own addresses belong to that lane, too. The
 //! copies are then spaced so that all lanes agree on the alignment of an address.
 
-use super::refusal;
 use super::worklist::InstWorklist;
+use super::{Remark, RemarkKind, refusal};
 use heddle_analysis::Divergence;
 use heddle_ir::Diagnostic;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
@@ -30,6 +30,8 @@ pub(super) struct PrivateObjects {
     /// Addresses of interleaved objects.
     interleaved: EntitySet<Value>,
     sizes: SecondaryMap<Inst, u64>,
+    /// Why an object that could be interleaved is not.
+    obstacles: SecondaryMap<Inst, Option<&'static str>>,
     /// True if an object's address is stored or passed to a call. Then no object is shared: the addresses in it differ.
     pub(super) addresses_escape: bool,
     /// True if such an address escapes as an integer.
@@ -60,6 +62,7 @@ impl PrivateObjects {
             strides: SecondaryMap::new(),
             interleaved: EntitySet::new(),
             sizes: SecondaryMap::new(),
+            obstacles: SecondaryMap::new(),
             addresses_escape: any_escapes(func, |value| addresses.contains(value)),
             integers_escape: any_escapes(func, |value| {
                 addresses.contains(value) && func.value_type(value).scalar().is_int()
@@ -104,6 +107,9 @@ impl PrivateObjects {
             }
         }
         for (address, alloca) in addresses {
+            if let ElementSize::Mixed(reason) = elements[alloca] {
+                self.obstacles[alloca] = Some(reason);
+            }
             let ElementSize::Bytes(bytes) = elements[alloca] else { continue };
             let Detail::Alloca { align, .. } = func.inst(alloca).detail else { continue };
             let is_own = self.sizes[alloca] != 0 && self.strides[alloca] != 0;
@@ -112,6 +118,24 @@ impl PrivateObjects {
                 self.interleaved.insert(address);
             }
         }
+    }
+
+    /// Remarks on the layout of the objects that have a name.
+    pub(super) fn remarks(&self, func: &Function, lanes: u32) -> Vec<Remark> {
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let allocas = insts.filter(|&inst| func.inst(inst).op == Op::Alloca && lanes > 1);
+        let describe = |inst: Inst| {
+            let is_interleaved = func.result(inst).is_some_and(|address| self.is_interleaved(address));
+            let layout = match self.obstacles[inst] {
+                _ if self.strides[inst] == 0 => "one copy for all lanes, which store the same".to_string(),
+                _ if is_interleaved => interleaved_text(self.strides[inst]),
+                Some(obstacle) => format!("a copy for each lane: {obstacle}"),
+                None => "a copy for each lane: the address of a private array is stored or passed on".into(),
+            };
+            let diagnostic = crate::kernels::array_remark(func, inst, &layout)?;
+            Some(Remark { kind: RemarkKind::PrivateArray, accesses: 0, diagnostic })
+        };
+        allocas.filter_map(describe).collect()
     }
 
     /// Bytes of one lane's copy.
@@ -130,6 +154,12 @@ impl PrivateObjects {
     }
 }
 
+/// Says that copies are interleaved, and why they are in memory.
+fn interleaved_text(bytes: u64) -> String {
+    let plural = if bytes == 1 { "" } else { "s" };
+    format!("interleaved by lane in elements of {bytes} byte{plural}: an index is not constant")
+}
+
 /// Size of the elements that an object is accessed by.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum ElementSize {
@@ -139,7 +169,7 @@ enum ElementSize {
     /// One size, in bytes.
     Bytes(u64),
     /// Several sizes, or uses other than plain accesses.
-    Mixed,
+    Mixed(&'static str),
 }
 
 impl ElementSize {
@@ -147,7 +177,8 @@ impl ElementSize {
         match (self, other) {
             (ElementSize::Unused, one) | (one, ElementSize::Unused) => one,
             (a, b) if a == b => a,
-            _ => ElementSize::Mixed,
+            (ElementSize::Mixed(reason), _) | (_, ElementSize::Mixed(reason)) => ElementSize::Mixed(reason),
+            _ => ElementSize::Mixed("it is accessed in elements of several sizes"),
         }
     }
 }
@@ -171,33 +202,47 @@ fn element_size_of_use(
         Op::Memset if index == 0 => {
             let is_whole = func.predicate(block).is_none() && func.def_inst(data.args[0]) == Some(alloca);
             let is_constant = |value: Value| func.constant(value).is_some();
-            let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return ElementSize::Mixed };
+            const FILLED: ElementSize = ElementSize::Mixed("a part of it is filled, or under a condition");
+            let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return FILLED };
             let size = match func.constant(data.args[2]) {
                 Some(&Constant::Scalar(_, size)) => size,
-                _ => return ElementSize::Mixed,
+                _ => return FILLED,
             };
             let all_lanes = size * u128::from(MAX_LANES);
             let fits = all_lanes <= func.value_type(data.args[2]).scalar().bit_mask() >> 1;
             let fills =
                 is_plain && is_whole && fits && is_constant(data.args[1]) && size == u128::from(bytes);
-            return if fills { ElementSize::Unused } else { ElementSize::Mixed };
+            return if fills { ElementSize::Unused } else { FILLED };
         }
         Op::PtrAdd if index == 0 => None,
         Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => None,
         Op::Icmp => return ElementSize::Unused,
-        _ => return ElementSize::Mixed,
+        Op::Memcpy | Op::Memmove => {
+            return ElementSize::Mixed("it is copied as a whole, by too many elements or an unknown size");
+        }
+        Op::AtomicRmw | Op::CompareExchange => {
+            return ElementSize::Mixed("it is accessed atomically");
+        }
+        Op::Store | Op::Call => {
+            return ElementSize::Mixed("its address is stored or passed to a function that is not inlined");
+        }
+        _ => return ElementSize::Mixed("its address is used as a number"),
     };
     match accessed {
         Some(value) => {
             let bytes = u64::from(func.value_type(value).scalar().bytes());
             let aligned = facts.shape(data.args[index]).each().align();
             let is_whole = is_plain && bytes.is_power_of_two() && aligned.is_multiple_of(bytes);
-            if is_whole { ElementSize::Bytes(bytes) } else { ElementSize::Mixed }
+            match is_whole {
+                true => ElementSize::Bytes(bytes),
+                false if is_plain => ElementSize::Mixed("its elements are not known to be aligned"),
+                false => ElementSize::Mixed("it is accessed as volatile or atomically"),
+            }
         }
         None if func.result(inst).and_then(|result| facts.unique_object(result)) == Some(alloca) => {
             ElementSize::Unused
         }
-        None => ElementSize::Mixed,
+        None => ElementSize::Mixed("a pointer may point to it or to another array"),
     }
 }
 

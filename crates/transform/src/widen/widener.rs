@@ -1,6 +1,7 @@
 //! Visits a linear function in block order and emits the wide one.
 
 use super::interleave_groups::InterleaveGroups;
+use super::lookup_tables::LookupTables;
 use super::private_objects::PrivateObjects;
 use super::signature::{wide_name, wide_signature};
 use super::structure_groups::StructureGroups;
@@ -28,6 +29,7 @@ pub(super) struct WideningPlan<'a> {
     pub(super) objects: &'a PrivateObjects,
     pub(super) interleave_groups: &'a InterleaveGroups,
     pub(super) structure_groups: &'a StructureGroups,
+    pub(super) tables: &'a LookupTables,
     pub(super) options: &'a WidenOptions,
 }
 
@@ -41,6 +43,7 @@ pub(super) struct Widener<'a> {
     pub(super) objects: &'a PrivateObjects,
     interleave_groups: &'a InterleaveGroups,
     structure_groups: &'a StructureGroups,
+    pub(super) tables: &'a LookupTables,
     pub(super) options: &'a WidenOptions,
     /// Remarks made during emission.
     pub(super) remarks: Vec<Remark>,
@@ -83,12 +86,13 @@ impl<'a> Widener<'a> {
         brush: [u32; MAX_DIMENSIONS],
         context: &'a WidenContext<'a>,
     ) -> Widener<'a> {
-        let WideningPlan { reps, objects, interleave_groups, structure_groups, options } = plan;
+        let WideningPlan { reps, objects, interleave_groups, structure_groups, tables, options } = plan;
         let lanes = brush.iter().product::<u32>() as u16;
         let cfg = Cfg::new(old);
         let signature = wide_signature(&old.signature, old.kind, lanes);
         let mut new = Function::new(wide_name(&old.name, &brush), signature);
         new.kind = old.kind;
+        new.register_arrays.clone_from(&old.register_arrays);
         for block in old.blocks() {
             new.reserve_block(block);
             new.layout.append_block(block);
@@ -100,6 +104,7 @@ impl<'a> Widener<'a> {
             objects,
             interleave_groups,
             structure_groups,
+            tables,
             options,
             remarks: Vec::new(),
             brush,
