@@ -63,9 +63,10 @@ static void features(struct setting s) {
     CHECK(clGetDeviceInfo(s.device, name, sizeof list, list, &size));
     for (size_t i = 0; i < size / sizeof *list; i++) {
       // What only the host sees has no macro.
-      const char *of_host[] = {"cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_suggested_local_work_size", "cl_khr_il_program"};
+      const char *of_host[] = {"cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_suggested_local_work_size", "cl_khr_il_program",
+                               "cl_intel_unified_shared_memory"};
       int is_of_host = 0;
-      for (int k = 0; k < 4; k++) is_of_host |= !strcmp(list[i].name, of_host[k]);
+      for (int k = 0; k < 5; k++) is_of_host |= !strcmp(list[i].name, of_host[k]);
       if (is_of_host) continue;
       length += snprintf(source + length, sizeof source - length, "#ifndef %s\n#error %s is missing\n#endif\n", list[i].name, list[i].name);
     }

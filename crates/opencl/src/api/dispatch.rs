@@ -4,7 +4,7 @@
 //! calls every slot.
 
 use super::{
-    context, device, enqueue, event, kernel, memory, platform, program, queue, refused, svm, transfer,
+    context, device, enqueue, event, kernel, memory, platform, program, queue, refused, svm, transfer, usm,
 };
 use crate::cl::{CL_INVALID_OPERATION, cl_int};
 use std::ffi::c_void;
@@ -228,13 +228,40 @@ table! {
     clGetKernelSuggestedLocalWorkSizeKHR => kernel::clGetKernelSuggestedLocalWorkSizeKHR,
 }
 
+macro_rules! extension_table {
+    ($($name:ident => $function:path,)*) => {
+        /// Entries of extensions, which are found by name only.
+        pub static EXTENSION_ENTRIES: &[DispatchEntry] = &[$(DispatchEntry {
+            name: stringify!($name),
+            path: stringify!($function),
+            address: $function as *const (),
+        }),*];
+    };
+}
+
+extension_table! {
+    clCreateProgramWithILKHR => program::clCreateProgramWithIL,
+    clHostMemAllocINTEL => usm::clHostMemAllocINTEL,
+    clDeviceMemAllocINTEL => usm::clDeviceMemAllocINTEL,
+    clSharedMemAllocINTEL => usm::clSharedMemAllocINTEL,
+    clMemFreeINTEL => usm::clMemFreeINTEL,
+    clMemBlockingFreeINTEL => usm::clMemBlockingFreeINTEL,
+    clGetMemAllocInfoINTEL => usm::clGetMemAllocInfoINTEL,
+    clSetKernelArgMemPointerINTEL => usm::clSetKernelArgMemPointerINTEL,
+    clEnqueueMemFillINTEL => usm::clEnqueueMemFillINTEL,
+    clEnqueueMemcpyINTEL => usm::clEnqueueMemcpyINTEL,
+    clEnqueueMigrateMemINTEL => usm::clEnqueueMigrateMemINTEL,
+    clEnqueueMemAdviseINTEL => usm::clEnqueueMemAdviseINTEL,
+}
+
 /// Returns the address of an extension entry by name.
 pub fn extension(name: &str) -> *mut c_void {
     if name == "clIcdGetPlatformIDsKHR" {
         return platform::clIcdGetPlatformIDsKHR as *mut c_void;
     }
-    // The extension's name of a function of the core.
-    let name = if name == "clCreateProgramWithILKHR" { "clCreateProgramWithIL" } else { name };
-    let known = ENTRIES.iter().find(|entry| entry.name == name && entry.verdict() == EntrySupport::Done);
+    let known = ENTRIES
+        .iter()
+        .chain(EXTENSION_ENTRIES)
+        .find(|entry| entry.name == name && entry.verdict() == EntrySupport::Done);
     known.map_or(std::ptr::null_mut(), |entry| entry.address.cast_mut().cast())
 }

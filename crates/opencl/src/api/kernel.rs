@@ -86,13 +86,18 @@ entries! {
         ensure(!value.is_null(), CL_INVALID_VALUE)?;
         match name {
             // Kernels may use all memory of their context anyhow.
-            CL_KERNEL_EXEC_INFO_SVM_PTRS => {
+            CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL => {
                 ensure(size != 0 && size.is_multiple_of(size_of::<usize>()), CL_INVALID_VALUE)
             }
             CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
                 ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)?;
                 let wanted = ClInput::<cl_bool>::of_input(value).read().unwrap_or(0);
                 ensure(wanted == 0, CL_INVALID_OPERATION)
+            }
+            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
+            | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
+            | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {
+                ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)
             }
             _ => Err(ClError(CL_INVALID_VALUE)),
         }

@@ -15,6 +15,7 @@ pub mod context;
 pub mod queue;
 pub mod memory;
 pub mod svm;
+pub mod usm;
 pub mod program;
 pub mod kernel;
 pub mod event;

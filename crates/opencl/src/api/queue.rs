@@ -9,7 +9,6 @@ use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::queue::{CommandOrder, CommandRequest, CommandThreads, Queue};
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use std::ffi::c_void;
-use std::sync::Arc;
 
 const HOST_QUEUE: u64 = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE;
 const DEVICE_QUEUE: u64 = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
@@ -19,7 +18,7 @@ makers! {
         let context = find::<ClContext>(context)?;
         find::<Device>(of)?;
         ensure(flags & !HOST_QUEUE == 0, CL_INVALID_VALUE)?;
-        Ok(publish(Arc::new(Queue::new(&context, flags, Vec::new()))))
+        Ok(publish(Queue::new(&context, flags, Vec::new())))
     }
 
     fn clCreateCommandQueueWithProperties(context: ClHandle, of: ClHandle, list: ClInput<u64>) {
@@ -36,7 +35,7 @@ makers! {
         }
         ensure(flags & !(HOST_QUEUE | DEVICE_QUEUE) == 0, CL_INVALID_VALUE)?;
         ensure(flags & DEVICE_QUEUE == 0, CL_INVALID_QUEUE_PROPERTIES)?;
-        Ok(publish(Arc::new(Queue::new(&context, flags, properties))))
+        Ok(publish(Queue::new(&context, flags, properties)))
     }
 }
 

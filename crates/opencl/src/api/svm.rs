@@ -8,6 +8,7 @@ use crate::core::device::{BASE_ALIGN, device};
 use crate::core::error::{ClResult, ensure};
 use crate::core::memory::Address;
 use crate::core::registry::find;
+use crate::core::svm::SharedMemoryKind;
 use std::ffi::c_void;
 
 /// Callback that frees shared virtual memory instead of the driver.
@@ -39,7 +40,7 @@ pub unsafe extern "C" fn clSVMAlloc(
         let align = if align == 0 { BASE_ALIGN } else { align as usize };
         ensure(align.is_power_of_two() && align <= BASE_ALIGN, CL_INVALID_VALUE)?;
         // A kernel may store vectors at the start.
-        let address = context.svm.add(size, BASE_ALIGN);
+        let address = context.svm.add(SharedMemoryKind::Svm, size, BASE_ALIGN);
         Ok(address.map_or(std::ptr::null_mut(), |address| address.pointer().cast()))
     })
 }

@@ -1,13 +1,13 @@
 //! Lists every entry of the OpenCL interface: done, or refused with the specification's error code.
 #![forbid(unsafe_code)]
 
-use heddle_opencl::api::dispatch::{ENTRIES, EntrySupport};
+use heddle_opencl::api::dispatch::{ENTRIES, EXTENSION_ENTRIES, EntrySupport};
 use std::io::{Write as _, stdout};
 
 fn main() -> std::io::Result<()> {
     let mut out = stdout().lock();
     let mut done = 0;
-    for entry in &ENTRIES {
+    for entry in ENTRIES.iter().chain(EXTENSION_ENTRIES) {
         let verdict = match entry.verdict() {
             EntrySupport::Done => {
                 done += 1;
@@ -17,5 +17,6 @@ fn main() -> std::io::Result<()> {
         };
         writeln!(out, "{:42} {verdict}", entry.name)?;
     }
-    writeln!(out, "{done} done, {} refused, 0 missing of {} entries", ENTRIES.len() - done, ENTRIES.len())
+    let count = ENTRIES.len() + EXTENSION_ENTRIES.len();
+    writeln!(out, "{done} done, {} refused, 0 missing of {count} entries", count - done)
 }

@@ -1,10 +1,11 @@
 //! Contexts.
 
 use crate::cl::*;
+use crate::core::queue::Queue;
 use crate::core::registry::ObjectHandle;
 use crate::core::svm::SvmAllocations;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Error callback of a context, called with a message.
 pub type Notify = Box<dyn Fn(&str) + Send + Sync>;
@@ -44,6 +45,7 @@ pub struct ClContext {
     pub destructors: Destructors,
     /// Its shared virtual memory.
     pub svm: SvmAllocations,
+    queues: Mutex<Vec<Weak<Queue>>>,
 }
 
 crate::object!(ClContext, CL_INVALID_CONTEXT);
@@ -63,7 +65,21 @@ impl ClContext {
             notify,
             destructors: Destructors::default(),
             svm: SvmAllocations::default(),
+            queues: Mutex::default(),
         }
+    }
+
+    /// Registers a queue of the context.
+    pub fn add_queue(&self, queue: &Arc<Queue>) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        queues.retain(|queue| queue.strong_count() > 0);
+        queues.push(Arc::downgrade(queue));
+    }
+
+    /// Waits for the commands of all queues.
+    pub fn finish(&self) {
+        let queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        queues.iter().filter_map(Weak::upgrade).for_each(|queue| queue.finish());
     }
 
     /// Reports details of an error: to the application's callback, or to stderr without one.

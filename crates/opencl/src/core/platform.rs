@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 17] = [
+pub const EXTENSIONS: [&str; 18] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp64",
@@ -37,6 +37,7 @@ pub const EXTENSIONS: [&str; 17] = [
     "cl_khr_extended_versioning",
     "cl_khr_il_program",
     "cl_khr_suggested_local_work_size",
+    "cl_intel_unified_shared_memory",
 ];
 /// Minor versions of SPIR-V 1 that programs may be in, newest first.
 pub const SPIRV_MINOR_VERSIONS: [u32; 7] = [6, 5, 4, 3, 2, 1, 0];

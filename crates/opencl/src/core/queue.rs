@@ -90,15 +90,17 @@ impl fmt::Debug for CommandRequest<'_> {
 
 impl Queue {
     /// Creates a queue.
-    pub fn new(context: &Arc<ClContext>, flags: u64, properties: Vec<u64>) -> Queue {
-        Queue {
+    pub fn new(context: &Arc<ClContext>, flags: u64, properties: Vec<u64>) -> Arc<Queue> {
+        let queue = Arc::new(Queue {
             handle: ObjectHandle::default(),
             context: context.clone(),
             flags,
             properties,
             state: Mutex::default(),
             changed: Condvar::new(),
-        }
+        });
+        context.add_queue(&queue);
+        queue
     }
 
     fn is_in_order(&self) -> bool {

@@ -57,6 +57,11 @@ fn questions_are_answered_in_any_room() {
 }
 
 #[test]
+fn unified_shared_memory_is_shared() {
+    passes("usm.c");
+}
+
+#[test]
 fn commands_keep_their_order() {
     passes("events.c");
 }
