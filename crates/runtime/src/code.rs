@@ -17,7 +17,7 @@ use heddle_llvm::{
     CodegenLevel, Cpu, EmitOptions, Jit, PRINT, compile_host_object, define_printf_bodies, emit, entry_name,
     inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
 };
-use heddle_transform::{GroupFunction, KernelOptions};
+use heddle_transform::{GroupFunction, KernelOptions, estimate_regions};
 use rustc_hash::FxHasher;
 use std::hash::Hasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -337,6 +337,29 @@ pub(crate) fn report(
     options: &BuildOptions,
 ) -> Result<KernelReport, BuildError> {
     vector_code(program, kernel, variant, options, &Cpu::host()).map(|(_, _, report)| report)
+}
+
+/// Estimates the time of a kernel's vector code for a work-item, in tenths of a cycle; none if there is no estimate.
+pub(crate) fn estimate(
+    program: &Module,
+    kernel: &str,
+    variant: CodeVariant,
+    options: &BuildOptions,
+) -> Result<Option<f64>, BuildError> {
+    let cpu = Cpu::host();
+    let regions = |variant: CodeVariant, options: &BuildOptions| {
+        let (module, _, _) = vector_code(program, kernel, variant, options, &cpu)?;
+        Ok::<_, BuildError>(estimate_regions(&module, kernel, &options.target(&cpu)))
+    };
+    let mut times = regions(variant, options)?;
+    if variant.form == CodeForm::Mixed {
+        // The other regions run one work-item after the other.
+        let single = CodeVariant { brush: [1; 3], form: CodeForm::Usual, ..variant };
+        for (region, time) in regions(single, &BuildOptions { lanes: Some(1), ..*options })? {
+            times.entry(region).or_insert(time);
+        }
+    }
+    Ok((!times.is_empty()).then(|| times.values().sum()))
 }
 
 /// Compiles a kernel of a program for some launches, to an object.

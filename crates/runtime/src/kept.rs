@@ -15,6 +15,9 @@ pub const COMPILER: &str = env!("HEDDLE_SOURCES");
 /// Folder of the choices among codes, next to that of the objects.
 pub(crate) const CHOICES: &str = "choices";
 
+/// Folder of the estimates of codes, next to that of the objects.
+const ESTIMATES: &str = "estimates";
+
 /// Objects of one program.
 #[derive(Clone, Debug)]
 pub struct KernelCache {
@@ -82,6 +85,15 @@ impl KernelCache {
     /// Choices that are kept for a kernel, as text.
     pub(crate) fn find_choices(&self, key: &[u8]) -> Option<String> {
         String::from_utf8(self.cache.sibling(CHOICES).find(key)?).ok()
+    }
+
+    /// Estimates that are kept for a kernel, as text.
+    pub(crate) fn find_estimates(&self, key: &[u8]) -> Option<String> {
+        String::from_utf8(self.cache.sibling(ESTIMATES).find(key)?).ok()
+    }
+
+    pub(crate) fn keep_estimates(&self, key: &[u8], text: &str) {
+        self.cache.sibling(ESTIMATES).keep(key, text.as_bytes());
     }
 
     pub(crate) fn keep_choices(&self, key: &[u8], text: &str) {

@@ -18,6 +18,7 @@ pub mod vector_code;
 
 mod arena;
 mod code;
+mod code_choice;
 pub mod faults;
 pub mod machine_memory;
 mod forced;

@@ -1,11 +1,12 @@
 //! Programs and their kernels.
 
 use crate::code::{BuildError, Globals, GroupCode, VariantSpec, code, report};
+use crate::code_choice::CodeChoices;
 use crate::forced::ForcedOptions;
 use crate::kept::KernelCache;
 use crate::memory::cache_bytes;
 use crate::processors::{lower_priority, thread_time};
-use crate::range::{Groups, TILE_ROWS};
+use crate::range::Groups;
 use crate::selection::{ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices};
 use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
@@ -14,7 +15,6 @@ use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, FunctionKind};
 use heddle_ir::ops::Effect;
-use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_ir::words::SyncScope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors};
@@ -149,6 +149,8 @@ struct KernelModuleInner {
     codes: Mutex<FxHashMap<(usize, CodeVariant), Arc<GroupCode>>>,
     /// Vector dimension of each kernel, once a launch needs it.
     dimensions: Vec<OnceLock<VectorDimension>>,
+    /// Codes that the launches of each kernel chose among.
+    choices: Vec<CodeChoices>,
 }
 
 /// Programs whose launches are reported at the end of the process.
@@ -271,6 +273,7 @@ impl KernelModule {
         });
         let kernels: Vec<KernelFacts> = kernels.collect();
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
+        let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let codes = Mutex::default();
@@ -284,6 +287,7 @@ impl KernelModule {
             outside,
             codes,
             dimensions,
+            choices,
         };
         let inner = Arc::new(inner);
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -338,7 +342,9 @@ impl KernelModule {
                 let Some(place) = made.get(number) else { return };
                 let kernel = PreparedKernel { program: self.clone(), number };
                 // No other program has this number.
-                let _ = place.set(kernel.made(kernel.usual_variant()));
+                let usual = kernel.usual_variant();
+                let local = usual.local.unwrap_or_else(|| usual.axes.to_dimensions([1 << 10, 1, 1]));
+                let _ = place.set(kernel.made(kernel.chosen_variant(usual, local, true)));
             }
         };
         thread::scope(|scope| {
@@ -353,7 +359,7 @@ impl KernelModule {
 }
 
 /// A thread that compiles needs as much stack.
-const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 
 /// An error for each function that is called and that nothing defines, at its first call. Mathematical functions, which do
 /// nothing but give a value, are the pipeline's affair, and printing is the runtime's.
@@ -514,6 +520,38 @@ impl PreparedKernel {
         &self.program.inner.options
     }
 
+    pub(crate) fn program_module(&self) -> &Module {
+        &self.program.inner.module
+    }
+
+    pub(crate) fn choices(&self) -> &CodeChoices {
+        &self.program.inner.choices[self.number]
+    }
+
+    /// Passes a line to the sink of reports, if there is one.
+    pub(crate) fn watch(&self, text: &dyn fmt::Display) {
+        if let Some(watch) = &self.program.inner.making.watch {
+            watch(text);
+        }
+    }
+
+    /// Estimates that a process before has kept.
+    pub(crate) fn kept_estimates(&self) -> Option<String> {
+        let kept = self.program.inner.making.kept.as_ref()?;
+        kept.find_estimates(&self.estimates_key(kept))
+    }
+
+    pub(crate) fn keep_estimates(&self, text: &str) {
+        if let Some(kept) = &self.program.inner.making.kept {
+            kept.keep_estimates(&self.estimates_key(kept), text);
+        }
+    }
+
+    fn estimates_key(&self, kept: &KernelCache) -> Vec<u8> {
+        let (cpu, options) = (Cpu::host(), self.options());
+        kept.key_of(&format!("estimates {cpu:?} {options:?} @{}\n", self.info().name))
+    }
+
     /// Why it has no code, with the names of the files of its program.
     pub fn diagnostic(&self, reason: &BuildError) -> Diagnostic {
         reason.diagnostic(&self.program.inner.module)
@@ -572,42 +610,37 @@ impl PreparedKernel {
 
     /// Candidates for launches in groups of this size, with the model's predictions.
     pub(crate) fn candidates(&self, first: &GroupCode, groups: &Groups) -> Vec<VariantSpec> {
-        let (local, is_uniform) = (groups.local().map(|size| size as u32), groups.is_uniform());
-        let (info, options, lanes) = (self.info(), self.options(), self.program.inner.lanes);
+        let local = groups.local().map(|size| size as u32);
+        let (options, lanes) = (self.options(), self.lanes());
         let (base, traits) = (first.variant, &first.traits);
-        let of = |lanes| {
-            let variant = CodeVariant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
-            if base.single { variant.of_single_items() } else { variant }
+        let mut variants = self.variants_of(base, local, groups.is_uniform());
+        let of_lanes = |wanted: u32| {
+            let lanes = |it: &&CodeVariant| it.brush.iter().product::<u32>() == wanted;
+            variants.iter().filter(|it| it.form == CodeForm::Usual).find(lanes).copied().unwrap_or(base)
         };
-        let mut variants = vec![of(1), of((lanes / 2).max(1)), of(2 * lanes)];
-        variants.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
-        // Neighbours along both dimensions do more alike than those of one row.
-        let is_open = self.chooses_groups(&base);
-        let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
-        let [row, rows, _] = base.axes.to_axes(local);
-        if is_open && row >= width && rows >= height && height > 1 {
-            variants.push(CodeVariant { brush: [width, height, 1], ..of(lanes) });
-        }
-        // Of the code between barriers, one part may pay as vector code and another one not.
-        variants.extend(
-            (info.sees_groups && !base.single).then(|| CodeVariant { form: CodeForm::Mixed, ..of(lanes) }),
-        );
+        let (usual, double) = (of_lanes(lanes), of_lanes(2 * lanes));
         // Code that half of the work-items need may be code that whole brushes do not.
         let folds = options.forced.leaves_guards_open() && traits.has_converted_branches;
-        variants.extend(folds.then(|| CodeVariant { form: CodeForm::Guarded, ..of(lanes) }));
+        variants.extend(folds.then_some(CodeVariant { form: CodeForm::Guarded, ..usual }));
         // Memory that does not fit into the caches need not be loaded into them before it is overwritten.
         if self.min_streamed_items().is_some_and(|least| least <= groups.items()) {
-            variants.extend(
-                [lanes, 2 * lanes].map(|lanes| CodeVariant { form: CodeForm::Streaming, ..of(lanes) }),
-            );
+            variants.extend([usual, double].map(|it| CodeVariant { form: CodeForm::Streaming, ..it }));
         }
         // Work-items that iterate more often than others keep only their own lanes.
         if options.forced.refill() == PassPolicy::IfProfitable {
-            variants.extend([2 * lanes, lanes].into_iter().filter_map(|lanes| of(lanes).refilling(local)));
+            variants.extend([double, usual].into_iter().filter_map(|it| it.refilling(local)));
         }
+        let estimates = self.estimates_for(&base, local);
+        let of_first = estimates.as_ref().and_then(|it| it.of(&base));
+        let promise = |variant: &CodeVariant| {
+            let plain = CodeVariant { form: CodeForm::Usual, ..*variant };
+            let estimate = |it: &CodeVariant| Some(estimates.as_ref()?.of(it)? / of_first?);
+            let by_form = || Some(estimate(&plain)? * traits.ratio_of_form(variant.form));
+            estimate(variant).or_else(by_form).unwrap_or_else(|| traits.promise(variant, &base))
+        };
         let mut specs: Vec<VariantSpec> = Vec::new();
         for variant in variants {
-            let spec = VariantSpec { variant, promise: traits.promise(&variant, &base) };
+            let spec = VariantSpec { variant, promise: promise(&variant) };
             if variant != base && !specs.contains(&spec) {
                 specs.push(spec);
             }

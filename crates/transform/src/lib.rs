@@ -3,6 +3,7 @@
 
 pub mod boscc;
 pub mod brushes;
+pub mod code_estimate;
 pub mod canonicalize;
 pub mod flatten;
 pub mod fuse;
@@ -28,12 +29,14 @@ mod edges;
 mod cfg_analyses;
 mod races;
 mod ssa_repair;
+mod timing;
 
 pub use boscc::guard_regions;
 pub use brushes::{
     LoopEstimate, choose_brushes, compare_with_scalars, estimate_hottest_loop, find_brush_observer,
 };
 pub use canonicalize::{canonicalize, split_critical_edges};
+pub use code_estimate::estimate_regions;
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use fuse::{BranchFusion, FuseOptions, FusionResult, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};

@@ -83,27 +83,21 @@ impl CodeTraits {
         let lanes = |it: &CodeVariant| it.brush.iter().product::<u32>();
         let ratio = self.ratio_of_lanes(lanes(variant), lanes(first));
         let is_tile = variant.brush[1] > first.brush[1];
-        ratio
-            * match variant.form {
-                CodeForm::Usual if is_tile => 0.97,
-                CodeForm::Usual => 1.0,
-                CodeForm::Mixed => {
-                    if self.scattered > 0 {
-                        0.9
-                    } else {
-                        1.2
-                    }
-                }
-                CodeForm::Guarded => 0.95,
-                CodeForm::Streaming => 0.9,
-                CodeForm::Refilling => {
-                    if self.has_converted_branches {
-                        0.92
-                    } else {
-                        1.3
-                    }
-                }
-            }
+        let tile = if is_tile && variant.form == CodeForm::Usual { 0.97 } else { 1.0 };
+        ratio * tile * self.ratio_of_form(variant.form)
+    }
+
+    /// Predicted time of a form of code, divided by that of usual code with the same lanes.
+    pub(crate) fn ratio_of_form(&self, form: CodeForm) -> f64 {
+        match form {
+            CodeForm::Usual => 1.0,
+            CodeForm::Mixed if self.scattered > 0 => 0.9,
+            CodeForm::Mixed => 1.2,
+            CodeForm::Guarded => 0.95,
+            CodeForm::Streaming => 0.9,
+            CodeForm::Refilling if self.has_converted_branches => 0.92,
+            CodeForm::Refilling => 1.3,
+        }
     }
 }
 

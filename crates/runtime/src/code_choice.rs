@@ -1,0 +1,241 @@
+//! Choice of a kernel's first code by estimates, before any code ran.
+//!
+//! For launches in groups of one size there are several codes: one lane, half, twice and four times the lanes of a register, a tile of
+//! two dimensions, and code that runs parts one work-item after the other. Each is made up to stage Wide and estimated
+//! (`heddle_transform::code_estimate`); LLVM compiles the one with the least time. The estimates also order the candidates of
+//! run-time selection, and are kept on disk.
+
+use crate::code::{BuildError, VariantSpec, estimate};
+use crate::program::{BuildOptions, PreparedKernel, STACK};
+use crate::range::TILE_ROWS;
+use crate::selection::CandidateSpec;
+use crate::vector_code::{CodeForm, CodeVariant};
+use heddle_ir::Function;
+use heddle_ir::types::MAX_DEFAULT_LANES;
+use heddle_llvm::catch_fatal_errors;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Estimated time of another code, relative to the default one, from which on the default one stays: estimates are this inexact.
+const CLEARLY_LESS: f64 = 0.9;
+/// The same for code of one lane, which the estimates know least of: LLVM may vectorize it in its own way.
+const CLEARLY_LESS_SCALAR: f64 = 0.8;
+/// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
+const MAX_INSTRUCTIONS: usize = 4_000;
+
+/// Codes that a kernel's launches chose among, by variant of the launch and size of its groups.
+#[derive(Default)]
+pub(crate) struct CodeChoices {
+    state: Mutex<ChoiceState>,
+}
+
+#[derive(Default)]
+struct ChoiceState {
+    choices: Vec<CodeChoice>,
+    /// Estimates of all variants so far; none before the disk was looked at.
+    known: Option<KnownEstimates>,
+}
+
+/// Estimates by key of the variant.
+type KnownEstimates = Vec<(u64, Option<f64>)>;
+
+/// Codes for some launches, with their estimates.
+struct CodeChoice {
+    base: CodeVariant,
+    local: [u32; 3],
+    chosen: CodeVariant,
+    estimates: Arc<CodeEstimates>,
+}
+
+/// Estimated times for a work-item, in tenths of a cycle.
+#[derive(PartialEq, Debug)]
+pub(crate) struct CodeEstimates {
+    variants: Vec<(CodeVariant, Option<f64>)>,
+}
+
+impl CodeEstimates {
+    /// Estimated time of a variant.
+    pub(crate) fn of(&self, variant: &CodeVariant) -> Option<f64> {
+        self.variants.iter().find(|(it, _)| it == variant).and_then(|(_, time)| *time)
+    }
+
+    /// Variant with the least estimate, if that is clearly less than that of the first one.
+    fn best(&self) -> Option<CodeVariant> {
+        let (first, time) = *self.variants.first()?;
+        let time = time?;
+        let bound = |it: &CodeVariant| match it.brush {
+            [1, 1, 1] => CLEARLY_LESS_SCALAR * time,
+            _ => CLEARLY_LESS * time,
+        };
+        let others = self.variants.iter().skip(1).filter_map(|(it, time)| Some((*it, (*time)?)));
+        let best =
+            others.filter(|(it, time)| *time < bound(it)).min_by(|one, other| one.1.total_cmp(&other.1));
+        Some(best.map_or(first, |(it, _)| it))
+    }
+}
+
+/// Text for the disk: key and estimate of each variant.
+fn print_estimates(known: &KnownEstimates) -> String {
+    known.iter().map(|(key, time)| format!("{key:016x} {}\n", time.unwrap_or(f64::NAN))).collect()
+}
+
+fn parse_estimates(text: &str) -> KnownEstimates {
+    let parse = |line: &str| {
+        let (key, time) = line.split_once(' ')?;
+        let time = Some(time.parse().ok()?).filter(|time: &f64| time.is_finite());
+        Some((u64::from_str_radix(key, 16).ok()?, time))
+    };
+    text.lines().filter_map(parse).collect()
+}
+
+fn key_of(variant: CodeVariant) -> u64 {
+    VariantSpec { variant, promise: 1.0 }.key()
+}
+
+impl fmt::Display for CodeEstimates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (variant, time)) in self.variants.iter().enumerate() {
+            let separator = if at == 0 { "" } else { "; " };
+            match time {
+                Some(time) => write!(f, "{separator}{:.1} ({variant})", time / 10.0)?,
+                None => write!(f, "{separator}none ({variant})")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PreparedKernel {
+    /// Code for launches of a variant in groups of this size, as estimates choose it.
+    pub(crate) fn chosen_variant(&self, base: CodeVariant, local: [u32; 3], is_uniform: bool) -> CodeVariant {
+        if self.options().lanes.is_some() || self.info().observes_brush {
+            return base;
+        }
+        let lock = || self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |it: &&CodeChoice| it.base == base && it.local == local;
+        if let Some(known) = lock().choices.iter().find(is_same) {
+            return known.chosen;
+        }
+        let variants = self.variants_of(base, local, is_uniform);
+        let known = lock().known.clone();
+        let mut known = known.unwrap_or_else(|| parse_estimates(&self.kept_estimates().unwrap_or_default()));
+        let is_known =
+            |known: &KnownEstimates, it: &CodeVariant| known.iter().any(|(key, _)| *key == key_of(*it));
+        let missing: Vec<CodeVariant> = variants.iter().filter(|it| !is_known(&known, it)).copied().collect();
+        let is_new = !missing.is_empty();
+        known.extend(self.estimates_of(missing));
+        let of = |variant: CodeVariant| {
+            let found = known.iter().find(|(key, _)| *key == key_of(variant));
+            (variant, found.and_then(|(_, time)| *time))
+        };
+        let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
+        let chosen = estimates.best().unwrap_or(base);
+        if is_new {
+            self.keep_estimates(&print_estimates(&known));
+            let name = &self.info().name;
+            self.watch(&format_args!(
+                "kernel {name}: estimated cycles for a work-item: {estimates}; chosen: {chosen}\n"
+            ));
+        }
+        let mut state = lock();
+        state.known = Some(known);
+        state.choices.push(CodeChoice { base, local, chosen, estimates: Arc::new(estimates) });
+        chosen
+    }
+
+    /// Estimates that a variant was chosen by.
+    pub(crate) fn estimates_for(&self, chosen: &CodeVariant, local: [u32; 3]) -> Option<Arc<CodeEstimates>> {
+        let state = self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = state.choices.iter().find(|it| it.chosen == *chosen && it.local == local);
+        of.or_else(|| state.choices.iter().find(|it| it.chosen == *chosen))
+            .map(|it| Arc::clone(&it.estimates))
+    }
+
+    /// Variants with other lanes for launches of a variant, itself first.
+    pub(crate) fn variants_of(
+        &self,
+        base: CodeVariant,
+        local: [u32; 3],
+        is_uniform: bool,
+    ) -> Vec<CodeVariant> {
+        let (info, lanes) = (self.info(), self.lanes());
+        let of = |lanes| {
+            let variant = CodeVariant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
+            if base.single { variant.of_single_items() } else { variant }
+        };
+        let mut variants = vec![base, of(lanes), of(2 * lanes)];
+        variants.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
+        // Neighbours along both dimensions do more alike than those of one row.
+        let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
+        let [row, rows, _] = base.axes.to_axes(local);
+        if self.chooses_groups(&base) && row >= width && rows >= height && height > 1 {
+            variants.push(CodeVariant { brush: [width, height, 1], ..of(lanes) });
+        }
+        // Of the code between barriers, one part may pay as vector code and another one not.
+        variants.extend(
+            (info.sees_groups && !base.single).then(|| CodeVariant { form: CodeForm::Mixed, ..of(lanes) }),
+        );
+        variants.extend([of((lanes / 2).max(1)), of(1)]);
+        let mut unique = Vec::new();
+        for variant in variants {
+            if !unique.contains(&variant) {
+                unique.push(variant);
+            }
+        }
+        unique
+    }
+
+    /// Estimates variants by the passes up to stage Wide.
+    fn estimates_of(&self, variants: Vec<CodeVariant>) -> KnownEstimates {
+        let functions = &self.program_module().functions;
+        let insts_of =
+            |func: &Function| func.blocks().map(|block| func.block_insts(block).count()).sum::<usize>();
+        let size: usize = functions.iter().map(insts_of).sum();
+        if size > MAX_INSTRUCTIONS || variants.is_empty() {
+            return variants.into_iter().map(|it| (key_of(it), None)).collect();
+        }
+        let kernel = self.clone();
+        let work = move || -> Result<KnownEstimates, BuildError> {
+            let of = |variant: CodeVariant| {
+                let lanes = Some(variant.brush.iter().product());
+                let options = BuildOptions { lanes, ..*kernel.options() };
+                let time = estimate(kernel.program_module(), &kernel.info().name, variant, &options);
+                (key_of(variant), time.ok().flatten())
+            };
+            Ok(variants.into_iter().map(of).collect())
+        };
+        catch_fatal_errors(STACK, work).map_err(BuildError::from).and_then(|it| it).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_transform::AxisOrder;
+
+    fn estimates(times: &[(u32, Option<f64>)]) -> CodeEstimates {
+        let of = |&(lanes, time): &(u32, Option<f64>)| {
+            (CodeVariant::of_rows(lanes, AxisOrder::WORK_ITEMS, true), time)
+        };
+        CodeEstimates { variants: times.iter().map(of).collect() }
+    }
+
+    fn best(times: &[(u32, Option<f64>)]) -> Option<u32> {
+        estimates(times).best().map(|it| it.brush[0])
+    }
+
+    #[test]
+    fn the_default_stays_unless_another_code_is_clearly_better() {
+        assert_eq!(best(&[(16, Some(10.0)), (32, Some(9.5)), (1, Some(8.5))]), Some(16));
+        assert_eq!(best(&[(16, Some(10.0)), (32, Some(8.5)), (64, Some(8.0))]), Some(64));
+        assert_eq!(best(&[(16, Some(10.0)), (32, None), (1, Some(2.0))]), Some(1));
+        assert_eq!(best(&[(16, None), (32, Some(1.0))]), None);
+    }
+
+    #[test]
+    fn estimates_are_kept_as_text() {
+        let all = vec![(1, Some(10.25)), (u64::MAX, None)];
+        assert_eq!(parse_estimates(&print_estimates(&all)), all);
+        assert_eq!(parse_estimates("x\n1 y\nzz 1\n"), []);
+    }
+}

@@ -1,0 +1,473 @@
+//! Estimates the time of a kernel's group function, to choose among vector codes before any of them ran.
+//!
+//! The estimate is for one work-item: each region of the group function runs once for a brush, so its time is divided by its lanes.
+//!
+//! * Instructions occupy the machine as `TargetInfo` says. Blocks count as often as they are expected to run.
+//! * An innermost loop takes the longer of its instructions and its loop-carried latency. Short loops and straight code overlap
+//!   with the next brush as far as the machine looks ahead.
+//! * Vector values beyond the registers are spilled and reloaded.
+//!
+//! Requires: stage Wide.
+//! Decision: the code itself is estimated rather than extrapolated from one code, since accesses change with the number of lanes;
+//! passes up to stage Wide take about a twentieth of LLVM's time.
+
+use crate::brushes::carried_latency;
+use crate::target::{OpTime, TargetInfo};
+use crate::timing::{CallTimes, ReadyTimes, call_times, is_mask, scalar_time, simulate, time_of};
+use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
+use heddle_ir::inst::Detail;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Iterations of a loop whose number is not known.
+const UNKNOWN_TRIPS: f64 = 16.0;
+/// Operations that the machine looks ahead.
+const WINDOW: f64 = 256.0;
+/// Time of a plain operation on one register, in tenths of a cycle.
+const OPERATION: f64 = 5.0;
+/// Time of the loop over brushes, of addresses and of the group, in tenths of a cycle for a brush.
+const BRUSH_OVERHEAD: f64 = 40.0;
+/// Time of spilling and reloading a register, in tenths of a cycle.
+const SPILL: f64 = 15.0;
+/// Probability that a guarded region runs because a lane needs it.
+const GUARD: f64 = 0.75;
+/// Probability, for each lane, that a run-time check chooses the slow version: more lanes seldomer lie in one block.
+const SLOW_VERSION: f64 = 0.003;
+/// Additional iterations, as a share, of a loop that lanes leave one by one, for each doubling of the lanes.
+const SPREAD: f64 = 0.2;
+
+/// Returns the estimated time for a work-item of each region of a kernel, in tenths of a cycle, by the region's name. Regions that run
+/// one work-item after the other are part of the group function, and not among them.
+pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> BTreeMap<String, f64> {
+    let calls = call_times(module, target);
+    let mut regions: BTreeMap<String, (&Function, Brush)> = BTreeMap::new();
+    let Some(group) = module.function(kernel) else { return BTreeMap::new() };
+    for inst in group.blocks().flat_map(|block| group.block_insts(block)) {
+        let Some(callee) = group.callee_of(group.inst(inst)) else { continue };
+        let Some((region, brush)) = region_of(&callee.name, kernel) else { continue };
+        let Some(func) = module.function(&callee.name) else { continue };
+        // Brushes with all lanes count; the last one of a group may have fewer.
+        let is_masked = func.signature.params.iter().any(|param| is_mask(param.ty));
+        if !is_masked || !regions.contains_key(region) {
+            regions.insert(region.to_string(), (func, brush));
+        }
+    }
+    let time = |func, brush: Brush| {
+        (CodeEstimate::new(func, brush, &calls, target).time() + BRUSH_OVERHEAD) / brush.lanes
+    };
+    regions.into_iter().map(|(name, (func, brush))| (name, time(func, brush))).collect()
+}
+
+/// Lanes of a brush.
+#[derive(Clone, Copy)]
+struct Brush {
+    lanes: f64,
+    /// Doublings of the lanes, by how much their work differs: neighbours in two dimensions do more alike than those of one row.
+    spread: f64,
+}
+
+impl Brush {
+    fn parse(text: &str) -> Option<Brush> {
+        let extents: Vec<f64> = text.split('x').map(|it| it.parse().ok()).collect::<Option<_>>()?;
+        let (first, others) = extents.split_first()?;
+        let spread = first.log2() + others.iter().map(|it| it.log2() / 4.0).sum::<f64>();
+        Some(Brush { lanes: extents.iter().product(), spread })
+    }
+}
+
+/// Number of the region that a wide function runs, and its lanes.
+fn region_of<'n>(name: &'n str, kernel: &str) -> Option<(&'n str, Brush)> {
+    let rest = name.strip_prefix(kernel)?.strip_prefix(".region")?;
+    let (shapes, brush) = rest.rsplit_once(".w")?;
+    let region = shapes.split('.').next()?;
+    Some((region, Brush::parse(brush)?))
+}
+
+/// Estimate of one function.
+struct CodeEstimate<'a> {
+    func: &'a Function,
+    brush: Brush,
+    calls: &'a CallTimes,
+    target: &'a TargetInfo,
+    cfg: Cfg,
+    cycles: CycleForest,
+    order: Vec<Block>,
+}
+
+/// Time and operations of some instructions.
+#[derive(Clone, Copy, Default)]
+struct Work {
+    busy: f64,
+    operations: f64,
+}
+
+impl Work {
+    fn add(&mut self, other: Work, times: f64) {
+        self.busy += other.busy * times;
+        self.operations += other.operations * times;
+    }
+
+    /// Time with a latency, of which the next brush hides what fits into the window.
+    fn with_latency(self, latency: f64) -> f64 {
+        let latency = latency * (self.operations / WINDOW).min(1.0);
+        self.busy.max(latency) + self.busy.min(latency) / 4.0
+    }
+}
+
+impl<'a> CodeEstimate<'a> {
+    fn new(
+        func: &'a Function,
+        brush: Brush,
+        calls: &'a CallTimes,
+        target: &'a TargetInfo,
+    ) -> CodeEstimate<'a> {
+        let cfg = Cfg::new(func);
+        let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
+        let order = BlockIndex::new(&cfg, &dominators, &cycles).order().to_vec();
+        CodeEstimate { func, brush, calls, target, cfg, cycles, order }
+    }
+
+    /// Time of a call.
+    fn time(&self) -> f64 {
+        let counts = self.execution_counts();
+        let mut straight = Work::default();
+        let mut total = 0.0;
+        let mut straight_times = Vec::new();
+        for &block in &self.order {
+            let count = counts.get(&block).copied().unwrap_or(0.0);
+            match self.cycles.innermost(block) {
+                None => {
+                    straight.add(self.work_of(block), count);
+                    let insts = self.func.block_insts(block);
+                    straight_times.extend(insts.map(|inst| (inst, self.time_of(inst))));
+                }
+                // Innermost loops follow, as a whole.
+                Some(cycle) if self.cycles.children(cycle).is_empty() => {}
+                Some(_) => total += self.work_of(block).busy * count,
+            }
+        }
+        let mut ready = ReadyTimes::default();
+        let latency = simulate(self.func, &straight_times, &mut ready)
+            .max(ready.values.values().copied().max().unwrap_or(0));
+        total += straight.with_latency(f64::from(latency));
+        for cycle in self.cycles.cycles().filter(|&it| self.cycles.children(it).is_empty()) {
+            total += self.loop_time(cycle, &counts);
+        }
+        total
+    }
+
+    /// Time of an innermost loop, each time that it is entered, altogether.
+    fn loop_time(&self, cycle: Cycle, counts: &FxHashMap<Block, f64>) -> f64 {
+        let header = self.cycles.header(cycle);
+        let count = |block: Block| counts.get(&block).copied().unwrap_or(0.0);
+        let iterations = count(header);
+        if iterations <= 0.0 {
+            return 0.0;
+        }
+        let blocks: Vec<Block> =
+            self.order.iter().copied().filter(|&it| self.cycles.innermost(it) == Some(cycle)).collect();
+        let mut work = Work::default();
+        for &block in &blocks {
+            work.add(self.work_of(block), count(block) / iterations);
+        }
+        let insts: Vec<Inst> = blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
+        let is_carried = |inst: &Inst| {
+            self.func.inst(*inst).op == Op::Phi && self.func.layout.block_of(*inst) == Some(header)
+        };
+        let times: Vec<(Inst, OpTime)> =
+            insts.iter().filter(|inst| !is_carried(inst)).map(|&inst| (inst, self.time_of(inst))).collect();
+        let latency = carried_latency(self.func, header, &blocks, &times);
+        let trips = self.trips(cycle);
+        let all = Work { busy: work.busy * trips, operations: work.operations * trips };
+        all.with_latency(f64::from(latency) * trips) * iterations / trips
+    }
+
+    /// Expected number of executions of each block in a call.
+    fn execution_counts(&self) -> FxHashMap<Block, f64> {
+        let mut counts: FxHashMap<Block, f64> = FxHashMap::default();
+        let mut entered: FxHashMap<Cycle, f64> = FxHashMap::default();
+        for &block in &self.order {
+            let cycle = self.cycles.headed_by(block);
+            let mut count = if block == self.cfg.entry() { 1.0 } else { 0.0 };
+            for &from in self.cfg.preds(block) {
+                if cycle.is_some_and(|cycle| self.cycles.contains(cycle, from)) {
+                    continue;
+                }
+                // What enters a loop leaves it, by one of its exits.
+                let mut left = None;
+                let mut around = self.cycles.innermost(from);
+                while let Some(cycle) = around.filter(|&it| !self.cycles.contains(it, block)) {
+                    left = Some(cycle);
+                    around = self.cycles.parent(cycle);
+                }
+                count += match left {
+                    Some(cycle) => {
+                        let exits = self.cycles.exiting_edges(&self.cfg, cycle).count().max(1);
+                        entered.get(&cycle).copied().unwrap_or(0.0) / exits as f64
+                    }
+                    None => counts.get(&from).copied().unwrap_or(0.0) * self.probability(from, block),
+                };
+            }
+            if let Some(cycle) = cycle {
+                entered.insert(cycle, count);
+                count *= self.trips(cycle);
+            }
+            counts.insert(block, count);
+        }
+        counts
+    }
+
+    /// Probability that control goes from a block to a successor, if it stays in the loop.
+    fn probability(&self, from: Block, to: Block) -> f64 {
+        let inside = |&&it: &&Block| match self.cycles.innermost(from) {
+            Some(cycle) => self.cycles.contains(cycle, it),
+            None => true,
+        };
+        let succs = self.cfg.succs(from);
+        let stays: Vec<&Block> = succs.iter().filter(inside).collect();
+        if stays.len() < 2 {
+            return 1.0;
+        }
+        let Some(terminator) = self.func.terminator(from) else { return 1.0 };
+        let data = self.func.inst(terminator);
+        if data.op != Op::Br || stays.len() != 2 {
+            return 1.0 / stays.len() as f64;
+        }
+        let is_first = succs.first() == Some(&to);
+        let first = match data.args.first().map(|&condition| self.unfrozen(condition)) {
+            Some(condition) if self.op_of(condition) == Some(Op::Any) => GUARD,
+            Some(condition) if self.is_version_check(condition) => {
+                1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)
+            }
+            _ => 0.5,
+        };
+        if is_first { first } else { 1.0 - first }
+    }
+
+    /// True if a condition has no source location: passes have added it, to choose a version.
+    fn is_version_check(&self, condition: Value) -> bool {
+        self.func.def_inst(condition).is_some_and(|inst| self.func.loc(inst).is_none())
+    }
+
+    fn op_of(&self, value: Value) -> Option<Op> {
+        self.func.def_inst(value).map(|inst| self.func.inst(inst).op)
+    }
+
+    fn unfrozen(&self, mut value: Value) -> Value {
+        while let Some(inst) = self.func.def_inst(value).filter(|&it| self.func.inst(it).op == Op::Freeze) {
+            value = self.func.inst(inst).args[0];
+        }
+        value
+    }
+
+    /// Expected number of iterations of a loop.
+    fn trips(&self, cycle: Cycle) -> f64 {
+        if let Some(trips) = self.constant_trips(cycle) {
+            return trips;
+        }
+        let ends_by_lanes = self.cycles.blocks(cycle).iter().any(|&block| {
+            let terminator = self.func.terminator(block).map(|it| self.func.inst(it));
+            let condition = terminator.filter(|data| data.op == Op::Br).and_then(|data| data.args.first());
+            let leaves = self.cfg.succs(block).iter().any(|&to| !self.cycles.contains(cycle, to));
+            leaves && condition.is_some_and(|&it| self.op_of(self.unfrozen(it)) == Some(Op::Any))
+        });
+        let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
+        UNKNOWN_TRIPS * (1.0 + spread)
+    }
+
+    /// Number of iterations of a loop that counts from a constant to a constant.
+    fn constant_trips(&self, cycle: Cycle) -> Option<f64> {
+        let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
+        let data = self.func.inst(self.func.terminator(latch)?);
+        let condition = self.func.def_inst(self.unfrozen(*data.args.first()?))?;
+        let compared = self.func.inst(condition);
+        if compared.op != Op::Icmp {
+            return None;
+        }
+        let end = self.constant(*compared.args.get(1)?)?;
+        let counter = *compared.args.first()?;
+        let phi_of = |value: Value| {
+            let inst = self.func.def_inst(value)?;
+            let is_header = self.func.layout.block_of(inst) == Some(self.cycles.header(cycle));
+            (self.func.inst(inst).op == Op::Phi && is_header).then_some(inst)
+        };
+        let step_of = |value: Value| {
+            let data = self.func.inst(self.func.def_inst(value)?);
+            let step = (data.op == Op::Add).then(|| self.constant(data.args[1])).flatten()?;
+            Some((phi_of(data.args[0])?, step))
+        };
+        let (phi, step, is_next) = match step_of(counter) {
+            Some((phi, step)) => (phi, step, true),
+            None => {
+                let phi = phi_of(counter)?;
+                let (_, next) = self.func.inst(phi).incoming().find(|(from, _)| *from == latch)?;
+                (phi, step_of(next).filter(|(of, _)| *of == phi)?.1, false)
+            }
+        };
+        let (_, start) = self.func.inst(phi).incoming().find(|(from, _)| *from != latch)?;
+        let span = (end - self.constant(start)?) as f64;
+        let is_closed = matches!(
+            compared.detail,
+            Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge)
+        );
+        let trips = span / step as f64 + f64::from(u8::from(!is_next)) + f64::from(u8::from(is_closed));
+        (step != 0 && (1.0..1e6).contains(&trips)).then_some(trips)
+    }
+
+    fn constant(&self, value: Value) -> Option<i64> {
+        let ty = self.func.value_type(value);
+        let bits = self.func.constant(value).and_then(Constant::splat_bits).filter(|_| !ty.is_vector())?;
+        let unused = 128 - ty.scalar().bits().min(128);
+        i64::try_from((bits << unused) as i128 >> unused).ok()
+    }
+
+    fn work_of(&self, block: Block) -> Work {
+        let mut work = Work::default();
+        for inst in self.func.block_insts(block) {
+            let busy = f64::from(self.time_of(inst).busy);
+            let operations = if busy > 0.0 { (busy / OPERATION).max(1.0) } else { 0.0 };
+            work.add(Work { busy, operations }, 1.0);
+        }
+        work.busy += SPILL * self.spilled(block);
+        work
+    }
+
+    /// Time of an instruction. Calls of unknown time count as twenty operations.
+    fn time_of(&self, inst: Inst) -> OpTime {
+        let unknown = OpTime { latency: 200, busy: 200 };
+        let data = self.func.inst(inst);
+        let results = self.func.results(inst).iter().chain(&data.args);
+        if data.op != Op::Call && !results.into_iter().any(|&value| self.func.value_type(value).is_vector()) {
+            return scalar_time(self.func, inst, self.target);
+        }
+        let time = time_of(self.func, inst, self.calls, self.target).unwrap_or(unknown);
+        // Masks of more lanes than a register has are several.
+        let is_of_masks = self.func.result(inst).is_some_and(|value| is_mask(self.func.value_type(value)));
+        if is_of_masks && !matches!(data.op, Op::Icmp | Op::Fcmp) {
+            let registers = (self.brush.lanes * 32.0 / f64::from(self.target.vector_bits)).ceil().max(1.0);
+            return OpTime { busy: (f64::from(time.busy) * registers) as u32, ..time };
+        }
+        let (costs, value) = match data.op {
+            Op::MaskedLoad => (self.target.load.masked, self.func.result(inst)),
+            Op::MaskedStore => (self.target.store.masked, data.args.first().copied()),
+            _ => return time,
+        };
+        let ty = value.map_or(Type::I1, |value| self.func.value_type(value));
+        let busy = self.target.cost(costs, u32::from(ty.lanes().unwrap_or(1)), ty.bytes() * 8);
+        OpTime { busy: busy.max(time.busy), ..time }
+    }
+
+    /// Number of vector registers beyond those of the machine that a block needs at most at one time.
+    fn spilled(&self, block: Block) -> f64 {
+        let registers = |value: Value| {
+            let ty = self.func.value_type(value);
+            let is_counted = ty.is_vector() && !is_mask(ty) && self.func.constant(value).is_none();
+            if is_counted { f64::from(self.target.registers_of(ty.bytes() * 8)) } else { 0.0 }
+        };
+        let insts: Vec<Inst> = self.func.block_insts(block).collect();
+        let mut seen: FxHashSet<Value> = FxHashSet::default();
+        let (mut live, mut most) = (0.0, 0.0f64);
+        // From the last instruction to the first; a value is live from its definition to its last use.
+        for &inst in insts.iter().rev() {
+            for &value in self.func.results(inst) {
+                if seen.contains(&value) {
+                    live -= registers(value);
+                }
+            }
+            if self.func.inst(inst).op != Op::Phi {
+                for &value in &self.func.inst(inst).args {
+                    if seen.insert(value) {
+                        live += registers(value);
+                    }
+                }
+            }
+            most = most.max(live);
+        }
+        (most - f64::from(self.target.registers)).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_ir::parse_module;
+
+    /// A kernel of one region, whose body is given for some lanes.
+    fn kernel(lanes: u32, body: &str) -> f64 {
+        let text = format!(
+            "\
+func @k(v0: ptr(global)) {{
+block0:
+  call @k.region0.u.w{lanes}(v0)
+  ret
+}}
+
+func @k.region0.u.w{lanes}(v0: ptr(global)) {{
+{body}
+}}
+"
+        );
+        let module = parse_module(&text).expect("it parses");
+        estimate_regions(&module, "k", &TargetInfo::ZEN4)["0"]
+    }
+
+    fn copy(lanes: u32, load: &str) -> f64 {
+        kernel(lanes, &format!("block0:\n{load}\n  store v1, v0\n  ret"))
+    }
+
+    #[test]
+    fn contiguous_accesses_gain_by_lanes_and_gathers_do_not() {
+        let whole = |lanes: u32| copy(lanes, &format!("  v1 = load <{lanes} x f32>, v0"));
+        assert!(whole(16) < 0.3 * whole(4));
+        let gather =
+            copy(16, "  v2 = splat <16 x ptr(global)>, v0\n  v1 = gather <16 x f32>, v2, splat true, poison");
+        assert!(gather > 3.0 * whole(16), "{gather} {}", whole(16));
+    }
+
+    fn counted(lanes: u32, end: u32) -> f64 {
+        kernel(
+            lanes,
+            &format!(
+                "\
+block0:
+  v1 = load <{lanes} x f32>, v0
+  br block1
+block1:
+  v2 = phi i32 [block0: 0], [block1: v5]
+  v3 = phi <{lanes} x f32> [block0: splat 0.0], [block1: v4]
+  v4 = fma v3, v1, v1
+  v5 = add v2, 1
+  v6 = icmp ult v5, {end}
+  br v6, block1, block2
+block2:
+  store v4, v0
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn iterations_are_counted_and_latencies_gain_by_more_lanes() {
+        assert!(counted(16, 1000) > 9.0 * counted(16, 100));
+        // The chain waits four cycles for each operation, so four registers in flight take as long as one.
+        assert!(counted(64, 1000) < 0.35 * counted(16, 1000));
+    }
+
+    #[test]
+    fn sides_of_a_branch_share_its_executions() {
+        let branch = |condition: &str| {
+            let work: String = (0..40).map(|at| format!("  v{} = fma v1, v1, v1\n", 10 + at)).collect();
+            kernel(
+                16,
+                &format!(
+                    "block0:\n  v1 = load <16 x f32>, v0\n{condition}\n  br v2, block1, block2\nblock1:\n{work}  br block2\nblock2:\n  ret"
+                ),
+            )
+        };
+        let guarded = branch("  v3 = fcmp olt v1, splat 0.0\n  v2 = any v3");
+        let checked = branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0");
+        assert!(checked > guarded);
+    }
+}

@@ -1,0 +1,234 @@
+//! Latency and throughput of instructions, and when results of straight code are available.
+
+use crate::target::{OpTime, TargetInfo};
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree};
+use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// Maximum depth of calls to look into.
+const MAX_CALL_DEPTH: u32 = 4;
+/// Maximum number of instructions between an address and its object.
+const MAX_STEPS: usize = 8;
+
+/// Times of functions without loops, by name.
+pub(crate) type CallTimes = FxHashMap<String, OpTime>;
+
+/// Times of a module's functions, if they have no loops and calls are not too deep.
+pub(crate) fn call_times(module: &Module, target: &TargetInfo) -> CallTimes {
+    let mut known = CallTimes::default();
+    for _ in 0..MAX_CALL_DEPTH {
+        let before = known.len();
+        for func in &module.functions {
+            if !known.contains_key(&func.name)
+                && let Some(time) = straight_time(func, &known, target)
+            {
+                known.insert(func.name.clone(), time);
+            }
+        }
+        if known.len() == before {
+            break;
+        }
+    }
+    known
+}
+
+/// Latency and time of a function; none if it has a loop.
+fn straight_time(func: &Function, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
+    let cfg = Cfg::new(func);
+    let cycles = CycleForest::new(&cfg);
+    if cycles.num_cycles() > 0 {
+        return None;
+    }
+    let index = BlockIndex::new(&cfg, &DominatorTree::new(&cfg), &cycles);
+    let insts = index.order().iter().flat_map(|&block| func.block_insts(block));
+    let times: Vec<(Inst, OpTime)> =
+        insts.map(|inst| Some((inst, time_of(func, inst, calls, target)?))).collect::<Option<_>>()?;
+    let mut ready = ReadyTimes::default();
+    let latency = simulate(func, &times, &mut ready);
+    Some(OpTime { latency, busy: times.iter().map(|(_, time)| time.busy).sum() })
+}
+
+/// Private object, by its `alloca`, and the offset in it if that is constant.
+pub(crate) type ObjectOffset = (Inst, Option<i128>);
+
+/// Times at which results are available.
+#[derive(Default)]
+pub(crate) struct ReadyTimes {
+    pub(crate) values: FxHashMap<Value, u32>,
+    /// Last stores to private objects: a load waits for stores to its offset, and for those to unknown offsets.
+    pub(crate) objects: FxHashMap<ObjectOffset, u32>,
+}
+
+/// Computes when results are available, given the times of operands from outside; returns the time of the return.
+pub(crate) fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut ReadyTimes) -> u32 {
+    let mut returned = 0;
+    for &(inst, time) in times {
+        let data = func.inst(inst);
+        let location = data.address().and_then(|address| object_offset(func, address));
+        let reads = matches!(data.op, Op::Load | Op::MaskedLoad | Op::Gather);
+        let written = location
+            .filter(|_| reads)
+            .into_iter()
+            .flat_map(|(object, offset)| [(object, offset), (object, None)]);
+        let written = written.filter_map(|place| ready.objects.get(&place).copied()).max();
+        let args = data.args.iter().map(|arg| ready.values.get(arg).copied().unwrap_or(0));
+        let done = args.chain(written).max().unwrap_or(0) + time.latency;
+        ready.values.extend(func.results(inst).iter().map(|&value| (value, done)));
+        if let Some(location) = location.filter(|_| !reads) {
+            let last = ready.objects.entry(location).or_default();
+            // A store to a known offset doesn't wait for what it overwrites.
+            let is_new = data.op == Op::Store && location.1.is_some();
+            *last = if is_new { done } else { done.max(*last) };
+        }
+        if data.op == Op::Ret {
+            returned = returned.max(done);
+        }
+    }
+    returned
+}
+
+/// Private object and offset of an address, if a short chain of instructions leads to the object.
+fn object_offset(func: &Function, mut address: Value) -> Option<ObjectOffset> {
+    let mut offset = Some(0i128);
+    for _ in 0..MAX_STEPS {
+        let inst = func.def_inst(address)?;
+        let data = func.inst(inst);
+        match data.op {
+            Op::Alloca => return Some((inst, offset)),
+            Op::PtrAdd => {
+                let bits = func.constant(data.args[1]).and_then(Constant::splat_bits);
+                let unused = 128 - func.value_type(data.args[1]).scalar().bits().min(128);
+                let step = bits.map(|bits| (bits << unused) as i128 >> unused);
+                offset = offset.zip(step).map(|(offset, step)| offset.wrapping_add(step));
+            }
+            Op::SpaceCast | Op::Splat => {}
+            _ => return None,
+        }
+        address = data.args[0];
+    }
+    None
+}
+
+/// Class of an instruction by its costs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OpClass {
+    /// Folded into other instructions by code generation.
+    Free,
+    /// Moves lanes; scalar code has none of it.
+    Moves,
+    Load,
+    Gather,
+    Store,
+    Scatter,
+    Float,
+    Multiply,
+    Divide,
+    /// Serialized over lanes on all machines.
+    DivideIntegers,
+    Plain,
+}
+
+fn op_class(func: &Function, inst: Inst) -> OpClass {
+    let data = func.inst(inst);
+    let is_constant = |at: usize| data.args.get(at).is_some_and(|&value| func.constant(value).is_some());
+    match data.op {
+        Op::Phi | Op::Freeze | Op::Bitcast | Op::Fneg | Op::Ret => OpClass::Free,
+        Op::Xor if is_constant(1) && is_mask(func.value_type(data.args[0])) => OpClass::Free,
+        Op::Select if is_constant(0) => OpClass::Free,
+        Op::Splat | Op::Extract | Op::Insert | Op::Permute | Op::Compress | Op::Expand => OpClass::Moves,
+        Op::Load | Op::MaskedLoad => OpClass::Load,
+        Op::Gather => OpClass::Gather,
+        Op::Store | Op::MaskedStore => OpClass::Store,
+        Op::Scatter => OpClass::Scatter,
+        Op::Fdiv | Op::Sqrt | Op::Rsqrt | Op::Frem => OpClass::Divide,
+        Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => OpClass::DivideIntegers,
+        Op::Mul => OpClass::Multiply,
+        Op::Fadd | Op::Fsub | Op::Fmul | Op::Fma | Op::Fmuladd => OpClass::Float,
+        Op::Fptosi | Op::Fptoui | Op::Sitofp | Op::Uitofp | Op::Fptrunc | Op::Fpext => OpClass::Float,
+        Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => OpClass::Float,
+        _ => OpClass::Plain,
+    }
+}
+
+/// Time of scalar code for an instruction, for all lanes. Branches replace its masks, and no vectors have to be built.
+pub(crate) fn serialized_busy(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
+    let data = func.inst(inst);
+    let types = || func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
+    let lanes = types().filter_map(Type::lanes).max().unwrap_or(0);
+    let is_of_masks = types().filter(|ty| ty.is_vector()).all(is_mask);
+    let times = &target.times;
+    let one = match op_class(func, inst) {
+        _ if is_of_masks || data.op == Op::Call => 0,
+        OpClass::Free | OpClass::Moves => 0,
+        OpClass::Load | OpClass::Gather => times.load.busy,
+        OpClass::Store | OpClass::Scatter => times.store.busy,
+        OpClass::Divide => times.divide.busy,
+        OpClass::DivideIntegers => times.divide_integers.busy,
+        OpClass::Float => times.float.busy,
+        OpClass::Multiply | OpClass::Plain => times.scalar.busy,
+    };
+    one * u32::from(lanes)
+}
+
+pub(crate) fn is_mask(ty: Type) -> bool {
+    ty.is_vector() && ty.scalar() == Scalar::I1
+}
+
+/// Time of an instruction; the registers of a vector are processed one after the other. None for calls of unknown
+/// time.
+pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
+    let data = func.inst(inst);
+    let times = &target.times;
+    let none = OpTime { latency: 0, busy: 0 };
+    if data.op == Op::Call {
+        return calls.get(&func.callee_of(data)?.name).copied();
+    }
+    let types = func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
+    let widest = types.filter(|ty| ty.is_vector()).max_by_key(|ty| if is_mask(*ty) { 0 } else { ty.bytes() });
+    let Some(ty) = widest else {
+        let is_free = matches!(data.op, Op::Phi | Op::Ret) || data.op == Op::Br && data.args.is_empty();
+        return Some(if is_free { none } else { times.scalar });
+    };
+    let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
+    let lanes = u32::from(ty.lanes().unwrap_or(1));
+    // A serialized operation completes with its last lane.
+    let of_lanes = |busy: u32| OpTime { latency: times.load.latency + busy, busy };
+    let one = match op_class(func, inst) {
+        OpClass::Free => none,
+        OpClass::Load => times.load,
+        OpClass::Store => times.store,
+        OpClass::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
+        OpClass::Scatter => {
+            return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8)));
+        }
+        OpClass::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
+        OpClass::Divide => times.divide,
+        // Multiplication by a constant becomes shifts and additions.
+        OpClass::Multiply if data.args.get(1).is_some_and(|&value| func.constant(value).is_some()) => {
+            times.float
+        }
+        OpClass::Multiply => times.multiply,
+        OpClass::Float => times.float,
+        OpClass::Moves | OpClass::Plain => times.plain,
+    };
+    Some(OpTime { latency: one.latency, busy: one.busy * registers })
+}
+
+/// Time of a scalar instruction, by its class.
+pub(crate) fn scalar_time(func: &Function, inst: Inst, target: &TargetInfo) -> OpTime {
+    let times = &target.times;
+    let data = func.inst(inst);
+    if matches!(data.op, Op::Phi | Op::Ret) || data.op == Op::Br && data.args.is_empty() {
+        return OpTime { latency: 0, busy: 0 };
+    }
+    match op_class(func, inst) {
+        OpClass::Load => OpTime { latency: 40, ..times.load },
+        OpClass::Store => times.store,
+        OpClass::Float => times.float,
+        // The scalar divider is as fast as that for the least vector.
+        OpClass::Divide => OpTime { latency: 110, busy: 45 },
+        OpClass::DivideIntegers => OpTime { latency: 120, ..times.divide_integers },
+        OpClass::Multiply => OpTime { latency: 30, busy: 10 },
+        _ => times.scalar,
+    }
+}
