@@ -210,6 +210,26 @@ impl TargetInfo {
         branch: 20,
     };
 
+    /// AMD Zen to Zen 3: gathers and masked stores are microcoded, with a cost per lane. Measured by `./x bench cost` with
+    /// `HEDDLE_CPU=avx2` on a Zen 4.
+    pub const ZEN3: TargetInfo = TargetInfo {
+        name: "znver3",
+        load: AccessCosts {
+            scattered: VectorCost { register: 13, lane: 12 },
+            masked_scattered: VectorCost { register: 10, lane: 12 },
+            ..TargetInfo::AVX2.load
+        },
+        store: AccessCosts {
+            whole: VectorCost::of_registers(12),
+            masked: VectorCost::of_lanes(20),
+            scattered: VectorCost::of_lanes(15),
+            masked_scattered: VectorCost { register: 12, lane: 10 },
+        },
+        permute: VectorCost::of_registers(11),
+        lane: 6,
+        ..TargetInfo::AVX2
+    };
+
     /// x86-64-v2: whole accesses only; all others are serialized.
     pub const SSE42: TargetInfo = TargetInfo {
         name: "sse4.2",
@@ -267,13 +287,14 @@ impl TargetInfo {
     };
 
     /// All targets.
-    pub const ALL: [TargetInfo; 6] = [
+    pub const ALL: [TargetInfo; 7] = [
         TargetInfo::AVX512,
         TargetInfo::AVX2,
         TargetInfo::SSE42,
         TargetInfo::NEON,
         TargetInfo::SAPPHIRE_RAPIDS,
         TargetInfo::ZEN4,
+        TargetInfo::ZEN3,
     ];
 
     /// Target with this name.
@@ -289,6 +310,7 @@ impl TargetInfo {
                 TargetInfo::SAPPHIRE_RAPIDS
             }
             "znver4" | "znver5" if bits == 512 => TargetInfo::ZEN4,
+            "znver1" | "znver2" | "znver3" | "znver4" | "znver5" if bits == 256 => TargetInfo::ZEN3,
             _ => TargetInfo::of_registers(bits, is_x86),
         }
     }

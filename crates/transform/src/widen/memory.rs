@@ -3,6 +3,7 @@
 use super::refusal;
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
+use crate::target::VectorCost;
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Shape, StrideCondition};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -274,6 +275,7 @@ impl Widener<'_> {
         }
     }
 
+    /// Emits a contiguous store. Where masked stores are slow, one with all lanes active is whole: most brushes have all of them.
     pub(super) fn store_vector(
         &mut self,
         mut data: InstData,
@@ -282,11 +284,36 @@ impl Widener<'_> {
         mask: Option<Value>,
     ) {
         data.args = [value, pointer].into_iter().collect();
-        if let Some(mask) = mask {
-            data.op = Op::MaskedStore;
-            data.args.push(mask);
+        let Some(mask) = mask else {
+            self.insert(data, None);
+            return;
+        };
+        let mut masked = data.clone();
+        masked.op = Op::MaskedStore;
+        masked.args.push(mask);
+        if !self.checks_mask_of_store(value) {
+            self.insert(masked, None);
+            return;
         }
-        self.insert(data, None);
+        let all = self.emit(InstData::plain(Op::All, [mask]), None);
+        self.emit_if_else(
+            all,
+            |widener| {
+                widener.insert(data, None);
+                Vec::new()
+            },
+            |widener| {
+                widener.insert(masked, None);
+                Vec::new()
+            },
+        );
+    }
+
+    /// True if a masked store of a vector costs more than a branch and twice a whole one.
+    fn checks_mask_of_store(&self, value: Value) -> bool {
+        let (ty, target) = (self.new.value_type(value), &self.options.target);
+        let cost = |of: VectorCost| target.cost(of, u32::from(ty.lanes().unwrap_or(1)), ty.bytes() * 8);
+        cost(target.store.masked) > target.branch + 2 * cost(target.store.whole)
     }
 
     /// Widens copies and fills: once for all lanes if operands are uniform and repetition is idempotent.
