@@ -1,4 +1,4 @@
-//! Builds the clang shim, and links it with the same LLVM as `llvm-sys`.
+//! Builds the shims over clang and LLVM, and links them with the same LLVM as `llvm-sys`.
 
 use std::env;
 use std::path::PathBuf;
@@ -6,6 +6,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=shim/clang.cpp");
+    println!("cargo::rerun-if-changed=shim/scheduling.cpp");
     println!("cargo::rerun-if-env-changed=LLVM_SYS_221_PREFIX");
     let config = match env::var_os("LLVM_SYS_221_PREFIX") {
         Some(prefix) => PathBuf::from(prefix).join("bin/llvm-config"),
@@ -38,6 +39,7 @@ fn main() {
         .cpp(true)
         .std("c++17")
         .file("shim/clang.cpp")
+        .file("shim/scheduling.cpp")
         .flag("-isystem")
         .flag(include)
         .flag("-fno-exceptions")

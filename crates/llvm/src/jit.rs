@@ -15,7 +15,7 @@ use llvm_sys::target_machine::*;
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::rc::Rc;
-use std::sync::Once;
+use std::sync::{LazyLock, Once};
 
 /// Optimization level of the code generator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +118,22 @@ fn initialize() {
         LLVMInitializeAArch64TargetMC();
         LLVMInitializeAArch64AsmPrinter();
     });
+}
+
+unsafe extern "C" {
+    fn heddle_limit_scheduling(most: u32, reduced: u32) -> bool;
+}
+
+/// Limits the memory accesses of a block that LLVM's schedulers compare with each other, for all code of the process. Returns false if
+/// this LLVM has no such limit. The schedulers' time is quadratic in that number: at the default of 1000 they take 70 % of the time
+/// that CUB's radix sort takes to compile.
+pub fn limit_scheduling() -> bool {
+    const MOST: u32 = 200;
+    static IS_LIMITED: LazyLock<bool> = LazyLock::new(|| {
+        // SAFETY: it sets two numbers of LLVM's, which are read when code is generated.
+        unsafe { heddle_limit_scheduling(MOST, MOST / 2) }
+    });
+    *IS_LIMITED
 }
 
 /// Disabled features: x86's bf16 conversions treat subnormals as zero, which LLVM ignores.

@@ -54,7 +54,7 @@ pub use front_end::{Language, clang_error, compile, language_of, read_source};
 pub use generate::{CodeFormat, LlvmPasses, generate, generate_at, optimize, optimize_with_masks, simplify};
 pub use import::work_items::is_imported_builtin;
 pub use import::{ImportedModule, import, param_scalar_counts};
-pub use jit::{CodegenLevel, Jit, JitEntry, compile_host_object};
+pub use jit::{CodegenLevel, Jit, JitEntry, compile_host_object, limit_scheduling};
 pub use join::join;
 pub use kernel_info::{ArgumentPiece, KernelInfo, KernelParam, ParamPassing, kernels};
 pub use link::{internalize_except, link, reduce_to_functions, share_globals};

@@ -17,7 +17,7 @@ use heddle_ir::module::{Effects, FunctionKind};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::SyncScope;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
-use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors};
+use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors, limit_scheduling};
 use heddle_math::Accuracy;
 use heddle_transform::kernels::{VectorDimension, vector_dimension};
 use heddle_transform::progress::polls;
@@ -237,6 +237,8 @@ impl KernelModule {
         functions: &[(&str, usize)],
     ) -> Result<KernelModule, BuildError> {
         crate::exit::watch();
+        // Without the limit code is the same, but takes longer to compile.
+        let _ = limit_scheduling();
         let globals = Globals::new(&module)?;
         let [see_groups, see_brush, name_local, poll] =
             [sees_group, observes_brush, names_local, polls].map(|sees| functions_that(&module, sees));
