@@ -178,8 +178,42 @@ static void contexts(struct setting s) {
   EXPECT(sscanf(text, "v%4d-%2d-%2d-%2d%n", at, at + 1, at + 2, at + 3, &end) == 4 && end == 14 && !text[14]);
 }
 
+// A helper takes a struct by value in a loop with a barrier: the copy is one object, not one of each iteration.
+static void copies(struct setting s) {
+  launch(s,
+         "typedef struct { int values[20]; } large;\n"
+         "__attribute__((noinline)) int sum(large x, int from, local int *other) {\n"
+         "  int sum = other[from];\n"
+         "  for (int i = from; i < 20; i++) sum += x.values[i];\n"
+         "  return sum;\n"
+         "}\n"
+         "kernel void k(global int *out) {\n"
+         "  local int other[8];\n"
+         "  int i = get_global_id(0);\n"
+         "  large x;\n"
+         "  for (int j = 0; j < 20; j++) x.values[j] = i + j;\n"
+         "  for (int round = 0; round < 3; round++) {\n"
+         "    other[7 - i] = i + round;\n"
+         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+         "    out[i] += sum(x, i, other);\n"
+         "    barrier(CLK_LOCAL_MEM_FENCE);\n"
+         "    x.values[i + 1] += round;\n"
+         "  }\n"
+         "}\n",
+         "", 8);
+  for (int i = 0; i < 8; i++) {
+    int expected = 0;
+    for (int round = 0, added = 0; round < 3; added += round++) {
+      expected += 7 - i + round + added;
+      for (int j = i; j < 20; j++) expected += i + j;
+    }
+    EXPECT(out[i] == expected);
+  }
+}
+
 int main(void) {
   struct setting s = start(0);
+  copies(s);
   masks(s);
   sources(s);
   spaces(s);

@@ -90,6 +90,8 @@ static CONVERGENT size_t linear(size_t x, size_t y, size_t z) {
 #define JOIN_max(a, b) ((a) < (b) ? (b) : (a))
 #define JOIN_and(a, b) ((a) & (b))
 #define JOIN_or(a, b) ((a) | (b))
+#define JOIN_xor(a, b) ((a) ^ (b))
+#define JOIN_mul(a, b) ((a) * (b))
 // Result of a work-item: reduction over all, exclusive scan, inclusive scan.
 #define RUN(name, by, T, neutral, keep, place) \
   CONVERGENT T name(T value) { \
@@ -119,14 +121,20 @@ static CONVERGENT size_t linear(size_t x, size_t y, size_t z) {
 #define GROUP(T, least, most) \
   BROADCAST(T) \
   GROUP_RUNS(T, add, 0) \
+  GROUP_RUNS(T, mul, 1) \
   GROUP_RUNS(T, min, most) \
   GROUP_RUNS(T, max, least)
+#define GROUP_BITS(T) GROUP_RUNS(T, and, ~(T)0) GROUP_RUNS(T, or, 0) GROUP_RUNS(T, xor, 0)
 GROUP(int, INT_MIN, INT_MAX)
 GROUP(uint, 0, UINT_MAX)
 GROUP(long, LONG_MIN, LONG_MAX)
 GROUP(ulong, 0, ULONG_MAX)
 GROUP(float, -__builtin_inff(), __builtin_inff())
 GROUP(double, -__builtin_inf(), __builtin_inf())
+GROUP_BITS(int)
+GROUP_BITS(uint)
+GROUP_BITS(long)
+GROUP_BITS(ulong)
 static RUN(reduce_and, and, int, 1, here, group_size())
 static RUN(reduce_or, or, int, 0, here, group_size())
 CONVERGENT int work_group_all(int predicate) { return reduce_and(predicate != 0); }
@@ -227,6 +235,30 @@ LANES(double, double)
   }
 #define BROADCAST_VECTORS(_, T) EACH_WIDTH(BROADCAST_VECTOR, T)
 NUMBERS(BROADCAST_VECTORS, _)
+
+// Reductions and scans that no horizontal operation does: over the active lanes in order.
+#define LOOP_BY(name, T, by, neutral, counts) \
+  CONVERGENT T name(T value) { \
+    ulong active = own_ballot(true); \
+    int lane = own_lane(), width = own_width(); \
+    T sum = neutral; \
+    for (int i = 0; i < width; ++i) { \
+      T here = own_shuffle(value, i); \
+      sum = (active >> i & 1) && (counts) ? JOIN_##by(sum, here) : sum; \
+    } \
+    return sum; \
+  }
+#define LOOPS_BY(T, by, neutral) \
+  LOOP_BY(sub_group_reduce_##by, T, by, neutral, true) \
+  LOOP_BY(sub_group_scan_inclusive_##by, T, by, neutral, i <= lane) \
+  LOOP_BY(sub_group_scan_exclusive_##by, T, by, neutral, i < lane)
+#define LOOPS_OF_BITS(T) LOOPS_BY(T, mul, 1) LOOPS_BY(T, and, ~(T)0) LOOPS_BY(T, or, 0) LOOPS_BY(T, xor, 0)
+LOOPS_OF_BITS(int)
+LOOPS_OF_BITS(uint)
+LOOPS_OF_BITS(long)
+LOOPS_OF_BITS(ulong)
+LOOPS_BY(float, mul, 1)
+LOOPS_BY(double, mul, 1)
 
 // Sub-groups have at most 64 lanes here: two of the four words.
 static PURE uint4 as_words(ulong bits) { return (uint4)((uint)bits, (uint)(bits >> 32), 0, 0); }

@@ -27,6 +27,21 @@ fn reduction(op: Op) -> Option<(&'static str, bool)> {
         Op::GroupUMin | Op::GroupNonUniformUMin => ("min", false),
         Op::GroupSMax | Op::GroupFMax | Op::GroupNonUniformSMax | Op::GroupNonUniformFMax => ("max", true),
         Op::GroupUMax | Op::GroupNonUniformUMax => ("max", false),
+        Op::GroupIMulKHR | Op::GroupFMulKHR | Op::GroupNonUniformIMul | Op::GroupNonUniformFMul => {
+            ("mul", true)
+        }
+        Op::GroupBitwiseAndKHR
+        | Op::GroupLogicalAndKHR
+        | Op::GroupNonUniformBitwiseAnd
+        | Op::GroupNonUniformLogicalAnd => ("and", true),
+        Op::GroupBitwiseOrKHR
+        | Op::GroupLogicalOrKHR
+        | Op::GroupNonUniformBitwiseOr
+        | Op::GroupNonUniformLogicalOr => ("or", true),
+        Op::GroupBitwiseXorKHR
+        | Op::GroupLogicalXorKHR
+        | Op::GroupNonUniformBitwiseXor
+        | Op::GroupNonUniformLogicalXor => ("xor", true),
         _ => return None,
     })
 }
@@ -252,8 +267,9 @@ impl FunctionWriter<'_, '_> {
         let text = self.type_text(inst, ty)?;
         let value = self.operand_of(inst, 4, &text)?;
         let number = self.number_of(inst, &value)?;
-        if number.kind == NumberKind::Bool {
-            return Err(inst.invalid("bool has no such reduction"));
+        let is_logical = matches!(name, "and" | "or" | "xor");
+        if is_logical && number.kind.is_float() || !is_logical && number.kind == NumberKind::Bool {
+            return Err(inst.invalid(format!("{text} has no such reduction")));
         }
         let name = format!("{prefix}_{kind}_{name}");
         let whole = self.each_element(&value, number, is_signed, |this, mangled, (ty, item)| {

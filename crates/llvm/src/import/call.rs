@@ -177,10 +177,14 @@ impl<'m> BodyImporter<'_, 'm> {
         })
     }
 
-    /// Copies an object to the stack and returns its address.
+    /// Copies an object to the stack and returns its address. The copy's memory is allocated in the entry block: an
+    /// `alloca` in a loop would allocate in each iteration.
     fn copy_of(&mut self, address: Value, bytes: u64, align: u32) -> ImportResult<Value> {
         let align = if align.is_power_of_two() { align } else { 1 };
-        let copy = self.emit(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
+        let outer = std::mem::replace(&mut self.in_prologue, true);
+        let copy = self.emit(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None);
+        self.in_prologue = outer;
+        let copy = copy?;
         let size = self.int(Scalar::I64, bytes.into());
         let detail = Detail::Transfer(Box::new((Access::aligned(align), Access::aligned(align))));
         self.emit_inst(InstData::new(Op::Memcpy, [copy, address, size], detail), None)?;

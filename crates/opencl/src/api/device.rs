@@ -197,6 +197,7 @@ entries! {
             CL_DEVICE_MAX_NUM_SUB_GROUPS => {
                 info.value(MAX_WORK_GROUP_SIZE.div_ceil(device.lanes()) as u32)
             }
+            CL_DEVICE_SUB_GROUP_SIZES_INTEL => info.value(device.lanes()),
             // Those of a group run one after the other, up to the next barrier.
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.truth(false),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES | CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(ATOMICS),

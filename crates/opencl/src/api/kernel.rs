@@ -171,7 +171,7 @@ entries! {
             }
             CL_KERNEL_LOCAL_MEM_SIZE => info.value(kernel.local_bytes() as u64),
             CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE => info.value(kernel.lanes()),
-            CL_KERNEL_PRIVATE_MEM_SIZE => info.value(0u64),
+            CL_KERNEL_PRIVATE_MEM_SIZE | CL_KERNEL_SPILL_MEM_SIZE_INTEL => info.value(0u64),
             // Built-in kernels and custom devices have it.
             CL_KERNEL_GLOBAL_WORK_SIZE => Err(ClError(CL_INVALID_VALUE)),
             _ => Err(ClError(CL_INVALID_VALUE)),
@@ -210,7 +210,7 @@ entries! {
             }
             CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(MAX_WORK_GROUP_SIZE.div_ceil(lanes)),
             // No kernel attribute sets it.
-            CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(0usize),
+            CL_KERNEL_COMPILE_NUM_SUB_GROUPS | CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => info.value(0usize),
             _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }

@@ -91,6 +91,58 @@ fn declared(text: &str) -> Vec<String> {
     lines.filter_map(|line| line.split('"').nth(1)).map(Into::into).collect()
 }
 
+/// A kernel with one reduction or scan of a group.
+fn group_module(op: u32, ty: u32, scope: u32, operation: u32) -> Vec<u8> {
+    let mut words = vec![0x0723_0203, 0x0001_0400, 0, 4000, 0];
+    inst(&mut words, 14, &[2, 2]);
+    inst(&mut words, 15, &[&[6, 2][..], &text("k")].concat());
+    inst(&mut words, 19, &[3]);
+    let mut known = BTreeSet::from([3]);
+    define(&mut words, type_id(2, 0), &mut known);
+    match ty {
+        BOOL => inst(&mut words, 20, &[BOOL]),
+        _ => define(&mut words, ty, &mut known),
+    }
+    inst(&mut words, 33, &[4, 3]);
+    inst(&mut words, 43, &[type_id(2, 0), 8, scope]);
+    inst(&mut words, 46, &[ty, 9]);
+    inst(&mut words, 54, &[3, 2, 0, 4]);
+    inst(&mut words, 248, &[5]);
+    inst(&mut words, op, &[ty, 6, 8, operation, 9]);
+    inst(&mut words, 253, &[]);
+    inst(&mut words, 56, &[]);
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Id of the type of bits in [`group_module`].
+const BOOL: u32 = 10;
+
+#[test]
+fn each_reduction_of_groups_is_a_builtin() {
+    let ops: Vec<u32> = (264..=271).chain(349..=364).chain(6401..=6408).collect();
+    let mut taken: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut missing = BTreeSet::new();
+    for &op in &ops {
+        let types = (0..BASES.len()).flat_map(|base| [type_id(base, 0), type_id(base, 3)]).chain([BOOL]);
+        for ty in types {
+            for (scope, operation) in [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)] {
+                let lowered = lower(&group_module(op, ty, scope, operation), &SpirvOptions::default());
+                let Ok(text) = lowered else { continue };
+                let names = declared(&text);
+                if names.iter().any(|name| name.starts_with(UNSUPPORTED)) {
+                    continue;
+                }
+                *taken.entry(op).or_default() += 1;
+                missing.extend(names.into_iter().filter(|name| {
+                    !LIBRARIES.iter().any(|library| library.names.binary_search(&&**name).is_ok())
+                }));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(taken.keys().copied().collect::<Vec<u32>>(), ops, "{taken:?}");
+}
+
 #[test]
 fn each_instruction_of_opencl_std_is_a_builtin() {
     let (int, long, float) = (2, 3, 5);
