@@ -51,16 +51,26 @@ impl Widener<'_> {
         }
         match self.candidate_elements(inst, address, ty) {
             Some(candidates) => self.load_candidates(inst, &candidates, ty),
-            None if self.gathers_words(address, ty) => self.gather_words(inst, address, ty),
+            None if self.words_pay(inst, address, ty) => self.gather_words(inst, address, ty),
             None => self.load_by(inst, AccessPattern::Scattered),
         }
     }
 
-    /// True if gathers of elements of this type from an interleaved object read 32 bits for each lane: machines have no
+    /// True if gathers of elements of this type from an interleaved object may read 32 bits for each lane: machines have no
     /// gathers of less. The object is padded, so that these are within it.
     pub(super) fn gathers_words(&self, address: Value, ty: Type) -> bool {
         let is_narrow = matches!(ty.scalar(), Scalar::I8 | Scalar::I16 | Scalar::F16 | Scalar::BF16);
         is_narrow && self.options.target.vector_bits >= 512 && self.objects.is_interleaved(address)
+    }
+
+    /// True if a gather of 32 bits for each lane costs less than what code generators make of a narrower one: a load for each
+    /// lane, under a mask behind a branch.
+    fn words_pay(&self, inst: Inst, address: Value, ty: Type) -> bool {
+        let (target, lanes) = (&self.options.target, u32::from(self.lanes));
+        let is_masked = self.predicate_of(inst).is_some();
+        let scattered = if is_masked { target.load.masked_scattered } else { target.load.scattered };
+        let each = target.lane + if is_masked { target.branch } else { 0 };
+        self.gathers_words(address, ty) && target.cost(scattered, lanes, 32 * lanes) < each * lanes
     }
 
     /// Emits a load of narrow elements as a gather of 32 bits for each lane.

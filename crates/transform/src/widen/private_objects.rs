@@ -13,7 +13,7 @@
 
 use super::worklist::InstWorklist;
 use super::{Remark, RemarkKind, refusal};
-use heddle_analysis::Divergence;
+use heddle_analysis::{Cfg, CycleForest, Divergence};
 use heddle_ir::Diagnostic;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -93,6 +93,7 @@ impl PrivateObjects {
     fn interleave(&mut self, func: &Function, facts: &Divergence) {
         let mut elements: SecondaryMap<Inst, ElementSize> = SecondaryMap::new();
         let mut addresses: Vec<(Value, Inst)> = Vec::new();
+        let forest = CycleForest::new(&Cfg::new(func));
         for block in func.blocks() {
             for inst in func.block_insts(block) {
                 let data = func.inst(inst);
@@ -101,7 +102,7 @@ impl PrivateObjects {
                 }
                 for (index, &arg) in data.args.iter().enumerate() {
                     let Some(alloca) = facts.unique_object(arg) else { continue };
-                    let found = element_size_of_use(func, facts, block, inst, index, alloca);
+                    let found = element_size_of_use(func, facts, &forest, block, inst, index, alloca);
                     elements[alloca] = elements[alloca].merge(found);
                 }
             }
@@ -187,6 +188,7 @@ impl ElementSize {
 fn element_size_of_use(
     func: &Function,
     facts: &Divergence,
+    forest: &CycleForest,
     block: Block,
     inst: Inst,
     index: usize,
@@ -200,7 +202,8 @@ fn element_size_of_use(
         Op::Store if index == 1 => Some(data.args[0]),
         // A fill of the whole object fits any element size.
         Op::Memset if index == 0 => {
-            let is_whole = func.predicate(block).is_none() && func.def_inst(data.args[0]) == Some(alloca);
+            let is_whole = func.def_inst(data.args[0]) == Some(alloca)
+                && (func.predicate(block).is_none() || starts_object(func, facts, forest, alloca, inst));
             let is_constant = |value: Value| func.constant(value).is_some();
             const FILLED: ElementSize = ElementSize::Mixed("a part of it is filled, or under a condition");
             let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return FILLED };
@@ -244,6 +247,26 @@ fn element_size_of_use(
         }
         None => ElementSize::Mixed("a pointer may point to it or to another array"),
     }
+}
+
+/// True if a fill is the first access of an object that is made once: what lanes without the object hold does not matter, so
+/// one fill for all lanes is right under any mask.
+fn starts_object(
+    func: &Function,
+    facts: &Divergence,
+    forest: &CycleForest,
+    alloca: Inst,
+    fill: Inst,
+) -> bool {
+    let block = func.layout.block_of(alloca);
+    let is_once = block.is_some_and(|block| forest.innermost(block).is_none());
+    let accesses = |inst: Inst| {
+        let is_plain = matches!(func.inst(inst).op, Op::PtrAdd | Op::SpaceCast | Op::Freeze);
+        !is_plain && func.inst(inst).args.iter().any(|&arg| facts.unique_object(arg) == Some(alloca))
+    };
+    let next = |&inst: &Inst| func.layout.next_inst(inst);
+    let first = std::iter::successors(next(&alloca), next).find(|&inst| inst == fill || accesses(inst));
+    is_once && first == Some(fill)
 }
 
 /// Closure of a set of values under instructions for which `propagates` holds.
