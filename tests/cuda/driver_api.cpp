@@ -99,6 +99,81 @@ End:
 }
 )";
 
+static const char FAULTS[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.func (.param .b32 r) ten(.param .b32 x)
+{
+	.reg .b32 %r;
+	ld.param.b32 %r, [x];
+	add.u32 %r, %r, 10;
+	st.param.b32 [r], %r;
+	ret;
+}
+.visible .global .u64 table[2] = {ten, 0};
+// Calls the function of a number in the table, or stops where the number is too large.
+.visible .entry calls(.param .u64 a, .param .u32 n)
+{
+	.reg .pred %p;
+	.reg .b32 %r<3>;
+	.reg .b64 %d<4>;
+	ld.param.u64 %d0, [a];
+	ld.param.u32 %r0, [n];
+	setp.gt.u32 %p, %r0, 1;
+	@%p trap;
+	mov.u64 %d1, table;
+	mad.wide.u32 %d2, %r0, 8, %d1;
+	ld.global.u64 %d3, [%d2];
+	mov.u32 %r1, %tid.x;
+	P: .callprototype (.param .b32 _) _ (.param .b32 _);
+	{
+	.param .b32 p0;
+	.param .b32 r0;
+	st.param.b32 [p0], %r1;
+	call (r0), %d3, (p0), P;
+	ld.param.b32 %r2, [r0];
+	}
+	mad.wide.u32 %d2, %r1, 4, %d0;
+	st.global.u32 [%d2], %r2;
+	ret;
+}
+)";
+
+/// Runs kernels that fault. All later calls of the context return the error, until it is reset.
+static void fault(CUdevice device) {
+  struct {
+    CUdeviceptr to;
+    unsigned number;
+    CUresult code;
+  } cases[] = {{0, 0, CUDA_SUCCESS},
+               {16, 0, CUDA_ERROR_ILLEGAL_ADDRESS},
+               {0, 1, CUDA_ERROR_INVALID_PC},
+               {0, 2, CUDA_ERROR_LAUNCH_FAILED}};
+  for (auto [to, number, code] : cases) {
+    CUmodule module;
+    CUfunction calls;
+    CUdeviceptr memory, more;
+    CHECK(cuModuleLoadData(&module, FAULTS));
+    CHECK(cuModuleGetFunction(&calls, module, "calls"));
+    CHECK(cuMemAlloc(&memory, 4096));
+    if (to == 0)
+      to = memory;
+    void *parameters[] = {&to, &number};
+    wanted(cuLaunchKernel(calls, 2, 1, 1, 64, 1, 1, 0, nullptr, parameters, nullptr), code, "a fault", __LINE__);
+    wanted(cuCtxSynchronize(), code, "behind a fault", __LINE__);
+    wanted(cuMemAlloc(&more, 16), code, "behind a fault", __LINE__);
+    std::vector<int> numbers(64);
+    if (code == CUDA_SUCCESS) {
+      CHECK(cuMemcpyDtoH(numbers.data(), memory, 256));
+      for (int i = 0; i < 64; ++i)
+        REQUIRE(numbers[i] == i + 10);
+    }
+    CHECK(cuDevicePrimaryCtxReset(device));
+    CHECK(cuModuleUnload(module));
+  }
+}
+
 static void add_one(void *place) { ++*static_cast<int *>(place); }
 
 int main(int, char **arguments) {
@@ -341,6 +416,17 @@ int main(int, char **arguments) {
   CHECK(cuLaunchKernel(apart, 2, 1, 1, 64, 1, 1, 0, nullptr, one, nullptr));
   CHECK(cuModuleUnload(partly));
 
+  // What the machine cannot back is not given; what is given is no longer free.
+  size_t free_bytes, less, total;
+  CHECK(cuMemGetInfo(&free_bytes, &total));
+  REQUIRE(free_bytes > 0 && free_bytes < total);
+  FAILS(cuMemAlloc(&memory, free_bytes + (size_t(1) << 30)), CUDA_ERROR_OUT_OF_MEMORY);
+  CUdeviceptr large;
+  CHECK(cuMemAlloc(&large, free_bytes / 2));
+  CHECK(cuMemGetInfo(&less, &total));
+  REQUIRE(less < free_bytes - free_bytes / 4);
+  CHECK(cuMemFree(large));
+
   // Handles that are none.
   CHECK(cuEventDestroy(first));
   FAILS(cuEventRecord(first, stream), CUDA_ERROR_INVALID_HANDLE);
@@ -350,6 +436,8 @@ int main(int, char **arguments) {
   FAILS(cuTexObjectDestroy(0), CUDA_ERROR_NOT_SUPPORTED);
   CHECK(cuModuleUnload(module));
   FAILS(cuLaunchKernel(reverse, 1, 1, 1, 1, 1, 1, 0, nullptr, one, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  // Faults end launches, not the process.
+  fault(device);
   CHECK(cuDevicePrimaryCtxRelease(device));
   FAILS(cuMemAlloc(&memory, 16), CUDA_ERROR_INVALID_CONTEXT);
   std::printf("passed\n");
