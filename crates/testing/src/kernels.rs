@@ -35,6 +35,7 @@ pub fn profile() -> GeneratorProfile {
         conditional_phases: 30,
         early_exits: 25,
         shared_params: true,
+        views: 40,
         ..profile
     }
 }
