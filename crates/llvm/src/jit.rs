@@ -120,6 +120,7 @@ fn initialize() {
     });
 }
 
+// SAFETY: as the shim defines it.
 unsafe extern "C" {
     fn heddle_limit_scheduling(most: u32, reduced: u32) -> bool;
 }

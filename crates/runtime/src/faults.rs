@@ -396,6 +396,7 @@ mod signals {
         "ret",
     );
 
+    // SAFETY: as the assembly above defines them.
     unsafe extern "C" {
         fn heddle_enter_kernel(
             entry: extern "C" fn(*const u8, *mut u8),
