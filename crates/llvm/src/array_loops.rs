@@ -16,10 +16,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ffi::CStr;
 
 /// Passes that inline helpers, so that arrays passed to them are accessed in one function.
-const INLINING: &CStr = c"always-inline,function(sroa,early-cse,simplifycfg,instcombine),cgscc(inline)";
+const INLINING: &CStr =
+    c"always-inline,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>),cgscc(inline)";
 /// Passes that unroll loops of constant trip count, up to LLVM's size limit.
 const UNROLLING: &CStr =
-    c"sroa,early-cse,simplifycfg,instcombine,loop-simplify,lcssa,loop(loop-rotate,indvars,loop-unroll-full),sroa";
+    c"sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-rotate,indvars,loop-unroll-full),sroa";
 
 /// Unrolls the small loops of functions that have private arrays.
 pub(crate) fn unroll_array_loops(module: &LlvmModule) -> Result<(), String> {

@@ -79,6 +79,11 @@ pub const BENCHES: &[Benchmark] = &[
         run: opencl_first::run,
     },
     Benchmark {
+        name: "unseen",
+        about: "the same of 72 kernels that nobody tuned for, as applications write them",
+        run: opencl_first::run_unseen,
+    },
+    Benchmark {
         name: "opencl-own",
         about: "the OpenCL driver beside itself: scalar code, one mechanism more or less, kernel by kernel",
         run: opencl::run_own,

@@ -152,6 +152,11 @@ impl ClBench {
 }
 
 impl Workload {
+    /// Kernel of a file in `unseen/`.
+    pub(super) fn unseen(file: &str, kernel: &str) -> Workload {
+        Workload { name: format!("unseen/{file}:{kernel}"), is_large: false }
+    }
+
     /// Returns the size as the driver's argument.
     pub(super) fn size(&self) -> &'static str {
         if self.is_large { "1" } else { "0" }
@@ -362,7 +367,7 @@ fn make_ready(
     std::fs::create_dir_all(folder).map_err(|reason| failed(folder, reason))?;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/opencl");
     let driver = folder.join("driver");
-    let files = [sources.join("driver.c"), sources.join("workloads.c")];
+    let files = ["driver.c", "workloads.c", "unseen.c"].map(|file| sources.join(file));
     let options = ["-O3", "-march=native", "-o"];
     done(Command::new("clang-22").args(options).arg(&driver).args(&files).args(["-lOpenCL", "-lm"]))?;
 

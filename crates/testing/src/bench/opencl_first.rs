@@ -14,6 +14,8 @@ use std::path::Path;
 const COUNTS: [usize; 7] = [1, 3, 10, 30, 100, 300, 1000];
 /// Number of processes of each implementation, of which the median counts.
 const ROUNDS: usize = 3;
+/// Maximum relative difference of the sums of results. Implementations differ in native functions and in contraction.
+const SUM_TOLERANCE: f64 = 1e-3;
 /// Share of the time that trials may cost.
 const BUDGET: f64 = 5.0;
 
@@ -25,6 +27,8 @@ struct FirstLaunches {
     /// Seconds of the first launches by count: on the wall, and of the processor with building. A process that takes long ends early.
     sums: Vec<[f64; 2]>,
     worst: f64,
+    /// Sum of the results, where there is nothing else to compare them with.
+    result: Option<f64>,
 }
 
 /// State of the cache when a process starts.
@@ -76,26 +80,74 @@ const MEASURES: [FirstMeasure; 4] = [
     },
 ];
 
-/// Measures all workloads.
+/// Measures the workloads of the benchmark `opencl`.
 pub(super) fn run(report: &mut BenchReport) {
     in_folder(report, WAYS, |report, bench| {
-        for threads in [Threads::One, Threads::All] {
-            if threads == Threads::All && processors() == 1 {
-                continue;
-            }
-            let mut all = Vec::new();
-            each_workload(report, bench, |report, workload| {
-                let row = FirstRow::measure(report, bench, workload, threads)?;
-                report.note(row.summary(bench.ways, threads));
-                all.push(row);
-                Ok(())
-            })?;
-            for measure in MEASURES {
-                print_table(report, bench.ways, &all, threads, measure);
-            }
-        }
-        Ok(())
+        measure_all(report, bench, &mut |report, measure| each_workload(report, bench, measure))
     });
+}
+
+/// Measures kernels that nobody tuned for.
+pub(super) fn run_unseen(report: &mut BenchReport) {
+    in_folder(report, WAYS, |report, bench| {
+        let workloads = unseen_workloads(&bench.sources.join("unseen"))?;
+        measure_all(report, bench, &mut |report, measure| {
+            for (file, workload) in &workloads {
+                if report.is_on(file) {
+                    report.progress(workload.label());
+                    measure(report, workload)?;
+                }
+            }
+            Ok(())
+        })
+    });
+}
+
+/// Kernels of the files in a folder that have a line with a launch, by the name of their file without its ending.
+fn unseen_workloads(folder: &Path) -> Result<Vec<(String, Workload)>, String> {
+    let failed = |path: &Path, reason: std::io::Error| format!("{}: {reason}", path.display());
+    let entries = std::fs::read_dir(folder).map_err(|reason| failed(folder, reason))?;
+    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.sort();
+    let mut workloads = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(|reason| failed(&path, reason))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let head = lines.clone().next().filter(|_| line.starts_with("//!"));
+            let kernel = head.and_then(|head| head.strip_prefix("kernel void ")?.split('(').next());
+            let family = name.trim_end_matches(".cl").to_string();
+            workloads.extend(kernel.map(|kernel| (family, Workload::unseen(&name, kernel))));
+        }
+    }
+    Ok(workloads)
+}
+
+type MeasureWorkload<'a> = dyn FnMut(&mut BenchReport, &Workload) -> Result<(), String> + 'a;
+
+/// Measures the workloads that a function passes on, on one thread and on all.
+fn measure_all(
+    report: &mut BenchReport,
+    bench: &ClBench,
+    each: &mut dyn FnMut(&mut BenchReport, &mut MeasureWorkload<'_>) -> Result<(), String>,
+) -> Result<(), String> {
+    for threads in [Threads::One, Threads::All] {
+        if threads == Threads::All && processors() == 1 {
+            continue;
+        }
+        let mut all = Vec::new();
+        each(report, &mut |report, workload| {
+            let row = FirstRow::measure(report, bench, workload, threads)?;
+            report.note(row.summary(bench.ways, threads));
+            all.push(row);
+            Ok(())
+        })?;
+        for measure in MEASURES {
+            print_table(report, bench.ways, &all, threads, measure);
+        }
+    }
+    Ok(())
 }
 
 /// Measurements of a workload: by state of the cache, then by implementation.
@@ -133,7 +185,9 @@ impl FirstRow {
         }
         let median = |state: usize| processes.iter().map(|way| median_of(&way[state])).collect();
         let regret = regret_of(bench, workload, threads)?;
-        Ok(FirstRow { label: workload.label(), times: [median(0), median(1)], regret })
+        let times: [Vec<Option<FirstLaunches>>; 2] = [median(0), median(1)];
+        check_sums(report, workload, bench.ways, &times[0]);
+        Ok(FirstRow { label: workload.label(), times, regret })
     }
 
     /// Returns the fastest other implementation of a count, and its time relative to Heddle's.
@@ -165,6 +219,22 @@ impl FirstRow {
     }
 }
 
+/// Checks Heddle's sum of results against the median of the implementations.
+fn check_sums(
+    report: &mut BenchReport,
+    workload: &Workload,
+    ways: &[ClImplementation],
+    times: &[Option<FirstLaunches>],
+) {
+    let sum = |it: &Option<FirstLaunches>| it.as_ref().and_then(|it| it.result);
+    let others: Vec<f64> = times.iter().skip(1).filter_map(sum).collect();
+    let (Some(own), Some(others)) = (times.first().and_then(sum), Sample::of(others)) else { return };
+    let off = (own - others.median()).abs() / others.median().abs().max(1.0);
+    report.check(off <= SUM_TOLERANCE, || {
+        format!("{} by {}: the sum of results is off by {off:.1e}", workload.name, ways[0].name)
+    });
+}
+
 /// Returns the medians of some processes; counts that one of them did not reach are left out.
 fn median_of(processes: &[FirstLaunches]) -> Option<FirstLaunches> {
     let median = |figures: Vec<f64>| Sample::of(figures).map(|sample| sample.median());
@@ -172,7 +242,8 @@ fn median_of(processes: &[FirstLaunches]) -> Option<FirstLaunches> {
     let counts = processes.iter().map(|it| it.sums.len()).min()?;
     let of = |at: usize, what: usize| median(processes.iter().map(|it| it.sums[at][what]).collect());
     let sums = (0..counts).map(|at| Some([of(at, 0)?, of(at, 1)?])).collect::<Option<_>>()?;
-    Some(FirstLaunches { building, sums, worst: 0.0 })
+    let result = processes.first()?.result;
+    Some(FirstLaunches { building, sums, worst: 0.0, result })
 }
 
 fn first_launches(
@@ -195,6 +266,7 @@ fn first_launches(
         let figures: Vec<f64> = rest.split(';').filter_map(|figure| figure.parse().ok()).collect();
         match (head, &figures[..]) {
             ("worst", &[worst]) => result.worst = worst,
+            ("sum", &[sum]) => result.result = Some(sum),
             ("0", &[wall, _]) => result.building = wall,
             (_, &[wall, processor]) => result.sums.push([wall, processor]),
             _ => return Err(wrong()),

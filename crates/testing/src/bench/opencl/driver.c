@@ -3,7 +3,8 @@
 //   driver FOLDER NAME SIZE     SIZE is 0 or 1; sources are in FOLDER
 //   driver start FOLDER NAME    building and launching for the first time: cold, and again by the same process
 //   driver first FOLDER NAME SIZE
-//                               building and the first launches: one line for building, one for each count of launches
+//                               building and the first launches: one line for building, one for each count of launches;
+//                               NAME may be `unseen/FILE.cl:KERNEL`, too
 //   driver limits               what this core does at most: GB/s within the cache and beyond, Gflop/s
 //   driver list                 names of workloads, and whether each has a large size
 //
@@ -219,7 +220,7 @@ static double own_processor(void) { return seconds(CLOCK_THREAD_CPUTIME_ID); }
 // Prints the seconds of building, then, for some counts N, the sum of the first N launches: by the clock on the wall, and by
 // the processor's time of the whole process since building began, without what this thread spends on data. Ends after so
 // many launches, or after so many seconds of launches. The last line is the error of the result.
-static void first(const struct workload *workload, const char *folder, int is_large) {
+static void first(const struct workload *workload, const char *folder, int is_large, const char *line) {
   enum { LAUNCHES = 1000 };
   const double limit = 1.5;
   static const int counts[] = {1, 3, 10, 30, 100, 300, LAUNCHES};
@@ -231,7 +232,10 @@ static void first(const struct workload *workload, const char *folder, int is_la
   build(&run, workload, source);
   printf("0;%.9f;%.9f\n", wall() - start_wall, processor() - start);
   double other = own_processor();
-  workload->prepare(&run);
+  if (line)
+    unseen_prepare(&run, line);
+  else
+    workload->prepare(&run);
   waited += own_processor() - other;
   for (int launches = 1, next = 0; launches <= LAUNCHES && sum < limit; launches++) {
     if (workload->restore) {
@@ -240,15 +244,39 @@ static void first(const struct workload *workload, const char *folder, int is_la
       waited += own_processor() - other;
     }
     double before = wall();
-    workload->launch(&run);
+    if (line)
+      unseen_launch(&run);
+    else
+      workload->launch(&run);
     need(clFinish(run.queue), "clFinish");
     sum += wall() - before;
     if (launches == counts[next]) {
       printf("%d;%.9f;%.9f\n", launches, sum, processor() - start - waited);
       next++;
     }
+    if (launches == 1 && line) {
+      // Later launches may work on what this one has changed.
+      other = own_processor();
+      printf("sum;%.9e\n", unseen_sum(&run));
+      waited += own_processor() - other;
+    }
   }
-  printf("worst;%.3e\n", workload->worst(&run));
+  if (!line)
+    printf("worst;%.3e\n", workload->worst(&run));
+}
+
+static int first_unseen(const char *folder, const char *name) {
+  char file[256], line[1024];
+  const char *colon = strchr(name, ':');
+  if (!colon)
+    return 0;
+  snprintf(file, sizeof file, "%.*s", (int)(colon - name), name);
+  char *source = source_of(folder, file);
+  if (!unseen_line(source, colon + 1, line))
+    return 0;
+  const struct workload workload = {.name = name, .file = file, .kernels = {colon + 1}};
+  first(&workload, folder, 0, line);
+  return 1;
 }
 
 // GB/s of a sum of two arrays into a third, as many bytes in all.
@@ -316,9 +344,11 @@ int main(int count, char **arguments) {
   }
   for (int i = 0; count == 5 && !strcmp(arguments[1], "first") && i < workload_count; i++)
     if (!strcmp(arguments[3], workloads[i].name)) {
-      first(&workloads[i], arguments[2], atoi(arguments[4]));
+      first(&workloads[i], arguments[2], atoi(arguments[4]), NULL);
       return 0;
     }
+  if (count == 5 && !strcmp(arguments[1], "first") && first_unseen(arguments[2], arguments[3]))
+    return 0;
   int starts = count == 4 && !strcmp(arguments[1], "start");
   for (int i = 0; count == 4 && i < workload_count; i++) {
     if (starts && !strcmp(arguments[3], workloads[i].name)) {

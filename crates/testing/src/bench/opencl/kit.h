@@ -50,3 +50,10 @@ void go(struct run *run, int kernel, size_t width, size_t height, size_t local_w
 // The next of a fixed sequence of numbers, and one from 0 to 1.
 unsigned next_random(void);
 float next_unit(void);
+
+// Kernels with a line that describes a launch: see unseen.c. The line of a kernel, whether there is one; its buffers and
+// arguments; a launch; the sum of its outputs.
+int unseen_line(const char *source, const char *kernel, char line[1024]);
+void unseen_prepare(struct run *run, const char *line);
+void unseen_launch(struct run *run);
+double unseen_sum(struct run *run);
