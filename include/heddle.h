@@ -1,4 +1,4 @@
-/* Questions that a lane asks the lanes beside it, for C and C++.
+/* Questions that a lane asks the lanes next to it, for C and C++.
  *
  * A function that Heddle makes vector code of runs once in each lane. What is declared here ranges over the lanes that
  * execute the call together, in ascending order. Compiled by anybody else, there is one lane: `heddle_any(x)` is `x`.
@@ -14,7 +14,7 @@
  *     heddle_scan_add(value)                  those of the lanes up to this one
  *     heddle_scan_before_add(value)           those of the lanes before this one
  *
- * A lane that is asked for must be here. Values are of 32 or 64 bits: integers, `float`, `double`. In C++ these are
+ * A lane that is read must be active. Values are of 32 or 64 bits: integers, `float`, `double`. In C++ these are
  * overloads, in C11 macros; their names with a suffix, as in `heddle_shuffle_u32`, work everywhere. `min` and `max` of
  * floats ignore NaN. Floats are added and multiplied strictly in order.
  */

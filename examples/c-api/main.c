@@ -1,4 +1,4 @@
-// Vector code of smooth.c at run time, beside the same loop in scalar code:
+// Vector code of smooth.c at run time, next to the same loop in scalar code:
 //   cc -ffp-contract=off main.c smooth.c -lheddle -o main && ./main smooth.c
 #include <heddle/compiler.h>
 #include <stdio.h>

@@ -117,7 +117,7 @@ static void make_data(void) {
 
 // --- OpenCL ---
 
-// What went wrong on a platform is said once; it is left out from then on.
+// An error of a platform is printed once; the platform is skipped from then on.
 static bool fine(struct platform *platform, cl_int code, const char *what) {
   if (code == CL_SUCCESS) return !platform->broken;
   if (!platform->broken) fprintf(stderr, "demo: %s is left out: %s gives %d\n", platform->name, what, code);

@@ -7,7 +7,7 @@
  *     void (*smooth)(float *, long) = (void (*)(float *, long))heddle_function(code);
  *
  * Link with -lheddle. Strings are UTF-8 and end with a zero byte. What a function gives belongs to the object that it was
- * asked of, and lives as long. A session may serve many threads at once; one `heddle_code` is for one thread at a time.
+ * requested from, and lives as long. A session may serve many threads at once; one `heddle_code` is for one thread at a time.
  * NULL as an object is an error that the functions take: they give NULL, 0 or false.
  */
 #ifndef HEDDLE_COMPILER_H
@@ -48,7 +48,7 @@ typedef enum heddle_output {
 } heddle_output;
 
 /* A session for a CPU by LLVM's name or an instruction set ("avx2"); NULL is this machine. Options are a line such as
- * "math=fast,brushes=auto"; NULL is none. An unknown name is told by what the session makes. */
+ * "math=fast,brushes=auto"; NULL is none. An unknown name is an error of the compilation. */
 heddle_session *heddle_open(const char *cpu, const char *options);
 void heddle_close(heddle_session *session);
 /* Ends what other threads ask of the session, between two passes: they get no code, and a message that says so. It makes

@@ -10,8 +10,8 @@
  *     heddle_program_free(program);
  *
  * Link with what `pkg-config --cflags --libs heddle` says, or -lheddle. Strings are UTF-8 and end with a zero byte. What a
- * function gives belongs to the object that it was asked of, and lives until the next call that takes this object. A program
- * may serve many threads at once; a kernel is for one thread at a time, and one program gives as many as are asked for. NULL as
+ * function gives belongs to the object that it was requested from, and lives until the next call that takes this object. A program
+ * may serve many threads at once; a kernel is for one thread at a time, and one program gives as many as are requested. NULL as
  * an object is an error that the functions take: they give NULL or false.
  */
 #ifndef HEDDLE_PROGRAM_H
@@ -56,7 +56,7 @@ bool heddle_kernel_set_local(heddle_kernel *kernel, size_t index, size_t size);
  * The memory of the arguments has to be as large as the kernel takes it to be. */
 bool heddle_kernel_launch(heddle_kernel *kernel, unsigned dimensions, const size_t *global, const size_t *local);
 
-/* What became of the kernel in the launches so far: width, barriers, branches, gathers, what is done lane by lane. */
+/* Report on the kernel as compiled for the launches so far: lanes, barriers, branches, accesses, code that runs one lane at a time. */
 const char *heddle_kernel_report(heddle_kernel *kernel);
 
 #ifdef __cplusplus

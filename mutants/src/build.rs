@@ -144,7 +144,7 @@ fn blamed(tree: &Path, error: &CompileError) -> Result<Vec<usize>, String> {
     let path = tree.join(&error.file);
     let text = std::fs::read_to_string(&path).map_err(|it| format!("{}: {it}", path.display()))?;
     let question = "crate::mutated(";
-    let asked: Vec<(usize, usize)> = text
+    let requested: Vec<(usize, usize)> = text
         .match_indices(question)
         .filter_map(|(at, _)| {
             let number = text[at + question.len()..].split(')').next()?;
@@ -153,12 +153,12 @@ fn blamed(tree: &Path, error: &CompileError) -> Result<Vec<usize>, String> {
         .collect();
     let (start, end) = error.range;
     let inside: Vec<usize> =
-        asked.iter().filter(|(at, _)| (start..end).contains(at)).map(|&(_, number)| number).collect();
+        requested.iter().filter(|(at, _)| (start..end).contains(at)).map(|&(_, number)| number).collect();
     if !inside.is_empty() {
         return Ok(inside);
     }
-    let before = asked.iter().rev().find(|&&(at, _)| at < start);
-    let behind = asked.iter().find(|&&(at, _)| at >= end);
+    let before = requested.iter().rev().find(|&&(at, _)| at < start);
+    let behind = requested.iter().find(|&&(at, _)| at >= end);
     // The compiler reports a missing arm at the head of the `match`.
     let closest =
         if error.message.starts_with("non-exhaustive") { behind.or(before) } else { before.or(behind) };

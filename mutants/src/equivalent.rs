@@ -45,8 +45,8 @@ pub(crate) fn mark(list: &Path, tree: &Path, mutants: &mut [Mutant]) -> Result<(
         mutant.means_the_same = entries.remove(&key);
     }
     // Entries of other packages cannot be checked.
-    let is_asked = |key: &&EquivalentKey| sources.contains_key(&key.file) || !tree.join(&key.file).exists();
-    match entries.keys().find(is_asked) {
+    let is_requested = |key: &&EquivalentKey| sources.contains_key(&key.file) || !tree.join(&key.file).exists();
+    match entries.keys().find(is_requested) {
         Some(key) => Err(format!(
             "{}: there is no `{}: {}` on a line `{}`",
             list.display(),

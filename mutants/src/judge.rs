@@ -18,6 +18,8 @@ const LEAST_SECONDS: f64 = 4.0;
 const LONG: f64 = 5.0;
 /// Limit on the address space, in KiB.
 const MEMORY: u64 = 6 << 20;
+/// Folder of the tables that the suite `figures` writes without a mutant.
+const FIGURES: &str = "figures";
 /// Signal that the system sends at the CPU time limit.
 const SIGXCPU: i32 = 24;
 
@@ -48,7 +50,7 @@ pub(crate) fn judge(tree: &Path, suites: &[Suite], mutants: &mut [Mutant]) -> Re
         };
         let mut left = 0;
         for mutant in mutants.iter_mut().filter(is_here) {
-            mutant.outcome = ask(baseline, mutant.number)?.unwrap_or(MutantOutcome::Missed);
+            mutant.outcome = ask(tree, baseline, mutant.number)?.unwrap_or(MutantOutcome::Missed);
             left += usize::from(mutant.outcome == MutantOutcome::Missed);
             eprintln!("{}: {}", mutant.outcome, mutant.name);
         }
@@ -81,10 +83,15 @@ fn baseline<'s>(tree: &Path, suite: &'s Suite) -> Result<Baseline<'s>, String> {
         return Ok(baseline);
     }
     let _ = fs::remove_file(&log);
+    // The suite `figures` compares all rows with those of the run without a mutant.
+    if name.starts_with("figures") {
+        let _ = fs::remove_dir_all(tree.join(FIGURES));
+    }
     let script = "\"$0\" \"$@\"; code=$?; times >\"$HEDDLE_TIMES\"; exit $code";
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(&suite.binary).args(arguments()).current_dir(&suite.folder);
     command.env("HEDDLE_REACHED", &log).env("HEDDLE_TIMES", &times).env_remove("HEDDLE_MUTANT");
+    command.env("HEDDLE_FIGURES", tree.join(FIGURES));
     let output = command.output().map_err(|error| format!("{}: {error}", suite.name))?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -112,17 +119,18 @@ fn seconds(text: &str) -> Option<f64> {
 }
 
 /// Runs a suite on a mutant; `None` if all tests pass.
-fn ask(baseline: &Baseline<'_>, number: usize) -> Result<Option<MutantOutcome>, String> {
+fn ask(tree: &Path, baseline: &Baseline<'_>, number: usize) -> Result<Option<MutantOutcome>, String> {
     let suite = baseline.suite;
     let seconds = (baseline.seconds * TIMES).max(LEAST_SECONDS).ceil();
     let script = format!("ulimit -t {seconds}; ulimit -v {MEMORY}; ulimit -c 0; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &script]).arg(&suite.binary).args(arguments()).current_dir(&suite.folder);
     command.env("HEDDLE_MUTANT", number.to_string()).env_remove("HEDDLE_REACHED");
+    command.env("HEDDLE_FIGURES", tree.join(FIGURES));
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let tell = |error: std::io::Error| format!("{}: {error}", suite.name);
     let mut child = command.spawn().map_err(tell)?;
-    let lines = BufReader::new(child.stdout.take().ok_or("a pipe was asked for")?).lines();
+    let lines = BufReader::new(child.stdout.take().ok_or("the pipe was requested")?).lines();
     for line in lines.map_while(Result::ok) {
         if let Some(test) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
             // One failing test is enough.

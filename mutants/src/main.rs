@@ -1,7 +1,7 @@
 //! `heddle-mutants LIST TREE PLAN`: mutation testing with one build for many mutants.
 //!
 //! A build for each mutant would take minutes. So all mutants of a sample are *woven* into one copy of the sources, each
-//! behind a condition (`crate::mutated(7)`) that the environment selects, and one build serves them all.
+//! after a condition (`crate::mutated(7)`) that the environment selects, and one build serves them all.
 //!
 //! `LIST` is the output of `cargo mutants --list --json`, which defines the mutants. `TREE` is a copy of the sources,
 //! which is overwritten.

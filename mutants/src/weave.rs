@@ -25,10 +25,10 @@ pub(crate) fn mutated(number: u32) -> bool {
     static CHOSEN: LazyLock<u32> =
         LazyLock::new(|| std::env::var("HEDDLE_MUTANT").ok().and_then(|it| it.parse().ok()).unwrap_or(0));
     static REACHED: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("HEDDLE_REACHED").ok());
-    static ASKED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
+    static QUERIED: [AtomicBool; COUNT] = [const { AtomicBool::new(false) }; COUNT];
     if let Some(path) = &*REACHED
-        && !ASKED[number as usize].load(Ordering::Relaxed)
-        && !ASKED[number as usize].swap(true, Ordering::Relaxed)
+        && !QUERIED[number as usize].load(Ordering::Relaxed)
+        && !QUERIED[number as usize].swap(true, Ordering::Relaxed)
     {
         use std::io::Write as _;
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("can be written");

@@ -1,4 +1,4 @@
-// What traps stands behind a guard.
+// What traps stands after a guard.
 #include <stdint.h>
 
 uint64_t guarded(uint64_t a, uint64_t b, int32_t *mem) {

@@ -1,5 +1,5 @@
-"""The CUDA driver beside what else there is for a machine without a GPU: Numba's simulator, tinygrad's own device for CPUs, and
-the time that NVRTC takes for itself; and beside our OpenCL driver on the same kernels. Run by `./x bench cuda`."""
+"""The CUDA driver next to what else there is for a machine without a GPU: Numba's simulator, tinygrad's own device for CPUs, and
+the time that NVRTC takes for itself; and next to our OpenCL driver on the same kernels. Run by `./x bench cuda`."""
 
 import os
 import pathlib
@@ -65,8 +65,8 @@ def numba(times):
 
 def of_process(times, **environment):
     command = [sys.executable, __file__, "numba", str(times)]
-    told = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
-    return [float(line) for line in told.stdout.split()]
+    run = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    return [float(line) for line in run.stdout.split()]
 
 
 missed = 0
@@ -75,9 +75,9 @@ missed = 0
 def judge(name, ours, theirs, aim=None, ratio=None):
     global missed
     ratio = ratio or theirs / ours
-    told = "" if aim is None else f"aim {aim:g}: " + ("reached" if ratio >= aim else "MISSED")
+    verdict = "" if aim is None else f"aim {aim:g}: " + ("reached" if ratio >= aim else "MISSED")
     missed += aim is not None and ratio < aim
-    print(f"{name:44} {1e3 * ours:10.3f} ms {1e3 * theirs:10.3f} ms {ratio:9.2f} x  {told}")
+    print(f"{name:44} {1e3 * ours:10.3f} ms {1e3 * theirs:10.3f} ms {ratio:9.2f} x  {verdict}")
 
 
 def tinygrad():
@@ -122,15 +122,15 @@ DOORS_AIM = 0.95
 
 
 def in_pairs(medians):
-    """How many times longer OpenCL's door takes: the median over pairs of processes, which ran at the same time."""
+    """How many times longer the OpenCL driver takes: the median over pairs of processes, which ran at the same time."""
     return float(np.median(np.array(medians["opencl"]) / np.array(medians["cuda"])))
 
 
-def doors(wanted=()):
-    """Kernels by the CUDA driver and by the OpenCL driver, each in processes of its own, in turns; those that are named, or all."""
-    script = pathlib.Path(__file__).parent / "doors/doors.py"
+def drivers(wanted=()):
+    """Kernels by the CUDA driver and by the OpenCL driver, each in alternating processes of its own; those that are named, or all."""
+    script = pathlib.Path(__file__).parent / "drivers/drivers.py"
     sys.path.insert(0, str(script.parent))
-    from doors import kernels
+    from drivers import kernels
 
     def ask(process, line):
         process.stdin.write(line + "\n")
@@ -142,26 +142,26 @@ def doors(wanted=()):
         for number in range(MOST_PROCESSES):
             if number >= PROCESSES and in_pairs(medians) >= DOORS_AIM:
                 break
-            asked = {
-                door: subprocess.Popen([sys.executable, script, door], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-                for door in medians
+            processes = {
+                driver: subprocess.Popen([sys.executable, script, driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                for driver in medians
             }
             results = {}
-            for door, process in asked.items():
+            for driver, process in processes.items():
                 with tempfile.TemporaryDirectory() as folder:
                     place = os.path.join(folder, "results.npz")
-                    assert ask(process, f"prepare {name} {place}") == "ready", (name, door)
-                    results[door] = list(np.load(place).values())
+                    assert ask(process, f"prepare {name} {place}") == "ready", (name, driver)
+                    results[driver] = list(np.load(place).values())
             for own, other in zip(results["cuda"], results["opencl"]):
-                # The doors may contract products and sums otherwise, which shows where steps are counted.
+                # The drivers may contract products and sums otherwise, which shows where steps are counted.
                 same = np.isclose(own, other, 1e-4, 1e-4).mean() > 0.99
-                assert same, f"{name}: the doors compute something else"
-            times = {door: [] for door in asked}
+                assert same, f"{name}: the drivers compute something else"
+            times = {driver: [] for driver in processes}
             for _ in range(ROUNDS):
-                for door, process in asked.items():
-                    times[door].append(float(ask(process, "time")))
-            for door, process in asked.items():
-                medians[door].append(float(np.median(times[door])))
+                for driver, process in processes.items():
+                    times[driver].append(float(ask(process, "time")))
+            for driver, process in processes.items():
+                medians[driver].append(float(np.median(times[driver])))
                 process.stdin.close()
                 process.wait()
         ours, theirs = (float(np.median(times)) for times in medians.values())
@@ -203,13 +203,13 @@ if sys.argv[1:2] == ["numba"]:
     numba(int(sys.argv[2]))
     sys.exit()
 print(f"{'':44} {'Heddle':>13} {'other':>13}")
-if sys.argv[1:2] == ["doors"]:
-    doors(sys.argv[2:])
+if sys.argv[1:2] == ["drivers"]:
+    drivers(sys.argv[2:])
     sys.exit(missed > 0)
 ours, theirs = of_process(50), of_process(1, NUMBA_ENABLE_CUDASIM="1")
 for name, own, other in zip(("axpy, 4096", "Mandelbrot, 64 x 64"), ours, theirs):
     judge(f"Numba's simulator, {name}", own, other, 200)
 tinygrad()
-doors()
+drivers()
 nvrtc()
 sys.exit(missed > 0)

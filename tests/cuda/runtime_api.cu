@@ -249,7 +249,7 @@ int main() {
   CHECK(cudaPointerGetAttributes(&pointer, total));
   REQUIRE(pointer.type == cudaMemoryTypeHost);
 
-  // What is told of kernels, and launches of another thread.
+  // Attributes of kernels, and launches of another thread.
   int blocks = 0, grid = 0, block = 0;
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, dynamic_sum, 128, 0));
   CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, dynamic_sum));

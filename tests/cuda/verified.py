@@ -1,4 +1,4 @@
-"""`HEDDLE_VERIFY=1`: launches beside the oracle, one that leaves its allocation, one whose result the host bends."""
+"""`HEDDLE_VERIFY=1`: launches next to the oracle, one that leaves its allocation, one whose result the host bends."""
 
 import numpy as np
 from cuda.bindings import driver
@@ -66,6 +66,6 @@ assert launch(2) == 0
 found = np.zeros(128, np.uint32)
 check(driver.cuMemcpyDtoH(found, out, found.nbytes))
 assert (found == values + 105).all()
-# The third block is behind both allocations.
+# The third block is after both allocations.
 assert launch(3) == 700
 print("passed")

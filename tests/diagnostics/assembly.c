@@ -6,8 +6,9 @@ unsigned ticks(unsigned start) {
 }
 
 // output
-// error: assembly.c:4:3: @ticks: inline assembly does what only one machine knows; write it in C, or keep it out of this function [not-imported]
+// error: assembly.c:4:3: @ticks: inline assembly [not-imported]
 //       __asm__ volatile("rdtsc" : "=a"(now) : : "edx");
 //       ^^^^^^^
 //   in LLVM IR: `%2 = tail call i32 asm sideeffect "rdtsc", "={ax},~{edx},~{dirflag},~{fpsr},~{flags}"()`
+//   help: write it in C, or move it out of this function
 // exit code 1

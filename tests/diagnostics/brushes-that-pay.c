@@ -12,9 +12,9 @@ int escape(float cx, float cy) {
 }
 
 // output
-// note: @escape: it is vector code for 16 lanes, 2 brushes of 8 [code-shape]
-//   branches: 2 of the source, 2 of the vector code
-//   instructions: 20 on vectors, 9 scalar
+// note: @escape: vectorized for 16 lanes, 2 brushes of 8 [code-shape]
+//   branches: 2 in the source, 2 in the vector code
+//   instructions: 20 vector, 9 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 0 scalar
-// note: brushes-that-pay.c:5:31: @escape: 2 brushes side by side: an iteration waits 10.6 cycles for the one before, keeps the machine busy for 6.4, and needs 4 vector registers, on avx2 [brush-count]
+// note: brushes-that-pay.c:5:31: @escape: 2 brushes next to each other: an iteration waits 10.6 cycles for the previous one, occupies the machine for 6.4, and needs 4 vector registers, on avx2 [brush-count]
 // exit code 0

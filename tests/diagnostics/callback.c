@@ -1,10 +1,11 @@
-// heddle vectorize FILE --func apply --params uniform,varying --lanes 8 --target avx2 --report -o OUT/f.o
+// heddle vectorize FILE --func apply --param uniform,varying --lanes 8 --target avx2 --report -o OUT/f.o
 int apply(int (*callback)(int), int x) { return callback(x) + 1; }
 
 // output
-// note: @apply: it is vector code for 8 lanes [code-shape]
-//   branches: 0 of the source, 1 of the vector code
-//   instructions: 5 on vectors, 6 scalar
+// note: @apply: vectorized for 8 lanes [code-shape]
+//   branches: 0 in the source, 1 in the vector code
+//   instructions: 5 vector, 6 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 0 scalar
-// note: callback.c:2:49: @apply: a call of what is defined elsewhere runs for one lane after the other; define it in this module, or declare a vector form, by `#pragma omp declare simd` [lane-by-lane]
+// note: callback.c:2:49: @apply: call of an external function runs one lane at a time [lane-by-lane]
+//   help: define the function in this module, or declare a vector form with `#pragma omp declare simd`
 // exit code 0

@@ -14,9 +14,11 @@ done:
 }
 
 // output
-// error: @run.targets: it holds `ptr blockaddress(@run, %11)`; compute it when it runs [not-imported]
-// error: computed-goto.c:5:9: @run: it uses @run.targets: it holds `ptr blockaddress(@run, %11)`; compute it when it runs [not-imported]
+// error: @run.targets: `ptr blockaddress(@run, %11)` as initial value [not-imported]
+//   help: compute it at run time
+// error: computed-goto.c:5:9: @run: use of @run.targets: `ptr blockaddress(@run, %11)` as initial value [not-imported]
 //       goto *targets[*code++];
 //             ^^^^^^^
 //   in LLVM IR: `%9 = getelementptr inbounds nuw ptr, ptr @run.targets, i64 %8`
+//   help: compute it at run time
 // exit code 1

@@ -1,5 +1,5 @@
 // heddle opt FILE -p params:varying,canonicalize --dump-each
-// What is known of lanes stands beside the instructions, with the names of the source.
+// What is known of lanes stands next to the instructions, with the names of the source.
 int collatz(int start, int most) {
   int n = 0;
   for (int x = start; x > 1 && n < most; n++) x = x & 1 ? 3 * x + 1 : x / 2;
@@ -7,7 +7,7 @@ int collatz(int start, int most) {
 }
 
 // output
-// ; behind params
+// ; after params
 // file0 = "each-stage.c"
 // fact0 = {"llvm.loop.mustprogress"}
 // fact1 = {"llvm.loop.unroll.disable"}
@@ -38,9 +38,9 @@ int collatz(int start, int most) {
 //   v20 = select v17, v18, false at file0:5:29  ; varying
 //   br v20, block2, block1 at file0:5:3 !{loop fact2, iterations fact3}  ; divergent
 // }
-// ; no divergent branch has a say in: block0, block1
+// ; control-uniform: block0, block1
 //
-// ; behind canonicalize
+// ; after canonicalize
 // file0 = "each-stage.c"
 // fact0 = {"llvm.loop.mustprogress"}
 // fact1 = {"llvm.loop.unroll.disable"}
@@ -76,6 +76,6 @@ int collatz(int start, int most) {
 //   v22 = phi i32 [block2: v16]           ; varying
 //   br block1
 // }
-// ; no divergent branch has a say in: block0, block1
+// ; control-uniform: block0, block1
 //
 // exit code 0

@@ -14,8 +14,8 @@ done:
 }
 
 ; output
-; note: @f: it is vector code for 8 lanes [code-shape]
-;   branches: 0 of the source, 0 of the vector code
-;   instructions: 2 on vectors, 0 scalar
+; note: @f: vectorized for 8 lanes [code-shape]
+;   branches: 0 in the source, 0 in the vector code
+;   instructions: 2 vector, 0 scalar
 ;   loads and stores: 0 contiguous, 0 gathered or scattered, 0 scalar
 ; exit code 0

@@ -7,8 +7,9 @@ extern "C" int check(int x) {
 }
 
 // output
-// error: exception.cpp:6:10: @check: `invoke` is refused (exceptions); compile with -fno-exceptions, or -C panic=abort [not-imported]
+// error: exception.cpp:6:10: @check: unsupported instruction `invoke`: exceptions [not-imported]
 //       return may_throw(x);
 //              ^^^^^^^^^
 //   in LLVM IR: `%3 = invoke noundef i32 @_Z9may_throwi(i32 noundef %0)`
+//   help: compile with -fno-exceptions, or -C panic=abort
 // exit code 1

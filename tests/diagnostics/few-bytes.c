@@ -3,5 +3,6 @@
 unsigned char next(unsigned char c) { return c + 1; }
 
 // output
-// error: @next: it has no form in the x86 vector ABI for 4 lanes: so few i8 fill no register of 64 bits, ask for 8 lanes; LLVM IR of it (`.ll`) keeps the form that Heddle makes [no-abi-form]
+// error: @next: the x86 vector ABI has no signature for 4 lanes: i8 values fill no 64-bit register; use 8 lanes [no-abi-form]
+//   help: write LLVM IR (`.ll`), which keeps Heddle's own signature
 // exit code 1

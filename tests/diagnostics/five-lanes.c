@@ -2,5 +2,6 @@
 int twice(int x) { return 2 * x; }
 
 // output
-// error: @twice: it has no form in the x86 vector ABI for 5 lanes: the number of lanes is no power of two; LLVM IR of it (`.ll`) keeps the form that Heddle makes [no-abi-form]
+// error: @twice: the x86 vector ABI has no signature for 5 lanes: the number of lanes is not a power of two [no-abi-form]
+//   help: write LLVM IR (`.ll`), which keeps Heddle's own signature
 // exit code 1

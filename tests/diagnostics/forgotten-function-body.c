@@ -4,5 +4,6 @@ float weight(float distance);
 float force(float distance) { return weight(distance) / distance; }
 
 // output
-// error: @weight: it is only declared here; give the file that defines it [unknown-function]
+// error: @weight: declared, but not defined [unknown-function]
+//   help: add the file that defines it
 // exit code 1

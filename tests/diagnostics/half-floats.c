@@ -2,5 +2,6 @@
 _Float16 twice(_Float16 x) { return x + x; }
 
 // output
-// error: @twice: it has no form in the x86 vector ABI for 8 lanes: it has no vectors of f16; LLVM IR of it (`.ll`) keeps the form that Heddle makes [no-abi-form]
+// error: @twice: the x86 vector ABI has no signature for 8 lanes: it has no vectors of f16 [no-abi-form]
+//   help: write LLVM IR (`.ll`), which keeps Heddle's own signature
 // exit code 1

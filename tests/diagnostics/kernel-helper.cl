@@ -2,7 +2,8 @@
 int place(global int *o) { return o[get_global_id(0)]; }
 
 // output
-// error: kernel-helper.cl:2:37: @place: it asks for a place in a launch, and nothing launches this function; pass it as a parameter [needs-launch]
+// error: kernel-helper.cl:2:37: @place: work-item index in a function that nothing launches [needs-launch]
 //     int place(global int *o) { return o[get_global_id(0)]; }
 //                                         ^^^^^^^^^^^^^
+//   help: pass the index as a parameter
 // exit code 1

@@ -3,8 +3,9 @@ __attribute__((noinline)) int paths(int n) { return n > 1 ? paths(n - 1) * 3 + p
 kernel void k(global int *o, int n) { o[get_global_id(0)] = paths(n); }
 
 // output
-// error: kernel-recursion.cl:2:61: @k: `call`: @paths calls itself and asks for its place in the launch; write a loop: a kernel has no recursion [kernel-form]
+// error: kernel-recursion.cl:2:61: @k: `call`: @paths is recursive and depends on the work-item [kernel-form]
 //     __attribute__((noinline)) int paths(int n) { return n > 1 ? paths(n - 1) * 3 + paths(n - 2) : (int)g…
 //                                                                 ^^^^^
-//   said by `kernels`
+//   in pass `kernels`
+//   help: write a loop; kernels have no recursion
 // exit code 1

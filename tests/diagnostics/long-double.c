@@ -6,5 +6,6 @@ double mean(const double *values, int count) {
 }
 
 // output
-// error: @mean: `%13 = phi x86_fp80 [ 0xK00000000000000000000, %4 ], [ %17, %11 ]`: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double` [not-imported]
+// error: @mean: `%13 = phi x86_fp80 [ 0xK00000000000000000000, %4 ], [ %17, %11 ]`: floats of type x86_fp80, wider than 64 bits [not-imported]
+//   help: use `double` instead of `long double`
 // exit code 1

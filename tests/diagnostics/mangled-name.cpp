@@ -3,5 +3,6 @@
 float area(float width, float height) { return width * height; }
 
 // output
-// error: there is no function @area; C++ calls it @_Z4areaff: declare it `extern "C"`, or ask for that name [unknown-function]
+// error: no function @area [unknown-function]
+//   help: its mangled name is @_Z4areaff: declare it `extern "C"`, or use that name
 // exit code 1

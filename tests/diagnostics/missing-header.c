@@ -3,7 +3,7 @@
 number f(number x) { return x; }
 
 // output
-// error: missing-header.c: clang refuses it [front-end]
+// error: missing-header.c: clang reports errors [front-end]
 //   missing-header.c:2:10: fatal error: 'my_types.h' file not found
 //       2 | #include "my_types.h"
 //         |          ^~~~~~~~~~~~

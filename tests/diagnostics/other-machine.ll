@@ -6,5 +6,6 @@ define i32 @f(i32 %x) {
 }
 
 ; output
-; error: it is LLVM IR for aarch64-unknown-linux-gnu, which is another kind of machine; let clang make it for this machine, or ask for code for that one [wrong-target]
+; error: LLVM IR for another machine, aarch64-unknown-linux-gnu [wrong-target]
+;   help: compile for this machine, or select that one with `--target`
 ; exit code 1

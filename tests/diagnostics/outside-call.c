@@ -6,9 +6,10 @@ float noisy(float x) {
 }
 
 // output
-// note: @noisy: it is vector code for 8 lanes [code-shape]
-//   branches: 1 of the source, 2 of the vector code
-//   instructions: 10 on vectors, 8 scalar
+// note: @noisy: vectorized for 8 lanes [code-shape]
+//   branches: 1 in the source, 2 in the vector code
+//   instructions: 10 vector, 8 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 0 scalar
-// note: outside-call.c:4:25: @noisy: the call of @rand runs for one lane after the other; define it in this module, or declare a vector form, by `#pragma omp declare simd` [lane-by-lane]
+// note: outside-call.c:4:25: @noisy: call of @rand runs one lane at a time [lane-by-lane]
+//   help: define the function in this module, or declare a vector form with `#pragma omp declare simd`
 // exit code 0

@@ -7,13 +7,15 @@ __attribute__((noinline)) static float precise(float x) {
 float scale(float x) { return precise(x) + 1; }
 
 // output
-// warning: refused-callee.c:4:19: @precise: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double` [not-imported]
+// warning: refused-callee.c:4:19: @precise: floats of type x86_fp80, wider than 64 bits [not-imported]
 //       long double y = x;
 //                       ^
 //   in LLVM IR: `%2 = fpext float %0 to x86_fp80`
-// note: @scale: it is vector code for 8 lanes [code-shape]
-//   branches: 0 of the source, 1 of the vector code
-//   instructions: 5 on vectors, 6 scalar
+//   help: use `double` instead of `long double`
+// note: @scale: vectorized for 8 lanes [code-shape]
+//   branches: 0 in the source, 1 in the vector code
+//   instructions: 5 vector, 6 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 0 scalar
-// note: refused-callee.c:7:31: @scale: the call of @precise runs for one lane after the other; define it in this module, or declare a vector form, by `#pragma omp declare simd` [lane-by-lane]
+// note: refused-callee.c:7:31: @scale: call of @precise runs one lane at a time [lane-by-lane]
+//   help: define the function in this module, or declare a vector form with `#pragma omp declare simd`
 // exit code 0

@@ -1,4 +1,4 @@
-// heddle vectorize FILE --func walk --params uniform,varying --lanes 8 --target znver4 --report -o OUT/f.o
+// heddle vectorize FILE --func walk --param uniform,varying --lanes 8 --target znver4 --report -o OUT/f.o
 // Lanes read here and there, and do little with what they read.
 #define TABLE(number) table[at + ((unsigned long)number << 20)]
 unsigned long walk(const unsigned long *table, unsigned long at) {
@@ -11,9 +11,9 @@ unsigned long walk(const unsigned long *table, unsigned long at) {
 }
 
 // output
-// note: @walk: it is vector code for 8 lanes [code-shape]
-//   branches: 2 of the source, 2 of the vector code
-//   instructions: 49 on vectors, 7 scalar
+// note: @walk: vectorized for 8 lanes [code-shape]
+//   branches: 2 in the source, 2 in the vector code
+//   instructions: 49 vector, 7 scalar
 //   loads and stores: 0 contiguous, 10 gathered or scattered, 0 scalar
-// note: scalar-wins.c:7:12: @walk: scalar code would win: an iteration keeps the machine busy for 101.6 cycles as vector code of 8 lanes, and for 80.0 if they run one after the other, on znver4 [scalar-wins]
+// note: scalar-wins.c:7:12: @walk: scalar code is likely faster: an iteration of 8 lanes takes 101.6 cycles as vector code, and 80.0 as scalar code, on znver4 [scalar-wins]
 // exit code 0

@@ -8,8 +8,9 @@ int guarded(int x) {
 }
 
 // output
-// error: setjmp.c:6:7: @guarded: @_setjmp may return twice; do without setjmp [not-imported]
+// error: setjmp.c:6:7: @guarded: @_setjmp may return twice [not-imported]
 //       if (setjmp(escape)) return -1;
 //           ^^^^^^
 //   in LLVM IR: `%2 = call i32 @_setjmp(ptr noundef nonnull @escape)`
+//   help: remove setjmp
 // exit code 1

@@ -1,4 +1,4 @@
-// heddle vectorize FILE --func f --params uniform,varying --lanes 8 --target avx2 -o OUT/f.o
+// heddle vectorize FILE --func f --param uniform,varying --lanes 8 --target avx2 -o OUT/f.o
 #include <heddle.h>
 int f(int *lock, int x) {
   while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
@@ -9,8 +9,9 @@ int f(int *lock, int x) {
 }
 
 // output
-// error: spin-lock-and-vote.c:4:10: @f: a loop waits by `atomic_rmw` for what another lane does: lanes go on one by one then, and `any` wants them together; take it out of the loop, or let no lane wait for another [waits-together]
+// error: spin-lock-and-vote.c:4:10: @f: the loop waits by `atomic_rmw` for another lane: lanes advance one by one, but `any` needs them together [waits-together]
 //       while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {
 //              ^^^^^^^^^^^^^^^^^^^
-//   said by `progress`
+//   in pass `progress`
+//   help: take it out of the loop, or let no lane wait for another
 // exit code 1

@@ -1,4 +1,4 @@
-// heddle vectorize FILE --func deposit --params uniform,uniform,varying --lanes 8 --target avx2 --report -o OUT/f.o
+// heddle vectorize FILE --func deposit --param uniform,uniform,varying --lanes 8 --target avx2 --report -o OUT/f.o
 void deposit(int *lock, int *balance, int amount) {
   while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE)) {}
   *balance += amount;
@@ -6,11 +6,13 @@ void deposit(int *lock, int *balance, int amount) {
 }
 
 // output
-// note: @deposit: it is vector code for 8 lanes [code-shape]
-//   branches: 1 of the source, 7 of the vector code
-//   instructions: 23 on vectors, 29 scalar
+// note: @deposit: vectorized for 8 lanes [code-shape]
+//   branches: 1 in the source, 7 in the vector code
+//   instructions: 23 vector, 29 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 3 scalar
-// note: spin-lock.c:3:10: @deposit: a loop waits by `atomic_rmw` for what another lane does: lanes go on one block a round [waits]
-// note: spin-lock.c:5:3: @deposit: an atomic store runs for one lane after the other; let one lane store for all, if it is one place [lane-by-lane]
-// note: spin-lock.c:3:10: @deposit: an atomic operation runs for one lane after the other; combine what lanes do, and let one lane do it for all [lane-by-lane]
+// note: spin-lock.c:3:10: @deposit: the loop waits by `atomic_rmw` for another lane: lanes advance one block a round [waits]
+// note: spin-lock.c:5:3: @deposit: atomic store runs one lane at a time [lane-by-lane]
+//   help: store it once for all lanes, if the address is the same
+// note: spin-lock.c:3:10: @deposit: atomic operation runs one lane at a time [lane-by-lane]
+//   help: combine the lanes' values and update memory once
 // exit code 0

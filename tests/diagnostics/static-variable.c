@@ -7,5 +7,6 @@ int count(int x) {
 int get_calls(void) { return calls; }
 
 // output
-// error: @calls: an object by itself cannot see this static variable; write the whole module (`.ll` or `.bc`), or take `static` away from the variable [not-linked]
+// error: @calls: an object file of its own cannot access this static variable [not-linked]
+//   help: write the whole module (`.ll` or `.bc`), or remove `static`
 // exit code 1

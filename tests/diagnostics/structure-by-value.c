@@ -3,5 +3,6 @@ struct point { double x, y; };
 double length2(struct point p) { return p.x * p.x + p.y * p.y; }
 
 // output
-// error: @length2: `p` is taken apart into 2 numbers, which no caller of the prototype does; pass it by address, or write LLVM IR (`.ll`), which keeps the form that Heddle makes [no-abi-form]
+// error: @length2: `p` is split into 2 values, which does not match the C prototype [no-abi-form]
+//   help: pass it by address, or write LLVM IR (`.ll`), which keeps Heddle's own signature
 // exit code 1

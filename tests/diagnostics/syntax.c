@@ -4,7 +4,7 @@ float half(float x) {
 }
 
 // output
-// error: syntax.c: clang refuses it [front-end]
+// error: syntax.c: clang reports errors [front-end]
 //   syntax.c:3:15: error: expected ';' after return statement
 //       3 |   return x / 2
 //         |               ^

@@ -1,6 +1,7 @@
-// heddle vectorize FILE --func axpy --params uniform,linear:4 -o OUT/f.o
+// heddle vectorize FILE --func axpy --param uniform,linear:4 -o OUT/f.o
 void axpy(float a, const float *x, float *y) { *y += a * *x; }
 
 // output
-// error: @axpy: it has 3 parameters, and 2 shapes are given; give one for each, as in `uniform,varying,linear:4`, or by name: `n=uniform` [parameter-shapes]
+// error: @axpy: 2 shapes for 3 parameters [parameter-shapes]
+//   help: write one shape for each parameter, as in `uniform,varying,linear:4`, or by name: `n=uniform`
 // exit code 1

@@ -10,5 +10,6 @@ define <4 x i32> @_ZGVdN4v_f(<4 x i32> %x) {
 }
 
 ; output
-; error: @_ZGVdN4v_f: the module has it already; write an object (`.o`), or take it out of the source [not-linked]
+; error: @_ZGVdN4v_f: the module defines it already [not-linked]
+;   help: write an object (`.o`), or remove it from the source
 ; exit code 1

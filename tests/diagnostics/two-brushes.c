@@ -3,8 +3,9 @@
 int neighbour(int x) { return x - heddle_shuffle(x, heddle_lane() + 1); }
 
 // output
-// error: two-brushes.c:3:53: @neighbour: `lane`: it depends on which lanes are in its brush, and would see 2 brushes as one; let one run at a time, or write all lanes as one brush if that is meant [sees-brush]
+// error: two-brushes.c:3:53: @neighbour: `lane`: the result depends on the lanes of the brush, and 2 brushes would be observed as one [sees-brush]
 //     int neighbour(int x) { return x - heddle_shuffle(x, heddle_lane() + 1); }
 //                                                         ^^^^^^^^^^^
-//   said by `brushes`
+//   in pass `brushes`
+//   help: run one brush at a time, or write one wide brush
 // exit code 1

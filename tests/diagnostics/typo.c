@@ -3,5 +3,6 @@ float blend_colors(float a, float b, float t) { return a + (b - a) * t; }
 float brighten(float a) { return a * 1.5f; }
 
 // output
-// error: there is no function @blend; there are @blend_colors, @brighten [unknown-function]
+// error: no function @blend [unknown-function]
+//   help: the functions are @blend_colors, @brighten
 // exit code 1

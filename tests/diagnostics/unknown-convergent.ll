@@ -8,5 +8,6 @@ define i32 @asks(i32 %x) {
 declare i32 @vote_of_another_library(i32) convergent
 
 ; output
-; error: @asks: `%r = call i32 @vote_of_another_library(i32 %x)`: @vote_of_another_library may ask other lanes (it is `convergent`), and is not known; ask by the functions of <heddle.h>, or define it in the same module [not-imported]
+; error: @asks: `%r = call i32 @vote_of_another_library(i32 %x)`: unknown `convergent` function @vote_of_another_library: it may observe other lanes [not-imported]
+;   help: use the functions of <heddle.h>, or define it in the same module
 ; exit code 1

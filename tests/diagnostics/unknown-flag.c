@@ -2,7 +2,7 @@
 int f(int x) { return x; }
 
 // output
-// error: unknown-flag.c: clang refuses it [front-end]
+// error: unknown-flag.c: clang reports errors [front-end]
 //   error: invalid value 'c2049' in '-std=c2049'
 //   note: use 'c89', 'c90', or 'iso9899:1990' for 'ISO C 1990' standard
 //   note: use 'iso9899:199409' for 'ISO C 1990 with amendment 1' standard

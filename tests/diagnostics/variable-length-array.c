@@ -10,8 +10,9 @@ int median(const int *values, int count) {
 }
 
 // output
-// error: variable-length-array.c:3:3: @median: the size of this object is not known before the program runs; give the array a constant size, or let the caller pass it [not-imported]
+// error: variable-length-array.c:3:3: @median: variable-length array: its size is not known before the program runs [not-imported]
 //       int sorted[count];
 //       ^^^
 //   in LLVM IR: `%4 = alloca i32, i64 %3, align 16`
+//   help: give the array a constant size, or let the caller pass it
 // exit code 1

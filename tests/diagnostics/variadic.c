@@ -10,5 +10,6 @@ int sum(int count, ...) {
 }
 
 // output
-// error: @sum: it takes any number of arguments; give it a fixed number of them [not-imported]
+// error: @sum: variable number of arguments [not-imported]
+//   help: give the function a fixed number of arguments
 // exit code 1

@@ -3,5 +3,6 @@ typedef float float4 __attribute__((vector_size(16)));
 float4 splat(float x) { return (float4){x, x, x, x}; }
 
 // output
-// error: @splat: it has no form in the x86 vector ABI for 8 lanes: it gives several values; LLVM IR of it (`.ll`) keeps the form that Heddle makes [no-abi-form]
+// error: @splat: the x86 vector ABI has no signature for 8 lanes: the function returns several values [no-abi-form]
+//   help: write LLVM IR (`.ll`), which keeps Heddle's own signature
 // exit code 1

@@ -1,5 +1,5 @@
 // heddle analyze FILE --func escape --lanes 8 --param cx=varying --why 6 --why 8 --why n --why most
-// Which branch diverges, on what, because of what, what it costs, and what could be said.
+// Which branch diverges, on what, because of what, what it costs, and the help.
 int escape(float cx, float cy, int most) {
   float x = 0, y = 0;
   int n = 0;
@@ -45,10 +45,10 @@ int escape(float cx, float cy, int most) {
 //   v22 = phi i32 [block4: v19], [block1: v3]  ; `n` varying
 //   ret v22 at file0:13:3
 // }
-// ; no divergent branch has a say in: block0, block5
+// ; control-uniform: block0, block5
 //
 // why-escape.c:6:3: this branch diverges: `n < most` differs between lanes
-//   because `n < most` (line 6) depends on `n`, `n` joins what lanes bring that part at the branch on `!(yy + xx > 4.0)` (line 8), the branch on `!(yy + xx > 4.0)` depends on `!(yy + xx > 4.0)`, `!(yy + xx > 4.0)` on `yy + xx`, `yy + xx` on `xx`, `xx` on `x`, `x` on `cx`, and `cx` is a parameter that differs between lanes
+//   because `n < most` (line 6) depends on `n`, `n` is a φ of lanes that diverge at the branch on `!(yy + xx > 4.0)` (line 8), the branch on `!(yy + xx > 4.0)` depends on `!(yy + xx > 4.0)`, `!(yy + xx > 4.0)` on `yy + xx`, `yy + xx` on `xx`, `xx` on `x`, `x` on `cx`, and `cx` is a parameter that differs between lanes
 //   cost: the loop runs until its last lane leaves it; lanes that have left wait under a mask
 //   if `cx` is the same for all lanes, declare it `uniform`
 //
@@ -58,7 +58,7 @@ int escape(float cx, float cy, int most) {
 //   if `cx` is the same for all lanes, declare it `uniform`
 //
 // `n` differs between lanes
-//   because `n` joins what lanes bring that part at the branch on `!(yy + xx > 4.0)` (line 8), the branch on `!(yy + xx > 4.0)` depends on `!(yy + xx > 4.0)`, `!(yy + xx > 4.0)` on `yy + xx`, `yy + xx` on `xx`, `xx` on `x`, `x` on `cx`, and `cx` is a parameter that differs between lanes
+//   because `n` is a φ of lanes that diverge at the branch on `!(yy + xx > 4.0)` (line 8), the branch on `!(yy + xx > 4.0)` depends on `!(yy + xx > 4.0)`, `!(yy + xx > 4.0)` on `yy + xx`, `yy + xx` on `xx`, `xx` on `x`, `x` on `cx`, and `cx` is a parameter that differs between lanes
 //   if `cx` is the same for all lanes, declare it `uniform`
 //
 // `most` is uniform

@@ -2,5 +2,5 @@
 int twice(int x) { return 2 * x; }
 
 // output
-// error: there is no `speed` here: --why takes a name of the source, a line, a value (v12) or a block (block2)
+// error: nothing named `speed`: --why takes a source name, a line, a value (v12) or a block (block2)
 // exit code 2

@@ -26,7 +26,7 @@ int pick(const int *table, int i, int limit) {
 // block2:                                 ; all lanes
 //   ret v8 at file0:8:3
 // }
-// ; no divergent branch has a say in: block0, block2
+// ; control-uniform: block0, block2
 // ; contiguous from `table`: load v7 at +0; if `i` <= 2147483640 in lane 0 (signed)
 //
 // why-table.c:5:15: `value` differs between lanes

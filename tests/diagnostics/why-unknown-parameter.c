@@ -2,5 +2,6 @@
 int twice(int x) { return 2 * x; }
 
 // output
-// error: @twice: it has no parameter `speed`; its parameters are `x` [parameter-shapes]
+// error: @twice: no parameter `speed` [parameter-shapes]
+//   help: the parameters are `x`
 // exit code 2

@@ -2,7 +2,7 @@
 int f(int x) { return x.value + y; }
 
 // output
-// error: wrong-argument-type.c: clang refuses it [front-end]
+// error: wrong-argument-type.c: clang reports errors [front-end]
 //   wrong-argument-type.c:2:24: error: member reference base type 'int' is not a structure or union
 //       2 | int f(int x) { return x.value + y; }
 //         |                       ~^~~~~~

@@ -1,7 +1,7 @@
 ; Calls of what is not defined here: what may ask other lanes is refused by name, as is what nobody could receive.
 ; run: @fine(3) lanes=1 -> 4
-; refused: @asks: `%r = call i32 @ask(i32 %x)`: @ask may ask other lanes (it is `convergent`), and is not known; ask by the functions of <heddle.h>
-; refused: @gives: it is a kernel and gives a value
+; refused: @asks: `%r = call i32 @ask(i32 %x)`: unknown `convergent` function @ask: it may observe other lanes
+; refused: @gives: kernel with a result
 target triple = "x86_64-pc-linux-gnu"
 define i32 @fine(i32 %x) {
   %y = add i32 %x, 1

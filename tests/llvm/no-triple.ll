@@ -1,6 +1,6 @@
 ; A file that names no target says nothing of address spaces.
 ; run: @fine() lanes=1 -> 0
-; refused: @global: address space 1 means nothing, since the file names no target; write its `target triple`
+; refused: @global: unknown address space 1: the file has no target
 define void @global(ptr addrspace(1) %p) {
   ret void
 }

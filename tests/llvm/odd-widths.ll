@@ -10,7 +10,7 @@
 ; run: @shifted(12) lanes=1 -> 14
 ; run: @far(&a, 3) lanes=1 with a: i8 [1, 2, 3, 4, 5, 6, 7, 8] -> 4
 ; run: @far(&a, 6) lanes=1 with a: i8 [1, 2, 3, 4, 5, 6, 7, 8] -> fault: lie in no object
-; refused: @taken: it takes or gives integers of 33 bits
+; refused: @taken: integers of 33 bits as parameters or results
 ; refused: @counted: `%c = call i7 @llvm.ctlz.i7(i7 %t, i1 false)`: llvm.ctlz of integers of an odd width
 define i32 @closed(i32 %n) {
   %a = zext i32 %n to i33

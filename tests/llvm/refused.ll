@@ -1,19 +1,19 @@
-; What is not taken is named, with the way out, and the rest is taken.
+; Refused definitions are reported with a help; the rest is imported.
 ; run: @fine(3) lanes=1 -> 4
-; refused: @assembly: `call void asm "nop", ""()`: inline assembly does what only one machine knows; write it in C
-; refused: @exceptions: `invoke void @may_throw()`: `invoke` is refused (exceptions); compile with -fno-exceptions
-; refused: @jumps_back: `%r = call i32 @setjmp(ptr %p)`: @setjmp may return twice; do without setjmp
-; refused: placed.c:7:3: @is_placed: `va_arg` is refused (any number of arguments)
-; refused: @scalable: the vector type <vscale x 4 x i32> has no fixed size
-; refused: @too_wide: integers of 256 bits have more than 128; take them apart in the source
-; refused: @extended: floats of type x86_fp80 are wider than 64 bits; use `double` instead of `long double`
-; refused: @many: it takes any number of arguments
-; refused: @computed: `indirectbr ptr %p, [label %a]`: `indirectbr` is refused (a computed goto); use a switch
-; refused: @sized: `%p = alloca i8, i32 %n, align 1`: the size of this object is not known before the program runs
-; refused: @own: each thread has its own
-; refused: @uses_own: `%v = load i32, ptr @own, align 4`: it uses @own: each thread has its own
-; refused: @masked: `%v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr align 4 %p, <4 x i1> %m, <4 x i32> zeroinitializer)`: llvm.masked.load is refused (each lane would need a branch); compile with -fno-vectorize
-; refused: @machine: `%v = call i32 @llvm.x86.flags.read.u32()`: llvm.x86.flags.read.u32 is refused (it belongs to one machine); write it in plain C
+; refused: @assembly: `call void asm "nop", ""()`: inline assembly
+; refused: @exceptions: `invoke void @may_throw()`: unsupported instruction `invoke`: exceptions
+; refused: @jumps_back: `%r = call i32 @setjmp(ptr %p)`: @setjmp may return twice
+; refused: placed.c:7:3: @is_placed: unsupported instruction `va_arg`: variable number of arguments
+; refused: @scalable: vector type <vscale x 4 x i32> without a fixed size
+; refused: @too_wide: integers of 256 bits, more than 128
+; refused: @extended: floats of type x86_fp80, wider than 64 bits
+; refused: @many: variable number of arguments
+; refused: @computed: `indirectbr ptr %p, [label %a]`: unsupported instruction `indirectbr`: a computed goto
+; refused: @sized: `%p = alloca i8, i32 %n, align 1`: variable-length array: its size is not known before the program runs
+; refused: @own: thread-local variable
+; refused: @uses_own: `%v = load i32, ptr @own, align 4`: use of @own: thread-local variable
+; refused: @masked: `%v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr align 4 %p, <4 x i1> %m, <4 x i32> zeroinitializer)`: unsupported intrinsic llvm.masked.load: a branch per lane
+; refused: @machine: `%v = call i32 @llvm.x86.flags.read.u32()`: unsupported intrinsic llvm.x86.flags.read.u32: intrinsic of one machine
 ; refused: @environment:
 target triple = "x86_64-pc-linux-gnu"
 @own = thread_local global i32 0

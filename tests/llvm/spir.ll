@@ -1,8 +1,8 @@
 ; What OpenCL C declares, declared in another way; functions of work-groups that are not known; writes to constant memory.
 ; run: @fine() lanes=1 -> 0
-; refused: @no_dimension: `%r = call i64 @_Z12get_local_idj()`: @_Z12get_local_idj is declared in another way than OpenCL C does: it takes one number, the dimension, and gives a number
-; refused: @reduces: `%r = call i32 @_Z21work_group_reduce_addi(i32 %x)`: @_Z21work_group_reduce_addi is called, but nothing defines it; define it in the program, or link one that does
-; refused: @writes: `store i32 1, ptr addrspace(2) %p, align 4`: it writes to constant memory, which never changes
+; refused: @no_dimension: `%r = call i64 @_Z12get_local_idj()`: @_Z12get_local_idj is not declared as in OpenCL C: it takes one number, the dimension and returns a number
+; refused: @reduces: `%r = call i32 @_Z21work_group_reduce_addi(i32 %x)`: undefined function @_Z21work_group_reduce_addi
+; refused: @writes: `store i32 1, ptr addrspace(2) %p, align 4`: write to constant memory
 ; refused: @fills:
 target triple = "spir64-unknown-unknown"
 declare i64 @_Z12get_local_idj() convergent

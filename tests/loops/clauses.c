@@ -95,7 +95,7 @@ __attribute__((noinline)) void collapsed(int *out, int n, int m) {
       out[i * m + j] = i * 100 + j;
 }
 
-__attribute__((noinline)) void asked(int *out, const int *in, int n, int is_long) {
+__attribute__((noinline)) void guarded(int *out, const int *in, int n, int is_long) {
 #pragma omp simd if (is_long)
   for (int i = 0; i < n; i++)
     out[i] = in[i] - i;
@@ -141,7 +141,7 @@ int main(void) {
     private_array(b, a, n), eat(b, sizeof b);
     own_array(b, a, n), eat(b, sizeof b);
     collapsed(b, n / 8, 5), eat(b, sizeof b);
-    asked(b, a, n, n > 20), eat(b, sizeof b);
+    guarded(b, a, n, n > 20), eat(b, sizeof b);
     aligned_to(g, f, n), eat(g, sizeof g);
     nontemporal_store(b, a, n), eat(b, sizeof b);
     assumed_safe(b, a, where, n), eat(b, sizeof b);

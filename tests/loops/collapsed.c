@@ -55,7 +55,7 @@ __attribute__((noinline)) void both_signs(int n, int by) {
 }
 
 // Nothing is divided where the divisor is 0.
-__attribute__((noinline)) void asked(int n, int by) {
+__attribute__((noinline)) void tested(int n, int by) {
 #pragma omp simd
   for (int i = 0; i < n; i++)
     out[i] = in[i] & 4 && by ? i / by : -i;
@@ -79,7 +79,7 @@ int main(void) {
       RUN(divided(n * 90 + m, -m - 1));
       RUN(fixed(n * 50 + m));
       RUN(both_signs(n * 90 + m, m + 1));
-      RUN(asked(n * 90, m - 3));
+      RUN(tested(n * 90, m - 3));
     }
     printf("%u\n", hash);
   }

@@ -1,4 +1,4 @@
-// Bodies of any control flow: branches, inner loops that diverge, breaks, `goto`, Duff's device, several ways out of inner
+// Bodies of any control flow: branches, inner loops that diverge, breaks, `goto`, Duff's device, several exits of inner
 // loops, `switch`.
 #include <stdio.h>
 
@@ -127,7 +127,7 @@ __attribute__((noinline)) void choose(float *out, const int *in, int n) {
   }
 }
 
-// The compiler knows that there is no other case, and says so by a way out of the loop that nothing takes.
+// The compiler knows that there is no other case, and adds an exit of the loop that is never taken.
 __attribute__((noinline)) void all_cases(int *out, const int *in, int n) {
 #pragma omp simd
   for (int i = 0; i < n; i++) {

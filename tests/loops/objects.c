@@ -1,4 +1,4 @@
-// Objects that each iteration has for itself, whose addresses are partly computed in front of the loop.
+// Objects that each iteration has for itself, whose addresses are partly computed before the loop.
 #include <stdio.h>
 
 enum { MOST = 75 };

@@ -1,4 +1,4 @@
-// Mathematical functions where lanes part: in arms, behind exits, and with arguments that lanes share.
+// Mathematical functions where lanes part: in arms, after exits, and with arguments that lanes share.
 #include <math.h>
 
 float arms(float x, float y) {

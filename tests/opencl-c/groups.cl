@@ -5,7 +5,7 @@ What work-items of a group do together.
 ; run: @collected(&o) lanes=4 local=6 groups=1 with o: i32 zero 36 -> o: [21, 1, 0, 4, 1, 1, 21, 3, 1, 4, 1, 1, 21, 6, 3, 4, 1, 1, 21, 10, 6, 4, 1, 1, 21, 15, 10, 4, 1, 1, 21, 21, 15, 4, 1, 1]
 ; run: @floats(&o) lanes=4 local=3 with o: f32 zero 9 -> o: [1.5, -inf, 0.5, 1.5, 0.5, 0.5, 1.5, 1.0, 0.5]
 ; run: @sub_groups(&o) lanes=4 local=6 with o: i32 zero 36 -> o: [0, 4, 2, 10, 0, 1, 0, 4, 2, 10, 1, 1, 0, 4, 2, 10, 3, 1, 0, 4, 2, 10, 6, 1, 1, 2, 2, 11, 0, 5, 1, 2, 2, 11, 5, 5]
-; run: @asked(&o) lanes=4 local=6 with o: i32 zero 36 -> o: [2, 1, 5, 1, 0, 14, 1, 1, 5, 0, 1, 12, 4, 1, 5, 0, 1, 8, 3, 1, 5, 0, 2, 0, 6, 5, 1, 1, 0, 2, 5, 5, 1, 0, 1, 0]
+; run: @queries(&o) lanes=4 local=6 with o: i32 zero 36 -> o: [2, 1, 5, 1, 0, 14, 1, 1, 5, 0, 1, 12, 4, 1, 5, 0, 1, 8, 3, 1, 5, 0, 2, 0, 6, 5, 1, 1, 0, 2, 5, 5, 1, 0, 1, 0]
 ; run: @dimensions(&o) lanes=2 local=2x3 groups=2x1 with o: i32 zero 6 -> o: [4, 3, 1, 1, 2, 3]
 */
 kernel void copied(global int *a, global int *b, local int *t) {
@@ -55,7 +55,7 @@ kernel void dimensions(global int *o) {
   o[4] = get_num_groups(0);
   o[5] = get_local_size(1);
 }
-kernel void asked(global int *o) {
+kernel void queries(global int *o) {
   int i = get_local_linear_id(), x = i + 1;
   uint4 odd = sub_group_ballot(x & 1);
   o[6 * i] = sub_group_shuffle_xor(x, 1);

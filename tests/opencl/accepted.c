@@ -100,8 +100,8 @@ static void refusals(struct setting s) {
       "kernel void k(global int *out) { out[0] = 1; }\n", "-cl-std=CL3.0");
   char log[4096];
   CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL));
-  const char *expected[] = {"the kernel `calls_itself` cannot be launched: program.cl:1:", "@fib: it calls itself",
-                            "the kernel `in_turns` cannot be launched: program.cl:", "it calls itself through @",
+  const char *expected[] = {"the kernel `calls_itself` cannot be launched: program.cl:1:", "@fib: recursion: the kernel calls itself",
+                            "the kernel `in_turns` cannot be launched: program.cl:", "recursion: the kernel calls itself through @",
                             "the kernel `asks` cannot be launched: program.cl:8:"};
   for (int i = 0; i < 5; i++) {
     if (!strstr(log, expected[i])) {
@@ -162,7 +162,7 @@ static void linked(struct setting s) {
   cl_build_status status;
   CHECK(clGetProgramBuildInfo(failed, s.device, CL_PROGRAM_BUILD_STATUS, sizeof status, &status, NULL));
   CHECK(clGetProgramBuildInfo(failed, s.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL));
-  EXPECT(status == CL_BUILD_ERROR && strstr(log, "adds is called, but nothing defines it"));
+  EXPECT(status == CL_BUILD_ERROR && strstr(log, "undefined function @") && strstr(log, "adds"));
   cl_program all[] = {callee, caller, library, failed};
   for (int i = 0; i < 4; i++) CHECK(clReleaseProgram(all[i]));
 }

@@ -26,7 +26,7 @@
 
 #define CHECK(call) CODE(call, CL_SUCCESS)
 
-// Says what goes wrong behind the calls.
+// Says what goes wrong after the calls.
 static void CL_CALLBACK say(const char *message, const void *bytes, size_t size, void *data) {
   (void)bytes, (void)size, (void)data;
   fprintf(stderr, "%s\n", message);

@@ -7,10 +7,10 @@
 static const char *source =
     "kernel void step(global int *a, int factor, int plus) { size_t i = get_global_id(0); a[i] = a[i] * factor + plus; }\n";
 
-static atomic_int told[4];
+static atomic_int reported[4];
 static void CL_CALLBACK on_status(cl_event event, cl_int status, void *data) {
   (void)event;
-  if (status == *(int *)data) atomic_fetch_add(&told[status < 0 ? 3 : status], 1);
+  if (status == *(int *)data) atomic_fetch_add(&reported[status < 0 ? 3 : status], 1);
 }
 
 static void CL_CALLBACK native(void *arguments) {
@@ -31,7 +31,7 @@ static void order(struct setting s, cl_kernel step, int in_order) {
   cl_event gate = clCreateUserEvent(s.context, &error), last = gate;
   CHECK(error);
   cl_event chain[20];
-  // x -> 2x + 1, twenty times, behind a gate: each waits for the one before it by its list, or by the queue.
+  // x -> 2x + 1, twenty times, after a gate: each waits for the one before it by its list, or by the queue.
   for (int i = 0; i < 20; i++) {
     int factor = 2, plus = 1;
     CHECK(clSetKernelArg(step, 1, sizeof factor, &factor));
@@ -66,7 +66,7 @@ static void order(struct setting s, cl_kernel step, int in_order) {
   for (int i = 0; i < 20; i++) CHECK(clReleaseEvent(chain[i]));
   CHECK(clReleaseEvent(gate));
 
-  // What waits for something that failed fails, and what comes behind it only does not.
+  // What waits for something that failed fails, and what comes after it only does not.
   gate = clCreateUserEvent(s.context, &error);
   CHECK(error);
   cl_event failing[2], behind;
@@ -87,7 +87,7 @@ static void order(struct setting s, cl_kernel step, int in_order) {
   CHECK(clReleaseEvent(failing[1]));
   CHECK(clReleaseEvent(behind));
 
-  // Barriers part what comes before from what comes behind.
+  // Barriers part what comes before from what comes after.
   for (int i = 0; i < 10; i++) {
     int zero = 0, value = i, back[8];
     CHECK(clEnqueueFillBuffer(s.queue, memory, &zero, sizeof zero, 0, sizeof data, 0, NULL, NULL));
@@ -159,7 +159,7 @@ int main(void) {
       EXPECT(!pthread_create(&threads[i], NULL, work, &jobs[i]));
     }
     for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
-    // A long chain behind an event that nobody ever sets.
+    // A long chain after an event that nobody ever sets.
     cl_event gate = clCreateUserEvent(s.context, &error);
     CHECK(error);
     for (int i = 0; i < 20000; i++) CHECK(clEnqueueBarrierWithWaitList(s.queue, i == 0, i == 0 ? &gate : NULL, NULL));
@@ -169,7 +169,7 @@ int main(void) {
     CHECK(clReleaseProgram(program));
     end(s);
   }
-  for (int tries = 0; tries < 200 && (told[CL_COMPLETE] < 2 || told[3] < 2); tries++) usleep(10000);
-  EXPECT(told[CL_COMPLETE] == 2 && told[CL_RUNNING] == 2 && told[3] == 2);
+  for (int tries = 0; tries < 200 && (reported[CL_COMPLETE] < 2 || reported[3] < 2); tries++) usleep(10000);
+  EXPECT(reported[CL_COMPLETE] == 2 && reported[CL_RUNNING] == 2 && reported[3] == 2);
   return passed();
 }

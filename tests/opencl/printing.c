@@ -20,7 +20,7 @@ static const char *source =
     "  if (i % 2) printf(\"odd %d of %d\\n\", i, n);\n"
     "  for (int j = 0; j < i; j++) if (j == 2) deep(i, \"far\");\n"
     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
-    "  printf(\"behind\\n\");\n"
+    "  printf(\"after\\n\");\n"
     "}\n"
     "kernel void many(void) { printf(\"work-item %05d is here\\n\", (int)get_global_id(0)); }\n";
 
@@ -39,7 +39,7 @@ int main(void) {
   CHECK(error);
   CHECK(clSetKernelArg(all, 0, sizeof n, &n));
   CHECK(clSetKernelArg(all, 1, sizeof(cl_mem), NULL));
-  // What the application prints comes before what kernels print behind it.
+  // What the application prints comes before what kernels print after it.
   printf("first\n");
   launch(s, all, 6, 6);
   printf("many\n");

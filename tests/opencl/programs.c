@@ -59,7 +59,7 @@ static void attributes(struct setting s) {
       fprintf(stderr, "%s: '%s', not '%s'\n", expected[i][0], found, expected[i][1]);
       exit(1);
     }
-    // Arguments are told of where that was asked for.
+    // Arguments are described with -cl-kernel-arg-info.
     cl_kernel_arg_address_qualifier space;
     CODE(clGetKernelArgInfo(kernel, 0, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof space, &space, NULL),
          CL_KERNEL_ARG_INFO_NOT_AVAILABLE);
@@ -193,7 +193,7 @@ static void large_arguments(struct setting s) {
 }
 
 static int called;
-static void CL_CALLBACK told(cl_program program, void *data) { called = program == *(cl_program *)data; }
+static void CL_CALLBACK notified(cl_program program, void *data) { called = program == *(cl_program *)data; }
 
 static void builds(struct setting s) {
   cl_int error, status;
@@ -208,7 +208,7 @@ static void builds(struct setting s) {
   CODE(clBuildProgram(program, 0, NULL, NULL, NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
   CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL));
   EXPECT(strstr(log, "FACTOR is missing"));
-  CHECK(clBuildProgram(program, 0, NULL, "-DFACTOR=1", told, &program));
+  CHECK(clBuildProgram(program, 0, NULL, "-DFACTOR=1", notified, &program));
   EXPECT(called);
   cl_program_binary_type type;
   CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BINARY_TYPE, sizeof type, &type, NULL));
@@ -293,7 +293,7 @@ static void links(struct setting s) {
   failed = clLinkProgram(s.context, 1, &s.device, NULL, 1, &second, keep_log, &s.device, &error);
   CHECK(error);
   CHECK(clReleaseProgram(failed));
-  log_has("error: program.cl:2:72: @halve: @half_of is called, but nothing defines it; define it in the program, or link");
+  log_has("error: program.cl:2:72: @halve: undefined function @half_of");
   // Nor is one built, whatever else is in it.
   const char *parts_of_one =
       "kernel void good(global int *a) { a[0] = 1; }\n"
@@ -306,7 +306,7 @@ static void links(struct setting s) {
   CHECK(error);
   CODE(clBuildProgram(failed, 0, NULL, NULL, NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
   keep_log(failed, &s.device);
-  log_has("error: program.cl:3:31: @between: @elsewhere is called, but nothing defines it; ");
+  log_has("error: program.cl:3:31: @between: undefined function @elsewhere");
   CHECK(clReleaseProgram(failed));
   cl_kernel halve = clCreateKernel(linked, "halve", &error);
   CHECK(error);
@@ -351,7 +351,7 @@ static void variables(struct setting s) {
   CHECK(clReleaseProgram(program));
 }
 
-// Kernels without code, beside one that has some.
+// Kernels without code, next to one that has some.
 static void refuses(struct setting s) {
   cl_int error;
   const char *mixed =

@@ -6,7 +6,7 @@ typedef cl_int question(void *of, void *beside, cl_uint name, size_t size, void 
 enum { ROOM = 1 << 16, LEFT = 0x5a };
 
 // Whether the question is answered, with all sizes of the place for it.
-static size_t asked(question *ask, void *of, void *beside, cl_uint name, size_t fixed) {
+static size_t query_of(question *ask, void *of, void *beside, cl_uint name, size_t fixed) {
   static unsigned char first[ROOM], second[ROOM];
   size_t needed = ROOM, again = ROOM;
   cl_int code = ask(of, beside, name, 0, NULL, &needed);
@@ -27,7 +27,7 @@ static size_t asked(question *ask, void *of, void *beside, cl_uint name, size_t 
 
 // Names in pairs of the first and the last one that is known, and the sizes of their answers; 0 is any.
 static void range(question *ask, void *of, void *beside, cl_uint first, cl_uint last, size_t fixed) {
-  for (cl_uint name = first; name <= last; name++) asked(ask, of, beside, name, fixed);
+  for (cl_uint name = first; name <= last; name++) query_of(ask, of, beside, name, fixed);
 }
 
 static cl_int platform(void *of, void *b, cl_uint n, size_t s, void *v, size_t *l) { return (void)b, clGetPlatformInfo(of, n, s, v, l); }
@@ -93,9 +93,9 @@ int main(void) {
   struct setting s = start(CL_QUEUE_PROFILING_ENABLE);
   cl_int error;
   range(platform, s.platform, NULL, CL_PLATFORM_PROFILE, CL_PLATFORM_EXTENSIONS, 0);
-  asked(platform, s.platform, NULL, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof(cl_ulong));
-  asked(platform, s.platform, NULL, CL_PLATFORM_NUMERIC_VERSION, sizeof(cl_version));
-  asked(platform, s.platform, NULL, CL_PLATFORM_EXTENSIONS_WITH_VERSION, 0);
+  query_of(platform, s.platform, NULL, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof(cl_ulong));
+  query_of(platform, s.platform, NULL, CL_PLATFORM_NUMERIC_VERSION, sizeof(cl_version));
+  query_of(platform, s.platform, NULL, CL_PLATFORM_EXTENSIONS_WITH_VERSION, 0);
   unknown(platform, s.platform, NULL);
 
   // 0x1033 was the one of halves, of an extension that is not there, or is 0; 0x105f and 0x106a to 0x106e are nobody's.
@@ -103,24 +103,24 @@ int main(void) {
   range(device, s.device, NULL, CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, CL_DEVICE_NUMERIC_VERSION, 0);
   range(device, s.device, NULL, CL_DEVICE_EXTENSIONS_WITH_VERSION, CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, 0);
   range(device, s.device, NULL, CL_DEVICE_OPENCL_C_FEATURES, CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, 0);
-  asked(device, s.device, NULL, CL_DEVICE_TYPE, sizeof(cl_device_type));
-  asked(device, s.device, NULL, CL_DEVICE_MAX_WORK_ITEM_SIZES, 3 * sizeof(size_t));
-  asked(device, s.device, NULL, CL_DEVICE_IMAGE_SUPPORT, sizeof(cl_bool));
-  asked(device, s.device, NULL, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
-  asked(device, s.device, NULL, CL_DEVICE_PRINTF_BUFFER_SIZE, sizeof(size_t));
-  asked(device, s.device, NULL, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof(size_t));
-  asked(device, s.device, NULL, CL_DEVICE_SVM_CAPABILITIES, sizeof(cl_device_svm_capabilities));
-  asked(device, s.device, NULL, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof(cl_uint));
+  query_of(device, s.device, NULL, CL_DEVICE_TYPE, sizeof(cl_device_type));
+  query_of(device, s.device, NULL, CL_DEVICE_MAX_WORK_ITEM_SIZES, 3 * sizeof(size_t));
+  query_of(device, s.device, NULL, CL_DEVICE_IMAGE_SUPPORT, sizeof(cl_bool));
+  query_of(device, s.device, NULL, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
+  query_of(device, s.device, NULL, CL_DEVICE_PRINTF_BUFFER_SIZE, sizeof(size_t));
+  query_of(device, s.device, NULL, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, sizeof(size_t));
+  query_of(device, s.device, NULL, CL_DEVICE_SVM_CAPABILITIES, sizeof(cl_device_svm_capabilities));
+  query_of(device, s.device, NULL, CL_DEVICE_PARTITION_MAX_SUB_DEVICES, sizeof(cl_uint));
   unknown(device, s.device, NULL);
   features(s);
 
   range(context, s.context, NULL, CL_CONTEXT_REFERENCE_COUNT, CL_CONTEXT_NUM_DEVICES, 0);
-  EXPECT(asked(context, s.context, NULL, CL_CONTEXT_PROPERTIES, 0) == 0);
+  EXPECT(query_of(context, s.context, NULL, CL_CONTEXT_PROPERTIES, 0) == 0);
   unknown(context, s.context, NULL);
 
   range(queue, s.queue, NULL, CL_QUEUE_CONTEXT, CL_QUEUE_PROPERTIES, 0);
-  asked(queue, s.queue, NULL, CL_QUEUE_DEVICE_DEFAULT, sizeof(cl_command_queue));
-  asked(queue, s.queue, NULL, CL_QUEUE_PROPERTIES_ARRAY, 3 * sizeof(cl_queue_properties));
+  query_of(queue, s.queue, NULL, CL_QUEUE_DEVICE_DEFAULT, sizeof(cl_command_queue));
+  query_of(queue, s.queue, NULL, CL_QUEUE_PROPERTIES_ARRAY, 3 * sizeof(cl_queue_properties));
   CODE(clGetCommandQueueInfo(s.queue, CL_QUEUE_SIZE, 0, NULL, NULL), CL_INVALID_COMMAND_QUEUE);
   unknown(queue, s.queue, NULL);
 
@@ -131,12 +131,12 @@ int main(void) {
   CHECK(error);
   range(memory, whole, NULL, CL_MEM_TYPE, CL_MEM_PROPERTIES, 0);
   range(memory, piece, NULL, CL_MEM_TYPE, CL_MEM_PROPERTIES, 0);
-  asked(memory, piece, NULL, CL_MEM_USES_SVM_POINTER, sizeof(cl_bool));
+  query_of(memory, piece, NULL, CL_MEM_USES_SVM_POINTER, sizeof(cl_bool));
   unknown(memory, whole, NULL);
 
   cl_program made = build(s, "kernel void k(global int *a) { a[0] = 1; }\n", "-cl-kernel-arg-info");
   for (cl_uint name = CL_PROGRAM_REFERENCE_COUNT; name <= CL_PROGRAM_SCOPE_GLOBAL_DTORS_PRESENT; name++)
-    if (name != CL_PROGRAM_BINARIES) asked(program, made, NULL, name, 0);
+    if (name != CL_PROGRAM_BINARIES) query_of(program, made, NULL, name, 0);
   unsigned char *none = NULL;
   size_t needed;
   CHECK(clGetProgramInfo(made, CL_PROGRAM_BINARIES, sizeof none, &none, &needed));
@@ -153,10 +153,10 @@ int main(void) {
   range(group, k, s.device, CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_PRIVATE_MEM_SIZE, 0);
   range(group, k, NULL, CL_KERNEL_WORK_GROUP_SIZE, CL_KERNEL_PRIVATE_MEM_SIZE, 0);
   CODE(clGetKernelWorkGroupInfo(k, s.device, CL_KERNEL_GLOBAL_WORK_SIZE, 0, NULL, &needed), CL_INVALID_VALUE);
-  asked(part, k, s.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof(size_t));
-  asked(part, k, s.device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, sizeof(size_t));
-  asked(part, k, s.device, CL_KERNEL_MAX_NUM_SUB_GROUPS, sizeof(size_t));
-  asked(part, k, s.device, CL_KERNEL_COMPILE_NUM_SUB_GROUPS, sizeof(size_t));
+  query_of(part, k, s.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof(size_t));
+  query_of(part, k, s.device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, sizeof(size_t));
+  query_of(part, k, s.device, CL_KERNEL_MAX_NUM_SUB_GROUPS, sizeof(size_t));
+  query_of(part, k, s.device, CL_KERNEL_COMPILE_NUM_SUB_GROUPS, sizeof(size_t));
   size_t sizes[3], one = 1;
   for (size_t dims = 1; dims <= 3; dims++) {
     CHECK(clGetKernelSubGroupInfo(k, s.device, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, sizeof one, &one, dims * sizeof one, sizes, &needed));

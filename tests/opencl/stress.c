@@ -148,7 +148,7 @@ int main(int count, char **arguments) {
   for (int i = 0; i < threads; i++) EXPECT(!pthread_create(&handles[i], NULL, work, (void *)(size_t)(i + 1)));
   for (int i = 0; i < threads; i++) EXPECT(!pthread_join(handles[i], NULL));
   CHECK(clEnqueueReadBuffer(s.queue, shared, CL_TRUE, 0, sizeof all, &all, 0, NULL, NULL));
-  // Callbacks come behind the completion that others wait for.
+  // Callbacks come after the completion that others wait for.
   for (int wait = 0; wait < 1000 && called < rounds; wait++) nanosleep(&(struct timespec){0, 10000000}, NULL);
   fprintf(stderr, "%u commands\n", rounds);
   EXPECT(all == counted && called == rounds);

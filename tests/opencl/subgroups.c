@@ -24,7 +24,7 @@ static const char *source =
     "  to[11] = get_local_size(0) * get_local_size(1) * get_local_size(2);\n"
     "}\n";
 
-static size_t asked(struct setting s, cl_kernel kernel, cl_kernel_sub_group_info what, const size_t *local) {
+static size_t query_of(struct setting s, cl_kernel kernel, cl_kernel_sub_group_info what, const size_t *local) {
   size_t answer, size;
   CHECK(clGetKernelSubGroupInfo(kernel, s.device, what, 3 * sizeof *local, local, sizeof answer, &answer, &size));
   EXPECT(size == sizeof answer);
@@ -33,8 +33,8 @@ static size_t asked(struct setting s, cl_kernel kernel, cl_kernel_sub_group_info
 
 static void launch(struct setting s, cl_kernel kernel, const size_t *global, const size_t *local) {
   cl_int error;
-  size_t items = global[0] * global[1] * global[2], width = asked(s, kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, local);
-  size_t count = asked(s, kernel, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, local);
+  size_t items = global[0] * global[1] * global[2], width = query_of(s, kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, local);
+  size_t count = query_of(s, kernel, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, local);
   EXPECT(width >= 1 && count == (local[0] * local[1] * local[2] + width - 1) / width);
   cl_mem memory = clCreateBuffer(s.context, 0, items * 12 * sizeof(cl_int), NULL, &error);
   CHECK(error);
@@ -76,7 +76,7 @@ int main(void) {
       {24, 4, 2, 24, 2, 2}, {6, 6, 6, 3, 3, 3},   {50, 1, 1, 32, 1, 1}, {72, 5, 1, 32, 2, 1},  {9, 7, 3, 4, 4, 2},
   };
   for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) launch(s, kernel, ranges[i], ranges[i] + 3);
-  size_t two = 2, local[3], most, width = asked(s, kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, ranges[0] + 3);
+  size_t two = 2, local[3], most, width = query_of(s, kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, ranges[0] + 3);
   CHECK(clGetKernelSubGroupInfo(kernel, s.device, CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT, sizeof two, &two, sizeof local, local, NULL));
   EXPECT(local[0] == 2 * width && local[1] == 1 && local[2] == 1);
   CHECK(clGetKernelSubGroupInfo(kernel, s.device, CL_KERNEL_MAX_NUM_SUB_GROUPS, 0, NULL, sizeof most, &most, NULL));

@@ -1,4 +1,4 @@
-// Groups at the end that are smaller than what was asked for, and collectives of the largest groups.
+// Groups at the end that are smaller than requested, and collectives of the largest groups.
 #include "check.h"
 
 static const char *source =

@@ -1,4 +1,4 @@
-// Adds two vectors, in all ways in which a launch may be asked for.
+// Adds two vectors, by all forms of a launch.
 #include "check.h"
 
 static const char *source =

@@ -54,7 +54,7 @@ int main(void) {
   CHECK(clEnqueueNDRangeKernel(s.queue, thing, 1, NULL, &global, &local, 0, NULL, NULL));
   global = 20;
   CHECK(clEnqueueNDRangeKernel(s.queue, thing, 1, NULL, &global, &local, 0, NULL, NULL));
-  // Natively there is other memory behind the buffer's, in the same allocation of the application.
+  // Natively there is other memory after the buffer's, in the same allocation of the application.
   static cl_int large[8192];
   cl_mem small = clCreateBuffer(s.context, CL_MEM_USE_HOST_PTR, 4096, large, &error);
   CHECK(error);

@@ -271,11 +271,11 @@ ONES = {"u16": 0xFFFF, "s16": 0xFFFF, "u32": 0xFFFFFFFF, "s32": 0xFFFFFFFF, "f32
 
 def choices():
     for ty in (*INTS, "f32", "f64", "f16", "bf16"):
-        told = list(comparisons(ty))
+        expected_words = list(comparisons(ty))
         if ty[0] == "b" and ty != "bf16":
-            for word, ftz, pair, result in told:
+            for word, ftz, pair, result in expected_words:
                 tell(dotted("setp", word, ty), pair, [int(result), int(not result)])
-        for index, (word, ftz, pair, result) in enumerate(told):
+        for index, (word, ftz, pair, result) in enumerate(expected_words):
             by, other = list(COMBINE)[index % 3], index // 3 % 2
             both = [COMBINE[by](int(one), other) for one in (result, not result)]
             # Halves have one result.
@@ -319,7 +319,7 @@ def conversions():
             tell(dotted("cvt", mode, "relu", to + "x2", "f32"), [high, low], [halves[0] << 16 | halves[1]])
     for mode in ("rn", "rz"):
         for bits in (0x3F801000, 0x3F803000, 0xBF803000, 0x3F800FFF, 0x7F800000):
-            # Ten digits behind the first.
+            # Ten digits after the first.
             sign, size = decode("f32", bits)
             digit = 1 << 13
             rest, whole = bits % digit, bits // digit * digit
@@ -345,7 +345,7 @@ def conversions():
 
 
 def carries():
-    """Behind the operands of what takes a carry stands the carry; behind the result of what gives one, the carry."""
+    """After the operands of what takes a carry stands the carry; after the result of what gives one, the carry."""
     for ty in ("u32", "s32", "u64", "s64"):
         bits = INTS[ty]
         mask = (1 << bits) - 1
@@ -364,7 +364,7 @@ def carries():
 
 
 def memory():
-    """Of what is in memory before: the operand of an address. Behind the results stands what is there afterwards."""
+    """Of what is in memory before: the operand of an address. After the results stands what is there afterwards."""
     access_types = ("b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f32", "f64")
     size = lambda ty: INTS.get(ty) or BITS.get(ty) or 8
     a, b = 0x1234567890ABCDEF, 0xFEDCBA0987654381

@@ -566,40 +566,40 @@ impl fmt::Display for CauseChainDisplay<'_> {
                 }
                 (CauseNode::Value(_), CauseNode::InfluenceRegion(_), _) => write!(
                     f,
-                    "{separator}{} joins what lanes bring that part at {}",
+                    "{separator}{} is a φ of lanes that diverge at {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
                 (CauseNode::Value(_), CauseNode::DivergentLoop(_), Some(DependenceKind::Sync)) => write!(
                     f,
-                    "{separator}{} joins what lanes bring that leave {} by different edges or rounds",
+                    "{separator}{} is a φ of lanes that leave {} by different edges or in different iterations",
                     self.name(effect),
                     self.name(cause)
                 )?,
                 (CauseNode::DivergentLoop(_), CauseNode::InfluenceRegion(_), _) => {
                     write!(
                         f,
-                        "{separator}lanes leave {} in different rounds by {}",
+                        "{separator}lanes leave {} in different iterations by {}",
                         self.name(effect),
                         self.name(cause)
                     )?;
                 }
                 (CauseNode::DivergentLoop(_), _, _) => write!(
                     f,
-                    "{separator}lanes leave {} in different rounds, as they do {}",
+                    "{separator}lanes leave {} in different iterations, as they do {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
                 (_, CauseNode::DivergentLoop(_), Some(DependenceKind::Temporal)) => write!(
                     f,
-                    "{separator}{} is of the round in which a lane leaves {}",
+                    "{separator}{} belongs to the iteration in which a lane leaves {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
                 (CauseNode::InfluenceRegion(_), CauseNode::Branch(_), _) => continue,
                 (CauseNode::InfluenceRegion(_), _, _) => write!(
                     f,
-                    "{separator}lanes that part at {} come to {}",
+                    "{separator}lanes that diverge at {} reach {}",
                     self.name(cause),
                     self.name(effect)
                 )?,
@@ -609,7 +609,7 @@ impl fmt::Display for CauseChainDisplay<'_> {
                 (CauseNode::State(_), CauseNode::Value(_), Some(DependenceKind::Activation)) => {
                     write!(
                         f,
-                        "{separator}{} is only in lanes where {} holds",
+                        "{separator}{} is defined only in lanes where {} holds",
                         self.name(effect),
                         self.name(cause)
                     )?;
@@ -622,7 +622,7 @@ impl fmt::Display for CauseChainDisplay<'_> {
                 }
                 (CauseNode::State(_), _, _) => write!(
                     f,
-                    "{separator}{} is written or not by lanes that part at {}",
+                    "{separator}{} is written conditionally by lanes that diverge at {}",
                     self.name(effect),
                     self.name(cause)
                 )?,
@@ -634,7 +634,7 @@ impl fmt::Display for CauseChainDisplay<'_> {
                     )?;
                 }
                 (_, CauseNode::PartialBlock(block), _) => {
-                    write!(f, "{separator}{} tells which lanes are in {block}", self.name(effect))?
+                    write!(f, "{separator}{} depends on the active lanes of {block}", self.name(effect))?
                 }
                 _ => write!(f, "{separator}{} depends on {}", self.name(effect), self.name(cause))?,
             }
@@ -669,7 +669,7 @@ mod tests {
     use heddle_ir::parse_bytes;
 
     #[test]
-    fn lanes_that_leave_two_loops_at_once_are_told_of_both() {
+    fn lanes_that_leave_two_loops_at_once_are_explained_by_both() {
         let text = "func @f(v0: i32 varying, v1: i32 uniform) -> i32 {
             block0:
               br block1
@@ -699,18 +699,18 @@ mod tests {
         let last =
             func.blocks().last().and_then(|block| func.phis(block).next()).expect("a φ stands at the end");
         let chain = why.of_value(func.results(last)[0]).expect("it varies");
-        let told = why.display(&chain, None).to_string();
+        let message = why.display(&chain, None).to_string();
         assert!(
-            told.contains(
-                "is of the round in which a lane leaves the loop of block1, lanes leave the loop of block1 in different \
-                 rounds, as they do the loop of block2, lanes leave the loop of block2 in different rounds by"
+            message.contains(
+                "belongs to the iteration in which a lane leaves the loop of block1, lanes leave the loop of block1 in different \
+                 iterations, as they do the loop of block2, lanes leave the loop of block2 in different iterations by"
             ),
-            "{told}"
+            "{message}"
         );
     }
 
     #[test]
-    fn what_varies_without_a_source_is_told() {
+    fn values_without_a_source_location_are_explained() {
         let text = "func @f() -> i32 {\nblock0:\n  v0 = lane i32\n  v1 = add v0, 1\n  v2 = icmp ult v1, 3\n  \
                     br v2, block1, block2\nblock1:\n  br block2\nblock2:\n  ret v1\n}\n";
         let module = parse_bytes(text.as_bytes()).expect("it is well-formed");

@@ -1,7 +1,7 @@
-"""Writes the polynomials behind erf, erfc and gamma: `python3 derive/special.py > cl/special_coefficients.h`.
+"""Writes the polynomials of erf, erfc and gamma: `python3 derive/special.py > cl/special_coefficients.h`.
 
 Each is the Chebyshev interpolation of a smooth function, so its error is near the least that there is; that error is
-printed beside it. The functions come from mpmath.
+printed next to it. The functions come from mpmath.
 """
 
 from struct import pack, unpack

@@ -23,17 +23,17 @@ fn reason(builtin: &DeclaredFunction) -> &'static str {
     if is_of(&["ocl_image", "ocl_sampler"]) {
         "images are not supported, and CL_DEVICE_IMAGE_SUPPORT says so"
     } else if name.starts_with("amd_") || name.starts_with("intel_") {
-        "it is an extension of one vendor"
+        "extension of one vendor"
     } else if is_of(&["Dh"]) {
-        "arithmetic of halves (cl_khr_fp16) is not offered"
+        "arithmetic of halves (cl_khr_fp16) is not supported"
     } else if is_of(&["ocl_queue", "ocl_clkevent", "ocl_reserveid", "ndrange_t"])
         || name.starts_with("ndrange_")
     {
-        "kernels that start kernels, and pipes, are not offered"
+        "kernels that start kernels, and pipes, are not supported"
     } else if name.starts_with("sub_group_") || name.starts_with("get_sub_group_") {
-        "of sub-groups clustered, rotated and other arithmetic, and more types, are not offered"
+        "clustered, rotated and other sub-group arithmetic, and more types, are not supported"
     } else {
-        "its extension is not offered"
+        "its extension is not supported"
     }
 }
 

@@ -68,7 +68,9 @@ fn c_text(text: &str) -> CString {
 
 /// Diagnostics as text, a line or more for each.
 fn messages_of(diagnostics: &[Diagnostic]) -> CString {
-    let lines = diagnostics.iter().map(|told| format!("{}: {told} [{}]\n", told.severity, told.code));
+    let lines = diagnostics
+        .iter()
+        .map(|diagnostic| format!("{}: {diagnostic} [{}]\n", diagnostic.severity, diagnostic.code));
     c_text(&lines.collect::<String>())
 }
 
@@ -89,8 +91,8 @@ fn open(cpu: Option<&str>, options: Option<&str>) -> Result<Session, Diagnostic>
     for word in text.split(',').filter(|word| !word.is_empty()) {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         if !session.options.set(key, value)? {
-            let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
-            return Err(told.help(format!("the options are {}", VectorizeOptions::WORDS)));
+            let diagnostic = Diagnostic::error(Code::PassOption, format!("unknown option `{word}`"));
+            return Err(diagnostic.help(format!("the options are {}", VectorizeOptions::WORDS)));
         }
     }
     Ok(session)
@@ -143,14 +145,14 @@ struct DecodedRequest<'a> {
 }
 
 fn missing(what: &str) -> Diagnostic {
-    Diagnostic::error(Code::PassOption, format!("the request names no {what}"))
+    Diagnostic::error(Code::PassOption, format!("the request has no {what}"))
 }
 
 /// # Safety
 /// What the request points to is as include/heddle/compiler.h says.
 unsafe fn read_request<'a>(request: *const HeddleRequest) -> Result<DecodedRequest<'a>, Diagnostic> {
     if request.is_null() {
-        return Err(Diagnostic::error(Code::PassOption, "there is no request"));
+        return Err(Diagnostic::error(Code::PassOption, "no request"));
     }
     // SAFETY: as the caller says; flags end with a null pointer.
     unsafe {
@@ -183,7 +185,7 @@ impl DecodedRequest<'_> {
             Some("hed") => session.parse_hed(text).map_err(|failure| failure.in_file(self.file)),
             Some("ll" | "bc") => session.read_llvm(text, self.file),
             _ => {
-                let text = format!("`{}` is compiled from a file only", self.file);
+                let text = format!("`{}` can be compiled from a file only", self.file);
                 Err(Diagnostic::error(Code::FrontEnd, text).help("write it to a file").into())
             }
         }
@@ -211,8 +213,8 @@ impl HeddleCode {
                 // Where the ABI has no form, the wide form has Heddle's name.
                 let name = artifact.add_abi_variant().unwrap_or_else(|_| artifact.wide.clone());
                 artifact.wide = name;
-                let told = [refused, artifact.report.remarks.clone()].concat();
-                (Some(artifact), told)
+                let diagnostic = [refused, artifact.report.remarks.clone()].concat();
+                (Some(artifact), diagnostic)
             }
             Err(failure) => (None, failure.diagnostics),
         };
@@ -236,11 +238,11 @@ impl HeddleCode {
     }
 
     /// Returns the result of a step; records messages on failure.
-    fn told<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
+    fn diagnostic<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
-            Err(told) => {
-                self.diagnostics.push(told);
+            Err(diagnostic) => {
+                self.diagnostics.push(diagnostic);
                 self.render();
                 None
             }
@@ -258,13 +260,13 @@ pub unsafe extern "C" fn heddle_vectorize(
     request: *const HeddleRequest,
 ) -> *mut HeddleCode {
     // SAFETY: as the caller says.
-    let (session, asked) = unsafe { (session.as_ref(), read_request(request)) };
+    let (session, requested) = unsafe { (session.as_ref(), read_request(request)) };
     guarded(ptr::null_mut(), || {
-        let made = match (session, asked) {
-            (None, _) => Err(Diagnostic::error(Code::PassOption, "there is no session").into()),
-            (Some(HeddleSession(Err(told))), _) => Err(told.clone().into()),
-            (_, Err(told)) => Err(told.into()),
-            (Some(HeddleSession(Ok(session))), Ok(asked)) => asked.vectorize(session),
+        let made = match (session, requested) {
+            (None, _) => Err(Diagnostic::error(Code::PassOption, "no session").into()),
+            (Some(HeddleSession(Err(diagnostic))), _) => Err(diagnostic.clone().into()),
+            (_, Err(diagnostic)) => Err(diagnostic.into()),
+            (Some(HeddleSession(Ok(session))), Ok(requested)) => requested.vectorize(session),
         };
         Box::into_raw(Box::new(HeddleCode::new(made)))
     })
@@ -347,9 +349,9 @@ pub unsafe extern "C" fn heddle_bytes(code: *mut HeddleCode, output: u32, size: 
             2 => artifact.code(CodeFormat::Assembly),
             3 => artifact.code(CodeFormat::Object),
             4 => Ok(artifact.module.to_string().into_bytes()),
-            _ => Err(Diagnostic::error(Code::PassOption, format!("{output} is no output"))),
+            _ => Err(Diagnostic::error(Code::PassOption, format!("unknown output {output}"))),
         };
-        code.told(bytes)
+        code.diagnostic(bytes)
     });
     let Some(bytes) = written else { return ptr::null() };
     code.written = bytes;
@@ -371,7 +373,7 @@ pub unsafe extern "C" fn heddle_function(code: *mut HeddleCode) -> *mut c_void {
     let address = guarded(None, || {
         if code.jit.is_none() {
             let jit = code.artifact.as_mut()?.jit();
-            code.jit = Some(code.told(jit)?);
+            code.jit = Some(code.diagnostic(jit)?);
         }
         let name = &code.artifact.as_ref()?.wide;
         code.jit.as_ref()?.address(name).ok()

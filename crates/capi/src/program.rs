@@ -43,7 +43,7 @@ pub unsafe extern "C" fn heddle_program_from_opencl_c(
             Some(text) if options.is_null() || words.is_some() => {
                 Program::from_opencl_c_with(text, words.unwrap_or(""))
             }
-            _ => Err(wrong("source and options are text in UTF-8, and there is a source")),
+            _ => Err(wrong("source and options must be UTF-8, and the source must not be null")),
         };
         let (program, messages) = match made {
             Ok(program) => {
@@ -102,8 +102,8 @@ pub unsafe extern "C" fn heddle_program_kernel(
     guarded(ptr::null_mut(), || {
         let made = match (program.and_then(|program| program.program.as_ref()), name) {
             (Some(program), Some(name)) => program.kernel(name),
-            (None, _) => Err(wrong("there is no program")),
-            (_, None) => Err(wrong("a kernel is named by text in UTF-8")),
+            (None, _) => Err(wrong("no program")),
+            (_, None) => Err(wrong("the kernel's name must be UTF-8")),
         };
         let (kernel, messages) = match made {
             Ok(kernel) => (Some(kernel), CString::default()),
@@ -147,19 +147,19 @@ pub unsafe extern "C" fn heddle_kernel_messages(kernel: *const HeddleKernel) -> 
 }
 
 impl HeddleKernel {
-    /// Does something with the kernel that may fail, and keeps what there is to say. Of a kernel that is none, that stays said.
-    fn told(
+    /// Runs a fallible operation on the kernel and keeps its messages. An invalid kernel keeps its first message.
+    fn diagnostic(
         &mut self,
         call: impl FnOnce(&Kernel, &mut [Option<KernelArgument<'static>>]) -> Result<(), DiagnosticError>,
     ) -> bool {
         let HeddleKernel { kernel: Some(kernel), arguments, messages, .. } = self else { return false };
-        let done = guarded(Err(wrong("a mistake in Heddle")), || call(kernel, arguments));
+        let done = guarded(Err(wrong("internal error")), || call(kernel, arguments));
         *messages = done.as_ref().err().map(|failure| messages_of(&failure.diagnostics)).unwrap_or_default();
         done.is_ok()
     }
 
     fn set(&mut self, index: usize, argument: KernelArgument<'static>) -> bool {
-        self.told(|kernel, arguments| {
+        self.diagnostic(|kernel, arguments| {
             kernel.check(index, &argument)?;
             if let Some(place) = arguments.get_mut(index) {
                 *place = Some(argument);
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn heddle_kernel_launch(
         Some(sizes.iter().map(|&size| size as u64).collect())
     };
     let (global, local) = (sizes(global), sizes(local));
-    kernel.told(|kernel, arguments| {
+    kernel.diagnostic(|kernel, arguments| {
         let mut given = Vec::new();
         for (index, argument) in arguments.iter().enumerate() {
             given.push(argument.clone().ok_or_else(|| wrong(&format!("argument {index} is not set")))?);

@@ -9,7 +9,7 @@ fn libraries() -> PathBuf {
     test.parent().and_then(Path::parent).expect("tests lie below their libraries").to_path_buf()
 }
 
-fn said(command: &mut Command) -> String {
+fn printed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|reason| panic!("{command:?}: {reason}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{command:?}: {}{}", text(&output.stdout), text(&output.stderr));
@@ -34,7 +34,7 @@ impl Built {
         let flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-ffp-contract=off"];
         let mut cc = Command::new("cc");
         cc.args(flags).arg("-I").arg(root().join("include")).args(sources);
-        said(cc.arg("-L").arg(&library).arg("-lheddle").arg("-o").arg(folder.join("main")));
+        printed(cc.arg("-L").arg(&library).arg("-lheddle").arg("-o").arg(folder.join("main")));
         Built { folder }
     }
 
@@ -59,8 +59,11 @@ fn root() -> PathBuf {
 fn the_example_gives_what_scalar_code_gives() {
     let example = root().join("examples/c-api");
     let program = Built::new("main", &[example.join("main.c"), example.join("smooth.c")]);
-    let told = said(&mut program.run(&[example.join("smooth.c")]));
-    assert!(told.starts_with("_ZGV") && told.ends_with("uuul_smooth: 0 of 1024 values differ\n"), "{told}");
+    let message = printed(&mut program.run(&[example.join("smooth.c")]));
+    assert!(
+        message.starts_with("_ZGV") && message.ends_with("uuul_smooth: 0 of 1024 values differ\n"),
+        "{message}"
+    );
     let output = program.run(&[example.join("nowhere.c")]).output().expect("it runs");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(1) && messages.contains("nowhere.c"), "{messages}");
@@ -68,14 +71,14 @@ fn the_example_gives_what_scalar_code_gives() {
 
 #[test]
 fn the_example_with_a_kernel_counts_right() {
-    let told = said(&mut Built::new("kernel", &[root().join("examples/c-api/histogram.c")]).run(&[]));
-    assert!(told.starts_with("kernel histogram: "), "{told}");
-    assert!(told.contains("barriers: 2, states between them: 3"), "{told}");
-    assert!(told.ends_with("0 of 256 counts differ\n"), "{told}");
+    let message = printed(&mut Built::new("kernel", &[root().join("examples/c-api/histogram.c")]).run(&[]));
+    assert!(message.starts_with("kernel histogram: "), "{message}");
+    assert!(message.contains("barriers: 2, states: 3"), "{message}");
+    assert!(message.ends_with("0 of 256 counts differ\n"), "{message}");
 }
 
 #[test]
 fn wrong_calls_are_answered() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wrong_calls.c");
-    assert_eq!(said(&mut Built::new("wrong", &[source]).run(&[])), "passed\n");
+    assert_eq!(printed(&mut Built::new("wrong", &[source]).run(&[])), "passed\n");
 }

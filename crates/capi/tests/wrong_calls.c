@@ -6,10 +6,10 @@
 
 static int failures;
 
-static void check(bool holds, int line, const char *what, const char *said) {
-  if (!holds) printf("line %d: %s: %s\n", line, what, said ? said : "(nothing)"), failures++;
+static void check(bool holds, int line, const char *what, const char *message) {
+  if (!holds) printf("line %d: %s: %s\n", line, what, message ? message : "(nothing)"), failures++;
 }
-#define CHECK(condition, said) check(condition, __LINE__, #condition, said)
+#define CHECK(condition, message) check(condition, __LINE__, #condition, message)
 #define SAYS(object, text) CHECK(strstr(heddle_kernel_messages(object), text) != NULL, heddle_kernel_messages(object))
 
 static void cancel(void) {
@@ -41,7 +41,7 @@ int main(void) {
   heddle_kernel *of_none = heddle_program_kernel(none, "k");
   CHECK(of_none && !heddle_kernel_ok(of_none), NULL);
   CHECK(!heddle_kernel_launch(of_none, 1, (const size_t[]){1}, NULL), NULL);
-  SAYS(of_none, "there is no program");
+  SAYS(of_none, "no program");
   heddle_kernel_free(of_none);
   heddle_program_free(none);
 
@@ -55,7 +55,7 @@ int main(void) {
   CHECK(heddle_program_ok(program), heddle_program_messages(program));
   heddle_kernel *other = heddle_program_kernel(program, "other");
   CHECK(!heddle_kernel_ok(other), NULL);
-  SAYS(other, "there are k");
+  SAYS(other, "the kernels are k");
   heddle_kernel_free(other);
 
   heddle_kernel *k = heddle_program_kernel(program, "k");
@@ -66,10 +66,10 @@ int main(void) {
   CHECK(!heddle_kernel_launch(k, 1, &items, NULL), NULL);
   SAYS(k, "argument 1 is not set");
   CHECK(!heddle_kernel_set_value(k, 1, &by, 2), NULL);
-  SAYS(k, "argument 1, `by`: it has 4 bytes, and gets 2");
+  SAYS(k, "argument 1, `by`: expected 4 bytes, found 2");
   CHECK(!heddle_kernel_set_value(k, 1, NULL, 4) && !heddle_kernel_set_memory(k, 1, memory), NULL);
   CHECK(!heddle_kernel_set_memory(k, 3, memory), NULL);
-  SAYS(k, "it has 3 parameters, and no number 3");
+  SAYS(k, "no parameter 3: the kernel has 3");
   CHECK(!heddle_kernel_set_local(k, 0, 4) && !heddle_kernel_set_memory(k, 2, memory), NULL);
   CHECK(heddle_kernel_set_value(k, 1, &by, sizeof by) && heddle_kernel_set_local(k, 2, 64), heddle_kernel_messages(k));
   CHECK(!heddle_kernel_launch(k, 0, &items, NULL) && !heddle_kernel_launch(k, 4, &items, NULL), NULL);

@@ -72,7 +72,7 @@ fn given(word: &str) -> Result<ParamShapeArg, String> {
         ("uniform", []) => (DeclaredShape::Uniform, 1),
         ("varying", []) => (DeclaredShape::Varying, 1),
         ("linear", [stride, align @ ..]) if align.len() <= 1 => {
-            let stride: i64 = stride.parse().map_err(|_| format!("`{stride}` is no stride"))?;
+            let stride: i64 = stride.parse().map_err(|_| format!("`{stride}` is not a stride"))?;
             let align = match align {
                 [align] => align.parse::<u32>().ok().filter(|align| align.is_power_of_two()),
                 _ => Some(1),
@@ -97,8 +97,8 @@ pub(crate) struct Analyze {
     /// Lanes of the brush, if they are known: `8`, `4x2`
     #[arg(long, value_parser = parse_brush, value_name = "W")]
     lanes: Option<std::vec::Vec<u32>>,
-    /// The shape of a parameter
-    #[arg(long = "param", value_parser = given, value_name = "NAME=SHAPE")]
+    /// Shapes of parameters
+    #[arg(long = "param", value_delimiter = ',', value_parser = given, value_name = "NAME=SHAPE")]
     params: Vec<ParamShapeArg>,
     /// Analysis to run
     #[arg(long, default_value = "heddle", value_parser = analysis, value_name = "NAME")]
@@ -134,7 +134,7 @@ impl Analyze {
         if self.stage == Stage::Source && verify_module(&module, Stage::Canonical).is_err() {
             module.functions.iter_mut().for_each(canonicalize);
             note(
-                "the file is not at stage Canonical; this is about its canonical form (`heddle opt -p canonicalize`)",
+                "the file is not at stage Canonical; the output describes its canonical form (`heddle opt -p canonicalize`)",
             );
         }
         let funcs: Vec<&Function> = match &self.func {
@@ -144,7 +144,7 @@ impl Analyze {
                 let names =
                     || module.functions.iter().map(|func| format!("@{}", func.name)).collect::<Vec<_>>();
                 let missing = || {
-                    CliError::Usage(format!("there is no function @{name}; there are {}", names().join(", ")))
+                    CliError::Usage(format!("no function @{name}; the functions are {}", names().join(", ")))
                 };
                 vec![module.function(name).ok_or_else(missing)?]
             }
@@ -155,14 +155,14 @@ impl Analyze {
             match self.analyze(&module, func, &callees)? {
                 Some(found) => founds.push(found),
                 None => {
-                    error(&format!("@{} has a cycle with several entries", func.name));
+                    error(&format!("@{} has an irreducible cycle", func.name));
                     return Err(CliError::Program);
                 }
             }
         }
         if self.analysis != UniformityAnalysis::Heddle && !self.why.is_empty() {
             return Err(CliError::Usage(format!(
-                "`{}` does not explain itself; leave out --why",
+                "analysis `{}` gives no explanations: leave out --why",
                 self.analysis.name()
             )));
         }
@@ -214,9 +214,9 @@ impl Analyze {
                 }
                 let params: Vec<String> = func.params().iter().map(|&param| func.describe(param)).collect();
                 let names = if params.is_empty() { "none".into() } else { params.join(", ") };
-                let text = format!("it has no parameter `{}`", given.param);
-                let told = Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name);
-                tell(&told.help(format!("its parameters are {names}")));
+                let text = format!("no parameter `{}`", given.param);
+                let diagnostic = Diagnostic::error(Code::ParameterShapes, text).of_func(&func.name);
+                tell(&diagnostic.help(format!("the parameters are {names}")));
                 return Err(CliError::Misused);
             }
             for index in meant {
@@ -236,25 +236,25 @@ impl Analyze {
         Ok(Some(FunctionAnalysis { module, func, control, verdict }))
     }
 
-    /// The chains that were asked for.
+    /// The requested chains.
     fn explain(&self, founds: &[FunctionAnalysis<'_>]) -> Result<Vec<String>, CliError> {
         let mut chains = Vec::new();
         for name in &self.why {
             let mut is_anywhere = false;
             for found in founds {
                 let ShapeAnalysis::Ours(divergence, _) = &found.verdict else { continue };
-                let asked = found.asked(name);
-                is_anywhere |= !asked.is_empty();
+                let requested = found.requested(name);
+                is_anywhere |= !requested.is_empty();
                 let all = DivergenceExplanations::new(found.func, &found.control, divergence);
-                let mut varying: Vec<(CauseChain, Option<Block>)> = asked
+                let mut varying: Vec<(CauseChain, Option<Block>)> = requested
                     .iter()
-                    .filter_map(|asked| match *asked {
+                    .filter_map(|requested| match *requested {
                         WhyQuery::Value(value) => Some((all.of_value(value)?, None)),
                         WhyQuery::Branch(block) => Some((all.of_branch(block)?, Some(block))),
                     })
                     .collect();
                 // A name may stand for several values: the shortest chain says most.
-                if asked.iter().all(|asked| matches!(asked, WhyQuery::Value(_))) {
+                if requested.iter().all(|requested| matches!(requested, WhyQuery::Value(_))) {
                     varying.sort_by_key(|(chain, _)| chain.links.len());
                     varying.truncate(1);
                 }
@@ -265,7 +265,7 @@ impl Analyze {
                     all.help(chain).into_iter().for_each(|way| text.push_str(&format!("\n  {way}")));
                     chains.push(text);
                 }
-                if let (true, Some(first)) = (varying.is_empty(), asked.first()) {
+                if let (true, Some(first)) = (varying.is_empty(), requested.first()) {
                     chains.push(match first {
                         WhyQuery::Value(value) => {
                             format!("{} is {}", found.func.describe(*value), found.shape(*value))
@@ -276,7 +276,7 @@ impl Analyze {
             }
             if !is_anywhere {
                 return Err(CliError::Usage(format!(
-                    "there is no `{name}` here: --why takes a name of the source, a line, a value (v12) or a block (block2)"
+                    "nothing named `{name}`: --why takes a source name, a line, a value (v12) or a block (block2)"
                 )));
             }
         }
@@ -296,7 +296,7 @@ fn ours(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Sh
     ShapeAnalysis::Ours(Box::new(divergence), accesses)
 }
 
-/// A function with a shape beside each definition and a verdict beside each branch, and the chain of each branch that
+/// A function with a shape next to each definition and a verdict next to each branch, and the chain of each branch that
 /// diverges.
 pub(crate) fn annotated(module: &Module, func: &Function, brush: &[u32]) -> (String, Vec<String>) {
     let initial = InitialShapes::uniform(func, Geometry::brush(brush));
@@ -345,7 +345,7 @@ impl FunctionAnalysis<'_> {
     }
 
     /// Resolves a word of `--why`: a value by name, a branch by line, either by number.
-    fn asked(&self, name: &str) -> Vec<WhyQuery> {
+    fn requested(&self, name: &str) -> Vec<WhyQuery> {
         let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u32>().ok();
         let is_meant = |value: &Value| {
             self.func.name_of(*value) == Some(name)
@@ -379,7 +379,7 @@ impl FunctionAnalysis<'_> {
         }
     }
 
-    /// The name of a value in the source, behind a space, if it has one.
+    /// The name of a value in the source, after a space, if it has one.
     fn called(&self, value: Value) -> String {
         self.func.name_of(value).map_or(String::new(), |name| format!(" `{name}`"))
     }
@@ -402,7 +402,7 @@ impl FunctionAnalysis<'_> {
             AnnotatedLine::Inst(inst) => self.note_inst(inst, out),
         });
         if let ShapeAnalysis::Ours(_, accesses) = &self.verdict {
-            let _ = writeln!(text, "; no divergent branch has a say in: {}", self.region().join(", "));
+            let _ = writeln!(text, "; control-uniform: {}", self.region().join(", "));
             for group in accesses.groups() {
                 let _ = writeln!(text, "; {}", group.display(self.func));
             }

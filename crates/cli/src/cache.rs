@@ -3,7 +3,7 @@
 use crate::{CliError, CliResult};
 use clap::{Args, Subcommand};
 
-/// Look at what is kept on disk
+/// Inspect the cache on disk
 #[derive(Args)]
 pub(crate) struct CacheCommand {
     #[command(subcommand)]
@@ -12,7 +12,7 @@ pub(crate) struct CacheCommand {
 
 #[derive(Subcommand)]
 enum CacheVerb {
-    /// Say where the cache is, what it holds, and which codes were chosen for launches
+    /// Print the folder, the number of objects, and the codes chosen for launches
     Info,
 }
 
@@ -20,13 +20,13 @@ impl CacheCommand {
     pub(crate) fn run(self) -> CliResult {
         let CacheVerb::Info = self.verb;
         let Some(summary) = heddle_runtime::summarize_cache() else {
-            let reason = "there is no cache: HEDDLE_CACHE is 0, or there is no folder for it";
+            let reason = "no cache: HEDDLE_CACHE is 0, or no folder is writable";
             return Err(CliError::Usage(reason.to_string()));
         };
         let (count, bytes) = summary.objects;
         say_line!("{}", summary.folder.display());
         say_line!("{count} objects, {:.1} MiB", bytes as f64 / f64::from(1 << 20));
-        say_line!("{} choices among codes", summary.choices.len());
+        say_line!("{} choices of codes", summary.choices.len());
         summary.choices.iter().for_each(|choice| say_line!("{choice}"));
         Ok(())
     }

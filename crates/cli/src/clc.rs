@@ -17,35 +17,34 @@ use heddle_runtime::{
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Compile the kernels of a file in OpenCL C or SPIR-V, and say what became of them
+/// Compile the kernels of a file in OpenCL C or SPIR-V, and report how they were vectorized
 ///
-/// Each kernel becomes a function that runs one work-group (docs/runtime.md), and is reported: how its work-items lie in
-/// vectors, its barriers, the branches that stay branches, what is gathered, masked or done lane by lane, with the lines of the
-/// source. The options of clBuildProgram are taken as they are: -DN=4, -I include, -cl-std=CL3.0, -cl-fast-relaxed-math.
+/// Each kernel becomes a function that runs one work-group (docs/runtime.md), and is reported: work-item layout,
+/// barriers, remaining branches, masked accesses, gathers, and code that runs one lane at a time, with the lines of the source. The options of clBuildProgram are taken as they are: -DN=4, -I include, -cl-std=CL3.0, -cl-fast-relaxed-math.
 #[derive(Args)]
 pub(crate) struct Clc {
     /// OpenCL C, or SPIR-V (`.spv`)
     file: PathBuf,
-    /// Say what became of each kernel; that is what happens if neither code nor a stage is asked for
+    /// Report each kernel; the default without `--output` and `--dump`
     #[arg(long)]
     report: bool,
     /// Print the program at a stage: `source`, `groups` (functions that run work-groups), `canonical`, `uniform`, `linear`,
     /// `wide`, `llvm`, `assembly`
     #[arg(long, value_name = "STAGE", value_parser = parse_dump)]
     dump: Option<Dump>,
-    /// Where to write code to: `.o`, `.s`, `.ll`, `.bc` or `.hed`. A kernel's function has the kernel's name
+    /// Output file: `.o`, `.s`, `.ll`, `.bc` or `.hed`. A kernel's function has the kernel's name
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only this kernel; several may be named
+    /// Compile only this kernel; may be given several times
     #[arg(long = "kernel", value_name = "NAME")]
     kernels: Vec<String>,
     /// Number of work-items in a brush; default: the 32-bit lanes of a vector register
     #[arg(long)]
     lanes: Option<u32>,
-    /// Code for groups of this size only, as in `16,4`
+    /// Compile for groups of this size only, as in `16,4`
     #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',')]
     local: Vec<u32>,
-    /// Code for launches whose indices reach 2^31, too
+    /// Compile for launches whose indices reach 2^31, too
     #[arg(long)]
     large: bool,
     /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
@@ -56,16 +55,16 @@ pub(crate) struct Clc {
     /// `libm` the C library's, lane by lane
     #[arg(long, default_value = "exact", value_parser = parse_accuracy)]
     math: Accuracy,
-    /// Say how long each pass took
+    /// Print the time of each pass
     #[arg(long)]
     time_passes: bool,
     /// A macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     define: Vec<String>,
-    /// Where headers are looked for, besides the folder of the file
+    /// Folder with headers, besides the folder of the file
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<String>,
-    /// Further options of clBuildProgram: `-cl-…` is taken as it is, all others behind `--`
+    /// Further options of clBuildProgram: `-cl-…` is taken as it is, all others after `--`
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     build_option: Vec<String>,
     #[arg(last = true, hide = true)]
@@ -123,14 +122,14 @@ impl Clc {
         source.refused.iter().for_each(tell);
         let undefined = undefined_functions(&source.module);
         if !undefined.is_empty() {
-            let diagnostics = undefined.into_iter().map(|told| told.in_file(&name)).collect();
+            let diagnostics = undefined.into_iter().map(|message| message.in_file(&name)).collect();
             return Err(fail(heddle::DiagnosticError { diagnostics }));
         }
         let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
         let program = KernelModule::new(source.module, &options)
             .map_err(|reason| fail(reason.diagnostic(&Module::default())))?;
-        let kernels = self.asked(&program)?;
-        let refused = source.refused.iter().any(|told| told.place.func.is_some());
+        let kernels = self.requested(&program)?;
+        let refused = source.refused.iter().any(|message| message.place.func.is_some());
         let (mut good, mut reports) = (Vec::new(), Vec::new());
         for kernel in kernels {
             match self.report_of(&program, kernel) {
@@ -141,7 +140,7 @@ impl Clc {
                 Err(reason) => tell(&reason.diagnostic(program.module()).in_file(&name)),
             }
         }
-        let is_complete = !refused && good.len() == self.asked(&program)?.len();
+        let is_complete = !refused && good.len() == self.requested(&program)?.len();
         if !good.is_empty() {
             self.give(&program, &good).map_err(|reason| fail(reason.diagnostic(program.module())))??;
         }
@@ -164,19 +163,24 @@ impl Clc {
         define.chain(include).chain(self.build_option.iter().chain(&self.more).cloned()).collect()
     }
 
-    /// The kernels that are asked for.
-    fn asked<'p>(&self, program: &'p KernelModule) -> Result<Vec<&'p KernelFacts>, CliError> {
+    /// The requested kernels.
+    fn requested<'p>(&self, program: &'p KernelModule) -> Result<Vec<&'p KernelFacts>, CliError> {
         let there = || {
             let names: Vec<&str> = program.kernels().iter().map(|kernel| &*kernel.name).collect();
-            if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) }
+            if names.is_empty() {
+                "the file has none".into()
+            } else {
+                format!("the kernels are {}", names.join(", "))
+            }
         };
         let unknown = self.kernels.iter().find(|&name| !program.kernels().iter().any(|it| it.name == *name));
         if let Some(name) = unknown {
-            let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
-            return Err(fail(told.help(there())));
+            let message = Diagnostic::error(Code::UnknownFunction, format!("no kernel `{name}`"));
+            return Err(fail(message.help(there())));
         }
-        let is_asked = |kernel: &&KernelFacts| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
-        let kernels: Vec<&KernelFacts> = program.kernels().iter().filter(is_asked).collect();
+        let is_requested =
+            |kernel: &&KernelFacts| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
+        let kernels: Vec<&KernelFacts> = program.kernels().iter().filter(is_requested).collect();
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
             return Err(fail(
@@ -217,7 +221,7 @@ impl Clc {
         code.reports.pop().ok_or_else(|| BuildError::Unknown(kernel.name.clone()))
     }
 
-    /// Makes code of kernels together; writes it, and prints the stage that is asked for.
+    /// Compiles the kernels together; writes the code, and prints the requested stage.
     fn give(&self, program: &KernelModule, kernels: &[&KernelFacts]) -> Result<CliResult, BuildError> {
         let source = program.module();
         if self.dump == Some(Dump::At(Stage::Source)) {
@@ -260,9 +264,9 @@ impl Clc {
             Some("s") => code.write(&self.target, CodeFormat::Assembly)?,
             Some("o") => code.write(&self.target, CodeFormat::Object)?,
             _ => {
-                let text = format!("{}: the form of code is said by the name", path.display());
-                let told = Diagnostic::error(Code::Output, text);
-                return Ok(Err(fail(told.help("end it in .o, .s, .ll, .bc or .hed"))));
+                let text = format!("{}: unknown output format", path.display());
+                let message = Diagnostic::error(Code::Output, text);
+                return Ok(Err(fail(message.help("use a name that ends in .o, .s, .ll, .bc or .hed"))));
             }
         };
         Ok(crate::report::write(Some(path), &bytes))

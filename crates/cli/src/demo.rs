@@ -53,16 +53,12 @@ const SCENES: &[Scene] = &[
     Scene {
         title: "1. A loop that lanes leave at different times",
         text: SOURCE,
-        say: "How often can the logarithm be taken before the number is at most 1? Two lanes ask, for 88.38 and 1.5.\n\
-              FREEZING is what one expects: a lane that has left keeps its values. Lane 1 leaves after one round with\n\
-              v3 = 1, and block2 waits for lane 0.\n\
-              OBLIVIOUS is what SIMD registers do: rounds that a lane does not take part in overwrite its values with\n\
-              ⊤. Nothing in this text protects lane 1's, and the oracle says so.",
+        say: "How often can the logarithm be taken before the number is at most 1? Two lanes compute it, for 88.38 and 1.5.\nFREEZING is what one expects: a lane that has left keeps its values. Lane 1 leaves after one iteration with\nv3 = 1, and block2 waits for lane 0.\nOBLIVIOUS is what SIMD registers do: iterations that a lane does not take part in overwrite its values with\npoison. Nothing in this text protects lane 1's, and the interpreter reports it.",
         runs: &[(LANES, PassiveSemantics::Freezing), (LANES, PassiveSemantics::Oblivious)],
         watch: &[4, 3],
     },
     Scene {
-        title: "2. What each lane left with is tracked",
+        title: "2. Trackers keep the values of lanes that have left",
         text: TRACKED,
         say: "v13 takes v3 where a lane leaves (v11) and keeps its own value elsewhere. Now both readings agree.",
         runs: &[(LANES, PassiveSemantics::Freezing), (LANES, PassiveSemantics::Oblivious)],
@@ -84,7 +80,7 @@ pub(crate) fn run() -> Result<(), CliError> {
     let broken = |what: String| CliError::Usage(format!("the demo is broken: {what}"));
     show_example(STEPS, &[4], "4. What diverges, and why").map_err(broken)?;
     say_line!(
-        "  The counter v10 is one number for all lanes in the loop, and four behind it. The branch on v2 stays whole\n  \
+        "  The counter v10 is one number for all lanes in the loop, and four after it. The branch on v2 stays whole\n  \
          inside a divergent `if`. A compiler that knows this keeps the one scalar and jumps over the other.\n"
     );
     show_stages().map_err(broken)?;
@@ -98,7 +94,7 @@ pub(crate) fn run() -> Result<(), CliError> {
     Ok(())
 }
 
-/// One kernel on its way from lanes to vectors, two stages beside each other at a time.
+/// One kernel on its way from lanes to vectors, two stages next to each other at a time.
 fn show_stages() -> Result<(), String> {
     let mut module = parse_module(STEPS).map_err(|errors| errors[0].to_string())?;
     let mut stages = vec![("Source: what one lane does", text_of(&module))];
@@ -108,7 +104,7 @@ fn show_stages() -> Result<(), String> {
             let heading = match pass.name {
                 "canonicalize" => "Canonical: simple loops",
                 "loops" => "Uniform: lanes that have left wait",
-                "linearize" => "Linear: what diverges is folded",
+                "linearize" => "Linear: divergent branches linearized",
                 "widen" => "Wide: one thread, vectors",
                 _ => return,
             };
@@ -162,8 +158,7 @@ fn show_c_function() -> Result<(), String> {
     let artifact = artifact.map_err(|failure| failure.to_string())?;
     let report = &artifact.report;
     say_line!(
-        "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --params varying,uniform,uniform --report\n    \
-         {} branches of the source, {} of the vector code; {} instructions on vectors, {} scalar\n",
+        "  heddle vectorize mandelbrot.c --func mandelbrot --lanes {lanes} --param varying,uniform,uniform --report\n    {} branches in the source, {} in the vector code; {} vector instructions, {} scalar\n",
         report.branches[0],
         report.branches[1],
         report.instructions[1],
@@ -182,7 +177,7 @@ fn show_c_function() -> Result<(), String> {
     let [ratio, scalar, wide] = ratio?;
     say_line!(
         "\n  8192 points take {wide:.0} µs instead of {scalar:.0} by clang -O3's scalar code: {ratio:.1} times as fast (medians).\n  \
-         `./x bench native` measures more functions, beside clang's vectorizer, too.\n"
+         `./x bench native` measures more functions, next to clang's vectorizer, too.\n"
     );
     Ok(())
 }
@@ -198,9 +193,9 @@ fn ratio(folder: &Path, wide: &str, lanes: u32, object: &[u8]) -> Result<[f64; 3
     write("driver.c", DRIVER.as_bytes())?;
     let checked = |command: &mut Command| {
         let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
-        let said =
+        let printed =
             String::from_utf8_lossy(if output.status.success() { &output.stdout } else { &output.stderr });
-        if output.status.success() { Ok(said.into_owned()) } else { Err(said.into_owned()) }
+        if output.status.success() { Ok(printed.into_owned()) } else { Err(printed.into_owned()) }
     };
     let (wide, lanes) = (format!("-DWIDE=\"{wide}\""), format!("-DLANES={lanes}"));
     checked(Command::new("clang-22").current_dir(folder).args([
@@ -214,11 +209,11 @@ fn ratio(folder: &Path, wide: &str, lanes: u32, object: &[u8]) -> Result<[f64; 3
         "-o",
         "driver",
     ]))?;
-    let said = checked(&mut Command::new(folder.join("driver")))?;
-    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let printed = checked(&mut Command::new(folder.join("driver")))?;
+    let numbers: Vec<f64> = printed.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     match numbers[..] {
         [0.0, scalar, wide] => Ok([scalar / wide, scalar, wide]),
-        _ => Err(format!("the vector code counts something else: {said}")),
+        _ => Err(format!("the vector code counts something else: {printed}")),
     }
 }
 

@@ -195,7 +195,7 @@ impl Exec {
             let native = NativeOptions { limit, cache, ..NativeOptions::default() };
             let ran = run_native(&module, &run, &native).map_err(|reason| match reason {
                 NativeError::Line(_) | NativeError::Lanes { .. } => CliError::Usage(reason.to_string()),
-                NativeError::Refused(told) => fail(told),
+                NativeError::Refused(message) => fail(message),
                 _ => {
                     error(&reason.to_string());
                     CliError::Program
@@ -226,7 +226,7 @@ impl Exec {
             None => {}
         }
         if let Some(race) = &outcome.race {
-            note(&format!("there is a race: {race}"));
+            note(&format!("race: {race}"));
         }
         if matches!(self.trace, Some(TraceFormat::Json)) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The `heddle` command: `opt` runs passes, `exec` runs a function on the oracle, `analyze` says what diverges, `test`
+//! The `heddle` command: `opt` runs passes, `exec` runs a function on the interpreter, `analyze` shows divergence, `test`
 //! runs file tests.
 //!
 //! Exit codes: 0 done, 1 the program is wrong (with diagnostics), 2 usage.
@@ -37,15 +37,15 @@ enum Verb {
     Opt(opt::Opt),
     /// Run a function on the interpreter, all lanes in lock-step
     Exec(exec::Exec),
-    /// Say what is uniform, what diverges, and why
+    /// Show which values are uniform, which branches diverge, and why
     Analyze(analyze::Analyze),
-    /// Count where lanes part in a run, which are active, and how memory is accessed
+    /// Run a function and count divergence, active lanes and memory accesses
     Profile(profile::ProfileRun),
-    /// Make vector code of a function, for lanes that each run it
+    /// Vectorize a function: each lane runs it
     Vectorize(vectorize::Vectorize),
-    /// Compile the kernels of a file in OpenCL C, and say what became of them
+    /// Compile the kernels of a file in OpenCL C or SPIR-V, and report how they were vectorized
     Clc(clc::Clc),
-    /// Look at what is kept on disk
+    /// Inspect the cache on disk
     Cache(cache::CacheCommand),
     /// Run the file tests below a directory
     Test(file_tests::FileTests),
@@ -55,7 +55,7 @@ enum Verb {
 
 /// Failure of a command.
 enum CliError {
-    /// The program, a pass or a test is wrong; what there was to say has been said.
+    /// The program, a pass or a test is wrong; its messages are printed.
     Program,
     /// The command itself is wrong.
     Usage(String),

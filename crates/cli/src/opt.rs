@@ -16,7 +16,7 @@ fn list_of_passes() -> String {
     let width = PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
     let lines = PASSES.iter().map(|pass| format!("  {:width$}  {}", pass.name, pass.doc));
     format!(
-        "Passes:\n{}\n  {:width$}  all that makes vector code: `vectorize,W=8`, `vectorize,W=8x2,params=uniform`",
+        "Passes:\n{}\n  {:width$}  the whole pipeline to vector code: `vectorize,W=8`, `vectorize,W=8x2,params=uniform`",
         lines.collect::<Vec<_>>().join("\n"),
         "vectorize"
     )
@@ -34,28 +34,28 @@ pub(crate) struct Opt {
     /// The stage that the file is at
     #[arg(long, default_value = "source", value_parser = parse_stage)]
     stage: Stage,
-    /// Check before and behind each pass what it needs and ensures
+    /// Verify the stage before and after each pass
     #[arg(long)]
     verify: bool,
-    /// Say what passes chose, and why: of `fuse` with the profitability matrices
+    /// Print the choices of passes with their reasons; for `fuse` with the profitability matrices
     #[arg(long)]
     explain: bool,
     /// Profile of `heddle profile FILE --json`: `boscc`, `fuse`, `flatten` and `ssrqp` choose by its branch and trip counts
     #[arg(long, value_name = "JSON")]
     profile: Option<PathBuf>,
-    /// Print the program behind each pass, with what is known of lanes in comments beside the instructions
+    /// Print the program after each pass, with shapes and divergence in comments
     #[arg(long)]
     dump_each: bool,
-    /// Say how long each pass took
+    /// Print the time of each pass
     #[arg(long)]
     time_passes: bool,
-    /// Run the kernels (or functions) before and behind the passes on inputs that are made up, and say whether they agree
+    /// Run the kernels (or functions) before and after the passes on random inputs, and compare the results
     #[arg(long)]
     check: bool,
     /// Write the result here instead of printing it; of a `.ptx` file as PTX
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Flags for clang, behind `--`
+    /// Flags for clang, after `--`
     #[arg(last = true, value_name = "FLAG")]
     clang: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Opt {
 /// Number of inputs that a function is run on.
 const INPUTS: u32 = 12;
 
-/// Says of each function whether it computes behind the passes what it did before.
+/// Compares each function before and after the passes.
 fn compare(before: &Module, after: &Module) -> CliResult {
     let mut differs = false;
     for compared in side_by_side(before, after, INPUTS) {
@@ -71,10 +71,10 @@ fn compare(before: &Module, after: &Module) -> CliResult {
         match (&compared.difference, &compared.reason) {
             (Some(difference), _) => {
                 differs = true;
-                error(&format!("@{name} computes something else behind the passes: {difference}"));
+                error(&format!("@{name} computes something else after the passes: {difference}"));
             }
             (None, Some(reason)) => note(&format!(
-                "@{name}: the same on {} inputs; {} it does not take ({reason})",
+                "@{name}: the same on {} inputs; {} inputs are not accepted ({reason})",
                 compared.agreed, compared.skipped
             )),
             (None, None) => note(&format!("@{name}: the same on {} inputs", compared.agreed)),
@@ -103,7 +103,7 @@ impl Opt {
         let mut context = context.watched(|pass, module| {
             stage = pass.ensures.unwrap_or(stage);
             if self.dump_each {
-                title(&format!("; behind {}", pass.name));
+                title(&format!("; after {}", pass.name));
                 say_line!("{}", with_facts(module, stage));
             }
         });

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 const COLUMNS: &str = "\
 A warp-instruction is an instruction that the lanes of a brush execute together, however many are active. φs and jumps are
 none. Cycles are estimated: 1 for each, 16 for quotients and roots, 4 for an access and 4 more for each piece of 128 bytes
-behind the first.
+after the first.
 
 Example:
   heddle profile tests/transform/flatten-fig-5.hed --lanes 4 --arg '[1, 3, 2, 5]' --arg '[1, 2, 3, 1]'";
@@ -44,10 +44,10 @@ pub(crate) struct ProfileRun {
     lanes: std::vec::Vec<u32>,
     /// Launch over work-groups of this size: `64`, `8x8`
     #[arg(long, value_name = "SIZE")]
-    group: Option<String>,
+    local: Option<String>,
     /// Number of work-groups
-    #[arg(long, default_value = "1", requires = "group", value_name = "COUNT")]
-    grid: String,
+    #[arg(long, default_value = "1", requires = "local", value_name = "COUNT")]
+    groups: String,
     /// Bytes of dynamic shared memory of a kernel of PTX
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     shared: u64,
@@ -182,8 +182,8 @@ impl ProfileRun {
             profile: true,
             ..RunOptions::default()
         };
-        if let Some(group) = &self.group {
-            let geometry = parse_geometry(group, &self.grid, "0");
+        if let Some(local) = &self.local {
+            let geometry = parse_geometry(local, &self.groups, "0");
             options.geometry =
                 Some(geometry.ok_or_else(|| CliError::Usage("sizes are written `64` or `8x8`".into()))?);
         }
@@ -505,7 +505,7 @@ fn show(report: &ProfileReport, module: &Module) {
             "128 bytes",
             "access",
         ];
-        table("memory, with pieces touched each time", &head, accesses.collect());
+        table("memory, with 128-byte segments per access", &head, accesses.collect());
         let loops = func.loops.iter().map(|it| {
             let words: Vec<String> =
                 it.trips.iter().map(|(trips, lanes)| format!("{trips}x{lanes}")).collect();
@@ -527,15 +527,14 @@ fn show(report: &ProfileReport, module: &Module) {
     if report.called_divergent > 0 {
         let (wrong, called) = (report.false_positives, report.called_divergent);
         say_line!(
-            "false positives of the analysis: {wrong} of {called} branches that it calls divergent stayed together ({})",
+            "false positives of the analysis: {wrong} of {called} branches that it reports as divergent did not diverge ({})",
             percent(share(wrong, called))
         );
     }
     if report.false_negatives > 0 {
         let count = report.false_negatives;
         note(&format!(
-            "{count} branches diverged that the analysis calls uniform: it or a declaration is wrong, or, under `ipdom`, lanes \
-             waited inside of a loop for those of a later iteration (`--scheduler greedy` tells)"
+            "{count} branches diverged that the analysis reports as uniform: the analysis or a declaration is wrong, or, under `ipdom`, lanes waited in a loop for lanes of a later iteration (`--scheduler greedy` decides)"
         ));
     }
     let missing = module.functions.len() - report.functions.len();

@@ -56,9 +56,9 @@ pub(crate) fn title(message: &str) {
 }
 
 /// The line of the source that an error or a warning is about, if its file can be read.
-fn excerpt_of(told: &Diagnostic) -> Option<Excerpt> {
-    let place = &told.place;
-    let is_plain = told.severity == Severity::Remark || told.excerpt.is_some();
+fn excerpt_of(diagnostic: &Diagnostic) -> Option<Excerpt> {
+    let place = &diagnostic.place;
+    let is_plain = diagnostic.severity == Severity::Remark || diagnostic.excerpt.is_some();
     let file = place.file.as_ref().filter(|_| !is_plain && place.line > 0 && place.column > 0)?;
     let metadata = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
     if metadata.len() > MOST_SOURCE_BYTES {
@@ -75,23 +75,23 @@ fn excerpt_of(told: &Diagnostic) -> Option<Excerpt> {
 }
 
 /// Says a diagnostic as bad as it is, with its code.
-pub(crate) fn tell(told: &Diagnostic) {
-    let shown =
-        excerpt_of(told).map(|excerpt| Diagnostic { excerpt: Some(Box::new(excerpt)), ..told.clone() });
-    let told = shown.as_ref().unwrap_or(told);
-    let style = match told.severity {
+pub(crate) fn tell(diagnostic: &Diagnostic) {
+    let shown = excerpt_of(diagnostic)
+        .map(|excerpt| Diagnostic { excerpt: Some(Box::new(excerpt)), ..diagnostic.clone() });
+    let diagnostic = shown.as_ref().unwrap_or(diagnostic);
+    let style = match diagnostic.severity {
         Severity::Error => ERROR,
         Severity::Warning => WARNING,
         Severity::Remark => NOTE,
     };
-    let text = told.to_string();
+    let text = diagnostic.to_string();
     let (first, rest) =
         text.split_once('\n').map_or((&*text, String::new()), |(first, rest)| (first, format!("\n{rest}")));
-    let severity = if told.severity == Severity::Remark { "note" } else { told.severity.name() };
+    let severity = if diagnostic.severity == Severity::Remark { "note" } else { diagnostic.severity.name() };
     let _ = writeln!(
         anstream::stderr(),
         "{style}{severity}{style:#}: {first} [{}]{}",
-        told.code,
+        diagnostic.code,
         rest.trim_end()
     );
 }
@@ -100,9 +100,9 @@ pub(crate) fn tell(told: &Diagnostic) {
 pub(crate) fn fail(reason: impl Into<heddle::DiagnosticError>) -> CliError {
     let reason = reason.into();
     reason.diagnostics.iter().for_each(tell);
-    let is_usage = reason.diagnostics.iter().any(|told| {
-        matches!(told.code, Code::UnknownPass | Code::Output)
-            || told.code == Code::Unreadable && told.place.func.is_none()
+    let is_usage = reason.diagnostics.iter().any(|diagnostic| {
+        matches!(diagnostic.code, Code::UnknownPass | Code::Output)
+            || diagnostic.code == Code::Unreadable && diagnostic.place.func.is_none()
     });
     if is_usage { CliError::Misused } else { CliError::Program }
 }
@@ -116,8 +116,8 @@ pub(crate) fn read_module(path: &Path, stage: Stage) -> Result<Module, CliError>
 pub(crate) fn read_profile(path: &Path) -> Result<Arc<Profile>, CliError> {
     let file = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|reason| {
-        let told = Diagnostic::error(Code::Unreadable, reason.to_string());
-        fail(told.at(DiagnosticLocation::of_line(Some(&file), 0, 0)))
+        let diagnostic = Diagnostic::error(Code::Unreadable, reason.to_string());
+        fail(diagnostic.at(DiagnosticLocation::of_line(Some(&file), 0, 0)))
     })?;
     Ok(Arc::new(Profile::from_json(&text, &file).map_err(fail)?))
 }

@@ -27,15 +27,15 @@ pub(crate) struct Vectorize {
     /// Number of lanes of a brush
     #[arg(long, default_value_t = 8)]
     lanes: u32,
-    /// Number of brushes of one call, interleaved, each with its own masks: a number, or `auto` for as many as pay in a loop that waits for
-    /// its own results (`--report` prints the estimate). The function is for all their lanes
+    /// Number of interleaved brushes of one call, each with its own masks, or `auto`: chosen by the cost model, which `--report` prints. The
+    /// function is for all their lanes
     #[arg(long, value_name = "K|auto", default_value = "1")]
     brushes: BrushCount,
-    /// Shape of each parameter: `uniform`, `varying`, or `linear:S` with a step of S from lane to lane (bytes, for pointers); in order, or by
+    /// Shapes of parameters: `uniform`, `varying`, or `linear:S` with a stride of S from lane to lane (bytes, for pointers); in order, or by
     /// name (`cx=varying`)
-    #[arg(long, value_delimiter = ',', value_name = "[NAME=]SHAPE")]
+    #[arg(long = "param", value_delimiter = ',', value_name = "[NAME=]SHAPE")]
     params: Vec<ParamShape>,
-    /// Make the masked form (`_ZGVeM16uv_f`): one more parameter says which lanes are there
+    /// Generate the masked variant (`_ZGVeM16uv_f`), which takes the mask of active lanes as its last parameter
     #[arg(long)]
     mask: bool,
     /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
@@ -52,16 +52,16 @@ pub(crate) struct Vectorize {
     /// Choices of the vectorizer: `fuse=no`, `flatten=force`, `ssrqp=cost`, `races=excluded`, `guards=needed`
     #[arg(long, value_delimiter = ',', value_name = "KEY=WORD")]
     options: Vec<String>,
-    /// Say what became of branches, loads and stores
+    /// Report how branches, loads and stores were vectorized
     #[arg(long)]
     report: bool,
-    /// Say how long each pass took
+    /// Print the time of each pass
     #[arg(long)]
     time_passes: bool,
-    /// Where to: `.ll`, `.bc`, `.s`, `.o` or `.hed`; assembly is printed if nothing is said
+    /// Output file: `.ll`, `.bc`, `.s`, `.o` or `.hed`; default: assembly on the standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Flags for clang, behind `--`: `-- -I include -DSIZE=8 -ffp-contract=off`
+    /// Flags for clang, after `--`: `-- -I include -DSIZE=8 -ffp-contract=off`
     #[arg(last = true, value_name = "FLAG")]
     clang: Vec<String>,
 }
@@ -73,11 +73,11 @@ impl Vectorize {
             VectorizeOptions { math: Some(self.math), brushes: self.brushes, ..session.options };
         for word in &self.options {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
-            let place = |told: Diagnostic| fail(told.at(DiagnosticLocation::of_option(word)));
+            let place = |diagnostic: Diagnostic| fail(diagnostic.at(DiagnosticLocation::of_option(word)));
             if !session.options.set(key, value).map_err(place)? {
-                let told = Diagnostic::error(Code::PassOption, format!("`{word}` is no option"));
-                let told = told.help(format!("the options are {}", VectorizeOptions::WORDS));
-                return Err(fail(told));
+                let diagnostic = Diagnostic::error(Code::PassOption, format!("unknown option `{word}`"));
+                let diagnostic = diagnostic.help(format!("the options are {}", VectorizeOptions::WORDS));
+                return Err(fail(diagnostic));
             }
         }
         let profile = self.profile.as_deref().map(read_profile).transpose()?;
@@ -99,8 +99,8 @@ impl Vectorize {
         let bytes = match self.extension() {
             "hed" => artifact.module.to_string().into_bytes(),
             extension => {
-                let (bytes, told) = artifact.write(output_of(extension)).map_err(fail)?;
-                told.iter().for_each(tell);
+                let (bytes, diagnostic) = artifact.write(output_of(extension)).map_err(fail)?;
+                diagnostic.iter().for_each(tell);
                 bytes
             }
         };

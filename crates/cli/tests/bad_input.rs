@@ -83,7 +83,7 @@ fn sample(name: &str) -> Vec<u8> {
     std::fs::read(path).expect("the sample is there")
 }
 
-/// The commands that read a program, each with what it needs beside the file.
+/// The commands that read a program, each with what it needs next to the file.
 const COMMANDS: &[&[&str]] = &[
     &["opt", "-p", "canonicalize,simplify,loops,linearize", "--verify"],
     &["exec", "--limit", "1000"],
@@ -91,7 +91,7 @@ const COMMANDS: &[&[&str]] = &[
     &["test"],
 ];
 
-/// What is wrong with the text must be said by all commands, with its line.
+/// All commands report an error in the text, with its line.
 #[track_caller]
 fn wrong_program(name: &str, text: impl AsRef<[u8]>, line: Option<usize>, words: &[&str]) {
     let file = File::new(name, text);
@@ -138,18 +138,13 @@ fn truncated_programs() {
 #[test]
 fn mistyped_programs() {
     let func = |lines: &str| format!("func @f(v0: i32) {{\nblock0:\n{lines}\n  ret\n}}\n");
-    wrong_program(
-        "op",
-        func("  v1 = addd v0, v0"),
-        Some(3),
-        &["there is no op `addd`", "did you mean `add`"],
-    );
-    wrong_program("unknown-op", func("  v1 = frobnicate v0"), Some(3), &["there is no op"]);
+    wrong_program("op", func("  v1 = addd v0, v0"), Some(3), &["unknown op `addd`", "did you mean `add`"]);
+    wrong_program("unknown-op", func("  v1 = frobnicate v0"), Some(3), &["unknown op"]);
     wrong_program("type", func("  v1 = sext i33, v0"), Some(3), &["expected a type"]);
-    wrong_program("value", func("  v1 = add v0, v9"), Some(3), &["there is no v9"]);
-    wrong_program("block", func("  br block7"), Some(3), &["there is no block7"]);
-    wrong_program("twice", func("  v0 = add v0, v0"), Some(3), &["defined already"]);
-    wrong_program("two-functions", func("") + &func(""), Some(6), &["there already"]);
+    wrong_program("value", func("  v1 = add v0, v9"), Some(3), &["no value v9"]);
+    wrong_program("block", func("  br block7"), Some(3), &["no block7"]);
+    wrong_program("twice", func("  v0 = add v0, v0"), Some(3), &["is already defined"]);
+    wrong_program("two-functions", func("") + &func(""), Some(6), &["is already defined"]);
     wrong_program("bytes", b"func @f() {\nblock0:\n  ret ; \xc3\n}\n", Some(3), &["not UTF-8"]);
     wrong_program("zeros", vec![0; MANY], Some(1), &["expected"]);
     // The verifier says where in the function.
@@ -184,15 +179,15 @@ fn a_million_of_everything() {
     wrong_program("words", "word ".repeat(MANY), Some(1), &["expected"]);
     wrong_program("unknown-ops", lines(MANY, |_| "  frobnicate".into()), Some(1), &[]);
     let functions = lines(MANY, |_| "func @f() {\nblock0:\n  ret\n}".into());
-    wrong_program("functions", functions, Some(5), &["there already"]);
+    wrong_program("functions", functions, Some(5), &["is already defined"]);
     let blocks = lines(MANY, |_| "block0:\n  ret".into());
-    wrong_program("blocks", format!("func @f() {{\n{blocks}}}\n"), Some(4), &["there already"]);
+    wrong_program("blocks", format!("func @f() {{\n{blocks}}}\n"), Some(4), &["is already defined"]);
     let values = lines(MANY, |_| "  v0 = add 1, i32 1".into());
     wrong_program(
         "values",
         format!("func @f() {{\nblock0:\n{values}  ret\n}}\n"),
         Some(4),
-        &["defined already"],
+        &["is already defined"],
     );
 }
 
@@ -254,7 +249,7 @@ fn options_that_are_none() {
         refused(2, &[verb, file, "--frobnicate"], &["--frobnicate"]);
         refused(2, &[verb], &["required"]);
     }
-    refused(2, &["opt", file, "-p", "frobnicate"], &["there is no pass `frobnicate`", "canonicalize"]);
+    refused(2, &["opt", file, "-p", "frobnicate"], &["unknown pass `frobnicate`", "canonicalize"]);
     refused(2, &["opt", file, "--stage", "frobnicate"], &["canonical"]);
     let exec = |more: &[&str], words: &[&str]| {
         let args = ["exec", file, "--mem", "a: i32 [9, 1, 6, 2]", "--arg", "&a", "--arg", "1"];
@@ -323,7 +318,7 @@ fn passes_that_are_not_for_this_program() {
     refused(
         1,
         &["opt", "tests/ir/steps-source.hed", "-p", "linearize"],
-        &["`linearize`", "@steps: the loop at block1", "run `loops` before"],
+        &["`linearize`", "@steps: loop at block1", "run `loops` first"],
     );
     let predicated = "func @f(v0: i1) {\nblock0:\n  br block1\nblock1 [v0]:\n  ret\n}\n";
     let file = File::new("predicated", predicated);
@@ -339,7 +334,7 @@ fn passes_that_are_not_for_this_program() {
         let file = File::new(name, passive(line));
         let args = ["opt", file.name(), "-p", "canonicalize,loops", "--verify"];
         match name {
-            "total" => refused(1, &args, &["`loops`", "@f", "v3", "the loop at block1", "`freeze`"]),
+            "total" => refused(1, &args, &["`loops`", "@f", "v3", "loop at block1", "`freeze`"]),
             _ => assert_eq!(heddle(&args).code, 0),
         }
     }

@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/clc")
 }
 
-/// What the command says of a file stands in the file beside it.
+/// What the command says of a file stands in the file next to it.
 fn is_as_written(name: &str, arguments: &[&str]) {
     let target = if name == "arrays.cl" { "znver4" } else { "haswell" };
     let mut all = vec!["clc", name, "--target", target];
@@ -66,8 +66,8 @@ fn options_of_the_build_reach_clang() {
     );
     let words =
         ["clc", "k.cl", "-DFACTOR=3", "-Iheaders", "-cl-std=CL3.0", "-cl-mad-enable", "--", "-Werror"];
-    let said = succeed(heddle(&folder.0, &words));
-    assert!(said.starts_with("kernel k: "), "{said}");
+    let printed = succeed(heddle(&folder.0, &words));
+    assert!(printed.starts_with("kernel k: "), "{printed}");
     says(&folder, &["clc", "k.cl", "-D", "FACTOR=3", "-I", "headers"], 1, "which one");
     says(&folder, &["clc", "k.cl", "-cl-nonsense"], 1, "-cl-nonsense");
 }
@@ -79,13 +79,13 @@ fn wrong_words_are_answered() {
     folder.write("none.cl", "int f(int x) { return x; }\n");
     says(&folder, &["clc", "nowhere.cl"], 2, "nowhere.cl");
     says(&folder, &["clc", "none.cl"], 1, "none.cl has no kernel");
-    says(&folder, &["clc", "k.cl", "--kernel", "l"], 1, "there is no kernel `l`; there are k");
+    says(&folder, &["clc", "k.cl", "--kernel", "l"], 1, "no kernel `l`");
     says(&folder, &["clc", "k.cl", "--dump", "nothing"], 2, "the stages are ");
-    says(&folder, &["clc", "k.cl", "--lanes", "0"], 1, "`0` is no brush");
-    says(&folder, &["clc", "k.cl", "-o", "k.exe"], 2, "end it in .o, .s, .ll, .bc or .hed");
+    says(&folder, &["clc", "k.cl", "--lanes", "0"], 1, "`0` is not a brush");
+    says(&folder, &["clc", "k.cl", "-o", "k.exe"], 2, "use a name that ends in .o, .s, .ll, .bc or .hed");
 }
 
-/// Calls a group function: its place is where the launch is said, as docs/runtime.md has it.
+/// Calls a group function: its descriptor describes the launch, as in docs/runtime.md.
 const CALLER: &str = r#"
 #include <stdint.h>
 #include <stdio.h>
@@ -127,8 +127,8 @@ fn objects_have_functions_that_run_groups() {
         ("assembly", "twice:"),
     ] {
         let words = ["clc", "twice.cl", "--lanes", "8", "--target", "haswell", "--dump", stage];
-        let said = succeed(heddle(&folder.0, &words));
-        assert!(said.contains(text), "{stage}: {said}");
+        let printed = succeed(heddle(&folder.0, &words));
+        assert!(printed.contains(text), "{stage}: {printed}");
     }
     let hed = succeed(heddle(&folder.0, &["clc", "twice.cl", "-o", "twice.hed", "--report"]));
     assert!(hed.starts_with("kernel twice: "), "{hed}");

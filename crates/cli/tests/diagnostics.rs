@@ -1,6 +1,6 @@
 //! What the command says of programs that are wrong or refused, as a newcomer meets it.
 //!
-//! Each file of `tests/diagnostics` says in its first line what is run, and ends in what is said and the exit code:
+//! The first line of each file of `tests/diagnostics` is a command; the file ends in its output and exit code:
 //!
 //! ```text
 //! // heddle vectorize FILE --func f -o OUT/f.o
@@ -9,7 +9,7 @@
 //! // error: typo.c:3:10: …
 //! ```
 //!
-//! `FILE` is the file itself, `OUT` a folder that goes. Of `analyze`, and with `--dump-each`, the standard output comes first. `HEDDLE_BLESS=1` rewrites what stands behind `output`.
+//! `FILE` is the file itself, `OUT` a folder that goes. Of `analyze`, and with `--dump-each`, the standard output comes first. `HEDDLE_BLESS=1` rewrites what stands after `output`.
 #![cfg(target_arch = "x86_64")]
 #![forbid(unsafe_code)]
 
@@ -40,7 +40,7 @@ fn comment(path: &Path) -> &'static str {
     }
 }
 
-/// What is said changes with nothing but Heddle: versions of LLVM differ in their last number, and folders are a test's.
+/// Removes what differs between machines from the output: LLVM's patch version and the test's folder.
 fn settled(text: &str, out: &Path) -> String {
     let text = text.replace(&out.display().to_string(), "OUT");
     let mut parts = text.split("22.1.");
@@ -53,7 +53,7 @@ fn settled(text: &str, out: &Path) -> String {
 }
 
 /// What a file's command says, line by line.
-fn said(path: &Path, command: &str, out: &Path) -> Vec<String> {
+fn printed(path: &Path, command: &str, out: &Path) -> Vec<String> {
     let name = path.file_name().expect("a file").to_string_lossy();
     let words = command.split_whitespace().map(|word| match word {
         "FILE" => name.to_string(),
@@ -62,7 +62,7 @@ fn said(path: &Path, command: &str, out: &Path) -> Vec<String> {
     let mut heddle = Command::new(env!("CARGO_BIN_EXE_heddle"));
     heddle.current_dir(folder()).env("HEDDLE_CACHE", out.join("cache")).args(words);
     let output = heddle.output().expect("heddle runs");
-    // What analyses and stages look like is said on the standard output.
+    // Analyses and stages are on the standard output.
     let is_shown = command.starts_with("analyze") || command.contains("--dump-each");
     let shown = if is_shown { String::from_utf8_lossy(&output.stdout) } else { "".into() };
     let text = settled(&format!("{shown}{}", String::from_utf8_lossy(&output.stderr)), out);
@@ -70,7 +70,7 @@ fn said(path: &Path, command: &str, out: &Path) -> Vec<String> {
     text.lines().map(String::from).chain([format!("exit code {code}")]).collect()
 }
 
-fn check(path: &Path, bless: bool, told: &mut BTreeSet<String>) -> Option<String> {
+fn check(path: &Path, bless: bool, message: &mut BTreeSet<String>) -> Option<String> {
     let text = std::fs::read_to_string(path).expect("the file can be read");
     let mark = comment(path);
     let command =
@@ -80,9 +80,9 @@ fn check(path: &Path, bless: bool, told: &mut BTreeSet<String>) -> Option<String
     };
     let name = path.file_name().expect("a file").to_string_lossy();
     let out = Folder::new(&format!("diagnostics-{name}"));
-    let said = said(path, command, &out.0);
-    for line in &said {
-        told.extend(
+    let printed = printed(path, command, &out.0);
+    for line in &printed {
+        message.extend(
             Code::ALL
                 .iter()
                 .map(|code| code.name())
@@ -96,7 +96,7 @@ fn check(path: &Path, bless: bool, told: &mut BTreeSet<String>) -> Option<String
         None => (&text[..], ""),
     };
     let golden: String =
-        said.iter().map(|line| format!("{}\n", format!("{mark} {line}").trim_end())).collect();
+        printed.iter().map(|line| format!("{}\n", format!("{mark} {line}").trim_end())).collect();
     if golden == after {
         return None;
     }
@@ -105,10 +105,10 @@ fn check(path: &Path, bless: bool, told: &mut BTreeSet<String>) -> Option<String
         std::fs::write(path, format!("{before}{separator}{begin}{golden}")).expect("the file can be written");
         return None;
     }
-    Some(format!("{}:\nexpected\n{after}said\n{golden}", path.display()))
+    Some(format!("{}:\nexpected\n{after}found\n{golden}", path.display()))
 }
 
-/// What no program that the command reads can bring about: the file of another test that checks what is said.
+/// Codes that no program can cause through the command, with the test that checks each.
 const ELSEWHERE: &[(Code, &str)] = &[
     (Code::Launch, "crates/capi/tests/wrong_calls.c"),
     (Code::Cancelled, "crates/capi/tests/wrong_calls.c"),
@@ -117,24 +117,24 @@ const ELSEWHERE: &[(Code, &str)] = &[
 const OF_NO_PROGRAM: Code = Code::Internal;
 
 #[test]
-fn each_file_is_told_what_it_says_and_each_code_has_a_file() {
+fn each_file_has_its_output_and_each_code_a_file() {
     let bless = std::env::var_os("HEDDLE_BLESS").is_some();
-    let mut told = BTreeSet::new();
-    let wrong: Vec<String> = files().iter().filter_map(|path| check(path, bless, &mut told)).collect();
-    assert!(wrong.is_empty(), "{}(HEDDLE_BLESS=1 rewrites what is said)", wrong.join("\n"));
+    let mut message = BTreeSet::new();
+    let wrong: Vec<String> = files().iter().filter_map(|path| check(path, bless, &mut message)).collect();
+    assert!(wrong.is_empty(), "{}(HEDDLE_BLESS=1 rewrites the output)", wrong.join("\n"));
     for (code, file) in ELSEWHERE {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
         let text = std::fs::read_to_string(&path).expect("the file can be read");
         if text.contains(&format!("\"[{code}]\"")) {
-            told.insert(code.name().into());
+            message.insert(code.name().into());
         }
     }
     let missing: Vec<&str> = Code::ALL
         .iter()
-        .filter(|&&code| code != OF_NO_PROGRAM && !told.contains(code.name()))
+        .filter(|&&code| code != OF_NO_PROGRAM && !message.contains(code.name()))
         .map(|code| code.name())
         .collect();
-    assert!(missing.is_empty(), "no file of tests/diagnostics is told {missing:?}");
+    assert!(missing.is_empty(), "no file of tests/diagnostics shows {missing:?}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn a_flattened_nest_keeps_lanes_busy() {
 }
 
 #[test]
-fn accesses_are_told_by_how_lanes_lie() {
+fn accesses_are_classified_by_their_addresses() {
     let folder = Folder::new("profile-memory");
     folder.write(
         "k.hed",
@@ -76,7 +76,7 @@ block0:
 ",
     );
     let args =
-        ["profile", "k.hed", "--lanes", "8", "--group", "16", "--grid", "2", "--arg", "&a", "--arg", "&b"];
+        ["profile", "k.hed", "--lanes", "8", "--local", "16", "--groups", "2", "--arg", "&a", "--arg", "&b"];
     let objects = ["--mem", "a: i32 zero 32", "--mem", "b: i32 zero 256"];
     let text = succeed(heddle(&folder.0, &[&args[..], &objects].concat()));
     let rows: Vec<String> =
@@ -92,16 +92,16 @@ block0:
 }
 
 #[test]
-fn what_cannot_be_profiled_is_said() {
+fn profiling_errors_are_reported() {
     let folder = Folder::new("profile-wrong");
     folder.write("f.hed", "func @f(v0: i32) -> i32 {\nblock0:\n  v1 = udiv 1, v0\n  ret v1\n}\n");
     says(&folder, &["profile", "f.hed", "--arg", "0"], 1, "division by zero");
     says(&folder, &["profile", "f.hed", "--lanes", "513", "--arg", "1"], 2, "a brush has 1 to 512 lanes");
     says(&folder, &["profile", "f.hed", "--func", "g", "--arg", "1"], 2, "@g");
-    says(&folder, &["profile", "f.hed", "--group", "x", "--arg", "1"], 2, "sizes are written");
+    says(&folder, &["profile", "f.hed", "--local", "x", "--arg", "1"], 2, "sizes are written");
 }
 
-/// What comes of a file behind passes that choose by a profile of it with these arguments, or by none.
+/// What comes of a file after passes that choose by a profile of it with these arguments, or by none.
 fn chosen(folder: &Folder, file: &str, passes: &str, profiled: Option<&[&str]>) -> String {
     let mut command = vec!["opt", file, "-p", passes, "--verify"];
     if let Some(args) = profiled {
@@ -113,7 +113,7 @@ fn chosen(folder: &Folder, file: &str, passes: &str, profiled: Option<&[&str]>) 
     succeed(heddle(&folder.0, &command))
 }
 
-/// Passes choose by what a run has told: flattening by how often loops go round, fusion by how often lanes part, guards by how
+/// Passes choose by the profile of a run: flattening by how often loops go round, fusion by how often lanes part, guards by how
 /// often no lane takes a way.
 #[test]
 fn passes_choose_by_what_was_seen() {
@@ -145,7 +145,7 @@ block3:
     );
     let numbers = ["--arg", "[1.0, 2.0, 3.0, 4.0]", "--arg", "[1.0, 2.0, 3.0, 4.0]", "--arg"];
     let [part, together] = ["[true, false, true, true]", "[true, true, true, true]"]
-        .map(|asked| [&numbers[..], &[asked]].concat());
+        .map(|requested| [&numbers[..], &[requested]].concat());
     let quotients = |passes: &str, seen: Option<&[&str]>| {
         chosen(&folder, "sides.hed", passes, seen).matches("= fdiv").count()
     };
@@ -198,21 +198,21 @@ fn a_profile_of_another_program_is_refused() {
         succeed(heddle(&folder.0, &["profile", "f.hed", "--json", "--lanes", "2", "--arg", "[true, false]"]));
     folder.write("f.json", &json);
     let opt = |file| ["opt", file, "-p", "canonicalize", "--profile", "f.json"];
-    says(&folder, &opt("g.hed"), 1, "the profile tells of @f, and the program has @g");
+    says(&folder, &opt("g.hed"), 1, "the profile has @f, and the program has @g");
     folder.write("f.hed", "func @f(v0: i1) {\nblock0:\n  br block1\nblock1:\n  ret\n}\n");
     says(
         &folder,
         &opt("f.hed"),
         1,
-        "the profile is of another program: there block0 leads to block1 or block2",
+        "the profile is of another program: in the profile block0 branches to block1 or block2",
     );
     folder.write("f.json", "{}");
-    says(&folder, &opt("f.hed"), 1, "it is no profile");
+    says(&folder, &opt("f.hed"), 1, "not a profile");
     says(&folder, &["opt", "f.hed", "--profile", "missing.json"], 2, "missing.json");
     says(
         &folder,
         &["vectorize", "f.hed", "--func", "f", "--options", "fuses=no"],
         1,
-        "`fuses=no` is no option",
+        "unknown option `fuses=no`",
     );
 }

@@ -28,17 +28,17 @@ fn rust_functions_become_vector_code_that_rust_calls() {
     for (name, params) in [("smooth", "uniform,uniform,linear:4,linear:1"), ("collatz", "linear:4,linear:4")]
     {
         let object = format!("{name}.o");
-        let vectorize = ["vectorize", "kernel.bc", "--func", name, "--lanes", "8", "--params", params];
+        let vectorize = ["vectorize", "kernel.bc", "--func", name, "--lanes", "8", "--param", params];
         succeed(heddle(&folder.0, &[&vectorize[..], &["--target", "haswell", "-o", &object]].concat()));
     }
     let objects = ["-C", "link-arg=smooth.o", "-C", "link-arg=collatz.o"];
     succeed(rustc(&folder, &[&plain[..], &objects, &[&main, "-o", "all"]].concat()));
-    let said = succeed(Command::new(folder.0.join("all")).output().expect("it runs"));
-    assert!(said.contains("[1.6666666, 4.6666665, 9.666667, 16.666666]"), "{said}");
+    let printed = succeed(Command::new(folder.0.join("all")).output().expect("it runs"));
+    assert!(printed.contains("[1.6666666, 4.6666665, 9.666667, 16.666666]"), "{printed}");
     // What a lane does that panics, the program does.
     let wrong = Command::new(folder.0.join("all")).arg("wrong").output().expect("it runs");
-    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    assert!(!wrong.status.success(), "{said}");
-    assert!(said.contains("index out of bounds: the len is 100 but the index is 100"), "{said}");
-    assert!(said.contains("kernel.rs"), "{said}");
+    let printed = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(!wrong.status.success(), "{printed}");
+    assert!(printed.contains("index out of bounds: the len is 100 but the index is 100"), "{printed}");
+    assert!(printed.contains("kernel.rs"), "{printed}");
 }

@@ -1,4 +1,4 @@
-//! `heddle vectorize`: objects that other compilers call, and what is said where there is none.
+//! `heddle vectorize`: objects that other compilers call, and errors where there is none.
 #![cfg(target_arch = "x86_64")]
 
 mod common;
@@ -88,7 +88,7 @@ fn run(folder: &Folder, program: &str) -> String {
 fn wide(folder: &Folder, name: &str, lanes: usize, params: &str, target: &str, more: &[&str]) {
     let (lanes, object) = (lanes.to_string(), format!("{name}.o"));
     let plain =
-        ["vectorize", "f.c", "--func", name, "--lanes", &lanes, "--params", params, "--target", target];
+        ["vectorize", "f.c", "--func", name, "--lanes", &lanes, "--param", params, "--target", target];
     succeed(heddle(&folder.0, &[&plain[..], &["-o", &object], more].concat()));
 }
 
@@ -252,7 +252,7 @@ float outer(float x, int n, const int *table, int i, int *to) {
 }
 ";
 
-/// Functions that are said to have vector forms elsewhere are called by those, under masks too.
+/// External functions with declared vector forms are called by those, under masks too.
 #[test]
 fn vector_forms_of_another_compiler_are_called() {
     for (target, flag, lanes, letter, is_here) in machines() {
@@ -418,12 +418,22 @@ fn what_is_not_vectorized_is_left_as_it_was() {
         "-o",
         "twice.ll",
     ];
-    says(&folder, &again, 1, "@_ZGVbN4v_counted: the module has it already");
+    says(&folder, &again, 1, "@_ZGVbN4v_counted: the module defines it already");
     // An object is linked with that of the source, so it can only use what that shows.
     let object = ["--lanes", "4", "--target", "x86-64-v2", "-o", "wide.o"];
     let vectorize = |name| [&["vectorize", "f.c", "--func", name], &object[..]].concat();
-    says(&folder, &vectorize("shifted"), 1, "@base: an object by itself cannot see this static variable");
-    says(&folder, &vectorize("twice"), 1, "@base: an object by itself cannot see this static variable");
+    says(
+        &folder,
+        &vectorize("shifted"),
+        1,
+        "@base: an object file of its own cannot access this static variable",
+    );
+    says(
+        &folder,
+        &vectorize("twice"),
+        1,
+        "@base: an object file of its own cannot access this static variable",
+    );
     succeed(heddle(&folder.0, &vectorize("counted")));
     folder.write(
         "main.c",
@@ -483,8 +493,11 @@ fn vector_code_has_the_lines_of_its_source() {
     cc(&folder, &["-O1", "main.c", "power.o", "-o", "all"]);
     run(&folder, "all");
     let stop = ["-nx", "-batch", "-ex", "break f.c:4", "-ex", "run", "-ex", "bt", "all"];
-    if let Some(said) = tool(&folder, "gdb", &stop) {
-        assert!(said.contains("if (n & 1) y *= x;") && said.contains("_ZGVbN4vv_power () at f.c"), "{said}");
+    if let Some(printed) = tool(&folder, "gdb", &stop) {
+        assert!(
+            printed.contains("if (n & 1) y *= x;") && printed.contains("_ZGVbN4vv_power () at f.c"),
+            "{printed}"
+        );
     }
 }
 
@@ -535,7 +548,7 @@ int main(void) {
 }
 ";
 
-/// What accesses are said to touch is said of those of all lanes; an access for several fields touches all of them.
+/// Access facts of the source hold for the accesses of all lanes; an access for several fields touches all of them.
 #[test]
 fn vector_accesses_have_the_types_of_their_source() {
     let folder = Folder::new("types");
@@ -547,15 +560,15 @@ fn vector_accesses_have_the_types_of_their_source() {
     );
     for (name, of_loads) in [("one", true), ("both", false)] {
         let form = format!("_ZGVdN8uul_{name}");
-        let asked = ["vectorize", "f.c", "--func", name, "--lanes", "8", "--target", "haswell"];
-        let params = ["--params", "uniform,uniform,linear:1", "-o", "out.ll"];
-        succeed(heddle(&folder.0, &[&asked[..], &params].concat()));
+        let requested = ["vectorize", "f.c", "--func", name, "--lanes", "8", "--target", "haswell"];
+        let params = ["--param", "uniform,uniform,linear:1", "-o", "out.ll"];
+        succeed(heddle(&folder.0, &[&requested[..], &params].concat()));
         let text = std::fs::read_to_string(folder.0.join("out.ll")).expect("it was written");
         let form = function_text(&text, &form);
-        for (access, is_said) in [("= load <8 x", of_loads), ("store <8 x float>", true)] {
+        for (access, is_expected) in [("= load <8 x", of_loads), ("store <8 x float>", true)] {
             let mut lines = form.lines().filter(|line| line.contains(access)).peekable();
             assert!(lines.peek().is_some(), "no {access} in {form}");
-            assert!(lines.all(|line| line.contains("!tbaa") == is_said), "{access} in {form}");
+            assert!(lines.all(|line| line.contains("!tbaa") == is_expected), "{access} in {form}");
         }
     }
 }
@@ -579,7 +592,7 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
         folder.write("f.c", FIELDS);
         folder.write("driver.c", DRIVER);
         let mut link = vec!["driver.c".to_string(), "f.c".into()];
-        let mut said = String::new();
+        let mut printed = String::new();
         for name in kernels {
             let object = format!("{name}.o");
             let output = heddle(
@@ -591,7 +604,7 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
                     name,
                     "--lanes",
                     lanes,
-                    "--params",
+                    "--param",
                     "linear:1,uniform,uniform,uniform",
                     "--target",
                     target,
@@ -600,12 +613,12 @@ fn fields_and_wrapping_indices_are_right_on_each_machine() {
                     &object,
                 ],
             );
-            said += &String::from_utf8_lossy(&output.stderr);
+            printed += &String::from_utf8_lossy(&output.stderr);
             succeed(output);
             link.push(object);
         }
-        assert!(said.contains("in whole lines, by 16 bytes: cost"), "{said}");
-        assert!(said.contains("in lane 0"), "{said}");
+        assert!(printed.contains("in whole vectors by 16 bytes; cost"), "{printed}");
+        assert!(printed.contains("contiguous where"), "{printed}");
         let calls: String = kernels.iter().map(|name| format!(" KERNEL({name})")).collect();
         link.extend([
             "-O1".into(),
@@ -643,43 +656,43 @@ fn mathematical_functions_come_along() {
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert!(!report("exact").contains("[lane-by-lane]") && !report("fast").contains("[lane-by-lane]"));
-    assert!(report("libm").contains("the call of @sinf runs for one lane after the other"));
+    assert!(report("libm").contains("call of @sinf runs one lane at a time"));
 }
 
 #[test]
-fn what_is_asked_for_wrongly_is_named() {
+fn wrong_options_are_errors() {
     let folder = Folder::new("wrong");
     folder.write("f.c", FUNCTION);
-    says(&folder, &["vectorize", "f.c", "--func", "pow"], 1, "there is no function @pow");
+    says(&folder, &["vectorize", "f.c", "--func", "pow"], 1, "no function @pow");
     let host = "func @lanes(v0: i32 linear(1)) -> i32 {\nblock0:\n  ret v0\n}\n\
                 func @host() {\nblock0:\n  v0 = launch 4 @lanes(0)\n  ret\n}\n";
     folder.write("host.hed", host);
-    let one_thread = "@host: it launches @lanes: one thread runs it, and lanes run @lanes; vectorize that";
+    let one_thread = "@host: one thread runs this function; lanes run @lanes, which it launches";
     says(&folder, &["vectorize", "host.hed", "--func", "host"], 1, one_thread);
     says(
         &folder,
-        &["vectorize", "f.c", "--func", "power", "--params", "varying"],
+        &["vectorize", "f.c", "--func", "power", "--param", "varying"],
         1,
-        "2 parameters, and 1 shapes",
+        "1 shapes for 2 parameters",
     );
-    says(&folder, &["vectorize", "f.c", "--func", "power", "--params", "same,varying"], 2, "write `uniform`");
-    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "no brush");
-    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "513"], 1, "no brush");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--param", "same,varying"], 2, "write `uniform`");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "0"], 1, "not a brush");
+    says(&folder, &["vectorize", "f.c", "--func", "power", "--lanes", "513"], 1, "not a brush");
     says(&folder, &["vectorize", "f.c", "--func", "power", "--math", "good"], 2, "write `exact`");
     says(&folder, &["vectorize", "g.c", "--func", "power"], 2, "g.c");
     let power = ["vectorize", "f.c", "--func", "power", "-o", "o.o", "--target", "haswell"];
-    says(&folder, &[&power[..], &["--lanes", "6"]].concat(), 1, "no form in the x86 vector ABI for 6 lanes");
     says(
         &folder,
-        &[&power[..], &["--params", "linear:ref:4,varying"]].concat(),
-        2,
-        "references that are linear",
+        &[&power[..], &["--lanes", "6"]].concat(),
+        1,
+        "the x86 vector ABI has no signature for 6 lanes",
     );
+    says(&folder, &[&power[..], &["--param", "linear:ref:4,varying"]].concat(), 2, "no `linear` references");
     let odd = ["vectorize", "f.c", "--func", "odd", "-o", "o.o", "--lanes", "2"];
-    says(&folder, &odd, 1, "so few i16 fill no register of 64 bits, ask for 4 lanes");
+    says(&folder, &odd, 1, "i16 values fill no 64-bit register; use 4 lanes");
 }
 
-/// Machines go by their instruction sets as well; one that LLVM does not know is told before LLVM is asked.
+/// Machines have names of instruction sets, too; an unknown name is an error before LLVM sees it.
 #[test]
 fn machines_have_names() {
     let folder = Folder::new("machines");
@@ -694,13 +707,13 @@ fn machines_have_names() {
         let assembly = succeed(heddle(&folder.0, &all.iter().map(String::as_str).collect::<Vec<_>>()));
         assert!(assembly.contains(&format!("_ZGV{letter}N8v_odd:")), "{}", words(&all));
     }
-    says(&folder, &["vectorize", "f.c", "--func", "odd", "--target", "znver"], 2, "`znver4` is one");
-    says(&folder, &["vectorize", "f.c", "--func", "odd", "--target", "i386"], 2, "there is no CPU `i386`");
+    says(&folder, &["vectorize", "f.c", "--func", "odd", "--target", "znver"], 2, "such as `znver4`");
+    says(&folder, &["vectorize", "f.c", "--func", "odd", "--target", "i386"], 2, "unknown CPU `i386`");
     // Another architecture: no form of the vector ABI, but code.
     let [all, ir] = [vectorize(&["neon", "-o", "odd.o"]), vectorize(&["neon", "-o", "odd.ll"])];
     for all in [all, ir] {
         let all: Vec<&str> = all.iter().map(String::as_str).collect();
-        says(&folder, &all, 0, "the forms of the vector ABI are made for x86 only");
+        says(&folder, &all, 0, "vector ABI on a CPU other than x86");
     }
     let object = std::fs::read(folder.0.join("odd.o")).expect("it was written");
     const AARCH64: [u8; 2] = [183, 0];
@@ -710,16 +723,16 @@ fn machines_have_names() {
         &folder,
         &["vectorize", "odd.ll", "--func", "odd", "--target", "avx2"],
         1,
-        "it is LLVM IR for aarch64",
+        "LLVM IR for another machine, aarch64",
     );
 }
 
-/// Several brushes side by side are a form for all their lanes, and what was chosen is said with its figures.
+/// Several brushes next to each other are one function for all their lanes; the report has the choice with its figures.
 #[test]
 fn brushes_side_by_side_are_one_form() {
     let folder = Folder::new("brushes");
     folder.write("f.c", FUNCTION);
-    let plain = ["vectorize", "f.c", "--func", "power", "--lanes", "4", "--params", "varying,varying"];
+    let plain = ["vectorize", "f.c", "--func", "power", "--lanes", "4", "--param", "varying,varying"];
     let with = |brushes: &'static str| {
         [&plain[..], &["--target", "x86-64-v2", "-o", "f.ll", "--report", "--brushes", brushes]].concat()
     };
@@ -727,8 +740,8 @@ fn brushes_side_by_side_are_one_form() {
     let text = std::fs::read_to_string(folder.0.join("f.ll")).expect("it is written");
     assert!(text.contains("@_ZGVbN8vv_power("), "{text}");
     let output = heddle(&folder.0, &with("auto"));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
     succeed(output);
-    assert!(said.contains("keeps the machine busy for"), "{said}");
-    says(&folder, &with("0"), 2, "write how many brushes run side by side, as in `2`, or `auto`");
+    assert!(printed.contains("occupies the machine for"), "{printed}");
+    says(&folder, &with("0"), 2, "write the number of brushes next to each other, as in `2`, or `auto`");
 }

@@ -7,7 +7,7 @@
 #[path = "../../runtime/tests/calls/mod.rs"]
 mod calls;
 
-use calls::{Numbers, asked, met_enough};
+use calls::{Numbers, met_enough, requested};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::path::PathBuf;
@@ -538,7 +538,7 @@ impl Fuzzer {
     fn call(&mut self, name: &'static str, words: Words) -> u32 {
         let [a, b, c, d, e, f, g, h, i, j, k] = words;
         let function = self.entries[name];
-        // SAFETY: pointers of the host among the arguments are null or lead to memory of this test, as large as is said.
+        // SAFETY: pointers of the host among the arguments are null or lead to memory of this test, of the stated size.
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k) }
     }
 
@@ -591,10 +591,10 @@ impl Fuzzer {
         let code = self.call(name, words);
         *self.codes.entry(code).or_default() += 1;
         self.made += 1;
-        let mut told = [0; 11];
+        let mut message = [0; 11];
         let place = self.answers[ROOM - 8..].as_ptr().expose_provenance();
-        (told[0], told[1]) = (code as usize, place);
-        let [a, b, c, d, e, f, g, h, i, j, k] = told;
+        (message[0], message[1]) = (code as usize, place);
+        let [a, b, c, d, e, f, g, h, i, j, k] = message;
         // SAFETY: the place is there.
         let is_known = unsafe { (self.names)(a, b, c, d, e, f, g, h, i, j, k) } == 0;
         assert!(is_known && code != 999, "{name}{words:x?} gives {code}");
@@ -642,7 +642,7 @@ fn driver() -> PathBuf {
 fn wrong_arguments_are_answered_by_codes() {
     // SAFETY: no other thread of this test reads or writes the environment yet.
     unsafe { std::env::set_var("HEDDLE_CACHE_DIR", env!("CARGO_TARGET_TMPDIR")) };
-    let (calls, seed) = asked();
+    let (calls, seed) = requested();
     let mut fuzzer = Fuzzer::new(seed);
     for step in 0u64.. {
         if fuzzer.made == calls {

@@ -9,7 +9,7 @@ pub type Ptr = *mut c_void;
 /// Handle of a driver object.
 pub type DriverHandle = usize;
 
-/// The driver that lies beside this library, or that the loader finds.
+/// The driver that lies next to this library, or that the loader finds.
 fn library() -> usize {
     static LIBRARY: OnceLock<usize> = OnceLock::new();
     *LIBRARY.get_or_init(|| {

@@ -1,7 +1,7 @@
 //! The CUDA runtime: what programs in CUDA C++ open as `libcudart.so.12` or `libcudart.so.13`.
 //!
-//! It stands on a CUDA driver, `libcuda.so.1` beside it or else that of the loader, and has little of its own: which kernels and
-//! variables the program has told it of, the last error of each thread, and that each thread is in the primary context.
+//! It stands on a CUDA driver, `libcuda.so.1` next to it or else that of the loader, and has little of its own: which kernels and
+//! variables the program has registered, the last error of each thread, and that each thread is in the primary context.
 //!
 //! Pointers of the program are handed on to the driver, which looks at them; what the runtime reads and writes itself is by
 //! the promise of an entry's caller: pointers lead to what the interface says, or are null.

@@ -101,15 +101,15 @@ pub fn ready() -> CudartResult<()> {
 
 /// Tells once that an entry is called that the runtime does not have, if `HEDDLE_REPORT=1` asks for that.
 pub fn report_refused(entry: &'static str) {
-    static TOLD: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    static REPORTED: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
     if std::env::var_os("HEDDLE_REPORT").is_none_or(|value| value != "1") {
         return;
     }
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if !told.contains(&entry) {
-        told.push(entry);
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !reported.contains(&entry) {
+        reported.push(entry);
         // Ignore write errors: nobody can receive the message.
         let _ =
-            writeln!(std::io::stderr(), "heddle: {entry} is not supported: it answers cudaErrorNotSupported");
+            writeln!(std::io::stderr(), "heddle: {entry} is not supported: it returns cudaErrorNotSupported");
     }
 }

@@ -75,8 +75,11 @@ pub fn divergent_branches(func: &Function) -> Result<EntitySet<Block>, Diagnosti
     let place = func
         .terminator(header)
         .map_or(DiagnosticLocation::of_func(&func.name), |inst| DiagnosticLocation::line_of(func, inst));
-    let diagnostic = Diagnostic::error(Code::DivergentLoop, format!("the loop at {header} may diverge"));
-    Err(diagnostic.at(place).help("run `loops` before"))
+    let diagnostic = Diagnostic::error(
+        Code::DivergentLoop,
+        format!("loop at {} may diverge", func.describe_block(header)),
+    );
+    Err(diagnostic.at(place).help("run `loops` first"))
 }
 
 fn collect_divergent_branches(func: &Function, facts: &Divergence) -> EntitySet<Block> {

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// header `block1`, an error where that is illegal; `block2=1x31/64x1` gives an inner loop's trip counts: one iteration in
 /// 31 of 32 lanes, 64 in the other.
 pub(crate) fn parse_flatten_options(words: &str) -> Result<FlattenOptions, Diagnostic> {
-    let (mut options, mut asked) = (FlattenOptions::default(), BTreeSet::new());
+    let (mut options, mut requested) = (FlattenOptions::default(), BTreeSet::new());
     for word in words.split('+').filter(|word| !word.is_empty()) {
         let block = |name: &str| name.strip_prefix("block")?.parse().ok().map(Block::from_u32);
         match (word, word.split_once('=')) {
@@ -29,22 +29,23 @@ pub(crate) fn parse_flatten_options(words: &str) -> Result<FlattenOptions, Diagn
             ("races=ordered", _) => options.races = RaceSemantics::Ordered,
             (_, Some(("lanes", count))) => {
                 let count = count.parse().ok().filter(|count| (1..=MAX_LANES).contains(count));
-                let help = format!("write how many lanes run together, 1 to {MAX_LANES}: `lanes=32`");
+                let help = format!("write the number of lanes, 1 to {MAX_LANES}: `lanes=32`");
                 options.lanes = count.ok_or_else(|| invalid_option(word, &help))?;
             }
             (_, Some((name, counts))) if let Some(header) = block(name) => {
-                let trips = TripCounts::parse(counts)
-                    .ok_or_else(|| invalid_option(counts, "write iterations and how often, `1x31/64x1`"))?;
+                let trips = TripCounts::parse(counts).ok_or_else(|| {
+                    invalid_option(counts, "write iterations and their frequency: `1x31/64x1`")
+                })?;
                 options.trips.insert(header, trips);
             }
-            (name, None) if let Some(header) = block(name) => _ = asked.insert(header),
+            (name, None) if let Some(header) = block(name) => _ = requested.insert(header),
             _ => {
                 let help = "write `force`, `none`, `model`, `races=excluded`, `lanes=32`, `block1` or `block2=1x31/64x1`";
                 return Err(invalid_option(word, help));
             }
         }
     }
-    options.asked = asked.into_iter().collect();
+    options.requested = requested.into_iter().collect();
     Ok(options)
 }
 
@@ -61,8 +62,8 @@ pub(crate) fn flatten_module(
         let mut options = options.clone();
         if let Some(profile) = &context.profile {
             // Options override the profile.
-            let said = std::mem::replace(&mut options.trips, profile.trips(func));
-            options.trips.extend(said);
+            let stated = std::mem::replace(&mut options.trips, profile.trips(func));
+            options.trips.extend(stated);
         }
         for decision in flatten(func, analyze_divergence, &options) {
             if decision.verdict == FlattenVerdict::Flattened {
@@ -72,24 +73,24 @@ pub(crate) fn flatten_module(
                 Some(branch) => DiagnosticLocation::line_of(&source, branch),
                 None => DiagnosticLocation::of_func(&source.name),
             };
-            if options.asked.contains(decision.outer) {
+            if options.requested.contains(decision.outer) {
                 if let FlattenVerdict::Refused(_) = decision.verdict {
-                    return Err(Diagnostic::error(Code::Nest, decision.to_string()).at(place));
+                    return Err(Diagnostic::error(Code::Nest, decision.describe(&source)).at(place));
                 }
                 met.insert(decision.outer);
             }
             // Refusals are remarks on request only.
-            let is_asked = options.machine == MachineModel::Warps || context.profile.is_some();
-            if decision.verdict != FlattenVerdict::Flattened && !is_asked {
+            let is_requested = options.machine == MachineModel::Warps || context.profile.is_some();
+            if decision.verdict != FlattenVerdict::Flattened && !is_requested {
                 continue;
             }
-            let diagnostic = Diagnostic::remark(Code::Nest, decision.to_string()).at(place);
+            let diagnostic = Diagnostic::remark(Code::Nest, decision.describe(&source)).at(place);
             remarks.push(Remark { kind: RemarkKind::Nest, accesses: 0, diagnostic });
         }
     }
-    match options.asked.iter().find(|block| !met.contains(block)) {
+    match options.requested.iter().find(|block| !met.contains(block)) {
         Some(block) => {
-            let text = format!("{block} is not the header of a loop with a loop inside, in any function");
+            let text = format!("{block} is not the header of a nest of loops in any function");
             Err(Diagnostic::error(Code::Nest, text))
         }
         None => Ok(remarks),

@@ -26,7 +26,7 @@ pub use options::{
     BrushCount, BrushExtents, IfConversion, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions,
 };
 pub use profile::Profile;
-pub use report::{KernelReport, VectorReport};
+pub use report::{KernelReport, VectorReport, merge_access_remarks};
 pub use session::{Artifact, DiagnosticError, Session, SourceModule, VectorizeRequest};
 
 pub use heddle_analysis as analysis;

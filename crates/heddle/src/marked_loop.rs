@@ -6,6 +6,7 @@ use crate::divergence_statistics::DivergenceStatistics;
 use crate::options::{BrushExtents, VectorizeOptions};
 use crate::passes::Pass;
 use crate::pipeline::{run, vectorization_passes};
+use crate::report::merge_access_remarks;
 use crate::session::{DiagnosticError, Session, SourceModule, retain_reachable};
 use crate::vector_abi::{VectorIsa, declare_variants};
 use heddle_analysis::shape::Geometry;
@@ -104,7 +105,7 @@ impl Session {
             declare_variants(&mut module, names.iter().map(String::as_str), isa);
         }
         let Some(at) = module.functions.iter().position(|func| func.name == *name) else {
-            return Err(error(Code::UnknownFunction, &format!("there is no function @{name}")).into());
+            return Err(error(Code::UnknownFunction, &format!("no function @{name}")).into());
         };
         // Loops of callees are not vectorized, so the function is processed without them.
         let mut alone = Module { files: module.files.clone(), ..Module::default() };
@@ -117,7 +118,7 @@ impl Session {
         let own_blocks: EntitySet<Block> = alone.functions.iter().flat_map(Function::blocks).collect();
         run(&mut alone, &[Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify], &mut context)?;
         let Some(mut func) = alone.functions.pop() else {
-            return Err(error(Code::Internal, &"a loop is gone").into());
+            return Err(error(Code::Internal, &"internal error: a loop is missing").into());
         };
         for param in &mut func.signature.params {
             param.shape = Some(DeclaredShape::Uniform);
@@ -169,7 +170,16 @@ impl Session {
             0
         };
         let vector = self.loop_code(source, &wide, wide_func)?;
-        Ok(VectorLoop { vector, refilled, lanes, interleaved, is_doubtful, few, statistics, remarks })
+        Ok(VectorLoop {
+            vector,
+            refilled,
+            lanes,
+            interleaved,
+            is_doubtful,
+            few,
+            statistics,
+            remarks: merge_access_remarks(&remarks),
+        })
     }
 
     /// Builds the version with lane refill; none if no lane would wait.

@@ -20,7 +20,7 @@ pub struct BrushExtents {
 
 /// Returns the error for an option that does not parse, with the accepted forms as help.
 pub(crate) fn invalid_option(text: impl fmt::Display, help: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Code::PassOption, format!("`{text}` means nothing here")).help(help)
+    Diagnostic::error(Code::PassOption, format!("unknown word `{text}`")).help(help)
 }
 
 impl BrushExtents {
@@ -33,8 +33,8 @@ impl BrushExtents {
     }
 
     fn refusal(text: &str) -> Diagnostic {
-        Diagnostic::error(Code::PassOption, format!("`{text}` is no brush")).help(format!(
-            "write its lanes, as in `8` or, along two dimensions, `8x2`; at most {MAX_LANES} in all"
+        Diagnostic::error(Code::PassOption, format!("`{text}` is not a brush")).help(format!(
+            "write the number of lanes, as in `8` or, for two dimensions, `8x2`; at most {MAX_LANES} lanes"
         ))
     }
 
@@ -90,7 +90,10 @@ impl FromStr for BrushCount {
         match (text, text.parse()) {
             ("auto", _) => Ok(BrushCount::Auto),
             (_, Ok(count)) if count > 0 => Ok(BrushCount::Count(count)),
-            _ => Err(invalid_option(text, "write how many brushes run side by side, as in `2`, or `auto`")),
+            _ => Err(invalid_option(
+                text,
+                "write the number of brushes next to each other, as in `2`, or `auto`",
+            )),
         }
     }
 }
@@ -267,8 +270,8 @@ pub fn parse_accuracy(word: &str) -> Result<Accuracy, Diagnostic> {
 pub fn parse_target(name: &str) -> Result<TargetInfo, Diagnostic> {
     TargetInfo::named(name).ok_or_else(|| {
         let known: Vec<&str> = TargetInfo::ALL.iter().map(|target| target.name).collect();
-        Diagnostic::error(Code::PassOption, format!("`{name}` is no target"))
-            .help(format!("there are {}", known.join(", ")))
+        Diagnostic::error(Code::PassOption, format!("unknown target `{name}`"))
+            .help(format!("the targets are {}", known.join(", ")))
     })
 }
 
@@ -385,9 +388,9 @@ pub fn parse_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
         None if word == "uniform" => Ok(DeclaredShape::Uniform),
         None if word == "varying" => Ok(DeclaredShape::Varying),
         Some(("linear", text)) if ["ref", "val", "uval"].iter().any(|kind| text.starts_with(kind)) => {
-            let text = "no forms are made with references that are linear";
+            let text = "the vector ABI has no `linear` references here";
             Err(Diagnostic::error(Code::ParameterShapes, text)
-                .help("let the function take the value (`linear:1`), or the pointer (`linear:4`)"))
+                .help("pass the value (`linear:1`) or the pointer (`linear:4`)"))
         }
         Some(("linear", text)) if stride(text).is_some() => {
             Ok(DeclaredShape::Linear(stride(text).into_iter().collect()))

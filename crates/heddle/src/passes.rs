@@ -99,30 +99,28 @@ pub struct PassInfo {
 pub const PASSES: &[PassInfo] = &[
     PassInfo {
         name: "brushes",
-        doc: "nothing but a look whether several brushes may run side by side in one call (`brushes:2`, `brushes:auto`: as many \
-              as pay): no program may see which lanes are in its brush",
+        doc: "check that several brushes may run next to each other in one call (`brushes:2`, `brushes:auto`: as many as the cost model prefers): no function may observe the lanes of its brush",
         requires: Stage::Source,
         ensures: None,
         parse: |count| Ok(Pass::Brushes(count.parse()?)),
     },
     PassInfo {
         name: "math",
-        doc: "bodies for the mathematical functions that are called: `math:exact`, `math:fast`; `math:libm` gives none",
+        doc: "bodies of the mathematical functions that are called: `math:exact`, `math:fast`; `math:libm` adds none",
         requires: Stage::Source,
         ensures: None,
         parse: |word| Ok(Pass::Math(if word.is_empty() { Accuracy::Exact } else { parse_accuracy(word)? })),
     },
     PassInfo {
         name: "params",
-        doc: "what is not said of parameters of entered functions: `params:uniform` or `params:varying`",
+        doc: "default shape for parameters without a declared shape: `params:uniform` or `params:varying`",
         requires: Stage::Source,
         ensures: None,
         parse: |word| Ok(Pass::Params(parse_default_shape(word)?)),
     },
     PassInfo {
         name: "kernels",
-        doc: "sequential code that runs one work-group, in the place of each kernel (`kernels:8`: in brushes of 8 lanes along the \
-              rows of the group, `kernels:8+linear`: along its linear order, `+small`: no number of a launch reaches 2^31; `+versions=force`, `none`: versions of regions wherever they can be, or nowhere; `+mixed`: one work-item after the other between barriers where accesses are scattered; `+refilling`: lanes that are done with a work-item take the next one; `+single`: for groups of one work-item, of which several run as one)",
+        doc: "sequential code for one work-group in place of each kernel (`kernels:8`: brushes of 8 lanes along the rows of the group; `kernels:8+linear`: along its linear order; `+small`: all numbers of a launch are below 2^31; `+versions=force`, `none`: region versions wherever possible, or nowhere; `+mixed`: scattered code between barriers runs one work-item after the other; `+refill`: lane refill; `+single`: groups of one work-item, several of which run as one)",
         requires: Stage::Source,
         ensures: None,
         parse: |words| Ok(Pass::Kernels(parse_kernel_options(words)?)),
@@ -136,7 +134,7 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "inline",
-        doc: "small functions in the place of their calls",
+        doc: "inline small functions, and larger ones that are called once",
         requires: Stage::Source,
         ensures: None,
         parse: |_| Ok(Pass::Inline),
@@ -150,21 +148,21 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "roots",
-        doc: "quotients by square roots become products by inverse ones, where the source lets both be off (`fpmath`)",
+        doc: "quotients by square roots become products by inverse roots, where the source permits the error (`fpmath`)",
         requires: Stage::Source,
         ensures: None,
         parse: |_| Ok(Pass::Roots),
     },
     PassInfo {
         name: "thread",
-        doc: "jumps past blocks that only ask again what has just been answered, as clang leaves where a loop is broken out of",
+        doc: "jump threading past blocks whose branch is already decided, as clang leaves at a loop's `break`",
         requires: Stage::Source,
         ensures: None,
         parse: |_| Ok(Pass::Thread),
     },
     PassInfo {
         name: "progress",
-        doc: "where a loop waits for what another lane does, lanes go on one block a round",
+        doc: "loops that wait for another lane advance one block a round",
         requires: Stage::Source,
         ensures: None,
         parse: |_| Ok(Pass::Progress),
@@ -178,9 +176,7 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "spread",
-        doc: "the iterations of each function's one outermost loop spread over lanes, which all enter with the same arguments \
-              (`spread:parallel`: each iteration may run whatever others compute; `spread:refill`: so, and lanes that are done \
-              take new iterations while others are in an inner loop)",
+        doc: "distribute the iterations of each function's one outermost loop over lanes, which all enter with the same arguments (`spread:parallel`: iterations are independent; `spread:refill`: also, with lane refill)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Source),
         parse: |word| match word {
@@ -192,41 +188,35 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "specialize",
-        doc: "a form of each function for each way in which lanes enter it (`specialize:8`: in brushes of 8 lanes)",
+        doc: "one specialization of a function for each combination of argument shapes and masks (`specialize:8`: for brushes of 8 lanes)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Canonical),
         parse: |brush| Ok(Pass::Specialize(brush.parse()?)),
     },
     PassInfo {
         name: "ssrqp",
-        doc: "scalar replacement: values that lanes have loaded, stored or computed before are kept, also between iterations \
-              (`ssrqp:srqp`, `esrqp`, `ssrqp_s`, `ssrqp`, `cost`: where values may be inserted and hoisted; `cost+8`, \
-              `cost+target=warps`: for a machine; `races=excluded`: lanes do not race)",
+        doc: "scalar replacement: keep values that lanes have loaded, stored or computed, also across iterations (`ssrqp:srqp`, `esrqp`, `ssrqp_s`, `ssrqp`, `cost`: where values may be inserted and hoisted; `cost+8`, `cost+target=warps`: for a machine; `races=excluded`: lanes do not race)",
         requires: Stage::Canonical,
         ensures: None,
         parse: |words| Ok(Pass::Scalars(parse_replacement_options(words)?)),
     },
     PassInfo {
         name: "fuse",
-        doc: "what both sides of divergent branches do, done once, where that pays (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, \
-              `target=warps`: for a machine; `races=excluded`: lanes do not race; `force`: wherever it can be; `explain`: the \
-              matrices in the remarks)",
+        doc: "branch fusion: run code that both sides of a divergent branch share once, where the cost model predicts a gain (`fuse:8`: for 8 lanes; `fuse:8+target=avx512`, `target=warps`: for a machine; `races=excluded`: lanes do not race; `force`: wherever possible; `explain`: matrices in the remarks)",
         requires: Stage::Canonical,
         ensures: None,
         parse: |words| Ok(Pass::Fuse(parse_fuse_options(words)?)),
     },
     PassInfo {
         name: "flatten",
-        doc: "nests of divergent loops become one loop, if that pays (`flatten:force`, `none`, `races=excluded`, `lanes=32`; \
-              `block1` for one nest, `block2=1x31/64x1` for how often a loop goes round; several with + in between)",
+        doc: "flatten nests of divergent loops, where the cost model predicts a gain (`flatten:force`, `none`, `races=excluded`, `lanes=32`; `block1` for one nest, `block2=1x31/64x1` for the frequency of trip counts; several joined by +)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Canonical),
         parse: |words| Ok(Pass::Flatten(parse_flatten_options(words)?)),
     },
     PassInfo {
         name: "loops",
-        doc: "no divergent loop: lanes that have left wait inside, their live-outs and exits tracked (`loops:fold`: behind it \
-              uniform branches are folded, too)",
+        doc: "make divergent loops uniform: lanes that have left wait in the loop, and their live-outs and exits are tracked (`loops:fold`: later passes if-convert uniform branches, too)",
         requires: Stage::Canonical,
         ensures: Some(Stage::Uniform),
         parse: |word| {
@@ -235,30 +225,28 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "boscc",
-        doc: "regions skipped where no lane is, if that pays (`boscc:force`, `boscc:needed`, `boscc:block3=none`; also \
-              `block3`, `block3=all-true`, and several with + in between)",
+        doc: "insert guards around regions without active lanes, where the cost model predicts a gain (`boscc:force`, `boscc:needed`, `boscc:block3=none`; also `block3`, `block3=all-true`; several joined by +)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Uniform),
         parse: |words| Ok(Pass::Boscc(parse_guards(words)?)),
     },
     PassInfo {
         name: "linearize",
-        doc: "divergent branches folded into predicated code (`linearize:block1+block2`: these diverge, no others)",
+        doc: "linearize divergent branches into predicated code (`linearize:block1+block2`: only these)",
         requires: Stage::Uniform,
         ensures: Some(Stage::Linear),
         parse: |blocks| Ok(Pass::Linearize(parse_blocks(blocks)?)),
     },
     PassInfo {
         name: "tidy",
-        doc: "simpler masks and blends, masks hoisted, dead φs, empty regions",
+        doc: "simplify masks and blends, hoist masks, remove dead φs and empty regions",
         requires: Stage::Linear,
         ensures: None,
         parse: |_| Ok(Pass::Tidy),
     },
     PassInfo {
         name: "widen",
-        doc: "vector code for one thread (`widen:8`, `widen:8x2`: for brushes of so many lanes; `widen:8+target=avx512`: \
-              for a machine; `versions=force|none`: accesses get run-time versions wherever they can, or nowhere)",
+        doc: "vector code for one thread (`widen:8`, `widen:8x2`: lanes of the brush; `widen:8+target=avx512`: for a machine; `versions=force|none`: run-time versions of accesses wherever possible, or nowhere)",
         requires: Stage::Linear,
         ensures: Some(Stage::Wide),
         parse: |words| {
@@ -268,7 +256,7 @@ pub const PASSES: &[PassInfo] = &[
     },
     PassInfo {
         name: "stream",
-        doc: "stores of whole vectors to global memory go past the caches; what others read is there behind a fence",
+        doc: "stores of whole vectors to global memory bypass the caches",
         requires: Stage::Wide,
         ensures: None,
         parse: |_| Ok(Pass::Stream),
@@ -314,7 +302,7 @@ impl Pass {
             Pass::Tidy => "tidy",
             Pass::Widen(..) => "widen",
         };
-        PassInfo::named(name).expect("each pass stands in the table")
+        PassInfo::named(name).expect("each pass is in the table")
     }
 
     /// Runs the pass on a module at the required stage.
@@ -457,7 +445,7 @@ impl PassContext<'_> {
 
 fn refuse_predicates(func: &Function) -> Result<(), Diagnostic> {
     let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) else { return Ok(()) };
-    let text = format!("{block} has a predicate, which no code has before `linearize`");
+    let text = format!("{block} has a predicate before `linearize`");
     Err(Diagnostic::error(Code::EarlyPredicate, text).of_func(&func.name).help("write a branch around it"))
 }
 
@@ -476,10 +464,11 @@ fn check_brushes(module: &Module, count: BrushCount) -> Result<(), Diagnostic> {
     else {
         return Ok(());
     };
-    let text = format!("it depends on which lanes are in its brush, and would see {count} brushes as one");
+    let text =
+        format!("the result depends on the lanes of the brush, and {count} brushes would be observed as one");
     Err(Diagnostic::error(Code::SeesBrush, text)
         .at(DiagnosticLocation::of_inst(func, inst))
-        .help("let one run at a time, or write all lanes as one brush if that is meant"))
+        .help("run one brush at a time, or write one wide brush"))
 }
 
 /// Returns the first instruction of lock-step code that observes the lanes of its brush.
@@ -575,7 +564,7 @@ fn parse_kernel_options(words: &str) -> Result<KernelOptions, Diagnostic> {
         match word {
             "small" => options.is_small = true,
             "mixed" => options.execution = GroupExecution::Mixed,
-            "refilling" => options.execution = GroupExecution::LaneRefill,
+            "refill" => options.execution = GroupExecution::LaneRefill,
             "single" => options.single_item_groups = true,
             "versions=force" => options.versions = VersioningPolicy::Force,
             "versions=none" => options.versions = VersioningPolicy::None,
@@ -609,17 +598,17 @@ fn parse_block(name: &str) -> Result<Block, Diagnostic> {
 fn parse_guards(words: &str) -> Result<boscc::GuardOptions, Diagnostic> {
     let mut options = boscc::GuardOptions::default();
     for word in words.split('+').filter(|word| !word.is_empty()) {
-        let (name, asked) = word.split_once('=').unwrap_or((word, "all-false"));
-        let asked = match asked {
+        let (name, requested) = word.split_once('=').unwrap_or((word, "all-false"));
+        let requested = match requested {
             "all-false" => boscc::GuardRequest::AllFalse,
             "all-true" => boscc::GuardRequest::AllTrue,
             "none" => boscc::GuardRequest::None,
-            _ => return Err(invalid_option(asked, "write `all-false`, `all-true` or `none`")),
+            _ => return Err(invalid_option(requested, "write `all-false`, `all-true` or `none`")),
         };
         match word {
             "force" => options.policy = boscc::GuardPolicy::Force,
             "needed" => options.policy = boscc::GuardPolicy::Needed,
-            _ => _ = options.requests.insert(parse_block(name)?, asked),
+            _ => _ = options.requests.insert(parse_block(name)?, requested),
         }
     }
     Ok(options)

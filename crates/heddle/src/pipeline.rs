@@ -118,14 +118,14 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
                 _ => options.set(key, value),
             };
             if !known.map_err(|diagnostic| diagnostic.at(DiagnosticLocation::of_option(word)))? {
-                let text = format!("`{word}` is no option of `vectorize`");
-                let help = format!("its options are `W=8` (or `W=8x2`), {}", VectorizeOptions::WORDS);
+                let text = format!("unknown option `{word}` of `vectorize`");
+                let help = format!("the options are `W=8` (or `W=8x2`), {}", VectorizeOptions::WORDS);
                 return Err(Diagnostic::error(Code::PassOption, text).help(help));
             }
             rest.next();
         }
-        let missing = || Diagnostic::error(Code::PassOption, "`vectorize` needs a number of lanes");
-        let brush = brush.ok_or_else(|| missing().help("say for how many: `vectorize,W=8`"))?;
+        let missing = || Diagnostic::error(Code::PassOption, "`vectorize` without a number of lanes");
+        let brush = brush.ok_or_else(|| missing().help("write the number of lanes: `vectorize,W=8`"))?;
         passes.extend(vectorization_passes(&brush, &options));
     }
     Ok(passes)
@@ -133,8 +133,8 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
 
 fn unknown_pass(name: &str) -> Diagnostic {
     let known: Vec<&str> = PASSES.iter().map(|pass| pass.name).collect();
-    Diagnostic::error(Code::UnknownPass, format!("there is no pass `{name}`"))
-        .help(format!("there are vectorize, {}", known.join(", ")))
+    Diagnostic::error(Code::UnknownPass, format!("unknown pass `{name}`"))
+        .help(format!("the passes are vectorize, {}", known.join(", ")))
 }
 
 /// Runs passes in order. Verifies a pass's required stage unless earlier passes ensured it.
@@ -163,11 +163,11 @@ pub(crate) fn run(
             }
             _ => pass.run(module, context),
         };
-        done.map_err(|diagnostic| diagnostic.in_module(module).note(format!("said by `{}`", info.name)))?;
+        done.map_err(|diagnostic| diagnostic.in_module(module).note(format!("in pass `{}`", info.name)))?;
         let time = begin.elapsed();
         stage = info.ensures.unwrap_or(stage);
         if context.verify {
-            check_stage(module, stage, "behind", info)?;
+            check_stage(module, stage, "after", info)?;
         }
         context.end_pass(info, module, time);
     }
@@ -176,7 +176,7 @@ pub(crate) fn run(
 
 fn check_stage(module: &Module, stage: Stage, when: &str, pass: &PassInfo) -> Result<(), Diagnostic> {
     verify_module(module, stage).map_err(|violations| {
-        let text = format!("{when} `{}` the module is not at stage {stage}:\n{violations}", pass.name);
+        let text = format!("{when} `{}`: the module is not at stage {stage}\n{violations}", pass.name);
         Diagnostic::error(Code::InvalidIr, text)
     })
 }
@@ -194,7 +194,7 @@ fn choose_brush_count(
     if let Some((func, inst)) = find_module_brush_observer(module) {
         tell(
             DiagnosticLocation::line_of(func, inst),
-            format!("1 brush: `{}` depends on which lanes are in it", func.inst(inst).op),
+            format!("1 brush: `{}` depends on the lanes of the brush", func.inst(inst).op),
         );
         return Ok(1);
     }

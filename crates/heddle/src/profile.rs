@@ -112,16 +112,16 @@ impl Profile {
         let refuse = |text: String| {
             let place = DiagnosticLocation::of_line(Some(file), 0, 0);
             let diagnostic = Diagnostic::error(Code::PassOption, text).at(place);
-            diagnostic.help("write one with `heddle profile FILE --json`")
+            diagnostic.help("write a profile with `heddle profile FILE --json`")
         };
         let json: Json =
-            serde_json::from_str(text).map_err(|reason| refuse(format!("it is no profile: {reason}")))?;
+            serde_json::from_str(text).map_err(|reason| refuse(format!("not a profile: {reason}")))?;
         let functions = json.get("functions").and_then(Json::as_array);
         let mut profile = Profile::default();
-        for func in functions.ok_or_else(|| refuse("it is no profile: it tells of no functions".into()))? {
+        for func in functions.ok_or_else(|| refuse("not a profile: it has no functions".into()))? {
             let name = func.get("name").and_then(Json::as_str);
             let (name, seen) = name.zip(FunctionCounts::from_json(func)).ok_or_else(|| {
-                refuse(format!("what it tells of @{} is not understood", name.unwrap_or("?")))
+                refuse(format!("the profile's entry for @{} is malformed", name.unwrap_or("?")))
             })?;
             profile.functions.insert(name.into(), seen);
         }
@@ -141,10 +141,11 @@ impl Profile {
                     func.terminator(block).filter(|_| func.successors(block) == branch_counts.targets);
                 let Some(branch) = branch else {
                     let [a, b] = branch_counts.targets;
-                    let text =
-                        format!("the profile is of another program: there {block} leads to {a} or {b}");
+                    let text = format!(
+                        "the profile is of another program: in the profile {block} branches to {a} or {b}"
+                    );
                     let diagnostic = Diagnostic::error(Code::PassOption, text).of_func(&func.name);
-                    return Err(diagnostic.help("profile the file as it is now"));
+                    return Err(diagnostic.help("profile the current file"));
                 };
                 if let Detail::Branch(_, weights) = &mut func.inst_mut(branch).detail {
                     *weights = Some(branch_counts.weights());
@@ -158,8 +159,7 @@ impl Profile {
             self.functions.keys().map(|name| format!("@{name}")).collect(),
             module.functions.iter().map(|func| format!("@{}", func.name)).collect(),
         ];
-        let text =
-            format!("the profile tells of {}, and the program has {}", there.join(", "), here.join(", "));
+        let text = format!("the profile has {}, and the program has {}", there.join(", "), here.join(", "));
         Err(Diagnostic::error(Code::PassOption, text).help("profile a function of this program"))
     }
 

@@ -1,6 +1,6 @@
 //! Reports of compiled functions and kernels: counts over their vector code, including callees, and remarks.
 
-use heddle_ir::diagnostic::DiagnosticLocation;
+use heddle_ir::diagnostic::{AccessLowering, DiagnosticLocation};
 use heddle_ir::function::RegisterArray;
 use heddle_ir::module::Param;
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Scalar, Type, Value};
@@ -79,23 +79,57 @@ fn user_functions_in(module: &Module, reached: FxHashSet<String>) -> impl Iterat
     module.functions.iter().filter(move |func| reached.contains(&func.name) && !is_own(func))
 }
 
+/// Merges the remarks on accesses of one source line that were lowered alike into one.
+pub fn merge_access_remarks(remarks: &[Diagnostic]) -> Vec<Diagnostic> {
+    let is_alike = |one: &Diagnostic, other: &Diagnostic| {
+        let of =
+            |it: &Diagnostic| (it.place.file.clone(), it.place.number, it.place.line, it.place.func.clone());
+        let (Some(a), Some(b)) = (&one.access, &other.access) else { return false };
+        let costs = |of: &AccessLowering| of.costs.map(|it| (it.together, it.separate));
+        one.place.line > 0
+            && of(one) == of(other)
+            && (a.is_store, &a.lowering, &a.condition, a.is_chosen, costs(a))
+                == (b.is_store, &b.lowering, &b.condition, b.is_chosen, costs(b))
+    };
+    let mut merged: Vec<Diagnostic> = Vec::new();
+    for remark in remarks {
+        let (Some(known), Some(more)) =
+            (merged.iter_mut().find(|known| is_alike(known, remark)), &remark.access)
+        else {
+            merged.push(remark.clone());
+            continue;
+        };
+        let Some(access) = &mut known.access else { continue };
+        access.accesses += more.accesses;
+        let new = more.objects.iter().filter(|object| !access.objects.contains(object)).cloned();
+        let new: Vec<String> = new.collect();
+        access.objects.extend(new);
+        if let (Some(costs), Some(more)) = (&mut access.costs, more.costs) {
+            costs.times += more.times;
+        }
+        known.text = access.to_string();
+        known.place.column = 0;
+    }
+    merged
+}
+
 impl VectorReport {
     /// Returns the report as remarks: a summary of the function, then the remarks of the passes.
     pub fn diagnostics(&self, func: &str) -> Vec<Diagnostic> {
         let VectorReport { lanes, brushes, branches, accesses, instructions, .. } = self;
         let text = match brushes {
-            0 | 1 => format!("it is vector code for {lanes} lanes"),
-            count => format!("it is vector code for {lanes} lanes, {count} brushes of {}", lanes / count),
+            0 | 1 => format!("vectorized for {lanes} lanes"),
+            count => format!("vectorized for {lanes} lanes, {count} brushes of {}", lanes / count),
         };
         let shape = Diagnostic::remark(Code::CodeShape, text)
             .of_func(func)
-            .note(format!("branches: {} of the source, {} of the vector code", branches[0], branches[1]))
-            .note(format!("instructions: {} on vectors, {} scalar", instructions[1], instructions[0]))
+            .note(format!("branches: {} in the source, {} in the vector code", branches[0], branches[1]))
+            .note(format!("instructions: {} vector, {} scalar", instructions[1], instructions[0]))
             .note(format!(
                 "loads and stores: {} contiguous, {} gathered or scattered, {} scalar",
                 accesses.contiguous, accesses.scattered, accesses.scalar
             ));
-        std::iter::once(shape).chain(self.remarks.iter().cloned()).collect()
+        std::iter::once(shape).chain(merge_access_remarks(&self.remarks)).collect()
     }
 
     /// Adds the instructions of a wide function and its callees to the counts.
@@ -207,6 +241,37 @@ fn line_of(module: &Module, func: &Function, inst: Inst) -> Option<(u32, u32)> {
 }
 
 impl KernelReport {
+    /// Returns what to change in the source for faster code.
+    fn advice(&self) -> Vec<String> {
+        let mut advice = Vec::new();
+        let mut add = |lines: &[String], text: &str| {
+            if let Some((first, rest)) = lines.split_first() {
+                let (word, gap) = if rest.is_empty() { ("line", "") } else { ("lines", ", ") };
+                advice.push(format!("{word} {first}{gap}{}: {text}", rest.join(", ")));
+            }
+        };
+        let needs_test = |remark: &&Diagnostic| {
+            let is_tested =
+                |it: &AccessLowering| it.is_chosen && !it.condition.is_empty() && it.costs.is_some();
+            remark.place.line > 0 && remark.access.as_deref().is_some_and(is_tested)
+        };
+        let tested: BTreeSet<u32> =
+            self.code.remarks.iter().filter(needs_test).map(|remark| remark.place.line).collect();
+        let tested: Vec<String> = tested.iter().map(u32::to_string).collect();
+        let scattered: Vec<String> =
+            self.scattered_lines.iter().filter(|line| !tested.contains(line)).cloned().collect();
+        add(
+            &scattered,
+            "let neighbouring work-items access neighbouring elements, or copy them to local memory first",
+        );
+        add(
+            &self.lane_by_lane_lines,
+            "runs one work-item at a time; combine values in local memory, or move it out of loops",
+        );
+        add(&tested, "compute the index in 64 bits (`size_t`), which needs no test at run time");
+        advice
+    }
+
     /// True if the vector code has fewer branches than the source.
     pub fn has_converted_branches(&self) -> bool {
         self.code.branches[1] < self.code.branches[0]
@@ -320,11 +385,11 @@ impl fmt::Display for KernelReport {
         let VectorReport { lanes, branches, accesses, instructions, lane_by_lane, remarks, .. } = &self.code;
         let fold = match (self.fold, &self.brush[..]) {
             (WorkItemLayout::Rows, [] | [_]) => {
-                format!("work-items side by side along dimension {}", self.axes.dimension(0))
+                format!("consecutive work-items along dimension {}", self.axes.dimension(0))
             }
             (WorkItemLayout::Rows, extents) => {
                 let extents: Vec<String> = extents.iter().map(u32::to_string).collect();
-                format!("{} work-items side by side", extents.join(" x "))
+                format!("tiles of {} work-items", extents.join(" x "))
             }
             (WorkItemLayout::Linear, _) => "work-items in the linear order of their group".to_string(),
         };
@@ -332,36 +397,41 @@ impl fmt::Display for KernelReport {
         if let Some(dimension) = &self.vector_dimension {
             writeln!(f, "  {dimension}")?;
         }
-        writeln!(f, "  barriers: {}, states between them: {}", self.barriers, self.states)?;
+        writeln!(f, "  barriers: {}, states: {}", self.barriers, self.states)?;
         if self.brush_bytes != 0 {
-            writeln!(f, "  kept across barriers: {} bytes for each {lanes} work-items", self.brush_bytes)?;
+            writeln!(f, "  spill slots across barriers: {} bytes for {lanes} work-items", self.brush_bytes)?;
         }
         if self.local_bytes != 0 {
-            writeln!(f, "  local memory: {} bytes for each group", self.local_bytes)?;
+            writeln!(f, "  local memory: {} bytes per group", self.local_bytes)?;
         }
         let [of_source, left] = branches;
         writeln!(
             f,
-            "  branches: {of_source} of the source, {left} of the vector code{}",
+            "  branches: {of_source} in the source, {left} in the vector code{}",
             LineList(&self.branch_lines)
         )?;
         writeln!(
             f,
-            "  loads and stores: {} contiguous, {} of them under a mask; {} gathered or scattered{}; {} scalar",
+            "  loads and stores: {} contiguous, {} of them masked; {} gathers or scatters{}; {} scalar",
             accesses.contiguous,
             accesses.masked,
             accesses.scattered,
             LineList(&self.scattered_lines),
             accesses.scalar
         )?;
-        writeln!(f, "  instructions: {} on vectors, {} scalar", instructions[1], instructions[0])?;
+        writeln!(f, "  instructions: {} vector, {} scalar", instructions[1], instructions[0])?;
         if !lane_by_lane.is_empty() {
             let what: BTreeSet<&str> = lane_by_lane.iter().map(String::as_str).collect();
             let what: Vec<&str> = what.into_iter().collect();
-            writeln!(f, "  lane by lane: {}{}", what.join(", "), LineList(&self.lane_by_lane_lines))?;
+            writeln!(f, "  one lane at a time: {}{}", what.join(", "), LineList(&self.lane_by_lane_lines))?;
         }
         // The line above summarizes code that runs lane by lane.
-        let mut remarks = remarks.iter().filter(|remark| remark.code != Code::LaneByLane);
-        remarks.try_for_each(|remark| writeln!(f, "  {remark}"))
+        for mut remark in merge_access_remarks(remarks) {
+            if remark.code != Code::LaneByLane {
+                remark.place.func = None;
+                writeln!(f, "  {remark}")?;
+            }
+        }
+        self.advice().iter().try_for_each(|advice| writeln!(f, "  help: {advice}"))
     }
 }

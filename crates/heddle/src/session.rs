@@ -65,7 +65,7 @@ impl fmt::Display for DiagnosticError {
 impl std::error::Error for DiagnosticError {}
 
 /// Returns diagnostics as a JSON array of objects: `severity`, `code`, `file`, `line`, `column`, `function`, `instruction`
-/// (where known), `text`, `way_out`, `notes`.
+/// (where known), `text`, `help`, `notes`.
 pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
     let place = |object: &mut Map<String, Json>, place: &DiagnosticLocation| {
         let mut set = |key: &str, value: Option<Json>| value.map(|value| object.insert(key.into(), value));
@@ -82,7 +82,7 @@ pub fn diagnostics_json(diagnostics: &[Diagnostic]) -> String {
         place(&mut object, &diagnostic.place);
         object.insert("text".into(), diagnostic.text.clone().into());
         if !diagnostic.help.is_empty() {
-            object.insert("way_out".into(), diagnostic.help.clone().into());
+            object.insert("help".into(), diagnostic.help.clone().into());
         }
         let notes = diagnostic.notes.iter().map(|note| {
             let mut object = Map::new();
@@ -289,7 +289,7 @@ impl Session {
         let refused: Vec<Diagnostic> =
             lowered.refused.into_iter().map(|diagnostic| diagnostic.in_file(file)).collect();
         if lowered.module.functions.is_empty() {
-            let none = error(Code::NotImported, &"there is no function that can be taken").in_file(file);
+            let none = error(Code::NotImported, &"no function could be imported").in_file(file);
             return Err(DiagnosticError { diagnostics: refused.into_iter().chain([none]).collect() });
         }
         let refused = refused
@@ -364,31 +364,31 @@ impl Session {
                 VectorIsa::of_bits(self.cpu.vector_bits()),
             );
         }
-        let VectorizeRequest { func: asked, brush, shapes, is_masked, profile } = request;
-        if module.function(asked).is_none() {
-            return Err(missing_function(asked, &module, &refused));
+        let VectorizeRequest { func: requested, brush, shapes, is_masked, profile } = request;
+        if module.function(requested).is_none() {
+            return Err(missing_function(requested, &module, &refused));
         }
-        retain_reachable(&mut module, asked);
+        retain_reachable(&mut module, requested);
         let warnings = relevant_refusals(&module, refused);
-        let Some(func) = module.function_mut(asked) else {
-            return Err(missing_function(asked, &module, &[]));
+        let Some(func) = module.function_mut(requested) else {
+            return Err(missing_function(requested, &module, &[]));
         };
-        let params = source_params(func, llvm.as_ref().and_then(|llvm| param_scalar_counts(llvm, asked)));
+        let params = source_params(func, llvm.as_ref().and_then(|llvm| param_scalar_counts(llvm, requested)));
         declare_shapes(func, &params, shapes)?;
         let split_param = params.iter().find(|param| param.len() > 1);
         let split_param = split_param.map(|param| (func.describe(func.params()[param.start]), param.len()));
         let declared = func.signature.params.iter().map(|param| param.shape.clone());
         let declared = declared.map(|shape| shape.unwrap_or(DeclaredShape::Varying)).collect();
         if let Some(region) = first_launch(func) {
-            let text = format!("it launches @{region}: one thread runs it, and lanes run @{region}");
-            let diagnostic = Diagnostic::error(Code::LaunchesLanes, text).of_func(asked);
+            let text = format!("one thread runs this function; lanes run @{region}, which it launches");
+            let diagnostic = Diagnostic::error(Code::LaunchesLanes, text).of_func(requested);
             return Err(diagnostic.help("vectorize that").into());
         }
         let work_item_query = find_work_item_query(func);
-        let before = branches(&module, asked);
-        let masked = format!("{asked}.masked");
-        let entered = if *is_masked { &masked } else { asked };
-        if let Some(mut func) = module.function(asked).filter(|_| *is_masked).cloned() {
+        let before = branches(&module, requested);
+        let masked = format!("{requested}.masked");
+        let entered = if *is_masked { &masked } else { requested };
+        if let Some(mut func) = module.function(requested).filter(|_| *is_masked).cloned() {
             func.name = masked.clone();
             enter_with_mask(&mut func);
             module.functions.push(func);
@@ -415,10 +415,10 @@ impl Session {
         report.count(&module, &wide);
         let diagnostics = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&module));
         report.remarks = diagnostics.collect();
-        report.remarks.extend(scalar_wins(&module, &wide, asked, lanes, &options.target));
+        report.remarks.extend(scalar_wins(&module, &wide, requested, lanes, &options.target));
         report.warnings = warnings;
         Ok(Artifact {
-            func: asked.clone(),
+            func: requested.clone(),
             module,
             wide,
             report,
@@ -490,11 +490,11 @@ impl Session {
 
     fn check_machine(&self, source: Option<&LlvmModule>) -> Result<(), Diagnostic> {
         let Some(source) = source.filter(|it| it.is_x86() != self.cpu.is_x86()) else { return Ok(()) };
-        let text = format!("it is LLVM IR for {}, which is another kind of machine", source.triple());
+        let text = format!("LLVM IR for another machine, {}", source.triple());
         let diagnostic = Diagnostic::error(Code::WrongTarget, text);
         Err(match &self.cpu.triple {
-            Some(triple) => diagnostic.help(format!("let clang make it with --target={triple}")),
-            None => diagnostic.help("let clang make it for this machine, or ask for code for that one"),
+            Some(triple) => diagnostic.help(format!("compile with --target={triple}")),
+            None => diagnostic.help("compile for this machine, or select that one with `--target`"),
         })
     }
 }
@@ -518,7 +518,7 @@ fn source_from_import(
 ) -> Result<SourceModule, DiagnosticError> {
     if module.functions.is_empty() {
         if diagnostics.is_empty() {
-            let none = error(Code::NotImported, &"there is no function in it");
+            let none = error(Code::NotImported, &"the file defines no function");
             diagnostics.push(none.at(DiagnosticLocation::of_line(Some(file), 0, 0)));
         }
         return Err(DiagnosticError { diagnostics: diagnostics.into_iter().map(as_error).collect() });
@@ -581,19 +581,19 @@ fn missing_function(name: &str, module: &Module, refused: &[Diagnostic]) -> Diag
         return DiagnosticError { diagnostics: own.into_iter().map(as_error).collect() };
     }
     if module.declarations.iter().any(|declaration| declaration.name == name) {
-        let diagnostic = Diagnostic::error(Code::UnknownFunction, "it is only declared here").of_func(name);
-        return diagnostic.help("give the file that defines it").into();
+        let diagnostic = Diagnostic::error(Code::UnknownFunction, "declared, but not defined").of_func(name);
+        return diagnostic.help("add the file that defines it").into();
     }
-    let diagnostic = Diagnostic::error(Code::UnknownFunction, format!("there is no function @{name}"));
+    let diagnostic = Diagnostic::error(Code::UnknownFunction, format!("no function @{name}"));
     let known: Vec<String> = module.functions.iter().map(|func| format!("@{}", func.name)).collect();
     let mangled =
         module.functions.iter().find(|func| func.name.starts_with("_Z") && func.name.contains(name));
     match (mangled, known.is_empty()) {
         (Some(func), _) => diagnostic
-            .help(format!("C++ calls it @{}: declare it `extern \"C\"`, or ask for that name", func.name))
+            .help(format!("its mangled name is @{}: declare it `extern \"C\"`, or use that name", func.name))
             .into(),
         (None, true) => diagnostic.into(),
-        (None, false) => diagnostic.help(format!("there are {}", known.join(", "))).into(),
+        (None, false) => diagnostic.help(format!("the functions are {}", known.join(", "))).into(),
     }
 }
 
@@ -633,27 +633,31 @@ fn declare_shapes(
     let expected = params.len();
     let in_order = shapes.iter().filter(|it| it.name.is_none()).count();
     if in_order > expected || in_order != 0 && shapes.len() == in_order && in_order != expected {
-        let text = format!("it has {expected} parameters, and {in_order} shapes are given");
+        let text = format!("{in_order} shapes for {expected} parameters");
         return refuse(
             text,
-            "give one for each, as in `uniform,varying,linear:4`, or by name: `n=uniform`".into(),
+            "write one shape for each parameter, as in `uniform,varying,linear:4`, or by name: `n=uniform`"
+                .into(),
         );
     }
-    let mut said: Vec<Option<DeclaredShape>> = vec![None; expected];
+    let mut stated: Vec<Option<DeclaredShape>> = vec![None; expected];
     for (index, ParamShape { name, shape }) in shapes.iter().enumerate() {
         let Some(name) = name else {
-            said[index] = Some(shape.clone());
+            stated[index] = Some(shape.clone());
             continue;
         };
         let first = |param: &Range<usize>| func.params()[param.start];
         let is_meant = |value: Value| func.name_of(value) == Some(name) || value.to_string() == *name;
         let Some(meant) = params.iter().position(|param| is_meant(first(param))) else {
             let names: Vec<String> = params.iter().map(|param| func.describe(first(param))).collect();
-            return refuse(format!("it has no parameter `{name}`"), format!("it has {}", names.join(", ")));
+            return refuse(
+                format!("no parameter `{name}`"),
+                format!("the parameters are {}", names.join(", ")),
+            );
         };
-        said[meant] = Some(shape.clone());
+        stated[meant] = Some(shape.clone());
     }
-    for (param, shape) in params.iter().zip(said) {
+    for (param, shape) in params.iter().zip(stated) {
         for part in &mut func.signature.params[param.clone()] {
             part.shape = shape.clone().or(part.shape.take());
         }
@@ -686,16 +690,14 @@ impl Artifact {
     /// Adds the variant of the vector ABI to the module and returns its name, or the reason why there is none.
     pub fn add_abi_variant(&mut self) -> Result<String, Diagnostic> {
         if !self.cpu.is_x86() {
-            let text = "the forms of the vector ABI are made for x86 only";
+            let text = "vector ABI on a CPU other than x86";
             return Err(Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func));
         }
         if let Some((name, count)) = &self.split_param {
-            let text =
-                format!("{name} is taken apart into {count} numbers, which no caller of the prototype does");
+            let text = format!("{name} is split into {count} values, which does not match the C prototype");
             let diagnostic = Diagnostic::error(Code::NoAbiForm, text).of_func(&self.func);
-            return Err(diagnostic.help(
-                "pass it by address, or write LLVM IR (`.ll`), which keeps the form that Heddle makes",
-            ));
+            return Err(diagnostic
+                .help("pass it by address, or write LLVM IR (`.ll`), which keeps Heddle's own signature"));
         }
         let isa = VectorIsa::of_bits(self.cpu.vector_bits());
         let lanes = self.report.lanes;
@@ -748,9 +750,8 @@ impl Artifact {
             let place = DiagnosticLocation { inst, ..(*diagnostic.place).clone() };
             return diagnostic.at(place);
         };
-        let text = "it is a kernel, whose work-items are told their places by a launch";
-        let help = "run the program on Heddle's OpenCL driver (`./x install`), which launches it, or write a function \
-                       that is no kernel and takes the index as a parameter";
+        let text = "this kernel needs a launch, which defines the indices of its work-items";
+        let help = "run the program on Heddle's OpenCL driver (`./x install`), or write a function that takes the index as a parameter";
         let diagnostic = Diagnostic::error(Code::NeedsLaunch, text).at(place.clone()).help(help);
         diagnostic.in_module(&self.module)
     }
@@ -774,7 +775,7 @@ impl Artifact {
         let (name, diagnostic) = match self.add_abi_variant() {
             Ok(name) => (name, None),
             Err(diagnostic) if is_ir || !self.cpu.is_x86() => {
-                let note = format!("it is @{}", self.wide);
+                let note = format!("vectorize @{}", self.wide);
                 (self.wide.clone(), Some(Diagnostic { severity: Severity::Remark, ..diagnostic }.note(note)))
             }
             Err(diagnostic) => return Err(diagnostic),

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_of_all_words_are_told_apart() {
+    fn lanes_of_all_words_are_distinct() {
         let lanes = [0, 1, 127, 128, 200, 255, 256, 383, 384, 511];
         let set = LaneSet::from_iter(lanes);
         assert_eq!(set.iter().collect::<Vec<_>>(), lanes);

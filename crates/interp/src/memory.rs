@@ -415,9 +415,9 @@ mod tests {
         object.poison[0] = true;
         assert_eq!(object.first_difference(&now), None);
         now[12..].copy_from_slice(&5f32.to_le_bytes());
-        let told = object.first_difference(&now).expect("there is one");
+        let message = object.first_difference(&now).expect("there is one");
         assert_eq!(
-            told,
+            message,
             "byte 12: 0x40a00000 (1084227584, or 5.0 as a float), not 0x40800000 (1082130432, or 4.0 as a float)"
         );
     }

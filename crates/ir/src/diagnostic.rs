@@ -6,7 +6,7 @@
 use crate::function::{Function, SourceLoc};
 use crate::module::Module;
 use crate::words::words;
-use crate::{Inst, Value};
+use crate::{Block, Inst, Value};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -48,126 +48,126 @@ macro_rules! codes {
 codes! {
     Syntax = "syntax",
         "The text of a program cannot be read.",
-        "The message says what was expected at the place it marks; docs/text.md is the syntax.";
+        "The message lists what the parser accepts at that position; docs/text.md is the syntax.";
     InvalidIr = "invalid-ir",
-        "A program can be read, but breaks a rule of its stage.",
+        "A program can be read, but violates a rule of its stage.",
         "The head of the verifier (`crates/ir/src/verify/mod.rs`) lists the rules by stage.";
     FrontEnd = "front-end",
-        "clang refuses the source, or there is no clang of the right version.",
-        "Mend what clang names; `./x setup` installs clang.";
+        "clang reports errors, or no clang of the right version is installed.",
+        "Correct what clang names; `./x setup` installs clang.";
     Unreadable = "unreadable",
         "A file is missing, or LLVM cannot read what is in it.",
         "Write LLVM IR with clang 22, or with a rustc of that LLVM.";
     NotImported = "not-imported",
-        "A function of LLVM IR has something that lock-step code cannot hold.",
-        "The message names it; the rest of the module is taken.";
+        "A function of LLVM IR uses a feature that lock-step code does not support.",
+        "The message names it; the rest of the module is imported.";
     UnknownFunction = "unknown-function",
-        "There is no function of this name in the module.",
-        "The message lists those that there are. C++ names are mangled: declare the function `extern \"C\"`.";
+        "The module has no function of this name.",
+        "The message lists the functions. C++ names are mangled: declare the function `extern \"C\"`.";
     UnknownPass = "unknown-pass",
-        "There is no pass of this name.",
+        "No pass has this name.",
         "`heddle opt --help` lists the passes.";
     PassOption = "pass-option",
-        "What stands behind the name of a pass, or another option, is not understood.",
-        "The message says what can be written.";
+        "An argument of a pass, or another option, is malformed.",
+        "The message lists the accepted values.";
     ParameterShapes = "parameter-shapes",
-        "Shapes are given for another number of parameters than the function has.",
-        "Give one for each parameter of the source, in order.";
+        "The number of shapes differs from the number of parameters.",
+        "Write one for each parameter of the source, in order.";
     LaunchesLanes = "launches-lanes",
-        "Vector code is asked for of a function that one thread runs: it launches lanes itself.",
-        "Ask for the function that it launches.";
+        "Vector code is requested for a function that one thread runs: it launches lanes itself.",
+        "Vectorize the function that it launches.";
     NeedsLaunch = "needs-launch",
-        "A kernel asks for its place in a launch, and nothing launches it.",
+        "A kernel uses work-item indices, and nothing launches it.",
         "Launch it over work-groups; a function that takes its index as a parameter needs none.";
     KernelForm = "kernel-form",
-        "A kernel has something that keeps it from running work-group by work-group.",
-        "The message names it, and what to write instead.";
+        "A kernel cannot run work-group by work-group.",
+        "The message names the reason and the alternative.";
     Launch = "launch",
         "A kernel cannot be launched with these arguments, or over this range.",
-        "The message names the argument, and what the kernel takes.";
+        "The message names the argument and the expected type.";
     SeesBrush = "sees-brush",
-        "Several brushes are to run side by side, but the code asks which lanes are beside it, and would see them as one.",
+        "Several brushes are to run next to each other, but the code observes the lanes of its brush.",
         "Run one brush at a time.";
     EarlyPredicate = "early-predicate",
         "A block has a predicate before control flow is linearized.",
         "Write a branch around it.";
     PassiveLiveOut = "passive-live-out",
-        "A value is read behind a divergent loop, but goes on changing in lanes that have left.",
-        "Let the loop `freeze` it, and read that.";
+        "A value is read after a divergent loop, but changes in lanes that have left.",
+        "Read a `freeze` of it, inside of the loop.";
     DivergentLoop = "divergent-loop",
-        "A pass needs loops that all lanes leave together, and one may diverge.",
-        "Run `loops` before.";
+        "A pass needs uniform loops, and a loop may diverge.",
+        "Run `loops` first.";
     DivergentExit = "divergent-exit",
-        "A branch at which lanes part decides which of them leave a loop.",
-        "Run `loops` before.";
+        "A divergent branch decides which lanes leave a loop.",
+        "Run `loops` first.";
     MarkedLoop = "marked-loop",
-        "A loop's iterations cannot run side by side in lanes, or what one of them needs is not known before it runs.",
-        "The message says which value, exit or access it is, and what could be written in its place.";
+        "The iterations of a loop cannot run in lanes.",
+        "The message names the value, exit or access, and the alternative.";
     NeedsLanes = "needs-lanes",
-        "An instruction must not run where no lane is, and its block may run without one.",
-        "Run `boscc` before, which guards it.";
+        "An instruction is not speculatable, and its block may run with an empty mask.",
+        "Run `boscc` first, which guards it.";
     NoGuard = "no-guard",
-        "A guard was asked for in front of a block that cannot have one.",
-        "Ask for another block, or let the model choose.";
+        "A guard is requested for a block that cannot have one.",
+        "Choose another block, or leave the choice to the cost model.";
     NoVectorForm = "no-vector-form",
         "An instruction has no vector form, and cannot run lane by lane either.",
-        "The message says what could stand in its place.";
+        "The message names the alternative.";
     NoAbiForm = "no-abi-form",
-        "The vector ABI has no form of a function with such values for so many lanes.",
-        "Ask for other lanes, or for LLVM IR, which keeps the form that Heddle makes.";
+        "The vector ABI has no signature for a function with these types and this number of lanes.",
+        "Use another number of lanes, or LLVM IR, which keeps Heddle's own signature.";
     NotEmitted = "not-emitted",
         "A module cannot be written as LLVM IR.",
-        "Run the pass that the message names before.";
+        "Run the pass that the message names first.";
     WrongTarget = "wrong-target",
-        "A module is for another kind of machine than code is asked for.",
-        "Let the front end make it for that machine.";
+        "The module is for another machine than the requested one.",
+        "Compile the source for that machine.";
     CodeGeneration = "code-generation",
-        "LLVM generates no machine code of a module.",
+        "LLVM generates no machine code for a module.",
         "The message is LLVM's.";
     NotLinked = "not-linked",
-        "Vector code and the module of its source do not come together.",
-        "The message names the symbol that is in the way, and what to write instead.";
+        "Vector code and the module of its source cannot be linked.",
+        "The message names the symbol and the alternative.";
     Output = "output",
         "A result cannot be written.",
         "The message is the system's.";
     Cancelled = "cancelled",
-        "The caller has taken the request back.",
+        "The caller cancelled the request.",
         "Ask again.";
     Internal = "internal",
-        "Heddle made something that its own checks refuse: a mistake in Heddle.",
+        "Heddle produced code that its own checks reject: an internal error.",
         "Report it with the input.";
     AccessForm = "access-form",
-        "How loads or stores are done together, and what the alternatives would cost.",
-        "`versions=force` and `versions=none` choose otherwise.";
+        "The lowering of an access group, with its cost and that of the alternative.",
+        "`versions=force` and `versions=none` override the choice.";
     PrivateArray = "private-array",
         "Where a private array lives: in registers, interleaved by lane, in one copy for all lanes, or in a copy for each lane.",
         "Constant indices, one element size and no use of its address other than accesses keep it out of per-lane memory.";
     BrushCount = "brush-count",
-        "How many brushes run side by side, and by which figures.",
-        "`--brushes` chooses otherwise.";
+        "The number of brushes next to each other, and the figures that decided it.",
+        "`--brushes` overrides the choice.";
     Nest = "nest",
-        "What became of a nest of divergent loops: one loop, or why not.",
-        "`flatten:force`, `flatten:none` and `flatten:block1` choose otherwise.";
+        "A nest of divergent loops was flattened, or why not.",
+        "`flatten:force`, `flatten:none` and `flatten:block1` override the choice.";
     Fusion = "fusion",
-        "What became of a divergent branch whose sides do alike: done once, or why not.",
-        "`fuse:force` chooses otherwise; `heddle opt --explain` prints the matrices.";
+        "The sides of a divergent branch were fused, or why not.",
+        "`fuse:force` overrides the choice; `heddle opt --explain` prints the matrices.";
     Scalars = "scalars",
-        "How many loads and operations of a function were replaced by values that lanes have.",
-        "`ssrqp:esrqp` and the other variants choose where values may be inserted.";
+        "Numbers of loads and operations that scalar replacement removed.",
+        "`ssrqp:esrqp` and the other variants select where values may be inserted.";
     Waits = "waits",
-        "A loop waits for what another lane does, so lanes go on one block a round.",
-        "Code is faster where no lane waits for another: combine what lanes do, or use an atomic operation.";
+        "A loop waits for another lane, so lanes advance one block a round.",
+        "Code is faster without waiting: combine the lanes' values, or use an atomic operation.";
     WaitsTogether = "waits-together",
-        "A loop waits for what another lane does, and something else wants lanes to be together.",
-        "Take one of the two out of the function.";
+        "A loop waits for another lane, and another operation needs the lanes together.",
+        "Move one of the two out of the function.";
     LaneByLane = "lane-by-lane",
-        "Something has no vector form and is done for one lane after the other.",
-        "Give the compiler a form for vectors: `#pragma omp declare simd` for functions defined elsewhere.";
+        "An instruction has no vector form and runs one lane at a time.",
+        "Declare a vector form, `#pragma omp declare simd`, for external functions.";
     ScalarWins = "scalar-wins",
-        "By the model of the machine, scalar code of all lanes would keep it less busy than the vector code of a loop does.",
-        "Let lanes access what lies side by side, do more with what each of them reads, or leave the loop to scalar code.";
+        "By the cost model, scalar code is faster than the vector code of a loop.",
+        "Access contiguous memory, do more work per loaded value, or leave the loop scalar.";
     CodeShape = "code-shape",
-        "What became of a function: branches, loads and stores, instructions.",
+        "Summary of a function: branches, loads and stores, instructions.",
         "";
 }
 
@@ -317,9 +317,69 @@ pub struct Note {
     pub text: String,
 }
 
+/// Lowering of loads or stores: the values of an `access-form` remark.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessLowering {
+    /// Number of accesses.
+    pub accesses: usize,
+    /// True for stores.
+    pub is_store: bool,
+    /// Names of the accessed objects in the source, in quotes; empty if unknown.
+    pub objects: Vec<String>,
+    /// The lowering that was considered, as an adjective: `contiguous`.
+    pub lowering: String,
+    /// Run-time condition of the lowering; empty if there is none.
+    pub condition: String,
+    /// True if the lowering was chosen.
+    pub is_chosen: bool,
+    /// Cost of the lowering, and of separate accesses, by the target's table; none without a cost model.
+    pub costs: Option<LoweringCosts>,
+}
+
+/// Costs of a lowering, for one remark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoweringCosts {
+    /// Cost of the lowering.
+    pub together: u32,
+    /// Cost of separate accesses.
+    pub separate: u32,
+    /// Name of the target.
+    pub target: &'static str,
+    /// Number of remarks with these costs.
+    pub times: usize,
+}
+
+impl fmt::Display for AccessLowering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AccessLowering { accesses, is_store, objects, lowering, condition, is_chosen, costs } = self;
+        match (accesses, is_store) {
+            (0 | 1, false) => f.write_str("load")?,
+            (0 | 1, true) => f.write_str("store")?,
+            (count, false) => write!(f, "{count} loads")?,
+            (count, true) => write!(f, "{count} stores")?,
+        }
+        if !objects.is_empty() {
+            write!(f, " of {}", objects.join(", "))?;
+        }
+        let gap = if condition.is_empty() { "" } else { " where " };
+        match is_chosen {
+            true => write!(f, ": {lowering}{gap}{condition}")?,
+            false => write!(f, ": not {lowering}{gap}{condition}")?,
+        }
+        let Some(LoweringCosts { together, separate, target, times }) = costs else { return Ok(()) };
+        let each = if *times > 1 { " each" } else { "" };
+        match is_chosen {
+            true => write!(f, "; cost {together} instead of {separate}{each} on {target}"),
+            false => {
+                write!(f, "; it would cost {together}, and separate accesses {separate},{each} on {target}")
+            }
+        }
+    }
+}
+
 /// An error, a warning or a remark.
 ///
-/// `Display` writes location, text and help as one sentence, then the excerpt and the notes.
+/// `Display` writes location and text on a line, then the excerpt, the notes and the help, each on lines of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// The severity.
@@ -338,6 +398,8 @@ pub struct Diagnostic {
     pub help: String,
     /// The source line.
     pub excerpt: Option<Box<Excerpt>>,
+    /// The values of an `access-form` remark.
+    pub access: Option<Box<AccessLowering>>,
 }
 
 impl Diagnostic {
@@ -352,6 +414,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: String::new(),
             excerpt: None,
+            access: None,
         }
     }
 
@@ -368,6 +431,14 @@ impl Diagnostic {
     /// Creates a remark.
     pub fn remark(code: Code, text: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Remark, code, text)
+    }
+
+    /// Creates the remark on the lowering of an access.
+    pub fn access(access: AccessLowering) -> Diagnostic {
+        Diagnostic {
+            access: Some(Box::new(access.clone())),
+            ..Diagnostic::remark(Code::AccessForm, access.to_string())
+        }
     }
 
     /// Sets the location.
@@ -443,9 +514,6 @@ impl fmt::Display for Diagnostic {
             write!(f, "{}: ", self.place)?;
         }
         f.write_str(&self.text)?;
-        if !self.help.is_empty() {
-            write!(f, "; {}", self.help)?;
-        }
         if let Some(excerpt) = &self.excerpt {
             let Excerpt { text, marked } = &**excerpt;
             write!(f, "\n    {text}\n    {}{}", " ".repeat(marked.start), "^".repeat(marked.len()))?;
@@ -455,6 +523,9 @@ impl fmt::Display for Diagnostic {
                 Some(place) => write!(f, "\n  {place}: {}", note.text)?,
                 None => write!(f, "\n  {}", note.text)?,
             }
+        }
+        if !self.help.is_empty() {
+            write!(f, "\n  help: {}", self.help)?;
         }
         Ok(())
     }
@@ -476,6 +547,12 @@ impl Function {
             None => value.to_string(),
         }
     }
+
+    /// Describes a block for a message: the line of its branch in the source; else its number.
+    pub fn describe_block(&self, block: Block) -> String {
+        let line = self.terminator(block).and_then(|inst| self.loc(inst)).map_or(0, |loc| loc.line);
+        if line > 0 { format!("line {line}") } else { block.to_string() }
+    }
 }
 
 #[cfg(test)]
@@ -493,16 +570,16 @@ mod tests {
     }
 
     #[test]
-    fn a_diagnostic_reads_as_a_sentence() {
+    fn help_comes_last_on_a_line_of_its_own() {
         let place = DiagnosticLocation { line: 8, column: 3, ..DiagnosticLocation::of_func("sum") };
-        let told = Diagnostic::error(Code::NoVectorForm, "it has none")
+        let message = Diagnostic::error(Code::NoVectorForm, "it has none")
             .at(place)
             .help("write another")
             .note("for a reason");
-        assert_eq!(told.to_string(), "line 8:3: @sum: it has none; write another\n  for a reason");
+        assert_eq!(message.to_string(), "line 8:3: @sum: it has none\n  for a reason\n  help: write another");
         assert_eq!(
-            told.clone().in_file("sum.c").to_string().lines().next(),
-            Some("sum.c:8:3: @sum: it has none; write another")
+            message.clone().in_file("sum.c").to_string().lines().next(),
+            Some("sum.c:8:3: @sum: it has none")
         );
     }
 

@@ -150,7 +150,7 @@ impl Layout {
     }
     /// Inserts the instruction after another.
     pub fn insert_inst_after(&mut self, inst: Inst, prev: Inst) {
-        let block = self.block_of(prev).expect("the instruction to insert behind stands in a block");
+        let block = self.block_of(prev).expect("the instruction to insert after stands in a block");
         let next = self.insts[prev].next;
         self.link(inst, block, Some(prev), next);
     }

@@ -419,7 +419,7 @@ ops! {
     /// Number of dimensions of the launch.
     WorkDim "work_dim" () -> Written(ScalarInt), Dimension, Pure;
 
-    /// Whether the lane is active, told in every lane.
+    /// True in active lanes, defined in every lane.
     Mask "mask" () -> ResultConstraint::Bool, Plain, Horizontal;
     /// Whether the condition holds in some active lane.
     Any "any" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal;
@@ -448,7 +448,7 @@ ops! {
     Insert "insert" (T(Vector), LaneOfT, Free(ScalarInt)) -> ResultConstraint::T, Plain, Pure;
     /// Lanes of two vectors side by side, picked by constant indices.
     Permute "permute" (T(Vector), T(Vector)) -> Written(Vector), Permute, Pure;
-    /// The lanes that the mask picks, moved to the front; poison behind them.
+    /// The lanes that the mask picks, moved to the front; poison after them.
     Compress "compress" (T(Vector), BoolOfT) -> ResultConstraint::T, Plain, Pure;
     /// The front lanes, moved to where the mask picks; poison elsewhere.
     Expand "expand" (T(Vector), BoolOfT) -> ResultConstraint::T, Plain, Pure;

@@ -364,7 +364,7 @@ fn check_relation(
                 return Err(wrong_detail(op, "a dimension is missing"));
             }
             Some(_) if op == Op::WorkDim => {
-                return Err(wrong_detail(op, "there is no dimension to name"));
+                return Err(wrong_detail(op, "no dimension to name"));
             }
             _ => {}
         },
@@ -401,7 +401,7 @@ fn terminator(data: &InstData, operands: &[Type]) -> Result<(), TypeError> {
                 let expected = plural(targets.len() - 1, "condition");
                 Err(TypeError::Count { op, expected, found: operands.len() })
             }
-            (count, _) => Err(wrong_detail(op, format!("it goes to 1 or 2 blocks, not {count}"))),
+            (count, _) => Err(wrong_detail(op, format!("a branch has 1 or 2 targets, not {count}"))),
         },
         Detail::Switch(switch) => {
             let &[found] = operands else {

@@ -93,21 +93,21 @@ fn what_is_nothing_or_little() {
 #[test]
 fn what_is_mistyped() {
     complains(func("  v3 = addd v0, v0"), "did you mean `add`");
-    complains(func("  v3 = frobnicate v0"), "there is no op");
+    complains(func("  v3 = frobnicate v0"), "unknown op");
     complains(func("  v3 = add v0"), "operand");
     complains(func("  v3 = add v0, v0, v0"), "operand");
     complains(func("  v3 = add v0, v1"), "ptr");
-    complains(func("  v3 = add v0, v9"), "there is no v9");
-    complains(func("  br block7"), "there is no block7");
-    complains(func("  call @g()"), "there is no function @g");
-    complains(func("  v3 = load i32, @g"), "there is no global @g");
-    complains(func("  v3 = add v0, 1.5"), "is no");
+    complains(func("  v3 = add v0, v9"), "no value v9");
+    complains(func("  br block7"), "no block7");
+    complains(func("  call @g()"), "no function @g");
+    complains(func("  v3 = load i32, @g"), "no global @g");
+    complains(func("  v3 = add v0, 1.5"), "is not a value of type");
     complains(func("  v3 = phi i32 [block0: v0]"), "phi");
     complains(func("  v3 = load i33, v1"), "expected a type");
-    complains(func("  v0 = add v0, v0"), "defined already");
-    complains(func("block0:"), "there already");
-    complains(format!("{}{}", func(""), func("")), "there already");
-    complains("global @g: ptr(global) = [zero 4]\nglobal @g: ptr(global) = [zero 4]\n", "there already");
+    complains(func("  v0 = add v0, v0"), "is already defined");
+    complains(func("block0:"), "is already defined");
+    complains(format!("{}{}", func(""), func("")), "is already defined");
+    complains("global @g: ptr(global) = [zero 4]\nglobal @g: ptr(global) = [zero 4]\n", "is already defined");
 }
 
 #[test]
@@ -145,15 +145,15 @@ fn long_words_lines_and_comments() {
     let spaces = " ".repeat(MANY);
     complains(&long, "expected");
     complains(format!("func @{long}("), "expected");
-    complains(func(&format!("  v3 = {long} v0")), "there is no op");
-    complains(func(&format!("  v3 = add v0, {spaces}v9")), "there is no v9");
+    complains(func(&format!("  v3 = {long} v0")), "unknown op");
+    complains(func(&format!("  v3 = add v0, {spaces}v9")), "no value v9");
     complains(func(&format!("  v3 = load i32, v1 {long}")), "expected");
     complains(func(&format!("  v3 = icmp {long} v0, v0")), "expected");
     complains(format!("{};{long}\nx", "; comment\n".repeat(MANY)), "expected");
     complains(format!("func @\"{}\"() {{", "\\u{41}".repeat(MANY / 6)), "expected");
     complains(format!("func @\"{}", "\\\"".repeat(MANY)), "expected");
     complains(format!("func @\"{}\"() {{", "\\".repeat(MANY + 1)), "");
-    complains(func(&"\r".repeat(MANY)).replace("ret", "retu"), "there is no op");
+    complains(func(&"\r".repeat(MANY)).replace("ret", "retu"), "unknown op");
     // Length alone is no error.
     let module =
         read(format!("; {long}\nfunc @{long}() {{\nblock0:{spaces}\n  ret\n}}\n").as_bytes()).unwrap();
@@ -204,7 +204,7 @@ fn long_decimals() {
         complains(with(&format!("1{zeros}.0")), "does not fit");
         complains(with("1e999999999999999999999999"), "does not fit");
         complains(with(&format!("0x{}", "f".repeat(MANY))), "does not fit");
-        complains(with(&format!("1.{zeros}.0")), "is no number");
+        complains(with(&format!("1.{zeros}.0")), "is not a number");
         complains(with(&format!("1e{}", "-".repeat(MANY))), "");
     }
 }
@@ -222,7 +222,7 @@ fn numbers_of_values_and_blocks() {
         complains(func(&format!("  br block{number}")), "");
         complains(func(&format!("  v3 = add v0, v0 at file{number}:1")), "");
     }
-    complains(func("  v03 = add v0, v0"), "there is no op `v03`");
+    complains(func("  v03 = add v0, v0"), "unknown op `v03`");
     // All functions share one budget for large numbers.
     let text =
         lines(200, |number| format!("func @f{number}() {{\nblock0:\n  v1000000 = lane i32\n  ret\n}}"));
@@ -285,14 +285,14 @@ fn many_definitions_of_one_name() {
     let head = "func @f(v0: i32) {\nblock0:\n";
     let distinct = lines(MANY / 2, |number| format!("  v{} = add v0, v0", number + 1));
     let again = lines(MANY / 2, |_| format!("  v{} = add v0, v0", MANY / 2));
-    complains(format!("{head}{}  ret\n}}\n", again), "defined already");
-    complains(format!("{head}{distinct}{again}  ret\n}}\n"), "defined already");
+    complains(format!("{head}{}  ret\n}}\n", again), "is already defined");
+    complains(format!("{head}{distinct}{again}  ret\n}}\n"), "is already defined");
     let distinct = lines(MANY / 2, |number| format!("block{number}:\n  ret"));
     let again = lines(MANY / 2, |_| format!("block{}:\n  ret", MANY / 2 - 1));
-    complains(format!("func @f() {{\n{distinct}{again}}}\n"), "there already");
+    complains(format!("func @f() {{\n{distinct}{again}}}\n"), "is already defined");
     let distinct = lines(MANY / 4, |number| format!("declare @f{number}()"));
     let again = lines(MANY / 4, |_| format!("declare @f{}()", MANY / 4 - 1));
-    complains(format!("{distinct}{again}"), "there already");
+    complains(format!("{distinct}{again}"), "is already defined");
     let again = lines(MANY, |_| "file0 = \"a.c\"".into());
     complains(again, "");
 }
@@ -301,15 +301,15 @@ fn many_definitions_of_one_name() {
 fn many_names_of_nothing() {
     let head = "func @f(v0: i32) {\nblock0:\n";
     let values = lines(MANY, |number| format!("  v{} = add v0, v{}", number + 1, number + 2 * MANY));
-    complains(format!("{head}{values}  ret\n}}\n"), "there is no v");
+    complains(format!("{head}{values}  ret\n}}\n"), "no value v");
     let blocks = lines(MANY, |number| format!("block{}:\n  br block{}", number + 1, number + 2 * MANY));
-    complains(format!("{head}  ret\n{blocks}}}\n"), "there is no block");
+    complains(format!("{head}  ret\n{blocks}}}\n"), "no block");
     let calls = lines(MANY, |number| format!("  call @g{number}(v0)"));
-    complains(format!("{head}{calls}  ret\n}}\n"), "there is no function");
+    complains(format!("{head}{calls}  ret\n}}\n"), "no function");
     let ops = lines(MANY, |number| format!("  v{} = addd v0, v0", number + 1));
-    complains(format!("{head}{ops}  ret\n}}\n"), "there is no op");
+    complains(format!("{head}{ops}  ret\n}}\n"), "unknown op");
     let locations = lines(MANY, |number| format!("  v{} = add v0, v0 at file{number}:1", number + 1));
-    complains(format!("{head}{locations}  ret\n}}\n"), "there is no file");
+    complains(format!("{head}{locations}  ret\n}}\n"), "no file");
     let inits = vec!["@nothing"; MANY].join(", ");
     complains(format!("global @g: ptr(global) align 8 = [{inits}]\n"), "");
 }
@@ -318,10 +318,10 @@ fn many_names_of_nothing() {
 fn types_that_follow_from_afar() {
     // Each value's type follows from the next one's, in a chain that must not be followed recursively.
     let chain = lines(MANY, |number| format!("  v{} = add v{}, v{}", number + 1, number + 2, number + 2));
-    complains(format!("func @f(v0: i32) {{\nblock0:\n{chain}  ret\n}}\n"), "there is no v");
+    complains(format!("func @f(v0: i32) {{\nblock0:\n{chain}  ret\n}}\n"), "no value v");
     complains(
         format!("func @f(v0: i32) {{\nblock0:\n{chain}  v{} = add v1, v1\n  ret\n}}\n", MANY + 1),
-        "follows from itself",
+        "depends on itself",
     );
     let right = format!("func @f(v0: i32) {{\nblock0:\n{chain}  v{} = add v0, v0\n  ret\n}}\n", MANY + 1);
     assert!(read(right.as_bytes()).is_ok());

@@ -7,8 +7,13 @@ use std::path::PathBuf;
 const HEAD: &str = "\
 # Diagnostics
 
-What Heddle says has a place, a text, reasons, a way out, and a code. Codes are stable: scripts may rely on them. Errors mean
-that there is no result; warnings, that it may not be the one that was meant; remarks tell of choices.
+A diagnostic has a location, a message, a code in brackets, notes and a help:
+
+    mandel.cl:14:9: @escape: what is wrong: why [code]
+      help: what to write instead
+
+Codes are stable: scripts may rely on them. An error means that there is no result; a warning, that the result may not be the intended one; a
+remark describes a choice. Each code has a general cause and help; a message may have a more specific one.
 
 ";
 
@@ -29,7 +34,10 @@ fn the_document_is_the_table_of_codes() {
         std::fs::write(&path, list()).expect("docs/ can be written");
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == list(), "docs/diagnostics.md is not the table of codes: HEDDLE_BLESS=1 rewrites it");
+    assert!(
+        written == list(),
+        "docs/diagnostics.md differs from the table of codes: HEDDLE_BLESS=1 rewrites it"
+    );
 }
 
 #[test]

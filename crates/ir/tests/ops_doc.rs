@@ -12,7 +12,7 @@ const HEAD: &str = "\
 This list is made from the ops table (`crates/ir/src/ops.rs`) by `HEDDLE_BLESS=1 cargo test -p heddle-ir --test
 ops_doc`. [text.md](text.md) is the grammar, [ir.md](ir.md) the meaning.
 
-`T` is a type that the operands of an op share; what stands behind a colon is the class that it must be in. `R` is the
+`T` is a type that the operands of an op share; what stands after a colon is the class that it must be in. `R` is the
 type that is written after the op. `mask of T` is `i1` where `T` is a scalar, and the mask with the lanes of `T` where
 it is a vector; `lane of T` is what one of its lanes holds; `with lanes of T` says that there are as many lanes.
 `fast` is any of the fast-math flags. Every op but φs, terminators and `mask` may be `total`.

@@ -168,13 +168,13 @@ impl Reference<'_> {
     /// True if a value is defined before this instruction of the block; at its end for `None`.
     fn is_defined_at(&self, value: Value, block: Block, before: Option<Inst>) -> bool {
         let Some(def) = self.func.def_inst(value) else { return true };
-        let home = self.func.layout.block_of(def).unwrap();
+        let def_block = self.func.layout.block_of(def).unwrap();
         match before {
-            Some(user) if home == block => {
+            Some(user) if def_block == block => {
                 let place = |inst| self.func.block_insts(block).position(|other| other == inst);
                 place(def) < place(user)
             }
-            _ => self.dominates(home, block),
+            _ => self.dominates(def_block, block),
         }
     }
 
@@ -366,8 +366,9 @@ impl Reference<'_> {
                     _ => block,
                 };
                 data.args.iter().enumerate().all(|(index, &arg)| {
-                    let home = self.func.def_inst(arg).and_then(|def| self.func.layout.block_of(def));
-                    !home.is_some_and(|home| inside.contains(&home)) || inside.contains(&from(index))
+                    let def_block = self.func.def_inst(arg).and_then(|def| self.func.layout.block_of(def));
+                    !def_block.is_some_and(|def_block| inside.contains(&def_block))
+                        || inside.contains(&from(index))
                 })
             })
         })
@@ -488,7 +489,7 @@ fn mutate(func: &mut Function, stream: &mut Stream) {
 fn planted_faults_are_found_and_nothing_else() {
     let mut stream = Stream(11);
     let stages = [Stage::Source, Stage::Canonical, Stage::Uniform, Stage::Linear];
-    let mut told = [[0; 2]; 4];
+    let mut message = [[0; 2]; 4];
     for _ in 0..400 {
         let func = random_function(&mut stream);
         for stage in stages {
@@ -507,11 +508,11 @@ fn planted_faults_are_found_and_nothing_else() {
                     Ok(()) => assert!(expected, "wrongly accepted at stage {stage}:\n{func}"),
                     Err(violations) => assert!(!expected, "wrongly refused: {violations}"),
                 }
-                told[index][usize::from(expected)] += 1;
+                message[index][usize::from(expected)] += 1;
             }
         }
     }
-    assert!(told.iter().flatten().all(|&count| count > 500), "refused and accepted by stage: {told:?}");
+    assert!(message.iter().flatten().all(|&count| count > 500), "refused and accepted by stage: {message:?}");
 }
 
 /// Any detail that the public interface can build.

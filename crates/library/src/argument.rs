@@ -127,23 +127,23 @@ impl<'a> KernelArgument<'a> {
         if let (Some(wanted), Some(found)) = (name_in_rust(written), self.ty)
             && wanted != found
         {
-            return Err(format!("it is a `{}`, and gets a `{found}`", parameter.type_name));
+            return Err(format!("expected a `{}`, found a `{found}`", parameter.type_name));
         }
         match (&self.given, &parameter.passing) {
             (ArgumentValue::Local(bytes), ParamPassing::Pointer(Space::Local)) => {
                 Ok(runtime::LaunchArgument::Local(*bytes))
             }
             (_, ParamPassing::Pointer(Space::Local)) => {
-                Err("it is a pointer to local memory: give it `heddle::local::<T>(count)`".into())
+                Err("a pointer to local memory takes `heddle::local::<T>(count)`".into())
             }
             (ArgumentValue::Memory { address, align, is_writable }, ParamPassing::Pointer(space)) => {
                 let is_read = *space == Space::Constant || parameter.qualifiers.contains("const");
                 if !is_read && !is_writable {
-                    return Err("it may be written: give it a `&mut` slice, or declare it `const`".into());
+                    return Err("the kernel may write it: pass a `&mut` slice, or declare it `const`".into());
                 }
                 if !(*address as usize).is_multiple_of(*align) {
                     return Err(format!(
-                        "its elements are aligned by {align} bytes: keep them in a `heddle::Buffer`"
+                        "elements must be aligned to {align} bytes: keep them in a `heddle::Buffer`"
                     ));
                 }
                 Ok(runtime::LaunchArgument::Pointer(*address))
@@ -155,10 +155,10 @@ impl<'a> KernelArgument<'a> {
             (
                 ArgumentValue::Value(found),
                 ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. },
-            ) => Err(format!("it has {bytes} bytes, and gets {}", found.len())),
-            (_, ParamPassing::Pointer(_)) => Err("it is a pointer to memory: give it a slice".into()),
-            (_, ParamPassing::Opaque) => Err(format!("Heddle has no `{}`", parameter.type_name)),
-            _ => Err("it is a value, and gets memory".into()),
+            ) => Err(format!("expected {bytes} bytes, found {}", found.len())),
+            (_, ParamPassing::Pointer(_)) => Err("a pointer to memory takes a slice".into()),
+            (_, ParamPassing::Opaque) => Err(format!("unsupported type `{}`", parameter.type_name)),
+            _ => Err("expected a value, found memory".into()),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Program {
     program: runtime::KernelModule,
     kernels: Arc<[KernelInfo]>,
-    told: Arc<[Diagnostic]>,
+    message: Arc<[Diagnostic]>,
 }
 
 /// Name of programs in messages.
@@ -35,7 +35,7 @@ impl Program {
         let read = Session::default().compile_opencl(source, NAME, &words)?;
         let undefined = runtime::undefined_functions(&read.module);
         if !undefined.is_empty() {
-            let diagnostics = undefined.into_iter().map(|told| told.in_file(NAME)).collect();
+            let diagnostics = undefined.into_iter().map(|message| message.in_file(NAME)).collect();
             return Err(DiagnosticError { diagnostics });
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
@@ -43,12 +43,12 @@ impl Program {
         let making = BuildServices { kept, watch: None, trials: runtime::environment::trials() };
         let program = runtime::KernelModule::making(read.module, &runtime::BuildOptions::default(), making)
             .map_err(|reason| reason.diagnostic(&Module::default()))?;
-        Ok(Program { program, kernels: kernels.into(), told: read.refused.into() })
+        Ok(Program { program, kernels: kernels.into(), message: read.refused.into() })
     }
 
     /// Returns the warnings: clang's, and functions that were refused.
     pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.told
+        &self.message
     }
 
     /// The names of its kernels, in the order of the source.
@@ -62,16 +62,19 @@ impl Program {
         if let (Some(kernel), Some(info)) = (self.program.kernel(name), info) {
             return Ok(Kernel { kernel, info: info.clone() });
         }
-        let own = self.told.iter().filter(|told| told.place.func.as_deref() == Some(name));
+        let own = self.message.iter().filter(|message| message.place.func.as_deref() == Some(name));
         let own: Vec<Diagnostic> = own.cloned().collect();
         if !own.is_empty() {
             return Err(DiagnosticError { diagnostics: own });
         }
-        let told = Diagnostic::error(Code::UnknownFunction, format!("there is no kernel `{name}`"));
+        let message = Diagnostic::error(Code::UnknownFunction, format!("no kernel `{name}`"));
         let known: Vec<&str> = self.kernel_names().collect();
-        let known =
-            if known.is_empty() { "there is none".into() } else { format!("there are {}", known.join(", ")) };
-        Err(told.in_file(NAME).help(known).into())
+        let known = if known.is_empty() {
+            "the program has none".into()
+        } else {
+            format!("the kernels are {}", known.join(", "))
+        };
+        Err(message.in_file(NAME).help(known).into())
     }
 }
 
@@ -135,7 +138,7 @@ impl Kernel {
         argument: &'g KernelArgument<'_>,
     ) -> Result<runtime::LaunchArgument<'g>, DiagnosticError> {
         let Some(parameter) = self.info.params.get(index) else {
-            let text = format!("it has {} parameters, and no number {index}", self.parameter_count());
+            let text = format!("no parameter {index}: the kernel has {}", self.parameter_count());
             return Err(self.refuse(&text));
         };
         argument.given(parameter).map_err(|reason| {
@@ -165,7 +168,7 @@ impl Kernel {
         let arguments = arguments.into_arguments();
         let expected = self.parameter_count();
         if arguments.len() != expected {
-            let text = format!("it takes {expected} arguments, not {}", arguments.len());
+            let text = format!("expected {expected} arguments, found {}", arguments.len());
             return Err(self.refuse(&text));
         }
         let given = arguments.iter().enumerate().map(|(index, argument)| self.given(index, argument));

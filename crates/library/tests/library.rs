@@ -124,47 +124,47 @@ fn wrong_arguments_are_named() {
     let step = || KernelArgument::value(Step { by: 0.0, every: 1 });
     let scale = [1.0f32; 2];
     let own = || local::<i32>(1);
-    assert_eq!(refused!(&mut to), "@mixed: it takes 5 arguments, not 1");
+    assert_eq!(refused!(&mut to), "@mixed: expected 5 arguments, found 1");
     assert_eq!(
         refused!(&to, &plain, scale, step(), own()),
-        "@mixed: argument 0, `to`: it may be written: give it a `&mut` slice, or declare it `const`"
+        "@mixed: argument 0, `to`: the kernel may write it: pass a `&mut` slice, or declare it `const`"
     );
     assert_eq!(
         refused!(&mut plain, &[1.0f32], scale, step(), own()),
-        "@mixed: argument 0, `to`: it is a `float4*`, and gets a `float`"
+        "@mixed: argument 0, `to`: expected a `float4*`, found a `float`"
     );
     assert_eq!(
         refused!(&mut to, &[1i32], scale, step(), own()),
-        "@mixed: argument 1, `from`: it is a `float*`, and gets a `int`"
+        "@mixed: argument 1, `from`: expected a `float*`, found a `int`"
     );
     assert_eq!(
         refused!(&mut to, &plain, &plain, step(), own()),
-        "@mixed: argument 2, `scale`: it is a `float2`, and gets a `float`"
+        "@mixed: argument 2, `scale`: expected a `float2`, found a `float`"
     );
     assert_eq!(
         refused!(&mut to, &plain, scale, 1.0f32, own()),
-        "@mixed: argument 3, `step`: it has 8 bytes, and gets 4"
+        "@mixed: argument 3, `step`: expected 8 bytes, found 4"
     );
     assert_eq!(
         refused!(&mut to, &plain, scale, step(), &mut [1i32]),
-        "@mixed: argument 4, `own`: it is a pointer to local memory: give it `heddle::local::<T>(count)`"
+        "@mixed: argument 4, `own`: a pointer to local memory takes `heddle::local::<T>(count)`"
     );
     let misplaced: &mut [[f32; 4]] = {
         let start = usize::from(plain.as_ptr().addr().is_multiple_of(16));
         plain[start..start + 8].as_chunks_mut().0
     };
-    let said = refused!(misplaced, &[1.0f32], scale, step(), own());
-    assert!(said.contains("argument 0, `to`: its elements are aligned by 16 bytes"), "{said}");
+    let printed = refused!(misplaced, &[1.0f32], scale, step(), own());
+    assert!(printed.contains("argument 0, `to`: elements must be aligned to 16 bytes"), "{printed}");
 }
 
 #[test]
 fn programs_say_what_is_wrong_with_them() {
-    let said = |source: &str| Program::from_opencl_c(source).expect_err("it is refused").to_string();
-    let text = said("kernel void k(global int *a) {\n  a[0] = b;\n}");
+    let printed = |source: &str| Program::from_opencl_c(source).expect_err("it is refused").to_string();
+    let text = printed("kernel void k(global int *a) {\n  a[0] = b;\n}");
     assert!(text.contains("program.cl:2:10: error: use of undeclared identifier 'b'"), "{text}");
-    let text = said("int outside(int);\nkernel void k(global int *a) { a[0] = outside(1); }");
+    let text = printed("int outside(int);\nkernel void k(global int *a) { a[0] = outside(1); }");
     assert!(text.contains("program.cl:2:39: @k: ") && text.contains("@outside"), "{text}");
     let program = Program::from_opencl_c("kernel void k(global int *a) { a[0] = 1; }").expect("it compiles");
     let text = program.kernel("l").expect_err("there is none").to_string();
-    assert_eq!(text, "program.cl: there is no kernel `l`; there are k");
+    assert_eq!(text, "program.cl: no kernel `l`\n  help: the kernels are k");
 }

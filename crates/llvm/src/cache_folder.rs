@@ -38,7 +38,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Returns the folder with `heddle.h`; writes the header if it is absent or outdated.
 pub fn include_folder() -> Result<PathBuf> {
     let Some(root) = cache_folder() else {
-        let reason = "there is no folder for heddle.h: set HEDDLE_CACHE_DIR or HOME";
+        let reason = "no folder for heddle.h: set HEDDLE_CACHE_DIR or HOME";
         return Err(Error::new(ErrorKind::NotFound, reason));
     };
     let folder = root.join(format!("include-{:016x}", hash_of(HEADER.as_bytes())));

@@ -17,11 +17,11 @@ pub struct SharedMapping {
 #[derive(Debug, Error)]
 pub enum ChildFailure {
     /// The time limit expired.
-    #[error("native code ran for longer than {} s, and was ended; `--timeout` gives it more", .0.as_secs_f64())]
+    #[error("native code exceeded {} s; `--timeout` sets the limit", .0.as_secs_f64())]
     Late(Duration),
     /// A signal ended the process.
     #[error(
-        "native code was ended by signal {signal}{}; the oracle says what is wrong with the program (without `--native`)",
+        "native code was ended by signal {signal}{}; run without `--native` to find the reason",
         signal_text(*.signal)
     )]
     Signal {
@@ -29,19 +29,19 @@ pub enum ChildFailure {
         signal: i32,
     },
     /// The code exited with this status.
-    #[error("native code ended its process, with code {0}")]
+    #[error("native code exited with code {0}")]
     Exit(i32),
     /// `fork` or `waitpid` failed.
-    #[error("there is no process for native code: {0}")]
+    #[error("no process for native code: {0}")]
     Process(#[from] io::Error),
 }
 
 fn signal_text(signal: i32) -> &'static str {
     match signal {
-        libc::SIGSEGV | libc::SIGBUS => ": it reads or writes where there is no memory, or its stack is full",
-        libc::SIGFPE => ": it divides by zero, or a quotient does not fit",
-        libc::SIGILL | libc::SIGTRAP => ": it came to a trap",
-        libc::SIGABRT => ": it gave up",
+        libc::SIGSEGV | libc::SIGBUS => ": access to unmapped memory, or stack overflow",
+        libc::SIGFPE => ": division by zero, or quotient overflow",
+        libc::SIGILL | libc::SIGTRAP => ": trap",
+        libc::SIGABRT => ": abort",
         _ => "",
     }
 }

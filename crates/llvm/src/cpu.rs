@@ -19,9 +19,8 @@ pub struct Cpu {
 /// Unknown CPU name. LLVM ends the process for an unknown CPU, so names are checked before.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
-    "there is no CPU `{name}`: write `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or LLVM's name of \
-     an x86-64 CPU, as `clang --print-supported-cpus` lists them{}",
-    .near.map_or(String::new(), |near| format!("; `{near}` is one"))
+    "unknown CPU `{name}`: write `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or an x86-64 CPU of `clang --print-supported-cpus`{}",
+    .near.map_or(String::new(), |near| format!(", such as `{near}`"))
 )]
 pub struct UnknownCpu {
     /// The given name.
@@ -276,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_known_is_told() {
+    fn unknown_cpus_are_errors() {
         let error = Cpu::named("skylak").unwrap_err();
         assert_eq!(error.near, Some("skylake"));
-        assert!(error.to_string().contains("there is no CPU `skylak`"), "{error}");
+        assert!(error.to_string().contains("unknown CPU `skylak`"), "{error}");
         assert_eq!(Cpu::named("i386").unwrap_err().near, None);
     }
 

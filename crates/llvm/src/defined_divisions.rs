@@ -99,7 +99,7 @@ unsafe fn define(module: &LlvmModule, inst: Val<'_>, is_signed: bool) {
 /// Builds the divisor, or 1 where it is 0.
 ///
 /// # Safety
-/// The builder is live and positioned behind the divisor's definition.
+/// The builder is live and positioned after the divisor's definition.
 unsafe fn nonzero(module: &LlvmModule, builder: LLVMBuilderRef, divisor: Val<'_>) -> LLVMValueRef {
     let ty = divisor.ty();
     // SAFETY: live; the constants have the divisor's type, for which the intrinsic is declared.

@@ -42,7 +42,7 @@ pub fn language_of(path: &Path) -> Option<Language> {
 
 /// Reports that no clang was found.
 fn no_clang(file: &str, reason: &str) -> Diagnostic {
-    let text = format!("it takes `clang-22` (or a `clang` of that version) to read it: {reason}");
+    let text = format!("cannot run `clang-22` (or `clang` of that version): {reason}");
     Diagnostic::error(Code::FrontEnd, text)
         .at(DiagnosticLocation::of_line(Some(file), 0, 0))
         .help("`./x setup` installs it")
@@ -59,7 +59,7 @@ pub fn clang_error(file: &str, messages: &str) -> Diagnostic {
     messages
         .trim_end()
         .lines()
-        .fold(Diagnostic::error(Code::FrontEnd, "clang refuses it").at(place), |diagnostic, line| {
+        .fold(Diagnostic::error(Code::FrontEnd, "clang reports errors").at(place), |diagnostic, line| {
             diagnostic.note(line)
         })
 }

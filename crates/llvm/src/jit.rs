@@ -28,12 +28,12 @@ pub enum CodegenLevel {
 
 /// Reports that LLVM cannot generate code for the machine.
 pub(crate) fn no_machine(reason: String) -> Diagnostic {
-    Diagnostic::error(Code::CodeGeneration, format!("LLVM generates no code for this machine: {reason}"))
+    Diagnostic::error(Code::CodeGeneration, format!("LLVM cannot generate code for this machine: {reason}"))
 }
 
 /// Reports that LLVM failed to compile the module.
 pub(crate) fn not_compiled(reason: String) -> Diagnostic {
-    Diagnostic::error(Code::CodeGeneration, format!("LLVM does not compile the module: {reason}"))
+    Diagnostic::error(Code::CodeGeneration, format!("LLVM cannot compile the module: {reason}"))
 }
 
 /// Compiled and linked modules.
@@ -91,14 +91,15 @@ thread_local! {
 /// Error reporter: collects messages that LLVM would print to the terminal.
 extern "C" fn keep_message(_: *mut c_void, error: LLVMErrorRef) {
     if let Err(message) = check(error) {
-        LOOKUP_ERRORS.with_borrow_mut(|told| told.push(message));
+        LOOKUP_ERRORS.with_borrow_mut(|diagnostic| diagnostic.push(message));
     }
 }
 
 /// Returns the symbols that this thread's last look-up did not find, quoted.
 fn missing_symbols() -> Option<String> {
-    let told = LOOKUP_ERRORS.take();
-    let list = told.iter().find_map(|text| text.strip_prefix("Symbols not found: [")?.strip_suffix(']'))?;
+    let diagnostic = LOOKUP_ERRORS.take();
+    let list =
+        diagnostic.iter().find_map(|text| text.strip_prefix("Symbols not found: [")?.strip_suffix(']'))?;
     let symbols: Vec<String> = list.split(',').map(|symbol| format!("`{}`", symbol.trim())).collect();
     Some(symbols.join(", "))
 }
@@ -365,8 +366,8 @@ impl Jit {
         let error = unsafe { LLVMOrcLLJITLookup(self.raw, &mut address, symbol.as_ptr()) };
         check(error).map_err(|reason| {
             let text = match missing_symbols() {
-                Some(symbols) => format!("it needs what is defined nowhere: {symbols}"),
-                None => format!("it has no native code: {reason}"),
+                Some(symbols) => format!("undefined symbols: {symbols}"),
+                None => format!("no native code: {reason}"),
             };
             Diagnostic::error(Code::CodeGeneration, text).of_func(name.strip_prefix(ENTRY).unwrap_or(name))
         })?;

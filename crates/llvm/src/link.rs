@@ -19,25 +19,25 @@ fn refuse(name: &str, text: &str, help: &str) -> Diagnostic {
 
 /// Reports a name that the source defines already.
 fn already_defined(name: &str) -> Diagnostic {
-    refuse(name, "the module has it already", "write an object (`.o`), or take it out of the source")
+    refuse(name, "the module defines it already", "write an object (`.o`), or remove it from the source")
 }
 
 /// Reports a function called lane by lane whose calling convention only its own module knows.
 fn other_convention(name: &str) -> Diagnostic {
-    let text = "it is called lane by lane, and takes its arguments in a way that vector code does not";
+    let text = "it is called lane by lane, with arguments that vector code passes in another way";
     refuse(name, text, "pass structs by address")
 }
 
 /// Reports a static variable that a separate object cannot access.
 fn static_variable(name: &str) -> Diagnostic {
-    let text = "an object by itself cannot see this static variable";
-    refuse(name, text, "write the whole module (`.ll` or `.bc`), or take `static` away from the variable")
+    let text = "an object file of its own cannot access this static variable";
+    refuse(name, text, "write the whole module (`.ll` or `.bc`), or remove `static`")
 }
 
 /// Reports a failure of LLVM's linker.
 fn link_failure(reason: &str) -> Diagnostic {
-    let text = format!("LLVM does not link vector code and its source: {}", reason.trim_end());
-    Diagnostic::error(Code::Internal, text).help("report it, with the input")
+    let text = format!("internal error: cannot link the vector code with its source: {}", reason.trim_end());
+    Diagnostic::error(Code::Internal, text).help("please report it, with the input")
 }
 
 /// Name prefix of stand-ins, which linking replaces by the source's symbols.
@@ -97,7 +97,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
         failed != 0
     };
     if failed || raw.is_null() {
-        return Err(link_failure("it cannot be read again"));
+        return Err(link_failure("the module cannot be read back"));
     }
     // The triples may be different spellings of one machine.
     // SAFETY: both modules are live, and the texts live in the source.
@@ -146,7 +146,7 @@ pub fn link(source: &LlvmModule, code: &LlvmModule) -> Result<(), Diagnostic> {
     }
     // SAFETY: both modules are in one context; the second is taken over.
     if unsafe { LLVMLinkModules2(source.raw(), raw) } != 0 {
-        return Err(link_failure("the linker refuses it"));
+        return Err(link_failure("the linker rejects it"));
     }
     for (stand_in, theirs) in standing {
         let name = c_text(&stand_in);

@@ -164,7 +164,7 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
             _ if word.starts_with("-cl-std=") => standard = Some(word.clone()),
             _ => {
                 return Err(format!(
-                    "error: there is no build option `{word}`; those of clBuildProgram in OpenCL 3.0 are taken\n"
+                    "error: unknown build option `{word}`\nhelp: write options of clBuildProgram in OpenCL 3.0\n"
                 ));
             }
         }
@@ -198,8 +198,8 @@ pub fn compile_opencl_with(
         match thread.spawn_scoped(scope, run) {
             Ok(thread) => thread
                 .join()
-                .unwrap_or_else(|_| Err("error: the compiler ended by a mistake in Heddle\n".into())),
-            Err(reason) => Err(format!("error: there is no thread for the compiler: {reason}\n")),
+                .unwrap_or_else(|_| Err("error: internal error of the compiler: please report it\n".into())),
+            Err(reason) => Err(format!("error: no thread for the compiler: {reason}\n")),
         }
     })
 }
@@ -270,7 +270,7 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
                 ))
             };
             if !broken.is_empty() {
-                return Err(format!("the library is not linked, a mistake in Heddle: {broken}"));
+                return Err(format!("internal error: cannot link the builtin library: {broken}"));
             }
         }
     }
@@ -508,10 +508,7 @@ impl<'a> ClangInvocation<'a> {
         words.push(main);
         let c_text = |word: String| {
             CString::new(word).map_err(|broken| {
-                format!(
-                    "error: a build option has a zero byte in it: `{}`\n",
-                    broken.to_string().escape_debug()
-                )
+                format!("error: zero byte in the build option `{}`\n", broken.to_string().escape_debug())
             })
         };
         Ok(ClangInvocation { words: words.into_iter().map(c_text).collect::<Result<_, _>>()?, files })

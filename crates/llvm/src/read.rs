@@ -50,9 +50,9 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
         // SAFETY: the context is owned here, and nothing lives in it.
         unsafe { LLVMContextDispose(context) };
         messages.extend((!message.is_empty()).then_some(message));
-        let reason = messages.into_iter().next().unwrap_or_else(|| "it is empty".into());
+        let reason = messages.into_iter().next().unwrap_or_else(|| "empty file".into());
         let reason = reason.lines().next().unwrap_or_default().trim_start_matches("error: ").to_string();
-        let text = format!("this is no LLVM IR that LLVM {major}.{minor}.{patch} reads: {reason}");
+        let text = format!("not LLVM IR of LLVM {major}.{minor}.{patch}: {reason}");
         let help = format!("write it with clang-{major}, or with a rustc of that LLVM");
         return Err(unreadable(file, text, help));
     }
@@ -61,8 +61,8 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     match (module.verify(), messages.into_iter().next()) {
         (Ok(()), None) => Ok(module),
         (Err(reason), _) | (Ok(()), Some(reason)) => {
-            let text = format!("LLVM's verifier refuses it: {}", reason.trim_end());
-            Err(unreadable(file, text, "mend the tool that wrote it".into()))
+            let text = format!("LLVM's verifier rejects it: {}", reason.trim_end());
+            Err(unreadable(file, text, "correct the tool that wrote it".into()))
         }
     }
 }

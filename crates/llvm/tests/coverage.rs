@@ -10,7 +10,7 @@ fn every_instruction_and_intrinsic_is_done_or_refused_with_a_reason() {
     assert!(coverage.instructions.len() >= 67 && coverage.intrinsics.len() > 16_000);
     for (name, verdict) in coverage.instructions.iter().chain(&coverage.intrinsics) {
         if let ImportSupport::Refused(reason) = verdict {
-            assert!(reason.contains(": "), "{name}: `{reason}` names no way out");
+            assert!(reason.contains(": "), "{name}: `{reason}` has no help");
         }
     }
 }

@@ -17,7 +17,7 @@ fn there_and_back(text: &str) -> (String, String) {
 
 /// Returns the operands of metadata `!NAME` on the only line with `word`, with nested nodes expanded and self
 /// references as `self`.
-fn said(text: &str, word: &str, name: &str) -> Option<String> {
+fn text_of_process(text: &str, word: &str, name: &str) -> Option<String> {
     let mut lines = text.lines().filter(|line| line.contains(word));
     let line = lines.next().unwrap_or_else(|| panic!("no {word} in\n{text}"));
     assert!(lines.next().is_none(), "several lines with {word} in\n{text}");
@@ -63,9 +63,9 @@ fn what_is_taken_goes_out_again() {
         ("cmpxchg", "tbaa"),
         ("fdiv", "fpmath"),
     ] {
-        let before = said(FACTS, word, name);
+        let before = text_of_process(FACTS, word, name);
         assert!(before.is_some(), "{word} has no {name}");
-        assert_eq!(said(&emitted, word, name), before, "{word}\n{ours}\n{emitted}");
+        assert_eq!(text_of_process(&emitted, word, name), before, "{word}\n{ours}\n{emitted}");
     }
     // Importing again gives the same text: metadata is numbered in order of first use.
     assert_eq!(there_and_back(FACTS), (ours, emitted));
@@ -77,7 +77,7 @@ fn hints_about_loops_go_out_with_the_branch_that_closes_them() {
     let hints: Vec<String> = emitted
         .lines()
         .filter(|line| line.contains("!llvm.loop"))
-        .map(|line| said(&emitted, line, "llvm.loop").expect("it has one"))
+        .map(|line| text_of_process(&emitted, line, "llvm.loop").expect("it has one"))
         .collect();
     // The vectorization hint is dropped; two loops have distinct nodes.
     let unrolled = "distinct !{self, !{!\"llvm.loop.unroll.disable\"}}";
@@ -87,7 +87,7 @@ fn hints_about_loops_go_out_with_the_branch_that_closes_them() {
 }
 
 #[test]
-fn what_one_lane_promises_comes_in_and_is_not_said_of_all() {
+fn facts_of_one_lane_are_imported_and_not_widened() {
     let (ours, emitted) = there_and_back(FACTS);
     for word in
         ["alias_scope", "noalias", "access_group", "iterations", "parallel_accesses", "vectorize.enable"]
@@ -159,7 +159,7 @@ fn metadata_within_itself_or_very_deep_is_left_out() {
 }
 
 #[test]
-fn a_text_with_wrong_facts_is_told_so() {
+fn wrong_facts_are_errors() {
     let text = "fact0 = {\"any\"}\n\nfunc @f(v0: ptr(global)) -> f32 {\nblock0:\n  v1 = load f32, v0 !{tbaa fact0}\n  ret v1\n}\n";
     let module = parse_module(text).expect("it is read");
     let error = emit(&module, EmitOptions::default()).expect_err("LLVM refuses it");
@@ -168,7 +168,7 @@ fn a_text_with_wrong_facts_is_told_so() {
     let text = text.replace("tbaa fact0", "fpmath fact0");
     assert!(
         emit(&parse_module(&text).expect("it is read"), EmitOptions::default()).is_ok(),
-        "not said of loads"
+        "not a fact of loads"
     );
 }
 

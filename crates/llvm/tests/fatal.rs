@@ -16,7 +16,7 @@ fn compile(text: &'static str) -> Result<usize, String> {
         let module = read_ir("text.ll", text.as_bytes()).expect("it is read");
         compile_host_object(&module, CodegenLevel::Default).expect("it compiles").len()
     };
-    catch_fatal_errors(16 << 20, work).map_err(|told| told.to_string())
+    catch_fatal_errors(16 << 20, work).map_err(|message| message.to_string())
 }
 
 #[test]

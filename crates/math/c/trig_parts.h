@@ -30,7 +30,7 @@ INLINE struct angle great_angle(float x) {
   u64 bottom = (u64)two_over_pi[(at + 2) & 15] << 32 | two_over_pi[(at + 3) & 15];
   u64 high = top << shift | bottom >> 1 >> (63 - shift);
   u64 low = bottom << shift >> 32;
-  u64 quarters = high * m + (low * m >> 32); // with 62 bits behind the point
+  u64 quarters = high * m + (low * m >> 32); // with 62 bits after the point
   i64 rest = (i64)(quarters << 2);
   u32 n = (u32)(quarters >> 62) + (rest < 0);
   double r = (double)rest * HALF_PI_OVER_2_64_0;

@@ -1,18 +1,18 @@
 //! Calls with wrong arguments: each is answered by a code, and none crashes.
 //!
 //! Arguments are drawn by what they are: handles that are alive, released, of another kind, or no handles at all; counts
-//! beside lists that are there or not; sizes that fit nothing. Only what would be undefined for any driver is left out:
+//! next to lists that are there or not; sizes that fit nothing. Only what would be undefined for any driver is left out:
 //! pointers that are neither null nor lead anywhere, and counts and sizes that lie about memory of the application.
 
 #[path = "../../runtime/tests/calls/mod.rs"]
 mod calls;
 
-use calls::{Numbers, asked, met_enough};
+use calls::{Numbers, met_enough, requested};
 use heddle_opencl::api::dispatch::ENTRIES;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of an entry's arguments, one letter each:
-/// `h` handle, `n` count of the list behind it, `H` list of handles, `f` flags, `k` name of a question, `z` size that the
+/// `h` handle, `n` count of the list after it, `H` list of handles, `f` flags, `k` name of a question, `z` size that the
 /// driver knows better, `s` size of memory of ours, `p` memory of ours, `o` place for an answer, `t` text, `T` list of
 /// texts, `l` properties, `w` list of sizes, `x` no pointer, `F` a function to call back, `c` code's place, `0` null.
 const SHAPES: &[(&str, &str)] = &[
@@ -394,7 +394,7 @@ impl Fuzzer {
     fn call(&mut self, name: &'static str, arguments: [usize; 14]) -> usize {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = arguments;
         let function = self.entries[name];
-        // SAFETY: pointers among the arguments are null or lead to memory of this test, as large as is said.
+        // SAFETY: pointers among the arguments are null or lead to memory of this test, of the stated size.
         unsafe { function(a, b, c, d, e, f, g, h, i, j, k, l, m, n) }
     }
 
@@ -510,7 +510,7 @@ impl Fuzzer {
 fn wrong_arguments_are_answered_by_codes() {
     // SAFETY: no other thread of this test reads or writes the environment yet.
     unsafe { std::env::set_var("HEDDLE_CACHE_DIR", env!("CARGO_TARGET_TMPDIR")) };
-    let (calls, seed) = asked();
+    let (calls, seed) = requested();
     let mut fuzzer = Fuzzer::new(seed);
     let known: BTreeSet<&str> = SHAPES.iter().map(|(name, _)| *name).collect();
     // Those of another system's graphics take no arguments here.

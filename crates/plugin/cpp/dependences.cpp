@@ -31,7 +31,7 @@ std::string in_words(const Instruction &instruction, const Loop &loop) {
   return "a store" + at_line(instruction, loop);
 }
 
-/// Whether an instruction writes memory that iterations can see. What is in `errno` behind a loop is of one of them in any case.
+/// Whether an instruction writes memory that iterations can see. What is in `errno` after a loop is of one of them in any case.
 bool is_writer(const Instruction &instruction) {
   if (!instruction.mayWriteToMemory() || instruction.isLifetimeStartOrEnd() ||
       isa<AssumeInst, NoAliasScopeDeclInst>(instruction))
@@ -92,7 +92,7 @@ private:
   const DataLayout &layout;
   Type *number;
 
-  /// Whether `end` is at most `step` behind `first`.
+  /// Whether `end` is at most `step` after `first`.
   bool is_at_most(const SCEV *end, const SCEV *first, const SCEV *step) {
     const SCEV *bytes = evolution.getMinusSCEV(end, first);
     return !isa<SCEVCouldNotCompute>(bytes) && bytes->getType() == step->getType() &&
@@ -121,7 +121,7 @@ private:
   }
 
   void add(Instruction &instruction, Value *pointer, bool is_written, const SCEV *bytes) {
-    // What is said of scopes holds within one iteration only.
+    // Facts of alias scopes hold within one iteration only.
     AAMDNodes tags = instruction.getAAMetadata();
     tags.Scope = tags.NoAlias = nullptr;
     Touched touched = {&instruction, is_written, MemoryLocation::getBeforeOrAfter(pointer, tags)};
@@ -233,22 +233,23 @@ bool are_other_objects(const Touched &written, const Touched &touched, AAResults
   return call && !isRefSet(aliases.getModRefInfo(call, written.place));
 }
 
-/// Whether a call has forms for vectors, which the programmer asked for.
+/// True if the programmer declared vector forms of the callee.
 bool is_declared_simd(const Instruction &instruction) {
   const auto *call = dyn_cast<CallBase>(&instruction);
   return call && (call->hasFnAttr("vector-function-abi-variant") ||
                   (call->getCalledFunction() && call->getCalledFunction()->hasFnAttribute("vector-function-abi-variant")));
 }
 
-const char way_out[] = "; if that never happens, say so by `#pragma omp simd` without `safelen`, or by `#pragma clang loop "
-                       "vectorize(assume_safety)`";
+/// Help where a dependence cannot be excluded.
+const char dependence_help[] = "; help: if iterations are independent, write `#pragma omp simd` without `safelen`, or `#pragma clang "
+                               "loop vectorize(assume_safety)`";
 
 /// Why iterations of a nest may depend on each other, so far as one can see; empty if they do not.
 std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution &evolution, AAResults &aliases) {
   Sections sections(loop, evolution);
   const std::string start = "iterations may depend on each other through memory: ";
   if (Instruction *unknown = sections.unknown_writer; unknown && !(is_promised && is_declared_simd(*unknown)))
-    return start + in_words(*unknown, loop) + " may write what another iteration accesses" + way_out;
+    return start + in_words(*unknown, loop) + " may write memory that another iteration accesses" + dependence_help;
   const auto own = objects_of_iterations(loop);
   auto is_own = [&](const Touched &touched) {
     if (!touched.place.Ptr)
@@ -268,8 +269,8 @@ std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution 
       bool is_other = written.base && written.base != touched.base;
       if (is_promised ? is_other && written.step && !written.step->isZero() : is_other && are_other_objects(written, touched, aliases))
         continue;
-      return start + in_words(*written.instruction, loop) + " may write what another iteration accesses" +
-             (&written == &touched ? "" : at_line(*touched.instruction, loop)) + way_out;
+      return start + in_words(*written.instruction, loop) + " may write memory that another iteration accesses" +
+             (&written == &touched ? "" : at_line(*touched.instruction, loop)) + dependence_help;
     }
   }
   return "";
@@ -302,9 +303,9 @@ Independence ask_llvm(Loop &loop, unsigned width, Managers &managers) {
           other = at_line(*dependence.getSource(info.getDepChecker()), loop);
           break;
         }
-    std::string what = other.empty() ? " may touch what another iteration writes"
-                                     : " touches what an access of another iteration" + other + " does";
-    result.refusal = "iterations depend on each other through memory: " + in_words(*culprit, loop) + what + way_out;
+    std::string what = other.empty() ? " may access memory that another iteration writes"
+                                     : " accesses the memory of another iteration's access" + other;
+    result.refusal = "iterations depend on each other through memory: " + in_words(*culprit, loop) + what + dependence_help;
     return result;
   }
   if (!info.getDepChecker().isSafeForAnyVectorWidth()) {
@@ -312,7 +313,7 @@ Independence ask_llvm(Loop &loop, unsigned width, Managers &managers) {
     uint64_t lanes = bits / widest_access(loop, function.getDataLayout());
     if (lanes < 2) {
       result.refusal = "iterations depend on each other through memory: " + in_words(*writer_in(loop), loop) +
-                       " writes what the next iterations access" + way_out;
+                       " writes memory that the next iterations access" + dependence_help;
       return result;
     }
     result.width = unsigned(std::min<uint64_t>(lanes, width ? width : lanes));
@@ -331,9 +332,9 @@ Independence ask_llvm(Loop &loop, unsigned width, Managers &managers) {
   return result;
 }
 
-/// What helps where a local object is shared.
-const char shared_way_out[] = "; clang's code does not tell a reduction of an array from independent accesses, so reduce into "
-                              "plain variables, or into memory that is not a local variable";
+/// Help where iterations share a local object.
+const char shared_object_help[] = "; help: reduce into scalar variables, or into memory that is not a local variable: clang's code does not "
+                                  "distinguish a reduction of an array from independent accesses";
 
 } // namespace
 
@@ -361,11 +362,11 @@ bool is_parallel(const Loop &loop) {
   const MDNode *id = loop.getLoopID();
   if (id && hint(id, independent_hint))
     return true;
-  const MDNode *told = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
-  if (!told)
+  const MDNode *parallel = id ? hint(id, "llvm.loop.parallel_accesses") : nullptr;
+  if (!parallel)
     return loop.isAnnotatedParallel();
   SmallPtrSet<const Metadata *, 4> groups;
-  for (const MDOperand &operand : drop_begin(told->operands()))
+  for (const MDOperand &operand : drop_begin(parallel->operands()))
     groups.insert(operand.get());
   auto is_of_loop = [&](const Instruction &instruction) {
     const MDNode *group = instruction.getMetadata(LLVMContext::MD_access_group);
@@ -417,7 +418,7 @@ Independence make_independent(BasicBlock &header, unsigned width, bool is_promis
   auto &loops = managers.functions.getResult<LoopAnalysis>(function);
   Loop *loop = loops.getLoopFor(&header);
   if (!loop)
-    result.refusal = "it is no loop any more";
+    result.refusal = "LLVM removed the loop";
   if (!loop || !writer_in(*loop))
     return result;
   forget_errno(*loop);
@@ -449,7 +450,7 @@ std::string find_shared_object(const Loop &loop, ScalarEvolution &evolution) {
   for (const Touched &touched : sections.all) {
     bool may_be_shared = !touched.step || touched.step->isZero();
     if (touched.is_written && may_be_shared && read.contains(object_of(touched)))
-      return "iterations share a local object that they read and write: " + in_words(*touched.instruction, loop) + shared_way_out;
+      return "iterations share a local object that they read and write: " + in_words(*touched.instruction, loop) + shared_object_help;
   }
   for (BasicBlock *block : loop.blocks())
     for (Instruction &instruction : *block) {
@@ -461,7 +462,7 @@ std::string find_shared_object(const Loop &loop, ScalarEvolution &evolution) {
         bool is_one_value = object && !object->isArrayAllocation() && !object->getAllocatedType()->isArrayTy();
         if (is_one_value && !own.contains(object) && !is_used_in(*object, loop) &&
             !call->onlyReadsMemory(call->getArgOperandNo(&argument)))
-          return "iterations share a local object that they read and write: " + in_words(*call, loop) + shared_way_out;
+          return "iterations share a local object that they read and write: " + in_words(*call, loop) + shared_object_help;
       }
     }
   return "";

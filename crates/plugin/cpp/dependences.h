@@ -41,12 +41,12 @@ struct Independence {
   std::string refusal;
 };
 
-/// Proves of a loop in simple form that no iteration waits for the memory of another that runs beside it, with questions in
+/// Proves of a loop in simple form that no iteration waits for the memory of another that runs next to it, with questions in
 /// front of the loop where that helps: if the answer is no, the loop runs as it was. With `is_promised`, `width` iterations
-/// wait for none of each other, unless they are told to run in order by what is no part of LLVM's code.
+/// wait for none of each other, unless a clause that LLVM IR does not contain orders them.
 Independence make_independent(llvm::BasicBlock &header, unsigned width, bool is_promised);
 
-/// Why iterations that are said to be independent share memory all the same: clang gives each lane of a reduction of an array
+/// Reason why iterations that are marked independent share memory all the same: clang gives each lane of a reduction of an array
 /// a copy, but only one for all of them in its code. Empty if they do not.
 std::string find_shared_object(const llvm::Loop &loop, llvm::ScalarEvolution &evolution);
 

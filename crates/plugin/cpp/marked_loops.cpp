@@ -3,7 +3,7 @@
 #include "marked_loops.h"
 #include "collapsed.h"
 #include "dependences.h"
-#include "turns.h"
+#include "selection.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -155,15 +155,15 @@ std::string count_iterations(Loop &loop, Facts &facts, WeakTrackingVH &last_iter
   BasicBlock *latch = loop.getLoopLatch();
   const SCEV *back = facts.evolution.getExitCount(&loop, latch);
   if (isa<SCEVCouldNotCompute>(back))
-    return "how often it goes round is not known before it runs";
+    return "the trip count is not known before the loop runs; help: count by a constant step, up to a bound that does not change";
   auto *wide = Type::getInt64Ty(latch->getContext());
   if (facts.evolution.getTypeSizeInBits(back->getType()) > 64)
-    return "its counter has more than 64 bits";
+    return "the counter has more than 64 bits";
   back = facts.evolution.getNoopOrZeroExtend(back, wide);
   SCEVExpander expander(facts.evolution, "heddle");
   Instruction *before = loop.getLoopPreheader()->getTerminator();
   if (!expander.isSafeToExpandAt(back, before))
-    return "how often it goes round cannot be computed before it runs";
+    return "the trip count cannot be computed before the loop runs";
   Value *last = expander.expandCodeFor(back, wide, before);
   last_iteration = last;
   auto *branch = cast<BranchInst>(latch->getTerminator());
@@ -256,7 +256,7 @@ void drop_terminations(Loop &loop) {
       changeToCall(invoke)->setDoesNotThrow();
 }
 
-/// Takes away ways out of a loop to where nothing ever comes, such as from a `switch` that names all cases.
+/// Removes exits of a loop that are never taken, such as the default of a `switch` with all cases.
 void drop_impossible_exits(Loop &loop) {
   auto is_impossible = [&](BasicBlock *block) {
     return !loop.contains(block) && isa<UnreachableInst>(&*block->getFirstNonPHIOrDbg());
@@ -297,7 +297,7 @@ void drop_impossible_exits(Loop &loop) {
   }
 }
 
-/// The most blocks that are looked at behind a way out.
+/// Maximum number of blocks examined after an exit.
 constexpr size_t most_blocks_behind = 16;
 
 /// Whether what begins with a block ends the program or throws, as far as one looks.
@@ -329,12 +329,12 @@ std::string simplify(const MarkedLoop &marked) {
   Facts facts(function);
   Loop *loop = facts.loops.getLoopFor(header);
   if (!loop || loop->getHeader() != header)
-    return "it is no loop any more";
+    return "LLVM removed the loop";
   simplifyLoop(loop, &facts.dominators, &facts.loops, &facts.evolution, &facts.assumptions, nullptr, false);
   if (!loop->isLoopSimplifyForm())
-    return "a jump through a computed address leads into it or out of it";
+    return "a computed goto enters or leaves the loop";
   if (loop->hasNoExitBlocks())
-    return "it is never left";
+    return "the loop has no exit";
   if (!loop->getUniqueExitBlock() || !loop->getExitingBlock()) {
     SmallVector<BasicBlock *> exiting;
     loop->getExitingBlocks(exiting);
@@ -343,16 +343,16 @@ std::string simplify(const MarkedLoop &marked) {
     auto is_end = [&](BasicBlock *to) { return !loop->contains(to) && never_returns(*to); };
     if (!exiting.empty() && any_of(successors(exiting.front()), is_end))
       return "an iteration may end the program or throw" + place +
-             ", and those behind it must not run: ask in a loop of its own in front of this one";
-    return "it is left early" + place +
-           ", and iterations behind the one that leaves must not run: let the loop run on and remember what was found";
+             ", and later ones must not run; help: check in a loop of its own before this one";
+    return "the loop exits early" + place +
+           ", and later iterations must not run; help: let the loop run to its end and store what it found";
   }
   if (loop->getExitingBlock() != loop->getLoopLatch()) {
     SimplifyQuery query(function.getDataLayout(), &facts.library, &facts.dominators, &facts.assumptions);
     LoopRotation(loop, &facts.loops, &facts.costs, &facts.assumptions, &facts.dominators, &facts.evolution, nullptr, query,
                  false, -1u, true);
     if (loop->getExitingBlock() != loop->getLoopLatch() || !loop->getLoopPreheader())
-      return "it is left in the middle of an iteration, which needs iterations one after the other";
+      return "the loop exits in the middle of an iteration";
   }
   make_nest_again(*loop, facts.dominators, facts.loops, facts.evolution);
   return "";
@@ -534,7 +534,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   Range range = make_resumable(*loop, facts.dominators, facts.loops, facts.evolution);
   auto own = objects_of_iterations(*loop);
   loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
-  // What lives out does so through φs of the exit: with them in the new function, it is stored once, behind the loop.
+  // What lives out does so through φs of the exit: with them in the new function, it is stored once, after the loop.
   BasicBlock *exit = loop->getExitBlock();
   SplitBlock(exit, exit->getFirstNonPHIIt());
   DominatorTree dominators(function);
@@ -547,21 +547,20 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   pass_whole_integers(blocks, *start);
   CodeExtractor extractor(blocks, &dominators, false, nullptr, nullptr, nullptr, false, false, nullptr, "heddle");
   if (!extractor.isEligible()) {
-    result.refusal = "something in it cannot stand in a function of its own (exceptions, variable arguments, or objects of "
-                     "variable size)";
+    result.refusal = "the body uses exceptions, variable arguments, or objects of variable size";
     return result;
   }
   CodeExtractorAnalysisCache cache(function);
   result.function = extractor.extractCodeRegion(cache);
   if (!result.function || !result.function->hasOneUse()) {
-    result.refusal = "it cannot be taken out of its function";
+    result.refusal = "LLVM cannot move the loop into a function";
     result.function = nullptr;
     return result;
   }
   result.function->setName(name);
   result.call = cast<CallInst>(result.function->user_back());
   if (!result.function->getReturnType()->isVoidTy())
-    result.refusal = "it is left in several ways";
+    result.refusal = "the loop has several exits";
   for (unsigned index = 0; range.first && index < result.call->arg_size(); ++index) {
     if (result.call->getArgOperand(index) == range.first)
       result.first = index;
@@ -575,7 +574,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     SmallVector<const Value *> objects;
     getUnderlyingObjects(argument, objects);
     if (result.refusal.empty() && any_of(objects, [&](const Value *object) { return own.contains(object); }))
-      result.refusal = "an object of which each iteration has its own is reached by an address from outside of the loop";
+      result.refusal = "the address of an object of each iteration is computed outside of the loop";
   }
   return result;
 }

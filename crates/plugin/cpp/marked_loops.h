@@ -60,7 +60,7 @@ Outlined outline(const MarkedLoop &loop, llvm::StringRef name);
 /// Whether two outlined functions are the same, instruction by instruction.
 bool are_alike(const llvm::Function &one, const llvm::Function &other);
 
-/// Lets up to `few` iterations run by a copy of the loop as it is, in front of the call. The call of the copy; null if the loop is known
+/// Lets up to `few` iterations run by a copy of the loop as it is, before the call. The call of the copy; null if the loop is known
 /// to have more, or always has as many.
 llvm::CallInst *call_for_few(const Outlined &own, unsigned few);
 

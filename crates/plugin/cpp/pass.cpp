@@ -1,7 +1,7 @@
 // The pass: marked loops of a module, one batch to Rust, vector code back in their places.
 #include "dependences.h"
 #include "marked_loops.h"
-#include "turns.h"
+#include "selection.h"
 
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -32,7 +32,7 @@ void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequ
                              const char *options);
 /// Why a loop is not vector code; null if it is.
 const char *heddle_loop_refusal(void *batch, size_t index);
-/// What a loop has become, in words, and what became of what is in it; null behind the last.
+/// Remarks of a loop by index: first the loop's, then those of its contents; null after the last.
 const char *heddle_loop_remark(void *batch, size_t index, size_t number);
 /// How many iterations of a loop are a fair trial of its code.
 uint32_t heddle_loop_trial(void *batch, size_t index);
@@ -49,7 +49,7 @@ void heddle_batch_free(void *batch);
 namespace {
 
 cl::opt<std::string> loop_options("heddle-loops", cl::value_desc("options"),
-                                  cl::desc("Heddle: how marked loops become vector code, as in W=16,interleave=2"));
+                                  cl::desc("Heddle: options of marked loops, as in W=16,interleave=2"));
 
 using heddle::MarkedLoop;
 using heddle::Outlined;
@@ -136,9 +136,9 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     std::vector<HeddleRequest> requests;
     for (size_t index = 0; index < loops.size(); ++index) {
       const Function &function = *sites[index].function;
-      bool is_asked = tried[index].function && tried[index].refusal.empty();
+      bool is_requested = tried[index].function && tried[index].refusal.empty();
       HeddleRequest request = {};
-      request.name = keep(is_asked ? name_of(index) : "");
+      request.name = keep(is_requested ? name_of(index) : "");
       request.cpu = keep(attribute(function, "target-cpu"));
       request.features = keep(attribute(function, "target-features"));
       request.width = tried[index].width;
@@ -214,10 +214,10 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
                       size_t index) {
     std::string text = heddle_loop_remark(batch, index, 0);
     if (tried.is_versioned)
-      text += ", if its arrays do not overlap";
+      text += ", if the arrays do not overlap";
     Outlined own = heddle::outline(loop, name_of(index) + ".scalar");
     if (!own.function)
-      return remark_missed(site, &site.function->getEntryBlock(), "its function changed meanwhile");
+      return remark_missed(site, &site.function->getEntryBlock(), "internal error: the function changed during compilation; please report it");
     bool is_same = own.refusal.empty() && heddle::are_alike(*own.function, *tried.function);
     auto linked = [&](uint32_t form) -> Function * {
       const char *name = is_same ? heddle_loop_link(batch, index, form, &module) : nullptr;
@@ -234,20 +234,19 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     Function *vector = linked(0);
     if (!vector) {
       heddle::put_back(own.call);
-      return remark_missed(site, &site.function->getEntryBlock(), "its vector code does not fit, which is a mistake in Heddle");
+      return remark_missed(site, &site.function->getEntryBlock(), "internal error: cannot link the vector code; please report it");
     }
     SmallVector<Function *, 3> forms = {vector};
-    bool takes_turns = false, has_refilled = false;
+    bool has_scalar_variant = false;
     size_t scalar = 0;
     if (own.is_resumable) {
       if (Function *refilled = linked(1)) {
-        has_refilled = true;
         forms.push_back(refilled);
-        text += ", in turns with lanes that take new iterations";
+        text += ", lane refill";
       }
       scalar = forms.size();
       if (heddle_loop_is_doubtful(batch, index) && heddle::ask_one_lane(*own.function)) {
-        takes_turns = true;
+        has_scalar_variant = true;
         own.function->setLinkage(GlobalValue::InternalLinkage);
         forms.push_back(own.function);
         ValueToValueMapTy same;
@@ -257,17 +256,17 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
           forms.push_back(branching);
         else
           branching->eraseFromParent();
-        text += has_refilled ? " and with scalar code" : ", in turns with scalar code";
+        text += ", scalar code";
       }
     }
     if (forms.size() > 1) {
-      text += ", whichever takes less time";
-      vector = heddle::take_turns(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".turns");
+      text += ": selected at run time";
+      vector = heddle::select_at_run_time(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".selection");
     }
     CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index));
     own.call->setCalledFunction(vector);
     own.call->setCallingConv(vector->getCallingConv());
-    if (!takes_turns)
+    if (!has_scalar_variant)
       own.function->eraseFromParent();
     heddle::put_back(own.call);
     if (few)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a C library from Debian's sources twice, by clang as it is and with the plugin and all `for` loops marked, and runs the
-# library's own tests on both: `try.sh LIBRARY PLUGIN FOLDER`. What is out of reach is said, and is no failure.
+# library's own tests on both: `try.sh LIBRARY PLUGIN FOLDER`. An unreachable source is reported, and is no failure.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +28,7 @@ case $library in
     configure() { ./configure --disable-shared --disable-dependency-tracking --disable-hardware-optimizations; }
     tests() { make check; }
     outcomes='(PASS|FAIL|ERROR): '
-    # Its tests let floating-point exceptions stop them, which code may raise in vain unless it is told.
+    # Its tests let floating-point exceptions stop them, which code may raise in vain without -ftrapping-math.
     options=-ftrapping-math
     ;;
   gsl)
@@ -44,7 +44,7 @@ case $library in
     ;;
 esac
 
-# Debian's index of sources, beside the system's own lists, which stay as they are.
+# Debian's index of sources, next to the system's own lists, which stay as they are.
 apt=(apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$folder/apt/parts"
   -o "Dir::State::lists=$folder/apt/lists" -o "Dir::Cache=$folder/apt/cache" -o APT::Sandbox::User=root)
 

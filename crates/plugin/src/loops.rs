@@ -42,8 +42,8 @@ impl Settings {
                     settings.words.push((key.to_string(), value.to_string()));
                 }
                 _ => {
-                    let text = format!("`{word}` means nothing in `-heddle-loops`");
-                    let help = format!("there are `W=16`, `interleave=2`, {}", VectorizeOptions::WORDS);
+                    let text = format!("unknown word `{word}` in `-heddle-loops`");
+                    let help = format!("the words are `W=16`, `interleave=2`, {}", VectorizeOptions::WORDS);
                     return Err(Diagnostic::error(heddle::ir::Code::PassOption, text).help(help));
                 }
             }
@@ -81,8 +81,8 @@ pub(crate) fn vectorize_loops(
 ) -> Vec<LoopResult> {
     let settings = match Settings::read(options) {
         Ok(settings) => settings,
-        Err(told) => {
-            let reason = in_words(&told.into());
+        Err(diagnostic) => {
+            let reason = in_words(&diagnostic.into());
             return requests.iter().map(|_| Err(reason.clone())).collect();
         }
     };
@@ -104,7 +104,7 @@ pub(crate) fn vectorize_loops(
     };
     let one = |request: &PluginLoopRequest| {
         let Some(llvm) = source.llvm.as_ref().filter(|_| !request.name.is_empty()) else {
-            return Err("it is not asked for".to_string());
+            return Err("internal error: the loop is not requested".to_string());
         };
         let PluginLoopRequest { name, is_parallel, .. } = request;
         let promises = LoopPromises { is_parallel: *is_parallel };
@@ -114,8 +114,8 @@ pub(crate) fn vectorize_loops(
         };
         let own = Some(request.interleaved).filter(|&count| count > 0);
         let interleaved = own.or(settings.interleaved);
-        let asked = LoopRequest { func: name.clone(), lanes, interleaved, promises };
-        let made = session(request, llvm).vectorize_loop(&source, &asked);
+        let requested = LoopRequest { func: name.clone(), lanes, interleaved, promises };
+        let made = session(request, llvm).vectorize_loop(&source, &requested);
         made.map(|made| {
             let mut words = vec![remark(&made), made.statistics.to_string()];
             words.extend(made.remarks.iter().map(of_line));
@@ -129,25 +129,25 @@ pub(crate) fn vectorize_loops(
 fn remark(made: &VectorLoop) -> String {
     let mut text = format!("loop vectorized: {} iterations at a time", made.lanes);
     if made.interleaved > 1 {
-        text += &format!(", in {} vectors side by side", made.interleaved);
+        text += &format!(", in {} interleaved vectors", made.interleaved);
     }
     text
 }
 
 /// Formats a diagnostic with its location.
-fn of_line(told: &Diagnostic) -> String {
-    match told.place.line {
-        0 => told.text.clone(),
-        line => format!("{} (line {line})", told.text),
+fn of_line(diagnostic: &Diagnostic) -> String {
+    match diagnostic.place.line {
+        0 => diagnostic.text.clone(),
+        line => format!("{} (line {line})", diagnostic.text),
     }
 }
 
 /// Formats a failure without the names of outlined functions.
 fn in_words(failure: &DiagnosticError) -> String {
-    let one = |told: &Diagnostic| {
-        let mut text = of_line(told);
-        if !told.help.is_empty() {
-            text += &format!("; {}", told.help);
+    let one = |diagnostic: &Diagnostic| {
+        let mut text = of_line(diagnostic);
+        if !diagnostic.help.is_empty() {
+            text += &format!("; help: {}", diagnostic.help);
         }
         text
     };
@@ -164,8 +164,8 @@ mod tests {
         let words: Vec<&str> = read.words.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!((read.width, read.interleaved, words), (Some(8), Some(4), vec!["versions", "guards"]));
         let reason = |text: &str| Settings::read(text).expect_err(text).text;
-        assert_eq!(reason("interleave=0"), "`interleave=0` means nothing in `-heddle-loops`");
-        assert_eq!(reason("fast"), "`fast` means nothing in `-heddle-loops`");
+        assert_eq!(reason("interleave=0"), "unknown word `interleave=0` in `-heddle-loops`");
+        assert_eq!(reason("fast"), "unknown word `fast` in `-heddle-loops`");
         assert!(reason("versions=some").contains("`some`"));
     }
 }

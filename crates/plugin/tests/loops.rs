@@ -1,5 +1,5 @@
 //! Programs with marked loops, `tests/loops/*.c` and `*.cpp`: with the plugin they print what they print without it, and remarks are
-//! those of `NAME.remarks` beside them (`HEDDLE_BLESS=1` rewrites them).
+//! those of `NAME.remarks` next to them (`HEDDLE_BLESS=1` rewrites them).
 #![forbid(unsafe_code)]
 
 mod common;
@@ -90,9 +90,9 @@ fn what_is_forced_computes_the_same() {
         let expected = run(&mut Command::new(&program)).stdout;
         for words in forced {
             let program = scratch.0.join("vector");
-            let said = format!("-heddle-loops={words}");
+            let printed = format!("-heddle-loops={words}");
             run(with_plugin(&options)
-                .args(["-mllvm", &said])
+                .args(["-mllvm", &printed])
                 .arg(&path)
                 .arg("-o")
                 .arg(&program)
@@ -102,17 +102,17 @@ fn what_is_forced_computes_the_same() {
     }
 }
 
-/// Codes that take turns run each iteration once, and go on where the one before has stopped: without one of these rules the
+/// Trials run each iteration once, and continue where the previous trial stopped: without one of these rules the
 /// program prints something else.
 #[test]
-fn faults_planted_into_turns_are_noticed() {
-    let path = sources().join("turns.c");
-    let scratch = Scratch::new("turns-without");
+fn faults_planted_into_the_selection_are_noticed() {
+    let path = sources().join("selection.c");
+    let scratch = Scratch::new("selection-without");
     let program = scratch.0.join("plain");
     run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
     let expected = run(&mut Command::new(&program)).stdout;
     for rule in ["none", "resumes", "once", "all", "sides"] {
-        let option = format!("-heddle-turns-without={rule}");
+        let option = format!("-heddle-selection-without={rule}");
         let program = scratch.0.join(rule);
         let options: &[&str] = if rule == "none" { &["-O2"] } else { &["-O2", "-mllvm", &option] };
         run(with_plugin(options).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
@@ -129,9 +129,9 @@ fn remarks(path: &Path) -> String {
     let output = run(with_plugin(&["-O2", "-march=x86-64-v3", "--target=x86_64-unknown-linux-gnu"])
         .args(["-Rpass=heddle", "-Rpass-missed=heddle", "-S", "-o", "/dev/null"])
         .arg(path));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     let mut lines: Vec<(u32, &str)> = Vec::new();
-    for line in said.lines() {
+    for line in printed.lines() {
         let Some((place, remark)) = line.split_once(": remark: ") else { continue };
         let number = place.rsplit(':').nth(1).and_then(|number| number.parse().ok()).unwrap_or(0);
         let text = remark.split(" [-Rpass").next().unwrap_or(remark);

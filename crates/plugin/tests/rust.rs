@@ -30,14 +30,17 @@ fn loops_of_rust_become_vector_code() {
         .args(["-O3", "-Wno-override-module", "-Rpass=heddle", "-Rpass-missed=heddle"])
         .arg(format!("-fpass-plugin={}", plugin().display()))
         .args(["-c", "loops.bc", "-o", "loops.o"]));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said.matches("loop vectorized: ").count(), 3, "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed.matches("loop vectorized: ").count(), 3, "{printed}");
     for line in ["independent.rs:18:", "independent.rs:34:", "independent.rs:46:"] {
-        assert!(said.lines().any(|told| told.contains(line) && told.contains("loop vectorized")), "{said}");
+        assert!(
+            printed.lines().any(|message| message.contains(line) && message.contains("loop vectorized")),
+            "{printed}"
+        );
     }
     let refused = "an iteration may end the program or throw (line 61)";
-    assert!(said.contains(refused), "{said}");
+    assert!(printed.contains(refused), "{printed}");
     run(rustc().arg(folder.join("main.rs")).args(["-A", "warnings", "-C", "link-arg=loops.o", "-o", "all"]));
-    let said = run(&mut Command::new(scratch.0.join("all"))).stdout;
-    assert_eq!(String::from_utf8_lossy(&said), "all alike\n");
+    let printed = run(&mut Command::new(scratch.0.join("all"))).stdout;
+    assert_eq!(String::from_utf8_lossy(&printed), "all alike\n");
 }

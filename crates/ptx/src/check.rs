@@ -348,7 +348,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     self.body.labels += 1;
                     if self.labels.insert((block, *name), label).is_some() {
                         let name = self.text(*name);
-                        self.error(*at, format!("there is a label `{name}` already"));
+                        self.error(*at, format!("label `{name}` is already defined"));
                     }
                 }
                 _ => {}
@@ -365,7 +365,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
     fn declare(&mut self, variable: &'a PtxVariable<'s>) -> Option<ParamLocation> {
         if variable.space == Word::Reg {
             if variable.vector.is_some() || !variable.dims.is_empty() {
-                self.error(variable.at, "a register is one number here: declare one for each component");
+                self.error(variable.at, "a register holds one number: declare one for each component");
             }
             match variable.range {
                 Some(count) => {
@@ -398,7 +398,10 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 PtxStatement::Open => {
                     blocks += 1;
                     if self.scopes.len() >= MAX_DEPTH {
-                        self.error(self.body.function.at, format!("blocks nest deeper than {MAX_DEPTH}"));
+                        self.error(
+                            self.body.function.at,
+                            format!("blocks are nested deeper than {MAX_DEPTH}"),
+                        );
                         return;
                     }
                     self.scopes.push((self.shadowed.len(), blocks));
@@ -494,7 +497,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 Some(reg) if self.body.regs[reg] == Word::Pred => guard = Some((reg, source.negated)),
                 _ => {
                     let name = self.text(source.register);
-                    self.error(at, format!("`{name}` is no predicate register"));
+                    self.error(at, format!("`{name}` is not a predicate register"));
                 }
             }
         }
@@ -535,13 +538,13 @@ impl<'a, 's> BodyResolver<'a, 's> {
             PtxOperand::Number(number) => ResolvedOperand::Number(number.value),
             PtxOperand::Not(name) => match self.register(*name) {
                 Some(reg) => ResolvedOperand::Not(reg),
-                None => return Err(format!("`{}` is no predicate register", self.text(*name))),
+                None => return Err(format!("`{}` is not a predicate register", self.text(*name))),
             },
             PtxOperand::Pair(first, second) => {
                 let mut one = |name: Symbol| match self.register(name) {
                     Some(reg) => Ok(Some(reg)),
                     None if self.module.names.text(name) == "_" => Ok(None),
-                    None => Err(format!("`{}` is no register", self.module.names.text(name))),
+                    None => Err(format!("`{}` is not a register", self.module.names.text(name))),
                 };
                 ResolvedOperand::Pair(one(*first)?, one(*second)?)
             }
@@ -559,11 +562,11 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     "%ctaid" => SpecialRegister::Ctaid(dimension),
                     "%nctaid" => SpecialRegister::Nctaid(dimension),
                     _ => {
-                        return Err(format!("`{name}.{component}` is no register that lock-step code knows"));
+                        return Err(format!("unsupported special register `{name}.{component}`"));
                     }
                 };
                 if dimension == 3 {
-                    return Err(format!("`{name}` has no component `{component}` but x, y and z"));
+                    return Err(format!("`{name}` has components x, y and z, not `{component}`"));
                 }
                 ResolvedOperand::Special(special)
             }
@@ -571,14 +574,14 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 ResolvedOperand::Variable(var, offset) => {
                     ResolvedOperand::Variable(var, offset.wrapping_add(int(number.value)?))
                 }
-                _ => return Err(format!("`{}` is no variable, so nothing is added to it", self.text(*name))),
+                _ => return Err(format!("`{}` is not a variable, so it takes no offset", self.text(*name))),
             },
             PtxOperand::Element(name, number) => match self.named(*name)? {
                 ResolvedOperand::Variable(var, offset) => {
                     let size = self.element_bytes(var);
                     ResolvedOperand::Variable(var, offset.wrapping_add(int(number.value)?.wrapping_mul(size)))
                 }
-                _ => return Err(format!("`{}` is no variable, so it has no elements", self.text(*name))),
+                _ => return Err(format!("`{}` is not a variable, so it has no elements", self.text(*name))),
             },
             // A vector of one element is that element: Triton emits such.
             PtxOperand::Vector(parts) if parts.len() == 1 => self.operand(&parts[0])?,
@@ -610,12 +613,12 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 let labels: Option<Vec<Label>> = list.iter().map(|&name| self.label(name)).collect();
                 return labels
                     .map(ResolvedOperand::Targets)
-                    .ok_or_else(|| format!("`{}` names labels that there are none of", self.text(name)));
+                    .ok_or_else(|| format!("`{}` names labels, but the function has none", self.text(name)));
             }
             Some(LocalDef::Prototype(index)) => return Ok(ResolvedOperand::Prototype(*index)),
             Some(LocalDef::Range(_)) => {
                 return Err(format!(
-                    "`{}` is a row of registers; name one, with its number",
+                    "`{}` is a range of registers: write one of them, with its number",
                     self.text(name)
                 ));
             }
@@ -654,7 +657,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
             "%envreg1" => SpecialRegister::Workspace { is_high: true },
             "%envreg2" => SpecialRegister::Workspace { is_high: false },
             "WARP_SZ" => SpecialRegister::WarpSize,
-            other => return Err(format!("`{other}` is declared nowhere")),
+            other => return Err(format!("undeclared name `{other}`")),
         }))
     }
 
@@ -678,16 +681,13 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 if spec.optional {
                     continue;
                 }
-                return Err(format!(
-                    "an operand is missing: there are {}, and {count} are needed",
-                    args.len()
-                ));
+                return Err(format!("{} operands, at least {count} expected", args.len()));
             };
             self.check_operand(spec, arg, words, &types, loose)
                 .map_err(|reason| format!("operand {} does not fit: {reason}", index + 1))?;
         }
         if args.len() > count {
-            return Err(format!("there are {} operands, and at most {count} are known", args.len()));
+            return Err(format!("{} operands, at most {count} expected", args.len()));
         }
         Ok(())
     }
@@ -713,7 +713,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
             OperandRole::WithPredicate(of) => match arg {
                 ResolvedOperand::Pair(first, second) => {
                     if second.is_some_and(|reg| self.body.regs[reg] != Word::Pred) {
-                        return Err("what stands behind `|` is no predicate".into());
+                        return Err("the operand after `|` is not a predicate".into());
                     }
                     first.map_or(Ok(()), |reg| {
                         self.check_value(resolve(of), &ResolvedOperand::Reg(reg), true, loose)
@@ -732,7 +732,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 }
                 ResolvedOperand::Sink if spec.is_dest => Ok(()),
                 ResolvedOperand::Number(NumberValue::Int(_)) if !spec.is_dest => Ok(()),
-                _ => Err("it is no predicate".into()),
+                _ => Err("not a predicate".into()),
             },
             OperandRole::Vector => {
                 let lanes = match words.iter().find(|word| matches!(word, Word::V2 | Word::V4 | Word::V8)) {
@@ -747,7 +747,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                             self.check_value(types.last().copied(), part, spec.is_dest, true)
                         })
                     }
-                    (Some(lanes), _) => Err(format!("it is no vector of {lanes} registers")),
+                    (Some(lanes), _) => Err(format!("not a vector of {lanes} registers")),
                     (None, _) => self.check_value(types.last().copied(), arg, spec.is_dest, true),
                 }
             }
@@ -761,15 +761,15 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     ResolvedOperand::Variable(..) | ResolvedOperand::Number(NumberValue::Int(_)) => Ok(()),
                     _ => Err("an address is a variable or an integer register of 32 or 64 bits".into()),
                 },
-                _ => Err("it is no address in brackets".into()),
+                _ => Err("not an address in brackets".into()),
             },
             OperandRole::Constant => match arg {
                 ResolvedOperand::Number(NumberValue::Int(_)) => Ok(()),
-                _ => Err("it is no integer constant".into()),
+                _ => Err("not an integer constant".into()),
             },
             OperandRole::Label => match arg {
                 ResolvedOperand::Label(_) => Ok(()),
-                _ => Err("it is no label of this function".into()),
+                _ => Err("not a label of this function".into()),
             },
             OperandRole::Rest => Ok(()),
         }
@@ -787,7 +787,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 let has = self.body.regs[*reg];
                 match ty {
                     Some(ty) if !is_compatible(has, ty, loose) => {
-                        Err(format!("its register is of type .{has}, the instruction of type .{ty}"))
+                        Err(format!("a register of type .{has} for an instruction of type .{ty}"))
                     }
                     _ => Ok(()),
                 }
@@ -799,7 +799,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
                 Ok(())
             }
             _ if is_dest && !matches!((ty, arg), (None, ResolvedOperand::Vector(_))) => {
-                Err("it is no register".into())
+                Err("not a register".into())
             }
             ResolvedOperand::Number(_) => Ok(()),
             ResolvedOperand::Special(_)
@@ -812,7 +812,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
             }
             ResolvedOperand::Special(SpecialRegister::WarpSize) => Ok(()),
             ResolvedOperand::Targets(_) if ty.is_none() => Ok(()),
-            _ => Err("it is neither a register nor a constant".into()),
+            _ => Err("neither a register nor a constant".into()),
         }
     }
 }

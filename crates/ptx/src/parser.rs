@@ -86,10 +86,10 @@ impl<'s> PtxParser<'s> {
 
     fn unexpected<T>(&mut self, expected: &[&str]) -> ParseResult<T> {
         let found = match self.token.kind {
-            PtxTokenKind::End => "the text ends here".to_string(),
-            PtxTokenKind::Dotted => format!("`.{}` does not fit here", self.token.text),
-            PtxTokenKind::Text => "a text does not fit here".to_string(),
-            _ => format!("`{}` does not fit here", self.token.text.escape_debug()),
+            PtxTokenKind::End => "unexpected end of the text".to_string(),
+            PtxTokenKind::Dotted => format!("unexpected `.{}`", self.token.text),
+            PtxTokenKind::Text => "unexpected string".to_string(),
+            _ => format!("unexpected `{}`", self.token.text.escape_debug()),
         };
         let list = expected.join(" or ");
         self.error(self.token.span(), format!("{found}; expected {list}"))
@@ -173,7 +173,7 @@ impl<'s> PtxParser<'s> {
             Some(value) => Ok(PtxNumber { text: token.text, negative, value }),
             None => self.error(
                 token.span(),
-                format!("`{}` is no number of at most 64 bits: integers are written `12`, `0x1f`, `0b1`, floats `0f3F800000`, `1.5`", token.text),
+                format!("`{}` is not a number of at most 64 bits: integers are written `12`, `0x1f`, `0b1`, floats `0f3F800000`, `1.5`", token.text),
             ),
         }
     }
@@ -392,7 +392,7 @@ impl<'s> PtxParser<'s> {
         let space = self.word()?;
         if !matches!(space, Word::Reg | Word::Param | Word::Local | Word::Global | Word::Shared | Word::Const)
         {
-            return self.error(token.span(), format!("`.{space}` is no space for a variable: these are `.reg`, `.param`, `.local`, `.global`, `.shared` and `.const`"));
+            return self.error(token.span(), format!("`.{space}` is not a space for a variable: write `.reg`, `.param`, `.local`, `.global`, `.shared` or `.const`"));
         }
         let attribute = self.attribute()?;
         let mut align = None;
@@ -407,7 +407,7 @@ impl<'s> PtxParser<'s> {
             match word {
                 Word::V2 | Word::V4 | Word::V8 => vector = Some(word),
                 _ if word.is_type() => break word,
-                _ => return self.error(token.span(), format!("`.{word}` is no type")),
+                _ => return self.error(token.span(), format!("unknown type `.{word}`")),
             }
         };
         let token = self.token;
@@ -716,7 +716,7 @@ impl<'s> PtxParser<'s> {
         }
         table::put_in_order(token.text, &mut words);
         let Some(forms) = table::forms_of(token.text) else {
-            return self.unknown(at, format!("`{}` is no instruction of PTX", token.text));
+            return self.unknown(at, format!("unknown instruction `{}`", token.text));
         };
         let form = forms.iter().copied().find(|&form| table::fits(table::pattern(form), &words));
         let Some(form) = form else {
@@ -727,10 +727,7 @@ impl<'s> PtxParser<'s> {
                 .map(|pattern| format!("`{pattern}`"))
                 .collect();
             let name = token.text;
-            let reason = format!(
-                "these words do not make an instruction; behind `{name}` follow {}",
-                known.join(", ")
-            );
+            let reason = format!("unknown form of `{name}`: it is followed by {}", known.join(", "));
             return self.unknown(at, reason);
         };
         let mut operands = SmallVec::new();
@@ -790,7 +787,7 @@ impl<'s> PtxParser<'s> {
     fn operand(&mut self, depth: u32) -> ParseResult<PtxOperand<'s>> {
         let token = self.token;
         if depth > MAX_DEPTH {
-            return self.error(token.span(), "operands do not nest so deep");
+            return self.error(token.span(), "operands are nested too deeply");
         }
         match token.kind {
             PtxTokenKind::Name => {

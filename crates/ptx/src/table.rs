@@ -30,30 +30,21 @@ pub enum InstructionSupport {
 
 use InstructionSupport::{Refused, Supported};
 
-const TEXTURE: InstructionSupport =
-    Refused("textures and surfaces need the sampler of a GPU; read a buffer instead");
+const TEXTURE: InstructionSupport = Refused("textures and surfaces; read a buffer instead");
 const TENSOR: InstructionSupport =
-    Refused("tensor cores work on fragments that a whole warp holds; compile without them");
-const TMA: InstructionSupport =
-    Refused("bulk and tensor copies are done by a unit of the GPU; copy with loads and stores");
-const CLUSTER: InstructionSupport =
-    Refused("clusters of work-groups share memory only on a GPU; launch without clusters");
-const MBARRIER: InstructionSupport =
-    Refused("objects of barriers in memory wait for other work of a GPU; use `bar.sync`");
-const VIDEO: InstructionSupport =
-    Refused("video instructions are emulated by today's GPUs, too; use plain arithmetic");
-const NARROW: InstructionSupport = Refused(
-    "formats of less than 16 bits and stochastic or saturating roundings have no form in the IR; convert to half before",
-);
-const STACK: InstructionSupport =
-    Refused("the stack of a thread does not grow in lock-step code; declare `.local` memory");
-const POLICY: InstructionSupport =
-    Refused("policies of caches are objects of a GPU; leave `.L2::cache_hint` out");
+    Refused("tensor cores with fragments of a whole warp; compile without them");
+const TMA: InstructionSupport = Refused("bulk and tensor copies; copy with loads and stores");
+const CLUSTER: InstructionSupport = Refused("clusters of work-groups; launch without clusters");
+const MBARRIER: InstructionSupport = Refused("barrier objects in memory; use `bar.sync`");
+const VIDEO: InstructionSupport = Refused("video instructions; use plain arithmetic");
+const NARROW: InstructionSupport =
+    Refused("formats of less than 16 bits, and stochastic or saturating roundings; convert to half first");
+const STACK: InstructionSupport = Refused("dynamic stack of a thread; declare `.local` memory");
+const POLICY: InstructionSupport = Refused("cache policies; omit `.L2::cache_hint`");
 const CALLS: InstructionSupport = Refused("it asks another GPU or the host; do without it");
 const DIRECTED: InstructionSupport =
-    Refused("products of doubles that are added are rounded to nearest only; use `.rn`");
-const WIDE: InstructionSupport =
-    Refused("atomic vectors and 128-bit exchanges have no type in the IR; use narrower ones");
+    Refused("fused products of doubles in other roundings than to nearest; use `.rn`");
+const WIDE: InstructionSupport = Refused("atomic vectors and 128-bit exchanges; use narrower ones");
 
 /// One form of an instruction.
 #[derive(Debug)]
@@ -316,12 +307,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("bar", "warp sync", "u32", Supported),
     form("bar", "cta? red popc u32", "=T u32 ?A ?A", Supported),
     form("bar", "cta? red and|or pred", "=p u32 ?A ?A", Supported),
-    form(
-        "bar",
-        "cta? arrive",
-        "u32 u32",
-        Refused("a thread that arrives and goes on has no form in lock-step code; use `bar.sync`"),
-    ),
+    form("bar", "cta? arrive", "u32 u32", Refused("arrival at a barrier without waiting; use `bar.sync`")),
     form("barrier", "cluster *", "…", CLUSTER),
     form("barrier", "cta? sync aligned?", "u32 ?u32", Supported),
     form("barrier", "cta? red popc aligned? u32", "=T u32 ?A ?A", Supported),
@@ -330,7 +316,7 @@ pub static FORMS: &[InstructionForm] = &[
         "barrier",
         "cta? arrive aligned?",
         "u32 u32",
-        Refused("a thread that arrives and goes on has no form in lock-step code; use `barrier.sync`"),
+        Refused("arrival at a barrier without waiting; use `barrier.sync`"),
     ),
     form("membar", "cta|gl|sys", "", Supported),
     form("membar", "proxy *", "…", TMA),

@@ -99,8 +99,8 @@ fn very_many_of_everything() {
 }
 
 #[test]
-fn what_is_wrong_is_said_where_it_is() {
-    let said = |body: &str| -> String {
+fn errors_have_their_location() {
+    let text_of_process = |body: &str| -> String {
         let text = kernel(body);
         let errors = match parse(&text) {
             Err(errors) => errors,
@@ -109,26 +109,26 @@ fn what_is_wrong_is_said_where_it_is() {
         errors[0].to_string()
     };
     for (body, expected) in [
-        ("frob.u32 a;\n", "`frob` is no instruction of PTX"),
-        ("add.q32 a, b, c;\n", "these words do not make an instruction"),
-        (".reg .b32 %r;\nadd.u32 %r, %r;\n", "an operand is missing"),
-        (".reg .b32 %r;\nadd.u32 %r, %r, %s;\n", "`%s` is declared nowhere"),
-        (".reg .f32 %f;\n.reg .b32 %r;\nadd.f32 %f, %f, %q;\n", "`%q` is declared nowhere"),
+        ("frob.u32 a;\n", "unknown instruction `frob`"),
+        ("add.q32 a, b, c;\n", "unknown form of `add`"),
+        (".reg .b32 %r;\nadd.u32 %r, %r;\n", "at least 3 expected"),
+        (".reg .b32 %r;\nadd.u32 %r, %r, %s;\n", "undeclared name `%s`"),
+        (".reg .f32 %f;\n.reg .b32 %r;\nadd.f32 %f, %f, %q;\n", "undeclared name `%q`"),
         (
             ".reg .f32 %f;\n.reg .u32 %r;\nadd.u32 %r, %r, %f;\n",
-            "its register is of type .f32, the instruction of type .u32",
+            "a register of type .f32 for an instruction of type .u32",
         ),
-        (".reg .b64 %r;\nadd.u32 %r, %r, %r;\n", "its register is of type .b64"),
-        ("bra L;\n", "`L` is declared nowhere"),
-        ("L: L: ", "there is a label `L` already"),
-        ("@%p bra L; L:\n", "`%p` is no predicate register"),
-        (".reg .b32 %r;\nmov.u32 %r, 0xfffffffffffffffff;\n", "is no number of at most 64 bits"),
-        (".reg .b32 %r;\nld.global.u32 %r, %r;\n", "it is no address in brackets"),
-        (".reg .b32 %r<2>;\nld.global.v2.u32 %r0, [%r1];\n", "it is no vector of 2 registers"),
+        (".reg .b64 %r;\nadd.u32 %r, %r, %r;\n", "a register of type .b64"),
+        ("bra L;\n", "undeclared name `L`"),
+        ("L: L: ", "label `L` is already defined"),
+        ("@%p bra L; L:\n", "`%p` is not a predicate register"),
+        (".reg .b32 %r;\nmov.u32 %r, 0xfffffffffffffffff;\n", "is not a number of at most 64 bits"),
+        (".reg .b32 %r;\nld.global.u32 %r, %r;\n", "not an address in brackets"),
+        (".reg .b32 %r<2>;\nld.global.v2.u32 %r0, [%r1];\n", "not a vector of 2 registers"),
         (".shared .align 3 .b8 s[4];\n", "an alignment is a power of two"),
-        ("mov.u32 %r1 1;\n", "does not fit here"),
+        ("mov.u32 %r1 1;\n", "unexpected"),
     ] {
-        let text = said(body);
+        let text = text_of_process(body);
         assert!(text.contains(expected), "{body}: {text}");
         assert!(text.contains(":") && text.contains('^'), "{text}");
     }

@@ -6,9 +6,9 @@
 //! @k(&a) lanes=4 local=8 groups=2 with a: i32 zero 16 -> fault: barrier
 //! ```
 //!
-//! Behind the call come options (`lanes=4`, `brush=4x2`, `semantics=oblivious`, `scheduler=random:7`, `limit=1000`
+//! After the call come options (`lanes=4`, `brush=4x2`, `semantics=oblivious`, `scheduler=random:7`, `limit=1000`
 //! steps, `limit-work=N`, `limit-memory=N`, `limit-calls=N`, `only=2`, `local=8x2`, `groups=4`, `offset=16`, `fused`),
-//! behind `with` the objects of the memory, behind
+//! after `with` the objects of the memory, after
 //! `->` what comes out: the results, `; NAME: [values]` for objects (`_` for any value), or `fault: TEXT`.
 
 use crate::spec::{
@@ -31,15 +31,13 @@ pub enum LineError {
     #[error("a run starts with a call: `@name(1, &a)`, not `{0}`")]
     Call(String),
     /// There is no such function.
-    #[error("there is no function @{0}")]
+    #[error("no function @{0}")]
     Function(String),
     /// There is no such option, or its value is wrong.
-    #[error("`{0}` is no option of a run: {1}")]
+    #[error("unknown option `{0}` of a run: {1}")]
     Option(String, &'static str),
     /// Wide code is to be launched work-item by work-item.
-    #[error(
-        "@{func} is wide code, of which one run is a whole brush: launch `{source_name}` with {lanes} lanes"
-    )]
+    #[error("@{func} is wide code, whose run is a whole brush: launch `{source_name}` with {lanes} lanes")]
     Wide {
         /// The function.
         func: String,
@@ -52,7 +50,7 @@ pub enum LineError {
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// The expectation cannot be parsed.
-    #[error("`{0}` is no expectation: write `[1, 2]`, `a: [1, 2]` or `fault: text`")]
+    #[error("`{0}` is not an expectation: write `[1, 2]`, `a: [1, 2]` or `fault: text`")]
     Expectation(String),
 }
 
@@ -217,7 +215,7 @@ impl RunLine {
                 "offset" => offset = Some(value),
                 _ => {
                     let limit = LimitKind::ALL.iter().find(|limit| limit.option() == key);
-                    let limit = *limit.ok_or_else(|| wrong("there is no such option"))?;
+                    let limit = *limit.ok_or_else(|| wrong("no such option"))?;
                     *self.options.limits.get_mut(limit) =
                         value.parse().map_err(|_| wrong("write a number"))?;
                 }

@@ -55,7 +55,7 @@ pub enum NativeError {
         lanes: usize,
     },
     /// It runs on the oracle only.
-    #[error("there is no native run {what}: {help}")]
+    #[error("no native run {what}: {help}")]
     Without {
         /// Unsupported feature.
         what: &'static str,
@@ -78,7 +78,7 @@ pub fn run_native(
 ) -> Result<RunLineOutcome, NativeError> {
     let options = &line.options;
     if options.geometry.is_some() {
-        let help = "give the function its place as a parameter, or run it on the oracle";
+        let help = "pass the index as a parameter, or run it on the interpreter";
         return Err(NativeError::Without { what: "of launches over work-groups", help });
     }
     let mut memory = Memory::new();
@@ -150,7 +150,7 @@ fn vector_code(
     }
     if let Some(func) = code.function_mut(name) {
         if let FunctionKind::Kernel(_) = func.kind {
-            let help = "call a function that is no kernel";
+            let help = "call a function that is not a kernel";
             return Err(NativeError::Without { what: "of kernels", help });
         }
         for (param, arg) in func.signature.params.iter_mut().zip(args) {

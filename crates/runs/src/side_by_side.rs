@@ -206,7 +206,7 @@ pub fn side_by_side(before: &Module, after: &Module, inputs: u32) -> Vec<Functio
         let same = other.is_some_and(|other| other.signature.params.len() == func.signature.params.len());
         let (Some(uses), true) = (uses(func), same) else {
             compared.skipped = inputs;
-            compared.reason = Some("its parameters are vectors, or others behind the passes".into());
+            compared.reason = Some("its parameters are vectors, or change in the passes".into());
             all.push(compared);
             continue;
         };

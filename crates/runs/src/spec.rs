@@ -8,7 +8,7 @@
 //!            <1, 2, 3, 4>                             a vector
 //! memory     a: i32 [9, 1, 6, 2]                      an object in global memory, by its values
 //!            b: local f32 zero 16                     another space; 16 values of 0
-//!            c: i8 poison 64                          64 values of ⊤
+//!            c: i8 poison 64                          64 values of poison
 //!            e: f32 random 64                         64 numbers, always the same; floats from -1 to 1
 //!            f: i32 below 9 64                        64 whole numbers of 0 to 8, always the same
 //!            g: i32 step 4 64                         0, 4, 8, …
@@ -25,7 +25,7 @@ use thiserror::Error;
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum SpecError {
     /// A value of this type was expected.
-    #[error("`{text}` is no value of type {ty}: {reason}")]
+    #[error("`{text}` is not a value of type {ty}: {reason}")]
     Value {
         /// Text of the argument.
         text: String,
@@ -36,7 +36,7 @@ pub enum SpecError {
     },
     /// An object of the memory is not described as it should be.
     #[error(
-        "`{text}` describes no object: {reason}; write `a: i32 [1, 2]`, `a: local f32 zero 16` or `a: i8 poison 64`"
+        "`{text}` does not describe an object: {reason}; write `a: i32 [1, 2]`, `a: local f32 zero 16` or `a: i8 poison 64`"
     )]
     Object {
         /// Text of the argument.
@@ -109,14 +109,14 @@ pub fn parse_datum(text: &str, scalar: Scalar, memory: &Memory) -> Result<Datum,
     let object = memory.object(name).ok_or_else(|| {
         let known: Vec<&str> = memory.objects().filter_map(|object| object.name.as_deref()).collect();
         error(match known[..] {
-            [] => "the memory has no objects".into(),
-            _ => format!("there is no object `{name}` (there are {})", known.join(", ")),
+            [] => "no objects in memory".into(),
+            _ => format!("no object `{name}` (the objects are {})", known.join(", ")),
         })
     })?;
     if !scalar.is_ptr() && scalar != Scalar::I64 {
         return Err(error("an address is a pointer or an i64".into()));
     }
-    let offset = offset.ok_or_else(|| error("the offset is no number".into()))?;
+    let offset = offset.ok_or_else(|| error("the offset is not a number".into()))?;
     Ok(Datum::Bits(object.address.wrapping_add(offset).into()))
 }
 
@@ -149,14 +149,14 @@ pub fn parse_argument(text: &str, ty: Type, memory: &Memory) -> Result<Argument,
     if let Some(list) = inside(text, "linear(", ')') {
         let error = |reason: &str| SpecError::Value { text: text.into(), ty, reason: reason.into() };
         let parts = split_list(list, ',');
-        let Some((base, strides)) = parts.split_first() else { return Err(error("there is no base")) };
+        let Some((base, strides)) = parts.split_first() else { return Err(error("no base")) };
         let Datum::Bits(base) = parse_datum(base, scalar, memory)? else {
             return Err(error("the base is poison"));
         };
         let strides: Option<Vec<i64>> = strides.iter().map(|stride| stride.parse().ok()).collect();
         return match strides {
             Some(strides) => Ok(Argument::Linear { base, strides }),
-            None => Err(error("a stride is no number")),
+            None => Err(error("a stride is not a number")),
         };
     }
     parse_datum(text, scalar, memory).map(Argument::Uniform)
@@ -180,10 +180,10 @@ pub fn parse_arguments<S: AsRef<str>>(
 /// Adds an object to the memory, which must not take more bytes than the limit.
 pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<ObjectSpec, SpecError> {
     let error = |reason: String| SpecError::Object { text: text.into(), reason };
-    let (name, rest) = text.split_once(':').ok_or_else(|| error("there is no name before a colon".into()))?;
+    let (name, rest) = text.split_once(':').ok_or_else(|| error("no name before a colon".into()))?;
     let (name, mut rest) = (name.trim(), rest.trim());
     if name.is_empty() || memory.object(name).is_some() {
-        return Err(error("the name is missing, or there is such an object already".into()));
+        return Err(error("no name, or a name that exists already".into()));
     }
     let mut space = Space::Global;
     for known in [Space::Global, Space::Local, Space::Constant] {
@@ -191,9 +191,8 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
             (space, rest) = (known, tail.trim());
         }
     }
-    let (word, values) =
-        rest.split_once(char::is_whitespace).ok_or_else(|| error("there are no values".into()))?;
-    let element = parse_scalar_type(word).ok_or_else(|| error(format!("`{word}` is no type")))?;
+    let (word, values) = rest.split_once(char::is_whitespace).ok_or_else(|| error("no values".into()))?;
+    let element = parse_scalar_type(word).ok_or_else(|| error(format!("unknown type `{word}`")))?;
     let values = values.trim();
     let count = |word: &str| values.strip_prefix(word)?.trim().parse::<u64>().ok();
     let (count, filled_with, data) = if let Some(list) = inside(values, "[", ']') {
@@ -209,7 +208,7 @@ pub fn parse_object(text: &str, memory: &mut Memory, limit: u64) -> Result<Objec
         (count, Datum::Bits(0), Vec::new())
     } else {
         let words = "`zero N`, `poison N`, `random N`, `below K N` or `step K N`";
-        return Err(error(format!("its values are no list, and none of {words}")));
+        return Err(error(format!("the values are neither a list nor one of {words}")));
     };
     let size = element.bytes() as usize;
     let bytes = count.saturating_mul(size as u64);

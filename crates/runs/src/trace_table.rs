@@ -6,7 +6,7 @@ use heddle_ir::{Block, Module, Value};
 use std::fmt::Write as _;
 
 /// The trace as a table: block, where lanes come from, control, predicate and activation masks, where lanes go, and
-/// the values asked for (each lane of each, `⊤` where it is poison).
+/// the requested values (each lane of each).
 pub fn trace_table(trace: &Trace, module: &Module, watched: &[Value]) -> String {
     let mut head = vec!["block".to_string(), "from".into(), "control".into()];
     let has_predicates = trace.steps.iter().any(|step| !(step.control & !step.predicate).is_empty());
@@ -41,7 +41,7 @@ pub fn trace_table(trace: &Trace, module: &Module, watched: &[Value]) -> String 
             let scalar = func.map(|func| func.value_type(*value).scalar());
             row.push(match (data, scalar) {
                 (Some(data), Some(scalar)) => {
-                    let shown = data.iter().map(|&datum| show_datum(datum, scalar).replace("poison", "⊤"));
+                    let shown = data.iter().map(|&datum| show_datum(datum, scalar));
                     shown.collect::<Vec<_>>().join(" ")
                 }
                 _ => String::new(),

@@ -2,7 +2,7 @@
 //!
 //! A buffer of some 100 KiB on pages of 4 KiB lies in the second-level cache as the system happens to have free pages: where
 //! more of its lines than the cache has ways fall into the same set, the same code takes a fifth longer, from one process to
-//! the next. What lies in one large page fills the sets one behind the other. So such buffers share large pages.
+//! the next. What lies in one large page fills the sets one after the other. So such buffers share large pages.
 
 use crate::memory::HUGE_PAGE;
 use std::alloc::{Layout, alloc, dealloc};

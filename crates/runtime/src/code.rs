@@ -28,7 +28,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// There is no such kernel in the program.
-    #[error("there is no kernel @{0} in the program")]
+    #[error("no kernel @{0} in the program")]
     Unknown(String),
     /// A pass refuses it.
     #[error("@{kernel}: {reason}")]
@@ -48,10 +48,10 @@ impl BuildError {
     pub fn diagnostic(&self, program: &Module) -> Diagnostic {
         match self {
             BuildError::Unknown(name) => {
-                Diagnostic::error(Code::UnknownFunction, format!("there is no kernel @{name}"))
+                Diagnostic::error(Code::UnknownFunction, format!("no kernel @{name}"))
             }
             BuildError::Pass { reason, .. } => (**reason).clone(),
-            BuildError::Refused(told) => told.clone().in_module(program),
+            BuildError::Refused(message) => message.clone().in_module(program),
         }
     }
 }
@@ -303,7 +303,7 @@ fn has_streamed_stores(func: &Function) -> bool {
     insts.any(|data| data.op == Op::Store && data.flags.has(Flag::Nontemporal))
 }
 
-/// Vector code of a kernel for some launches, what is to be known to call it, and what became of it.
+/// Vector code of a kernel for some launches, the data for calls, and its report.
 fn vector_code(
     program: &Module,
     kernel: &str,
@@ -407,21 +407,23 @@ fn warnings(report: &KernelReport, program: &Module) -> String {
                 None => (file, &**line),
             };
             let place = DiagnosticLocation::of_line(file, line.parse().unwrap_or(0), 0);
-            text.push_str(&format!("{place}: warning: {what} in `{}`; {help}\n", report.kernel));
+            text.push_str(&format!("{place}: warning: {what} in `{}`\n  help: {help}\n", report.kernel));
         }
     };
     // A remark covers accesses that are contiguous in one version.
     let is_version = |line: &&String| {
-        let told = report.code.remarks.iter().filter(|told| told.code == Code::AccessForm);
-        told.filter(|told| told.place.line > 0).any(|told| told.place.line.to_string() == **line)
+        let message = report.code.remarks.iter().filter(|message| message.code == Code::AccessForm);
+        message
+            .filter(|message| message.place.line > 0)
+            .any(|message| message.place.line.to_string() == **line)
     };
     let scattered: Vec<String> =
         report.scattered_lines.iter().filter(|line| !is_version(line)).cloned().collect();
     warn(
         &scattered,
-        "work-items that run together access memory that is not side by side",
-        "let neighbours in dimension 0 access neighbouring elements",
+        "gather or scatter: work-items of a vector access memory that is not contiguous",
+        "let neighbouring work-items access neighbouring elements",
     );
-    warn(&report.lane_by_lane_lines, "work-items do this one after the other", "keep it out of loops");
+    warn(&report.lane_by_lane_lines, "one work-item at a time", "move it out of loops");
     text
 }

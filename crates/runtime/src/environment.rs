@@ -16,9 +16,9 @@ pub fn is_on(variable: &str) -> bool {
 
 /// Number of worker threads: `HEDDLE_THREADS`, or as many as the machine runs at once.
 pub fn threads() -> usize {
-    let asked = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
+    let requested = std::env::var("HEDDLE_THREADS").ok().and_then(|text| text.trim().parse().ok());
     let there = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
+    requested.filter(|&count: &usize| (1..=1024).contains(&count)).unwrap_or_else(there)
 }
 
 /// Use of run-time selection: `HEDDLE_TRIALS`, one of `off`, `kept` and `on`.
@@ -30,7 +30,7 @@ pub fn trials() -> Trials {
             "kept" => Trials::Kept,
             "" | "on" => Trials::On,
             other => {
-                eprintln!("heddle: HEDDLE_TRIALS: `{other}` is none of off, kept and on");
+                eprintln!("heddle: unknown value `{other}` of HEDDLE_TRIALS\nhelp: write off, kept or on");
                 Trials::On
             }
         }
@@ -67,7 +67,7 @@ pub fn reports() -> bool {
 /// Writes reports to the standard error, if `HEDDLE_REPORT=1`.
 pub fn watch() -> Option<ReportSink> {
     // Write errors are ignored: there is no other place for a report.
-    reports().then(|| -> ReportSink { Arc::new(|told| _ = write!(std::io::stderr().lock(), "{told}")) })
+    reports().then(|| -> ReportSink { Arc::new(|message| _ = write!(std::io::stderr().lock(), "{message}")) })
 }
 
 /// Build options: `HEDDLE_LANES` lanes (a power of two, or `registers` for the 32-bit lanes of a vector register; by default the
@@ -77,17 +77,17 @@ pub fn options() -> BuildOptions {
         if let Some(error) = Cpu::host_error() {
             eprintln!("heddle: {error}");
         }
-        let asked = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
+        let requested = std::env::var("HEDDLE_LANES").ok().and_then(|text| match text.trim() {
             "registers" => Some(BuildOptions::default().lanes_on(&Cpu::host())),
             number => number.parse().ok(),
         });
-        let lanes = asked.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
+        let lanes = requested.filter(|&lanes: &u32| lanes.is_power_of_two() && lanes <= MAX_LANES);
         let forced = std::env::var("HEDDLE_OPTIONS").ok().map(|text| text.trim().parse());
-        let forced = forced.unwrap_or_else(|| Ok(ForcedOptions::default())).unwrap_or_else(|told| {
-            eprintln!("heddle: HEDDLE_OPTIONS: {told}");
+        let forced = forced.unwrap_or_else(|| Ok(ForcedOptions::default())).unwrap_or_else(|message| {
+            eprintln!("heddle: HEDDLE_OPTIONS: {message}");
             ForcedOptions::default()
         });
-        // The oracle, beside which launches run, has no estimates.
+        // The oracle, next to which launches run, has no estimates.
         let forced = if is_verified() { forced.with_exact_roots() } else { forced };
         BuildOptions { lanes, forced, ..BuildOptions::default() }
     });

@@ -6,9 +6,9 @@
 //!
 //! What is registered last is taken apart first, and LLVM registers tables when they are first needed. So the exit begins to wait
 //! where the main thread's own variables end, which is before all of them; nothing is compiled in the background from then on.
-//! Where another thread ends the process, it waits at the functions of `atexit`. One of them has to be behind each table that a
+//! Where another thread ends the process, it waits at the functions of `atexit`. One of them has to be after each table that a
 //! compilation has made while that one may still run: it is registered at each step of the first compilations, and of later ones
-//! behind the first, second, fourth and so on, since hardly any makes a table that those before did not need.
+//! after the first, second, fourth and so on, since hardly any makes a table that those before did not need.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ struct ExitState {
     busy: usize,
     /// Number of steps that LLVM has done.
     steps: u64,
-    /// Behind which of them `close` is registered again.
+    /// After which of them `close` is registered again.
     next_watch: u64,
     /// True if the main thread has ended, most likely by the exit of the process.
     is_main_over: bool,
@@ -43,7 +43,7 @@ static CHANGED: Condvar = Condvar::new();
 
 /// Maximum time that the exit waits.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Behind each of so many first steps `close` is registered.
+/// After each of so many first steps `close` is registered.
 const WATCHED: u64 = 64;
 
 fn state() -> MutexGuard<'static, ExitState> {

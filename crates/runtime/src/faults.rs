@@ -314,10 +314,10 @@ impl Watchdog {
     /// Calls `bark` after this time, unless the watchdog is dropped before.
     pub(crate) fn new(time: Duration, bark: impl FnOnce() + Send + 'static) -> Watchdog {
         let is_over = Arc::new((Mutex::new(false), Condvar::new()));
-        let told = Arc::clone(&is_over);
+        let message = Arc::clone(&is_over);
         let watch = move || {
             let end = Instant::now() + time;
-            let mut is_over = told.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut is_over = message.0.lock().unwrap_or_else(PoisonError::into_inner);
             while !*is_over {
                 let left = end.saturating_duration_since(Instant::now());
                 if left.is_zero() {
@@ -325,7 +325,7 @@ impl Watchdog {
                     bark();
                     return;
                 }
-                is_over = told.1.wait_timeout(is_over, left).unwrap_or_else(PoisonError::into_inner).0;
+                is_over = message.1.wait_timeout(is_over, left).unwrap_or_else(PoisonError::into_inner).0;
             }
         };
         let thread = std::thread::Builder::new().name("heddle-watchdog".into()).spawn(watch).ok();

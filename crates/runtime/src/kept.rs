@@ -41,7 +41,7 @@ impl KernelCache {
         ObjectCache::of_user().map(|cache| KernelCache::new(cache, program))
     }
 
-    /// All that an object is made from; `what` is beside the program.
+    /// All that an object is made from; `what` is next to the program.
     pub(crate) fn key_of(&self, what: &str) -> Vec<u8> {
         let mut key = format!("kernel {COMPILER} {:?} {what}", heddle_llvm::version()).into_bytes();
         key.extend_from_slice(&self.program);

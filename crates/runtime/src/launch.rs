@@ -83,12 +83,12 @@ pub enum LaunchError {
         kernel: String,
         /// The size that the source says.
         required: [u32; 3],
-        /// The size that was asked for.
+        /// The requested size.
         found: [u32; 3],
     },
     /// A work-group is larger than the local memory of its collective functions.
     #[error(
-        "@{kernel} has collective functions of work-groups, which take {most} work-items at most, not {items}: launch it in smaller ones"
+        "@{kernel} uses collective functions of work-groups, which allow {most} work-items, not {items}\nhelp: launch it in smaller work-groups"
     )]
     Items {
         /// The kernel.
@@ -99,10 +99,10 @@ pub enum LaunchError {
         items: u64,
     },
     /// There are too many work-groups.
-    #[error("@{0}: there are more than 2^64 work-groups")]
+    #[error("@{0}: more than 2^64 work-groups")]
     Groups(String),
     /// There is no memory for what work-groups need.
-    #[error("@{kernel}: there is no memory for the {bytes} bytes that a work-group needs")]
+    #[error("@{kernel}: out of memory: a work-group needs {bytes} bytes")]
     Memory {
         /// The kernel.
         kernel: String,
@@ -245,7 +245,7 @@ impl PreparedKernel {
         match (range.local(), info.required_local) {
             (_, Some(local)) => local,
             (Some(local), None) if info.sees_groups => local,
-            // Where nothing tells one size of groups from another, it is not what was asked for that counts.
+            // Where nothing tells one size of groups from another, the requested size does not matter.
             _ => choose_local(range, self.axes(range), self.lanes(), info.sees_groups),
         }
     }
@@ -348,7 +348,7 @@ impl PreparedKernel {
         unsafe { self.launch_with_local(args, range, 0, pool) }
     }
 
-    /// Launches the kernel as [`launch`](Self::launch) does; each group has this much local memory behind the program's own
+    /// Launches the kernel as [`launch`](Self::launch) does; each group has this much local memory after the program's own
     /// objects.
     ///
     /// # Safety
@@ -489,9 +489,9 @@ impl RunningLaunch {
                     locals.push((at, local_bytes));
                     local_bytes = local_bytes.saturating_add(bytes);
                 }
-                (LaunchArgument::Local(_), _) => return refuse("it is no pointer to local memory".into()),
+                (LaunchArgument::Local(_), _) => return refuse("not a pointer to local memory".into()),
                 (_, Some(Space::Local)) => {
-                    return refuse("it is a pointer to local memory: say how many bytes that has".into());
+                    return refuse("a pointer to local memory needs a size in bytes".into());
                 }
                 (LaunchArgument::Bytes(bytes), Some(Space::Private)) => {
                     let copy = AlignedMemory::copy_of(bytes);
@@ -502,14 +502,14 @@ impl RunningLaunch {
                     set_address(&mut slots, at, address);
                 }
                 (LaunchArgument::Pointer(_), None) => {
-                    return refuse(format!("it is of type {}, no pointer", parameter.ty));
+                    return refuse(format!("type {} is not a pointer", parameter.ty));
                 }
                 (LaunchArgument::Bytes(bytes), _) if bytes.len() == parameter.bytes as usize => {
                     slots[at..at + bytes.len()].copy_from_slice(bytes);
                 }
                 (LaunchArgument::Bytes(bytes), _) => {
                     return refuse(format!(
-                        "it is of type {}, which takes {} bytes, not {}",
+                        "type {} takes {} bytes, not {}",
                         parameter.ty,
                         parameter.bytes,
                         bytes.len()

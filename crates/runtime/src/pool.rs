@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// Workers beside the thread that asks. Dropping the pool ends them.
+/// Workers next to the thread that asks. Dropping the pool ends them.
 pub struct Pool {
     shared: Arc<PoolShared>,
     workers: Vec<PoolWorker>,
@@ -394,13 +394,13 @@ mod tests {
     /// Returns the threads and their ranges, where none ends its first range before all parts are being worked on.
     fn who_did(pool: &Pool, end: u64, threads: usize) -> Vec<(ThreadId, Range<u64>)> {
         let seen = Arc::new((Mutex::new(Vec::new()), Condvar::new()));
-        let told = Arc::clone(&seen);
+        let reported = Arc::clone(&seen);
         pool.run(end, JobShare { threads, grain: 1, is_ordered: false }, move |chunk| {
-            let mut seen = lock(&told.0);
+            let mut seen = lock(&reported.0);
             seen.push((thread::current().id(), chunk));
-            told.1.notify_all();
+            reported.1.notify_all();
             while seen.iter().map(|(id, _)| id).collect::<HashSet<_>>().len() < threads {
-                seen = told.1.wait(seen).unwrap_or_else(PoisonError::into_inner);
+                seen = reported.1.wait(seen).unwrap_or_else(PoisonError::into_inner);
             }
         });
         lock(&seen.0).clone()

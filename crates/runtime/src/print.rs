@@ -1,7 +1,7 @@
 //! OpenCL C's `printf`.
 //!
 //! Each call makes its whole text before it adds it to what is to be written, so texts of several threads do not mix.
-//! That is written to the C library's standard output, behind what the application itself has put there, when a launch
+//! That is written to the C library's standard output, after what the application itself has put there, when a launch
 //! ends or when it has become much. Numbers are written by the C library, one conversion at a time, as what they are: a
 //! conversion that does not fit its argument gives odd text, and no more.
 
@@ -27,7 +27,7 @@ fn write(text: &mut Vec<u8>) {
     if text.is_empty() {
         return;
     }
-    // SAFETY: the C library's own stream, and as many bytes as said.
+    // SAFETY: the C library's own stream, and the stated number of bytes.
     unsafe {
         libc::fwrite(text.as_ptr().cast::<c_void>(), 1, text.len(), stdout);
         libc::fflush(stdout);
@@ -94,7 +94,7 @@ enum PrintScalar {
 /// Argument of a conversion: one number, or those of a vector.
 type PrintValue = Vec<PrintScalar>;
 
-/// The types of a call's arguments behind its format.
+/// The types of a call's arguments after its format.
 struct PrintTypes(Vec<(usize, String)>);
 
 impl PrintTypes {
@@ -155,7 +155,7 @@ struct Conversion<'a> {
 }
 
 impl<'a> Conversion<'a> {
-    /// Reads one, behind its `%`, and says how long it is. None if it is none.
+    /// Reads one, after its `%`, and says how long it is. None if it is none.
     fn parse(text: &'a [u8]) -> Option<(Conversion<'a>, usize)> {
         let mut at = 0;
         let mut take = |is_one: &dyn Fn(u8) -> bool| {

@@ -55,7 +55,7 @@ fn current() -> Option<usize> {
 #[cfg(target_os = "linux")]
 fn leave(is_taken: impl Fn(usize) -> bool) {
     const SIZE: usize = size_of::<libc::cpu_set_t>();
-    // SAFETY: the sets are of the size that is said, and zero is the empty one; `CPU_SET` and `CPU_ISSET` get numbers below their
+    // SAFETY: the sets have the stated size, and zero is the empty one; `CPU_SET` and `CPU_ISSET` get numbers below their
     // size.
     unsafe {
         let mut all: libc::cpu_set_t = std::mem::zeroed();
@@ -95,7 +95,7 @@ pub(crate) fn lower_priority() {
     }
 }
 
-/// True if a processor is idle while `threads` threads of this process work. The system is asked at most every 50 ms, since each
+/// True if a processor is idle while `threads` threads of this process work. The load is read at most every 50 ms, since each
 /// launch calls this: the count of processors alone reads the control groups and takes 28 µs.
 #[cfg(target_os = "linux")]
 pub(crate) fn has_idle(threads: usize) -> bool {

@@ -110,7 +110,7 @@ pub struct KernelFacts {
     pub(crate) most_items: Option<u64>,
 }
 
-/// Sees what became of a kernel when it is compiled (a [`KernelReport`]), and which of its codes stays when several were tried.
+/// Receives the [`KernelReport`] of each compiled kernel, and the code that run-time selection chose.
 pub type ReportSink = Arc<dyn Fn(&dyn fmt::Display) + Send + Sync>;
 
 /// Services of a build: cache, reports, run-time selection.
@@ -374,10 +374,10 @@ pub fn undefined_functions(module: &Module) -> Vec<Diagnostic> {
             let name = &*callee.name;
             let is_provided = callee.signature.effects == Effects::PURE || name.starts_with(PRINTF);
             if !is_provided && known.insert(name) {
-                let text = format!("@{name} is called, but nothing defines it");
+                let text = format!("undefined function @{name}");
                 let error = Diagnostic::error(Code::UnknownFunction, text)
                     .at(DiagnosticLocation::line_of(func, inst))
-                    .help("define it in the program, or link one that does");
+                    .help("define it in the program, or link a program that does");
                 errors.push(error.in_module(module));
             }
         }
@@ -422,8 +422,8 @@ pub fn recursive_functions(module: &Module) -> Vec<Diagnostic> {
         let mut calls = graph.get(&*func.name).into_iter().flatten();
         if let Some((inst, callee)) = calls.find(|(_, callee)| reaches(callee, &func.name)) {
             let text = match *callee == func.name {
-                true => "it calls itself".to_string(),
-                false => format!("it calls itself through @{callee}"),
+                true => "recursion: the kernel calls itself".to_string(),
+                false => format!("recursion: the kernel calls itself through @{callee}"),
             };
             let error = Diagnostic::error(Code::KernelForm, text)
                 .at(DiagnosticLocation::line_of(func, *inst))
@@ -630,7 +630,7 @@ impl PreparedKernel {
         }
         // Work-items that iterate more often than others keep only their own lanes.
         if options.forced.refill() == PassPolicy::IfProfitable {
-            variants.extend([double, usual].into_iter().filter_map(|it| it.refilling(local)));
+            variants.extend([double, usual].into_iter().filter_map(|it| it.lane_refill(local)));
         }
         let estimates = self.estimates_for(&base, local);
         let of_first = estimates.as_ref().and_then(|it| it.of(&base));
@@ -736,10 +736,10 @@ impl PreparedKernel {
         let others: Vec<String> = report.others.iter().map(other).collect();
         let tried = match &others[..] {
             [] => String::new(),
-            others => format!("; in a trial, others took {}", others.join(", ")),
+            others => format!("; the trials of the others took {}", others.join(", ")),
         };
         let (name, best) = (&self.info().name, variant(report.incumbent));
-        watch(&format_args!("kernel {name}: launches like one of {items} work-items run by {best}{tried}\n"));
+        watch(&format_args!("kernel {name}: launches of about {items} work-items use {best}{tried}\n"));
     }
 
     /// Selection for the first code of a variant, with the choices of processes before.

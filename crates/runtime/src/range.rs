@@ -33,7 +33,7 @@ pub enum RangeError {
     },
     /// A work-group has work-items.
     #[error(
-        "the size of a work-group is {size} along dimension {dimension}: it takes 1 to {MAX_WORK_ITEMS} work-items in all"
+        "work-group size {size} along dimension {dimension}: a work-group has 1 to {MAX_WORK_ITEMS} work-items"
     )]
     Local {
         /// Along this dimension.
@@ -42,7 +42,7 @@ pub enum RangeError {
         size: u64,
     },
     /// Global indices are numbers of 64 bits.
-    #[error("offset and size along dimension {0} are more than 2^63 together")]
+    #[error("offset plus size along dimension {0} exceeds 2^63")]
     Global(usize),
 }
 
@@ -274,7 +274,7 @@ pub(crate) fn choose_fold(
         let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
         return (if goes_on { WorkItemLayout::Rows } else { WorkItemLayout::Linear }, [lanes, 1, 1]);
     }
-    // Short rows lie side by side. A row that fills half of the lanes has none beside it: one contiguous access costs less than
+    // Short rows lie side by side. A row that fills half of the lanes has none next to it: one contiguous access costs less than
     // two that are joined.
     let mut left = lanes;
     if local[0].saturating_mul(2) >= lanes {

@@ -47,7 +47,7 @@ pub enum CodeForm {
     /// Code between two barriers may run for one work-item after another, while other parts run for brushes.
     Mixed,
     /// Lanes take new work-items when they are done with theirs.
-    Refilling,
+    LaneRefill,
     /// Whatever some work-items of a brush do without the others is skipped where none does, pay or not.
     Guarded,
     /// Stores of whole brushes bypass the caches.
@@ -104,7 +104,7 @@ impl CodeVariant {
     }
 
     /// Returns the variant whose lanes take new work-items, if groups of this size have several for each lane.
-    pub(crate) fn refilling(self, local: [u32; 3]) -> Option<CodeVariant> {
+    pub(crate) fn lane_refill(self, local: [u32; 3]) -> Option<CodeVariant> {
         const FEWEST: u32 = 4;
         let lanes = self.brush.iter().product::<u32>();
         let wanted = FEWEST.saturating_mul(lanes);
@@ -115,7 +115,7 @@ impl CodeVariant {
             false => (WorkItemLayout::Linear, AxisOrder::WORK_ITEMS),
         };
         let fits = lanes > 1 && items >= wanted;
-        fits.then_some(CodeVariant { fold, axes, brush: [lanes, 1, 1], form: CodeForm::Refilling, ..self })
+        fits.then_some(CodeVariant { fold, axes, brush: [lanes, 1, 1], form: CodeForm::LaneRefill, ..self })
     }
 
     /// Options of the kernel lowering.
@@ -130,7 +130,7 @@ impl CodeVariant {
             execution: match self.form {
                 CodeForm::Usual | CodeForm::Guarded | CodeForm::Streaming => GroupExecution::Brushes,
                 CodeForm::Mixed => GroupExecution::Mixed,
-                CodeForm::Refilling => GroupExecution::LaneRefill,
+                CodeForm::LaneRefill => GroupExecution::LaneRefill,
             },
             single_item_groups: self.single,
         }
@@ -150,10 +150,10 @@ impl fmt::Display for CodeVariant {
         }
         f.write_str(match self.form {
             CodeForm::Usual => "",
-            CodeForm::Mixed => ", parts by one work-item after the other",
-            CodeForm::Refilling => ", which take new work-items",
+            CodeForm::Mixed => ", parts one work-item at a time",
+            CodeForm::LaneRefill => ", lane refill",
             CodeForm::Guarded => ", all guards",
-            CodeForm::Streaming => ", stores past the caches",
+            CodeForm::Streaming => ", stores bypass the caches",
         })
     }
 }
@@ -202,9 +202,9 @@ impl GroupFunctions {
         let groups = lower_kernels(&mut module, &options)?;
         let in_vain = match variant.form {
             CodeForm::Mixed if groups.iter().all(|group| group.serial_regions == 0) => {
-                "nothing between two barriers gains by running for one work-item after the other"
+                "no state gains by running one work-item at a time"
             }
-            CodeForm::Refilling if !groups.iter().any(|group| group.refills_lanes) => {
+            CodeForm::LaneRefill if !groups.iter().any(|group| group.refills_lanes) => {
                 "no work-item waits for others in a loop"
             }
             _ => return Ok(GroupFunctions { module, groups, options }),
@@ -222,11 +222,11 @@ impl GroupFunctions {
     ) -> Result<VectorCode, BuildError> {
         let GroupFunctions { mut module, groups, options: made } = self;
         let refused = |reason: heddle::ir::Diagnostic| {
-            let told = reason.in_module(program);
+            let message = reason.in_module(program);
             let mut kernels = groups.iter().map(|group| &group.name);
-            let of_region = |name: &&String| attribute_to_kernel(told.clone(), name) != told;
+            let of_region = |name: &&String| attribute_to_kernel(message.clone(), name) != message;
             let kernel = kernels.clone().find(of_region).or(kernels.next()).cloned().unwrap_or_default();
-            BuildError::Pass { reason: Box::new(attribute_to_kernel(told, &kernel)), kernel }
+            BuildError::Pass { reason: Box::new(attribute_to_kernel(message, &kernel)), kernel }
         };
         let mut session = Session::new(cpu.clone());
         session.options = options.of_passes(cpu);
@@ -234,11 +234,11 @@ impl GroupFunctions {
         session.widen_module(&mut module, &brush, context).map_err(refused)?;
         // Users cannot choose how branches, loops and values are transformed.
         let is_of_access =
-            |told: &&Diagnostic| !matches!(told.code, Code::Fusion | Code::Scalars | Code::Nest);
+            |message: &&Diagnostic| !matches!(message.code, Code::Fusion | Code::Scalars | Code::Nest);
         let of_passes = context.remarks.iter().map(|remark| &remark.diagnostic).filter(is_of_access);
-        let told = groups.iter().flat_map(|group| &group.remarks).chain(of_passes);
-        let told: Vec<_> = told.map(|told| told.clone().in_module(program)).collect();
-        let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &told);
+        let message = groups.iter().flat_map(|group| &group.remarks).chain(of_passes);
+        let message: Vec<_> = message.map(|message| message.clone().in_module(program)).collect();
+        let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &message);
         let reports = groups.iter().map(report).collect();
         Ok(VectorCode { module, groups, reports })
     }

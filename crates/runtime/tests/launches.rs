@@ -166,7 +166,7 @@ fn work_items_know_their_place() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn wrong_launches_are_errors() {
     let kernel = program_of("wrong", ADD).kernel("add").expect("there is the kernel");
     let mut floats = [0.0f32; 8];
     let pool = Pool::new(1);
@@ -183,18 +183,14 @@ fn what_is_wrong_is_said() {
         LaunchArgument::Pointer(std::ptr::null_mut()),
     ]
     .map(|last| fails(&[a, b, c, last]).to_string());
-    assert_eq!(texts[0], "argument 3 of @add: it is of type i32, which takes 4 bytes, not 3");
-    assert_eq!(texts[1], "argument 3 of @add: it is no pointer to local memory");
-    assert_eq!(texts[2], "argument 3 of @add: it is of type i32, no pointer");
+    assert_eq!(texts[0], "argument 3 of @add: type i32 takes 4 bytes, not 3");
+    assert_eq!(texts[1], "argument 3 of @add: not a pointer to local memory");
+    assert_eq!(texts[2], "argument 3 of @add: type i32 is not a pointer");
     for (global, local, text) in [
         (&[][..], &[][..], "a launch has 1 to 3 dimensions, not 0"),
         (&[1][..], &[1, 1][..], "the size of a work-group has 2 numbers for 1 dimensions"),
-        (
-            &[1][..],
-            &[0][..],
-            "the size of a work-group is 0 along dimension 0: it takes 1 to 1048576 work-items in all",
-        ),
-        (&[1 << 63][..], &[1][..], "offset and size along dimension 0 are more than 2^63 together"),
+        (&[1][..], &[0][..], "work-group size 0 along dimension 0: a work-group has 1 to 1048576 work-items"),
+        (&[1 << 63][..], &[1][..], "offset plus size along dimension 0 exceeds 2^63"),
     ] {
         let error =
             NdRange::new(global).and_then(|range| range.with_local(local)).expect_err("it is refused");

@@ -20,7 +20,7 @@ block2:
 fn a_launch_without_end_is_ended() {
     // SAFETY: the test is alone in its process, and no thread has begun.
     unsafe { std::env::set_var("HEDDLE_WATCHDOG", "0.3") };
-    let module = parse_bytes(ENDLESS.as_bytes()).unwrap_or_else(|told| panic!("{}", told[0]));
+    let module = parse_bytes(ENDLESS.as_bytes()).unwrap_or_else(|message| panic!("{}", message[0]));
     let program = KernelModule::new(module, &BuildOptions::default()).expect("the program can be made");
     let kernel = program.kernel("endless").expect("there is the kernel");
     let range = NdRange::new(&[1000]).expect("a range");

@@ -87,7 +87,7 @@ pub(crate) struct SpirvModule<'w> {
     pub(crate) strings: FxHashMap<u32, String>,
     pub(crate) sets: FxHashMap<u32, ExtendedSet>,
     decorations: FxHashMap<u32, Vec<(Decoration, &'w [u32])>>,
-    /// Debug instructions in front of functions, by id.
+    /// Debug instructions before functions, by id.
     pub(crate) debug: FxHashMap<u32, SpirvInst<'w>>,
     /// Ids whose definition Heddle lacks, with the reason.
     missing: FxHashMap<u32, SpirvError>,
@@ -166,7 +166,7 @@ impl<'w> SpirvModule<'w> {
             used_symbols: FxHashSet::default(),
             bound: binary.bound,
         };
-        // Names and decorations stand in front of what they belong to, functions' symbols behind their uses.
+        // Names and decorations stand before what they belong to, functions' symbols behind their uses.
         let start = insts.iter().position(|inst| inst.op == Some(Op::Function)).unwrap_or(insts.len());
         let (head, rest) = insts.split_at(start);
         for inst in head {
@@ -375,7 +375,7 @@ impl<'w> SpirvModule<'w> {
         Ok(())
     }
 
-    /// Reads an instruction in front of the functions.
+    /// Reads an instruction before the functions.
     fn global(&mut self, inst: &SpirvInst<'w>, options: &SpirvOptions) -> SpirvResult<()> {
         let mut operands = inst.operands();
         let Some(op) = inst.op else {

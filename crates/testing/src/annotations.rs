@@ -43,11 +43,11 @@ pub fn check(text: &str, module: &Module, claims: &[Option<Claims<'_>>]) -> Vec<
         if comment.is_empty() {
             continue;
         }
-        let said = match code {
+        let stated = match code {
             "" => directive(claims, module, comment),
             _ => on_line(claims, code, block, comment),
         };
-        if let Err(reason) = said {
+        if let Err(reason) = stated {
             failures.push(format!("line {number}: {reason}"));
         }
     }
@@ -162,15 +162,15 @@ fn on_line(claims: &Claims<'_>, code: &str, block: Option<Block>, comment: &str)
             full.split_once(" align ").map_or((&*full, None), |(plain, align)| (plain, Some(align)));
         let rest = comment.strip_prefix(plain).filter(|_| starts_with_words(comment, plain));
         let rest = rest.ok_or_else(|| format!("{value} is {full}"))?;
-        let said = rest.trim_start_matches([',', ' ']).strip_prefix("align ");
-        if let Some(said) = said.map(|said| said.split([' ', ',', ':', ';']).next().unwrap_or(""))
-            && said != align.unwrap_or("1")
+        let stated = rest.trim_start_matches([',', ' ']).strip_prefix("align ");
+        if let Some(stated) = stated.map(|stated| stated.split([' ', ',', ':', ';']).next().unwrap_or(""))
+            && stated != align.unwrap_or("1")
         {
             return Err(format!("{value} is {full}"));
         }
         let level = claims.divergence.fact(value).level.name();
-        if let Some(said) = rest.strip_prefix(" in the ")
-            && !starts_with_words(said, level)
+        if let Some(stated) = rest.strip_prefix(" in the ")
+            && !starts_with_words(stated, level)
         {
             return Err(format!("{value} is {full} in the {level}"));
         }

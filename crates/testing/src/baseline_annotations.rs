@@ -46,7 +46,7 @@ impl BaselineAnnotation {
 fn read(comment: &str) -> Result<Option<[BaselineAnnotation; 4]>, String> {
     let mut parts = comment.split(';');
     let Some(general) = parts.next().and_then(BaselineAnnotation::read) else { return Ok(None) };
-    let mut said = [general; 4];
+    let mut stated = [general; 4];
     for part in parts {
         let wrong = || format!("`{}` is no claim of analyses", part.trim());
         let (names, words) = part.split_once(':').ok_or_else(wrong)?;
@@ -55,10 +55,10 @@ fn read(comment: &str) -> Result<Option<[BaselineAnnotation; 4]>, String> {
             let named = UniformityAnalysis::from_name(name.trim()).ok_or_else(wrong)?;
             let number =
                 UniformityAnalysis::ALL.iter().position(|&analysis| analysis == named).ok_or_else(wrong)?;
-            said[number] = words;
+            stated[number] = words;
         }
     }
-    Ok(Some(said))
+    Ok(Some(stated))
 }
 
 /// Returns annotations that the analyses do not bear out, and claims that the runs contradict.
@@ -92,7 +92,7 @@ pub fn check(
             _ => continue,
         };
         match (read(comment), current) {
-            (Ok(Some(said)), Some(func)) => notes.push((number, func, about, said)),
+            (Ok(Some(stated)), Some(func)) => notes.push((number, func, about, stated)),
             (Err(reason), _) => failures.push(format!("line {number}: {reason}")),
             _ => {}
         }
@@ -106,7 +106,7 @@ pub fn check(
         for (place, analysis) in UniformityAnalysis::ALL.into_iter().enumerate() {
             let claims = analysis.run(func, &control, &initial(func));
             let mut contradicted = observed[index].contradicts(&claims);
-            for (line, _, about, said) in notes.iter().filter(|(_, func, ..)| *func == index) {
+            for (line, _, about, stated) in notes.iter().filter(|(_, func, ..)| *func == index) {
                 let is_uniform = match about {
                     ContradictedClaim::Value(value) => !claims.varying.contains(*value),
                     ContradictedClaim::Branch(block) => !claims.divergent.contains(*block),
@@ -114,7 +114,7 @@ pub fn check(
                 let is_wrong = contradicted.contains(about);
                 contradicted.retain(|other| other != about);
                 let found = BaselineAnnotation { is_uniform, is_wrong };
-                if found != said[place] {
+                if found != stated[place] {
                     failures.push(format!("line {line}: {}: {}", analysis.name(), found.show()));
                 }
             }

@@ -165,7 +165,7 @@ pub fn difference(
 
 fn show(datum: Datum) -> String {
     match datum {
-        Datum::Poison => "⊤".into(),
+        Datum::Poison => "poison".into(),
         Datum::Bits(bits) => format!("{bits:#x}"),
     }
 }

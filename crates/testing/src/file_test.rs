@@ -6,7 +6,7 @@
 //! ; counts: blocks=7 phi=3                           written by hand; blessing does not touch it
 //! ; counts after vectorize,W=4: hot=9 masked=0      the same after other passes; runs must agree there, too
 //! ; run: @f(1, [2, 3]) lanes=2 -> [5, 6]             runs before and after, under every kind of schedule
-//! ; behind: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, after the passes only
+//! ; after: @f(1, [2, 3]) lanes=2 -> [5, 6]          the same, after the passes only
 //! ; profile: @f(1, [2, 3]) lanes=2                  its profiles before and after are part of the golden
 //! func @f…
 //! ; output                                           the golden: HEDDLE_BLESS=1 rewrites what follows
@@ -232,7 +232,7 @@ impl FileTest<'_> {
                 }
                 self.check_module(&module, stage);
                 self.check_runs(&module, stage);
-                self.check_runs_of(&module, stage, "behind:");
+                self.check_runs_of(&module, stage, "after:");
                 let profiles = self.profiles([&before_passes, &module]);
                 Some(module.to_string() + &profiles)
             }
@@ -357,9 +357,9 @@ impl FileTest<'_> {
                 run.args.join(", "),
                 run.options.width()
             );
-            for (when, module) in ["before", "behind"].into_iter().zip(modules) {
+            for (when, module) in ["before", "after"].into_iter().zip(modules) {
                 match summary(module, &run) {
-                    Ok(told) => _ = writeln!(text, "  {when}: {told}"),
+                    Ok(reported) => _ = writeln!(text, "  {when}: {reported}"),
                     Err(reason) => self.fail(format!("line {line}, {when}: {reason}")),
                 }
             }

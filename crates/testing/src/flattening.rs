@@ -111,7 +111,11 @@ fn check(case: &GeneratedProgram, module: &Module, decisions: &[Vec<FlattenDecis
             is_changed = true;
             let mut headers = std::iter::once(&decision.outer).chain(&decision.inner);
             if let Some(header) = headers.find(|&&header| forest.headed_by(header).is_some()) {
-                return Err(format!("@{}: {header} still heads a loop: {decision}", func.name));
+                return Err(format!(
+                    "@{}: {header} still heads a loop: {}",
+                    func.name,
+                    decision.describe(func)
+                ));
             }
         }
     }

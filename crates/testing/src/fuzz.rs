@@ -64,7 +64,7 @@ pub fn check(topic: &Topic, case: &GeneratedProgram) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| (topic.check)(case))).unwrap_or_else(|panic| Err(message(&*panic)))
 }
 
-/// Does something that may panic; the error is what it said.
+/// Does something that may panic; the error is its message.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
 }

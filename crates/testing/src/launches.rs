@@ -417,7 +417,7 @@ pub fn difference(expected: &[TestLaunchObject], found: &[TestLaunchObject]) -> 
             let text = held.bytes[start..end].iter().map(|byte| format!("{byte:02x}"));
             text.collect::<Vec<_>>().join(" ")
         };
-        let is_top = if found.poison[at] { " (⊤)" } else { "" };
+        let is_top = if found.poison[at] { " (poison)" } else { "" };
         Some(format!("{} byte {at}: {} and not {}{is_top}", expected.name, line(found), line(expected)))
     };
     expected.iter().zip(found).find_map(of)

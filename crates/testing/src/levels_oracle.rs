@@ -93,7 +93,7 @@ impl Levels {
         match known == shown {
             true => Ok(()),
             false => Err(format!(
-                "{what:?}: {known} in brush {of_brush} of group {of_group}, {shown} in brush {} of group {}, said to be \
+                "{what:?}: {known} in brush {of_brush} of group {of_group}, {shown} in brush {} of group {}, claimed to be \
                  one in the {}",
                 step.brush,
                 step.group,

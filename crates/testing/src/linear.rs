@@ -147,7 +147,7 @@ pub fn tidies_by(case: &GeneratedProgram, pass: TidyPass) -> Result<usize, Strin
 
 fn guarded(func: &mut Function, divergent: &EntitySet<Block>, policy: GuardPolicy) -> Vec<Block> {
     let options = boscc::GuardOptions { policy, ..boscc::GuardOptions::default() };
-    boscc::guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
+    boscc::guard_regions(func, divergent, &options).expect("the requested guards are possible")
 }
 
 fn check(

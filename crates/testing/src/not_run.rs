@@ -1,4 +1,4 @@
-//! Tests that cannot run where they are. What they lack is printed, and said again at the end of `./x test`.
+//! Tests that cannot run on this machine. The missing tool is printed, and repeated at the end of `./x test`.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -215,9 +215,7 @@ impl Frame {
                 && claims.divergence.activation(block) == Activation::Full
                 && !self.executed.contains(&block)
             {
-                return Err(format!(
-                    "{block} is always executed by all lanes, it is said, but was not executed"
-                ));
+                return Err(format!("{block} is claimed to be executed by all lanes, but was not executed"));
             }
         }
         Ok(())
@@ -232,13 +230,13 @@ impl Frame {
         };
         if !holds {
             return Err(format!(
-                "active lanes {:?} of {:?}, said to be {activation:?}",
+                "active lanes {:?} of {:?}, claimed to be {activation:?}",
                 step.active, self.entered
             ));
         }
         if claims.region.contains(step.block) && step.control != self.entered && !step.control.is_empty() {
             return Err(format!(
-                "lanes {:?} of {:?} come here, although no divergent branch is said to have a say in it",
+                "lanes {:?} of {:?} come here, although it is claimed to depend on no divergent branch",
                 step.control, self.entered
             ));
         }
@@ -254,7 +252,7 @@ impl Frame {
                 Activation::Varying => false,
             } {
                 return Err(format!(
-                    "lanes {going:?} of {:?} go to {to}, said to be {activation:?}",
+                    "lanes {going:?} of {:?} go to {to}, claimed to be {activation:?}",
                     self.entered
                 ));
             }
@@ -290,7 +288,7 @@ impl Frame {
                     .iter()
                     .map(|lane| data.get(lane).map_or("?".into(), |datum| show_datum(*datum)))
                     .collect();
-                format!("{value} is {}, it is said, but lanes hold {}", fact.shape, shown.join(" "))
+                format!("{value} is {}by claim, but lanes hold {}", fact.shape, shown.join(" "))
             };
             let count = mask.iter().count();
             let poisoned = count - held.len();
@@ -300,7 +298,7 @@ impl Frame {
                 Poison::Any => true,
             };
             if !fits {
-                return Err(format!("{}: ⊤ {:?}", show(), fact.poison));
+                return Err(format!("{}: poison {:?}", show(), fact.poison));
             }
             let width = claims.func.value_type(*value).scalar().bits();
             let is_number = !claims.func.value_type(*value).scalar().is_float();
@@ -338,7 +336,7 @@ impl Frame {
             if target != first {
                 return match is_uniform {
                     true => {
-                        Err(format!("lanes part at a branch that is said to be uniform: {:?}", step.next))
+                        Err(format!("lanes part at a branch that is claimed to be uniform: {:?}", step.next))
                     }
                     false => Ok(()),
                 };
@@ -374,7 +372,7 @@ impl Frame {
                 let round = *self.left.entry((cycle, edge, stay.since)).or_insert(stay.round);
                 if agreement.is_some() && round != stay.round {
                     return Err(format!(
-                        "lanes leave the loop of {} in rounds {round} and {} by {} -> {to}, said to be left together",
+                        "lanes leave the loop of {} in rounds {round} and {} by {} -> {to}, claimed to be left together",
                         cycles.header(cycle),
                         stay.round,
                         step.block,
@@ -441,7 +439,7 @@ impl Frame {
                 *others.entry(std::ptr::from_ref(group)).or_insert((first, start, offset));
             if lane == first && (start.wrapping_sub(seen) as i64) != offset.wrapping_sub(from) {
                 return Err(format!(
-                    "an access at {start}, another of its group at {seen}, said to be {} apart",
+                    "an access at {start}, another of its group at {seen}, claimed to be {} apart",
                     offset.wrapping_sub(from)
                 ));
             }
@@ -541,7 +539,7 @@ impl Frame {
                     match found {
                         Some((_, true)) => {
                             return Err(format!(
-                                "{result}: the one copy for all lanes holds ⊤, lane {lane}'s {own}"
+                                "{result}: the one copy for all lanes holds poison, lane {lane}'s {own}"
                             ));
                         }
                         Some((byte, false)) if byte != own => {
@@ -562,7 +560,7 @@ impl Frame {
 
 fn show_datum(datum: Datum) -> String {
     match datum {
-        Datum::Poison => "⊤".into(),
+        Datum::Poison => "poison".into(),
         Datum::Bits(bits) => bits.to_string(),
     }
 }

@@ -128,7 +128,7 @@ fn widens_on(case: &GeneratedProgram, input: &ProgramInput, faults: &WideningFau
 fn declare(module: &mut Module, case: &GeneratedProgram, input: &ProgramInput, random: &mut Random) {
     let share = [0, 60, 100][random.below(3)];
     let Some(func) = module.function_mut(&case.entry) else { return };
-    // Nothing said of a kernel's parameter means that the launch shares it.
+    // A kernel's parameter without a declared shape is uniform for the launch.
     let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
     if is_kernel && case.seed.is_multiple_of(2) {
         func.kind = FunctionKind::Kernel(input.group);
@@ -177,7 +177,7 @@ fn bring_to_linear(
             let semantics = if stage < Stage::Uniform { &BOTH[..1] } else { &BOTH[..] };
             checked = reference
                 .check(module, semantics)
-                .map_err(|reason| format!("behind `{}`: {reason}", pass.name));
+                .map_err(|reason| format!("after `{}`: {reason}", pass.name));
         }
     };
     let specialized = passes.iter().position(|pass| *pass == specialize).map_or(0, |at| at + 1);

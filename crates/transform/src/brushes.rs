@@ -77,10 +77,10 @@ impl fmt::Display for BrushChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let brushes = match self.brushes {
             1 => "1 brush".to_string(),
-            count => format!("{count} brushes side by side"),
+            count => format!("{count} brushes next to each other"),
         };
         let Some(estimate) = self.deciding_loop else {
-            return write!(f, "{brushes}: no loop computes its values from those of the iteration before");
+            return write!(f, "{brushes}: no loop depends on its previous iteration");
         };
         let cycles = |tenths: u32| format!("{}.{}", tenths / 10, tenths % 10);
         let masks = match estimate.masks {
@@ -89,7 +89,7 @@ impl fmt::Display for BrushChoice {
         };
         write!(
             f,
-            "{brushes}: an iteration waits {} cycles for the one before, keeps the machine busy for {}, and needs {} vector registers{masks}",
+            "{brushes}: an iteration waits {} cycles for the previous one, occupies the machine for {}, and needs {} vector registers{masks}",
             cycles(estimate.latency),
             cycles(estimate.busy + estimate.shared),
             estimate.registers

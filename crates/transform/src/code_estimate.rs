@@ -42,7 +42,7 @@ const SPREAD: f64 = 0.2;
 /// one work-item after the other are part of the group function, and not among them.
 pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> BTreeMap<String, f64> {
     let calls = call_times(module, target);
-    let mut regions: BTreeMap<String, (&Function, Brush)> = BTreeMap::new();
+    let mut regions: BTreeMap<String, (&Function, EstimatedBrush)> = BTreeMap::new();
     let Some(group) = module.function(kernel) else { return BTreeMap::new() };
     for inst in group.blocks().flat_map(|block| group.block_insts(block)) {
         let Some(callee) = group.callee_of(group.inst(inst)) else { continue };
@@ -54,7 +54,7 @@ pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> B
             regions.insert(region.to_string(), (func, brush));
         }
     }
-    let time = |func, brush: Brush| {
+    let time = |func, brush: EstimatedBrush| {
         (CodeEstimate::new(func, brush, &calls, target).time() + BRUSH_OVERHEAD) / brush.lanes
     };
     regions.into_iter().map(|(name, (func, brush))| (name, time(func, brush))).collect()
@@ -62,33 +62,33 @@ pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> B
 
 /// Lanes of a brush.
 #[derive(Clone, Copy)]
-struct Brush {
+struct EstimatedBrush {
     lanes: f64,
     /// Doublings of the lanes, by how much their work differs: neighbours in two dimensions do more alike than those of one row.
     spread: f64,
 }
 
-impl Brush {
-    fn parse(text: &str) -> Option<Brush> {
+impl EstimatedBrush {
+    fn parse(text: &str) -> Option<EstimatedBrush> {
         let extents: Vec<f64> = text.split('x').map(|it| it.parse().ok()).collect::<Option<_>>()?;
         let (first, others) = extents.split_first()?;
         let spread = first.log2() + others.iter().map(|it| it.log2() / 4.0).sum::<f64>();
-        Some(Brush { lanes: extents.iter().product(), spread })
+        Some(EstimatedBrush { lanes: extents.iter().product(), spread })
     }
 }
 
 /// Number of the region that a wide function runs, and its lanes.
-fn region_of<'n>(name: &'n str, kernel: &str) -> Option<(&'n str, Brush)> {
+fn region_of<'n>(name: &'n str, kernel: &str) -> Option<(&'n str, EstimatedBrush)> {
     let rest = name.strip_prefix(kernel)?.strip_prefix(".region")?;
     let (shapes, brush) = rest.rsplit_once(".w")?;
     let region = shapes.split('.').next()?;
-    Some((region, Brush::parse(brush)?))
+    Some((region, EstimatedBrush::parse(brush)?))
 }
 
 /// Estimate of one function.
 struct CodeEstimate<'a> {
     func: &'a Function,
-    brush: Brush,
+    brush: EstimatedBrush,
     calls: &'a CallTimes,
     target: &'a TargetInfo,
     cfg: Cfg,
@@ -119,7 +119,7 @@ impl Work {
 impl<'a> CodeEstimate<'a> {
     fn new(
         func: &'a Function,
-        brush: Brush,
+        brush: EstimatedBrush,
         calls: &'a CallTimes,
         target: &'a TargetInfo,
     ) -> CodeEstimate<'a> {

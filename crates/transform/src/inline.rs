@@ -470,12 +470,12 @@ mod tests {
         }
         text += "  ret v20000\n}\n";
         let mut module = parse_module(&text).expect("it is read");
-        let mut asked = 0;
+        let mut requested = 0;
         let count = inline_calls(&mut module, |_| {
-            asked += 1;
+            requested += 1;
             true
         });
-        assert_eq!((count, asked), (20_000, 20_000));
+        assert_eq!((count, requested), (20_000, 20_000));
         verify_module(&module, Stage::Source).unwrap_or_else(|violations| panic!("{violations}"));
     }
 }

@@ -70,8 +70,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         }
         if let Some(inst) = find_wait(func, polled, &polling) {
             let op = func.inst(inst).op;
-            let text =
-                format!("a loop waits by `{op}` for what another lane does: lanes go on one block a round");
+            let text = format!("the loop waits by `{op}` for another lane: lanes advance one block a round");
             let remark = Diagnostic::remark(Code::Waits, text).at(DiagnosticLocation::line_of(func, inst));
             remarks.push(Remark { kind: RemarkKind::ForwardProgress, accesses: 0, diagnostic: remark });
             waiting.insert(
@@ -93,9 +92,9 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         let mut callees = func.callees.values().filter(|_| !sequential.contains(&func.name));
         let called = callees.find_map(|callee| waiting.get(&callee.name));
         if let Some(wait) = called {
-            let text = "the function that waits is called where its body cannot stand";
+            let text = "cannot inline the waiting function here";
             return Err(
-                refuse(wait, text).help("let it not call itself, nor promise shapes of its parameters")
+                refuse(wait, text).help("remove its recursion, and declared shapes of its parameters")
             );
         }
         if !waiting.contains_key(&func.name) {
@@ -104,7 +103,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
         if let Some(inst) = find_cross_lane_inst(func) {
             let op = func.inst(inst).op;
             if let Err(wait) = lower_regions_between_meetings(func, &polling) {
-                let text = format!("lanes go on one by one then, and `{op}` wants them together");
+                let text = format!("lanes advance one by one, but `{op}` needs them together");
                 let wait = wait.unwrap_or_else(|| waiting[&func.name].clone());
                 return Err(
                     refuse(&wait, &text).help("take it out of the loop, or let no lane wait for another")
@@ -118,7 +117,7 @@ pub fn keep_progress(module: &mut Module) -> Result<Vec<Remark>, Diagnostic> {
 }
 
 fn refuse(wait: &WaitLoop, text: &str) -> Diagnostic {
-    let text = format!("a loop waits by `{}` for what another lane does: {text}", wait.op);
+    let text = format!("the loop waits by `{}` for another lane: {text}", wait.op);
     Diagnostic::error(Code::WaitsTogether, text).at(wait.location.clone())
 }
 
@@ -257,8 +256,8 @@ impl WaitFinder<'_> {
         let mut decides = None;
         for edge in self.forest.exiting_edges(cfg, self.cycle) {
             let last = self.func.terminator(edge.from);
-            let asked = last.and_then(|inst| self.func.inst(inst).args.first().copied());
-            decides = Some(self.polling_access(asked?)?);
+            let requested = last.and_then(|inst| self.func.inst(inst).args.first().copied());
+            decides = Some(self.polling_access(requested?)?);
         }
         decides
     }
@@ -346,7 +345,7 @@ fn lower_regions_between_meetings(
     Ok(())
 }
 
-/// Splits blocks in front of their first meeting point and behind their last.
+/// Splits blocks before their first meeting point and behind their last.
 fn split_at_meeting_points(func: &mut Function) {
     let blocks: Vec<Block> = func.blocks().collect();
     for block in blocks {

@@ -15,7 +15,7 @@ uint64_t find(uint64_t a, uint64_t b, int32_t *mem) {
   return NOTHING;
 }
 
-// The odd numbers, moved together behind all numbers; gives how many.
+// The odd numbers, moved together after all numbers; gives how many.
 uint64_t compact(uint64_t a, uint64_t b, int32_t *mem) {
   (void)a, (void)b;
   uint32_t lane = heddle_lane(), width = heddle_width(), count = 0;

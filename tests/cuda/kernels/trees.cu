@@ -29,7 +29,7 @@ KERNEL correlate(const Ball *tree, const float *points, int *out, int nodes, flo
     Ball ball = tree[node];
     float dx = ball.x - x, dy = ball.y - y, far = fabsf(ball.radius) + radius;
     if (dx * dx + dy * dy > far * far) {
-      // Over the whole subtree, which lies behind it.
+      // Over the whole subtree, which lies after it.
       int skip = node, width = 1;
       while (skip + width < nodes && width < 4) width *= 2;
       node = skip + width;

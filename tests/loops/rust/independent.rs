@@ -38,7 +38,7 @@ pub unsafe extern "C" fn roots(out: *mut f32, from: *const f32, count: usize) ->
     above
 }
 
-/// Indices that are checked once, in front of the loop.
+/// Indices that are checked once, before the loop.
 #[cfg_attr(heddle, unsafe(no_mangle))]
 pub unsafe extern "C" fn powers(out: *mut u32, from: *const u32, count: usize) {
     let (out, from) = unsafe { slices(out, from, count) };

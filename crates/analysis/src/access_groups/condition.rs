@@ -61,6 +61,21 @@ impl StrideCondition {
         self.max < range_of(self.width, self.is_signed).1
     }
 
+    /// Describes the condition in terms of the source: as a comparison of its expressions, or in words for values without one.
+    pub fn describe_for_user(&self, func: &Function) -> String {
+        let is_named = |value: Value| func.expression(value).is_some();
+        if is_named(self.value) && self.bound.is_none_or(|bound| is_named(bound.value)) {
+            let text = self.describe(func);
+            return text.replace(" in lane 0", "").replace(" (signed)", "");
+        }
+        let width = self.width;
+        match self.bound {
+            None if self.min == self.max => "an index has one value".into(),
+            None => format!("the {width}-bit index does not wrap around"),
+            Some(_) => format!("the {width}-bit index is within its bounds in all lanes"),
+        }
+    }
+
     /// Returns the condition as a comparison of source expressions.
     pub fn describe(&self, func: &Function) -> String {
         let (first, last) = range_of(self.width, self.is_signed);

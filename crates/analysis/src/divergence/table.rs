@@ -151,7 +151,7 @@ impl Divergence {
         (is_one && !object.escapes).then_some(object.alloca)
     }
 
-    /// Returns the maximum level at which one copy of each private object behind a pointer can serve all lanes. `None` if
+    /// Returns the maximum level at which one copy of each private object after a pointer can serve all lanes. `None` if
     /// the pointer may point to an untracked object.
     pub fn pointee_agreement(&self, pointer: Value) -> Agreement {
         let targets = self.ssa.points_to.targets(pointer);

@@ -53,7 +53,7 @@ enum UpperBits {
     Complemented,
 }
 
-fn beside(op: Op, ones: bool) -> UpperBits {
+fn lower_bits(op: Op, ones: bool) -> UpperBits {
     match (op, ones) {
         (Op::And, false) => UpperBits::Constant(0),
         (Op::Or, true) => UpperBits::Constant(-1),
@@ -152,8 +152,8 @@ fn line_of_parts(op: Op, x: &AffineLanes, y: &AffineLanes, geometry: &Geometry) 
     let is_same = |parts: &[i128]| parts.iter().all(|&part| carry(part) == carry(parts[0]));
     let upper: Vec<i128> = match (is_same(&xs) && is_same(&ys), x_ones, y_ones) {
         (true, ..) => vec![0; lanes],
-        (_, Some(ones), _) => passed(beside(op, ones), &ys, carry),
-        (_, _, Some(ones)) => passed(beside(op, ones), &xs, carry),
+        (_, Some(ones), _) => passed(lower_bits(op, ones), &ys, carry),
+        (_, _, Some(ones)) => passed(lower_bits(op, ones), &xs, carry),
         _ => return None,
     };
     let values: Vec<i128> = (0..lanes)

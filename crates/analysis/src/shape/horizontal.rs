@@ -16,23 +16,23 @@ pub(crate) fn horizontal(
     let operand = operands[0];
     let width = operation.result().width();
     // Poison in one lane makes the common result poison.
-    let told = match operand.poison {
+    let message = match operand.poison {
         Poison::Never => Poison::Never,
         _ => Poison::Uniform,
     };
     let uniform = |known: Congruence| {
         let fact = Fact::of_shape(Shape::uniform(known.known(width)));
-        fact.with_poison(told)
+        fact.with_poison(message)
     };
     match operation.op {
         // The votes of a uniform truth value equal that value.
         Op::Any | Op::All if operation.width(0) == 1 => match operand.is_uniform() {
-            true => Fact { poison: told, ..operand },
+            true => Fact { poison: message, ..operand },
             false => uniform(Congruence::ANY),
         },
         Op::Ballot | Op::Popcount if operation.width(0) == 1 => uniform(Congruence::ANY),
         Op::First => match operand.is_uniform() {
-            true => Fact { poison: told, ..operand },
+            true => Fact { poison: message, ..operand },
             false => uniform(operand.shape.each()),
         },
         Op::Broadcast => {
@@ -44,7 +44,7 @@ pub(crate) fn horizontal(
         Op::Reduce if width > 0 && operation.width(0) > 0 => {
             let Detail::Reduce(by) = operation.detail else { return Fact::TOP };
             match operand.is_uniform() && is_idempotent(*by) {
-                true => Fact { poison: told, ..operand },
+                true => Fact { poison: message, ..operand },
                 false => uniform(combined(*by, operand.shape.each())),
             }
         }
@@ -54,7 +54,7 @@ pub(crate) fn horizontal(
         _ => {
             let level = operand.level;
             let shape = if operand.is_uniform() { Shape::UNIFORM } else { Shape::VARYING };
-            let poison = if operand.is_uniform() { told } else { operand.poison };
+            let poison = if operand.is_uniform() { message } else { operand.poison };
             Fact { shape, no_wrap: NoWrap::NEITHER, level, poison }.normalized()
         }
     }

@@ -35,9 +35,9 @@ fn cycles_are_components_of_descendants() {
     for_all_graphs(|graph| {
         let cfg = graph.cfg();
         let forest = CycleForest::new(&cfg);
-        let twin = cycles(graph);
-        let blocks = |cycle: Cycle| twin[&forest.header(cycle).index()];
-        assert_eq!(forest.num_cycles(), twin.len());
+        let reference = cycles(graph);
+        let blocks = |cycle: Cycle| reference[&forest.header(cycle).index()];
+        assert_eq!(forest.num_cycles(), reference.len());
         for cycle in forest.cycles() {
             assert_eq!(set_of(forest.blocks(cycle)), blocks(cycle));
             assert_eq!(forest.blocks(cycle)[0], forest.header(cycle));
@@ -76,13 +76,13 @@ fn the_parts_of_a_cycle_follow_their_definitions() {
     for_all_graphs(|graph| {
         let cfg = graph.cfg();
         let forest = CycleForest::new(&cfg);
-        let twin = cycles(graph);
+        let reference = cycles(graph);
         let reachable = graph.reachable();
         let sorted = |mut list: Vec<Block>| {
             list.sort();
             list
         };
-        for (&header, &blocks) in &twin {
+        for (&header, &blocks) in &reference {
             let cycle = forest.headed_by(block(header)).unwrap();
             let is_inside = |block: Block| blocks & bit(block.index()) != 0;
             let edges = |test: &dyn Fn(&Edge) -> bool| graph.edges().filter(test).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ fn the_parts_of_a_cycle_follow_their_definitions() {
         let expected: Vec<Edge> = graph
             .edges()
             .filter(|edge| {
-                twin.get(&edge.to.index()).is_some_and(|blocks| blocks & bit(edge.from.index()) != 0)
+                reference.get(&edge.to.index()).is_some_and(|blocks| blocks & bit(edge.from.index()) != 0)
             })
             .collect();
         assert_eq!(retreating, expected);

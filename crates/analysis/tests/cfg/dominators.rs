@@ -9,22 +9,23 @@ use crate::graphs::{Graph, Set, bit, block, for_all_graphs, members, set_of};
 fn dominance_is_reachability_without_the_block() {
     for_all_graphs(|graph| {
         let dominators = DominatorTree::new(&graph.cfg());
-        let twin = graph.dominance();
+        let reference = graph.dominance();
         for a in 0..graph.len() {
-            assert_eq!(set_of(dominators.dominated(block(a))), twin[a]);
+            assert_eq!(set_of(dominators.dominated(block(a))), reference[a]);
             for b in 0..graph.len() {
-                let dominates = twin[a] & bit(b) != 0;
+                let dominates = reference[a] & bit(b) != 0;
                 assert_eq!(dominators.dominates(block(a), block(b)), dominates, "{a} {b}");
                 assert_eq!(dominators.strictly_dominates(block(a), block(b)), dominates && a != b);
                 let common = (0..graph.len())
-                    .filter(|&c| twin[c] & bit(a) != 0 && twin[c] & bit(b) != 0)
-                    .min_by_key(|&c| twin[c].count_ones());
+                    .filter(|&c| reference[c] & bit(a) != 0 && reference[c] & bit(b) != 0)
+                    .min_by_key(|&c| reference[c].count_ones());
                 assert_eq!(dominators.nearest_common(block(a), block(b)), common.map(block));
             }
-            let strict: Vec<usize> = (0..graph.len()).filter(|&c| c != a && twin[c] & bit(a) != 0).collect();
-            let idom = strict.iter().copied().min_by_key(|&c| twin[c].count_ones());
+            let strict: Vec<usize> =
+                (0..graph.len()).filter(|&c| c != a && reference[c] & bit(a) != 0).collect();
+            let idom = strict.iter().copied().min_by_key(|&c| reference[c].count_ones());
             assert_eq!(dominators.idom(block(a)), idom.map(block));
-            assert_eq!(dominators.depth(block(a)), (twin[a] != 0).then_some(strict.len()));
+            assert_eq!(dominators.depth(block(a)), (reference[a] != 0).then_some(strict.len()));
             let children = (0..graph.len())
                 .filter(|&child| dominators.idom(block(child)) == Some(block(a)))
                 .fold(0, |set, child| set | bit(child));
@@ -63,29 +64,30 @@ pub(crate) fn post_dominance(graph: &Graph) -> Vec<Set> {
 fn post_dominance_is_reachability_of_an_exit_without_the_block() {
     for_all_graphs(|graph| {
         let post_dominators = PostDominatorTree::new(&graph.cfg());
-        let twin = post_dominance(graph);
+        let reference = post_dominance(graph);
         let pseudo: Set = members(exits(graph)).filter(|&at| !graph.succs[at].is_empty()).map(bit).sum();
         assert_eq!(set_of(post_dominators.pseudo_exits()), pseudo);
         let mut roots = 0;
         for a in 0..graph.len() {
-            assert_eq!(set_of(post_dominators.post_dominated(block(a))), twin[a]);
+            assert_eq!(set_of(post_dominators.post_dominated(block(a))), reference[a]);
             for b in 0..graph.len() {
-                let post_dominates = twin[a] & bit(b) != 0;
+                let post_dominates = reference[a] & bit(b) != 0;
                 assert_eq!(post_dominators.post_dominates(block(a), block(b)), post_dominates, "{a} {b}");
                 assert_eq!(
                     post_dominators.strictly_post_dominates(block(a), block(b)),
                     post_dominates && a != b
                 );
                 let common = (0..graph.len())
-                    .filter(|&c| twin[c] & bit(a) != 0 && twin[c] & bit(b) != 0)
-                    .min_by_key(|&c| twin[c].count_ones());
+                    .filter(|&c| reference[c] & bit(a) != 0 && reference[c] & bit(b) != 0)
+                    .min_by_key(|&c| reference[c].count_ones());
                 assert_eq!(post_dominators.nearest_common(block(a), block(b)), common.map(block));
             }
-            let strict: Vec<usize> = (0..graph.len()).filter(|&c| c != a && twin[c] & bit(a) != 0).collect();
-            let ipdom = strict.iter().copied().min_by_key(|&c| twin[c].count_ones());
+            let strict: Vec<usize> =
+                (0..graph.len()).filter(|&c| c != a && reference[c] & bit(a) != 0).collect();
+            let ipdom = strict.iter().copied().min_by_key(|&c| reference[c].count_ones());
             assert_eq!(post_dominators.ipdom(block(a)), ipdom.map(block));
-            assert_eq!(post_dominators.depth(block(a)), (twin[a] != 0).then_some(strict.len()));
-            if twin[a] != 0 && ipdom.is_none() {
+            assert_eq!(post_dominators.depth(block(a)), (reference[a] != 0).then_some(strict.len()));
+            if reference[a] != 0 && ipdom.is_none() {
                 roots |= bit(a);
             }
             assert!(post_dominators.children(block(a)).iter().all(|child| child.index() < graph.len()));

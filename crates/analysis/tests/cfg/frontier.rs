@@ -35,7 +35,7 @@ fn frontiers_follow_their_definition() {
         let dominators = DominatorTree::new(&cfg);
         let frontiers = DominanceFrontier::new(&cfg, &dominators);
         let dominance = graph.dominance();
-        let twin: Vec<Set> = (0..graph.len())
+        let reference: Vec<Set> = (0..graph.len())
             .map(|at| {
                 let ends = |edge: &Edge| {
                     let strict = dominance[at] & !bit(at);
@@ -44,13 +44,13 @@ fn frontiers_follow_their_definition() {
                 graph.edges().filter(ends).fold(0, |set, edge| set | bit(edge.to.index()))
             })
             .collect();
-        for (at, &expected) in twin.iter().enumerate() {
+        for (at, &expected) in reference.iter().enumerate() {
             assert_eq!(frontiers.of(block(at)), list(expected), "of {at}");
         }
         for _ in 0..3 {
             let some = random.next() & random.next() & ((1 << graph.len()) - 1);
             let reachable = some & graph.reachable();
-            assert_eq!(frontiers.iterated(list(some)), list(fixpoint(&twin, reachable)), "of {some:b}");
+            assert_eq!(frontiers.iterated(list(some)), list(fixpoint(&reference, reachable)), "of {some:b}");
             if graph.edges().any(|edge| edge.to <= edge.from) {
                 continue;
             }
@@ -58,7 +58,7 @@ fn frontiers_follow_their_definition() {
                 let found = frontiers.iterated_while(list(some), |at| at < block(last));
                 let found: Vec<Block> = found.into_iter().filter(|&at| at <= block(last)).collect();
                 let before = bit(last) | (bit(last) - 1);
-                let expected = fixpoint(&twin, reachable & (bit(last) - 1)) & before;
+                let expected = fixpoint(&reference, reachable & (bit(last) - 1)) & before;
                 assert_eq!(found, list(expected), "of {some:b} up to {last}");
             }
         }
@@ -72,10 +72,10 @@ fn control_dependence_follows_its_definition() {
         let cfg = graph.cfg();
         let post_dominators = PostDominatorTree::new(&cfg);
         let dependence = ControlDependence::new(&post_dominators);
-        let twin = post_dominance(graph);
+        let reference = post_dominance(graph);
         let depends = |at: usize, edge: &Edge| {
-            let strict = twin[at] & !bit(at);
-            twin[at] & bit(edge.to.index()) != 0 && strict & bit(edge.from.index()) == 0
+            let strict = reference[at] & !bit(at);
+            reference[at] & bit(edge.to.index()) != 0 && strict & bit(edge.from.index()) == 0
         };
         let mut sources = vec![0; graph.len()];
         for (at, sources) in sources.iter_mut().enumerate() {

@@ -40,7 +40,7 @@ pub(crate) fn succeed(output: Output) -> String {
 /// The command ends with this code and says this.
 pub(crate) fn says(folder: &Folder, arguments: &[&str], code: i32, text: &str) {
     let output = heddle(&folder.0, arguments);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-    assert!(said.contains(text), "{arguments:?}: {said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
+    assert!(printed.contains(text), "{arguments:?}: {printed}");
 }

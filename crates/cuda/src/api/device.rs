@@ -32,7 +32,7 @@ fn attribute(number: u32) -> Option<i32> {
         13 | 36 => 1_000_000,
         // Alignments of textures, of which there are none.
         14 | 30 | 51 => 512,
-        // Copies beside kernels; processors.
+        // Copies next to kernels; processors.
         15 => 0,
         16 => processors() as i32,
         // It shares the host's memory, and maps it.

@@ -273,8 +273,8 @@ entries! {
         graph: CudaHandle, from: CudaOutput<CudaHandle>, to: CudaOutput<CudaHandle>, data: CudaOutput<[u8; 8]>, count: CudaOutput<usize>,
     ) {
         edges(graph, from, to, count)?;
-        let told = if from.is_null() { 0 } else { count.as_input().read()? };
-        (0..told).for_each(|index| data.write_at(index, [0; 8]));
+        let message = if from.is_null() { 0 } else { count.as_input().read()? };
+        (0..message).for_each(|index| data.write_at(index, [0; 8]));
         Ok(())
     }
 
@@ -386,9 +386,9 @@ entries! {
         done
     }
 
-    fn cuGraphExecUpdate_v2(executable: CudaHandle, graph: CudaHandle, told: CudaOutput<[u64; 3]>) {
+    fn cuGraphExecUpdate_v2(executable: CudaHandle, graph: CudaHandle, message: CudaOutput<[u64; 3]>) {
         let done = Executable::find(executable)?.update(&*CudaGraph::find(graph)?);
-        told.write_if([done.is_err().into(), 0, 0]);
+        message.write_if([done.is_err().into(), 0, 0]);
         done
     }
 

@@ -142,7 +142,7 @@ fn is_device_library(kind: u32, bytes: &[u8]) -> bool {
 fn add_to_linking(state: CudaHandle, kind: u32, image: PtxText, logs: &Logs) -> CudaResult<()> {
     let linking = LINKINGS.find(state)?;
     if !matches!(kind, INPUT_PTX | INPUT_FAT_BINARY) {
-        let reason = "only PTX can be linked, and fat binaries that hold PTX";
+        let reason = "only PTX, and fat binaries that hold PTX, can be linked";
         logs.write(reason);
         say(format_args!("{reason}"));
         return Err(CudaError(CUDA_ERROR_NOT_SUPPORTED));

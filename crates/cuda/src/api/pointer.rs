@@ -142,7 +142,7 @@ impl<T> CudaOutput<T> {
     /// Writes the value at an index unless the pointer is null.
     pub fn write_at(self, index: usize, value: T) {
         if !self.0.is_null() {
-            // SAFETY: the application's promise, for as many as it said.
+            // SAFETY: the application's promise, for the stated number of elements.
             unsafe { self.0.add(index).write_unaligned(value) };
         }
     }

@@ -34,7 +34,7 @@ impl Captured {
         self.edges.write_if(0);
         if !self.nodes.is_null() {
             // The graph owns the returned lists, so their addresses stay valid.
-            let list = CudaGraph::find(capture.graph)?.keep_told(capture.last);
+            let list = CudaGraph::find(capture.graph)?.keep_node_list(capture.last);
             self.nodes.write_if(list);
         }
         Ok(())

@@ -26,11 +26,11 @@ pub fn say(text: fmt::Arguments<'_>) {
 
 /// Reports the first call of an unsupported entry if reports are enabled.
 pub fn report_refused(entry: &'static str) {
-    static TOLD: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
+    static REPORTED: Mutex<Option<FxHashSet<&'static str>>> = Mutex::new(None);
     if heddle_runtime::environment::reports() {
-        let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.get_or_insert_default().insert(entry) {
-            say(format_args!("{entry} is not supported: it answers CUDA_ERROR_NOT_SUPPORTED"));
+        let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if reported.get_or_insert_default().insert(entry) {
+            say(format_args!("{entry} is not supported: it returns CUDA_ERROR_NOT_SUPPORTED"));
         }
     }
 }

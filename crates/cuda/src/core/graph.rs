@@ -110,7 +110,7 @@ pub struct CudaGraph {
     /// Predecessor lists of captured events.
     marks: Mutex<Vec<Vec<CudaHandle>>>,
     /// Lists returned to the application, valid while the graph exists.
-    told: Mutex<Vec<Box<[CudaHandle]>>>,
+    message: Mutex<Vec<Box<[CudaHandle]>>>,
 }
 
 /// Executable graph.
@@ -139,7 +139,7 @@ impl CudaGraph {
                 handle,
                 nodes: Mutex::default(),
                 marks: Mutex::default(),
-                told: Mutex::default(),
+                message: Mutex::default(),
             })
         };
         GRAPHS.publish_with(make).0
@@ -192,10 +192,10 @@ impl CudaGraph {
     }
 
     /// Stores a list for the application and returns its address.
-    pub fn keep_told(&self, nodes: Vec<CudaHandle>) -> u64 {
+    pub fn keep_node_list(&self, nodes: Vec<CudaHandle>) -> u64 {
         let list = nodes.into_boxed_slice();
         let address = list.as_ptr().expose_provenance() as u64;
-        lock(&self.told).push(list);
+        lock(&self.message).push(list);
         address
     }
 

@@ -57,7 +57,7 @@ unsafe extern "C" fn print(format: *const c_char, values: *const u8) -> i32 {
 }
 
 extern "C" fn allocate(bytes: usize) -> *mut c_void {
-    // SAFETY: any size may be asked for.
+    // SAFETY: any size may be requested.
     outside_kernel(|| unsafe { libc::malloc(bytes) })
 }
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!     wrapper   0x466243b1, version, address of the container, …       what nvcc puts into programs
-//!     container 0xba55ed50, version, bytes of its head, bytes behind it
-//!     entry     kind (1 is PTX), version, bytes of its head, bytes behind it, …, flags (compressed?), …
+//!     container 0xba55ed50, version, bytes of its head, bytes after it
+//!     entry     kind (1 is PTX), version, bytes of its head, bytes after it, …, flags (compressed?), …
 //! ```
 
 use std::ffi::CStr;
@@ -41,13 +41,13 @@ pub unsafe fn ptx_at(image: *const u8) -> PtxText {
     // SAFETY: the caller's promise; a text has at least its zero byte, and each byte is looked at only if those before fit.
     let starts = |mark: [u8; 4]| (0..4).all(|at| unsafe { image.add(at).read() } == mark[at]);
     if starts(OBJECT) {
-        return Err(ImageError::NoPtx("it is machine code of a GPU"));
+        return Err(ImageError::NoPtx("GPU machine code"));
     }
     if starts(WRAPPER.to_le_bytes()) {
-        // SAFETY: a wrapper has the address of its container behind mark and version.
+        // SAFETY: a wrapper has the address of its container after mark and version.
         let inner = unsafe { image.add(8).cast::<*const u8>().read_unaligned() };
         if inner.is_null() {
-            return Err(ImageError::Broken("the wrapper leads nowhere"));
+            return Err(ImageError::Broken("invalid pointer in the wrapper"));
         }
         // SAFETY: the caller's promise.
         return unsafe { ptx_in_container_at(inner) };
@@ -63,11 +63,11 @@ pub unsafe fn ptx_at(image: *const u8) -> PtxText {
 /// # Safety
 /// As for [`ptx_at`].
 unsafe fn ptx_in_container_at(container: *const u8) -> PtxText {
-    // SAFETY: a container has a head of 16 bytes, which tells how much is behind it.
+    // SAFETY: a container has a head of 16 bytes, which tells how much is after it.
     let bytes = unsafe {
         let head = std::slice::from_raw_parts(container, 16);
         if word(head, 0) != Some(CONTAINER) {
-            return Err(ImageError::Broken("the wrapper leads to no container"));
+            return Err(ImageError::Broken("the wrapper points to no container"));
         }
         let size = u64::from(half(head, 6).unwrap_or(0)).saturating_add(long(head, 8).unwrap_or(0));
         match usize::try_from(size) {
@@ -81,7 +81,7 @@ unsafe fn ptx_in_container_at(container: *const u8) -> PtxText {
 /// Extracts the PTX of an image of known length.
 pub fn ptx_of(bytes: &[u8]) -> PtxText {
     if bytes.starts_with(&OBJECT) {
-        return Err(ImageError::NoPtx("it is machine code of a GPU"));
+        return Err(ImageError::NoPtx("GPU machine code"));
     }
     if bytes.starts_with(&CONTAINER.to_le_bytes()) {
         return ptx_in_container(bytes);
@@ -104,10 +104,11 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// Returns the PTX of the last entry with PTX: the newest architecture comes last.
 fn ptx_in_container(bytes: &[u8]) -> PtxText {
-    const CUT: ImageError = ImageError::Broken("the container is cut short");
+    const CUT: ImageError = ImageError::Broken("truncated container");
     let mut at = usize::from(half(bytes, 6).ok_or(CUT)?);
-    let mut found =
-        Err(ImageError::NoPtx("the fat binary holds machine code of GPUs only: compile with PTX in it"));
+    let mut found = Err(ImageError::NoPtx(
+        "fat binary with GPU machine code only\nhelp: compile with PTX (`-arch=compute_75`)",
+    ));
     while at + 24 <= bytes.len() {
         let entry = &bytes[at..];
         let kind = half(entry, 0).ok_or(CUT)?;
@@ -123,7 +124,7 @@ fn ptx_in_container(bytes: &[u8]) -> PtxText {
 }
 
 fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> PtxText {
-    const CUT: ImageError = ImageError::Broken("an entry of the container is cut short");
+    const CUT: ImageError = ImageError::Broken("truncated container entry");
     let packed = entry.get(head..head.checked_add(padded).ok_or(CUT)?).ok_or(CUT)?;
     let flags = if head >= 0x30 { long(entry, 0x28).ok_or(CUT)? } else { 0 };
     if flags & (IS_LZ4 | IS_ZSTD) == 0 {
@@ -132,11 +133,11 @@ fn ptx_of_entry(entry: &[u8], head: usize, padded: usize) -> PtxText {
     let length = word(entry, 0x10).ok_or(CUT)? as usize;
     let unpacked = if head >= 0x40 { long(entry, 0x38).ok_or(CUT)? } else { 0 };
     if unpacked > MOST_BYTES {
-        return Err(ImageError::Broken("an entry of the container is too large"));
+        return Err(ImageError::Broken("container entry too large"));
     }
     let packed = packed.get(..length).ok_or(CUT)?;
     let text = if flags & IS_ZSTD != 0 { unpack_zstd(packed) } else { unpack(packed, unpacked as usize) };
-    ptx_of(&text.ok_or(ImageError::Broken("an entry of the container does not unpack"))?)
+    ptx_of(&text.ok_or(ImageError::Broken("container entry does not decompress"))?)
 }
 
 /// Unpacks a frame of zstd.

@@ -41,7 +41,7 @@ pub struct CudaModule {
     /// Compute capability of its `.target`, times 10.
     ptx_version: i32,
     /// Address from which kernels read their dynamic shared memory size, if any.
-    told: Option<usize>,
+    message: Option<usize>,
 }
 
 /// A kernel.
@@ -149,7 +149,7 @@ fn find_unavailable<'a>(
 /// Links PTX texts: the header of the first, the bodies of all.
 pub fn link(texts: &[String]) -> Result<String, LoadError> {
     let [first, others @ ..] = texts else {
-        return Err(LoadError { code: CUDA_ERROR_INVALID_VALUE, reason: "there is nothing to link".into() });
+        return Err(LoadError { code: CUDA_ERROR_INVALID_VALUE, reason: "nothing to link".into() });
     };
     let mut linked = first.clone();
     for text in others {
@@ -187,11 +187,11 @@ impl CudaModule {
         let mut refused = Vec::new();
         let mut unavailable: FxHashMap<String, String> = FxHashMap::default();
         for name in externals {
-            unavailable.insert(name.clone(), format!("calls @{name}, which nothing defines"));
+            unavailable.insert(name.clone(), format!("undefined function @{name}"));
         }
         for diagnostic in &lowered.refused {
             let name = diagnostic.place.func.clone().unwrap_or_default();
-            unavailable.insert(name.clone(), format!("calls @{name}, which is not supported: {diagnostic}"));
+            unavailable.insert(name.clone(), format!("unsupported callee @{name}: {diagnostic}"));
             refused.push((name, diagnostic.to_string()));
         }
         let mut layouts = Vec::new();
@@ -241,7 +241,7 @@ impl CudaModule {
             .collect();
         let functions = Mutex::new(vec![None; layouts.len()]);
         let text = environment::is_verified().then(|| text.to_string());
-        let told = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
+        let message = program.as_ref().and_then(|program| program.global(LAUNCH)).map(|(start, _)| start);
         let make = |handle| {
             Arc::new(CudaModule {
                 handle,
@@ -253,7 +253,7 @@ impl CudaModule {
                 text,
                 constant_bytes,
                 ptx_version,
-                told,
+                message,
             })
         };
         Ok(MODULES.publish_with(make).1)
@@ -267,7 +267,7 @@ impl CudaModule {
     /// Sets the dynamic shared memory size that kernels read; valid while the guard lives.
     pub fn tell(&self, bytes: u32) -> Option<MutexGuard<'static, ()>> {
         static TELLING: Mutex<()> = Mutex::new(());
-        let place = self.told?;
+        let place = self.message?;
         let telling = TELLING.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the program has the object there, aligned, and only its kernels read it, which run as long as this is kept.
         unsafe { std::ptr::with_exposed_provenance_mut::<u32>(place).write(bytes) };

@@ -2,7 +2,7 @@
 //! named by line, and not launched; what the launch leaves otherwise than the oracle is named, too.
 //!
 //! The oracle has all memory that the driver knows, where the host has it, so addresses are numbers as they are to PTX. What it
-//! does not do (functions of the host, much memory, launches whose blocks wait for each other) is said, and the launch counts as
+//! does not do (functions of the host, much memory, launches whose blocks wait for each other) is reported, and the launch counts as
 //! it is.
 
 use crate::core::error::say;
@@ -37,20 +37,20 @@ pub fn expect(launch: &CudaLaunch, text: &str) -> OracleOutcome {
 }
 
 fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
-    let told =
+    let diagnostic =
         |diagnostics: Vec<Diagnostic>| diagnostics.first().map(ToString::to_string).unwrap_or_default();
     let options = heddle_ptx::LowerOptions {
         dynamic_shared: launch.size.shared.into(),
         ..heddle_ptx::LowerOptions::default()
     };
-    let source = heddle_ptx::parse(text).map_err(told)?;
-    let mut module = heddle_ptx::lower(&source, "module.ptx", options).map_err(told)?.module;
+    let source = heddle_ptx::parse(text).map_err(diagnostic)?;
+    let mut module = heddle_ptx::lower(&source, "module.ptx", options).map_err(diagnostic)?.module;
     heddle_math::provide(&mut module, Accuracy::Exact).map_err(|broken| broken.to_string())?;
     let name = &launch.function.kernel.info().name;
     let mut called = module.functions.iter().flat_map(|func| func.callees.values());
     let of_host = host::functions();
     if let Some(callee) = called.find(|callee| of_host.iter().any(|(name, _)| callee.name == *name)) {
-        return Err(format!("the module calls `{}` of the host", callee.name));
+        return Err(format!("the module calls the host function `{}`", callee.name));
     }
     for global in &mut module.globals {
         if global.space == Space::Constant {
@@ -87,11 +87,11 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
     match run(&module, name, &arguments, &mut memory, &options) {
         Ok(_) => Ok(OracleOutcome::Memory(memory.placed().to_vec())),
         Err(fault) => {
-            let told = fault.located_message(&module);
+            let diagnostic = fault.located_message(&module);
             match fault.kind {
-                FaultKind::OutOfBounds { .. } => Ok(OracleOutcome::Illegal(told)),
-                FaultKind::Limit { .. } => Err(format!("it takes too long: {told}")),
-                _ => Err(format!("the oracle stops: {told}")),
+                FaultKind::OutOfBounds { .. } => Ok(OracleOutcome::Illegal(diagnostic)),
+                FaultKind::Limit { .. } => Err(format!("time limit: {diagnostic}")),
+                _ => Err(format!("the interpreter stops: {diagnostic}")),
             }
         }
     }
@@ -100,22 +100,25 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
 impl OracleOutcome {
     /// Compares the memory with the oracle's and reports the result.
     pub fn compare(&self, launch: &CudaLaunch) {
-        let told = match self {
+        let diagnostic = match self {
             OracleOutcome::Unknown(reason) => format!("not verified: {reason}"),
-            OracleOutcome::Illegal(reason) => format!("it leaves its memory: {reason}"),
+            OracleOutcome::Illegal(reason) => format!("access outside of all allocations: {reason}"),
             OracleOutcome::Memory(objects) => {
                 let known = memory::all();
                 let differing = objects.iter().find_map(|object| {
                     let piece = known.iter().find(|piece| piece.start as u64 == object.address)?;
-                    let told = object.first_difference(&memory::copy_of(piece))?;
+                    let diagnostic = object.first_difference(&memory::copy_of(piece))?;
                     let what = object.name.as_deref().unwrap_or("memory");
-                    Some(format!("differs from the oracle: {what} at {:#x}, {told}", object.address))
+                    Some(format!(
+                        "differs from the interpreter: {what} at {:#x}, {diagnostic}",
+                        object.address
+                    ))
                 });
                 let threads =
                     launch.size.block.iter().fold(launch.blocks(), |all, &size| all * u64::from(size));
-                differing.unwrap_or_else(|| format!("{threads} threads did as the oracle does"))
+                differing.unwrap_or_else(|| format!("{threads} threads agree with the interpreter"))
             }
         };
-        say(format_args!("@{}: {told}", launch.function.kernel.info().name));
+        say(format_args!("@{}: {diagnostic}", launch.function.kernel.info().name));
     }
 }

@@ -6,21 +6,21 @@ use heddle_cuda::api::refused::REFUSED;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-fn said(program: &str, arguments: &[&str]) -> String {
+fn printed(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).arg(driver()).output().expect("binutils are there");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
 fn the_driver_has_its_name_and_calls_its_own_functions() {
-    let text = said("readelf", &["-d"]);
+    let text = printed("readelf", &["-d"]);
     assert!(text.contains("[libcuda.so.1]"), "{text}");
     assert!(text.contains("SYMBOLIC"), "without -Bsymbolic calls may go to another driver:\n{text}");
 }
 
 #[test]
 fn every_entry_of_the_interface_is_there() {
-    let text = said("nm", &["-D", "--defined-only"]);
+    let text = printed("nm", &["-D", "--defined-only"]);
     let exported: BTreeSet<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
     let entries: BTreeSet<&str> = ENTRIES.lines().filter_map(|line| line.split(' ').next()).collect();
     assert!(entries.len() > 600);

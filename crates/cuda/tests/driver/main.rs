@@ -1,4 +1,4 @@
-//! The driver as applications meet it: behind the dynamic linker, from Python and C++.
+//! The driver as applications meet it: after the dynamic linker, from Python and C++.
 
 mod place;
 mod library;

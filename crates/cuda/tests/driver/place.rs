@@ -15,7 +15,7 @@ pub(crate) fn driver() -> PathBuf {
 /// A library that was built with this test.
 fn library(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
-    // `cargo test` leaves it beside the test, `cargo build` above.
+    // `cargo test` leaves it next to the test, `cargo build` above.
     let places = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     let found = places.into_iter().find(|path| path.exists());
     found.unwrap_or_else(|| panic!("{name} is not built: `./x build` builds it"))
@@ -133,7 +133,11 @@ pub(crate) fn run(program: &Path, arguments: &[&Path], environment: &[(&str, &st
 /// Runs a command that says "passed" at its end.
 pub(crate) fn passes(program: &Path, arguments: &[&Path], environment: &[(&str, &str)]) {
     let output = run(program, arguments, environment);
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.ends_with("passed\n"), "{}\n{said}{messages}", output.status);
+    assert!(
+        output.status.success() && printed.ends_with("passed\n"),
+        "{}\n{printed}{messages}",
+        output.status
+    );
 }

@@ -24,15 +24,17 @@ fn cuda_python_compiles_links_and_captures() {
 #[test]
 fn launches_are_verified_and_name_the_line_that_leaves_memory() {
     let output = run(python(), &[&source("verified.py")], &[("HEDDLE_VERIFY", "1")]);
-    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && said.ends_with("passed\n"), "{said}{told}");
-    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("heddle: ")).collect();
-    assert_eq!(lines.len(), 2, "{told}");
-    assert_eq!(lines[0], "heddle: @shifted: 128 threads did as the oracle does");
+    let (printed, message) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && printed.ends_with("passed\n"), "{printed}{message}");
+    let lines: Vec<&str> = message.lines().filter(|line| line.starts_with("heddle: ")).collect();
+    assert_eq!(lines.len(), 2, "{message}");
+    assert_eq!(lines[0], "heddle: @shifted: 128 threads agree with the interpreter");
     // The first access that the threads of the third block do.
     assert!(
-        lines[1].starts_with("heddle: @shifted: it leaves its memory: module.ptx:18: in @shifted"),
-        "{told}"
+        lines[1]
+            .starts_with("heddle: @shifted: access outside of all allocations: module.ptx:18: in @shifted"),
+        "{message}"
     );
 }
 

@@ -24,7 +24,7 @@ enum Field {
     Memory,
 }
 
-/// All of them behind the name and the two identifiers, in the order of the structure.
+/// All of them after the name and the two identifiers, in the order of the structure.
 const FIELDS: &[Field] = {
     use Field::{Int, Memory, Old, Size, Zero};
     &[
@@ -149,7 +149,7 @@ const FIELDS: &[Field] = {
     ]
 };
 
-/// The bytes of the name, and of the identifier behind it.
+/// The bytes of the name, and of the identifier after it.
 const NAME: usize = 256;
 const UUID: usize = 16;
 
@@ -168,7 +168,7 @@ fn properties(device: i32) -> CudartResult<Vec<u8>> {
         unsafe { driver::cuDeviceGetAttribute(&mut value, number, device) };
         value
     };
-    // SAFETY: both places are there, as large as is said.
+    // SAFETY: both places are there, of the stated size.
     unsafe {
         done(driver::cuDeviceGetName(bytes.as_mut_ptr().cast(), NAME as i32, device))?;
         done(driver::cuDeviceGetUuid_v2(bytes[NAME..].as_mut_ptr(), device))?;

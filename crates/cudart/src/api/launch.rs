@@ -271,7 +271,7 @@ entries! {
             done(unsafe { driver::cuFuncGetAttribute(&mut value, number, kernel) })?;
             Ok(value)
         };
-        let told = Attributes {
+        let message = Attributes {
             threads: attribute(0)?,
             shared: attribute(1)? as usize,
             constant: attribute(2)? as usize,
@@ -285,7 +285,7 @@ entries! {
             rest: [0; 22],
         };
         // SAFETY: the caller's promise.
-        unsafe { write(about, told) }
+        unsafe { write(about, message) }
     }
 
     fn cudaFuncSetAttribute(host: usize, number: i32, value: i32) {

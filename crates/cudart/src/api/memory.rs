@@ -166,7 +166,7 @@ entries! {
         // SAFETY: the caller's promise.
         unsafe { write(about, PointerAttributes { kind, device, of_device, of_host }) }?;
         if MAJOR > 12 {
-            // SAFETY: as above; behind it are places for eight numbers.
+            // SAFETY: as above; after it are places for eight numbers.
             unsafe { about.add(1).cast::<[u64; 8]>().write_unaligned([0; 8]) };
         }
         Ok(())

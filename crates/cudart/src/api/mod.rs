@@ -1,7 +1,7 @@
 //! The C interface: one function for each entry of the runtime.
 #![allow(non_snake_case)]
 
-/// Entries that return a code. A name behind `|` is the same entry for programs whose default stream is the thread's own: `in`
+/// Entries that return a code. A name after `|` is the same entry for programs whose default stream is the thread's own: `in`
 /// says which argument is a stream.
 macro_rules! entries {
     () => {};

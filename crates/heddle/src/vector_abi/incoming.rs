@@ -14,7 +14,9 @@ pub fn add_abi_variant(
     wide: &str,
     variant: &AbiVariant<'_>,
 ) -> Result<String, Diagnostic> {
-    let Some(wide) = module.function(wide) else { return variant.refuse(format!("there is no @{wide}")) };
+    let Some(wide) = module.function(wide) else {
+        return variant.refuse(format!("internal error: no @{wide}"));
+    };
     let loc = wide.blocks().flat_map(|block| wide.block_insts(block)).find_map(|inst| wide.loc(inst));
     let wide = wide.declaration();
     let layout = variant.layout(&wide.signature)?;

@@ -121,9 +121,9 @@ impl VectorParts {
 impl AbiVariant<'_> {
     /// Returns the error that the ABI has no such variant.
     fn refuse<T>(&self, reason: impl fmt::Display) -> Result<T, Diagnostic> {
-        let text = format!("it has no form in the x86 vector ABI for {} lanes: {reason}", self.lanes);
+        let text = format!("the x86 vector ABI has no signature for {} lanes: {reason}", self.lanes);
         let diagnostic = Diagnostic::error(Code::NoAbiForm, text).of_func(self.name);
-        Err(diagnostic.help("LLVM IR of it (`.ll`) keeps the form that Heddle makes"))
+        Err(diagnostic.help("write LLVM IR (`.ll`), which keeps Heddle's own signature"))
     }
 
     fn parts(&self, scalar: Scalar) -> Result<VectorParts, Diagnostic> {
@@ -134,7 +134,7 @@ impl AbiVariant<'_> {
         let all = element.bits() * self.lanes;
         if all < 64 {
             return self.refuse(format!(
-                "so few {element} fill no register of 64 bits, ask for {} lanes",
+                "{element} values fill no 64-bit register; use {} lanes",
                 64 / element.bits()
             ));
         }
@@ -188,10 +188,10 @@ impl AbiVariant<'_> {
     /// Computes the layout for a wide function's signature.
     fn layout(&self, signature: &Signature) -> Result<AbiLayout, Diagnostic> {
         if !self.lanes.is_power_of_two() || self.lanes < 2 {
-            return self.refuse("the number of lanes is no power of two");
+            return self.refuse("the number of lanes is not a power of two");
         }
         if signature.results.len() > 1 {
-            return self.refuse("it gives several values");
+            return self.refuse("the function returns several values");
         }
         let pointer = Type::ptr(Space::Generic);
         let result = match signature.results.first().map(|result| result.ty) {

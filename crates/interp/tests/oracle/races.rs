@@ -102,6 +102,6 @@ fn the_two_lanes_of_a_race_differ() {
     // The lane that writes is also the last one that read.
     let body = "  v9 = load i32, v3\n  v10 = icmp eq v1, 1\n  br v10, block1, block2\nblock1:\n  store v5, v3\n  \
                 br block2\nblock2:\n";
-    let told = race(body, 2, 2, 1);
-    assert_eq!(told.as_deref(), Some("lane 1 writes byte 0 of a, which lane 0 accesses too"));
+    let message = race(body, 2, 2, 1);
+    assert_eq!(message.as_deref(), Some("lane 1 writes byte 0 of a, which lane 0 accesses too"));
 }

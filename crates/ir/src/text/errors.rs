@@ -59,8 +59,8 @@ impl SyntaxErrors {
             .into_iter()
             .map(|error| {
                 let expected = error.expected.into_boxed_slice();
-                let told = Diagnostic::error(Code::Syntax, error.message).in_text(source, error.span);
-                Diagnostic { expected, ..told }
+                let diagnostic = Diagnostic::error(Code::Syntax, error.message).in_text(source, error.span);
+                Diagnostic { expected, ..diagnostic }
             })
             .collect()
     }

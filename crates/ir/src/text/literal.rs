@@ -73,11 +73,11 @@ pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
         ("true" | "false", Scalar::I1) => return Ok(u128::from(text == "true")),
         ("null", Scalar::Ptr(_)) => return Ok(0),
         ("true" | "false" | "null" | "inf" | "nan", _) if format.is_none() => {
-            return Err(format!("`{shown}` is no {scalar}"));
+            return Err(format!("`{shown}` is not a value of type {scalar}"));
         }
         _ => {}
     }
-    let no_number = || format!("`{shown}` is no number");
+    let no_number = || format!("`{shown}` is not a number");
     if let Some(digits) = text.strip_prefix("0x") {
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(no_number());
@@ -110,10 +110,10 @@ pub fn read_scalar(text: &str, scalar: Scalar) -> Result<u128, String> {
         };
     }
     if !is_decimal {
-        return Err(format!("`{shown}` is no {scalar}"));
+        return Err(format!("`{shown}` is not a value of type {scalar}"));
     }
     if scalar.is_ptr() {
-        return Err(format!("`{shown}` is no address: write `null` or `0x…`"));
+        return Err(format!("`{shown}` is not an address: write `null` or `0x…`"));
     }
     let magnitude: u128 = magnitude.parse().map_err(|_| does_not_fit())?;
     let most = if is_negative { 1 << (scalar.bits() - 1) } else { scalar.bit_mask() };

@@ -30,12 +30,12 @@ pub(super) fn resolve(text: &TokenizedText<'_>, tree: &SyntaxTree, errors: &mut 
     };
     for used in &tree.file_uses {
         if used.number as usize >= tree.files.len() {
-            errors.push(text.span(used.token), format!("there is no file{}", used.number));
+            errors.push(text.span(used.token), format!("no file{}", used.number));
         }
     }
     for used in &tree.fact_uses {
         if used.number as usize >= tree.facts.len() {
-            errors.push(text.span(used.token), format!("there is no fact{}", used.number));
+            errors.push(text.span(used.token), format!("no fact{}", used.number));
         }
     }
     let names = SymbolTable::new(text, tree, errors);
@@ -90,7 +90,7 @@ impl<'t> SymbolTable<'t> {
             let earlier = *first.entry(name).or_insert(token);
             if earlier != token && !errors.is_full() {
                 let shown = short(text.text(token));
-                let message = format!("{shown} is there already, on line {}", text.line(earlier));
+                let message = format!("{shown} is already defined on line {}", text.line(earlier));
                 errors.push(text.span(token), message);
             }
         }
@@ -123,7 +123,7 @@ impl<'t> SymbolTable<'t> {
         let shown = short(text.text(token));
         let message = match self.callees.contains_key(name) {
             true => format!("{shown} is a function: it has no address"),
-            false => format!("there is no global {shown}"),
+            false => format!("no global {shown}"),
         };
         errors.push(text.span(token), message);
         None
@@ -232,7 +232,7 @@ impl Resolver<'_, '_> {
         let results = body.insts.iter().flat_map(|item| &item.results);
         let earlier = body.params.iter().chain(results).find(|other| other.number == defined.number);
         let line = earlier.map_or(0, |earlier| self.text.line(earlier.token));
-        self.error(defined.token, format!("v{} is defined already, on line {line}", defined.number));
+        self.error(defined.token, format!("v{} is already defined on line {line}", defined.number));
         false
     }
 
@@ -250,7 +250,7 @@ impl Resolver<'_, '_> {
                 Some(_) if self.errors.is_full() => return,
                 Some(earlier) => {
                     let line = self.text.line(earlier);
-                    self.error(item.token, format!("{} is there already, on line {line}", item.block));
+                    self.error(item.token, format!("{} is already defined on line {line}", item.block));
                 }
             }
         }
@@ -259,7 +259,7 @@ impl Resolver<'_, '_> {
         }
         for used in &body.block_uses {
             if !matches!(places.get(used.number as usize), Some(Some(_))) {
-                self.error(used.token, format!("there is no block{}", used.number));
+                self.error(used.token, format!("no block{}", used.number));
             }
         }
     }
@@ -290,7 +290,7 @@ impl Resolver<'_, '_> {
                         let token = self.body.insts[inst as usize].token;
                         self.error(
                             token,
-                            format!("the type of v{next} follows from itself: write it before an operand"),
+                            format!("the type of v{next} depends on itself: write it before an operand"),
                         );
                         self.settle(inst, &[]);
                         chain.pop();
@@ -395,7 +395,7 @@ impl Resolver<'_, '_> {
                     let is_free =
                         self.slots.get(value as usize).is_none_or(|&slot| slot == ValueTyping::Free);
                     if is_free && !self.body.is_partial && self.unknown.insert(value) {
-                        self.error(operand.token, format!("there is no v{value}"));
+                        self.error(operand.token, format!("no value v{value}"));
                     }
                     return Err(Reported);
                 }
@@ -434,7 +434,8 @@ impl Resolver<'_, '_> {
                     Ok(self.func.make_const(constant))
                 }
                 None => {
-                    let message = "nothing around this literal fixes its type: write the type before it";
+                    let message =
+                        "the context does not fix the type of this literal: write the type before it";
                     Err(self.errors.push_expecting(self.text.span(operand.token), message, ["a type"]))
                 }
             },
@@ -514,7 +515,7 @@ impl Resolver<'_, '_> {
         for (index, operand) in spec.operands.iter().enumerate() {
             if spec.op == Op::Ret && is_bare(operand) && context.operand(index).is_none() {
                 let gives = count_values(self.signature.results.len());
-                return Err(self.error(operand.token, format!("the function gives {gives}")));
+                return Err(self.error(operand.token, format!("the function returns {gives}")));
             }
             match self.operand(operand, context.operand(index)) {
                 Ok(value) => data.args.push(value),
@@ -593,7 +594,7 @@ impl Resolver<'_, '_> {
         let shown = short(self.text.text(token));
         Err(match self.names.globals.contains_key(&*name) {
             true => self.error(token, format!("{shown} is a global: it cannot be called")),
-            false => self.error(token, format!("there is no function {shown}")),
+            false => self.error(token, format!("no function {shown}")),
         })
     }
 

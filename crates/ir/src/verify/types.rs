@@ -40,10 +40,10 @@ pub(super) fn check_signature(
             |reason: Cow<'static, str>| found(ViolationKind::Signature { what: "parameter", index, reason });
         check_shape(param.ty, &param.shape, &mut wrong);
         if !param.align.is_power_of_two() {
-            wrong("its alignment is no power of two".into());
+            wrong("its alignment is not a power of two".into());
         }
         if !param.ty.scalar().is_ptr() && (param.noalias || param.readonly || param.dereferenceable != 0) {
-            wrong("it is no pointer, so nothing can be said of its memory".into());
+            wrong("it is not a pointer, so memory attributes do not apply".into());
         }
     }
     for (index, result) in signature.results.iter().enumerate() {

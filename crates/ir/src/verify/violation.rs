@@ -97,19 +97,19 @@ pub enum ViolationKind {
     #[error("the function has no entry block")]
     NoEntry,
     /// The block number is out of range.
-    #[error("{0} is no block of this function")]
+    #[error("{0} is not a block of this function")]
     UnknownBlock(Block),
     /// The instruction number is out of range.
-    #[error("{0} is no instruction of this function")]
+    #[error("{0} is not an instruction of this function")]
     UnknownInst(Inst),
     /// The entry has a predecessor.
-    #[error("the entry block cannot be gone to, but {from} goes there")]
+    #[error("branch from {from} to the entry block")]
     EntryPredecessor {
         /// The predecessor.
         from: Block,
     },
     /// A φ in the entry.
-    #[error("the entry block has no predecessor, so there is nothing for a φ to join")]
+    #[error("φ in the entry block, which has no predecessor")]
     EntryPhi,
     /// The last instruction is no terminator, or there is none.
     #[error("the block does not end in a terminator")]
@@ -121,10 +121,10 @@ pub enum ViolationKind {
     #[error("a φ stands at the start of its block, before everything else")]
     PhiNotAtStart,
     /// A target that is not in the layout.
-    #[error("it goes to {0}, which is not in the function")]
+    #[error("branch to {0}, which is not in the function")]
     UnplacedTarget(Block),
     /// A φ with a value for a block that is no predecessor.
-    #[error("it has a value for {0}, which is no predecessor")]
+    #[error("it has a value for {0}, which is not a predecessor")]
     PhiStranger(Block),
     /// A φ with two values for one block.
     #[error("it has more than one value for {0}")]
@@ -141,7 +141,7 @@ pub enum ViolationKind {
     #[error("case {0} occurs more than once")]
     SwitchTwice(u128),
     /// A value without definition.
-    #[error("{0} is not defined: no parameter, constant or placed instruction gives it")]
+    #[error("{0} is not defined by a parameter, a constant or an instruction in a block")]
     Undefined(Value),
     /// The instruction's origin is not in the function's table.
     #[error("{0} is not in the function's table of origins")]
@@ -185,7 +185,7 @@ pub enum ViolationKind {
     #[error(transparent)]
     Type(#[from] TypeError),
     /// The results differ from those that typing computes.
-    #[error("it gives {}, but its results are {}", list(.expected), list(.found))]
+    #[error("the terminator returns {}, but the results are {}", list(.expected), list(.found))]
     Results {
         /// By the ops table.
         expected: Vec<Type>,
@@ -220,7 +220,7 @@ pub enum ViolationKind {
         flag: Flag,
     },
     /// A fast-math flag without a float among operands and results.
-    #[error("`{flag}` speaks of floats, but this `{op}` has none")]
+    #[error("flag `{flag}` applies to floats, but this `{op}` has none")]
     FloatFlag {
         /// The op.
         op: Op,
@@ -325,7 +325,7 @@ pub enum ViolationKind {
     #[error("`{op}` is not `total`, but {predicate}, the predicate of this block, is defined {}", if *.defines {
         "by it"
     } else {
-        "behind it"
+        "after it"
     })]
     PredicateBehindPassive {
         /// The op.
@@ -338,7 +338,7 @@ pub enum ViolationKind {
 
     // Stages.
     /// A vector before stage Wide.
-    #[error("{ty} at stage {stage}: vectors and masks are for stage wide and for code that launches")]
+    #[error("{ty} at stage {stage}: vectors and masks belong to stage wide and to code that launches")]
     EarlyVector {
         /// The type.
         ty: Type,
@@ -346,13 +346,13 @@ pub enum ViolationKind {
         stage: Stage,
     },
     /// A predicate before stage Linear.
-    #[error("a predicate on a block at stage {0}: predicates are for stage linear")]
+    #[error("a predicate on a block at stage {0}: predicates belong to stage linear")]
     EarlyPredicate(Stage),
     /// An unreachable block.
-    #[error("control never comes here")]
+    #[error("unreachable block")]
     Unreachable,
     /// A retreating edge whose target does not dominate its source.
-    #[error("a cycle goes back to {to}, which does not dominate {from}: control flow is not reducible")]
+    #[error("irreducible control flow: the back edge to {to} starts at {from}, which {to} does not dominate")]
     Irreducible {
         /// Source of the edge.
         from: Block,
@@ -360,16 +360,16 @@ pub enum ViolationKind {
         to: Block,
     },
     /// More than one `ret`.
-    #[error("{first} returns already: there is one `ret` in a function")]
+    #[error("{first} returns already: a function has one `ret`")]
     SecondReturn {
         /// The block of the first one.
         first: Block,
     },
     /// A switch after stage Source.
-    #[error("a `switch` at stage {0}: it is to be lowered to branches")]
+    #[error("a `switch` at stage {0}: lower it to branches")]
     SwitchLeft(Stage),
     /// A loop with several entering blocks.
-    #[error("the loop is entered from {first} and from {second}: it needs one preheader")]
+    #[error("the loop has two entering edges, from {first} and {second}: it needs one preheader")]
     Preheaders {
         /// The first.
         first: Block,
@@ -377,7 +377,7 @@ pub enum ViolationKind {
         second: Block,
     },
     /// The entering block of a loop has another successor.
-    #[error("{preheader} enters the loop, but goes to {other} as well: it is no preheader")]
+    #[error("{preheader} enters the loop, but also branches to {other}: it is not a preheader")]
     PreheaderBranches {
         /// The entering block.
         preheader: Block,
@@ -385,7 +385,7 @@ pub enum ViolationKind {
         other: Block,
     },
     /// A loop with several latches.
-    #[error("the loop goes back from {first} and from {second}: it needs one latch")]
+    #[error("the loop has two back edges, from {first} and {second}: it needs one latch")]
     Latches {
         /// The first.
         first: Block,
@@ -393,7 +393,7 @@ pub enum ViolationKind {
         second: Block,
     },
     /// An exit block with predecessors outside of the loop.
-    #[error("the loop at {header} leaves to this block, but {from} comes here from outside of that loop")]
+    #[error("exit of the loop at {header} with an edge from {from}, outside of the loop")]
     SharedExit {
         /// The loop's header.
         header: Block,
@@ -412,7 +412,7 @@ pub enum ViolationKind {
     #[error("{0} in code that one thread runs")]
     OneThread(LaneConstruct),
     /// A launch at stage Wide.
-    #[error("a `launch` at stage wide: it is to be a call")]
+    #[error("a `launch` at stage wide: it must be a call")]
     LateLaunch,
     /// A launch in a kernel.
     #[error("a kernel is itself launched: `launch` is for sequential code")]
@@ -429,7 +429,7 @@ pub enum ViolationKind {
     #[error("@{0} is neither defined nor declared in the module")]
     UnknownFunction(Arc<str>),
     /// A caller's declaration that differs from the definition.
-    #[error("what is known of @{name} here differs from its definition in {mismatch}")]
+    #[error("declaration of @{name} differs from its definition in {mismatch}")]
     Differs {
         /// The callee.
         name: Arc<str>,
@@ -448,10 +448,10 @@ pub enum ViolationKind {
         fault: Box<ViolationKind>,
     },
     /// The address of an unknown global.
-    #[error("there is no global @{0}")]
+    #[error("no global @{0}")]
     UnknownGlobal(Arc<str>),
     /// The address of a global in another space than the global's.
-    #[error("@{name} lies in the {found} space, not in the {expected} space", found = .found.name(), expected = .expected.name())]
+    #[error("@{name} is in the {found} space, not in the {expected} space", found = .found.name(), expected = .expected.name())]
     GlobalSpace {
         /// The global.
         name: Arc<str>,
@@ -469,10 +469,10 @@ pub enum ViolationKind {
         reason: GlobalViolationKind,
     },
     /// A source file that is not in the module's table.
-    #[error("{0} is no file of this module")]
+    #[error("{0} is not a file of this module")]
     UnknownFile(crate::module::File),
     /// Lock-step code that reaches a launch through calls.
-    #[error("lock-step code comes here by {}, but a launch inside of a launch has no meaning", way(.path))]
+    #[error("lock-step code reaches this by {}, but launches do not nest", way(.path))]
     NestedLaunch {
         /// The call chain: the kernel or launched function first, this function last.
         path: Vec<Arc<str>>,
@@ -492,7 +492,7 @@ pub enum GlobalViolationKind {
     #[error("an initial value does not fit {0}")]
     Bits(Scalar),
     /// The address of an unknown global.
-    #[error("there is no global @{0} to hold the address of")]
+    #[error("no global @{0} to hold the address of")]
     Address(Arc<str>),
     /// `extern` together with other contents.
     #[error("`extern` stands alone: what another module defines has no contents here")]

@@ -36,7 +36,7 @@ fn show(errors: &[Diagnostic]) -> String {
 }
 
 #[test]
-fn every_mistake_is_told_with_place_excerpt_and_expectation() {
+fn every_error_has_location_excerpt_and_expectation() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/text/errors.txt");
     let golden = std::fs::read_to_string(&path).unwrap();
     let mut found = String::new();
@@ -59,7 +59,7 @@ fn every_mistake_is_told_with_place_excerpt_and_expectation() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_told_with_their_offset() {
+fn invalid_utf8_is_reported_with_its_offset() {
     let errors = parse_bytes(b"func @f() {\nblock0:\n  ret \xff\n}\n").unwrap_err();
     let [error] = &errors[..] else { panic!("one error, not {errors:?}") };
     assert_eq!((error.place.line, error.place.column), (3, 7));
@@ -72,11 +72,11 @@ fn bytes_that_are_no_text_are_told_with_their_offset() {
 #[test]
 fn a_diagnostic_prints_place_line_and_caret() {
     let errors = parse_module("func @f() {\nblock0:\n  ret v10\n}\n").unwrap_err();
-    assert_eq!(errors[0].to_string(), "3:7: there is no v10\n      ret v10\n          ^^^");
+    assert_eq!(errors[0].to_string(), "3:7: no value v10\n      ret v10\n          ^^^");
 }
 
 #[test]
-fn at_most_twenty_errors_are_told() {
+fn at_most_twenty_errors_are_reported() {
     let lines = "  v1 = frobnicate\n".repeat(100);
     let text = format!("func @f() {{\nblock0:\n{lines}}}\n");
     assert_eq!(parse_module(&text).unwrap_err().len(), 20);

@@ -175,7 +175,7 @@ fn what_need_not_be_written_may_be() {
     same("v10 = fadd fast nnan v3, v3", "v10 = fadd fast v3, v3");
     same("v10 = add nsw nuw v0, v0", "v10 = add nuw nsw v0, v0");
     same("v10 = add v0, v0 !{loop fact1, tbaa fact0}", "v10 = add v0, v0 !{tbaa fact0, loop fact1}");
-    same("v10 = add\tv0 ,v0\t; said beside", "v10 = add v0, v0");
+    same("v10 = add\tv0 ,v0\t; a comment", "v10 = add v0, v0");
     same("v10 = phi i32 [block0: 1],\n\n [block0:\t2]", "v10 = phi i32 [block0: 1], [block0: 2]");
     same(
         "v10 = ballot i8, mask<8> <true,false,\n1,0,\n-1,0,false,true>",
@@ -201,12 +201,12 @@ fn lines_end_as_they_may() {
     let unix = "func @f(v0: i32) {\nblock0:\n  v1 = add v0, v0\n  ret\n}\n";
     for text in [
         unix.replace('\n', "\r\n"),
-        unix.replace('\n', " ; said\n"),
-        unix.replace('\n', "\n\n\n; said\n\n"),
+        unix.replace('\n', " ; comment\n"),
+        unix.replace('\n', "\n\n\n; comment\n\n"),
         unix.trim_end().to_string(),
         unix.replace("block0:\n ", "block0:"),
         unix.replace("ret\n}", "ret }"),
-        format!("\n\n{unix}\n\n; said"),
+        format!("\n\n{unix}\n\n; comment"),
     ] {
         assert_eq!(parse(&text).to_string(), unix, "{text:?}");
     }

@@ -23,7 +23,7 @@ pub(crate) const CASES: &[Case] = &[
         let object = inst(f, 0, 0);
         let last = inst(f, 0, 11);
         f.layout.remove_inst(object);
-        f.layout.insert_inst_before(object, last);      // behind its use
+        f.layout.insert_inst_before(object, last);      // after its use
     } },
     Case { faults: &["NotDominated"], stage: Source, good: || {
         let mut f = touching();

@@ -133,7 +133,7 @@ fn what_is_fine_at_its_stages_is_fine() {
 }
 
 #[test]
-fn all_violations_are_told_in_the_order_of_their_places() {
+fn all_violations_are_reported_in_layout_order() {
     let mut func = looping();
     func.signature.params[0].align = 0;
     data(&mut func, 2, 0).flags = Flags::of(&[Flag::Exact, Flag::Volatile]);
@@ -153,7 +153,7 @@ fn all_violations_are_told_in_the_order_of_their_places() {
     let text = "\
 5 violations at stage canonical:
 func @f(v0: ptr(global) align 0, v1: i32, v2: i1) -> i32 {
-; ^ parameter 0: its alignment is no power of two
+; ^ parameter 0: its alignment is not a power of two
 block0:
   v4 = load i32, v0 align 7
   ; ^ an alignment is a power of two, not 7
@@ -162,7 +162,7 @@ block1:
 ";
     assert!(violations.to_string().starts_with(text), "{violations}");
     assert!(
-        violations.to_string().ends_with("block5:\n; ^ control never comes here\n  unreachable\n}"),
+        violations.to_string().ends_with("block5:\n; ^ unreachable block\n  unreachable\n}"),
         "{violations}"
     );
 }

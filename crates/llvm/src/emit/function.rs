@@ -22,7 +22,7 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
     let refuse =
         |text: &str, help: &str| Diagnostic::error(Code::NotEmitted, text).of_func(&func.name).help(help);
     if func.layout.entry().is_none() {
-        return Err(refuse("it has no blocks", "give it a body, or declare it"));
+        return Err(refuse("function without blocks", "give the function a body, or declare it"));
     }
     let asm = &module.asm;
     let (_, node) = module.functions[&*func.name];
@@ -31,7 +31,7 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
     let mut labels = FxHashMap::default();
     for block in func.blocks().filter(|block| positions.contains_key(block)) {
         if func.predicate(block).is_some() {
-            return Err(refuse("it has predicates on its blocks", "run `widen` before"));
+            return Err(refuse("predicated blocks in LLVM IR", "run `widen` first"));
         }
         labels.insert(block, asm.add_label(node));
     }
@@ -84,7 +84,7 @@ impl BodyEmitter<'_, '_> {
         let data = self.func.inst(inst);
         let nodes = match data.op {
             Op::Phi if data.shadow().is_some() => {
-                return Err(self.refuse(inst, "it has a shadow", "run `widen` before"));
+                return Err(self.refuse(inst, "φ with a shadow in LLVM IR", "run `widen` first"));
             }
             Op::Phi => {
                 let ty = self.func.result(inst).map_or(Type::I1, |result| self.func.value_type(result));

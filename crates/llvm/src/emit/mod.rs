@@ -95,10 +95,10 @@ pub fn emit_merged(parts: &[(&str, &Module)], options: EmitOptions) -> Result<Ll
 
 /// LLVM's verifier rejects the emitted module: the module's facts are invalid, or emission has a bug.
 fn refused_by_llvm(reason: &str, has_facts: bool) -> Diagnostic {
-    let text = format!("LLVM's verifier refuses what came out: {}", reason.trim_end());
+    let text = format!("LLVM's verifier rejects the generated module: {}", reason.trim_end());
     match has_facts {
         true => Diagnostic::error(Code::NotEmitted, text).help(
-            "write facts (`fact0 = …`) that LLVM understands; if they are, this is a mistake in Heddle",
+            "write facts (`fact0 = …`) that LLVM accepts; otherwise this is an internal error: please report it",
         ),
         false => Diagnostic::error(Code::Internal, text).help("report it, with the input"),
     }

@@ -187,7 +187,7 @@ impl BodyEmitter<'_, '_> {
         }
     }
 
-    /// Finishes a computed float: sets flags, canonicalizes NaN if asked.
+    /// Finishes a computed float: sets flags, canonicalizes NaN if requested.
     fn computed(&self, node: ValueHandle, ty: Type, flags: Flags) -> ValueHandle {
         let node = self.flagged(node, flags);
         match self.module.options.canonical_nans && ty.scalar().is_float() {
@@ -289,7 +289,7 @@ impl BodyEmitter<'_, '_> {
             (OpLowering::Special, Op::Bitcast) if is_mask(from) && to.scalar() == Scalar::F16 => {
                 return Err(self.refuse(
                     inst,
-                    "it makes an f16 of a mask, which LLVM 22.1 cannot select",
+                    "f16 from a mask, which LLVM 22.1 cannot select",
                     "keep it an integer",
                 ));
             }
@@ -337,8 +337,8 @@ impl BodyEmitter<'_, '_> {
                 | Op::GlobalOffset
                 | Op::WorkDim,
             ) => {
-                let text = "it asks for a place in a launch, and nothing launches this function";
-                return Err(self.refuse_as(Code::NeedsLaunch, inst, text, "pass it as a parameter"));
+                let text = "work-item index in a function that nothing launches";
+                return Err(self.refuse_as(Code::NeedsLaunch, inst, text, "pass the index as a parameter"));
             }
             // A brush runs in one thread, which sees its own memory operations in order.
             (OpLowering::Special, Op::Barrier)
@@ -347,11 +347,15 @@ impl BodyEmitter<'_, '_> {
                 return Ok(Vec::new());
             }
             (OpLowering::Special, Op::Barrier) => {
-                let help = "let `kernels` split the kernel at its barriers before";
-                return Err(self.refuse(inst, "it waits for other lanes", help));
+                let help = "run `kernels` first, which splits the kernel at its barriers";
+                return Err(self.refuse(inst, "barrier in sequential code", help));
             }
             (OpLowering::Special, Op::Launch) => {
-                return Err(self.refuse(inst, "it runs a region of lock-step code", "run `widen` before"));
+                return Err(self.refuse(
+                    inst,
+                    "launch of a lock-step region in LLVM IR",
+                    "run `widen` first",
+                ));
             }
             _ => self.by_table(data.op, &args, to, flags),
         }])

@@ -151,11 +151,8 @@ impl<'m> BodyImporter<'_, 'm> {
         let leaves = self.instruction(inst)?;
         let expected = self.module.types.leaves(inst.ty())?.len();
         if leaves.len() != expected {
-            let reason = format!(
-                "{} parts came out instead of {expected}, which is a mistake in Heddle",
-                leaves.len()
-            );
-            return Err(ImportRefusal::new(reason, "report it, with this file"));
+            let reason = format!("internal error: {} parts instead of {expected}", leaves.len());
+            return Err(ImportRefusal::new(reason, "please report it, with this file"));
         }
         self.values.insert(inst, leaves);
         Ok(())
@@ -167,16 +164,13 @@ impl<'m> BodyImporter<'_, 'm> {
             return Ok(known.clone());
         }
         if value.kind() == LLVMValueKind::LLVMInlineAsmValueKind {
-            return Err(ImportRefusal::new(
-                "inline assembly does what only one machine knows",
-                "write it in C",
-            ));
+            return Err(ImportRefusal::new("inline assembly", "write it in C"));
         }
         if value.is_constant() {
             return self.constant(value, 0);
         }
         Err(ImportRefusal::new(
-            format!("`{}` is used as a value", value.text()),
+            format!("`{}` as a value", value.text()),
             "compile without the feature that needs it",
         ))
     }
@@ -186,8 +180,8 @@ impl<'m> BodyImporter<'_, 'm> {
         match self.leaves(value)?[..] {
             [one] => Ok(one),
             _ => Err(ImportRefusal::new(
-                format!("`{}` is no scalar", value.text()),
-                "take it apart in the source",
+                format!("`{}` is not a scalar", value.text()),
+                "split it in the source",
             )),
         }
     }
@@ -221,8 +215,8 @@ impl<'m> BodyImporter<'_, 'm> {
         let put = Builder::new(&mut self.func, at).try_inst(data, written);
         let inst = put.map_err(|error| {
             ImportRefusal::new(
-                format!("the types do not fit ({error}), which is a mistake in Heddle"),
-                "report it, with this file",
+                format!("internal error: type mismatch ({error})"),
+                "please report it, with this file",
             )
         })?;
         if self.in_prologue {
@@ -266,9 +260,7 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Appends an instruction and returns its only result.
     pub(super) fn emit(&mut self, data: InstData, written: Option<Type>) -> ImportResult<Value> {
         let inst = self.emit_inst(data, written)?;
-        self.func
-            .result(inst)
-            .ok_or_else(|| ImportRefusal::new("it gives nothing, which is a mistake in Heddle", "report it"))
+        self.func.result(inst).ok_or_else(|| ImportRefusal::new("internal error: no value", "report it"))
     }
 
     pub(super) fn op(&mut self, op: Op, args: &[Value]) -> ImportResult<Value> {
@@ -345,7 +337,7 @@ impl<'m> BodyImporter<'_, 'm> {
         self.blocks
             .get(&block)
             .copied()
-            .ok_or_else(|| ImportRefusal::new("a block is not known, a mistake in Heddle", "report it"))
+            .ok_or_else(|| ImportRefusal::new("internal error: unknown block", "report it"))
     }
 
     // φs.

@@ -42,7 +42,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Help for an undefined function that a kernel calls.
-const DEFINE_HELP: &str = "define it in the program, or link one that does";
+const DEFINE_HELP: &str = "define it in the program, or link a program that does";
 
 /// Returns the unqualified name in an Itanium-mangled name.
 fn plain_name(name: &str) -> &str {
@@ -73,8 +73,8 @@ impl<'m> BodyImporter<'_, 'm> {
         match callee.kind() {
             LLVMValueKind::LLVMFunctionValueKind => {}
             LLVMValueKind::LLVMInlineAsmValueKind => {
-                let reason = "inline assembly does what only one machine knows";
-                return Err(ImportRefusal::new(reason, "write it in C, or keep it out of this function"));
+                let reason = "inline assembly";
+                return Err(ImportRefusal::new(reason, "write it in C, or move it out of this function"));
             }
             _ => return self.call_through_pointer(inst),
         }
@@ -94,17 +94,17 @@ impl<'m> BodyImporter<'_, 'm> {
         let twice = self.module.kinds.returns_twice;
         if callee.attribute(FUNCTION, twice).is_some() || inst.call_attribute(FUNCTION, twice).is_some() {
             let reason = format!("@{} may return twice", callee.name());
-            return Err(ImportRefusal::new(reason, "do without setjmp"));
+            return Err(ImportRefusal::new(reason, "remove setjmp"));
         }
         if inst.called_type() != callee.value_type() {
             return Err(ImportRefusal::new(
-                "the call and the function differ in their types",
-                "declare the function before",
+                "the call's type differs from the function's",
+                "declare the function before the call",
             ));
         }
         if inst.bundle_count() > 0 {
             return Err(ImportRefusal::new(
-                "the call carries bundles of operands",
+                "operand bundles on a call",
                 "compile without the feature that needs it",
             ));
         }
@@ -121,19 +121,20 @@ impl<'m> BodyImporter<'_, 'm> {
             Some(Ok(declaration)) => Arc::clone(declaration),
             Some(Err(why)) => {
                 return Err(ImportRefusal::new(
-                    format!("it calls @{}: {}", callee.name(), why.reason),
+                    format!("call of @{}: {}", callee.name(), why.reason),
                     &why.help,
                 ));
             }
-            None => return Err(ImportRefusal::new(format!("@{} is not known", callee.name()), "declare it")),
+            None => {
+                return Err(ImportRefusal::new(format!("unknown function @{}", callee.name()), "declare it"));
+            }
         };
         let mut args = Leaves::new();
         for (index, argument) in inst.arguments().into_iter().enumerate() {
             let leaves = self.leaves(argument)?;
             match inst.call_type_attribute(index as u32 + 1, self.module.kinds.byval) {
                 Some(_) if callee.is_declaration() => {
-                    let reason =
-                        format!("@{} is defined elsewhere and takes a struct by value", callee.name());
+                    let reason = format!("external function @{} takes a struct by value", callee.name());
                     return Err(ImportRefusal::new(
                         reason,
                         "pass its address, or define the function in the same module",
@@ -157,7 +158,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let is_convergent = callee.attribute(FUNCTION, self.module.kinds.convergent).is_some();
         if spaces == AddressSpaceMap::Spir && SPACE_QUERIES.iter().any(|(known, _)| *known == name) {
             return Err(ImportRefusal::new(
-                format!("@{name} asks for the address space of a pointer that several spaces reach"),
+                format!("@{name} on a pointer with several possible address spaces"),
                 "pass pointers of one address space",
             ));
         }
@@ -170,10 +171,10 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         Err(match spaces {
             AddressSpaceMap::Host => ImportRefusal::new(
-                format!("@{name} may ask other lanes (it is `convergent`), and is not known"),
-                "ask by the functions of <heddle.h>, or define it in the same module",
+                format!("unknown `convergent` function @{name}: it may observe other lanes"),
+                "use the functions of <heddle.h>, or define it in the same module",
             ),
-            _ => ImportRefusal::undefined(format!("@{name} is called, but nothing defines it"), DEFINE_HELP),
+            _ => ImportRefusal::undefined(format!("undefined function @{name}"), DEFINE_HELP),
         })
     }
 

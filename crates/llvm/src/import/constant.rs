@@ -14,7 +14,7 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Returns the scalars of a constant.
     pub(super) fn constant(&mut self, value: Val<'m>, depth: u32) -> ImportResult<Leaves> {
         if depth > MAX_DEPTH {
-            return Err(ImportRefusal::new("a constant nests too deeply", "compute it step by step"));
+            return Err(ImportRefusal::new("a constant is nested too deeply", "compute it step by step"));
         }
         if let Some(cached) = self.values.get(&value) {
             return Ok(cached.clone());
@@ -70,7 +70,7 @@ impl<'m> BodyImporter<'_, 'm> {
                     Ok(Leaves::from_slice(&[self.in_space(address, scalar)?]))
                 }
                 Some(Err(why)) => {
-                    Err(ImportRefusal::new(format!("it uses @{}: {}", value.name(), why.reason), &why.help))
+                    Err(ImportRefusal::new(format!("use of @{}: {}", value.name(), why.reason), &why.help))
                 }
                 None => Err(unknown(value)),
             },
@@ -78,10 +78,9 @@ impl<'m> BodyImporter<'_, 'm> {
             (Kind::LLVMFunctionValueKind, Some(scalar)) => {
                 Ok(Leaves::from_slice(&[self.function_address(value, scalar)?]))
             }
-            (Kind::LLVMBlockAddressValueKind, _) => Err(ImportRefusal::new(
-                "the address of a label is used",
-                "use a switch instead of a computed goto",
-            )),
+            (Kind::LLVMBlockAddressValueKind, _) => {
+                Err(ImportRefusal::new("address of a label", "use a switch instead of a computed goto"))
+            }
             (Kind::LLVMConstantExprValueKind, _) => self.constant_expression(value, depth),
             _ => Err(unknown(value)),
         }
@@ -130,7 +129,7 @@ impl<'m> BodyImporter<'_, 'm> {
 
 fn unknown(value: Val<'_>) -> ImportRefusal {
     ImportRefusal::new(
-        format!("the constant `{}` is not known before the program is loaded", value.text()),
+        format!("constant `{}` is not known before the program is loaded", value.text()),
         "compute it",
     )
 }

@@ -64,7 +64,7 @@ pub(super) fn import_globals<'m>(
     while let Some(global) = worklist.pop() {
         for &user in users.get(&global).map_or(&[][..], |users| users) {
             if names[&user].is_ok() {
-                let reason = format!("it holds the address of @{}, which is not taken", global.name());
+                let reason = format!("address of @{}, which was refused", global.name());
                 names.insert(user, Err(ImportRefusal::new(reason, "")));
                 worklist.push(user);
             }
@@ -89,7 +89,7 @@ pub(super) fn import_globals<'m>(
 
 fn space_of<'m>(global: Val<'m>, types: &TypeTable<'m>) -> ImportResult<Space> {
     if global.is_thread_local() {
-        return Err(ImportRefusal::new("each thread has its own", "pass its address"));
+        return Err(ImportRefusal::new("thread-local variable", "pass its address"));
     }
     let declared = types.space(global.ty().address_space())?;
     Ok(match declared {
@@ -121,8 +121,8 @@ impl<'m> InitializerWriter<'_, 'm> {
             Some(initial) if initial.kind() == Kind::LLVMConstantAggregateZeroValueKind => {}
             Some(_) if size > MAX_BYTES => {
                 return Err(ImportRefusal::new(
-                    format!("its contents of {size} bytes are too many"),
-                    "fill it when it runs",
+                    format!("{size} bytes of initial values exceed the limit"),
+                    "initialize it at run time",
                 ));
             }
             Some(initial) => self.value(initial, 0, 0)?,
@@ -159,7 +159,7 @@ impl<'m> InitializerWriter<'_, 'm> {
 
     fn value(&mut self, value: Val<'m>, offset: u64, depth: u32) -> ImportResult<()> {
         if depth > MAX_DEPTH {
-            return Err(ImportRefusal::new("its contents nest too deeply", "flatten it"));
+            return Err(ImportRefusal::new("initial values are nested too deeply", "flatten it"));
         }
         let ty = value.ty();
         match value.kind() {
@@ -172,11 +172,11 @@ impl<'m> InitializerWriter<'_, 'm> {
                 let scalar = self.types.scalar(ty)?;
                 if self.types.odd_bits(ty).is_some() {
                     return Err(ImportRefusal::new(
-                        "it holds integers of odd widths",
+                        "integers of odd widths in memory",
                         "use the next wider type",
                     ));
                 }
-                let unknown = || ImportRefusal::new("a constant in it is not known", "");
+                let unknown = || ImportRefusal::new("unknown constant", "");
                 self.scalar(scalar, value.bits().ok_or_else(unknown)?, offset);
                 Ok(())
             }
@@ -192,7 +192,7 @@ impl<'m> InitializerWriter<'_, 'm> {
                 self.mentions.push(global);
                 let Some(Ok((_, name))) = self.names.get(&global) else {
                     return Err(ImportRefusal::new(
-                        format!("it holds the address of @{}, which is not taken", global.name()),
+                        format!("address of @{}, which was refused", global.name()),
                         "",
                     ));
                 };
@@ -209,7 +209,7 @@ impl<'m> InitializerWriter<'_, 'm> {
             && ty.element().kind() == LLVMTypeKind::LLVMIntegerTypeKind
             && ty.element().int_bits() == 1
         {
-            return Err(ImportRefusal::new("it holds a vector of bits", "hold an integer instead"));
+            return Err(ImportRefusal::new("vector of bits in memory", "store an integer instead"));
         }
         for index in 0..ty.count() as u32 {
             let at = match ty.is_struct() {
@@ -227,14 +227,14 @@ impl<'m> InitializerWriter<'_, 'm> {
     /// Returns the base global and offset of a constant address.
     fn address(&self, value: Val<'m>, addend: i64, depth: u32) -> ImportResult<(Val<'m>, i64)> {
         if depth > MAX_DEPTH {
-            return Err(ImportRefusal::new("an address in it nests too deeply", ""));
+            return Err(ImportRefusal::new("an address is nested too deeply", ""));
         }
         match value.kind() {
             Kind::LLVMGlobalVariableValueKind => Ok((value, addend)),
             Kind::LLVMGlobalAliasValueKind => self.address(value.aliasee(), addend, depth + 1),
             Kind::LLVMFunctionValueKind if self.names.contains_key(&value) => Ok((value, addend)),
             Kind::LLVMFunctionValueKind => Err(ImportRefusal::new(
-                format!("it holds the address of the function @{}", value.name()),
+                format!("address of the function @{}", value.name()),
                 "call it by its name",
             )),
             Kind::LLVMConstantExprValueKind => match value.const_opcode() {
@@ -247,11 +247,15 @@ impl<'m> InitializerWriter<'_, 'm> {
                 {
                     self.address(value.operand(0), addend, depth + 1)
                 }
-                _ => {
-                    Err(ImportRefusal::new(format!("it holds `{}`", value.text()), "compute it when it runs"))
-                }
+                _ => Err(ImportRefusal::new(
+                    format!("`{}` as initial value", value.text()),
+                    "compute it at run time",
+                )),
             },
-            _ => Err(ImportRefusal::new(format!("it holds `{}`", value.text()), "compute it when it runs")),
+            _ => Err(ImportRefusal::new(
+                format!("`{}` as initial value", value.text()),
+                "compute it at run time",
+            )),
         }
     }
 }
@@ -282,7 +286,7 @@ fn constant_offset<'m>(gep: Val<'m>, types: &TypeTable<'m>) -> ImportResult<i64>
     let mut offset = 0i64;
     for number in 1..gep.operand_count() {
         let index = gep.operand(number);
-        let unknown = || ImportRefusal::new(format!("an index of `{}` is not known", gep.text()), "");
+        let unknown = || ImportRefusal::new(format!("unknown index of `{}`", gep.text()), "");
         let bits =
             index.bits().or_else(|| (index.kind() == Kind::LLVMConstantAggregateZeroValueKind).then_some(0));
         let width = index.ty().int_bits().min(64);

@@ -115,17 +115,16 @@ impl<'m> BodyImporter<'_, 'm> {
             if spaces == AddressSpaceMap::Spir {
                 return Ok(None);
             }
-            let reason = format!("heddle.h, to which names with `{PREFIX}` belong, has no @{name}");
-            let help = "it has `any all popcount ballot mask lane width`, and `shuffle broadcast first reduce_… scan_… \
-                           scan_before_…` with `_i32 _u32 _i64 _u64 _f32 _f64`";
+            let reason = format!("<heddle.h> has no @{name}, and names with `{PREFIX}` are reserved for it");
+            let help = "the functions are `any all popcount ballot mask lane width`, and `shuffle broadcast first reduce_… scan_… scan_before_…` with `_i32 _u32 _i64 _u64 _f32 _f64`";
             return Err(ImportRefusal::new(reason, help));
         };
         let convergent = self.module.kinds.convergent;
         let stays = callee.attribute(FUNCTION, convergent).is_some()
             || inst.call_attribute(FUNCTION, convergent).is_some();
         if !stays && !matches!(meaning.op, Op::Lane | Op::Width) {
-            let reason = format!("@{name} is not `convergent` here, so the question may have been moved");
-            let help = "include <heddle.h>, or give the declaration that attribute before any pass runs";
+            let reason = format!("@{name} is not `convergent`, so it may have been moved");
+            let help = "include <heddle.h>, or declare it `convergent` before any pass runs";
             return Err(ImportRefusal::new(reason, help));
         }
         let mut args = Leaves::new();
@@ -138,7 +137,7 @@ impl<'m> BodyImporter<'_, 'm> {
         if found != meaning.params || !gives_it {
             let given: Vec<Scalar> = given.iter().map(|leaf| leaf.scalar).collect();
             let reason = format!(
-                "@{name} takes ({}) and gives ({}) here; in heddle.h it takes ({}) and gives ({})",
+                "@{name} has type ({}) -> ({}); in <heddle.h> it has type ({}) -> ({})",
                 list(&found),
                 list(&given),
                 list(&meaning.params),

@@ -64,9 +64,9 @@ pub(crate) const OPCODES: &[(Code, &str, Option<&str>)] = {
         (LLVMPHI, "phi", None),
         (LLVMCall, "call", None),
         (LLVMSelect, "select", None),
-        (LLVMUserOp1, "userop1", Some("never written to a file: LLVM's own use")),
-        (LLVMUserOp2, "userop2", Some("never written to a file: LLVM's own use")),
-        (LLVMVAArg, "va_arg", Some("any number of arguments: give it a fixed number of them")),
+        (LLVMUserOp1, "userop1", Some("LLVM's internal instruction")),
+        (LLVMUserOp2, "userop2", Some("LLVM's internal instruction")),
+        (LLVMVAArg, "va_arg", Some("variable number of arguments: give it a fixed number")),
         (LLVMExtractElement, "extractelement", None),
         (LLVMInsertElement, "insertelement", None),
         (LLVMShuffleVector, "shufflevector", None),
@@ -120,7 +120,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let code = inst.opcode();
         if let Some((_, word, Some(reason))) = OPCODES.iter().find(|(known, ..)| *known == code) {
             let (reason, help) = reason.split_once(": ").unwrap_or((reason, ""));
-            return Err(ImportRefusal::new(format!("`{word}` is refused ({reason})"), help));
+            return Err(ImportRefusal::new(format!("unsupported instruction `{word}`: {reason}"), help));
         }
         use Code::*;
         match code {
@@ -198,7 +198,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 self.emit_inst(InstData::plain(Op::Unreachable, []), None)?;
                 Ok(Leaves::new())
             }
-            _ => Err(ImportRefusal::new("the instruction is not known", "report it, with this file")),
+            _ => Err(ImportRefusal::new("unknown instruction", "please report it, with this file")),
         }
     }
 
@@ -354,7 +354,7 @@ impl<'m> BodyImporter<'_, 'm> {
             targets.push(self.target(block)?);
             if index > 0 {
                 let case = inst.case_value(index as u32);
-                let unknown = || ImportRefusal::new(format!("the case `{}` is no number", case.text()), "");
+                let unknown = || ImportRefusal::new(format!("case `{}` is not a number", case.text()), "");
                 cases.push(case.bits().ok_or_else(unknown)?);
             }
         }
@@ -374,7 +374,7 @@ impl<'m> BodyImporter<'_, 'm> {
             return parts.iter().map(|&part| self.same_bits(part, wanted)).collect();
         }
         let (Some(from_int), Some(to_int)) = (Scalar::int(from.bits()), Scalar::int(wanted.bits())) else {
-            return Err(ImportRefusal::new("the parts have no integer type", "cast element by element"));
+            return Err(ImportRefusal::new("no integer type for the parts", "cast element by element"));
         };
         let mut ints = Leaves::new();
         for &part in parts {
@@ -410,7 +410,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
         } else {
             return Err(ImportRefusal::new(
-                "elements of the two vectors do not divide each other",
+                "the elements of the two vectors do not divide each other",
                 "cast element by element",
             ));
         }

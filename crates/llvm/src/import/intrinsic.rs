@@ -77,23 +77,21 @@ use IntrinsicLowering::{
     Dropped, FirstArgument, LaneWise, Math, Query, Reduced, Refused, Special, ZeroSignAgnostic,
 };
 
-const FENV: &str =
-    "it asks for the floating-point environment: compile without -frounding-math and FENV_ACCESS";
+const FENV: &str = "floating-point environment: compile without -frounding-math and FENV_ACCESS";
 const FIXED: &str = "fixed-point numbers: use integers";
 const MATRIX: &str = "matrix types: write the loops";
 const SANITIZER: &str = "sanitizers: compile without -fsanitize";
-const FRAME: &str = "it looks at the call stack: do without";
-const MASKED: &str = "each lane would need a branch: compile with -fno-vectorize -fno-slp-vectorize";
-const CLOCK: &str = "it reads a clock: do without";
-const VARARGS: &str = "any number of arguments: give it a fixed number of them";
-const REGISTERS: &str = "it reads or writes a register of one machine: do without";
-const METADATA_TYPE: &str =
-    "it looks at types of virtual functions: compile without -fwhole-program-vtables and CFI";
-const PROFILE: &str = "it counts for a profile: compile without -fprofile-instr-generate";
-const LATE: &str = "only LLVM's code generator writes it: stop before code generation";
-const ELEMENTWISE: &str = "an atomic copy, element by element: write the loop";
-const TRAMPOLINE: &str = "a function made at run time: pass a pointer to its data";
-const BPF: &str = "it is rewritten for BPF later: compile for another target";
+const FRAME: &str = "call stack inspection: remove it";
+const MASKED: &str = "a branch per lane: compile with -fno-vectorize -fno-slp-vectorize";
+const CLOCK: &str = "clock: remove it";
+const VARARGS: &str = "variable number of arguments: give it a fixed number";
+const REGISTERS: &str = "register of one machine: remove it";
+const METADATA_TYPE: &str = "types of virtual functions: compile without -fwhole-program-vtables and CFI";
+const PROFILE: &str = "profile counters: compile without -fprofile-instr-generate";
+const LATE: &str = "written by LLVM's code generator only: stop before code generation";
+const ELEMENTWISE: &str = "element-wise atomic copy: write the loop";
+const TRAMPOLINE: &str = "function made at run time: pass a pointer to its data";
+const BPF: &str = "rewritten for BPF later: compile for another target";
 
 /// Every target-independent intrinsic of LLVM 22, by name without type suffixes.
 pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
@@ -117,22 +115,19 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.atan2", Math("atan2", 2)),
     ("llvm.bitreverse", LaneWise(Op::Bitreverse, 1)),
     ("llvm.bswap", LaneWise(Op::Bswap, 1)),
-    (
-        "llvm.call.preallocated.arg",
-        Refused("it builds arguments on the stack: use the calling convention of C"),
-    ),
+    ("llvm.call.preallocated.arg", Refused("arguments built on the stack: use the calling convention of C")),
     (
         "llvm.call.preallocated.setup",
-        Refused("it builds arguments on the stack: use the calling convention of C"),
+        Refused("arguments built on the stack: use the calling convention of C"),
     ),
     (
         "llvm.call.preallocated.teardown",
-        Refused("it builds arguments on the stack: use the calling convention of C"),
+        Refused("arguments built on the stack: use the calling convention of C"),
     ),
     ("llvm.callbr.landingpad", Refused("inline assembly that jumps: write it in C")),
     ("llvm.canonicalize", Special(SpecialIntrinsic::Canonicalize)),
     ("llvm.ceil", LaneWise(Op::Ceil, 1)),
-    ("llvm.clear_cache", Refused("code that changes while it runs: do without")),
+    ("llvm.clear_cache", Refused("self-modifying code: remove it")),
     ("llvm.clmul", Refused("a product without carries: write it with shifts and exclusive or")),
     ("llvm.codeview.annotation", Dropped),
     ("llvm.convert.from.fp16", Special(SpecialIntrinsic::FromHalf)),
@@ -163,12 +158,12 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.fptoui.sat", Special(SpecialIntrinsic::Saturate(Op::FptouiSat))),
     ("llvm.fptrunc.round", Refused(FENV)),
     ("llvm.frameaddress", Refused(FRAME)),
-    ("llvm.frexp", Refused("it takes a float apart: do so with its bits")),
+    ("llvm.frexp", Refused("exponent and mantissa of a float: use its bits")),
     ("llvm.fshl", LaneWise(Op::Fshl, 3)),
     ("llvm.fshr", LaneWise(Op::Fshr, 3)),
-    ("llvm.gcread", Refused("garbage collection: do without")),
-    ("llvm.gcroot", Refused("garbage collection: do without")),
-    ("llvm.gcwrite", Refused("garbage collection: do without")),
+    ("llvm.gcread", Refused("garbage collection: remove it")),
+    ("llvm.gcroot", Refused("garbage collection: remove it")),
+    ("llvm.gcwrite", Refused("garbage collection: remove it")),
     ("llvm.get.active.lane.mask", Special(SpecialIntrinsic::ActiveLanes)),
     ("llvm.get.dynamic.area.offset", Refused(FRAME)),
     ("llvm.get.fpenv", Refused(FENV)),
@@ -274,7 +269,7 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.sideeffect", Dropped),
     ("llvm.sin", Math("sin", 1)),
     ("llvm.sincos", Special(SpecialIntrinsic::SinCos)),
-    ("llvm.sincospi", Refused("the C library has no such function everywhere: multiply by π before")),
+    ("llvm.sincospi", Refused("no such function in every C library: multiply by π first")),
     ("llvm.sinh", Math("sinh", 1)),
     ("llvm.smax", LaneWise(Op::Smax, 2)),
     ("llvm.smin", LaneWise(Op::Smin, 2)),
@@ -300,8 +295,8 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.tanh", Math("tanh", 1)),
     ("llvm.test.set.loop.iterations", Refused(LATE)),
     ("llvm.test.start.loop.iterations", Refused(LATE)),
-    ("llvm.thread.pointer", Refused("each thread has its own: pass its address")),
-    ("llvm.threadlocal.address", Refused("each thread has its own: pass its address")),
+    ("llvm.thread.pointer", Refused("thread-local variable: pass its address")),
+    ("llvm.threadlocal.address", Refused("thread-local variable: pass its address")),
     ("llvm.trap", Special(SpecialIntrinsic::Trap)),
     ("llvm.trunc", LaneWise(Op::Truncate, 1)),
     ("llvm.type.checked.load", Refused(METADATA_TYPE)),
@@ -343,11 +338,11 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.vector.interleave8", Special(SpecialIntrinsic::Interleave)),
     (
         "llvm.vector.partial.reduce.add",
-        Refused("only LLVM's vectorizer writes it: compile with -fno-vectorize"),
+        Refused("written by LLVM's vectorizer only: compile with -fno-vectorize"),
     ),
     (
         "llvm.vector.partial.reduce.fadd",
-        Refused("only LLVM's vectorizer writes it: compile with -fno-vectorize"),
+        Refused("written by LLVM's vectorizer only: compile with -fno-vectorize"),
     ),
     ("llvm.vector.reduce.add", Reduced(Op::Add)),
     ("llvm.vector.reduce.and", Reduced(Op::And)),
@@ -367,27 +362,27 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.vector.reverse", Special(SpecialIntrinsic::Reverse)),
     ("llvm.vector.splice.left", Special(SpecialIntrinsic::Splice { left: true })),
     ("llvm.vector.splice.right", Special(SpecialIntrinsic::Splice { left: false })),
-    ("llvm.vscale", Refused("vectors of no fixed size: compile without SVE and RVV intrinsics")),
+    ("llvm.vscale", Refused("scalable vectors: compile without SVE and RVV intrinsics")),
     ("llvm.write_register", Refused(REGISTERS)),
     ("llvm.xray.customevent", Refused("tracing: compile without -fxray-instrument")),
     ("llvm.xray.typedevent", Refused("tracing: compile without -fxray-instrument")),
-    ("llvm.experimental.cttz.elts", Refused("it looks for a lane: write the loop")),
-    ("llvm.experimental.deoptimize", Refused("it leaves compiled code: do without")),
-    ("llvm.experimental.get.vector.length", Refused("vectors of no fixed size: compile with -fno-vectorize")),
-    ("llvm.experimental.guard", Refused("it leaves compiled code: do without")),
-    ("llvm.experimental.memset.pattern", Refused("it fills memory with a pattern: write the loop")),
+    ("llvm.experimental.cttz.elts", Refused("search for a lane: write the loop")),
+    ("llvm.experimental.deoptimize", Refused("it leaves compiled code: remove it")),
+    ("llvm.experimental.get.vector.length", Refused("scalable vectors: compile with -fno-vectorize")),
+    ("llvm.experimental.guard", Refused("it leaves compiled code: remove it")),
+    ("llvm.experimental.memset.pattern", Refused("fill of memory with a pattern: write the loop")),
     ("llvm.experimental.noalias.scope.decl", Dropped),
-    ("llvm.experimental.patchpoint", Refused("code that changes while it runs: do without")),
-    ("llvm.experimental.patchpoint.void", Refused("code that changes while it runs: do without")),
-    ("llvm.experimental.stackmap", Refused("code that changes while it runs: do without")),
-    ("llvm.experimental.vector.compress", Refused("lanes move by their number: write the loop")),
-    ("llvm.experimental.vector.extract.last.active", Refused("it looks for a lane: write the loop")),
+    ("llvm.experimental.patchpoint", Refused("self-modifying code: remove it")),
+    ("llvm.experimental.patchpoint.void", Refused("self-modifying code: remove it")),
+    ("llvm.experimental.stackmap", Refused("self-modifying code: remove it")),
+    ("llvm.experimental.vector.compress", Refused("permutation by lane numbers: write the loop")),
+    ("llvm.experimental.vector.extract.last.active", Refused("search for a lane: write the loop")),
     ("llvm.experimental.vector.histogram.add", Refused(MASKED)),
     ("llvm.experimental.vector.histogram.uadd.sat", Refused(MASKED)),
     ("llvm.experimental.vector.histogram.umax", Refused(MASKED)),
     ("llvm.experimental.vector.histogram.umin", Refused(MASKED)),
-    ("llvm.experimental.vector.match", Refused("it looks for lanes: write the loop")),
-    ("llvm.experimental.widenable.condition", Refused("it leaves compiled code: do without")),
+    ("llvm.experimental.vector.match", Refused("search for lanes: write the loop")),
+    ("llvm.experimental.widenable.condition", Refused("it leaves compiled code: remove it")),
     ("llvm.nvvm.read.ptx.sreg.tid.x", Query(Op::LocalId, 0)),
     ("llvm.nvvm.read.ptx.sreg.tid.y", Query(Op::LocalId, 1)),
     ("llvm.nvvm.read.ptx.sreg.tid.z", Query(Op::LocalId, 2)),
@@ -410,7 +405,7 @@ pub(crate) const INTRINSICS: &[(&str, IntrinsicLowering)] = &[
     ("llvm.amdgcn.s.barrier", Special(SpecialIntrinsic::Barrier)),
 ];
 
-const MACHINE: &str = "it belongs to one machine: write it in plain C";
+const MACHINE: &str = "intrinsic of one machine: write it in C";
 
 /// Refused intrinsic families, by name prefix.
 pub(crate) const FAMILIES: &[(&str, &str)] = &[
@@ -435,13 +430,13 @@ pub(crate) const FAMILIES: &[(&str, &str)] = &[
     ("llvm.coro.", "coroutines: write a state machine"),
     ("llvm.eh.", "exceptions: compile with -fno-exceptions, or -C panic=abort"),
     ("llvm.seh.", "exceptions: compile with -fno-exceptions, or -C panic=abort"),
-    ("llvm.objc.", "reference counts of Objective-C: keep them out of the function"),
+    ("llvm.objc.", "reference counts of Objective-C: move them out of the function"),
     ("llvm.ptrauth.", "signed pointers: compile without pointer authentication"),
-    ("llvm.vp.", "lengths of vectors known at run time: compile with -fno-vectorize"),
-    ("llvm.experimental.vp.", "lengths of vectors known at run time: compile with -fno-vectorize"),
+    ("llvm.vp.", "scalable vector lengths: compile with -fno-vectorize"),
+    ("llvm.experimental.vp.", "scalable vector lengths: compile with -fno-vectorize"),
     ("llvm.experimental.constrained.", FENV),
     ("llvm.experimental.convergence.", "convergence tokens: compile without them"),
-    ("llvm.experimental.gc.", "garbage collection: do without"),
+    ("llvm.experimental.gc.", "garbage collection: remove it"),
 ];
 
 /// Returns the lowering of an intrinsic; none for unknown names.
@@ -472,10 +467,13 @@ impl<'m> BodyImporter<'_, 'm> {
             ));
         }
         match intrinsic_lowering(&name) {
-            None => Err(ImportRefusal::new(format!("{name} is not known"), "report it, with this file")),
+            None => Err(ImportRefusal::new(
+                format!("unknown intrinsic {name}"),
+                "please report it, with this file",
+            )),
             Some(Refused(reason)) => {
                 let (reason, help) = reason.split_once(": ").unwrap_or((reason, ""));
-                Err(ImportRefusal::new(format!("{name} is refused ({reason})"), help))
+                Err(ImportRefusal::new(format!("unsupported intrinsic {name}: {reason}"), help))
             }
             Some(Dropped) => Ok(Leaves::new()),
             Some(FirstArgument) => self.leaves(arguments[0]),
@@ -522,7 +520,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let value = self.leaf(argument)?;
         let number = self.constant_int(value).and_then(|number| usize::try_from(number).ok());
         number.ok_or_else(|| {
-            ImportRefusal::new("a number that must be constant is not", "report it, with this file")
+            ImportRefusal::new("an operand must be constant", "please report it, with this file")
         })
     }
 
@@ -676,14 +674,12 @@ impl<'m> BodyImporter<'_, 'm> {
             SpecialIntrinsic::ExtractVector => {
                 let (lanes, first) = (self.leaves(args[0])?, self.number(args[1])?);
                 let picked = lanes.get(first..first + result.len());
-                picked
-                    .map(Leaves::from_slice)
-                    .ok_or_else(|| ImportRefusal::new("it takes lanes that are not there", ""))
+                picked.map(Leaves::from_slice).ok_or_else(|| ImportRefusal::new("lanes out of bounds", ""))
             }
             SpecialIntrinsic::InsertVector => {
                 let (mut lanes, part, first) =
                     (self.leaves(args[0])?, self.leaves(args[1])?, self.number(args[2])?);
-                let outside = || ImportRefusal::new("it replaces lanes that are not there", "");
+                let outside = || ImportRefusal::new("lanes out of bounds", "");
                 lanes.get_mut(first..first + part.len()).ok_or_else(outside)?.copy_from_slice(&part);
                 Ok(lanes)
             }
@@ -703,9 +699,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 let offset = self.number(args[2])?;
                 let first = if left { offset } else { count.saturating_sub(offset) };
                 let picked = lanes.get(first..first + count);
-                picked
-                    .map(Leaves::from_slice)
-                    .ok_or_else(|| ImportRefusal::new("it takes lanes that are not there", ""))
+                picked.map(Leaves::from_slice).ok_or_else(|| ImportRefusal::new("lanes out of bounds", ""))
             }
             SpecialIntrinsic::ActiveLanes => {
                 let (first, end) = (self.leaf(args[0])?, self.leaf(args[1])?);

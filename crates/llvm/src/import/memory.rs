@@ -25,13 +25,13 @@ impl<'m> BodyImporter<'_, 'm> {
         let Some(count) = self.constant_int(count) else {
             let help = "give the array a constant size, or let the caller pass it";
             return Err(ImportRefusal::new(
-                "the size of this object is not known before the program runs",
+                "variable-length array: its size is not known before the program runs",
                 help,
             ));
         };
         let size = self.module.types.size(ty)?.checked_mul(u64::try_from(count).unwrap_or(u64::MAX));
         let Some(bytes) = size.filter(|&bytes| bytes <= MAX_ALLOCA_BYTES) else {
-            return Err(ImportRefusal::new("the object has more than 2^32 bytes", "let the caller pass it"));
+            return Err(ImportRefusal::new("the object exceeds 2^32 bytes", "let the caller pass it"));
         };
         let align = inst.alignment().max(1);
         let object = self.emit(InstData::new(Op::Alloca, [], Detail::Alloca { bytes, align }), None)?;
@@ -327,8 +327,8 @@ impl<'m> BodyImporter<'_, 'm> {
     pub(super) fn check_written(&self, address: Value) -> ImportResult<()> {
         match self.scalar(address) {
             Scalar::Ptr(Space::Constant) => {
-                let reason = "it writes to constant memory, which never changes";
-                Err(ImportRefusal::new(reason, "let it be in global memory"))
+                let reason = "write to constant memory";
+                Err(ImportRefusal::new(reason, "use global memory"))
             }
             _ => Ok(()),
         }
@@ -339,16 +339,10 @@ impl<'m> BodyImporter<'_, 'm> {
         let leaves = self.module.types.leaves(ty)?;
         if access.atomic.is_some() {
             let [leaf] = leaves[..] else {
-                return Err(ImportRefusal::new(
-                    "an atomic access of several values",
-                    "access them one by one",
-                ));
+                return Err(ImportRefusal::new("atomic access of several values", "access them one by one"));
             };
             if leaf.has_odd_width() {
-                return Err(ImportRefusal::new(
-                    "an atomic access of an odd width",
-                    "use the next wider type",
-                ));
+                return Err(ImportRefusal::new("atomic access of an odd width", "use the next wider type"));
             }
             self.check_atomic(leaf.scalar, access.align)?;
         }
@@ -364,10 +358,10 @@ impl<'m> BodyImporter<'_, 'm> {
 
     fn check_atomic(&self, scalar: Scalar, align: u32) -> ImportResult<()> {
         if !scalar.bits().is_multiple_of(8) {
-            return Err(ImportRefusal::new("an atomic access of a bit", "use a byte"));
+            return Err(ImportRefusal::new("atomic access of a bit", "use a byte"));
         }
         if align < scalar.bytes() {
-            return Err(ImportRefusal::new("an atomic access that is not aligned", "align it to its size"));
+            return Err(ImportRefusal::new("unaligned atomic access", "align it to its size"));
         }
         Ok(())
     }
@@ -398,9 +392,8 @@ impl<'m> BodyImporter<'_, 'm> {
             _ => {}
         }
         let known = NAMES.iter().find(|(name, _)| self.module.llvm.sync_scope(name) == id);
-        let unknown = || {
-            ImportRefusal::new("its synchronization scope is not known", "use no scope, or one of OpenCL's")
-        };
+        let unknown =
+            || ImportRefusal::new("unknown synchronization scope", "use no scope, or one of OpenCL's");
         known.map(|&(_, scope)| scope).ok_or_else(unknown)
     }
 
@@ -438,8 +431,8 @@ impl<'m> BodyImporter<'_, 'm> {
             | LLVMAtomicRMWBinOpFMaximum
             | LLVMAtomicRMWBinOpFMinimum => {
                 return Err(ImportRefusal::new(
-                    "the IR has no such atomic operation",
-                    "write it as a loop around cmpxchg",
+                    "unsupported atomic operation",
+                    "write it as a loop around a compare-and-exchange",
                 ));
             }
         };
@@ -484,7 +477,7 @@ fn bit_vector(leaves: &[Leaf], ty: Ty<'_>) -> ImportResult<Option<Scalar>> {
     match Scalar::int(leaves.len() as u32) {
         Some(whole) if is_vector && bits == leaves.len() => Ok(Some(whole)),
         _ => Err(ImportRefusal::new(
-            format!("a vector of {} bits in memory has no integer type", leaves.len()),
+            format!("no integer type for a vector of {} bits in memory", leaves.len()),
             "use bytes",
         )),
     }

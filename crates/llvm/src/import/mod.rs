@@ -167,9 +167,8 @@ pub fn import(llvm: &LlvmModule) -> ImportedModule {
         match imported.and_then(|imported| match verify(&imported, Stage::Source) {
             Ok(()) => Ok(imported),
             Err(violations) => {
-                let reason =
-                    format!("what came out is not well-formed, which is a mistake in Heddle:\n{violations}");
-                Err(ImportRefusal::new(reason, "report it, with this file").of(&func.name()))
+                let reason = format!("internal error: malformed function\n{violations}");
+                Err(ImportRefusal::new(reason, "please report it, with this file").of(&func.name()))
             }
         }) {
             Ok(imported) => module.functions.push(imported),

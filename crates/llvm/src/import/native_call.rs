@@ -29,7 +29,7 @@ impl<'m> BodyImporter<'_, 'm> {
     pub(super) fn function_address(&mut self, func: Val<'m>, to: Scalar) -> ImportResult<Value> {
         let name = func.name();
         if self.module.types.spaces != AddressSpaceMap::Host || name.is_empty() {
-            let reason = format!("the address of the function @{name} is used");
+            let reason = format!("use of the address of function @{name}");
             return Err(ImportRefusal::new(reason, "call it by its name"));
         }
         let symbol: Arc<str> = address_name(&name).into();
@@ -41,13 +41,10 @@ impl<'m> BodyImporter<'_, 'm> {
     /// Imports an indirect call.
     pub(super) fn call_through_pointer(&mut self, inst: Val<'m>) -> ImportResult<Leaves> {
         if self.module.types.spaces != AddressSpaceMap::Host {
-            return Err(ImportRefusal::new(
-                "the function is called through a pointer",
-                "call it by its name",
-            ));
+            return Err(ImportRefusal::new("call through a pointer", "call it by its name"));
         }
         if inst.bundle_count() > 0 {
-            let reason = "the call carries bundles of operands";
+            let reason = "operand bundles on a call";
             return Err(ImportRefusal::new(reason, "compile without the feature that needs it"));
         }
         let target = self.leaf(inst.called())?;
@@ -123,7 +120,7 @@ impl<'m> BodyImporter<'_, 'm> {
         for (index, argument) in inst.arguments().into_iter().enumerate() {
             let place = index as u32 + 1;
             if inst.call_type_attribute(place, byval).is_some() {
-                let reason = "a struct is passed by value to a function that is defined elsewhere";
+                let reason = "struct passed by value to an external function";
                 return Err(ImportRefusal::new(
                     reason,
                     "pass its address, or define the function in the same module",
@@ -132,7 +129,7 @@ impl<'m> BodyImporter<'_, 'm> {
             let mut parts = self.parts(argument.ty())?;
             // A struct is passed as one argument per field, of which only the first would count as fixed.
             if parts.len() != 1 && native.fixed.is_some() {
-                return Err(ImportRefusal::new("a struct among any number of arguments", "pass its address"));
+                return Err(ImportRefusal::new("struct among variable arguments", "pass its address"));
             }
             let mut leaves = self.leaves(argument)?;
             // The caller extends small integers to the register width.
@@ -164,7 +161,7 @@ impl<'m> BodyImporter<'_, 'm> {
         let leaves = self.module.types.leaves(ty)?;
         if leaves.iter().any(|leaf| leaf.has_odd_width()) {
             return Err(ImportRefusal::new(
-                "a function elsewhere takes or gives an integer of an odd width",
+                "integer of an odd width to or from an external function",
                 "use the next wider type",
             ));
         }
@@ -176,7 +173,7 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         match (leaves.first().map(|leaf| leaf.scalar), u16::try_from(leaves.len())) {
             (Some(Scalar::I1), _) | (None, _) | (_, Err(_)) => {
-                Err(ImportRefusal::new("a function elsewhere takes or gives a vector of bits", "use bytes"))
+                Err(ImportRefusal::new("vector of bits to or from an external function", "use bytes"))
             }
             (scalar, Ok(lanes)) => Ok(vec![NativeType { scalar, lanes: Some(lanes) }]),
         }

@@ -86,10 +86,7 @@ impl<'m> BodyImporter<'_, 'm> {
                     self.op_to(Op::Inttoptr, to, &[int])?
                 }
                 _ => {
-                    return Err(ImportRefusal::new(
-                        "a cast of the bits of odd integers",
-                        "use the next wider type",
-                    ));
+                    return Err(ImportRefusal::new("cast of odd integers", "use the next wider type"));
                 }
             };
             results.push(if to.is_int() { self.clear_upper_bits(cast, leaf.bits)? } else { cast });
@@ -99,7 +96,7 @@ impl<'m> BodyImporter<'_, 'm> {
 
     /// Bitcasts between vectors of integers one of which has an odd width, through an integer of all bits.
     fn regroup_bits(&mut self, parts: &[Value], bits: u32, to: &[Leaf]) -> ImportResult<Leaves> {
-        let refused = || ImportRefusal::new("a cast of the bits of odd integers", "use the next wider type");
+        let refused = || ImportRefusal::new("cast of odd integers", "use the next wider type");
         let total = bits * parts.len() as u32;
         let Some(whole_type) = [Scalar::I8, Scalar::I16, Scalar::I32, Scalar::I64, Scalar::I128]
             .into_iter()

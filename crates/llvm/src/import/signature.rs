@@ -53,16 +53,19 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
     let ty = func.value_type();
     let name = func.name();
     if name.is_empty() {
-        return Err(ImportRefusal::new("it has no name", "name it"));
+        return Err(ImportRefusal::new("function without a name", "name it"));
     }
     if ty.is_var_arg() {
-        return Err(ImportRefusal::new("it takes any number of arguments", "give it a fixed number of them"));
+        return Err(ImportRefusal::new(
+            "variable number of arguments",
+            "give the function a fixed number of arguments",
+        ));
     }
     for attribute in ["swifterror", "swiftself", "inalloca", "preallocated", "nest"] {
         let kind = attribute_kind(attribute);
         if (0..func.params().len() as u32).any(|index| func.attribute(index + 1, kind).is_some()) {
             return Err(ImportRefusal::new(
-                format!("a parameter is `{attribute}`"),
+                format!("parameter attribute `{attribute}`"),
                 "use the calling convention of C",
             ));
         }
@@ -72,20 +75,20 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
         _ => FunctionKind::Function,
     };
     if kind != FunctionKind::Function && !types.leaves(ty.result())?.is_empty() {
-        let reason = "it is a kernel and gives a value, which nothing could receive";
-        return Err(ImportRefusal::new(reason, "let it write the value to memory"));
+        let reason = "kernel with a result";
+        return Err(ImportRefusal::new(reason, "write the value to memory"));
     }
     let odd = |ty| types.odd_bits(ty);
     if let Some(bits) = func.params().into_iter().map(|param| param.ty()).chain([ty.result()]).find_map(odd) {
         let reason =
-            format!("it takes or gives integers of {bits} bits, for which there is no calling convention");
+            format!("integers of {bits} bits as parameters or results, which no calling convention has");
         return Err(ImportRefusal::new(reason, "use the next wider type in the source"));
     }
     let mut params = Vec::new();
     for (index, param) in func.params().into_iter().enumerate() {
         let leaves = types.leaves(param.ty())?;
         if func.is_declaration() && param.ty().is_vector() {
-            let reason = "it is defined elsewhere and takes a vector, which would be taken apart";
+            let reason = "external function with a vector parameter";
             return Err(ImportRefusal::new(reason, "define it in the same module"));
         }
         let of = |name| func.attribute(index as u32 + 1, attribute_kind(name));
@@ -103,7 +106,7 @@ pub(super) fn declaration<'m>(func: Val<'m>, types: &TypeTable<'m>) -> ImportRes
     }
     let results = types.leaves(ty.result())?;
     if func.is_declaration() && ty.result().is_vector() {
-        let reason = "it is defined elsewhere and gives a vector, which would be taken apart";
+        let reason = "external function with a vector result";
         return Err(ImportRefusal::new(reason, "define it in the same module"));
     }
     let results: Vec<ReturnValue> =

@@ -58,11 +58,8 @@ impl AddressSpaceMap {
             (AddressSpaceMap::Gpu, 4) | (AddressSpaceMap::Spir, 2) => Space::Constant,
             (AddressSpaceMap::Gpu, 5) | (AddressSpaceMap::Spir, 0) => Space::Private,
             _ => {
-                let reason = format!("address space {number} means nothing on this target");
-                return Err(ImportRefusal::new(
-                    reason,
-                    "keep to the spaces of generic, global, local and private memory",
-                ));
+                let reason = format!("unknown address space {number} on this target");
+                return Err(ImportRefusal::new(reason, "use generic, global, local or private memory"));
             }
         })
     }
@@ -91,7 +88,7 @@ impl<'m> TypeTable<'m> {
         self.spaces.space(number).map_err(|why| match self.has_triple {
             true => why,
             false => ImportRefusal::new(
-                format!("address space {number} means nothing, since the file names no target"),
+                format!("unknown address space {number}: the file has no target"),
                 "write its `target triple`",
             ),
         })
@@ -125,8 +122,8 @@ impl<'m> TypeTable<'m> {
             Kind::LLVMIntegerTypeKind => match container(ty.int_bits()) {
                 Some(scalar) => scalar,
                 None => {
-                    let reason = format!("integers of {} bits have more than 128", ty.int_bits());
-                    return Err(ImportRefusal::new(reason, "take them apart in the source"));
+                    let reason = format!("integers of {} bits, more than 128", ty.int_bits());
+                    return Err(ImportRefusal::new(reason, "split them in the source"));
                 }
             },
             Kind::LLVMHalfTypeKind => Scalar::F16,
@@ -138,18 +135,18 @@ impl<'m> TypeTable<'m> {
                 let space = self.space(number)?;
                 if self.layout.pointer_bytes(number) != 8 && !matches!(space, Space::Local | Space::Private) {
                     return Err(ImportRefusal::new(
-                        "pointers are not of 64 bits",
+                        "pointers of other than 64 bits",
                         "compile for a 64-bit target",
                     ));
                 }
                 Scalar::Ptr(space)
             }
             Kind::LLVMX86_FP80TypeKind | Kind::LLVMFP128TypeKind | Kind::LLVMPPC_FP128TypeKind => {
-                let reason = format!("floats of type {} are wider than 64 bits", text());
+                let reason = format!("floats of type {}, wider than 64 bits", text());
                 return Err(ImportRefusal::new(reason, "use `double` instead of `long double`"));
             }
             Kind::LLVMScalableVectorTypeKind => {
-                let reason = format!("the vector type {} has no fixed size", text());
+                let reason = format!("vector type {} without a fixed size", text());
                 return Err(ImportRefusal::new(reason, "compile without SVE and RVV intrinsics"));
             }
             Kind::LLVMTargetExtTypeKind if text().starts_with("target(\"spirv.") => {
@@ -159,21 +156,18 @@ impl<'m> TypeTable<'m> {
                 ));
             }
             Kind::LLVMX86_AMXTypeKind | Kind::LLVMTargetExtTypeKind => {
-                return Err(ImportRefusal::new(
-                    format!("the type {} belongs to one machine", text()),
-                    "write it in plain C",
-                ));
+                return Err(ImportRefusal::new(format!("type {} of one machine", text()), "write it in C"));
             }
             Kind::LLVMTokenTypeKind | Kind::LLVMMetadataTypeKind | Kind::LLVMLabelTypeKind => {
                 return Err(ImportRefusal::new(
-                    format!("a {} is no value", text()),
+                    format!("{} as a value", text()),
                     "compile without the feature that needs it",
                 ));
             }
             _ => {
                 return Err(ImportRefusal::new(
-                    format!("the type {} is no scalar", text()),
-                    "take it apart in the source",
+                    format!("type {} is not a scalar", text()),
+                    "split it in the source",
                 ));
             }
         })
@@ -182,19 +176,18 @@ impl<'m> TypeTable<'m> {
     fn collect(&self, ty: Ty<'m>, offset: u64, depth: u32, leaves: &mut Vec<Leaf>) -> ImportResult<()> {
         if depth > MAX_DEPTH {
             return Err(ImportRefusal::new(
-                format!("types nest deeper than {MAX_DEPTH}"),
+                format!("types nested deeper than {MAX_DEPTH}"),
                 "pass a pointer to it",
             ));
         }
-        let many = || {
-            ImportRefusal::new(format!("a value has more than {MAX_LEAVES} parts"), "pass a pointer to it")
-        };
+        let many =
+            || ImportRefusal::new(format!("value with more than {MAX_LEAVES} parts"), "pass a pointer to it");
         match ty.kind() {
             Kind::LLVMVoidTypeKind => {}
             Kind::LLVMStructTypeKind => {
                 if !ty.is_sized() {
                     return Err(ImportRefusal::new(
-                        format!("the type {} has no size", ty.text()),
+                        format!("type {} without a size", ty.text()),
                         "define it in the source",
                     ));
                 }
@@ -265,5 +258,5 @@ fn container(bits: u32) -> Option<Scalar> {
 }
 
 fn no_size(ty: Ty<'_>) -> ImportRefusal {
-    ImportRefusal::new(format!("the type {} has no fixed size", ty.text()), "use a type of a fixed size")
+    ImportRefusal::new(format!("type {} without a fixed size", ty.text()), "use a type of a fixed size")
 }

@@ -86,10 +86,8 @@ impl<'m> BodyImporter<'_, 'm> {
         if fits {
             return Ok(());
         }
-        let takes = if wanted == 1 { "one number, the dimension," } else { "nothing" };
-        let reason = format!(
-            "@{name} is declared in another way than OpenCL C does: it takes {takes} and gives a number"
-        );
+        let takes = if wanted == 1 { "one number, the dimension" } else { "nothing" };
+        let reason = format!("@{name} is not declared as in OpenCL C: it takes {takes} and returns a number");
         Err(ImportRefusal::new(reason, "declare it as OpenCL C does"))
     }
 

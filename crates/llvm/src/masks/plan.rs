@@ -55,19 +55,19 @@ impl<'m> MaskPlan<'m> {
         };
         let order = func.reverse_postorder();
         let mut webs = MaskWebs::default();
-        let mut home: FxHashMap<Val<'m>, Bb<'m>> = FxHashMap::default();
+        let mut block_of_inst: FxHashMap<Val<'m>, Bb<'m>> = FxHashMap::default();
         for &block in &order {
             for inst in block.insts().filter(|&inst| is_mask(inst)) {
                 webs.add(inst);
-                home.insert(inst, block);
+                block_of_inst.insert(inst, block);
             }
         }
         for &block in &order {
             for inst in block.insts() {
                 let inside = is_inside(inst);
-                for operand in inst.operands().filter(|operand| home.contains_key(operand)) {
+                for operand in inst.operands().filter(|operand| block_of_inst.contains_key(operand)) {
                     let web = webs.of(operand);
-                    let lives_on = inst.opcode() == Code::LLVMPHI || home[&operand] != block;
+                    let lives_on = inst.opcode() == Code::LLVMPHI || block_of_inst[&operand] != block;
                     webs.all[web].crosses |= lives_on;
                     if inside {
                         webs.join(inst, operand);
@@ -78,7 +78,7 @@ impl<'m> MaskPlan<'m> {
         for &block in &order {
             block.insts().for_each(|inst| webs.vote(inst));
         }
-        let widths: FxHashMap<Val<'m>, u32> = home
+        let widths: FxHashMap<Val<'m>, u32> = block_of_inst
             .keys()
             .filter_map(|&mask| {
                 let web = webs.of(mask);

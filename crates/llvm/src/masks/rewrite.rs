@@ -47,7 +47,8 @@ pub(super) fn rewrite(
         MaskRewriter { builder, plan, representation, parts: FxHashMap::default(), dead: Vec::new() };
     let insts: Vec<(Bb<'_>, Val<'_>)> =
         plan.order.iter().flat_map(|&block| block.insts().map(move |inst| (block, inst))).collect();
-    let home: FxHashMap<Val<'_>, Bb<'_>> = insts.iter().map(|&(block, inst)| (inst, block)).collect();
+    let block_of_inst: FxHashMap<Val<'_>, Bb<'_>> =
+        insts.iter().map(|&(block, inst)| (inst, block)).collect();
     let is_phi = |inst: Val<'_>| inst.opcode() == Code::LLVMPHI;
     let written = |inst: Val<'_>| is_inside(inst) && plan.width(inst).is_some();
     for &(_, phi) in insts.iter().filter(|&&(_, inst)| is_phi(inst) && written(inst)) {
@@ -60,7 +61,8 @@ pub(super) fn rewrite(
         }
         for index in 0..inst.operand_count() {
             let mask = inst.operand(index);
-            let is_at_hand = !is_inside_mask(mask, &home) && home.get(&mask) == Some(&block);
+            let is_at_hand =
+                !is_inside_mask(mask, &block_of_inst) && block_of_inst.get(&mask) == Some(&block);
             if plan.width(mask).is_some() && !is_at_hand {
                 rewriter.replace_operand(inst, index, mask);
             }
@@ -83,8 +85,8 @@ pub(super) fn rewrite(
     }
 }
 
-fn is_inside_mask(mask: Val<'_>, home: &FxHashMap<Val<'_>, Bb<'_>>) -> bool {
-    home.contains_key(&mask) && is_inside(mask)
+fn is_inside_mask(mask: Val<'_>, block_of_inst: &FxHashMap<Val<'_>, Bb<'_>>) -> bool {
+    block_of_inst.contains_key(&mask) && is_inside(mask)
 }
 
 /// Layout of a mask's lanes in vectors.

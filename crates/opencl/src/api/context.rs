@@ -24,7 +24,7 @@ fn notify(function: Option<NotifyFunction>, data: UserData) -> ClResult<Option<N
     };
     Ok(Some(Box::new(move |message| {
         let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
-        // SAFETY: the application's function, with what it asked for.
+        // SAFETY: the application's function, with its own argument.
         unsafe { function(text.as_ptr(), std::ptr::null(), 0, data.get()) };
     })))
 }
@@ -96,7 +96,7 @@ entries! {
         let function = function.ok_or(ClError(CL_INVALID_VALUE))?;
         let handle = of.addr();
         context.destructors.add(Box::new(move || {
-            // SAFETY: the application's function, with what it asked for.
+            // SAFETY: the application's function, with its own argument.
             unsafe { function(std::ptr::without_provenance_mut(handle), data.get()) };
         }));
         Ok(())

@@ -72,7 +72,7 @@ entries! {
         let function = function.ok_or(ClError(CL_INVALID_VALUE))?;
         ensure([CL_SUBMITTED, CL_RUNNING, CL_COMPLETE].contains(&at), CL_INVALID_VALUE)?;
         event.add_callback(at, Box::new(move |event, status| {
-            // SAFETY: the application's function, with what it asked for.
+            // SAFETY: the application's function, with its own argument.
             unsafe { function(handle_of(&**event), status, data.get()) };
         }));
         Ok(())

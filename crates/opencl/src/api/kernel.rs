@@ -140,14 +140,14 @@ entries! {
             }),
             CL_KERNEL_ARG_TYPE_NAME => info.text(&param.type_name),
             CL_KERNEL_ARG_TYPE_QUALIFIER => {
-                let said = |word: &str, bit: u64| {
+                let stated = |word: &str, bit: u64| {
                     if param.qualifiers.split(' ').any(|qualifier| qualifier == word) { bit } else { 0 }
                 };
                 info.value(
-                    said("const", CL_KERNEL_ARG_TYPE_CONST)
-                        | said("restrict", CL_KERNEL_ARG_TYPE_RESTRICT)
-                        | said("volatile", CL_KERNEL_ARG_TYPE_VOLATILE)
-                        | said("pipe", CL_KERNEL_ARG_TYPE_PIPE),
+                    stated("const", CL_KERNEL_ARG_TYPE_CONST)
+                        | stated("restrict", CL_KERNEL_ARG_TYPE_RESTRICT)
+                        | stated("volatile", CL_KERNEL_ARG_TYPE_VOLATILE)
+                        | stated("pipe", CL_KERNEL_ARG_TYPE_PIPE),
                 )
             }
             CL_KERNEL_ARG_NAME => match &param.name {

@@ -81,7 +81,7 @@ entries! {
         let function = function.ok_or(ClError(CL_INVALID_VALUE))?;
         let handle = of.addr();
         buffer.destructors.add(Box::new(move || {
-            // SAFETY: the application's function, with what it asked for.
+            // SAFETY: the application's function, with its own argument.
             unsafe { function(std::ptr::without_provenance_mut(handle), data.get()) };
         }));
         Ok(())

@@ -147,7 +147,7 @@ impl<T> ClOutput<T> {
     /// Writes the value at an index unless the pointer is null.
     pub fn write_at(self, index: usize, value: T) {
         if !self.0.is_null() {
-            // SAFETY: the application's promise, for as many as it said.
+            // SAFETY: the application's promise, for the stated number of elements.
             unsafe { self.0.add(index).write_unaligned(value) };
         }
     }
@@ -155,7 +155,7 @@ impl<T> ClOutput<T> {
     /// Writes bytes unless the pointer is null; the buffer is large enough.
     pub fn write_bytes(self, bytes: &[u8]) {
         if !self.0.is_null() {
-            // SAFETY: the application's promise, for as many as it said.
+            // SAFETY: the application's promise, for the stated number of elements.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.cast(), bytes.len()) };
         }
     }

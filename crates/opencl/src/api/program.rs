@@ -17,7 +17,7 @@ pub type ProgramFunction = unsafe extern "C" fn(ClHandle, *mut c_void);
 
 fn tell(function: Option<ProgramFunction>, program: ClHandle, data: UserData) {
     if let Some(function) = function {
-        // SAFETY: the application's function, with what it asked for.
+        // SAFETY: the application's function, with its own argument.
         unsafe { function(program, data.get()) };
     }
 }

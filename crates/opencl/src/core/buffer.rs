@@ -108,11 +108,11 @@ impl ClBuffer {
         )?;
         let device = match flags & DEVICE_ACCESS {
             0 => self.flags & DEVICE_ACCESS,
-            asked => asked,
+            requested => requested,
         };
         let host = match flags & HOST_ACCESS {
             0 => self.flags & HOST_ACCESS,
-            asked => asked,
+            requested => requested,
         };
         let whole = self.flags;
         let widens = (whole & CL_MEM_WRITE_ONLY != 0 && device & (CL_MEM_READ_WRITE | CL_MEM_READ_ONLY) != 0)

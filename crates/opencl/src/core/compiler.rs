@@ -175,8 +175,8 @@ fn find(cache: &ObjectCache, key: &[u8]) -> Option<CompiledProgram> {
 /// True if the build log is to hold remarks on what costs much: by a build option or `HEDDLE_REMARKS=1`.
 pub fn wants_remarks(options: &str) -> bool {
     let words = words(options);
-    let is_asked = words.iter().any(|word| word == REMARKS_OPTION) || is_on("HEDDLE_REMARKS");
-    is_asked && !words.iter().any(|word| word == "-w")
+    let is_requested = words.iter().any(|word| word == REMARKS_OPTION) || is_on("HEDDLE_REMARKS");
+    is_requested && !words.iter().any(|word| word == "-w")
 }
 
 /// True if the options keep argument information.

@@ -126,8 +126,8 @@ impl ClLaunch {
         unsafe { self.code.run(self.index, &self.given, &self.range) }?;
         if let Some(before) = before {
             // SAFETY: as above.
-            let told = unsafe { before.verify(&self.code, info, &self.given, &self.range) };
-            eprintln!("heddle: kernel {}: {told}", info.name);
+            let message = unsafe { before.verify(&self.code, info, &self.given, &self.range) };
+            eprintln!("heddle: kernel {}: {message}", info.name);
         }
         Ok(())
     }

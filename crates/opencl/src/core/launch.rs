@@ -98,14 +98,17 @@ impl ClExecutable {
         let mut refused = Vec::new();
         let recursive = runtime::recursive_functions(&module);
         let refusals = imported.refused.iter().chain(&recursive);
-        let refusals = refusals.filter_map(|told| Some((told.place.func.as_deref()?, told)));
+        let refusals = refusals.filter_map(|message| Some((message.place.func.as_deref()?, message)));
         let lacking = runtime::with_callers(&module, refusals);
         // A call to an undefined function is a link error, even if other kernels compile.
-        let is_undefined = |told: &Diagnostic| told.code == Cause::UnknownFunction;
-        if kernels.iter().any(|kernel| lacking.get(&*kernel.name).is_some_and(|told| is_undefined(told))) {
-            return Err(errors(imported.refused.iter().filter(|told| is_undefined(told))));
+        let is_undefined = |message: &Diagnostic| message.code == Cause::UnknownFunction;
+        if kernels
+            .iter()
+            .any(|kernel| lacking.get(&*kernel.name).is_some_and(|message| is_undefined(message)))
+        {
+            return Err(errors(imported.refused.iter().filter(|message| is_undefined(message))));
         }
-        let lacks = |name: &str| lacking.get(name).map(|told| (name.to_string(), told.to_string()));
+        let lacks = |name: &str| lacking.get(name).map(|message| (name.to_string(), message.to_string()));
         refused.extend(kernels.iter().filter_map(|kernel| lacks(&kernel.name)));
         let lacking: FxHashSet<String> = lacking.into_keys().map(Into::into).collect();
         module.functions.retain(|func| !lacking.contains(&func.name));
@@ -129,7 +132,7 @@ impl ClExecutable {
         let mut warnings = BuildWarnings::default();
         for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {
             match prepared {
-                Ok(told) => warnings.costs.push_str(&told),
+                Ok(message) => warnings.costs.push_str(&message),
                 Err(reason) => {
                     refused.push((kernel.name.clone(), reason.diagnostic(program.module()).to_string()));
                 }
@@ -145,9 +148,7 @@ impl ClExecutable {
         }
         kernels.retain(|kernel| refused.iter().all(|(name, _)| *name != kernel.name));
         let ready = |kernel: &KernelInfo| {
-            program
-                .kernel(&kernel.name)
-                .ok_or_else(|| errors([format!("there is no kernel `{}`", kernel.name)]))
+            program.kernel(&kernel.name).ok_or_else(|| errors([format!("no kernel `{}`", kernel.name)]))
         };
         let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
         Ok((ClExecutable { program, kernels, ready, refused, allows_rest }, warnings))
@@ -176,7 +177,8 @@ impl ClExecutable {
 
     /// Returns the work-group size for a range: one that divides the range if the kernel cannot observe it.
     pub fn local_size(&self, kernel: &str, range: &ClNdRange) -> Result<[usize; 3], String> {
-        let ready = self.program.kernel(kernel).ok_or_else(|| "it is not in its program".to_string())?;
+        let ready =
+            self.program.kernel(kernel).ok_or_else(|| "the program does not define it".to_string())?;
         if !ready.info().sees_groups && ready.info().required_local.is_none() {
             return Ok(divide(range.global));
         }

@@ -232,7 +232,7 @@ impl ClProgram {
                 let mut state = self.state();
                 state.status = CL_BUILD_ERROR;
                 state.options = options.into();
-                state.log = format!("error: these are no options that OpenCL has: `{options}`\n");
+                state.log = format!("error: unknown build options: `{options}`\n");
                 return Err(error);
             }
         };

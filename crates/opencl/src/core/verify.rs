@@ -75,12 +75,11 @@ impl MemorySnapshot {
                         // Racy kernels have several valid results.
                         let again = self.repeat(code, kernel, given, range, true);
                         let race = again.ok().and_then(|again| again.race);
-                        let race =
-                            race.map_or(String::new(), |race| format!("; its work-items race: {race}"));
-                        return format!("differs from the oracle: {name}, {difference}{race}");
+                        let race = race.map_or(String::new(), |race| format!("; data race: {race}"));
+                        return format!("differs from the interpreter: {name}, {difference}{race}");
                     }
                 }
-                format!("{items} work-items did as the oracle does")
+                format!("{items} work-items agree with the interpreter")
             }
         }
     }
@@ -130,7 +129,7 @@ impl MemorySnapshot {
                 return Ok(0);
             }
             let (piece, offset) =
-                self.place_of(address).ok_or("an argument leads to memory that the driver does not know")?;
+                self.place_of(address).ok_or("an argument points to memory unknown to the driver")?;
             let index = self.pieces.iter().position(|own| own.start == piece.start).unwrap_or_default();
             Ok(addresses[index] + offset as u64)
         };
@@ -160,9 +159,9 @@ impl MemorySnapshot {
         for way in 0..3 {
             let size = local[way];
             if !range.global[way].is_multiple_of(size) {
-                return Err("its groups are of different sizes".into());
+                return Err("work-groups of different sizes".into());
             }
-            groups[way] = u32::try_from(range.global[way] / size).map_err(|_| "there are too many groups")?;
+            groups[way] = u32::try_from(range.global[way] / size).map_err(|_| "too many work-groups")?;
         }
         if groups.contains(&0) {
             return Ok(OracleLaunch::default());
@@ -179,8 +178,8 @@ impl MemorySnapshot {
         };
         let outcome =
             run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {
-                FaultKind::Limit { .. } => format!("it takes too long: {}", fault.located_message(&module)),
-                _ => format!("the oracle stops: {}", fault.located_message(&module)),
+                FaultKind::Limit { .. } => format!("time limit: {}", fault.located_message(&module)),
+                _ => format!("the interpreter stops: {}", fault.located_message(&module)),
             })?;
         let objects = addresses.iter().filter_map(|&at| memory.objects().find(|object| object.address == at));
         let items = range.global.iter().map(|&size| size as u64).product();

@@ -31,9 +31,9 @@ fn kernels_are_kept_for_other_processes() {
         let started: Vec<_> = (0..count).map(|_| start(uses)).collect();
         for child in started {
             let output = child.wait_with_output().expect("it ends");
-            let (said, messages) =
+            let (printed, messages) =
                 (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-            assert!(output.status.success() && said.ends_with("passed\n"), "{said}{messages}");
+            assert!(output.status.success() && printed.ends_with("passed\n"), "{printed}{messages}");
         }
     };
     passes("0", 1);

@@ -31,12 +31,12 @@ fn is_right(driver: &Path, sources: &Path, workload: &str, (variable, value): (&
     let arguments = [&sources.display().to_string(), workload, "0"];
     let mut run = command(&driver.display().to_string(), &arguments);
     let output = run.env(variable, value).stdin(std::process::Stdio::null()).output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
-    let worst = said.split(';').nth(3).and_then(|figure| figure.parse::<f64>().ok());
+    let worst = printed.split(';').nth(3).and_then(|figure| figure.parse::<f64>().ok());
     assert!(
         output.status.success() && messages.is_empty() && worst.is_some_and(|worst| worst <= TOLERANCE),
-        "{workload} with {variable}={value}: {}\n{said}{messages}",
+        "{workload} with {variable}={value}: {}\n{printed}{messages}",
         output.status
     );
 }
@@ -60,7 +60,7 @@ fn what_is_forced_changes_no_result() {
 }
 
 #[test]
-fn what_is_misspelled_is_said() {
+fn misspelled_options_are_reported() {
     let program = crate::place::compile("vector_add.c");
     let output = command(&program.display().to_string(), &[]).env("HEDDLE_OPTIONS", "guards=most").output();
     let output = output.expect("it starts");

@@ -1,4 +1,4 @@
-//! The driver as applications meet it: behind the ICD loader, from C.
+//! The driver as applications meet it: after the ICD loader, from C.
 
 mod place;
 mod loader;

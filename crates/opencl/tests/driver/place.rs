@@ -11,7 +11,7 @@ const LIMIT: &str = "120";
 pub(crate) fn driver() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let name = "libheddle_opencl.so";
-    // `cargo test` leaves it beside the test, `cargo build` above.
+    // `cargo test` leaves it next to the test, `cargo build` above.
     let places = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
     let found = places.into_iter().find(|path| path.exists());
     found.unwrap_or_else(|| panic!("{name} is not built: `cargo build -p heddle-opencl` builds it"))

@@ -7,14 +7,14 @@ fn kernels_print() {
     let output = run(&compile("printing.c").display().to_string(), &[]);
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{messages}");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     // Work-items print in any order, but each call all at once. What is expected is how brushes of several lanes do it.
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         lines.sort_unstable();
         lines
     };
-    let (ordered, many) = said.split_once("many\n").expect("it prints");
+    let (ordered, many) = printed.split_once("many\n").expect("it prints");
     let expected = std::fs::read_to_string(source("printing.txt")).expect("it is there");
     match std::env::var_os("HEDDLE_LANES") {
         None => assert_eq!(ordered, expected),

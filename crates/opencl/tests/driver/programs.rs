@@ -7,11 +7,11 @@ use std::process::Command;
 fn passes(name: &str) {
     let program = compile(name);
     let output = run(&program.display().to_string(), &[]);
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(
-        output.status.success() && said.ends_with("passed\n"),
-        "{name}: {}\n{said}{messages}",
+        output.status.success() && printed.ends_with("passed\n"),
+        "{name}: {}\n{printed}{messages}",
         output.status
     );
 }
@@ -95,9 +95,13 @@ fn programs_in_spirv_run() {
     // The second run takes the programs from the cache.
     for _ in 0..2 {
         let output = run(&program, &modules);
-        let said = String::from_utf8_lossy(&output.stdout);
+        let text_of_process = String::from_utf8_lossy(&output.stdout);
         let messages = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said == "passed\n", "{}\n{said}{messages}", output.status);
+        assert!(
+            output.status.success() && text_of_process == "passed\n",
+            "{}\n{text_of_process}{messages}",
+            output.status
+        );
     }
 }
 
@@ -106,10 +110,11 @@ fn leaves(arguments: &[&str]) {
     let program = scratch().join("leaves").display().to_string();
     // A cached program is not recompiled.
     let output = command(&program, arguments).env("HEDDLE_CACHE", "0").output().expect("it starts");
-    let (said, messages) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (printed, messages) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(
-        output.status.success() && said == "passed\n",
-        "{arguments:?}: {}\n{said}{messages}",
+        output.status.success() && printed == "passed\n",
+        "{arguments:?}: {}\n{printed}{messages}",
         output.status
     );
 }
@@ -157,9 +162,9 @@ fn the_demo_agrees_with_c() {
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let (kernels, written) = (folder.join("demo.cl").display().to_string(), picture.display().to_string());
     let output = run(&program.display().to_string(), &[&kernels, &written]);
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("pixels are those of C"), "{said}{messages}");
+    assert!(output.status.success() && printed.contains("pixels are those of C"), "{printed}{messages}");
     let bytes = std::fs::read(&picture).expect("the picture is there");
     assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 1 << 20, "{} bytes", bytes.len());
 }

@@ -45,7 +45,11 @@ fn python() -> PathBuf {
 fn pyopencl_makes_kernels() {
     let script: &Path = &source("pyopencl_kernels.py");
     let output = run(&python().display().to_string(), &[&script.display().to_string()]);
-    let said = String::from_utf8_lossy(&output.stdout);
+    let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.ends_with("passed\n"), "{}\n{said}{messages}", output.status);
+    assert!(
+        output.status.success() && printed.ends_with("passed\n"),
+        "{}\n{printed}{messages}",
+        output.status
+    );
 }

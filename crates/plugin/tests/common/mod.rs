@@ -19,12 +19,12 @@ pub(crate) fn sources() -> PathBuf {
 
 pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{printed}", output.status);
     output
 }
 
-/// A folder of this test's own, gone behind it.
+/// A folder of this test's own, gone after it.
 pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {

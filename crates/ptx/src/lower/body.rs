@@ -79,8 +79,8 @@ pub(crate) fn lower_body<'a, 's>(
     lower.run(&ptx_blocks, &blocks)?;
     if let Some(reason) = lower.emit.broken {
         let refusal = PtxRefusal {
-            reason: format!("the types do not fit ({reason}), which is a mistake in Heddle"),
-            help: "report it, with this file".into(),
+            reason: format!("internal error: type mismatch ({reason})"),
+            help: "please report it, with this file".into(),
         };
         return Err((at, refusal));
     }
@@ -412,7 +412,7 @@ impl FunctionLowering<'_, '_, '_> {
                 continue;
             }
             let Some(bytes) = variable.bytes() else {
-                return refuse("a local variable has no fixed size", "give it one");
+                return refuse("local variable without a fixed size", "declare a size");
             };
             let align = variable.alignment() as u32;
             let object =
@@ -518,7 +518,7 @@ impl FunctionLowering<'_, '_, '_> {
                 let value = self.emit.int(Scalar::I64, address.into());
                 self.emit.resize(value, layout::int(to.bits()), false)
             }
-            _ => return refuse("this operand has no value here", "write a register or a constant"),
+            _ => return refuse("operand without a value", "write a register or a constant"),
         })
     }
 
@@ -531,7 +531,7 @@ impl FunctionLowering<'_, '_, '_> {
             (NumberValue::Single(bits), _) => bits.into(),
             (NumberValue::Double(bits), Scalar::F32) => (f64::from_bits(bits) as f32).to_bits().into(),
             (NumberValue::Double(_), Scalar::F16 | Scalar::BF16) => {
-                return refuse("a half has no constant of this kind", "write its bits: `0x3C00`");
+                return refuse("unsupported constant for a half", "write its bits: `0x3C00`");
             }
             (NumberValue::Double(bits), _) => bits.into(),
         };
@@ -703,10 +703,9 @@ impl FunctionLowering<'_, '_, '_> {
                 self.trap();
                 Ok(())
             }
-            "exit" if !self.body.function.is_kernel => refuse(
-                "`exit` ends a thread inside of a function",
-                "return from the function, and from the kernel",
-            ),
+            "exit" if !self.body.function.is_kernel => {
+                refuse("`exit` inside of a function", "return from the function, and exit in the kernel")
+            }
             "ret" | "exit" | "bra" | "brx" => Ok(()),
             _ => self.integer(inst, name, ty),
         }
@@ -787,7 +786,9 @@ pub(crate) fn untyped(bits: u32) -> Word {
 fn part_of(bits: u32, count: usize) -> LowerResult<Word> {
     match bits / (count.max(1) as u32) {
         part @ (8 | 16 | 32 | 64) if part * count as u32 == bits => Ok(untyped(part)),
-        _ => refuse("the parts of a vector do not make up the whole", "use two or four parts of equal size"),
+        _ => {
+            refuse("the parts of a vector do not add up to the whole", "use two or four parts of equal size")
+        }
     }
 }
 

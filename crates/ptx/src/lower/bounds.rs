@@ -200,7 +200,7 @@ mod tests {
     const HEAD: &str = ".reg .b32 %r<9>; .reg .b64 %d<9>; mov.u32 %r0, %tid.x; ld.param.u64 %d0, [p];";
 
     #[test]
-    fn what_cannot_wrap_around_is_said_not_to() {
+    fn numbers_that_cannot_wrap_get_flags() {
         let text = text_of(&format!(
             "{HEAD} shl.b32 %r1, %r0, 2; add.s32 %r2, %r1, 64; cvt.s64.s32 %d1, %r2; add.s64 %d2, %d0, %d1; st.global.b32 [%d2], %r0;"
         ));

@@ -59,7 +59,7 @@ impl FunctionLowering<'_, '_, '_> {
         if args.len() != callee.params.len() || results.len() != callee.returns.len() && !lacks_results {
             return refuse(
                 format!(
-                    "{name} takes {} and gives {}, but gets {} and is asked for {}",
+                    "{name} takes {} and returns {}, but the call passes {} and expects {}",
                     callee.params.len(),
                     callee.returns.len(),
                     args.len(),

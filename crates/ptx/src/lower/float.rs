@@ -212,7 +212,7 @@ impl FunctionLowering<'_, '_, '_> {
             "fma" => Op::Fma,
             "div" => Op::Fdiv,
             "sqrt" => Op::Sqrt,
-            _ => return refuse(format!("`{name}` is not known"), ""),
+            _ => return refuse(format!("unknown function `{name}`"), ""),
         };
         if mode == Word::Rn {
             return Ok(self.emit.op(op, args));
@@ -277,7 +277,7 @@ impl FunctionLowering<'_, '_, '_> {
             }
             _ => {
                 return refuse(
-                    "products that are added are rounded to nearest only where they are doubles",
+                    "fused products of these types have no other rounding than to nearest",
                     "use `.rn`",
                 );
             }

@@ -50,7 +50,7 @@ struct FragmentLayout {
 impl FragmentLayout {
     fn of(inst: &ResolvedInst) -> LowerResult<FragmentLayout> {
         let Some([m, n, k]) = shape_of(&inst.words) else {
-            return refuse("the sizes of the matrix are not known", "use one of the table");
+            return refuse("unknown matrix size", "use a size of the table");
         };
         let has = |word: Word| inst.words.contains(&word);
         let ty = inst.words.iter().copied().rfind(|word| word.is_type()).unwrap_or(Word::F32);
@@ -223,13 +223,13 @@ impl FunctionLowering<'_, '_, '_> {
 
     fn whole_product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some([m, n, k]) = shape_of(&inst.words) else {
-            return refuse("the sizes of the product are not known", "use one of the table");
+            return refuse("unknown sizes of the product", "use a size of the table");
         };
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [to, a, b, c] = match types[..] {
             [to, c] => [to, Word::F16, Word::F16, c],
             [to, a, b, c] => [to, a, b, c],
-            _ => return refuse("it has no two or four types", "write them"),
+            _ => return refuse("two or four types expected", "write them"),
         };
         let (rows, columns, along) = (m / 8, n / 8, k / (4 * numbers_of(a)));
         let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
@@ -237,10 +237,10 @@ impl FunctionLowering<'_, '_, '_> {
         let expected = if a == Word::F16 { [HALF_REGISTERS; 2] } else { needed };
         let of_sum = |ty: Word| rows * columns * if ty == Word::F16 { 1 } else { 2 };
         if [left.len(), right.len()] != expected || [into.len(), start.len()] != [of_sum(to), of_sum(c)] {
-            let told = [of_sum(to), expected[0], expected[1], of_sum(c)].map(|count| count.to_string());
+            let message = [of_sum(to), expected[0], expected[1], of_sum(c)].map(|count| count.to_string());
             return refuse(
                 "the fragments have other numbers of registers",
-                format!("write {} of them", told.join(", ")),
+                format!("write {} of them", message.join(", ")),
             );
         }
         let word = if a == Word::F64 { Word::F64 } else { Word::B32 };

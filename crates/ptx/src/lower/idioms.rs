@@ -137,8 +137,11 @@ fn canonicalize_branches(func: &mut Function) {
         if data.op != Op::Br || data.targets().len() != 2 {
             continue;
         }
-        let Some(question) =
-            data.args.first().filter(|&&asked| uses[asked] == 1).and_then(|&asked| func.def_inst(asked))
+        let Some(question) = data
+            .args
+            .first()
+            .filter(|&&requested| uses[requested] == 1)
+            .and_then(|&requested| func.def_inst(requested))
         else {
             continue;
         };

@@ -220,12 +220,12 @@ impl FunctionLowering<'_, '_, '_> {
             }
             "lop3" => {
                 let Some(table) = e.constant(args[3]) else {
-                    return refuse("the table of `lop3` is no constant", "write a number");
+                    return refuse("the table of `lop3` is not a constant", "write a number");
                 };
                 self.by_table(table as u8, args[0], args[1], args[2])
             }
             "prmt" => self.permute(args[0], args[1], args[2]),
-            _ => return refuse(format!("`{name}` is not known"), ""),
+            _ => return refuse(format!("unknown instruction `{name}`"), ""),
         })
     }
 
@@ -657,7 +657,7 @@ impl FunctionLowering<'_, '_, '_> {
                 })
             });
             let Some(predicate) = predicate else {
-                return refuse("floats are not compared in this way", "use `lt`, `ltu` and so on");
+                return refuse("unknown comparison of floats", "use `lt`, `ltu` and so on");
             };
             let (mut a, mut b) = (a, b);
             if inst.words.contains(&Word::Ftz) {
@@ -682,7 +682,7 @@ impl FunctionLowering<'_, '_, '_> {
         });
         match predicate {
             Some(predicate) => Ok(self.emit.icmp(predicate, a, b)),
-            None => refuse("integers are not compared in this way", "use `lt`, `lo` and so on"),
+            None => refuse("unknown comparison of integers", "use `lt`, `lo` and so on"),
         }
     }
 

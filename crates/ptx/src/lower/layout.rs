@@ -34,7 +34,7 @@ pub(crate) fn param_words(variable: &PtxVariable<'_>) -> LowerResult<(Scalar, u6
         return Ok((scalar(variable.ty), 1));
     }
     let Some(bytes) = variable.bytes() else {
-        return refuse("a parameter has no fixed size", "pass the address of an array");
+        return refuse("parameter without a fixed size", "pass the address of an array");
     };
     let mut width = variable.alignment().min(8);
     while width > 1 && bytes % width != 0 {
@@ -42,7 +42,7 @@ pub(crate) fn param_words(variable: &PtxVariable<'_>) -> LowerResult<(Scalar, u6
     }
     let count = bytes / width;
     if count > MAX_WORDS {
-        return refuse(format!("a parameter has more than {MAX_WORDS} words"), "pass its address");
+        return refuse(format!("parameter with more than {MAX_WORDS} words"), "pass its address");
     }
     Ok((int(width as u32 * 8), count))
 }

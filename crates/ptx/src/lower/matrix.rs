@@ -129,10 +129,10 @@ impl FunctionLowering<'_, '_, '_> {
 
     fn product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some([m, _, k]) = shape_of(&inst.words) else {
-            return refuse("the sizes of the product are not known", "use one of the table");
+            return refuse("unknown sizes of the product", "use a size of the table");
         };
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
-        let [to, a, b, c] = types[..] else { return refuse("it has no four types", "write them") };
+        let [to, a, b, c] = types[..] else { return refuse("four types expected", "write them") };
         let scalar = sum_scalar(to, &inst.words);
         let sum = MmaTypes { scalar, numbers: [a, b] };
         let each = numbers_of(a);
@@ -277,7 +277,7 @@ impl FunctionLowering<'_, '_, '_> {
         let registers = parts(&inst.args[registers]);
         let count = count_of(&inst.words);
         if registers.len() != count {
-            return refuse("there are more or fewer registers than matrices", format!("write {count}"));
+            return refuse("the numbers of registers and matrices differ", format!("write {count}"));
         }
         let pointer = self.address(&inst.args[address], space_of(&inst.words))?;
         Ok((registers, self.number_of(pointer)))

@@ -95,7 +95,7 @@ impl FunctionLowering<'_, '_, '_> {
     /// Returns the pointer to a variable, in its space.
     fn variable_pointer(&mut self, var: VarRef, offset: i64) -> LowerResult<Value> {
         let Some(variable) = layout::variable(self.cx.module, &self.body.vars, var) else {
-            return refuse("a variable is not known", "declare it");
+            return refuse("unknown variable", "declare it");
         };
         let name = self.cx.module.names.text(variable.name);
         let pointer = match (variable.space, var) {
@@ -106,13 +106,13 @@ impl FunctionLowering<'_, '_, '_> {
             }
             (Word::Local, VarRef::Local(index)) => match self.objects.get(&index) {
                 Some(&object) => object,
-                None => return refuse(format!("`{name}` is no object here"), ""),
+                None => return refuse(format!("`{name}` is not an object here"), ""),
             },
             (_, VarRef::Module(index)) => match self.cx.objects.get(&index) {
                 Some((name, space)) => self.emit.global(*space, name),
                 None => {
                     return refuse(
-                        format!("`{name}` is not defined in this module, or not taken"),
+                        format!("`{name}` is not defined in this module, or was refused"),
                         "define it in this module",
                     );
                 }
@@ -126,15 +126,13 @@ impl FunctionLowering<'_, '_, '_> {
                     Some(object) => object,
                     None => {
                         return refuse(
-                            format!(
-                                "the address of `{name}` is taken, which is passed to a function or given back by one"
-                            ),
-                            "take that of a parameter of this function, or of `.local` memory",
+                            format!("address of `{name}`, which is an argument or a result of a function"),
+                            "use a parameter of this function, or `.local` memory",
                         );
                     }
                 }
             }
-            _ => return refuse(format!("`{name}` stands inside of a function"), "declare it outside"),
+            _ => return refuse(format!("`{name}` is declared inside of a function"), "declare it outside"),
         };
         Ok(self.emit.add_bytes(pointer, offset))
     }
@@ -153,7 +151,7 @@ impl FunctionLowering<'_, '_, '_> {
     /// Returns the pointer of an address operand, in the instruction's space.
     pub(crate) fn address(&mut self, arg: &ResolvedOperand, space: Space) -> LowerResult<Value> {
         let ResolvedOperand::Address { base, offset } = arg else {
-            return refuse("it is no address", "write it in brackets");
+            return refuse("not an address", "write it in brackets");
         };
         let pointer = match &**base {
             ResolvedOperand::Variable(var, more) => {
@@ -177,17 +175,14 @@ impl FunctionLowering<'_, '_, '_> {
                     }
                 }
             }
-            _ => return refuse("it is no address", "write a register or a variable"),
+            _ => return refuse("not an address", "write a register or a variable"),
         };
         Ok(self.emit.add_bytes(pointer, *offset))
     }
 
     pub(crate) fn memory(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
         if inst.words.contains(&Word::SharedCluster) && name != "cvta" && name != "isspacep" {
-            return refuse(
-                "shared memory of other work-groups is there only on a GPU",
-                "launch without clusters",
-            );
+            return refuse("shared memory of other work-groups", "launch without clusters");
         }
         match name {
             "cvta" => self.convert_address(inst, ty),
@@ -375,13 +370,13 @@ impl FunctionLowering<'_, '_, '_> {
             VarRef::Module(_) => None,
         };
         let Some(words) = words else {
-            return refuse("it is no parameter of this function", "name one that is");
+            return refuse("not a parameter of this function", "use a parameter of this function");
         };
         let offset = offset.wrapping_add(more);
         let end = words.count as u64 * u64::from(words.scalar.bytes());
         let bytes = access_bytes(inst);
         if u64::try_from(offset).map_or(true, |offset| offset.saturating_add(bytes) > end) {
-            return refuse("it reaches over the end of a parameter", "keep to its size");
+            return refuse("access past the end of a parameter", "stay within its size");
         }
         let one = u64::from(ty.bits().unwrap_or(8) / 8);
         for (index, part) in parts.iter().enumerate() {
@@ -510,7 +505,7 @@ impl FunctionLowering<'_, '_, '_> {
                 _ => return None,
             })
         });
-        let Some(by) = word else { return refuse("this atomic operation is not known", "") };
+        let Some(by) = word else { return refuse("unknown atomic operation", "") };
         let old =
             self.emit.value(InstData::new(Op::AtomicRmw, [pointer, value], Detail::Rmw(by, access)), None);
         if gives {

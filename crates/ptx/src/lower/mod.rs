@@ -201,7 +201,7 @@ pub fn lower(
                 verify(&func, Stage::Source).map_err(|violations| {
                     Diagnostic::error(
                         Code::Internal,
-                        format!("what came out is not well-formed:\n{violations}"),
+                        format!("internal error: malformed function\n{violations}"),
                     )
                     .of_func(name)
                 })?;
@@ -236,7 +236,7 @@ fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
     errors
         .into_iter()
         .next()
-        .unwrap_or_else(|| Diagnostic::error(Code::Internal, "no reason is known").of_func(name))
+        .unwrap_or_else(|| Diagnostic::error(Code::Internal, "unknown reason").of_func(name))
 }
 
 fn refusal_diagnostic(
@@ -367,7 +367,7 @@ fn initial_value(
                     matches!(&source.items[*index], PtxItem::Variable(of) if of.space == Word::Shared);
                 if in_shared || width != 8 {
                     return refuse(
-                        format!("the address of `{text}` is no initial value"),
+                        format!("address of `{text}` as initial value"),
                         "use 64-bit addresses of global or constant variables",
                     );
                 }
@@ -383,10 +383,10 @@ fn initial_value(
     let bytes = match variable.bytes() {
         Some(bytes) => bytes,
         None if variable.dims.first() == Some(&None) && variable.init.is_some() => used,
-        None => return refuse("its size is left open", "define it in this module"),
+        None => return refuse("variable of unknown size", "define it in this module"),
     };
     if bytes > MAX_BYTES || used > bytes {
-        return refuse("it is too large, or its initial value is", "make it smaller");
+        return refuse("variable or initial value too large", "make it smaller");
     }
     if bytes > used {
         parts.push(GlobalInit::Zero(bytes - used));

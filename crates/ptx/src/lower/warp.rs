@@ -61,15 +61,15 @@ impl FunctionLowering<'_, '_, '_> {
         let is_red = inst.words.contains(&Word::Red);
         let numbers = if is_red { &inst.args[1..inst.args.len() - 1] } else { &inst.args[..] };
         if Self::constant(numbers.first()).is_none_or(|number| number > 15) {
-            return refuse("the barrier has no constant number below 16", "write one");
+            return refuse("the barrier number is not a constant below 16", "write one");
         }
         if let Some(count) = numbers.get(1) {
             let fixed = self.body.function.directives.iter().find(|(name, _)| *name == "reqntid");
             let threads = fixed.map(|(_, sizes)| sizes.iter().product::<u64>());
             if Self::constant(Some(count)) != threads || threads.is_none() {
                 return refuse(
-                    "the barrier is for a part of the threads, or for a number that may be one",
-                    "leave the number out, or fix the size of the work-group with `.reqntid`",
+                    "barrier for a part of the threads",
+                    "omit the number of threads, or fix the size of the work-group with `.reqntid`",
                 );
             }
         }
@@ -82,10 +82,10 @@ impl FunctionLowering<'_, '_, '_> {
 
     /// Lowers `bar.red`: the threads clear a counter, all add to it, all read it.
     fn counted(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
-        let Some(last) = inst.args.last() else { return refuse("a predicate is missing", "write one") };
+        let Some(last) = inst.args.last() else { return refuse("missing predicate", "write one") };
         let condition = match last {
             ResolvedOperand::Reg(reg) if self.body.regs[*reg] != Word::Pred => {
-                return refuse("what is asked is no predicate", "write one");
+                return refuse("the operand of the vote is not a predicate", "write one");
             }
             arg => self.read(arg, Word::Pred)?,
         };

@@ -21,7 +21,7 @@ impl FunctionRaising<'_> {
         let func = self.func;
         let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
         if !func.signature.results.is_empty() && is_kernel {
-            return Err((None, "a kernel gives no results".into()));
+            return Err((None, "kernel with results".into()));
         }
         let name = name_of(&func.name);
         for (index, &param) in func.params().iter().enumerate() {
@@ -35,7 +35,7 @@ impl FunctionRaising<'_> {
             for phi in func.phis(block) {
                 let data = func.inst(phi);
                 if data.shadow().is_some() {
-                    return Err((Some(phi), "it has a shadow, which lanes of PTX do not know".into()));
+                    return Err((Some(phi), "φ with a shadow".into()));
                 }
                 let Some(result) = func.result(phi) else { continue };
                 let scalars: &[Scalar] = match func.value_type(result).scalar() {
@@ -53,7 +53,7 @@ impl FunctionRaising<'_> {
         }
         for &block in &blocks {
             if func.predicate(block).is_some() {
-                return Err((None, format!("{block} has a predicate; write it before `linearize`")));
+                return Err((None, format!("{block} has a predicate; write PTX before `linearize`")));
             }
             let _ = writeln!(self.text, "$L_{}:", block.as_u32());
             for inst in func.block_insts(block) {
@@ -120,7 +120,7 @@ impl FunctionRaising<'_> {
             self.options.target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit());
         match digits.parse::<u32>() {
             Ok(number) if number < min => {
-                Err(format!("{what} is there from sm_{min} on, and the target is {}", self.options.target))
+                Err(format!("{what} needs sm_{min}, and the target is {}", self.options.target))
             }
             _ => Ok(()),
         }
@@ -144,7 +144,7 @@ impl FunctionRaising<'_> {
     // Registers.
 
     pub(super) fn fresh(&mut self, scalar: Scalar) -> RaiseResult<String> {
-        let kind = register_class(scalar).ok_or("integers of 128 bits have no registers")?;
+        let kind = register_class(scalar).ok_or("no registers for integers of 128 bits")?;
         let number = self.counts[kind];
         self.counts[kind] += 1;
         Ok(format!("{}{number}", REGISTER_CLASSES[kind].0))
@@ -156,7 +156,7 @@ impl FunctionRaising<'_> {
         }
         let ty = self.func.value_type(value);
         if ty.is_vector() {
-            return Err("vectors are of stage Wide; PTX is written before".into());
+            return Err("vectors belong to stage Wide; write PTX before `widen`".into());
         }
         let register = self.fresh(ty.scalar())?;
         self.registers.insert(value, register.clone());
@@ -176,12 +176,12 @@ impl FunctionRaising<'_> {
             Constant::Address(space, name) => {
                 put!(self, "mov.u64 {register}, {}", name_of(&name));
                 if space == Space::Generic {
-                    return Err("the address of a global has no space".into());
+                    return Err("address of a global without a space".into());
                 }
             }
             Constant::Scalar(_, bits) => self.constant(&register, scalar, bits),
             Constant::Poison(_) => self.constant(&register, scalar, 0),
-            Constant::Vector(..) => return Err("vectors are of stage Wide".into()),
+            Constant::Vector(..) => return Err("vectors belong to stage Wide".into()),
         }
         Ok(register)
     }
@@ -280,7 +280,7 @@ impl FunctionRaising<'_> {
         let func = self.func;
         let data = func.inst(inst);
         if data.is_total() {
-            return Err("it is total: lanes of PTX that are not active do nothing".into());
+            return Err("`total` instruction: inactive lanes of PTX execute nothing".into());
         }
         match data.op {
             Op::Br => self.branch(block, data),
@@ -316,7 +316,7 @@ impl FunctionRaising<'_> {
                 match data.detail {
                     Detail::Barrier(SyncScope::Group) => put!(self, "bar.sync 0"),
                     Detail::Barrier(SyncScope::Brush) => put!(self, "bar.warp.sync 0xffffffff"),
-                    _ => return Err("there is no barrier for it".into()),
+                    _ => return Err("no barrier of PTX for it".into()),
                 }
                 Ok(())
             }
@@ -325,7 +325,7 @@ impl FunctionRaising<'_> {
             _ => {
                 let results = func.results(inst).to_vec();
                 let Some(&result) = results.first() else {
-                    return Err(format!("`{}` has no instruction of PTX", data.op));
+                    return Err(format!("PTX has no instruction for `{}`", data.op));
                 };
                 let to = self.register(result)?;
                 let second = results.get(1).map(|&second| self.register(second)).transpose()?;
@@ -439,9 +439,7 @@ impl FunctionRaising<'_> {
             Op::Alloca => {
                 let Detail::Alloca { bytes, align } = data.detail else { return Ok(()) };
                 if func.layout.block_of(inst) != func.layout.entry() {
-                    return Err(
-                        "it makes a new object each time it runs, and the stack of PTX does not grow".into(),
-                    );
+                    return Err("alloca in a loop: the stack of PTX does not grow".into());
                 }
                 let name = format!("$object{}", inst.index());
                 let _ = writeln!(self.objects, "\t.local .align {align} .b8 {name}[{}];", bytes.max(1));

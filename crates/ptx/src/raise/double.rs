@@ -48,7 +48,7 @@ impl FunctionRaising<'_> {
                 put!(self, "st{words} [{address}+8], {high}");
                 return Ok(());
             }
-            return Err(format!("`{}` of 128 bits has no instruction of PTX", data.op));
+            return Err(format!("PTX has no instruction for `{}` of 128 bits", data.op));
         };
         match data.op {
             Op::Load => {
@@ -107,7 +107,7 @@ impl FunctionRaising<'_> {
             }
             Op::Lshr | Op::Shl => {
                 let Some(&Constant::Scalar(_, by)) = self.func.constant(data.args[1]) else {
-                    return Err("128 bits are shifted by constants only".into());
+                    return Err("shift of 128 bits by an amount that is not constant".into());
                 };
                 let by = u32::try_from(by).map_or(127, |by| by.min(127));
                 let (a, to) = (self.pair(data.args[0])?, self.pair(result)?);
@@ -134,7 +134,7 @@ impl FunctionRaising<'_> {
                     put!(self, "selp.b64 {}, {}, {}, {condition}", to[half], a[half], b[half]);
                 }
             }
-            _ => return Err(format!("`{}` of 128 bits has no instruction of PTX", data.op)),
+            _ => return Err(format!("PTX has no instruction for `{}` of 128 bits", data.op)),
         }
         Ok(())
     }

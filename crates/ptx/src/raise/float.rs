@@ -93,7 +93,7 @@ impl FunctionRaising<'_> {
                 continue;
             }
             if first > infinite && classes & 3 != 3 {
-                return Err("signalling and quiet NaNs are not told apart".into());
+                return Err("PTX does not distinguish signalling and quiet NaNs".into());
             }
             let (offset, within) = (self.fresh(int)?, self.fresh(Scalar::I1)?);
             put!(self, "sub.u{bits} {offset}, {size}, {first:#x}");
@@ -166,7 +166,7 @@ impl FunctionRaising<'_> {
                 _ => {}
             }
             if matches!(op, Op::Ldexp | Op::Frem) {
-                return Err(format!("`{op}` of {scalar} has no instruction of PTX"));
+                return Err(format!("PTX has no instruction for `{op}` of {scalar}"));
             }
             let args: Vec<String> =
                 args.iter().map(|arg| self.single(scalar, arg)).collect::<RaiseResult<_>>()?;
@@ -225,7 +225,7 @@ impl FunctionRaising<'_> {
                 put!(self, "selp.{ty} {rest}, {rest}, {whole}, {up}");
                 put!(self, "copysign.{ty} {to}, {}, {rest}", args[0]);
             }
-            _ => return Err(format!("`{op}` of {scalar} has no instruction of PTX")),
+            _ => return Err(format!("PTX has no instruction for `{op}` of {scalar}")),
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ impl FunctionRaising<'_> {
             || from == Scalar::I1
             || scalar == Scalar::I1
         {
-            return Err(format!("`{op}` from {from} to {scalar} has no instruction of PTX"));
+            return Err(format!("PTX has no instruction for `{op}` from {from} to {scalar}"));
         }
         let name = |scalar: Scalar| match scalar {
             Scalar::BF16 => "bf16".into(),

@@ -84,7 +84,7 @@ impl FunctionRaising<'_> {
     ) -> RaiseResult<()> {
         let bits = scalar.bits();
         if register_class(from).is_none() || register_class(scalar).is_none() {
-            return Err("integers of 128 bits have no registers".into());
+            return Err("no registers for integers of 128 bits".into());
         }
         if from == Scalar::I1 {
             let one = if op == Op::Sext && bits > 8 {
@@ -119,7 +119,7 @@ impl FunctionRaising<'_> {
 
     pub(super) fn integer(&mut self, op: Op, scalar: Scalar, to: &str, args: &[String]) -> RaiseResult<()> {
         if register_class(scalar).is_none() {
-            return Err("integers of 128 bits have no registers".into());
+            return Err("no registers for integers of 128 bits".into());
         }
         let bits = scalar.bits().max(16);
         if scalar == Scalar::I1 {
@@ -127,7 +127,7 @@ impl FunctionRaising<'_> {
                 Op::And | Op::Mul | Op::Umin | Op::Smax => "and",
                 Op::Or | Op::Umax | Op::Smin => "or",
                 Op::Xor | Op::Add | Op::Sub => "xor",
-                _ => return Err(format!("`{op}` of truth values has no instruction")),
+                _ => return Err(format!("PTX has no instruction for `{op}` of truth values")),
             };
             put!(self, "{word}.pred {to}, {}, {}", args[0], args[1]);
             return Ok(());
@@ -235,7 +235,7 @@ impl FunctionRaising<'_> {
                 let side = if op == Op::Fshl { "l" } else { "r" };
                 put!(self, "shf.{side}.wrap.b32 {to}, {}, {}, {}", args[1], args[0], args[2]);
             }
-            _ => return Err(format!("`{op}` of {scalar} has no instruction of PTX")),
+            _ => return Err(format!("PTX has no instruction for `{op}` of {scalar}")),
         }
         if is_byte {
             put!(self, "and.b16 {to}, {to}, 255");

@@ -76,7 +76,7 @@ impl FunctionRaising<'_> {
                 put!(self, "setp.ne.b16 {to}, {byte}, 0");
             }
             Scalar::I8 => put!(self, "ld{words}.u8 {to}, [{address}]"),
-            Scalar::I128 => return Err("integers of 128 bits have no registers".into()),
+            Scalar::I128 => return Err("no registers for integers of 128 bits".into()),
             _ => put!(self, "ld{words}.b{} {to}, [{address}]", scalar.bits()),
         }
         Ok(())
@@ -85,7 +85,7 @@ impl FunctionRaising<'_> {
     /// Returns the integer type that assembles a value from smaller pieces, and the size of a piece.
     pub(super) fn assembled_type(access: &Access, scalar: Scalar) -> RaiseResult<(Scalar, u32)> {
         if access.atomic.is_some() || scalar.bits() > 64 {
-            return Err("its address is not aligned to its size".into());
+            return Err("unaligned address".into());
         }
         Ok((if scalar.bits() == 64 { Scalar::I64 } else { Scalar::I32 }, access.align.max(1)))
     }
@@ -169,7 +169,7 @@ impl FunctionRaising<'_> {
         let bits = value.bits();
         if let Some(done) = second {
             if bits < 16 {
-                return Err("less than 16 bits are not exchanged".into());
+                return Err("exchange of less than 16 bits".into());
             }
             put!(self, "atom{words}.cas.b{bits} {to}, [{}], {}, {}", args[0], args[1], args[2]);
             put!(self, "setp.eq.b{bits} {done}, {to}, {}", args[1]);
@@ -177,7 +177,7 @@ impl FunctionRaising<'_> {
         }
         let Detail::Rmw(by, _) = data.detail else { return Ok(()) };
         if bits < 32 && !matches!(by, Rmw::Fadd) {
-            return Err("less than 32 bits are not changed atomically".into());
+            return Err("atomic update of less than 32 bits".into());
         }
         let (word, operand) = match by {
             Rmw::Exchange => (format!("exch.b{bits}"), args[1].clone()),
@@ -197,7 +197,7 @@ impl FunctionRaising<'_> {
             Rmw::Fadd if value == Scalar::BF16 => return self.add_by_exchange(&words, value, to, args),
             Rmw::Fadd if value == Scalar::F16 => ("add.noftz.f16".into(), args[1].clone()),
             Rmw::Fadd if bits >= 32 => (format!("add.f{bits}"), args[1].clone()),
-            _ => return Err(format!("`{by}` of {value} is not done atomically")),
+            _ => return Err(format!("PTX has no atomic `{by}` of {value}")),
         };
         put!(self, "atom{words}.{word} {to}, [{}], {operand}", args[0]);
         Ok(())
@@ -225,7 +225,7 @@ impl FunctionRaising<'_> {
         let to_space = pointer(self.scalar(data.args[0]));
         let fill = match (data.op, self.func.constant(data.args[1])) {
             (Op::Memset, Some(Constant::Scalar(_, bits))) => Some(*bits & 255),
-            (Op::Memset, _) => return Err("the byte that fills is not known; write a loop".into()),
+            (Op::Memset, _) => return Err("the fill byte is not constant; write a loop".into()),
             _ => None,
         };
         let from = if fill.is_none() { self.read(data.args[1])? } else { String::new() };
@@ -264,7 +264,7 @@ impl FunctionRaising<'_> {
     /// Emits a byte loop, for copies and fills of large or unknown size.
     fn byte_by_byte(&mut self, data: &InstData) -> RaiseResult<()> {
         if data.op == Op::Memmove {
-            return Err("what it moves may overlap, and has no few bytes; write a loop".into());
+            return Err("the memory may overlap, and the size is large or unknown; write a loop".into());
         }
         let word = |scalar: Scalar| match scalar {
             Scalar::Ptr(space) => space_word(space).map_or(String::new(), |word| format!(".{word}")),

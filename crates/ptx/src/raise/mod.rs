@@ -68,7 +68,7 @@ pub fn raise(
         match global_text(global) {
             Ok(line) => text.push_str(&line),
             Err(reason) => {
-                let message = format!("@{} has no form in PTX: {reason}", global.name);
+                let message = format!("@{} cannot be written as PTX: {reason}", global.name);
                 errors.push(Diagnostic::error(Code::NotEmitted, message));
             }
         }
@@ -109,7 +109,7 @@ pub fn raise(
             Ok(text) => bodies.push_str(&text),
             Err((inst, reason)) => {
                 let mut diagnostic =
-                    Diagnostic::error(Code::NotEmitted, format!("it has no form in PTX: {reason}"));
+                    Diagnostic::error(Code::NotEmitted, format!("cannot be written as PTX: {reason}"));
                 diagnostic = match inst {
                     Some(inst) => diagnostic.of_inst(func, inst).in_module(module),
                     None => diagnostic.of_func(&func.name),
@@ -148,7 +148,7 @@ fn global_text(global: &Global) -> Result<String, String> {
         Space::Global => ".visible .global",
         Space::Constant => ".visible .const",
         Space::Local => ".shared",
-        Space::Generic | Space::Private => return Err("its space is none of PTX's for variables".into()),
+        Space::Generic | Space::Private => return Err("its space is not a space of PTX variables".into()),
     };
     let name = name_of(&global.name);
     let bytes = global.bytes();
@@ -189,7 +189,7 @@ fn global_text(global: &Global) -> Result<String, String> {
         return Ok(format!("{space} .align {align} .b8 {name}[{bytes}] = {{{}}};\n", list.join(", ")));
     }
     if !bytes.is_multiple_of(8) || addresses.iter().any(|(at, _)| at % 8 != 0) {
-        return Err("it has addresses that are not aligned to 8 bytes".into());
+        return Err("it holds addresses that are not aligned to 8 bytes".into());
     }
     let mut list = Vec::new();
     for (index, word) in data.chunks_exact(8).enumerate() {

@@ -294,7 +294,7 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         state.follow_up(ticket.class, has_idle)
     }
 
-    /// Ends a search or compilation that [`FollowUp::Build`] asked for, which took so long. No code after a search means that
+    /// Ends a search or compilation that [`FollowUp::Build`] requested, which took so long. No code after a search means that
     /// there is none in the cache, after a compilation that the kernel cannot be compiled so.
     pub(crate) fn add_code(&self, number: usize, compiles: bool, time: Duration, code: Option<Arc<C>>) {
         let mut state = self.state();

@@ -95,8 +95,8 @@ impl CodeTraits {
             CodeForm::Mixed => 1.2,
             CodeForm::Guarded => 0.95,
             CodeForm::Streaming => 0.9,
-            CodeForm::Refilling if self.has_converted_branches => 0.92,
-            CodeForm::Refilling => 1.3,
+            CodeForm::LaneRefill if self.has_converted_branches => 0.92,
+            CodeForm::LaneRefill => 1.3,
         }
     }
 }

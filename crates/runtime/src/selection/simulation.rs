@@ -403,19 +403,19 @@ fn a_code_that_cannot_be_compiled_is_no_candidate() {
     let size = launches(1_024_000);
     assert_eq!(selection.open_class(size.class(), || vec![SimulatedSpec { number: 1, promise: 0.5 }]), None);
     let work = LaunchWork { items: size.items, groups: size.groups, threads: 1 };
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for _ in 0..1000 {
         let picked = selection.pick(&size.class(), &work);
         assert!(picked.slices.is_none());
         let times = LaunchTimes { items: size.items, time: 1e6, ..LaunchTimes::default() };
         match selection.add_launch(picked.ticket, &times, || true) {
             FollowUp::Build { code, compiles, .. } => {
-                asked.push((code, compiles));
+                requested.push((code, compiles));
                 selection.add_code(code, compiles, Duration::from_millis(1), None);
             }
             FollowUp::Settled(report) => assert!(report.others.is_empty()),
             FollowUp::Nothing => {}
         }
     }
-    assert_eq!(asked, [(1, false), (1, true)]);
+    assert_eq!(requested, [(1, false), (1, true)]);
 }

@@ -26,7 +26,7 @@ impl Numbers {
 }
 
 /// How many calls to make, and from which seed on: `HEDDLE_FUZZ_CALLS`, `HEDDLE_FUZZ_SEED`.
-pub(crate) fn asked() -> (u64, u64) {
+pub(crate) fn requested() -> (u64, u64) {
     let number = |name: &str, otherwise: u64| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
     };

@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_told_by_its_exponent() {
+    fn growth_is_measured_by_its_exponent() {
         let sizes = (0..6).map(|log| f64::from(100 << log));
         let square: Vec<(f64, f64)> = sizes.clone().map(|size| (size, 3e-9 * size * size)).collect();
         let linear: Vec<(f64, f64)> = sizes.map(|size| (size, 5e-9 * size)).collect();

@@ -106,8 +106,8 @@ fn plugin() -> Result<PathBuf, String> {
 
 fn done(command: &mut Command) -> Result<Vec<u8>, String> {
     let output = command.output().map_err(|reason| format!("{command:?}: {reason}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(output.stdout) } else { Err(format!("{command:?}: {said}")) }
+    let printed = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(output.stdout) } else { Err(format!("{command:?}: {printed}")) }
 }
 
 fn measure(report: &mut BenchReport) -> Result<Vec<TimedLoop>, String> {

@@ -55,22 +55,22 @@ pub const BENCHES: &[Benchmark] = &[
     },
     Benchmark {
         name: "transform",
-        about: "passes up to stage Linear: growth and speed; control flow kept beside other ways to fold",
+        about: "passes up to stage Linear: growth and speed; control flow kept next to other ways to fold",
         run: transform::run,
     },
     Benchmark {
         name: "native",
-        about: "C functions as native vector code, beside scalar code and the loops that clang vectorizes",
+        about: "C functions as native vector code, next to scalar code and the loops that clang vectorizes",
         run: native::run,
     },
     Benchmark {
         name: "loops",
-        about: "marked loops by the plugin, beside clang's scalar code and the vectorizers of clang and gcc",
+        about: "marked loops by the plugin, next to clang's scalar code and the vectorizers of clang and gcc",
         run: loops::run,
     },
     Benchmark {
         name: "opencl",
-        about: "the OpenCL driver beside PoCL and Intel's runtime, kernel by kernel",
+        about: "the OpenCL driver next to PoCL and Intel's runtime, kernel by kernel",
         run: opencl::run,
     },
     Benchmark {
@@ -85,7 +85,7 @@ pub const BENCHES: &[Benchmark] = &[
     },
     Benchmark {
         name: "opencl-own",
-        about: "the OpenCL driver beside itself: scalar code, one mechanism more or less, kernel by kernel",
+        about: "the OpenCL driver next to itself: scalar code, one mechanism more or less, kernel by kernel",
         run: opencl::run_own,
     },
     Benchmark {
@@ -100,12 +100,12 @@ pub const BENCHES: &[Benchmark] = &[
     },
     Benchmark {
         name: "compile",
-        about: "C functions made vector code: the time of our passes beside that of clang -O3's on the same modules",
+        about: "C functions made vector code: the time of our passes next to that of clang -O3's on the same modules",
         run: compile::run,
     },
     Benchmark {
         name: "ptx",
-        about: "CUDA kernels in PTX: instructions, transactions and cycles of warps before and behind passes; speed of the parser",
+        about: "CUDA kernels in PTX: instructions, transactions and cycles of warps before and after passes; speed of the parser",
         run: ptx::run,
     },
     Benchmark {
@@ -115,12 +115,12 @@ pub const BENCHES: &[Benchmark] = &[
     },
     Benchmark {
         name: "cost",
-        about: "operations on vectors: what they cost on this machine, beside what passes choose by",
+        about: "operations on vectors: what they cost on this machine, next to what passes choose by",
         run: cost::run,
     },
     Benchmark {
         name: "math",
-        about: "mathematical functions on vectors, beside SLEEF, libmvec and the C library's scalar ones",
+        about: "mathematical functions on vectors, next to SLEEF, libmvec and the C library's scalar ones",
         run: math::run,
     },
 ];

@@ -76,7 +76,7 @@ const OWN_WAYS: &[ClImplementation] = &[
     own("flat", &[(OPTIONS, "flatten=force"), (LANES, FULL)]),
     own("no-flattening", &[(OPTIONS, "flatten=no"), (LANES, FULL)]),
     own("refilled", &[(OPTIONS, "refill=force"), (LANES, FULL)]),
-    own("no-refilling", &[(OPTIONS, "refill=no"), (LANES, FULL)]),
+    own("no-refill", &[(OPTIONS, "refill=no"), (LANES, FULL)]),
     own("streamed", &[(OPTIONS, "stores=streamed"), (LANES, FULL)]),
     own("scalars", &[(OPTIONS, "ssrqp=cost"), (LANES, FULL)]),
 ];
@@ -307,9 +307,9 @@ fn start_of(
 ) -> Result<[f64; 2], String> {
     let mut command = command(bench, way, vendor, Threads::One);
     command.arg("start").arg(&bench.sources).arg(&workload.name);
-    let said = done(&mut command)?;
-    let figures: Vec<f64> = said.trim().split(';').filter_map(|figure| figure.parse().ok()).collect();
-    figures.try_into().map_err(|_| format!("{} by {}: not understood: {said}", workload.name, way.name))
+    let printed = done(&mut command)?;
+    let figures: Vec<f64> = printed.trim().split(';').filter_map(|figure| figure.parse().ok()).collect();
+    figures.try_into().map_err(|_| format!("{} by {}: not understood: {printed}", workload.name, way.name))
 }
 
 pub(super) fn processors() -> usize {
@@ -350,10 +350,10 @@ pub(super) fn each_workload(
 
 pub(super) fn done(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|reason| format!("{command:?}: {reason}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let printed = String::from_utf8_lossy(&output.stderr);
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{command:?}: {said}")),
+        false => Err(format!("{command:?}: {printed}")),
     }
 }
 

@@ -95,7 +95,7 @@ fn kernels(report: &mut BenchReport) -> Result<(), String> {
                 let (fewer, found) = run_launch(&with_passes(&own, &passes, seen.as_ref())?, &launch)?;
                 let differs = difference(&expected, &found);
                 report.check(differs.is_none(), || {
-                    format!("{} behind {way}: {}", launch.kernel, differs.clone().unwrap_or_default())
+                    format!("{} after {way}: {}", launch.kernel, differs.clone().unwrap_or_default())
                 });
                 let gain = cost.cycles as f64 / fewer.cycles as f64;
                 gains.push(gain);
@@ -113,7 +113,7 @@ fn kernels(report: &mut BenchReport) -> Result<(), String> {
     table.row(row);
     report.say(format_args!(
         "Kernels in PTX by clang -O3, 32 lanes under a reconvergence stack: warp-instructions, pieces of 128 bytes and estimated \
-         cycles; how many times fewer cycles behind each way; instructions and pieces behind all\n\n{table}"
+         cycles; how many times fewer cycles after each way; instructions and pieces after all\n\n{table}"
     ));
     for ((way, _), gains) in WAYS.iter().zip(&gains) {
         let worst = gains.iter().copied().fold(f64::INFINITY, f64::min);

@@ -174,7 +174,7 @@ fn growth(report: &mut BenchReport) {
     report.say(format_args!(
         "Canonical functions of {} to {} blocks made linear; each step with the divergence analysis that it asks. Rows are\n\
          of the largest, times in ms; in a run of all families, one whose largest would take longer than {MOST_SECONDS} s \
-         stops before. `linear` are instructions behind linearization\n\n{table}",
+         stops before. `linear` are instructions after linearization\n\n{table}",
         SIZES[0],
         SIZES[SIZES.len() - 1]
     ));

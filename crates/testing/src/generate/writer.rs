@@ -405,7 +405,7 @@ impl<'a> FunctionGenerator<'a> {
 
     /// Sets the variable.
     pub(super) fn write(&mut self, slot: VariableSlot, value: Temp) {
-        assert!(value.clean || !slot.clean, "{} may be ⊤", value.value);
+        assert!(value.clean || !slot.clean, "{} may be poison", value.value);
         let block = self.block();
         self.ssa.write(slot.variable, block, value.value);
     }

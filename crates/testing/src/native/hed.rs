@@ -317,7 +317,7 @@ fn check_forms(
             let (case, (input, oracle)) = (&cases[form.case], &form.runs[run]);
             let found = match outcome {
                 CallOutcome::Done { is_damaged: true, .. } => {
-                    Some("memory beside the objects is written".into())
+                    Some("memory next to the objects is written".into())
                 }
                 CallOutcome::Done { results, objects, .. } => {
                     let part = of_this.iter().position(|&form| form == index).map(|at| &chosen[at]);

@@ -85,10 +85,10 @@ fn widened(program: &LockProgram, lanes: u32, target: InstructionSet) -> Result<
     let remarks = Session::default()
         .run_passes(&mut module, &words, true, |_, _| {})
         .map_err(|diagnostic| format!("@{}: {diagnostic}", program.name))?;
-    let is_told = remarks.iter().any(|remark| remark.diagnostic.code == Code::Waits);
-    match is_told == program.waits {
+    let is_recorded = remarks.iter().any(|remark| remark.diagnostic.code == Code::Waits);
+    match is_recorded == program.waits {
         true => Ok(module),
-        false => Err(format!("@{}: whether it waits is told wrongly", program.name)),
+        false => Err(format!("@{}: the pass misjudges whether it waits", program.name)),
     }
 }
 
@@ -134,7 +134,7 @@ pub fn check_locks(folder: &Path, target: InstructionSet) -> Result<(Vec<String>
     let outcomes = shop.run(&calls)?;
     let wrong = outcomes.iter().zip(&all).filter_map(|(outcome, (lanes, program))| {
         let reason = match outcome {
-            CallOutcome::Done { is_damaged: true, .. } => "memory beside the objects is written".to_string(),
+            CallOutcome::Done { is_damaged: true, .. } => "memory next to the objects is written".to_string(),
             CallOutcome::Done { objects, .. } => {
                 let expected: Vec<Vec<u8>> = program.behind.iter().map(|numbers| bytes(numbers)).collect();
                 let differs = objects.iter().zip(&expected).position(|(found, expected)| found != expected);

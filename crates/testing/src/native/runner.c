@@ -1,5 +1,5 @@
 // Calls compiled functions on what comes in by the standard input, and writes to the standard output what they leave
-// behind. Each object ends where a page begins that nothing may touch, but for the alignment of 16 bytes.
+// after. Each object ends where a page begins that nothing may touch, but for the alignment of 16 bytes.
 #include <stdint.h>
 #include <string.h>
 #include <stdlib.h>

@@ -234,12 +234,12 @@ mod tests {
     }
 
     #[test]
-    fn what_functions_leave_is_told_and_what_they_break_too() {
+    fn results_and_crashes_of_functions_are_reported() {
         let folder = std::env::temp_dir().join(format!("heddle-workshop-{}", std::process::id()));
         let shop = Workshop::new(&folder, InstructionSet::Sse42).expect("a folder and clang");
         shop.write("functions.c", FUNCTIONS.as_bytes()).expect("it is written");
         shop.clang(["-w", "-O1", "-c", "functions.c", "-o", "functions.o"]).expect("it compiles");
-        let entries = ["adds", "beside", "behind", "far", "nowhere"].map(String::from);
+        let entries = ["adds", "next to", "after", "far", "nowhere"].map(String::from);
         shop.link(&["functions.o"], &entries, &[]).expect("it links");
         let keeps = EntryCall { keeps: true, objects: Vec::new(), ..call(0, &[]) };
         let silent = EntryCall { is_silent: true, ..call(0, &[4, 5]) };
@@ -268,8 +268,8 @@ mod tests {
             .collect();
         assert_eq!(shown[0], "[2] [[1, 9]] false");
         assert_eq!(shown[1], "[0] [[1]] true", "a byte before the object");
-        assert_eq!(shown[2], "[0] [[1, 2, 3]] true", "a byte behind the object");
-        assert!(shown[3].starts_with("died: signal"), "{}: a page behind the object", shown[3]);
+        assert_eq!(shown[2], "[0] [[1, 2, 3]] true", "a byte after the object");
+        assert!(shown[3].starts_with("died: signal"), "{}: a page after the object", shown[3]);
         assert_eq!(shown[4..6], ["silent", "[5] [[4, 9]] false"]);
         assert!(shown[6].starts_with("died: signal"), "{}", shown[6]);
         assert_eq!(shown[7], "died before");

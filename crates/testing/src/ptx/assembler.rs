@@ -20,11 +20,11 @@ pub fn refused_by(assembler: &Path, text: &str, gpu: &str) -> Result<Vec<String>
     let output = Command::new(assembler).args(["-O0", "-arch", gpu, "-o", "/dev/null"]).arg(&file).output();
     let _ = std::fs::remove_file(&file);
     let output = output.map_err(|reason| reason.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    let errors: Vec<String> = said.lines().filter_map(|line| parse_error(line, text)).collect();
+    let printed = String::from_utf8_lossy(&output.stderr);
+    let errors: Vec<String> = printed.lines().filter_map(|line| parse_error(line, text)).collect();
     match output.status.success() || !errors.is_empty() {
         true => Ok(errors),
-        false => Err(said.into_owned()),
+        false => Err(printed.into_owned()),
     }
 }
 

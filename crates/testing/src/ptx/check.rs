@@ -77,7 +77,7 @@ impl Display for PtxCounts {
         let met = done - self.missing().len();
         write!(
             f,
-            "{} programs, {} natively too, {} behind passes too, {} instructions of the IR each, {met} of {done} forms met",
+            "{} programs, {} natively too, {} after passes too, {} instructions of the IR each, {met} of {done} forms met",
             self.programs,
             self.native,
             self.changed,
@@ -192,8 +192,8 @@ pub fn check_with(program: &PtxProgram, mut change: impl FnMut(&mut Module)) -> 
         Session::default()
             .run_passes(&mut changed, &passes, true, |_, _| ())
             .map_err(|error| error.to_string())?;
-        let again = raised(&changed).map_err(|error| format!("behind passes, raised: {error}"))?;
-        compare("behind passes, raised", &raised_expected, &run(&again, "behind passes, raised")?.0)?;
+        let again = raised(&changed).map_err(|error| format!("after passes, raised: {error}"))?;
+        compare("after passes, raised", &raised_expected, &run(&again, "after passes, raised")?.0)?;
     }
     let whole = exact(&module)?;
     let expected = match &whole {

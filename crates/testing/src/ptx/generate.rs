@@ -598,7 +598,7 @@ impl PtxGenerator {
     }
 }
 
-/// Makes one number of all that are none: which one comes out of an operation is nowhere said.
+/// Canonicalizes NaNs: their payload after an operation is unspecified.
 pub(super) fn one_nan(text: &mut String, register: &str, ty: Word) {
     let _ = match ty {
         Word::F16 | Word::Bf16 => {

@@ -189,7 +189,7 @@ const FAULTS: &[Fault] = &[
             |data| data.flags = Flags::of(&[Flag::Nnan, Flag::Ninf]),
         )
     }),
-    fault("⊤ spread by `and` in place of `select`", |func, random| {
+    fault("poison spread by `and` in place of `select`", |func, random| {
         let fits = |func: &Function, inst: Inst| {
             let data = func.inst(inst);
             data.op == Op::Select

@@ -29,7 +29,7 @@ const FAULTS: &[(&str, GuardPass)] = &[
             }
         })
     }),
-    ("asked of active lanes only", |func, divergent| {
+    ("votes over active lanes only", |func, divergent| {
         change(func, divergent, |func, inst| {
             let data = func.inst_mut(inst);
             data.flags = data.flags.without(Flags::NONE.with(Flag::Total));
@@ -86,7 +86,7 @@ fn phis(func: &Function) -> Vec<(Inst, usize)> {
 
 fn guard(func: &mut Function, divergent: &EntitySet<Block>) -> Vec<Block> {
     let options = GuardOptions { policy: GuardPolicy::Force, ..GuardOptions::default() };
-    guard_regions(func, divergent, &options).expect("nothing impossible is asked for")
+    guard_regions(func, divergent, &options).expect("the requested guards are possible")
 }
 
 /// Guards, and changes what is new.

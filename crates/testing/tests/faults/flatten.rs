@@ -62,12 +62,12 @@ fn swap_targets(func: &mut Function, block: Block) -> Option<()> {
 }
 
 /// The condition of a block's branch, if it is a φ.
-fn asked(func: &Function, block: Block) -> Option<Inst> {
+fn requested(func: &Function, block: Block) -> Option<Inst> {
     let value = *func.inst(func.terminator(block)?).args.first()?;
     func.def_inst(value).filter(|&inst| func.inst(inst).op == Op::Phi)
 }
 
-/// Turns one truth value that a φ is given.
+/// Turns one truth value of a φ's operand.
 fn flip(func: &mut Function, phi: Inst, random: &mut Random) -> Option<()> {
     let count = func.inst(phi).args.len();
     let index = random.below(count);
@@ -93,7 +93,7 @@ fn is_poison(func: &Function, value: Value) -> bool {
 
 /// The operands of φs of L that are no truth values: φ, number, value.
 fn joined(func: &Function, parts: &Parts) -> Vec<(Inst, usize, Value)> {
-    let done = asked(func, parts.latch);
+    let done = requested(func, parts.latch);
     let phis = func.phis(parts.latch).filter(|&phi| Some(phi) != done);
     phis.flat_map(|phi| func.inst(phi).args.iter().enumerate().map(move |(index, &arg)| (phi, index, arg)))
         .filter(|&(_, _, value)| !is_poison(func, value))
@@ -104,18 +104,18 @@ type Plant = fn(&mut Function, &Parts, &mut Random) -> Option<()>;
 
 const FAULTS: &[(&str, Plant)] = &[
     ("lanes begin in the inner loop", |func, parts, _| {
-        let phi = asked(func, parts.header)?;
+        let phi = requested(func, parts.header)?;
         let yes = func.make_bool(true);
         func.inst_mut(phi).args[0] = yes;
         Some(())
     }),
-    ("the state is asked the other way round", |func, parts, _| swap_targets(func, parts.header)),
+    ("the branch on the state is inverted", |func, parts, _| swap_targets(func, parts.header)),
     ("the state of one way is another", |func, parts, random| {
-        let phi = func.def_inst(asked(func, parts.header).map(|phi| func.inst(phi).args[1])?)?;
+        let phi = func.def_inst(requested(func, parts.header).map(|phi| func.inst(phi).args[1])?)?;
         flip(func, phi, random)
     }),
     ("lanes leave that go round, or the other way", |func, parts, random| {
-        let phi = asked(func, parts.latch)?;
+        let phi = requested(func, parts.latch)?;
         flip(func, phi, random)
     }),
     ("lanes leave where they go round", |func, parts, _| swap_targets(func, parts.latch)),

@@ -21,7 +21,7 @@ const FAULTS: &[(&str, FusePass)] = &[
             }
         })
     }),
-    ("a φ behind a gap takes the other side's value", |func, options| {
+    ("a φ after a gap takes the other side's value", |func, options| {
         change(func, options, |_, func, inst| {
             if func.inst(inst).op == Op::Phi && func.inst(inst).args.len() == 2 {
                 func.inst_mut(inst).args.swap(0, 1);
@@ -74,7 +74,7 @@ const FAULTS: &[(&str, FusePass)] = &[
             }
         })
     }),
-    ("what one side alone defines is lost behind a gap", |func, options| {
+    ("what one side alone defines is lost after a gap", |func, options| {
         change(func, options, |_, func, inst| {
             if func.inst(inst).op == Op::Phi {
                 let poison = func.make_poison(func.value_type(func.results(inst)[0]));
@@ -245,7 +245,7 @@ fn fused_programs_refine_their_sources() {
 
 /// The bitonic kernel's second branch: a row for each element of the left side, the chosen alignment marked.
 #[test]
-fn the_matrix_is_told() {
+fn the_matrix_is_printed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform/fuse-bitonic.hed");
     let text = std::fs::read(path).expect("the file is there");
     let mut module = heddle_ir::parse_bytes(&text).expect("the file is right");
@@ -254,19 +254,19 @@ fn the_matrix_is_told() {
     let options = FuseOptions { races: RaceSemantics::Excluded, explain: true, ..FuseOptions::default() };
     let fusions = fuse(func, &options);
     let fused: Vec<&str> = fusions.fused().map(|fusion| &*fusion.text).collect();
-    let [told] = fused[..] else { panic!("one branch is fused: {fusions:?}") };
-    let lines: Vec<&str> = told.lines().collect();
+    let [message] = fused[..] else { panic!("one branch is fused: {fusions:?}") };
+    let lines: Vec<&str> = message.lines().collect();
     assert!(
         lines[0].starts_with(
-            "the branch of block1: merging 3 instructions and 1 blocks of its 4 and 4 elements, with 0 gaps, gains "
+            "branch at block1: merging 3 instructions and 1 blocks of its 4 and 4 elements, with 0 gaps, gains "
         ),
-        "{told}"
+        "{message}"
     );
     let marks = |line: &str| line.matches('*').count();
-    assert_eq!(lines[1..6].iter().map(|line| marks(line)).collect::<Vec<_>>(), [1; 5], "{told}");
-    assert!(lines[1].starts_with("      0*") && lines[5].ends_with("1 blocks to block10"), "{told}");
+    assert_eq!(lines[1..6].iter().map(|line| marks(line)).collect::<Vec<_>>(), [1; 5], "{message}");
+    assert!(lines[1].starts_with("      0*") && lines[5].ends_with("1 blocks to block10"), "{message}");
     let alignment = ["v20 = load | v30 = load", "v21 = load | v31 = load", "v22 = icmp | v32 = icmp"];
     let found: Vec<String> =
         lines[6..9].iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    assert_eq!(found, alignment, "{told}");
+    assert_eq!(found, alignment, "{message}");
 }

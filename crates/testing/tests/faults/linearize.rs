@@ -108,7 +108,7 @@ const FAULTS: &[(&str, LinearizePass)] = &[
             func.results(select)[0]
         })
     }),
-    ("guard asked of active lanes only", |func, divergent| {
+    ("guard votes over active lanes only", |func, divergent| {
         change(func, divergent, |func, inst| {
             if func.inst(inst).op == Op::Any {
                 let data = func.inst_mut(inst);
@@ -151,8 +151,8 @@ fn guards(
             continue;
         };
         let Some(select) = func.def_inst(condition) else { continue };
-        let asked = func.inst(select).args.first().and_then(|&any| func.def_inst(any));
-        if func.inst(select).op == Op::Select && asked.is_some_and(|any| func.inst(any).op == Op::Any) {
+        let requested = func.inst(select).args.first().and_then(|&any| func.def_inst(any));
+        if func.inst(select).op == Op::Select && requested.is_some_and(|any| func.inst(any).op == Op::Any) {
             let condition = by(func, select);
             func.inst_mut(inst).args[0] = condition;
         }

@@ -30,7 +30,7 @@ struct Parts {
 }
 
 /// Returns the φ of a join that its `any` or `all` tests.
-fn asked(func: &Function, join: Block) -> Option<Inst> {
+fn requested(func: &Function, join: Block) -> Option<Inst> {
     let vote = func.def_inst(*func.inst(func.terminator(join)?).args.first()?)?;
     func.def_inst(*func.inst(vote).args.first()?)
 }
@@ -276,17 +276,17 @@ const FAULTS: &[(&str, Plant)] = &[
     }),
     ("uniform exit: lanes that wait open it", |func, parts, random| {
         let (join, _) = pick(random, &parts.joins)?;
-        let asked = asked(func, join)?;
-        let neutral = func.inst(asked).args[1];
+        let requested = requested(func, join)?;
+        let neutral = func.inst(requested).args[1];
         let other = !func.constant(neutral)?.splat_bits()? & 1 == 1;
         let other = func.make_bool(other);
-        let waits = func.inst(asked).incoming().nth(1)?.0;
-        Some(set(func, asked, waits, other))
+        let waits = func.inst(requested).incoming().nth(1)?.0;
+        Some(set(func, requested, waits, other))
     }),
     ("uniform exit: shadow lost", |func, parts, random| {
         let (join, _) = pick(random, &parts.joins)?;
-        let asked = asked(func, join)?;
-        func.inst_mut(asked).args.pop();
+        let requested = requested(func, join)?;
+        func.inst_mut(requested).args.pop();
         Some(true)
     }),
     ("uniform exit: guard inverted", |func, parts, random| {
@@ -303,8 +303,8 @@ const FAULTS: &[(&str, Plant)] = &[
         let (join, _) = pick(random, &parts.joins)?;
         let is_kept = |&phi: &Inst| {
             let kept = func.inst(phi).args[1];
-            let home = func.def_inst(kept).and_then(|inst| func.layout.block_of(inst));
-            func.inst(phi).shadow().is_none() && home == Some(parts.new_header)
+            let def_block = func.def_inst(kept).and_then(|inst| func.layout.block_of(inst));
+            func.inst(phi).shadow().is_none() && def_block == Some(parts.new_header)
         };
         let phi = pick(random, &func.phis(join).filter(is_kept).collect::<Vec<_>>())?;
         let waits = func.inst(phi).incoming().nth(1)?.0;

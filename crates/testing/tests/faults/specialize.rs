@@ -70,7 +70,7 @@ const FAULTS: &[Fault] = &[
             }
         });
     }),
-    ("an argument that steps is said to be aligned", |module| {
+    ("a strided argument is declared aligned", |module| {
         let forms = forms(module);
         change_signatures(module, |name, declared| {
             for param in declared.params.iter_mut().filter(|_| forms.iter().any(|form| form == name)) {

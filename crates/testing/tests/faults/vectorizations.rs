@@ -124,7 +124,7 @@ const ALL: &[Wrong] = &[
         STEPS,
         ("br v17, block1, block9", "br true, block1, block9"),
     ),
-    wrong("counter read behind the loop", Uniform, STEPS_UNIFORM, STEPS, ("[block10: v18]", "[block10: v8]")),
+    wrong("counter read after the loop", Uniform, STEPS_UNIFORM, STEPS, ("[block10: v18]", "[block10: v8]")),
     wrong("exit when some lane leaves", Uniform, STEPS_UNIFORM, STEPS, ("v19 = any v17", "v19 = all v17")),
     wrong(
         "select arms swapped in a blend",
@@ -208,7 +208,7 @@ const ALL: &[Wrong] = &[
     wrong("live mask stays", Linear, LOGSTAR_TRACKED, TRACKED, ("[block1: v9]", "[block1: v8]")),
     wrong("any became all", Linear, LOGSTAR_TRACKED, TRACKED, ("any v9 total", "all v9 total")),
     wrong(
-        "blend dropped behind a predicate",
+        "blend dropped after a predicate",
         Linear,
         SAFELOG_LINEAR,
         SAFELOG,
@@ -295,8 +295,8 @@ const ALL: &[Wrong] = &[
         NODE_SPLITTING,
         COUNTED,
         (
-            "call @told(v2, v3) total\n  br block4\nblock4:\n  ret\n}\n\nfunc @split",
-            "call @told(v2, v3)\n  br block4\nblock4:\n  ret\n}\n\nfunc @split",
+            "call @outside(v2, v3) total\n  br block4\nblock4:\n  ret\n}\n\nfunc @split",
+            "call @outside(v2, v3)\n  br block4\nblock4:\n  ret\n}\n\nfunc @split",
         ),
     ),
 ];

@@ -331,7 +331,7 @@ const FAULTS_OF_ACCESSES: &[Fault] = &[
 
 /// Faults in constructs that generated programs rarely have, each with a file test that has them.
 const FAULTS_IN_FILES: &[(&str, Fault)] = &[
-    ("widen-records", ("what lies behind a structure is read", |func| unmask(func, Op::MaskedLoad))),
+    ("widen-records", ("what lies after a structure is read", |func| unmask(func, Op::MaskedLoad))),
     (
         "widen-records-masked",
         ("lanes that are not there read structures", |func| {
@@ -379,7 +379,7 @@ const FAULTS_IN_FILES: &[(&str, Fault)] = &[
     ),
     (
         "widen-few",
-        ("each lane chooses the element behind its own", |func| {
+        ("each lane chooses the element after its own", |func| {
             each(func, |func, inst| {
                 let data = func.inst(inst);
                 let chosen = (data.op == Op::Icmp).then(|| data.args[1]);
@@ -469,11 +469,11 @@ fn each(func: &mut Function, mut spoil: impl FnMut(&mut Function, Inst)) {
 /// Returns the comparisons of a branch on run-time conditions; `None` for other branches.
 fn conditions_of(func: &Function, inst: Inst) -> Option<Vec<Inst>> {
     let data = func.inst(inst);
-    let asked = data.args.first().filter(|_| data.op == Op::Br)?;
+    let requested = data.args.first().filter(|_| data.op == Op::Br)?;
     let other = *func.successors(func.layout.block_of(inst)?).get(1)?;
     let is_far = |it: Inst| matches!(func.inst(it).op, Op::Gather | Op::Scatter);
     func.block_insts(other).any(is_far).then_some(())?;
-    let frozen = func.def_inst(*asked).filter(|&it| func.inst(it).op == Op::Freeze)?;
+    let frozen = func.def_inst(*requested).filter(|&it| func.inst(it).op == Op::Freeze)?;
     let mut tests = Vec::new();
     let mut work = vec![func.inst(frozen).args[0]];
     while let Some(value) = work.pop() {

@@ -4,11 +4,11 @@ use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
 use heddle_analysis::baselines::UniformityAnalysis;
 use heddle_analysis::divergence::{DivergenceRule, divergence_without};
-use heddle_analysis::shape::{Fact, Geometry, GroupExtent, NoWrap, Poison};
+use heddle_analysis::shape::{Fact, Geometry, GroupExtent, Poison};
 use heddle_analysis::{
     AccessGroups, Activation, Agreement, ControlDependence, ControlTables, Divergence,
-    DivergenceExplanations, DominanceFrontier, Edge, InfluenceRegion, InitialShapes, Liveness,
-    PostDominatorTree, ResultSummaries, Shape, SyncDependence, UniformityLevel, divergence,
+    DivergenceExplanations, DominanceFrontier, Edge, InitialShapes, Liveness, PostDominatorTree,
+    ResultSummaries, Shape, SyncDependence, UniformityLevel, divergence,
 };
 use heddle_ir::ops::Op;
 use heddle_ir::verify::Stage;
@@ -130,31 +130,31 @@ fn graph(column: &mut Column<'_>, func: &Function) {
     let mut sync = SyncDependence::new(cfg, dominators, cycles, index);
     for &block in index.order().iter().filter(|&&block| cfg.succs(block).len() > 1) {
         let region = sync.branch_region(block);
-        column.sign(format_args!("{block} {}", region_text(&region)));
-        column.add("partings: joins", region.joins.len());
+        column.sign(format_args!("{block} {region:?}"));
+        column.add("influence regions: joins", region.joins.len());
         column.add(
-            "partings: edges into joins",
+            "influence regions: edges into joins",
             region.joins.iter().map(|join| join.from.len()).sum::<usize>(),
         );
-        column.add("partings: exits", region.divergent_exits.len());
-        column.add("partings: blocks apart", region.blocks.len());
-        column.add("partings: go on", usize::from(region.continues_at.is_some()));
+        column.add("influence regions: exits", region.divergent_exits.len());
+        column.add("influence regions: blocks apart", region.blocks.len());
+        column.add("influence regions: go on", usize::from(region.continues_at.is_some()));
         let all = sync.control_divergence(block);
-        column.add("partings everywhere: joins", all.joins.len());
-        column.add("partings everywhere: exits", all.divergent_exits.len());
-        column.add("partings everywhere: apart", all.partial_blocks.iter().count());
+        column.add("all influence regions: joins", all.joins.len());
+        column.add("all influence regions: exits", all.divergent_exits.len());
+        column.add("all influence regions: apart", all.partial_blocks.iter().count());
     }
     for cycle in cycles.cycles() {
         for take in 1..=2 {
             let region = sync.loop_region(cycle, |exit| exit % take == 0);
-            column.sign(format_args!("{take} {}", region_text(&region)));
-            column.add("partings behind loops: joins", region.joins.len());
-            column.add("partings behind loops: exits", region.divergent_exits.len());
-            column.add("partings behind loops: apart", region.blocks.len());
-            column.add("partings behind loops: go on", usize::from(region.continues_at.is_some()));
+            column.sign(format_args!("{take} {region:?}"));
+            column.add("regions after loops: joins", region.joins.len());
+            column.add("regions after loops: exits", region.divergent_exits.len());
+            column.add("regions after loops: apart", region.blocks.len());
+            column.add("regions after loops: go on", usize::from(region.continues_at.is_some()));
         }
     }
-    column.add("partings: steps", sync.steps());
+    column.add("influence regions: steps", sync.steps());
 }
 
 /// Counts the facts claimed of a function.
@@ -187,7 +187,7 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
             for &block in control.cycles.blocks(cycle) {
                 for value in func.block_insts(block).filter_map(|inst| func.result(inst)) {
                     let left = found.fact_at(func, &control, value, edge.to);
-                    column.add(format!("values behind loops {}", shape(left.shape)), 1);
+                    column.add(format!("values after loops {}", shape(left.shape)), 1);
                 }
             }
         }
@@ -231,35 +231,12 @@ fn shape(shape: Shape) -> &'static str {
     }
 }
 
-/// Text of a fact for signatures, independent of the names of Rust items.
-pub(crate) fn fact_text(fact: Fact) -> String {
-    let NoWrap { unsigned, signed } = fact.no_wrap;
-    let poison = match fact.poison {
-        Poison::Never => "Never",
-        Poison::Uniform => "Even",
-        Poison::Any => "Any",
-    };
-    format!(
-        "Fact {{ shape: {:?}, straight: Straight {{ unsigned: {unsigned}, signed: {signed} }}, level: {:?}, \
-         poison: {poison} }}",
-        fact.shape, fact.level
-    )
-}
-
-/// Text of an influence region for signatures, independent of the names of Rust items.
-fn region_text(region: &InfluenceRegion) -> String {
-    let InfluenceRegion { joins, divergent_exits, blocks, continues_at } = region;
-    format!(
-        "Parting {{ joins: {joins:?}, exits: {divergent_exits:?}, apart: {blocks:?}, then: {continues_at:?} }}"
-    )
-}
-
 /// All that is known of a value.
 pub(crate) fn fact(column: &mut Column<'_>, what: &str, fact: Fact) {
-    column.sign(fact_text(fact));
+    column.sign(format_args!("{fact:?}"));
     column.add(format!("{what} {}", shape(fact.shape)), 1);
-    column.add(format!("{what} known never ⊤"), usize::from(fact.poison == Poison::Never));
-    column.add(format!("{what} known evenly ⊤"), usize::from(fact.poison == Poison::Uniform));
+    column.add(format!("{what} known never poison"), usize::from(fact.poison == Poison::Never));
+    column.add(format!("{what} known evenly poison"), usize::from(fact.poison == Poison::Uniform));
     column.add(format!("{what} straight, signed"), usize::from(fact.no_wrap.signed));
     column.add(format!("{what} straight, unsigned"), usize::from(fact.no_wrap.unsigned));
     column.add(format!("{what} alike in the {}", fact.level.name()), 1);
@@ -334,9 +311,9 @@ fn explanations(
     for chain in chains.chain(func.blocks().filter_map(|block| why.of_branch(block))) {
         column.add("explanations", 1);
         column.add("explanations: links", chain.links.len());
-        let told = why.display(&chain, Some(module)).to_string();
-        column.sign(&told);
-        column.add("explanations: words", words(&told));
+        let message = why.display(&chain, Some(module)).to_string();
+        column.sign(&message);
+        column.add("explanations: words", words(&message));
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn code(column: &mut Column<'_>, module: &Module) {
 
 fn declared(shape: Option<&DeclaredShape>) -> &'static str {
     match shape {
-        None => "of which nothing is said",
+        None => "without a declared shape",
         Some(DeclaredShape::Uniform) => "uniform",
         Some(DeclaredShape::Linear(_)) => "linear",
         Some(DeclaredShape::Varying) => "varying",
@@ -67,7 +67,7 @@ fn instruction(column: &mut Column<'_>, func: &Function, inst: Inst) {
     }
     for &arg in &data.args {
         match func.constant(arg) {
-            Some(Constant::Poison(_)) => column.add("operands ⊤", 1),
+            Some(Constant::Poison(_)) => column.add("operands poison", 1),
             Some(_) => column.add("constant operands", 1),
             None => {}
         }
@@ -85,10 +85,14 @@ fn instruction(column: &mut Column<'_>, func: &Function, inst: Inst) {
         }
         Detail::Alloca { bytes, .. } => column.add("private bytes", *bytes),
         Detail::Branch(_, Some(_)) => column.add("branches with weights", 1),
+        Detail::Branch(targets, None) => {
+            column.add("branches without weights", usize::from(targets.len() > 1))
+        }
         _ => {}
     }
     let origin = func.origin(data.origin);
     column.add("with a place in the source", usize::from(origin.loc.is_some()));
+    column.add("without a place in the source", usize::from(origin.loc.is_none()));
     column.add("tags", origin.tags.len());
 }
 

@@ -110,10 +110,10 @@ fn guards(figures: &mut Figures, kind: &str, func: &Function) {
     for (name, divergent, options) in all {
         guard(figures, kind, name, &func, divergent, &options);
     }
-    for asked in [GuardRequest::AllFalse, GuardRequest::AllTrue, GuardRequest::None] {
+    for requested in [GuardRequest::AllFalse, GuardRequest::AllTrue, GuardRequest::None] {
         for block in func.blocks().filter(|block| block.as_u32() % 5 == 1) {
-            let options = GuardOptions { requests: [(block, asked)].into(), ..GuardOptions::default() };
-            guard(figures, kind, &format!("asked, {asked:?}"), &func, &everywhere, &options);
+            let options = GuardOptions { requests: [(block, requested)].into(), ..GuardOptions::default() };
+            guard(figures, kind, &format!("requested, {requested:?}"), &func, &everywhere, &options);
         }
     }
 }

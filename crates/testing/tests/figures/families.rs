@@ -191,7 +191,7 @@ enum Given {
 }
 
 impl Given {
-    /// As it is written where its type must be told.
+    /// The operand with its type.
     fn typed(self, ty: &str) -> String {
         match self {
             Given::Value(_) => self.to_string(),
@@ -259,9 +259,9 @@ pub(super) fn values(seed: u64) -> String {
     let float = text.random.pick(&pools.floats).typed("f32");
     text.line(&format!("  store {float}, v0"));
     let mask = text.random.pick(&pools.masks);
-    let told = text.value(&format!("select {mask}, i32 3, 4"));
+    let message = text.value(&format!("select {mask}, i32 3, 4"));
     let at = text.value("ptradd v0, i64 64");
-    text.line(&format!("  store v{told}, v{at}"));
+    text.line(&format!("  store v{message}, v{at}"));
     text.line("  ret");
     text.end()
 }
@@ -484,7 +484,7 @@ pub(super) fn graphs(seed: u64) -> String {
     graph(seed, &ends, shares)
 }
 
-/// Checks behind each other, each of which leads on or to one of some clean-ups; the last one has several ways there, with
+/// Checks after each other, each of which leads on or to one of some clean-ups; the last one has several ways there, with
 /// blocks on them that do nothing else. Perhaps all of it again, in a loop.
 pub(super) fn ladders(seed: u64) -> String {
     let mut random = Random::new(seed);
@@ -562,10 +562,10 @@ fn graph(seed: u64, ends: &[Vec<usize>], shares: bool) -> String {
         }
         let by = text.random.pick(&["v1", "v2", "3", "3"]);
         let of = text.random.pick(&[sum, before, 1, 1, 2]);
-        let asked = text.random.pick(&[3, 4, 4]);
+        let requested = text.random.pick(&[3, 4, 4]);
         match text.random.below(8) {
-            0 => text.line(&format!("  v{taken} = any v{asked}")),
-            1 => text.line(&format!("  v{taken} = all v{asked}")),
+            0 => text.line(&format!("  v{taken} = any v{requested}")),
+            1 => text.line(&format!("  v{taken} = all v{requested}")),
             _ => {
                 let how = text.random.pick(&["eq", "ult", "sgt", "ne"]);
                 text.line(&format!("  v{taken} = icmp {how} v{of}, {by}"));

@@ -1,9 +1,8 @@
 //! Figures on the results of analyses and passes: `tests/figures/*.txt`.
 //!
 //! Other tests check that claims are correct, but an analysis that claims nothing would pass them. So would a pass that
-//! leaves more code than necessary, or refuses needlessly. Here a weaker proof or more code changes a figure. Each
-//! column ends in a signature of all its data, which also detects changes that no count shows and changes by passes
-//! meant to change nothing. `HEDDLE_BLESS=1` rewrites the files; review the diff.
+//! leaves more code than necessary, or refuses needlessly. Here a weaker proof or more code changes a total, which may
+//! only improve. `HEDDLE_BLESS=1` records improvements, and new texts below `tests/`; review the diff.
 //!
 //! * `programs`: the programs; `families`: some of them.
 //! * `claims`: facts proved about functions.
@@ -11,6 +10,11 @@
 //! * `code`: amount, kinds and layout of code.
 //! * `stages`: code after each pass, and vector code for each machine.
 //! * `edits`: results and refusals of single passes, given other facts than the pipeline's.
+//! * `totals`: totals of all these, and the directions in which they may change.
+//!
+//! A text with the line `; figures: each` has a golden of its own, `tests/figures/each/NAME.txt`, with every row. With
+//! `HEDDLE_FIGURES=FOLDER` the test compares every row of every table, with a signature of all data, with what it wrote into
+//! the folder before: so two builds are compared, and mutants are detected (`./x mutants`).
 #![forbid(unsafe_code)]
 
 mod claims;
@@ -20,11 +24,12 @@ mod families;
 mod operations;
 mod programs;
 mod stages;
+mod totals;
 
-use programs::{Program, family, generated, texts};
+use programs::{Program, family, generated, texts, texts_with_figures};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Figures in tables.
 #[derive(Default)]
@@ -142,18 +147,44 @@ fn kind_of_message(message: &str) -> String {
     kind
 }
 
-/// Compares figures with those in a file below `tests/figures`.
-fn compare(name: &str, figures: &Figures) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/figures/{name}.txt"));
-    let found = figures.text();
-    if std::env::var_os("HEDDLE_BLESS").is_some() {
-        std::fs::write(&path, &found).expect("the file can be written");
+/// Path of a golden below `tests/figures`.
+fn golden_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/figures/{name}.txt"))
+}
+
+/// True if goldens are to be rewritten.
+fn is_blessing() -> bool {
+    std::env::var_os("HEDDLE_BLESS").is_some()
+}
+
+/// Compares text with a golden, byte by byte.
+fn compare_text(name: &str, path: &Path, found: &str, rewrites: bool) {
+    if rewrites {
+        let folder = path.parent().expect("a file has a folder");
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        std::fs::write(path, found).expect("the file can be written");
         return;
     }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
     let lines = expected.lines().zip(found.lines());
     let other: Vec<String> = lines.filter(|(a, b)| a != b).map(|(a, b)| format!("{a}\n{b}")).collect();
     assert!(expected == found, "{name}: other figures (HEDDLE_BLESS=1 rewrites them):\n{}", other.join("\n"));
+}
+
+/// Compares the totals of figures with their golden below `tests/figures`, and every row if `HEDDLE_FIGURES` names a folder.
+fn compare(name: &str, figures: &Figures) {
+    if let Some(folder) = std::env::var_os("HEDDLE_FIGURES") {
+        let path = Path::new(&folder).join(format!("{name}.txt"));
+        compare_text(name, &path, &figures.text(), !path.exists());
+    }
+    let path = golden_path(name);
+    if is_blessing() {
+        std::fs::write(&path, totals::text(figures)).expect("the file can be written");
+        return;
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    let worse = totals::worse(&golden, figures);
+    assert!(worse.is_empty(), "{name}: worse (HEDDLE_BLESS=1 accepts it):\n{}", worse.join("\n"));
 }
 
 fn compare_of(kind: &str, programs: &[Program], what: &str, count: impl Fn(&mut Figures, &str, &Program)) {
@@ -218,6 +249,19 @@ fn programs_at_hand_are_as_before() {
     compare_of("written", &programs, "claims", claims::claims);
     compare_of("written", &programs, "edits", edits::edits);
     compare_of("written", &programs, "code", stages::stages);
+}
+
+#[test]
+fn texts_that_ask_for_it_are_as_before_row_by_row() {
+    let programs = texts_with_figures();
+    assert!(!programs.is_empty(), "no text has the line `; figures: each`");
+    for (name, program) in programs {
+        let mut figures = Figures::default();
+        claims::claims(&mut figures, &name, &program);
+        edits::edits(&mut figures, &name, &program);
+        stages::stages(&mut figures, &name, &program);
+        compare_text(&name, &golden_path(&format!("each/{name}")), &figures.text(), is_blessing());
+    }
 }
 
 #[test]

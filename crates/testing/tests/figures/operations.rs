@@ -1,6 +1,5 @@
 //! Facts proved about single operations: shapes of all kinds as operands, counts of the result's facts as figures.
 
-use crate::claims::fact_text;
 use crate::{Column, Figures};
 use heddle_analysis::shape::{
     Activation, Congruence, DetachedInst, Domain, Fact, Geometry, GroupExtent, MemoryUniformity, NoWrap,
@@ -182,8 +181,8 @@ impl Known {
             ("strided", strided),
             ("strided, steps", steps),
             ("bits known", bits),
-            ("never ⊤", never),
-            ("evenly ⊤", even),
+            ("never poison", never),
+            ("evenly poison", even),
             ("straight", straight),
             ("alike beyond the brush", alike),
         ];
@@ -271,7 +270,7 @@ fn operation(
                 };
                 for found in &apply(&operation, &operands[..count.min(3)], context) {
                     known.add(found);
-                    column.sign(format_args!("{op} {}", fact_text(*found)));
+                    column.sign(format_args!("{op} {found:?}"));
                 }
             }
         }

@@ -8,7 +8,8 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Inst, Module, Value, ValueDef, parse_module};
 use heddle_testing::file_test::find_files;
 use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, generate};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// A program, at stage Source or Linear.
 pub(crate) struct Program {
@@ -67,29 +68,87 @@ pub(crate) fn family(write: fn(u64) -> String, count: u64) -> Vec<Program> {
         .collect()
 }
 
-/// The texts below `tests/`, and the mathematical functions, as far as they are something for lanes.
+/// The texts that figures are about: those of `tests/figures/texts.txt`, so that a new text changes no figure before
+/// `HEDDLE_BLESS=1` adds it.
 pub(crate) fn texts() -> Vec<Program> {
+    let all: BTreeMap<String, PathBuf> = all_texts().collect();
+    let list = crate::golden_path("texts");
+    if crate::is_blessing() {
+        std::fs::write(&list, list_of(&all)).expect("the list can be written");
+    }
+    let text = std::fs::read_to_string(&list).unwrap_or_default();
+    let listed = text
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(folder, names)| names.split(' ').map(move |name| format!("{folder}/{name}")));
+    let missing = |name: &String| !all.contains_key(name);
+    let (gone, listed): (Vec<String>, Vec<String>) = listed.partition(missing);
+    assert!(
+        gone.is_empty(),
+        "texts of tests/figures/texts.txt are gone (HEDDLE_BLESS=1 updates it): {gone:?}"
+    );
+    assert!(listed.len() > 100, "only {} texts are listed", listed.len());
+    listed.iter().filter_map(|name| program_of(&all[name])).collect()
+}
+
+/// The texts with the line `; figures: each`, by file name.
+pub(crate) fn texts_with_figures() -> Vec<(String, Program)> {
+    let asks = |path: &Path| {
+        std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(|line| line == "; figures: each"))
+    };
+    let named = |path: PathBuf| {
+        let name = path.file_stem()?.to_string_lossy().into_owned();
+        program_of(&path).map(|program| (name, program))
+    };
+    all_texts().map(|(_, path)| path).filter(|path| asks(path)).filter_map(named).collect()
+}
+
+/// List of texts: a folder and the names of its files a line, in lines of bounded length.
+fn list_of(all: &BTreeMap<String, PathBuf>) -> String {
+    let mut text = String::new();
+    let mut line = String::new();
+    let usable = all.iter().filter(|(_, path)| program_of(path).is_some());
+    for (folder, name) in usable.filter_map(|(name, _)| name.rsplit_once('/')) {
+        let is_same = line.starts_with(&format!("{folder}: "));
+        if !is_same || line.len() + name.len() > 150 {
+            text.push_str(&line);
+            text.push_str(if line.is_empty() { "" } else { "\n" });
+            line = format!("{folder}:");
+        }
+        line.push(' ');
+        line.push_str(name);
+    }
+    text + &line + "\n"
+}
+
+/// All texts below `tests/`, and the mathematical functions, by folder and name without extension.
+fn all_texts() -> impl Iterator<Item = (String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = ["../../tests", "../math/hed"].map(|folder| find_files(&root.join(folder)));
-    let files = files.into_iter().flat_map(|files| files.expect("the repository has texts"));
-    files
-        .filter_map(|path| {
-            let text = std::fs::read_to_string(path).ok()?;
-            let mut module = parse_module(&text).ok()?;
-            let is_at = |stage: &Stage| verify_module(&module, *stage).is_ok();
-            // Wide programs have no lanes; of the rest, programs with predicates are already linear.
-            let folded = module
-                .functions
-                .iter()
-                .any(|func| func.blocks().any(|block| func.predicate(block).is_some()));
-            let stage = if folded { Stage::Linear } else { Stage::Source };
-            if !is_at(&stage) || module.functions.is_empty() || has_vectors(&module) {
-                return None;
-            }
-            dress(&mut module);
-            Some(Program { module, stage, case: None })
+    let folders =
+        [("tests", "../../tests"), ("math", "../math/hed")].map(|(name, folder)| (name, root.join(folder)));
+    folders.into_iter().flat_map(|(name, folder)| {
+        let files = find_files(&folder).expect("the repository has texts");
+        files.into_iter().map(move |path| {
+            let inner = path.strip_prefix(&folder).unwrap_or(&path).with_extension("");
+            (format!("{name}/{}", inner.display()), path)
         })
-        .collect()
+    })
+}
+
+/// Program of a text, if it is something for lanes.
+fn program_of(path: &Path) -> Option<Program> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let mut module = parse_module(&text).ok()?;
+    let is_at = |stage: &Stage| verify_module(&module, *stage).is_ok();
+    // Wide programs have no lanes; of the rest, programs with predicates are already linear.
+    let is_linear =
+        module.functions.iter().any(|func| func.blocks().any(|block| func.predicate(block).is_some()));
+    let stage = if is_linear { Stage::Linear } else { Stage::Source };
+    if !is_at(&stage) || module.functions.is_empty() || has_vectors(&module) {
+        return None;
+    }
+    dress(&mut module);
+    Some(Program { module, stage, case: None })
 }
 
 fn has_vectors(module: &Module) -> bool {
@@ -111,13 +170,13 @@ fn dress(module: &mut Module) {
                 place(func, inst, number);
             }
             hint(func, inst);
-            let home = func.layout.block_of(inst).map_or(0, |block| block.as_u32());
+            let def_block = func.layout.block_of(inst).map_or(0, |block| block.as_u32());
             let data = func.inst_mut(inst);
             if let (Op::Br, Detail::Branch(targets, weights @ None)) = (data.op, &mut data.detail)
                 && targets.len() == 2
             {
                 *weights = [None, Some([1, 99]), Some([99, 1]), Some([1, 1000]), Some([3, 2])]
-                    [home as usize % 5]
+                    [def_block as usize % 5]
                     .map(Box::new);
             }
         }

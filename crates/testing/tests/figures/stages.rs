@@ -67,13 +67,13 @@ fn passes(figures: &mut Figures, name: &str, program: &Program, brush: &str) -> 
         for func in &mut module.functions {
             let before = func.to_string();
             let is_changed = tidy(func);
-            assert!(is_changed || func.to_string() == before, "changed, but said not to be:\n{func}");
+            assert!(is_changed || func.to_string() == before, "changed, but reported as unchanged:\n{func}");
             column.add("functions changed", usize::from(is_changed));
         }
         code(column, &module);
         return Some(module);
     }
-    let table = format!("{name}: behind each pass");
+    let table = format!("{name}: after each pass");
     code(&mut figures.column(&table, "source"), &module);
     let specialize = format!("specialize:{brush}");
     let mut names = vec!["simplify", "canonicalize", &specialize, "loops", "boscc", "linearize", "tidy"];
@@ -103,7 +103,7 @@ fn side_by_side(column: &mut Column<'_>, program: &Program) {
         Ok(remarks) => {
             for remark in remarks.iter().filter(|remark| remark.kind == RemarkKind::Brushes) {
                 column.sign(&remark.diagnostic.text);
-                column.add(format!("told: {}", kind_of_message(&remark.diagnostic.text)), 1);
+                column.add(format!("remark: {}", kind_of_message(&remark.diagnostic.text)), 1);
             }
         }
         Err(error) => column.add(format!("refused: {}", kind_of_message(&error.to_string())), 1),
@@ -119,24 +119,10 @@ fn brush_choices(column: &mut Column<'_>, module: &Module, lanes: u32, target: &
         let Some(LoopEstimate { latency, busy, shared, registers, masks, .. }) = choice.deciding_loop else {
             continue;
         };
-        column.add("loops: brushes side by side", choice.brushes);
+        column.add("loops: brushes next to each other", choice.brushes);
         column.add("loops: tenths of cycles until the next values", latency);
         column.add("loops: tenths of cycles busy", busy + shared);
         column.add("loops: registers", registers + masks);
-    }
-}
-
-/// Name of a remark kind in the recorded figures.
-fn recorded_name(kind: RemarkKind) -> String {
-    match kind {
-        RemarkKind::PerLane => "Alone".into(),
-        RemarkKind::Interleaved => "Lines".into(),
-        RemarkKind::Structures => "Records".into(),
-        RemarkKind::Versioned => "Version".into(),
-        RemarkKind::KeptBranch => "Branch".into(),
-        RemarkKind::ScalarReplacement => "Scalars".into(),
-        RemarkKind::ForwardProgress => "Waits".into(),
-        other => format!("{other:?}"),
     }
 }
 
@@ -144,12 +130,16 @@ fn recorded_name(kind: RemarkKind) -> String {
 fn remark(column: &mut Column<'_>, remark: &Remark) {
     let text = &remark.diagnostic.text;
     column.sign(text);
-    column.add(format!("accesses told of: {}", recorded_name(remark.kind)), remark.accesses);
-    column.add("with a place told", usize::from(remark.diagnostic.place.line > 0));
-    let (what, costs) = text.split_once(": cost ").unwrap_or((text, ""));
-    column.add(format!("told: {}", kind_of_message(what)), 1);
-    let words = costs.split_whitespace();
-    for (number, cost) in words.filter_map(|word| word.parse::<u64>().ok()).enumerate() {
-        column.add(["told: cost together", "told: cost alone"][number.min(1)], cost);
+    column.add(format!("accesses in remarks: {:?}", remark.kind), remark.accesses);
+    column.add("with a location", usize::from(remark.diagnostic.place.line > 0));
+    let Some(access) = &remark.diagnostic.access else {
+        return column.add(format!("remark: {}", kind_of_message(text)), 1);
+    };
+    let negation = if access.is_chosen { "" } else { "not " };
+    let condition = if access.condition.is_empty() { "" } else { ", versioned" };
+    column.add(format!("remark: {negation}{}{condition}", kind_of_message(&access.lowering)), 1);
+    if let Some(costs) = access.costs {
+        column.add("remark: cost together", costs.together);
+        column.add("remark: cost of separate accesses", costs.separate);
     }
 }

@@ -212,7 +212,7 @@ fn a_hundred_thousand_loops_in_each_other() {
 }
 
 #[test]
-fn parting_lanes_among_many_blocks() {
+fn diverging_lanes_among_many_blocks() {
     // Where random schedulers ask which block leads to which.
     let diamonds = lines(30_000, |number| {
         let first = 3 * number + 1;

@@ -217,7 +217,7 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
-/// Front ends, runs, benchmarks and tests compile through `heddle::Session`; nothing else uses the pipeline behind it.
+/// Front ends, runs, benchmarks and tests compile through `heddle::Session`; nothing else uses the pipeline after it.
 #[test]
 fn who_compiles_goes_through_the_session() {
     let mut found = Vec::new();

@@ -175,3 +175,155 @@ fn clauses_are_noticed() {
     assert!(!starts_with_clause("/// Whole functions.") && !starts_with_clause("/// However it is."));
     assert_eq!(doc_heads("/// One\n/// What\nfn f() {}\n// no\n/// no\n//! Two"), [(1, "/// One")]);
 }
+
+/// A term that was replaced, and the present one.
+struct ReplacedTerm {
+    old: &'static str,
+    new: &'static str,
+    /// True if only prose counts: comments and documents, not names in code.
+    is_prose: bool,
+}
+
+const fn replaced(old: &'static str, new: &'static str) -> ReplacedTerm {
+    ReplacedTerm { old, new, is_prose: false }
+}
+
+const fn in_prose(old: &'static str, new: &'static str) -> ReplacedTerm {
+    ReplacedTerm { old, new, is_prose: true }
+}
+
+const REPLACED_TERMS: [ReplacedTerm; 22] = [
+    replaced("told", "diagnostic, remark"),
+    replaced("said", "stated, printed"),
+    replaced("asked", "requested"),
+    replaced("twin", "reference implementation"),
+    replaced("twins", "reference implementations"),
+    replaced("home", "spill slot, defining block"),
+    replaced("homes", "spill slots"),
+    replaced("door", "interface, front end, driver"),
+    replaced("doors", "interfaces, front ends, drivers"),
+    replaced("entrance", "header"),
+    replaced("entrances", "headers"),
+    replaced("parting", "divergent region, influence region"),
+    replaced("partings", "influence regions"),
+    replaced("refilling", "lane refill"),
+    replaced("way_out", "help"),
+    replaced("\u{22a4}", "poison; top in lattices"),
+    in_prose("way out", "exit, help"),
+    in_prose("ways out", "exits"),
+    in_prose("in turns", "alternating, run-time selection"),
+    in_prose("what became of", "report, outcome"),
+    in_prose("beside", "next to"),
+    in_prose("in front of", "before"),
+];
+
+/// Maximum number of lines with replaced terms: what lands before a sweep.
+const MOST_LEFT: usize = 30;
+
+/// Files that may contain replaced terms: this list, the history of users and decisions, and foreign texts.
+const EXEMPT: [&str; 6] =
+    ["docs/decisions/", "CHANGELOG.md", "harness/naming.rs", "tests/nvptx/", "tests/baselines/", "/target/"];
+
+/// True if the byte can be part of a word.
+fn is_of_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// True if the text contains the term as a word or as a part of a name in snake case.
+fn contains_term(text: &str, term: &str) -> bool {
+    let bytes = text.as_bytes();
+    text.match_indices(term).any(|(at, _)| {
+        let end = at + term.len();
+        let is_symbol = !term.is_ascii();
+        is_symbol
+            || !(at > 0 && is_of_word(bytes[at - 1]) || bytes.get(end).is_some_and(|&it| is_of_word(it)))
+    })
+}
+
+/// The comment of a line of code; the whole line of a document.
+fn prose_of<'l>(extension: &str, line: &'l str) -> &'l str {
+    let marks: &[&str] = match extension {
+        "rs" | "c" | "cpp" | "h" | "cl" | "cu" | "ptx" => &["//", "/*", " * "],
+        "hed" | "ll" => &[";"],
+        "py" | "sh" | "" => &["#"],
+        _ => return line,
+    };
+    marks.iter().filter_map(|mark| line.find(mark)).min().map_or("", |at| &line[at..])
+}
+
+/// Text files of the repository below some folders, by path.
+fn texts_of_repository() -> Vec<PathBuf> {
+    let root = crates_folder().join("..");
+    let mut work: Vec<PathBuf> = [
+        "crates",
+        "docs",
+        "tests",
+        "examples",
+        "include",
+        "fuzz",
+        "mutants",
+        "README.md",
+        "ARCHITECTURE.md",
+        "x",
+    ]
+    .iter()
+    .map(|name| root.join(name))
+    .collect();
+    let mut files = Vec::new();
+    while let Some(path) = work.pop() {
+        let Ok(entries) = std::fs::read_dir(&path) else {
+            files.push(path);
+            continue;
+        };
+        work.extend(entries.flatten().map(|entry| entry.path()).filter(|path| !path.ends_with("target")));
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn replaced_terms_do_not_come_back() {
+    let (mut lines, mut found) = (0, Vec::new());
+    for path in texts_of_repository() {
+        let shown = path.display().to_string();
+        let shown = shown.rsplit_once("/../").map_or(&*shown, |(_, inner)| inner);
+        if EXEMPT.iter().any(|exempt| shown.contains(exempt)) {
+            continue;
+        }
+        // Binary files are no texts.
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let extension = path.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+        for (number, line) in text.lines().enumerate() {
+            lines += 1;
+            for term in &REPLACED_TERMS {
+                let words = if term.is_prose { prose_of(&extension, line) } else { line };
+                if contains_term(words, term.old) {
+                    found.push(format!(
+                        "{shown}:{}: `{}`, now {}: {}",
+                        number + 1,
+                        term.old,
+                        term.new,
+                        line.trim()
+                    ));
+                }
+            }
+        }
+    }
+    assert!(lines > 100_000, "only {lines} lines read");
+    let shown = &found[..found.len().min(40)];
+    assert!(
+        found.len() <= MOST_LEFT,
+        "{} lines with replaced terms, the first:\n{}",
+        found.len(),
+        shown.join("\n")
+    );
+}
+
+#[test]
+fn replaced_terms_are_found() {
+    assert!(contains_term("it is told", "told") && contains_term("fn was_asked()", "asked"));
+    assert!(!contains_term("unrecorded", "told") && !contains_term("parting2", "parting"));
+    assert!(contains_term("operands \u{22a4}", "\u{22a4}"));
+    assert_eq!(prose_of("rs", "let beside = 1; // next"), "// next");
+    assert_eq!((prose_of("hed", "func @beside()"), prose_of("md", "beside")), ("", "beside"));
+}

@@ -10,10 +10,10 @@ use heddle_testing::generate::{GeneratorProfile, ProgramClass, Random, generate}
 fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
     let mut schedule = schedule.clone();
     for invocation in &mut schedule.invocations {
-        let untold = random.below(4) as u32;
+        let unrecorded = random.below(4) as u32;
         let mut steps: Vec<ScheduleStep> = Vec::new();
         for &step in &invocation.steps {
-            let is_told = untold == 0 || step.block.as_u32() % 4 != untold;
+            let is_recorded = unrecorded == 0 || step.block.as_u32() % 4 != unrecorded;
             match random.below(12) {
                 0 => {}
                 1 => steps.extend([step, step]),
@@ -21,7 +21,7 @@ fn spoiled(schedule: &Schedule, random: &mut Random) -> Schedule {
                     let at = random.below(steps.len() + 1);
                     steps.insert(at, step);
                 }
-                _ => steps.push(ScheduleStep { is_active: step.is_active && is_told, ..step }),
+                _ => steps.push(ScheduleStep { is_active: step.is_active && is_recorded, ..step }),
             }
         }
         invocation.steps = steps;
@@ -45,11 +45,12 @@ fn replays_run_legal_schedules_only() {
             // Schedules do not determine the order of a group's brushes.
             let is_other =
                 |origin: InvocationOrigin| matches!(origin, InvocationOrigin::Run { brush: 1.., .. });
-            let is_told = !expected.schedule.invocations.iter().any(|invocation| is_other(invocation.origin));
+            let is_recorded =
+                !expected.schedule.invocations.iter().any(|invocation| is_other(invocation.origin));
             let mut random = Random::new(seed);
             for _ in 0..3 {
-                let asked = spoiled(&expected.schedule, &mut random);
-                let found = match run(Scheduler::Replay(asked.clone())) {
+                let requested = spoiled(&expected.schedule, &mut random);
+                let found = match run(Scheduler::Replay(requested.clone())) {
                     Ok(found) => found,
                     Err(fault) => {
                         // The launch reports refusals of its region.
@@ -59,13 +60,13 @@ fn replays_run_legal_schedules_only() {
                         continue;
                     }
                 };
-                free += u32::from(found.schedule != asked);
+                free += u32::from(found.schedule != requested);
                 if is_deterministic(&case) {
                     compared += 1;
                     let difference = difference(&case, &expected, &found, ObservedPart::Whole);
                     assert!(difference.is_none(), "seed {seed}: {difference:?}");
                 }
-                if !is_told {
+                if !is_recorded {
                     continue;
                 }
                 // The found schedule is complete and leaves no choice.
@@ -76,6 +77,6 @@ fn replays_run_legal_schedules_only() {
             }
         }
     }
-    println!("{refused} refused, {free} other than asked for, {compared} compared");
+    println!("{refused} refused, {free} other than requested, {compared} compared");
     assert!(free > 200 && compared > 200);
 }

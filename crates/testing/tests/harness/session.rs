@@ -15,7 +15,7 @@ fn a_session_that_was_cancelled_makes_nothing() {
     let source = session.parse_hed(TEXT).expect("it is well-formed");
     session.cancel();
     let failure = session.vectorize(source, &request()).expect_err("it was cancelled");
-    assert_eq!(failure.diagnostics.iter().map(|told| told.code).collect::<Vec<_>>(), [Code::Cancelled]);
+    assert_eq!(failure.diagnostics.iter().map(|message| message.code).collect::<Vec<_>>(), [Code::Cancelled]);
 }
 
 #[test]

@@ -31,8 +31,8 @@ const FAULTS: &[(&str, Fault)] = &[
             let entry = func.entry();
             for inst in insts(func, Op::Store) {
                 let address = func.def_inst(func.inst(inst).args[1]);
-                let is_home = address.is_some_and(|it| func.layout.block_of(it) == Some(entry));
-                if is_home && func.layout.block_of(inst) != Some(entry) {
+                let is_in_entry = address.is_some_and(|it| func.layout.block_of(it) == Some(entry));
+                if is_in_entry && func.layout.block_of(inst) != Some(entry) {
                     func.remove_inst(inst);
                 }
             }

@@ -13,7 +13,7 @@ use std::process::{Command, Output};
 pub(crate) struct Library {
     folder: PathBuf,
     /// Remarks of clang for each function.
-    pub(crate) said: BTreeMap<&'static str, String>,
+    pub(crate) printed: BTreeMap<&'static str, String>,
 }
 
 fn crates() -> PathBuf {
@@ -65,7 +65,7 @@ impl Library {
     fn build(name: &str, options: &[String]) -> Library {
         let folder = std::env::temp_dir().join(format!("heddle-math-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut library = Library { folder, said: BTreeMap::new() };
+        let mut library = Library { folder, printed: BTreeMap::new() };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let folder = &library.folder;
         let compile_all =
@@ -74,7 +74,9 @@ impl Library {
             let parts = FUNCTIONS.chunks(FUNCTIONS.len().div_ceil(threads));
             let workers: Vec<_> =
                 parts.map(|part| scope.spawn(move || compile_all(part).collect::<Vec<_>>())).collect();
-            workers.into_iter().for_each(|worker| library.said.extend(worker.join().expect("clang works")));
+            workers
+                .into_iter()
+                .for_each(|worker| library.printed.extend(worker.join().expect("clang works")));
         });
         let entry = |own: &MathFunction| format!("ENTRY({}, {})", own.name, real(own));
         let entries: String = FUNCTIONS.iter().map(entry).collect();
@@ -91,7 +93,7 @@ impl Library {
 
     /// True if the loop over an array is vectorized.
     pub(crate) fn is_vectorized(&self, own: &MathFunction) -> bool {
-        let mut lines = self.said[own.name].lines();
+        let mut lines = self.printed[own.name].lines();
         lines.any(|line| line.contains("array.c:") && line.contains("remark: loop vectorized"))
     }
 

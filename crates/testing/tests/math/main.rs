@@ -74,7 +74,7 @@ fn fast_is_within_four_units() {
 fn marked_loops_over_the_sources_are_within_one_unit_and_have_the_bits_of_scalar_code() {
     let Some([scalar, vector]) = Library::both() else { return };
     for own in FUNCTIONS {
-        assert!(vector.is_vectorized(own), "{}: {}", own.name, vector.said[own.name]);
+        assert!(vector.is_vectorized(own), "{}: {}", own.name, vector.printed[own.name]);
     }
     judge(MOST_ULPS, FUNCTIONS.iter(), &|own| {
         worst_of(own, &|columns| {

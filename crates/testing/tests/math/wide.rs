@@ -38,7 +38,7 @@ impl Wide {
         let request = VectorizeRequest::new(name, BrushExtents::new(&[lanes as u32]).expect("it is a brush"));
         let made = session.vectorize(module, &request).unwrap_or_else(|error| panic!("{error}"));
         let Artifact { module, wide, report, .. } = made;
-        let serialized = report.remarks.iter().find(|told| told.code == Code::LaneByLane);
+        let serialized = report.remarks.iter().find(|message| message.code == Code::LaneByLane);
         assert_eq!(serialized, None);
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}\n{module}"));

@@ -190,7 +190,7 @@ fn each_lane(
 fn compiled(case: &GeneratedProgram, fused: bool, level: CodegenLevel) -> Option<Jit> {
     let options = EmitOptions { canonical_nans: true, fused: Some(fused), exact_roots: true, entries: true };
     let llvm = match emit(&case.module, options) {
-        Err(told) if told.code == Code::NeedsLaunch => return None,
+        Err(message) if message.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{}", case.module)),
     };
     Some(Jit::new(llvm, level, &symbols()).unwrap_or_else(|error| panic!("{error}\n{}", case.module)))
@@ -226,7 +226,7 @@ fn optimized_native_code_computes_it_too() {
 fn round_trip(module: &Module) -> Option<Module> {
     let options = EmitOptions::default();
     let llvm = match emit(module, options) {
-        Err(told) if told.code == Code::NeedsLaunch => return None,
+        Err(message) if message.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{module}")),
     };
     let text = llvm.to_string();

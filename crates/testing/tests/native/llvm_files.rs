@@ -80,16 +80,16 @@ fn broken_files_are_named_errors() {
         match read_ir("cut.bc", &bitcode[..end]) {
             // An empty file is an empty module.
             Ok(module) => drop(import(&module)),
-            Err(told) => {
+            Err(message) => {
                 broken += 1;
-                assert_eq!(told.code, Code::Unreadable, "{told}");
+                assert_eq!(message.code, Code::Unreadable, "{message}");
             }
         }
     }
     assert!(broken > 100, "{broken} of the cut files are broken");
     for text in ["define", "not LLVM", "define i32 @f() { ret i64 0 }", "BC\u{c0}"] {
         let error = read_ir("text.ll", text.as_bytes()).expect_err(text).to_string();
-        assert!(error.starts_with("text.ll: this is no LLVM IR that LLVM 22.1."), "{error}");
+        assert!(error.starts_with("text.ll: not LLVM IR of LLVM 22.1."), "{error}");
     }
     let invalid = "define void @f() {\n %x = call i32 @llvm.ctpop.i32(i32 0)\n ret void }\ndeclare i64 @llvm.ctpop.i32(i32)";
     assert!(read_ir("text.ll", invalid.as_bytes()).is_err());

@@ -84,7 +84,7 @@ fn observe_native(
     let emit_options =
         EmitOptions { canonical_nans: true, fused: Some(false), exact_roots: true, entries: true };
     let llvm = match emit(wide, emit_options) {
-        Err(told) if told.code == Code::NeedsLaunch => return None,
+        Err(message) if message.code == Code::NeedsLaunch => return None,
         emitted => emitted.unwrap_or_else(|error| panic!("{error}\n{func}")),
     };
     let jit = Jit::new(llvm, level, &[]).unwrap_or_else(|error| panic!("{error}\n{func}"));

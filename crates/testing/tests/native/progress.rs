@@ -11,7 +11,7 @@ use heddle_transform::keep_progress;
 const TEXT: &str = include_str!("../../../../tests/transform/progress-locks.hed");
 
 fn source() -> Module {
-    parse_bytes(TEXT.as_bytes()).unwrap_or_else(|told| panic!("{}", told[0]))
+    parse_bytes(TEXT.as_bytes()).unwrap_or_else(|message| panic!("{}", message[0]))
 }
 
 fn widened(name: &str, lanes: u32, target: &str) -> Module {
@@ -20,7 +20,7 @@ fn widened(name: &str, lanes: u32, target: &str) -> Module {
     let words = ["vectorize", &format!("W={lanes}"), "params=varying", &format!("target={target}")];
     let remarks = Session::default()
         .run_passes(&mut module, &words, true, |_, _| {})
-        .unwrap_or_else(|told| panic!("{told}"));
+        .unwrap_or_else(|message| panic!("{message}"));
     assert!(remarks.iter().any(|remark| remark.diagnostic.code == Code::Waits), "@{name} says that it waits");
     module
 }

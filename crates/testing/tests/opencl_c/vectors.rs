@@ -111,7 +111,7 @@ fn elements_are_what_scalars_are() {
     }
     assert!(names.len() > 700, "{}", names.len());
     let module = compiled(&source);
-    for (function, told) in &names {
+    for (function, message) in &names {
         let column = |ty: &String| -> Vec<u64> {
             let number = |lane: u64| match &**ty {
                 "float" => u64::from((0.37f32 * lane as f32 - 2.1).to_bits()),
@@ -123,9 +123,9 @@ fn elements_are_what_scalars_are() {
             };
             (0..8).map(number).collect()
         };
-        let columns: Vec<Vec<u64>> = told[2..].iter().map(column).collect();
+        let columns: Vec<Vec<u64>> = message[2..].iter().map(column).collect();
         let found = &by_oracle(&module, function, &columns)[0];
-        assert!(found.iter().all(|&wrong| wrong == 0), "{}: {found:?}", told[0]);
+        assert!(found.iter().all(|&wrong| wrong == 0), "{}: {found:?}", message[0]);
     }
     println!("{} functions", names.len());
 }

@@ -155,7 +155,9 @@ block0:
 ];
 
 fn run(module: &mut Module, passes: &[&str], verify: bool) {
-    Session::default().run_passes(module, passes, verify, |_, _| ()).unwrap_or_else(|told| panic!("{told}"));
+    Session::default()
+        .run_passes(module, passes, verify, |_, _| ())
+        .unwrap_or_else(|message| panic!("{message}"));
 }
 
 /// Operations with their types, whatever their order.
@@ -178,7 +180,7 @@ fn operations(func: &Function) -> Vec<String> {
 
 /// Returns the instructions of the entry and of its callees, with inlining before or after the passes.
 fn vectorized(text: &str, is_inlined_before: bool) -> Vec<String> {
-    let mut module = parse_bytes(text.as_bytes()).unwrap_or_else(|told| panic!("{told:?}\n{text}"));
+    let mut module = parse_bytes(text.as_bytes()).unwrap_or_else(|message| panic!("{message:?}\n{text}"));
     if is_inlined_before {
         run(&mut module, &["inline"], true);
     }
@@ -200,7 +202,7 @@ fn a_call_gives_the_code_that_inlining_would() {
 }
 
 #[test]
-fn private_objects_and_numbers_of_them_are_told_nothing_of() {
+fn private_addresses_give_no_facts() {
     let text = "\
 func @f(v0: i32 varying) -> i32 {
 block0:

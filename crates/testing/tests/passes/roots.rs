@@ -4,14 +4,14 @@ use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, optimize, read_ir};
 use heddle_testing::not_run::not_run;
 
 /// A function that reads numbers from `%in` and writes the inverse of the root of each to `%out`.
-fn text(lanes: u32, said: &str) -> String {
+fn text(lanes: u32, printed: &str) -> String {
     let ty = if lanes == 1 { "float".to_string() } else { format!("<{lanes} x float>") };
     let one = if lanes == 1 { "1.0" } else { "splat (float 1.0)" };
     format!(
         "define void @heddle.entry.f(ptr %in, ptr %out) {{
   %x = load {ty}, ptr %in, align 4
   %root = call {ty} @llvm.sqrt({ty} %x)
-  %inverse = fdiv {ty} {one}, %root{said}
+  %inverse = fdiv {ty} {one}, %root{printed}
   store {ty} %inverse, ptr %out, align 4
   ret void
 }}
@@ -34,9 +34,9 @@ fn cpu_named(name: &str) -> Cpu {
 const SAID: &str = ", !heddle.rsqrt !0";
 
 #[test]
-fn machines_that_have_estimates_make_them_where_it_is_said() {
-    let count = |said: &str, cpu: &str| {
-        let text = optimized(&text(16, said), &cpu_named(cpu)).text();
+fn estimates_are_used_where_machine_and_source_permit() {
+    let count = |printed: &str, cpu: &str| {
+        let text = optimized(&text(16, printed), &cpu_named(cpu)).text();
         text.matches("call <16 x float> @llvm.x86.avx512.rsqrt14").count()
     };
     assert_eq!(count(SAID, "avx512"), 1);

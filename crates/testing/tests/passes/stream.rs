@@ -11,7 +11,7 @@ const PASSES: [&str; 7] =
 
 fn run_passes(module: &mut Module) -> Result<(), String> {
     let session = Session::default();
-    session.run_passes(module, &PASSES, true, |_, _| {}).map(|_| ()).map_err(|told| told.to_string())
+    session.run_passes(module, &PASSES, true, |_, _| {}).map(|_| ()).map_err(|message| message.to_string())
 }
 
 /// Lets each address be taken for a multiple of a vector's bytes.
@@ -24,17 +24,17 @@ fn unasked(module: &mut Module) -> Result<(), String> {
             data.op == Op::Icmp && data.detail == heddle_ir::inst::Detail::IntCompare(IntPredicate::Eq)
         };
         let insts = func.blocks().flat_map(|block| func.block_insts(block));
-        let asked = insts.filter(is_question).find_map(|inst| func.result(inst));
-        func.map_values(|value| if Some(value) == asked { yes } else { value });
+        let requested = insts.filter(is_question).find_map(|inst| func.result(inst));
+        func.map_values(|value| if Some(value) == requested { yes } else { value });
     }
     Ok(())
 }
 
 #[test]
-fn addresses_are_asked_for() {
+fn addresses_are_tested() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/transform/stream.hed");
-    let said = failures_with_passes(&file, |module, _| unasked(module)).expect("the file is there");
-    assert!(said.iter().any(|said| said.contains("align")), "{said:#?}");
-    let said = failures_with_passes(&file, |module, _| run_passes(module)).expect("the file is there");
-    assert!(said.is_empty(), "{said:#?}");
+    let printed = failures_with_passes(&file, |module, _| unasked(module)).expect("the file is there");
+    assert!(printed.iter().any(|printed| printed.contains("align")), "{printed:#?}");
+    let printed = failures_with_passes(&file, |module, _| run_passes(module)).expect("the file is there");
+    assert!(printed.is_empty(), "{printed:#?}");
 }

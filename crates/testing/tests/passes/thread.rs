@@ -30,14 +30,14 @@ fn ask_twice(func: &mut Function) {
         Builder::new(func, InsertPoint::End(by)).jump(again);
         let mut builder = Builder::new(func, InsertPoint::End(again));
         // The second test uses the condition itself, or a φ of constants.
-        let asked = match block.index() % 2 {
+        let requested = match block.index() % 2 {
             0 => data.args[0],
             _ => {
                 let [yes, no] = [true, false].map(|value| builder.func.make_bool(value));
                 builder.phi(Type::I1, &[(by, yes), (block, no)], None)
             }
         };
-        builder.branch(asked, then, otherwise);
+        builder.branch(requested, then, otherwise);
         func.inst_mut(branch).targets_mut().copy_from_slice(&[by, again]);
     }
 }
@@ -52,7 +52,7 @@ fn check(count: u64, thread: Thread) -> (usize, Vec<u64>) {
         let case: GeneratedProgram = generate(seed, &GeneratorProfile::source());
         let mut module = case.module.clone();
         module.functions.iter_mut().for_each(ask_twice);
-        verify_module(&module, Stage::Source).unwrap_or_else(|told| panic!("seed {seed}: {told}"));
+        verify_module(&module, Stage::Source).unwrap_or_else(|message| panic!("seed {seed}: {message}"));
         made += module.functions.iter_mut().map(thread).sum::<usize>();
         let is_valid = verify_module(&module, Stage::Source).is_ok();
         if is_valid {
@@ -65,7 +65,7 @@ fn check(count: u64, thread: Thread) -> (usize, Vec<u64>) {
 }
 
 #[test]
-fn what_is_asked_twice_is_asked_once() {
+fn repeated_tests_are_threaded() {
     let (made, wrong) = check(600, thread_jumps);
     assert!(made > 600 && wrong.is_empty(), "{made} jumps, wrong are {wrong:?}");
 }

@@ -62,9 +62,9 @@ fn the_assembler_takes_what_goes_out() {
                     .expect("the assembler runs");
                 taken += 1;
                 if !done.status.success() {
-                    let said =
+                    let printed =
                         String::from_utf8_lossy(&done.stderr).lines().take(3).collect::<Vec<_>>().join("\n");
-                    wrong.push(format!("{} behind {passes:?}, {arch}: {said}", path.display()));
+                    wrong.push(format!("{} after {passes:?}, {arch}: {printed}", path.display()));
                 }
             }
         }

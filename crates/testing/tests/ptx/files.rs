@@ -1,10 +1,10 @@
 //! The files of `tests/ptx`: PTX that is read, printed, lowered and run, and what is wrong with it or refused of it.
 //!
 //! ```text
-//! // exact                           the text behind the comments at its head is what is printed of it
+//! // exact                           the text after the comments at its head is what is printed of it
 //! // shared: 256                     bytes of dynamic shared memory
 //! // run: @f(1) lanes=32 -> 2        as in a .hed file
-//! // runs behind: P                  the runs hold behind these passes, too
+//! // runs after: P                  the runs hold after these passes, too
 //! // not raised: TEXT                what is lowered has no way back to PTX, for this reason; else runs hold there, too
 //! // refused: TEXT                   a refusal that has the text; all of them are listed, and no others
 //! // error: TEXT                     an error that has the text; all of them are listed, and no others
@@ -51,18 +51,20 @@ fn check(path: &Path) -> Vec<String> {
     let lines =
         |mark: &'static str| text.lines().filter_map(move |line| line.strip_prefix(mark)).map(str::trim);
     let mut wrong = Vec::new();
-    let said = |diagnostics: Vec<heddle_ir::diagnostic::Diagnostic>| {
+    let text_of_process = |diagnostics: Vec<heddle_ir::diagnostic::Diagnostic>| {
         diagnostics.iter().map(ToString::to_string).collect::<Vec<String>>()
     };
     let parsed = match parse(&text) {
         Ok(parsed) => parsed,
-        Err(errors) => return compare(lines("// error:"), said(errors), "error"),
+        Err(errors) => return compare(lines("// error:"), text_of_process(errors), "error"),
     };
     let printed = parsed.to_string();
     match parse(&printed) {
         Ok(again) if again.to_string() == printed => {}
         Ok(_) => wrong.push("what is printed of the print is another text".into()),
-        Err(errors) => wrong.push(format!("what is printed is not read: {}", said(errors).join("\n"))),
+        Err(errors) => {
+            wrong.push(format!("what is printed is not read: {}", text_of_process(errors).join("\n")))
+        }
     }
     if lines("// exact").next().is_some() {
         let body: String = text.split_inclusive('\n').skip_while(|line| line.starts_with("//")).collect();
@@ -81,7 +83,7 @@ fn check(path: &Path) -> Vec<String> {
         match lower(&parsed, "k.ptx", LowerOptions { dynamic_shared: shared, ..LowerOptions::default() }) {
             Ok(lowered) => lowered,
             Err(errors) => {
-                wrong.extend(compare(lines("// error:"), said(errors), "error"));
+                wrong.extend(compare(lines("// error:"), text_of_process(errors), "error"));
                 return wrong;
             }
         };
@@ -89,9 +91,9 @@ fn check(path: &Path) -> Vec<String> {
     if let Err(violations) = verify_module(&lowered.module, Stage::Source) {
         wrong.push(violations.to_string());
     }
-    wrong.extend(compare(lines("// refused:"), said(lowered.refused), "refusal"));
+    wrong.extend(compare(lines("// refused:"), text_of_process(lowered.refused), "refusal"));
     let mut modules = vec![("lowered".to_string(), lowered.module.clone())];
-    for passes in lines("// runs behind:") {
+    for passes in lines("// runs after:") {
         let names: Vec<&str> = passes.split_whitespace().collect();
         let mut module = lowered.module.clone();
         match Session::default().run_passes(&mut module, &names, true, |_, _| ()) {
@@ -107,14 +109,18 @@ fn check(path: &Path) -> Vec<String> {
                 match parse(&text).and_then(|parsed| lower(&parsed, "raised.ptx", LowerOptions::default())) {
                     Ok(again) => {
                         wrong.extend(
-                            said(again.refused).into_iter().map(|one| format!("{what}, raised: {one}")),
+                            text_of_process(again.refused)
+                                .into_iter()
+                                .map(|one| format!("{what}, raised: {one}")),
                         );
                         modules.push((format!("{what}, raised and lowered"), again.module));
                     }
-                    Err(errors) => wrong.push(format!("{what}, raised: {}", said(errors).join("\n"))),
+                    Err(errors) => {
+                        wrong.push(format!("{what}, raised: {}", text_of_process(errors).join("\n")))
+                    }
                 }
             }
-            Err(errors) => not_raised = said(errors),
+            Err(errors) => not_raised = text_of_process(errors),
         }
     }
     wrong.extend(compare(lines("// not raised:"), not_raised, "reason"));

@@ -207,19 +207,19 @@ fn lanes_get_what_ptx_says() {
                 for (index, case) in all.iter().enumerate() {
                     for lane in 0..32 {
                         let word = found[index * 32 + lane];
-                        let told = || {
+                        let message = || {
                             format!("{}, {what}, members {members:#x}, kind {kind}, lane {lane}", case.text)
                         };
                         if members >> lane & 1 == 0 {
-                            assert_eq!(word, 0, "{}", told());
+                            assert_eq!(word, 0, "{}", message());
                             continue;
                         }
                         let (expected, predicate) = (case.expected)(lane, &lanes);
                         if let Some(expected) = expected {
-                            assert_eq!(word as u32, expected, "{}", told());
+                            assert_eq!(word as u32, expected, "{}", message());
                         }
                         if let Some(predicate) = predicate {
-                            assert_eq!(word >> 32 != 0, predicate, "{}", told());
+                            assert_eq!(word >> 32 != 0, predicate, "{}", message());
                         }
                         checked += 1;
                     }

@@ -393,7 +393,7 @@ fn loads_stores_and_transposes_know_where_halves_lie() {
             }
             for (what, found) in run(&text, &input, 32 * 7) {
                 for lane in 0..32 {
-                    let told = format!("x{count}{word}, {what}, lane {lane}");
+                    let message = format!("x{count}{word}, {what}, lane {lane}");
                     let own = &found[lane * 7..][..7];
                     let held = |matrix: usize, turned: bool| {
                         let at = |half: usize| {
@@ -404,11 +404,11 @@ fn loads_stores_and_transposes_know_where_halves_lie() {
                         at(0) | at(1)
                     };
                     for (matrix, &word) in own.iter().enumerate().take(count) {
-                        assert_eq!(word, held(matrix, trans), "loaded, {told}");
+                        assert_eq!(word, held(matrix, trans), "loaded, {message}");
                     }
-                    assert_eq!(own[4], held(0, !trans), "transposed, {told}");
+                    assert_eq!(own[4], held(0, !trans), "transposed, {message}");
                     if lane < 8 * count {
-                        assert_eq!(own[5..], input[lane * 2..][..2], "stored, {told}");
+                        assert_eq!(own[5..], input[lane * 2..][..2], "stored, {message}");
                     }
                 }
             }

@@ -84,7 +84,7 @@ impl Round {
         let mut all = vec![("raised", self.raised(&lowered.module))];
         let mut changed = lowered.module.clone();
         match Session::default().run_passes(&mut changed, PASSES, true, |_, _| ()) {
-            Ok(_) => all.push(("behind passes, raised", self.raised(&changed))),
+            Ok(_) => all.push(("after passes, raised", self.raised(&changed))),
             Err(error) => wrong.push(format!("{what}: {error}")),
         }
         let mut modules: Vec<(&str, Module)> = Vec::new();
@@ -96,12 +96,13 @@ impl Round {
         }
         let is_native = what.ends_with("O3");
         for line in launches {
-            let mut told = |how: &str, text: String| wrong.push(format!("{what}, {how}: {line}\n  {text}"));
+            let mut message =
+                |how: &str, text: String| wrong.push(format!("{what}, {how}: {line}\n  {text}"));
             let launch = RunLine::parse(line).map_err(|error| error.to_string());
             let launch = match launch.and_then(|line| TestLaunch::of_line(&line, &lowered.module)) {
                 Ok(launch) => launch,
                 Err(error) => {
-                    told("launch", error);
+                    message("launch", error);
                     continue;
                 }
             };
@@ -109,12 +110,12 @@ impl Round {
             let expected = match on_oracle(&lowered.module, &launch, Scheduler::Greedy) {
                 Ok((found, _)) => found,
                 Err(fault) => {
-                    told("oracle", fault);
+                    message("oracle", fault);
                     continue;
                 }
             };
             if let Some(text) = difference(given.entry(line.clone()).or_insert(expected.clone()), &expected) {
-                told("against another compiler's", text);
+                message("against another compiler's", text);
             }
             let machine = if is_native { Machine::Native } else { Machine::Oracle };
             self.native += usize::from(is_native);
@@ -124,7 +125,7 @@ impl Round {
             let expected_of_code = match on_oracle(whole, &launch, Scheduler::Greedy) {
                 Ok((found, _)) => found,
                 Err(fault) => {
-                    told("oracle, with functions", fault);
+                    message("oracle, with functions", fault);
                     continue;
                 }
             };
@@ -132,19 +133,19 @@ impl Round {
             match vectors.and_then(|code| as_vectors(&code, &launch, machine)) {
                 Ok(found) => {
                     if let Some(text) = difference(&expected_of_code, &found) {
-                        told("vector code", text);
+                        message("vector code", text);
                     }
                 }
-                Err(error) => told("vector code", error),
+                Err(error) => message("vector code", error),
             }
             for (how, module) in &modules {
                 match on_oracle(module, &launch, Scheduler::Greedy) {
                     Ok((found, _)) => {
                         if let Some(text) = difference(&expected, &found) {
-                            told(how, text);
+                            message(how, text);
                         }
                     }
-                    Err(fault) => told(how, fault),
+                    Err(fault) => message(how, fault),
                 }
             }
         }
@@ -166,9 +167,9 @@ impl Round {
                 .output()
                 .map_err(|error| error.to_string())?;
             if !done.status.success() {
-                let said =
+                let text_of_process =
                     String::from_utf8_lossy(&done.stderr).lines().take(3).collect::<Vec<_>>().join("\n");
-                return Err(said);
+                return Err(text_of_process);
             }
             self.assembled += 1;
             let _ = std::fs::remove_file(&file);

@@ -395,7 +395,7 @@ const FAMILIES: &[Family] = &[
         let rest = (half..count - 1).map(|at| (at, at + 1));
         (0..half).flat_map(|at| [(at, at + 1), (at, count - 1 - at)]).chain(rest).collect()
     }),
-    ("one branch behind the other", |count| {
+    ("one branch after the other", |count| {
         (0..count - 3)
             .flat_map(|at| match at % 3 {
                 0 => vec![(at, at + 1), (at, at + 2)],

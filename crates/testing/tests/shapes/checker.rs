@@ -208,12 +208,12 @@ pub fn check(case: &Case, setup: &Setup, rule: Rule<'_>) -> Result<Tally, String
                 indices.iter().zip(&families).map(|(&index, families)| &families[index][at]).collect();
             each_outcome(&table, &chosen, lanes, mask, |held| {
                 if let Some(reason) = held_contradiction(&result, case.to, lanes, held, mask) {
-                    let told: Vec<String> = operands.iter().map(describe).collect();
+                    let message: Vec<String> = operands.iter().map(describe).collect();
                     let seen: Vec<Vec<u128>> = held.iter().map(|held| held.iter().collect()).collect();
                     return Err(format!(
                         "{}: {} gives {}, but {seen:?} in lanes {mask:b}: {reason}",
                         case.name(),
-                        told.join(", "),
+                        message.join(", "),
                         describe(&result)
                     ));
                 }
@@ -237,9 +237,9 @@ pub fn check(case: &Case, setup: &Setup, rule: Rule<'_>) -> Result<Tally, String
             if let Some(smaller) = smaller {
                 tally.loose += 1;
                 tally.loose_by_constant += u64::from(by_constant);
-                let told: Vec<String> = operands.iter().map(|fact| format!("{:#}", fact.shape)).collect();
+                let message: Vec<String> = operands.iter().map(|fact| format!("{:#}", fact.shape)).collect();
                 let example =
-                    format!("`{}` gives `{:#}`, not `{smaller:#}`", told.join("`, `"), result.shape);
+                    format!("`{}` gives `{:#}`, not `{smaller:#}`", message.join("`, `"), result.shape);
                 // Constants are more instructive, and so are short examples.
                 let rank = (!by_constant, example.len());
                 if tally.example.as_ref().is_none_or(|(best, _)| rank < *best) {

@@ -91,26 +91,26 @@ impl Horizontal {
             let lane = index.filter(|&index| active.iter().any(|&lane| lane as u128 == index))?;
             x[lane as usize]
         };
-        let told = |number: Option<u128>| vec![number; lanes.count()];
+        let message = |number: Option<u128>| vec![number; lanes.count()];
         match (self.op, &self.detail) {
-            (Op::Any, _) => told(whole.map(|row| row.contains(&1).into())),
-            (Op::All, _) => told(whole.map(|row| (!row.contains(&0)).into())),
+            (Op::Any, _) => message(whole.map(|row| row.contains(&1).into())),
+            (Op::All, _) => message(whole.map(|row| (!row.contains(&0)).into())),
             (Op::Popcount, _) => {
-                told(whole.map(|row| wrap(self.to, row.iter().filter(|&&bit| bit == 1).count() as i128)))
+                message(whole.map(|row| wrap(self.to, row.iter().filter(|&&bit| bit == 1).count() as i128)))
             }
-            (Op::Ballot, _) => told(whole.map(|row| {
+            (Op::Ballot, _) => message(whole.map(|row| {
                 let bits = active.iter().zip(row).filter(|(_, bit)| *bit == 1).map(|(lane, _)| 1 << lane);
                 wrap(self.to, bits.sum())
             })),
-            (Op::First, _) => told(row[0]),
+            (Op::First, _) => message(row[0]),
             (Op::Broadcast, _) => {
                 let indices = &operands[1];
                 let agree = active.iter().all(|&lane| indices[lane] == indices[active[0]]);
-                told(indices[active[0]].filter(|_| agree).and_then(|index| read(Some(index))))
+                message(indices[active[0]].filter(|_| agree).and_then(|index| read(Some(index))))
             }
             (Op::Shuffle, _) => (0..lanes.count()).map(|lane| read(operands[1][lane])).collect(),
             (Op::Reduce, Detail::Reduce(by)) => {
-                told(whole.and_then(|row| row.into_iter().reduce(|a, b| combine(*by, self.from[0], a, b))))
+                message(whole.and_then(|row| row.into_iter().reduce(|a, b| combine(*by, self.from[0], a, b))))
             }
             (Op::Scan, Detail::Scan { by, before }) => {
                 let mut result = vec![None; lanes.count()];
@@ -195,12 +195,12 @@ impl Horizontal {
                             let reason = contradiction(&result, self.to, &lanes, &seen)
                                 .or_else(|| poison_contradiction(&result, count, count - defined));
                             if let Some(reason) = reason {
-                                let told: Vec<String> = operands.iter().map(describe).collect();
+                                let message: Vec<String> = operands.iter().map(describe).collect();
                                 return Err(format!(
                                     "{} {:?} of {} gives {}, but of {vector:?} {other:?} in lanes {mask:b} comes {seen:?}: {reason}",
                                     self.op,
                                     self.detail,
-                                    told.join(", "),
+                                    message.join(", "),
                                     describe(&result)
                                 ));
                             }

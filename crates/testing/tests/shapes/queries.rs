@@ -99,7 +99,7 @@ fn check(brush: &[u32], local: [u32; 3], groups: [u32; 3], offset: [u64; 3]) -> 
 }
 
 #[test]
-fn lanes_stand_where_they_are_said_to_stand() {
+fn lanes_have_their_declared_positions() {
     let sizes =
         [[8, 1, 1], [4, 4, 2], [16, 2, 1], [6, 3, 1], [1, 8, 2], [1, 3, 4], [2, 6, 1], [5, 1, 1], [2, 2, 2]];
     let brushes: [&[u32]; 11] = [

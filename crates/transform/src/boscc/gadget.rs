@@ -76,7 +76,7 @@ impl GuardEditor {
 
     /// Inserts a vote at the entry of a block; with an empty mask control continues at another block.
     pub(super) fn guard_entry(&mut self, func: &mut Function, block: Block, after: Block) {
-        let before = func.layout.prev_block(block).expect("a block that is not the entry is behind one");
+        let before = func.layout.prev_block(block).expect("a block that is not the entry is after one");
         let voting = func.insert_block_after(before);
         for &from in &self.preds[block] {
             retarget(func, from, block, voting);

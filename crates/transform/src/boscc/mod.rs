@@ -204,7 +204,7 @@ impl GuardPlanner<'_> {
 
     /// Error: a requested guard is impossible.
     fn refuse(&self, block: Block, reason: &'static str) -> Diagnostic {
-        let diagnostic = Diagnostic::error(Code::NoGuard, format!("{block} cannot be guarded: {reason}"));
+        let diagnostic = Diagnostic::error(Code::NoGuard, format!("no guard for {block}: {reason}"));
         diagnostic.of_func(&self.func.name)
     }
 
@@ -225,7 +225,7 @@ impl GuardPlanner<'_> {
             from.flat_map(|from| self.control.cfg.succs(from)).copied().filter(|&to| to != block);
         match (others.next(), others.next()) {
             (Some(other), None) if self.arm(other).is_some() => Ok(other),
-            _ => Err(self.refuse(block, "no divergent branch has another arm beside it")),
+            _ => Err(self.refuse(block, "no divergent branch has another arm next to it")),
         }
     }
 
@@ -245,13 +245,13 @@ impl GuardPlanner<'_> {
     fn continuation(&self, block: Block) -> Result<Block, &'static str> {
         let ControlTables { cfg, cycles, dominators, .. } = self.control;
         if !cfg.is_reachable(block) || dominators.idom(block).is_none() {
-            return Err("it is the entry, or never reached");
+            return Err("it is the entry, or unreachable");
         }
         if cycles.headed_by(block).is_some() {
-            return Err("it is the header of a loop; its preheader can be");
+            return Err("it is a loop header; guard its preheader");
         }
         if self.shares_lanes(block) {
-            return Err("all lanes that come to the block above come there");
+            return Err("all lanes of the block above reach it");
         }
         let mut after = self.post_dominators.ipdom(block);
         while let Some(next) = after.filter(|&next| dominators.dominates(block, next)) {
@@ -259,7 +259,7 @@ impl GuardPlanner<'_> {
         }
         let cycle = cycles.innermost(block);
         let is_near = |next: &Block| cycles.innermost(*next) == cycle && cycles.headed_by(*next).is_none();
-        after.filter(is_near).ok_or("there is no place behind it in the same loop to go on at")
+        after.filter(is_near).ok_or("no block after it in the same loop can be the join")
     }
 
     /// True if a vote already restricts a branch to the case that a lane takes this slot.

@@ -6,11 +6,11 @@ use heddle_ir::{Block, Function, ValueDef};
 
 use crate::edges::{funnel, phis, set_incoming};
 
-/// Splits each critical edge that `asked` selects. Parallel edges count as one.
+/// Splits each critical edge that `requested` selects. Parallel edges count as one.
 ///
 /// Keeps Stage::Canonical: a new block on an exit edge is an exit of the loop and gets φs for the values that cross it; one on
 /// a back edge is the new latch.
-pub fn split_critical_edges(func: &mut Function, mut asked: impl FnMut(Edge) -> bool) {
+pub fn split_critical_edges(func: &mut Function, mut requested: impl FnMut(Edge) -> bool) {
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
     for to in cfg.blocks() {
@@ -19,7 +19,8 @@ pub fn split_critical_edges(func: &mut Function, mut asked: impl FnMut(Edge) -> 
         if sources.len() < 2 {
             continue;
         }
-        sources.retain(|&from| cfg.succs(from).iter().any(|&other| other != to) && asked(Edge { from, to }));
+        sources
+            .retain(|&from| cfg.succs(from).iter().any(|&other| other != to) && requested(Edge { from, to }));
         let groups: Vec<Vec<Block>> = sources.iter().map(|&from| vec![from]).collect();
         if groups.is_empty() {
             continue;

@@ -10,12 +10,12 @@ use super::{LoopFacts, number};
 /// Returns the diagnostic for a live-out that passive lanes change.
 fn passive_live_out(func: &Function, value: Value, def: Inst, header: Block) -> Diagnostic {
     let text = format!(
-        "{} is read outside of the loop at {header}, where lanes may part, but as it is `total`, a mask, or has a shadow, \
-         it changes in lanes that have left",
-        func.describe(value)
+        "{} is read after the loop at {}, but changes in lanes that have left it: it is `total`, a mask, or has a shadow",
+        func.describe(value),
+        func.describe_block(header)
     );
     let diagnostic = Diagnostic::error(Code::PassiveLiveOut, text).at(DiagnosticLocation::line_of(func, def));
-    diagnostic.help("let the loop `freeze` it and read that")
+    diagnostic.help("read a `freeze` of it, inside of the loop")
 }
 
 /// Refuses a function with such a live-out. In LCSSA form, φs after the loop are its only outside users.

@@ -410,15 +410,15 @@ fn move_exit_branch(
     let neutral = func.make_bool(leaves_if_true);
     let incoming: Vec<_> =
         std::iter::once((exit.from, condition)).chain(exit_join.incoming(neutral, |_| neutral)).collect();
-    let asked = func.make_inst(InstData::phi(incoming, Some(neutral)), &[Type::I1]);
+    let requested = func.make_inst(InstData::phi(incoming, Some(neutral)), &[Type::I1]);
     // Selects of trackers may follow the φs.
     match phis(func, join).last() {
-        Some(&last) => func.layout.insert_inst_after(asked, last),
-        None => func.layout.prepend_inst(asked, join),
+        Some(&last) => func.layout.insert_inst_after(requested, last),
+        None => func.layout.prepend_inst(requested, join),
     }
-    let asked = func.results(asked)[0];
+    let requested = func.results(requested)[0];
     let op = if leaves_if_true { Op::All } else { Op::Any };
-    let together = append(func, join, InstData::plain(op, [asked]), Type::I1);
+    let together = append(func, join, InstData::plain(op, [requested]), Type::I1);
     let mut continuation = exit.to;
     let data = func.inst_mut(branch);
     data.args[0] = together;

@@ -31,7 +31,8 @@ pub(super) fn carry(
             let data = func.inst(inst);
             for (operand, &value) in data.args.iter().enumerate() {
                 let ValueDef::Result(definition, _) = func.value_def(value) else { continue };
-                let Some(home) = func.layout.block_of(definition).filter(|&home| is_inside.contains(home))
+                let Some(def_block) =
+                    func.layout.block_of(definition).filter(|&def_block| is_inside.contains(def_block))
                 else {
                     continue;
                 };
@@ -41,7 +42,7 @@ pub(super) fn carry(
                 };
                 // Operands of φs at L are read at the start of their edge.
                 let at = source_of[at].unwrap_or(at);
-                if !dominators.dominates(home, at) {
+                if !dominators.dominates(def_block, at) {
                     broken.entry(value).or_default().push(UseSite { inst, operand, block: at });
                 }
             }
@@ -52,9 +53,11 @@ pub(super) fn carry(
     }
     let repair = SsaRepair::new(cfg, dominators);
     for (value, reads) in broken {
-        let Some(home) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else { continue };
+        let Some(def_block) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else {
+            continue;
+        };
         let none = func.make_poison(func.value_type(value));
-        let mut definitions = vec![(nest.preheader, none), (home, value)];
+        let mut definitions = vec![(nest.preheader, none), (def_block, value)];
         let is_live: Vec<bool> =
             nest.inner.iter().map(|inner| liveness.is_live_in(value, inner.header)).collect();
         for edge in &made.edges {

@@ -42,7 +42,6 @@ mod rewrite;
 use crate::fuse::MachineModel;
 use crate::races::RaceSemantics;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{ControlTables, Cycle, CycleForest};
@@ -81,7 +80,7 @@ pub struct FlattenOptions {
     /// Known trip counts, by loop header.
     pub trips: BTreeMap<Block, TripCounts>,
     /// Headers of outer loops to flatten regardless of the policy.
-    pub asked: EntitySet<Block>,
+    pub requested: EntitySet<Block>,
 }
 
 impl Default for FlattenOptions {
@@ -92,7 +91,7 @@ impl Default for FlattenOptions {
             lanes: 32,
             machine: MachineModel::Warps,
             trips: BTreeMap::new(),
-            asked: EntitySet::new(),
+            requested: EntitySet::new(),
         }
     }
 }
@@ -123,19 +122,23 @@ pub struct FlattenDecision {
     pub estimate: Option<FlattenEstimate>,
 }
 
-impl fmt::Display for FlattenDecision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the loop at {}", self.outer)?;
-        let inner: Vec<String> = self.inner.iter().map(Block::to_string).collect();
-        write!(f, " with the one inside at {}", inner.join(" and "))?;
-        match &self.verdict {
-            FlattenVerdict::Flattened => write!(f, " is flattened")?,
-            FlattenVerdict::Unchanged => write!(f, " is left as it is")?,
-            FlattenVerdict::Refused(reason) => write!(f, " cannot be flattened: {reason}")?,
-        }
+impl FlattenDecision {
+    /// Describes the decision; `source` is the function before it was flattened.
+    pub fn describe(&self, source: &Function) -> String {
+        let inner: Vec<String> = self.inner.iter().map(|&block| source.describe_block(block)).collect();
+        let nest = format!(
+            "loop at {} with the inner loop at {}",
+            source.describe_block(self.outer),
+            inner.join(" and ")
+        );
+        let verdict = match &self.verdict {
+            FlattenVerdict::Flattened => "flattened".to_string(),
+            FlattenVerdict::Unchanged => "not flattened".into(),
+            FlattenVerdict::Refused(reason) => format!("not flattened: {reason}"),
+        };
         match &self.estimate {
-            Some(estimate) => write!(f, ": {estimate}"),
-            None => Ok(()),
+            Some(estimate) => format!("{nest} {verdict}: {estimate}"),
+            None => format!("{nest} {verdict}"),
         }
     }
 }
@@ -219,7 +222,7 @@ fn choose(
             continue;
         }
         let header = forest.header(outer);
-        let is_requested = options.asked.contains(header);
+        let is_requested = options.requested.contains(header);
         if options.policy == FlattenPolicy::None && !is_requested {
             continue;
         }

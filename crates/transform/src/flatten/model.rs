@@ -224,7 +224,7 @@ impl fmt::Display for FlattenEstimate {
         let word = if self.pays_by_formula() { "pays" } else { "does not pay" };
         write!(
             f,
-            "{:.1} instructions for an iteration become {:.1}; by formula (1), {:.2} idle against {:.2}, it {word}",
+            "flattened: {:.1} instructions per iteration become {:.1}; by formula (1), idle share {:.2} against {:.2}, it {word}",
             self.before, self.after, self.idle, self.payload
         )
     }
@@ -415,7 +415,7 @@ impl<'a> FlattenCosts<'a> {
         let around: Vec<Cycle> = inner.iter().copied().chain([outer]).collect();
         let states = if inner.len() == 1 { 1.0 } else { 2.0 * inner.len() as f64 };
         let left = if self.machine == MachineModel::Warps { 1.0 } else { NOT_HIDDEN };
-        let asked = left * all * (states + 1.0 + self.select_cost(&around));
+        let requested = left * all * (states + 1.0 + self.select_cost(&around));
         let payload_apart = payload + left * (payload_apart - payload);
         let ends = ends as f64 / inner.len() as f64;
         let at_ends = match self.machine {
@@ -426,7 +426,7 @@ impl<'a> FlattenCosts<'a> {
         let each: f64 = bodies.iter().sum();
         let estimate = FlattenEstimate {
             before: payload + waited + waiting,
-            after: (in_loops + asked + at_ends) / rounds,
+            after: (in_loops + requested + at_ends) / rounds,
             idle: if waited > 0.0 { 1.0 - worked / waited } else { 0.0 },
             payload: payload / f64::max(payload + each, 1.0),
         };

@@ -33,38 +33,36 @@ pub struct FlattenRefusal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum FlattenRule {
     /// Horizontals, `total` instructions, shadows.
-    #[error("it asks the lanes that are together with it, which would be others: move it out of the nest")]
+    #[error("it observes the lanes that run together, which flattening changes; move it out of the nest")]
     ObservesLanes,
     /// Barriers and fences.
-    #[error(
-        "lanes wait for each other there, and would come in different iterations: move it out of the nest"
-    )]
+    #[error("lanes wait for each other there, and would be in different iterations; move it out of the nest")]
     Waits,
     /// Atomics and volatile accesses.
     #[error(
-        "the order in which lanes come to it can be seen: keep a private copy, and update memory behind the nest"
+        "other lanes can observe the order of this access; keep a private copy, and update memory after the nest"
     )]
     Ordered,
     /// An `alloca`.
-    #[error("each execution makes a new object, for lanes together: move it in front of the nest")]
+    #[error("each execution makes an object for the lanes that run together; move it before the nest")]
     NewObject,
     /// A call.
     #[error(
-        "what it calls may access memory or ask other lanes: let it be inlined, or declare what it does (`effects`)"
+        "the callee may access memory or observe other lanes; let it be inlined, or declare its `effects`"
     )]
     Calls,
     /// A plain write.
     #[error(
-        "lanes may share what is written there, and a race would tell: write behind the nest, or say that there are no races (`races=excluded`)"
+        "lanes may share the written memory, and a race would be observable; write after the nest, or exclude races (`races=excluded`)"
     )]
     SharedWrite,
     /// A plain read.
     #[error(
-        "lanes that run beside the nest may write what is read there, and a race would tell: say that there are no races (`races=excluded`)"
+        "other lanes may write the memory that is read, and a race would be observable; exclude races (`races=excluded`)"
     )]
     SharedRead,
     /// Missing exit.
-    #[error("no lane leaves the nest: give it an exit")]
+    #[error("no lane leaves the nest; give it an exit")]
     Endless,
 }
 

@@ -206,10 +206,10 @@ impl MergePoints<'_> {
         let none = func.make_poison(ty);
         let incoming: Vec<(Block, Value)> =
             self.edges.iter().map(|edge| (edge.block, value(func, edge).unwrap_or(none))).collect();
-        let mut said = incoming.iter().map(|&(_, value)| value).filter(|&value| value != none);
-        if let Some(first) = said.next()
+        let mut stated = incoming.iter().map(|&(_, value)| value).filter(|&value| value != none);
+        if let Some(first) = stated.next()
             && func.constant(first).is_some()
-            && said.all(|value| value == first)
+            && stated.all(|value| value == first)
         {
             return first;
         }

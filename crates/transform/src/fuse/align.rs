@@ -233,9 +233,9 @@ mod tests {
                 };
                 let best = alignments.iter().filter_map(worth_of).max();
                 let matrix = AlignmentMatrix::new(n, m, gap, |i, j| gain(left[i], right[j]));
-                assert_eq!(Some(matrix.profit()), best, "{left:?} beside {right:?}");
+                assert_eq!(Some(matrix.profit()), best, "{left:?} next to {right:?}");
                 let steps = matrix.alignment();
-                assert_eq!(Some(worth(&steps, left, right, gap, gain)), best, "{left:?} beside {right:?}");
+                assert_eq!(Some(worth(&steps, left, right, gap, gain)), best, "{left:?} next to {right:?}");
             }
         }
         all.len() * all.len()

@@ -110,7 +110,7 @@ pub(super) fn emit(
     machine: MachineModel,
 ) -> EmittedFusion {
     let lasts = [&branch.left, &branch.right]
-        .map(|side| side.last(branch.join).expect("a region that led to the join has got a block behind it"));
+        .map(|side| side.last(branch.join).expect("a region that led to the join has got a block after it"));
     let position = EmitPosition { strand: 0, gaps: 0 };
     let mut emitter = FusionEmitter {
         here: branch.block,
@@ -203,7 +203,7 @@ impl FusionEmitter<'_> {
                         let paired = paired.expect("regions that are aligned are planned");
                         self.emit_merged_region(&branch.left.regions[a], &branch.right.regions[b], paired);
                     }
-                    _ => unreachable!("an instruction is never beside a region"),
+                    _ => unreachable!("an instruction is never next to a region"),
                 }
                 rest = behind;
                 continue;

@@ -11,8 +11,8 @@ use super::sides::{FusionRefusal, SideElement, UnifiableBranch};
 /// Maximum sequence length for which the matrix is printed.
 const MAX_SHOWN: usize = 24;
 
-pub(super) fn refused(block: Block, reason: FusionRefusal) -> String {
-    format!("the branch of {block} is not fused: {reason}")
+pub(super) fn refused(func: &Function, block: Block, reason: FusionRefusal) -> String {
+    format!("branch at {} not fused: {reason}", func.describe_block(block))
 }
 
 /// Describes a plan: merged elements, gain, and on request the matrix.
@@ -28,18 +28,17 @@ pub(super) fn planned(
     let gaps = plan.steps.chunk_by(|a, b| is_pair(a) == is_pair(b)).filter(|gap| !is_pair(&gap[0])).count();
     let verb = if plan.is_profitable() { "gains" } else { "would gain" };
     let mut text = format!(
-        "the branch of {}: merging {insts} instructions and {blocks} blocks of its {} and {} elements, with {gaps} gaps, {verb} \
-         {} tenths of an operation",
-        branch.block,
+        "branch at {}: merging {insts} instructions and {blocks} blocks of its {} and {} elements, with {gaps} gaps, {verb} {} tenths of an operation",
+        func.describe_block(branch.block),
         branch.left.elements.len(),
         branch.right.elements.len(),
         plan.profit
     );
     if plan.profit > 0 && !plan.is_profitable() {
-        text += ", which is less than costs may be wrong by";
+        text += ", less than the error of the cost model";
     }
     if let Some(share) = divergence_rate {
-        let _ = write!(text, "; lanes parted there {:.1} % of the time", 100.0 * share);
+        let _ = write!(text, "; lanes diverged in {:.1} % of the visits", 100.0 * share);
     }
     if options.explain {
         text.push('\n');

@@ -172,7 +172,7 @@ fn candidates(
         };
         let planned = branch.and_then(|branch| best_order(&planner, branch));
         match planned {
-            Err(reason) => refused.push(report(Some(reason), None, explain::refused(block, reason))),
+            Err(reason) => refused.push(report(Some(reason), None, explain::refused(func, block, reason))),
             Ok((branch, mut plan)) => {
                 let share = divergence_rates.get(&block).copied();
                 share.into_iter().for_each(|share| plan.scale_by_divergence(share));

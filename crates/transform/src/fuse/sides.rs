@@ -48,22 +48,22 @@ pub enum FusionRefusal {
     #[error("its sides are too long to be aligned: {0} by {1} elements")]
     Long(usize, usize),
     /// An operation observes or waits for the active lanes.
-    #[error("`{0}` in a side depends on or waits for the lanes that are active with it")]
+    #[error("`{0}` in a side depends on, or waits for, the active lanes")]
     Convergent(Op),
     /// All lanes execute it, whichever side they take.
-    #[error("a `total` instruction or a predicate in a side is not for the lanes of the side alone")]
+    #[error("a `total` instruction or a predicate in a side concerns more lanes than those of the side")]
     Total,
     /// Other lanes could observe the order of accesses.
-    #[error("`{0}` in a side may be seen by other lanes: say that lanes do not race (`fuse:races=excluded`)")]
+    #[error("other lanes may observe `{0}` in a side; exclude races (`fuse:races=excluded`)")]
     Ordered(Op),
     /// An atomic or volatile access, or a call that may make one.
-    #[error("`{0}` in a side must keep its place among the accesses of all lanes")]
+    #[error("`{0}` in a side must keep its position in the order of all lanes' accesses")]
     Fixed(Op),
     /// A φ that `simplify` removes.
-    #[error("{0} has a φ of one value: run `simplify` before")]
+    #[error("{0} has a φ of one value; run `simplify` first")]
     Unsimplified(Block),
     /// The gain is not positive, or smaller than the error of the costs.
-    #[error("merging its sides would gain {0} tenths of an operation")]
+    #[error("merging its sides gains {0} tenths of an operation")]
     Unprofitable(i64),
 }
 

@@ -86,7 +86,7 @@ pub(super) fn plan_exits(kernel: &Function, states: &ContinuationGraph, facts: &
     plan
 }
 
-/// Number of ways out of a state.
+/// Number of exits of a state.
 pub(super) fn exit_count(state: &ContinuationState) -> usize {
     state.successors.len() + usize::from(state.may_return)
 }

@@ -67,15 +67,15 @@ pub(super) fn inline_calls(
         let mut at = brought;
         while let Some(outer) = at {
             if done[outer].0 == name {
-                let text = format!("@{name} calls itself and asks for its place in the launch");
-                return Err(refuse_inst(func, inst, text, "write a loop: a kernel has no recursion"));
+                let text = format!("@{name} is recursive and depends on the work-item");
+                return Err(refuse_inst(func, inst, text, "write a loop; kernels have no recursion"));
             }
             at = done[outer].1;
         }
         let Some(callee) = module.function(&name) else { continue };
         if func.inst_count() + callee.inst_count() > MAX_INSTRUCTIONS {
-            let text = format!("with all calls inlined there are more than {MAX_INSTRUCTIONS} instructions");
-            let help = "call fewer functions that ask for their place, wait at barriers or name local memory";
+            let text = format!("more than {MAX_INSTRUCTIONS} instructions after inlining");
+            let help = "call fewer functions that use work-item indices, barriers or local memory";
             return Err(refuse_inst(func, inst, text, help));
         }
         let copied = inline(func, entry, inst, callee);

@@ -241,25 +241,26 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         }
         if !(1..=MAX_LANES).contains(&options.lanes()) || !(1..=3).contains(&options.brush.len()) {
             let extents: Vec<String> = options.brush.iter().map(u32::to_string).collect();
-            let text = format!("`{}` is no brush", extents.join("x"));
+            let text = format!("`{}` is not a brush", extents.join("x"));
             let help = format!("write 1 to {MAX_LANES} lanes along 1 to 3 dimensions");
             return Err(refuse(func, text, help));
         }
         if options.layout == WorkItemLayout::Linear && options.brush.len() > 1 {
             let text = "the linear order of a group has one dimension, and the brush has more";
-            return Err(refuse(func, text, "fold by `rows`"));
+            return Err(refuse(func, text, "use the layout `rows`"));
         }
         if options.layout == WorkItemLayout::Linear && options.axes != AxisOrder::WORK_ITEMS {
-            let text = "the linear order of a group is that of work-item ids, and the brush has another one";
-            return Err(refuse(func, text, "lay work-items out by `rows`"));
+            let text = "the linear order of a group follows work-item ids, and the brush has another order";
+            return Err(refuse(func, text, "use the layout `rows`"));
         }
         if let Some(block) = func.blocks().find(|&block| func.predicate(block).is_some()) {
-            let text = format!("{block} has a predicate, which no code has before `linearize`");
+            let text = format!("{block} has a predicate before `linearize`");
             return Err(refuse(func, text, "write a branch around it"));
         }
         let is_varying = |param: &&Param| !matches!(param.shape, None | Some(DeclaredShape::Uniform));
         if func.signature.params.iter().any(|param| is_varying(&param)) {
-            let text = "a parameter differs between lanes, and a launch gives all work-items the same";
+            let text =
+                "a parameter varies between lanes, but a launch passes the same value to all work-items";
             return Err(refuse(func, text, "declare its parameters `uniform`"));
         }
         let mut kernel = func.clone();
@@ -291,7 +292,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             states.all.iter().flat_map(|state| &state.blocks).map(|&block| kernel.block_insts(block).count());
         if sizes.sum::<usize>() > MAX_INSTRUCTIONS {
             let text = format!(
-                "states that share code have copies of it, which makes more than {MAX_INSTRUCTIONS} instructions"
+                "code between barriers is copied into several states: more than {MAX_INSTRUCTIONS} instructions"
             );
             return Err(refuse(func, text, "use fewer barriers"));
         }

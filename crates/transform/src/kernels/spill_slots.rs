@@ -128,10 +128,11 @@ pub(super) fn assign_spill_slots(
         else {
             continue;
         };
-        let home = kernel.layout.block_of(inst);
-        if !is_followed && home.is_some_and(|block| control.cycles.innermost(block).is_some()) {
-            let text = "each iteration of the loop has a private object of its own, and several may live across a barrier";
-            return Err(refuse_inst(kernel, inst, text, "declare it in front of the loop"));
+        let def_block = kernel.layout.block_of(inst);
+        if !is_followed && def_block.is_some_and(|block| control.cycles.innermost(block).is_some()) {
+            let text =
+                "each iteration of the loop has a private object, several of which may live across a barrier";
+            return Err(refuse_inst(kernel, inst, text, "declare the object before the loop"));
         }
         let align = u64::from(*align).max(1);
         let size = bytes.next_multiple_of(align).max(1);

@@ -77,10 +77,7 @@ impl fmt::Display for VectorDimension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chosen = usize::from(self.axes.dimension(0));
         let (together, all) = self.together[chosen];
-        write!(
-            f,
-            "vectorized along dimension {chosen}: {together} of {all} accesses are contiguous or uniform"
-        )?;
+        write!(f, "lanes along dimension {chosen}: {together} of {all} accesses are contiguous or uniform")?;
         if chosen != 0 {
             let (others, _) = self.together[0];
             write!(f, ", {others} along dimension 0")?;
@@ -258,7 +255,7 @@ block0:
         assert_eq!((choice.together[0], choice.together[1]), ((0, 2), (2, 2)));
         assert_eq!(
             choice.to_string(),
-            "vectorized along dimension 1: 2 of 2 accesses are contiguous or uniform, 0 along dimension 0; \
+            "lanes along dimension 1: 2 of 2 accesses are contiguous or uniform, 0 along dimension 0; \
              estimated cost 2 instead of 16"
         );
     }

@@ -19,12 +19,12 @@ use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
-use heddle_ir::diagnostic::DiagnosticLocation;
+use heddle_ir::diagnostic::{AccessLowering, DiagnosticLocation};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Effects};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
-use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use heddle_ir::{Block, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 
 /// Maximum size of a region that gets a fast version.
 const MAX_INSTRUCTIONS: usize = 600;
@@ -138,16 +138,21 @@ fn remarks(region: &Function, chosen: &[RewriteCandidate]) -> Vec<Diagnostic> {
     let insts = region.blocks().flat_map(|block| region.block_insts(block));
     let accesses = insts.filter_map(|inst| {
         let data = region.inst(inst);
-        let (what, address) = match data.op {
-            Op::Load => ("load", data.args[0]),
-            Op::Store => ("store", data.args[1]),
+        let (is_store, address) = match data.op {
+            Op::Load => (false, data.args[0]),
+            Op::Store => (true, data.args[1]),
             _ => return None,
         };
-        let text = format!(
-            "a {what} at {}: steps are known where the lanes' indices are in one block, in a version of the region",
-            region.describe(address)
-        );
-        let remark = Diagnostic::remark(Code::AccessForm, text).at(DiagnosticLocation::line_of(region, inst));
+        let remark = Diagnostic::access(AccessLowering {
+            accesses: 1,
+            is_store,
+            objects: region.describe_object(address).into_iter().collect(),
+            lowering: "strided in the fast version of its region".into(),
+            condition: "the lanes' indices are in one block".into(),
+            is_chosen: true,
+            costs: None,
+        });
+        let remark = remark.at(DiagnosticLocation::line_of(region, inst));
         reached.contains(address).then_some(remark)
     });
     accesses.collect()

@@ -26,8 +26,9 @@ use super::{LinearGraphs, condition};
 
 /// Error: lanes that diverge at a block leave the loop of this header apart.
 fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
-    let text = format!("lanes part at {block} and leave the loop at {header} apart, so it cannot be folded");
-    let diagnostic = Diagnostic::error(Code::DivergentExit, text).help("run `loops` before");
+    let (block_name, header) = (func.describe_block(block), func.describe_block(header));
+    let text = format!("divergent branch at {block_name} leaves the loop at {header}");
+    let diagnostic = Diagnostic::error(Code::DivergentExit, text).help("run `loops` first");
     match func.terminator(block) {
         Some(branch) => diagnostic.at(DiagnosticLocation::line_of(func, branch)),
         None => diagnostic.of_func(&func.name),
@@ -36,9 +37,9 @@ fn divergent_exit(func: &Function, block: Block, header: Block) -> Diagnostic {
 
 /// Error: an instruction must not run with an empty mask.
 fn requires_lane_in(func: &Function, block: Block, inst: Inst) -> Diagnostic {
-    let text = format!("it must not run unless a lane comes to {block}, which may run without one");
+    let text = format!("not speculatable: {block} may run with an empty mask");
     let diagnostic = Diagnostic::error(Code::NeedsLanes, text).of_inst(func, inst);
-    diagnostic.help("run `boscc` before, which guards it")
+    diagnostic.help("run `boscc` first")
 }
 
 /// Rejects divergent branches that influence how a loop exits.

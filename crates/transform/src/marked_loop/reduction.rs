@@ -147,12 +147,12 @@ pub(super) fn find_reduction(
     // A compared member may only select the minimum or maximum.
     for &comparison in &comparisons {
         let result = func.result(comparison).ok_or(comparison)?;
-        let is_asked_here = |&user: &Inst| {
+        let is_tested_here = |&user: &Inst| {
             func.inst(user).op == Op::Select
                 && func.result(user).is_some_and(|value| set.contains(value))
                 && extreme(func, user).is_some()
         };
-        if !uses.of(result).iter().all(is_asked_here) {
+        if !uses.of(result).iter().all(is_tested_here) {
             return Err(comparison);
         }
     }

@@ -453,14 +453,15 @@ fn find_broken_uses(
             let data = func.inst(inst);
             for (operand, &value) in data.args.iter().enumerate() {
                 let ValueDef::Result(definition, _) = func.value_def(value) else { continue };
-                let home = func.layout.block_of(definition);
-                let home = home.filter(|&it| marked.inside.contains(it) && !inner.blocks.contains(it));
-                let Some(home) = home else { continue };
+                let def_block = func.layout.block_of(definition);
+                let def_block =
+                    def_block.filter(|&it| marked.inside.contains(it) && !inner.blocks.contains(it));
+                let Some(def_block) = def_block else { continue };
                 let at = match data.op {
                     Op::Phi => data.incoming().nth(operand).map_or(block, |(from, _)| from),
                     _ => block,
                 };
-                if !dominators.dominates(home, at) {
+                if !dominators.dominates(def_block, at) {
                     broken.entry(value).or_default().push(UseSite { inst, operand, block: at });
                 }
             }
@@ -475,9 +476,11 @@ fn carry(func: &mut Function, marked: &SpreadableLoop, inner: &WaitingLoop, seam
     let broken = find_broken_uses(func, &flow, marked, inner, &seams);
     let repair = SsaRepair::new(&flow.cfg, flow.dominators());
     for (value, reads) in broken {
-        let Some(home) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else { continue };
+        let Some(def_block) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else {
+            continue;
+        };
         let none = func.make_poison(func.value_type(value));
-        let mut definitions = vec![(seams.start, none), (home, value), (seams.done, none)];
+        let mut definitions = vec![(seams.start, none), (def_block, value), (seams.done, none)];
         definitions.extend(seams.forgotten.map(|block| (block, none)));
         repair.rename(func, &definitions, &reads);
     }

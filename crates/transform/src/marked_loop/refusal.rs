@@ -25,40 +25,40 @@ pub(super) enum SpreadRefusal {
 impl SpreadRefusal {
     fn text(self) -> String {
         match self {
-            SpreadRefusal::NotOneLoop(count) => format!("the function has {count} outermost loops"),
-            SpreadRefusal::NotCanonical => "the loop has no preheader, or several latches".into(),
+            SpreadRefusal::NotOneLoop(count) => format!("function with {count} outermost loops"),
+            SpreadRefusal::NotCanonical => "loop without a preheader, or with several latches".into(),
             SpreadRefusal::Exits(count) => {
-                format!(
-                    "the loop is left in {count} ways, and no iteration behind the one that leaves may run"
-                )
+                format!("the loop has {count} exits, and no iteration after the one that leaves may run")
             }
-            SpreadRefusal::LeftInTheMiddle => "the loop is left in the middle of an iteration".into(),
+            SpreadRefusal::LeftInTheMiddle => "the loop exits in the middle of an iteration".into(),
             SpreadRefusal::NoCount => "the trip count of the loop is not known before it runs".into(),
             SpreadRefusal::Recurrence => "the loop carries a value from one iteration to the next".into(),
             SpreadRefusal::PartialResult => {
-                "a reduction is used behind the loop as it was before the last iteration".into()
+                "a reduction's value before the last iteration is read after the loop".into()
             }
         }
     }
 
     const fn help(self) -> &'static str {
         match self {
-            SpreadRefusal::NotOneLoop(_) => "take one loop out into a function of its own",
-            SpreadRefusal::NotCanonical => "run `canonicalize` before",
-            SpreadRefusal::Exits(_) => "let it run on, and remember what was found",
-            SpreadRefusal::LeftInTheMiddle => "test at the end of iterations, and once in front of the loop",
-            SpreadRefusal::NoCount => "count iterations by a constant step, up to a bound that stays",
-            SpreadRefusal::Recurrence => "if it is a sum or the like, use it for nothing else in the loop",
-            SpreadRefusal::PartialResult => "use the whole of it",
+            SpreadRefusal::NotOneLoop(_) => "move one loop into a function of its own",
+            SpreadRefusal::NotCanonical => "run `canonicalize` first",
+            SpreadRefusal::Exits(_) => "let the loop run to its end and store what it found",
+            SpreadRefusal::LeftInTheMiddle => "test at the end of iterations, and once before the loop",
+            SpreadRefusal::NoCount => {
+                "count iterations by a constant step, up to a bound that does not change"
+            }
+            SpreadRefusal::Recurrence => "if it is a reduction, use it for nothing else in the loop",
+            SpreadRefusal::PartialResult => "read the final value",
         }
     }
 }
 
 /// Returns the diagnostic, at an instruction if one is to blame.
 pub(super) fn refuse(func: &Function, inst: Option<Inst>, reason: SpreadRefusal) -> Diagnostic {
-    let told = Diagnostic::error(Code::MarkedLoop, reason.text()).help(reason.help());
+    let diagnostic = Diagnostic::error(Code::MarkedLoop, reason.text()).help(reason.help());
     match inst {
-        Some(inst) => told.at(DiagnosticLocation::line_of(func, inst)),
-        None => told.of_func(&func.name),
+        Some(inst) => diagnostic.at(DiagnosticLocation::line_of(func, inst)),
+        None => diagnostic.of_func(&func.name),
     }
 }

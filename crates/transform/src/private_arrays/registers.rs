@@ -164,25 +164,25 @@ fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements, without: 
             }
         }
     }
-    enum Visit {
+    enum ArrayVisit {
         Enter(Block),
         Leave(usize),
     }
     let mut current: Vec<Option<Value>> = vec![None; count];
     let mut changes: Vec<(usize, Option<Value>)> = Vec::new();
     let mut replaced: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
-    let mut work = vec![Visit::Enter(func.entry())];
+    let mut work = vec![ArrayVisit::Enter(func.entry())];
     while let Some(visit) = work.pop() {
         let block = match visit {
-            Visit::Enter(block) => block,
-            Visit::Leave(mark) => {
+            ArrayVisit::Enter(block) => block,
+            ArrayVisit::Leave(mark) => {
                 for (element, value) in changes.drain(mark..).rev() {
                     current[element] = value;
                 }
                 continue;
             }
         };
-        work.push(Visit::Leave(changes.len()));
+        work.push(ArrayVisit::Leave(changes.len()));
         for &(element, value) in &phis[block] {
             let element = element as usize;
             changes.push((element, current[element].replace(value)));
@@ -238,7 +238,7 @@ fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements, without: 
                 }
             }
         }
-        work.extend(dominators.children(block).iter().copied().map(Visit::Enter));
+        work.extend(dominators.children(block).iter().copied().map(ArrayVisit::Enter));
     }
     replace_values(func, &replaced);
 }

@@ -126,9 +126,10 @@ fn is_safe_to_speculate(
     if !subject.is_constant && memory.is_written(func, address, bytes) {
         return false;
     }
-    let told = func.inst(subject.inst).access().map_or(0, |access| access.dereferenceable);
+    let message = func.inst(subject.inst).access().map_or(0, |access| access.dereferenceable);
     // The attribute `dereferenceable` presumes a defined address, which other lanes may not have.
-    if dereferenceable_bytes(func, address) >= bytes || u64::from(told) >= bytes && is_defined(func, address)
+    if dereferenceable_bytes(func, address) >= bytes
+        || u64::from(message) >= bytes && is_defined(func, address)
     {
         return true;
     }

@@ -188,8 +188,7 @@ impl fmt::Display for ReplacementStatistics {
         let ReplacementStatistics { loads, operations, inserted, hoisted, phis } = self;
         write!(
             f,
-            "{loads} loads and {operations} operations are replaced by values that are there; {inserted} are inserted, \
-             {hoisted} hoisted, {phis} φs carry values"
+            "scalar replacement: {loads} loads and {operations} operations replaced; {inserted} inserted, {hoisted} hoisted, {phis} φs carry values"
         )
     }
 }

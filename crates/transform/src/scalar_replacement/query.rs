@@ -100,10 +100,10 @@ impl ReplacementContext<'_> {
             return true;
         }
         let data = self.func.inst(inst);
-        let (known, asked) =
+        let (known, requested) =
             (self.func.origin(data.origin), self.func.origin(self.func.inst(subject.inst).origin));
         data.flags.intersection(Flags::POISON).without(subject.flags).is_empty()
-            && known.tags.iter().all(|tag| asked.tags.contains(tag))
+            && known.tags.iter().all(|tag| requested.tags.contains(tag))
     }
 }
 
@@ -462,7 +462,7 @@ pub(super) fn operands_dominate(
     to: Block,
 ) -> bool {
     query.values().into_iter().all(|value| {
-        let home = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-        home.is_none_or(|home| dominators.strictly_dominates(home, to))
+        let def_block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        def_block.is_none_or(|def_block| dominators.strictly_dominates(def_block, to))
     })
 }

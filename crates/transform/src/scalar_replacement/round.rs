@@ -153,14 +153,14 @@ impl<'a> ReplacementRound<'a> {
             self.replace_inst(subject, &propagation);
             return;
         }
-        let is_asked = match policy.hoisting {
+        let is_requested = match policy.hoisting {
             HoistingPolicy::Probe => !self.could_hoist,
             hoisting => hoisting != HoistingPolicy::None,
         };
         let parts =
             |branch: Block| policy.hoisting == HoistingPolicy::All || facts.is_divergent_branch(branch);
         if inserts
-            && is_asked
+            && is_requested
             && let Some(target) = hoist::target(&program, subject, &mut propagation, post_dominators, parts)
         {
             match policy.hoisting {

@@ -181,8 +181,8 @@ impl ValueReplacer<'_> {
                 self.phis.push(inst);
             }
             if is_new && data.op.is_terminator() {
-                let asked = data.args.first().copied();
-                self.branches_change |= asked.is_some_and(|value| self.func.constant(value).is_some());
+                let requested = data.args.first().copied();
+                self.branches_change |= requested.is_some_and(|value| self.func.constant(value).is_some());
             }
             if let Some(result) = self.func.result(inst)
                 && let Some(value) = self.value_for(inst, result, block)

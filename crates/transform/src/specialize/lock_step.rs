@@ -48,7 +48,7 @@ pub fn lock_step_functions(module: &Module, brush: &[u32]) -> Result<Vec<LockSte
             Some(known) if *known == next => continue,
             Some(_) => {
                 return Err(format!(
-                    "@{} is entered by different brushes: run `specialize` before",
+                    "@{} is entered by different brushes: run `specialize` first",
                     next.name
                 ));
             }

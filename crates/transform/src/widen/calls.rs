@@ -14,7 +14,7 @@ impl<'a> Widener<'a> {
     pub(super) fn call(&mut self, inst: Inst) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let Some(callee) = self.old.callee_of(&data).cloned() else {
-            return Err(refusal(self.old, inst, "nothing is known of the function that is called"));
+            return Err(refusal(self.old, inst, "unknown callee"));
         };
         if !self.context.defined.contains(&*callee.name) {
             let is_same = data.args.iter().all(|&arg| self.reps.is_uniform(arg));
@@ -40,8 +40,8 @@ impl<'a> Widener<'a> {
                 continue;
             }
             if self.reps.is_rebased(arg) {
-                let reason = "the address of a private object is passed as if lanes shared it: declare the parameter \
-                              `varying`";
+                let reason =
+                    "the address of a private object is passed as `uniform`: declare the parameter `varying`";
                 return Err(refusal(self.old, inst, reason));
             }
             args.push(match &param.shape {
@@ -148,7 +148,7 @@ impl<'a> Widener<'a> {
     fn call_lane_by_lane(&mut self, inst: Inst, callee: &Declaration) -> WidenResult {
         if callee.signature.effects.convergent && !is_pure(callee) && callee.kind != FunctionKind::Function {
             let reason =
-                "what lanes do there together, one lane cannot do alone: define the function in this module";
+                "lanes do this together, which one lane cannot do alone: define the function in this module";
             return Err(refusal(self.old, inst, reason));
         }
         self.lane_by_lane(inst)

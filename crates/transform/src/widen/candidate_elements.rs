@@ -11,7 +11,8 @@
 
 use super::value_reps::ValueRep;
 use super::widener::Widener;
-use super::{Remark, RemarkKind, access_remark, describe_location};
+use super::{Remark, RemarkKind, access_remark};
+use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
@@ -100,15 +101,18 @@ impl Widener<'_> {
         };
         let alone = target.cost(scattered, lanes, bits);
         let pays = together < alone;
-        let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
-        let text = format!(
-            "a {} {}: {is_not}all {count} elements that lanes choose from: cost {together} {than} {alone} on {}",
-            if is_store { "store" } else { "load" },
-            describe_location(self.old, address),
-            target.name
-        );
+        let lowering = AccessLowering {
+            accesses: 1,
+            is_store,
+            objects: Vec::new(),
+            lowering: format!("selected from {count} elements"),
+            condition: String::new(),
+            is_chosen: pays,
+            costs: Some(LoweringCosts { together, separate: alone, target: target.name, times: 1 }),
+        };
         let kind = if pays { RemarkKind::Interleaved } else { RemarkKind::PerLane };
-        self.remarks.push(Remark { kind, accesses: 1, diagnostic: access_remark(self.old, inst, text) });
+        let diagnostic = access_remark(self.old, inst, address, lowering);
+        self.remarks.push(Remark { kind, accesses: 1, diagnostic });
         pays
     }
 

@@ -20,13 +20,15 @@
 
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
-use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark, describe_location};
+use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark};
 use heddle_analysis::{AccessGroups, StrideCondition};
+use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// Maximum number of open groups, and of accesses to check between two members.
 const MAX_OPEN: usize = 8;
@@ -202,40 +204,35 @@ fn remark(
 ) -> Remark {
     let GroupMember { inst, address, .. } = group.members[0];
     let size = i64::from(group.scalar.bytes());
-    let how = match group.stride {
-        0 => "at one address".to_string(),
-        stride if stride == size => "side by side".into(),
-        stride if stride == -size => "side by side, backwards".into(),
-        stride => format!("in whole lines, by {stride} bytes"),
+    let lowering = match group.stride {
+        0 => "one address".to_string(),
+        stride if stride == size => "contiguous".into(),
+        stride if stride == -size => "contiguous in reverse".into(),
+        stride => format!("in whole vectors by {stride} bytes"),
     };
-    let conditions: Vec<String> = group.conditions.iter().map(|it| it.describe(func)).collect();
-    let when = match &conditions[..] {
-        [] => String::new(),
-        all => format!(" if {}", all.join(" and ")),
-    };
-    let (more, than) =
-        if costs.pays() { ("instead of", "") } else { ("which is no less than", " each alone") };
+    let conditions: BTreeSet<String> = group.conditions.iter().map(|it| it.describe_for_user(func)).collect();
     let number = group.members.len();
-    let what = match (group.writes, number) {
-        (false, 1) => "a load".to_string(),
-        (true, 1) => "a store".into(),
-        (false, _) => format!("{number} loads"),
-        (true, _) => format!("{number} stores"),
-    };
     let kind = match (chosen, group.has_versions()) {
         (false, _) => RemarkKind::PerLane,
         (true, true) => RemarkKind::Versioned,
         (true, false) => RemarkKind::Interleaved,
     };
-    let is_not = if chosen { "" } else { "not " };
-    let text = format!(
-        "{what} {}: {is_not}{how}{when}: cost {} {more} {}{than} on {}",
-        describe_location(func, address),
-        costs.grouped,
-        costs.separate,
-        options.target.name
-    );
-    Remark { kind, accesses: number, diagnostic: access_remark(func, inst, text) }
+    let lowering = AccessLowering {
+        accesses: number,
+        is_store: group.writes,
+        objects: Vec::new(),
+        lowering,
+        condition: conditions.into_iter().collect::<Vec<_>>().join(" and "),
+        is_chosen: chosen,
+        costs: Some(LoweringCosts {
+            together: costs.grouped,
+            separate: costs.separate,
+            target: options.target.name,
+            times: 1,
+        }),
+    };
+    let diagnostic = access_remark(func, inst, address, lowering);
+    Remark { kind, accesses: number, diagnostic }
 }
 
 /// Plain load or store.

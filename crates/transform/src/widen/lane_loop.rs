@@ -27,27 +27,27 @@ impl Widener<'_> {
         let data = self.old.inst(inst);
         let (what, help) = match (data.op, self.old.callee_of(data)) {
             (Op::Call, Some(callee)) => {
-                let help =
-                    "define it in this module, or declare a vector form, by `#pragma omp declare simd`";
+                let help = "define the function in this module, or declare a vector form with `#pragma omp declare simd`";
                 match callee.name.starts_with(OUTSIDE) {
-                    true => ("a call of what is defined elsewhere".to_string(), help),
-                    false => (format!("the call of @{}", callee.name), help),
+                    true => ("call of an external function".to_string(), help),
+                    false => (format!("call of @{}", callee.name), help),
                 }
             }
             (op, _) if data.flags.has(Flag::Volatile) => {
-                (format!("a volatile `{op}`"), "take `volatile` away where nothing else looks at it")
+                (format!("volatile `{op}`"), "remove `volatile` if nothing else accesses the memory")
             }
-            (Op::Load, _) => ("an atomic load".into(), "load it once for all lanes, if it is one place"),
-            (Op::Store, _) => ("an atomic store".into(), "let one lane store for all, if it is one place"),
+            (Op::Load, _) => ("atomic load".into(), "load it once for all lanes, if the address is the same"),
+            (Op::Store, _) => {
+                ("atomic store".into(), "store it once for all lanes, if the address is the same")
+            }
             (Op::AtomicRmw | Op::CompareExchange, _) => {
-                ("an atomic operation".into(), "combine what lanes do, and let one lane do it for all")
+                ("atomic operation".into(), "combine the lanes' values and update memory once")
             }
-            (op, _) => (format!("`{op}`"), "let all lanes do it alike"),
+            (op, _) => (format!("`{op}`"), "make it the same in all lanes"),
         };
-        let diagnostic =
-            Diagnostic::remark(Code::LaneByLane, format!("{what} runs for one lane after the other"))
-                .at(DiagnosticLocation::line_of(self.old, inst))
-                .help(help);
+        let diagnostic = Diagnostic::remark(Code::LaneByLane, format!("{what} runs one lane at a time"))
+            .at(DiagnosticLocation::line_of(self.old, inst))
+            .help(help);
         self.remarks.push(Remark { kind: RemarkKind::Serialized, accesses: 0, diagnostic });
     }
 

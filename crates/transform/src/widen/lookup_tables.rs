@@ -11,9 +11,10 @@ use super::candidate_elements::{IndexedAddress, indexed_address};
 use super::private_objects::PrivateObjects;
 use super::value_reps::{ValueRep, ValueReps};
 use super::widener::Widener;
-use super::{Remark, RemarkKind, WidenOptions, access_remark, describe_location};
+use super::{Remark, RemarkKind, WidenOptions, access_remark};
 use crate::target::TargetInfo;
 use heddle_analysis::Divergence;
+use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
@@ -122,12 +123,21 @@ impl Widener<'_> {
         let bits = lanes * ty.bytes() * 8;
         let together = cost(&self.options.target, lanes, bits, vectors);
         let alone = gather(&self.options.target, lanes, bits);
-        let text = format!(
-            "a load {}: a permute of registers: cost {together} instead of {alone} on {}",
-            describe_location(self.old, address),
-            self.options.target.name
-        );
-        let diagnostic = access_remark(self.old, inst, text);
+        let lowering = AccessLowering {
+            accesses: 1,
+            is_store: false,
+            objects: Vec::new(),
+            lowering: "permuted in registers".into(),
+            condition: String::new(),
+            is_chosen: true,
+            costs: Some(LoweringCosts {
+                together,
+                separate: alone,
+                target: self.options.target.name,
+                times: 1,
+            }),
+        };
+        let diagnostic = access_remark(self.old, inst, address, lowering);
         self.remarks.push(Remark { kind: RemarkKind::Interleaved, accesses: 1, diagnostic });
         let number = self.element_number(index, constant, ty);
         let number_ty = self.new.value_type(number);

@@ -214,8 +214,7 @@ impl Widener<'_> {
         let is_private =
             self.old.value_type(self.underlying_address(address)).scalar() == Scalar::Ptr(Space::Private);
         if self.reps.is_rebased(stored) && !is_private {
-            let reason = "the address of a private object is stored where other lanes may read it: their own objects \
-                          lie elsewhere; keep an index instead";
+            let reason = "the address of a private object is stored where other lanes may read it, and their objects have other addresses; store an index instead";
             return Err(refusal(self.old, inst, reason));
         }
         Ok(())

@@ -62,7 +62,7 @@ pub(crate) use value_reps::may_be_private;
 
 use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
-use heddle_ir::diagnostic::{Code, Diagnostic, DiagnosticLocation};
+use heddle_ir::diagnostic::{AccessLowering, Code, Diagnostic, DiagnosticLocation};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Inst, Value};
@@ -74,16 +74,9 @@ fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic
 }
 
 /// Remark on the lowering of an access group, located at its first access.
-fn access_remark(func: &Function, inst: Inst, text: String) -> Diagnostic {
-    Diagnostic::remark(Code::AccessForm, text).at(DiagnosticLocation::line_of(func, inst))
-}
-
-/// Describes the memory of an access: its object in the source's terms, or its address.
-fn describe_location(func: &Function, address: Value) -> String {
-    match func.describe_object(address) {
-        Some(object) => format!("of {object}"),
-        None => format!("at {}", func.describe(address)),
-    }
+fn access_remark(func: &Function, inst: Inst, address: Value, access: AccessLowering) -> Diagnostic {
+    let objects = func.describe_object(address).into_iter().collect();
+    Diagnostic::access(AccessLowering { objects, ..access }).at(DiagnosticLocation::line_of(func, inst))
 }
 
 /// Properties of the surrounding module that widening a function depends on.
@@ -195,8 +188,9 @@ pub fn widen(
 ) -> Result<Widened, Diagnostic> {
     let lanes = brush.iter().fold(1u32, |lanes, &extent| lanes.saturating_mul(extent));
     if brush.is_empty() || brush.len() > MAX_DIMENSIONS || !(1..=MAX_LANES).contains(&lanes) {
-        let text =
-            format!("{brush:?} is no brush: 1 to {MAX_LANES} lanes along 1 to {MAX_DIMENSIONS} dimensions");
+        let text = format!(
+            "{brush:?} is not a brush: 1 to {MAX_LANES} lanes along 1 to {MAX_DIMENSIONS} dimensions"
+        );
         return Err(Diagnostic::error(Code::NoVectorForm, text).of_func(&func.name));
     }
     let mut extents = [1; MAX_DIMENSIONS];

@@ -77,8 +77,9 @@ impl PrivateObjects {
             let stride = bytes.next_multiple_of(align);
             this.sizes[inst] = stride;
             if stride.checked_mul(lanes.into()).is_none_or(|all| all > MAX_ALLOCA_BYTES) {
-                let reason =
-                    format!("{lanes} private objects of {bytes} bytes, one a lane, are too large together");
+                let reason = format!(
+                    "{lanes} private objects of {bytes} bytes, one per lane, exceed the maximum size"
+                );
                 return Err(refusal(func, inst, reason));
             }
             this.strides[inst] = stride;

@@ -15,8 +15,9 @@ use super::memory::AccessPattern;
 use super::single_lane::LanePosition;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
-use super::{Remark, RemarkKind, access_remark, describe_location};
+use super::{Remark, RemarkKind, access_remark};
 use heddle_analysis::Shape;
+use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
@@ -156,15 +157,23 @@ impl Widener<'_> {
         alone: u32,
     ) -> bool {
         let pays = together < alone;
-        let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
-        let text = format!(
-            "a {} {}: {is_not}in {count} {parts} of {length}: cost {together} {than} {alone} on {}",
-            if self.old.inst(inst).op == Op::Store { "store" } else { "load" },
-            describe_location(self.old, address),
-            self.options.target.name
-        );
+        let lowering = AccessLowering {
+            accesses: 1,
+            is_store: self.old.inst(inst).op == Op::Store,
+            objects: Vec::new(),
+            lowering: format!("contiguous in {count} {parts} of {length}"),
+            condition: String::new(),
+            is_chosen: pays,
+            costs: Some(LoweringCosts {
+                together,
+                separate: alone,
+                target: self.options.target.name,
+                times: 1,
+            }),
+        };
         let kind = if pays { RemarkKind::Rows } else { RemarkKind::PerLane };
-        self.remarks.push(Remark { kind, accesses: 1, diagnostic: access_remark(self.old, inst, text) });
+        let diagnostic = access_remark(self.old, inst, address, lowering);
+        self.remarks.push(Remark { kind, accesses: 1, diagnostic });
         pays
     }
 

@@ -17,8 +17,9 @@ use super::interleave_groups::{AccessOrder, GroupMember, InterleaveGroups};
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
 use super::widener::{WidenResult, Widener};
-use super::{Remark, RemarkKind, WidenOptions, access_remark, describe_location};
+use super::{Remark, RemarkKind, WidenOptions, access_remark};
 use heddle_analysis::{AccessGroups, Divergence, Shape};
+use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_DIMENSIONS;
@@ -169,15 +170,17 @@ impl StructureGroups {
         let (together, alone) = group.costs(lanes, is_masked, steps, options);
         let pays = together < alone;
         let number = group.members.len();
-        let (is_not, than) = if pays { ("", "instead of") } else { ("not ", "which is no less than") };
-        let text = format!(
-            "{number} loads {}: {is_not}for each lane {} bytes at once: cost {together} {than} {alone} on {}",
-            describe_location(func, first.member.address),
-            group.span * size,
-            options.target.name
-        );
         let kind = if pays { RemarkKind::Structures } else { RemarkKind::PerLane };
-        let diagnostic = access_remark(func, first.member.inst, text);
+        let lowering = AccessLowering {
+            accesses: number,
+            is_store: false,
+            objects: Vec::new(),
+            lowering: format!("{} bytes per lane at once", group.span * size),
+            condition: String::new(),
+            is_chosen: pays,
+            costs: Some(LoweringCosts { together, separate: alone, target: options.target.name, times: 1 }),
+        };
+        let diagnostic = access_remark(func, first.member.inst, first.member.address, lowering);
         self.remarks.push(Remark { kind, accesses: number, diagnostic });
         if pays {
             let at = self.all.len() as u32;

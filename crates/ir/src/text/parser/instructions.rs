@@ -152,7 +152,7 @@ impl Parser<'_, '_> {
         }
         let names = Op::ALL.iter().map(|op| op.name()).chain(["scan_before"]);
         let hint = nearest(word, names);
-        let message = format!("there is no op {}", self.found());
+        let message = format!("unknown op {}", self.found());
         let message = message + &hint.map_or(String::new(), |hint| format!("; did you mean `{hint}`?"));
         Err(self.errors.push_expecting(self.text.span(self.at), message, hint))
     }
@@ -421,7 +421,8 @@ impl Parser<'_, '_> {
         match dims {
             Some(dims) if dims.len() <= MAX_DIMENSIONS => Ok(dims),
             _ => {
-                Err(self.error(token, format!("`{}` is no brush: write `8`, `4x2` or `4x2x2`", short(text))))
+                Err(self
+                    .error(token, format!("`{}` is not a brush: write `8`, `4x2` or `4x2x2`", short(text))))
             }
         }
     }

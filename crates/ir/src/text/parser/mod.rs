@@ -163,7 +163,7 @@ impl<'s> Parser<'_, 's> {
         let text = self.text.text(token);
         match text.parse() {
             Ok(number) => Ok(number),
-            Err(_) => Err(self.error(token, format!("`{}` is no integer of 64 bits", short(text)))),
+            Err(_) => Err(self.error(token, format!("`{}` is not an integer of 64 bits", short(text)))),
         }
     }
 

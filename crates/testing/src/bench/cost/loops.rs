@@ -253,9 +253,9 @@ fn operation(
             let loaded = text.def(&format!("load {ty}, {at}"));
             // The data has no such number.
             let is_there = text.def(&format!("icmp eq {loaded}, splat -1"));
-            let asked = text.def(&format!("any {is_there}"));
+            let requested = text.def(&format!("any {is_there}"));
             let [inside, behind] = [text.new_block(), text.new_block()];
-            text.line(&format!("br {asked}, block{inside}, block{behind}"));
+            text.line(&format!("br {requested}, block{inside}, block{behind}"));
             text.begin(inside);
             text.line(&format!("store {value}, {at}"));
             text.line(&format!("br block{behind}"));
@@ -289,7 +289,7 @@ fn operation(
         }
         TimedOperation::Compress => {
             let packed = text.def(&format!("compress {sum}, {mask}"));
-            // Behind what was packed there is nothing.
+            // After what was packed there is nothing.
             let frozen = text.def(&format!("freeze {packed}"));
             let first = text.def(&format!("extract {frozen}, i32 0"));
             let all = text.def(&format!("splat {ty}, {first}"));

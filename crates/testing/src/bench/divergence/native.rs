@@ -92,7 +92,7 @@ const VARIANTS: [(&str, OptionsVariant); 5] = [
     ("ssrqp", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Ssrqp), ..PLAIN(options) }),
     ("cost", |options| VectorizeOptions { scalars: Some(ReplacementVariant::Cost), ..PLAIN(options) }),
 ];
-/// The pipeline as it is by default, with nothing said but that lanes do not race.
+/// The pipeline as it is by default, with the one fact that lanes do not race.
 const BY_DEFAULT: (&str, OptionsVariant) = ("by default", |options| options);
 
 fn session(cpu: &Cpu) -> Session {

@@ -1,4 +1,4 @@
-// Times the loops of `./x bench loops`: the ways to compile them take turns. Prints for each kernel its name, the seconds of
+// Times the loops of `./x bench loops`: the compilers alternate. Prints for each kernel its name, the seconds of
 // each way's runs, and how far a way is from the first one.
 #define PLANTS_TREES
 #include "../../../../../include/heddle.h"
@@ -27,16 +27,16 @@ static float out[ALL_WAYS][COUNT + 16], a[COUNT + 16], b[COUNT + 16];
 static int place[COUNT + 16];
 static float sorted[COUNT + 16], close[COUNT + 16];
 
-struct asked {
+struct request {
   const struct kernel *const *ways;
   int kernel;
   struct data data;
 };
 
 static void run(void *of, int way) {
-  struct asked *asked = of;
-  asked->data.out = out[way];
-  asked->ways[way][asked->kernel].run(&asked->data);
+  struct request *request = of;
+  request->data.out = out[way];
+  request->ways[way][request->kernel].run(&request->data);
 }
 
 static double off(void *of, int way) {
@@ -52,11 +52,11 @@ static double off(void *of, int way) {
 
 /// Times one kernel on one set of data.
 static void measure_of(const struct kernel *const *ways, int kernel, const char *rest, struct data data) {
-  struct asked asked = {ways, kernel, data};
+  struct request request = {ways, kernel, data};
   char name[64];
   snprintf(name, sizeof name, "%s%s", ways[0][kernel].name, rest);
   memset(out, 0, sizeof out);
-  take_turns((struct turn){name, ALL_WAYS, run, off, &asked, ROUNDS});
+  alternate((struct turn){name, ALL_WAYS, run, off, &request, ROUNDS});
 }
 
 static void measure(int kernel, const char *rest, struct data data) { measure_of(kernels, kernel, rest, data); }

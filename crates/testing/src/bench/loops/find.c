@@ -147,21 +147,21 @@ static int grow_cells(struct cell *cells, int *used, REAL *bodies, int cell, int
   return cell;
 }
 
-struct asked {
+struct request {
   int finder;
   struct search search;
 };
 
 static void run(void *of, int way) {
-  struct asked *asked = of;
-  asked->search.out = out[way];
-  ways[way][asked->finder].run(&asked->search);
+  struct request *request = of;
+  request->search.out = out[way];
+  ways[way][request->finder].run(&request->search);
 }
 
 static double off(void *of, int way) {
-  const struct asked *asked = of;
+  const struct request *request = of;
   double worst = 0;
-  for (int i = 0; i < asked->search.count; i++) {
+  for (int i = 0; i < request->search.count; i++) {
     double far = fabs((double)(out[way][i] - out[0][i])) / (1 + fabs((double)out[0][i]));
     if (!(far <= worst))
       worst = far;
@@ -170,13 +170,13 @@ static double off(void *of, int way) {
 }
 
 static void measure(const char *finder, const char *rest, struct search search) {
-  struct asked asked = {-1, search};
+  struct request request = {-1, search};
   for (int k = 0; k < SEARCHES; k++)
     if (!strcmp(ways[0][k].name, finder))
-      asked.finder = k;
+      request.finder = k;
   char name[64];
   snprintf(name, sizeof name, "%s %s%s", finder, sizeof(REAL) == 4 ? "f32" : "f64", rest);
-  take_turns((struct turn){name, WAY_COUNT, run, off, &asked, ROUNDS});
+  alternate((struct turn){name, WAY_COUNT, run, off, &request, ROUNDS});
 }
 
 /// Coordinates from 0 to 1: anywhere, or near some middles.

@@ -99,7 +99,7 @@ static struct tree plant(int count) {
   return (struct tree){nodes, keys, lefts, rights, 4.0f / (float)count};
 }
 
-/// What a kernel works on: the first-level cache, the second, what is behind.
+/// What a kernel works on: the first-level cache, the second, what is after.
 static const struct {
   const char *name;
   int nodes;

@@ -11,7 +11,7 @@ static double seconds(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-void take_turns(struct turn turn) {
+void alternate(struct turn turn) {
   if (strncmp(turn.name, only_loops, strlen(only_loops)))
     return;
   printf("%s;%d", turn.name, turn.ways);

@@ -1,4 +1,4 @@
-// The ways to compile the loops of `./x bench loops`, and how they take turns. The first is what others are checked by.
+// Compilers of the loops of `./x bench loops`, which alternate. The first one is the reference of the checks.
 #pragma once
 #include "given.h"
 
@@ -7,14 +7,14 @@
 #define COUNTED(way) way_##way,
 enum { WAYS(COUNTED) WAY_COUNT };
 
-/// ISPC's way comes behind the others, where there is a compiler of it, for loops that are written in its language too.
+/// ISPC's way comes after the others, where there is a compiler of it, for loops that are written in its language too.
 #ifdef ISPC
 #define ISPC_WAY(apply) apply(ispc)
 #else
 #define ISPC_WAY(apply)
 #endif
 
-/// What the names of kernels begin with that are timed; all of them, if nothing is said.
+/// Prefix of the names of timed kernels; empty for all.
 extern const char *only_loops;
 
 /// Times what each way makes of one kernel, and prints a line: its name, the number of ways, how far each is from the first one, and
@@ -28,4 +28,4 @@ struct turn {
   void *of;
   int rounds;
 };
-void take_turns(struct turn turn);
+void alternate(struct turn turn);

@@ -33,7 +33,7 @@ KERNEL(guarded) {
   if (a[i] > 0.5f) c[i] = a[i] * 3.0f + b[i];
 }
 
-// A branch that all lanes take together stays a branch, and saves what is behind it.
+// A branch that all lanes take together stays a branch, and saves what is after it.
 KERNEL(uniform_branch) {
   float x = a[i];
   if (n & 1) {
@@ -57,7 +57,7 @@ KERNEL(search) {
   c[i] = (float)low;
 }
 
-// Newton's method until it is near enough, with a way out.
+// Newton's method until it is near enough, with an exit.
 KERNEL(root) {
   float value = a[i] * 1000.0f + 0.5f, x = value;
   for (int k = 0; k < n; k++) {

@@ -1,4 +1,4 @@
-// Runs one workload on the device that the loader finds, as often as it is told.
+// Runs one workload on the device that the loader finds, as often as its arguments state.
 //
 //   driver FOLDER NAME SIZE     SIZE is 0 or 1; sources are in FOLDER
 //   driver start FOLDER NAME    building and launching for the first time: cold, and again by the same process

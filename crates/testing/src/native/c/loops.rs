@@ -376,9 +376,9 @@ fn run(
         "-Rpass-missed=heddle",
     ];
     let own = [target.clang_cpu(), &*level, &*plugin, "-c", "loops.c", "-o", "loops.o"];
-    let said = tally.timed(Phase::Clang, || shop.clang_output(options.into_iter().chain(own)))?;
-    let mut became: Vec<Result<(), String>> = vec![Err("nothing is said of it".into()); loops.len()];
-    for line in said.lines() {
+    let stated = tally.timed(Phase::Clang, || shop.clang_output(options.into_iter().chain(own)))?;
+    let mut became: Vec<Result<(), String>> = vec![Err("no remark".into()); loops.len()];
+    for line in stated.lines() {
         let Some((place, what)) = line.split_once(": remark: loop ") else { continue };
         let Some(line) = place.split(':').nth(1).and_then(|number| number.parse::<usize>().ok()) else {
             continue;
@@ -429,7 +429,7 @@ fn judge(
 fn verdict(seed: u64, input: u64, expected: &ScalarLoopResult, outcome: CallOutcome) -> Option<String> {
     let (objects, results) = match outcome {
         CallOutcome::Done { is_damaged: true, .. } => {
-            return Some("memory beside the objects is written".into());
+            return Some("memory next to the objects is written".into());
         }
         CallOutcome::Done { objects, results, .. } => (objects, results),
         CallOutcome::Silent => return Some("was not answered".into()),
@@ -458,10 +458,10 @@ pub(in crate::native) fn reduced(folder: &Path, find: &NativeFind) -> String {
     let Ok(bench) = TargetWorkshops::new(folder, &[find.pair.target]) else { return String::new() };
     let loop_of =
         |program: &CProgram| CLoop { program: program.clone(), ..marked_loop(seed, LoopMark::Right) };
-    let show = |program: &CProgram, said: &str| {
+    let show = |program: &CProgram, stated: &str| {
         let one = loop_of(program);
         let marks = one.marks.iter().fold(String::new(), |text, mark| text + "// " + mark);
-        format!("// {said}\n{marks}{PRELUDE}{}", one.text("", &one.marks[0]))
+        format!("// {stated}\n{marks}{PRELUDE}{}", one.text("", &one.marks[0]))
     };
     let program = program_of(seed);
     for level in 1..=3 {
@@ -491,8 +491,8 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
         .filter(|&&(name, least)| share(name) < u64::from(least))
         .map(|&(name, least)| format!("{name} {} % < {least} %", share(name)))
         .collect();
-    let asked = count(PROMISED) * forms_of(tally);
-    let vectorized = 100 * count(VECTORIZED) / asked.max(1);
+    let requested = count(PROMISED) * forms_of(tally);
+    let vectorized = 100 * count(VECTORIZED) / requested.max(1);
     if vectorized < LEAST_VECTORIZED {
         lacks.push(format!("{VECTORIZED} {vectorized} % < {LEAST_VECTORIZED} %"));
     }

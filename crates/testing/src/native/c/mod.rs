@@ -414,7 +414,7 @@ fn verdict(
 ) -> Option<String> {
     let objects = match outcome {
         CallOutcome::Done { is_damaged: true, .. } => {
-            return Some("memory beside the objects is written".into());
+            return Some("memory next to the objects is written".into());
         }
         CallOutcome::Done { objects, .. } => objects,
         CallOutcome::Silent => return Some("was not answered".into()),

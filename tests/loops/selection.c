@@ -1,4 +1,4 @@
-// Loops whose inner loops gather, or which lanes leave one by one: which code is faster depends on data, so several take turns. Each is run often enough, with short
+// Loops whose inner loops gather, or which lanes leave one by one: which code is faster depends on data, so several run as trials. Each is run often enough, with short
 // and long trip counts, that all have run parts of it.
 #include "../../include/heddle.h"
 #include <math.h>
@@ -119,7 +119,7 @@ __attribute__((noinline)) void nearest(float *out, const float *in, const float 
   }
 }
 
-/// Scalar code of a lookup branches, and each side has an end of its own, with ways out; the same queries come again and again, so
+/// Scalar code of a lookup branches, and each side has an end of its own, with exits; the same queries come again and again, so
 /// that their branches are learned.
 __attribute__((noinline)) void lookup(int *out, const float *in, const float *keys, const int *left, const int *right, int n) {
 #pragma omp simd
@@ -135,7 +135,7 @@ __attribute__((noinline)) void lookup(int *out, const float *in, const float *ke
   }
 }
 
-/// What goes to the code behind stays in one code.
+/// What goes to the code after stays in one code.
 __attribute__((noinline)) int with_a_sum(const int *from, const int *next, int n) {
   int sum = 0;
 #pragma omp simd reduction(+ : sum)

@@ -1,6 +1,6 @@
-"""The same kernels through both doors, CUDA and OpenCL C: doors.py cuda|opencl, asked by `tests/cuda/bench.py`.
+"""The same kernels through both drivers, CUDA and OpenCL C: drivers.py cuda|opencl, run by `tests/cuda/bench.py`.
 
-The kernels are those of `./x bench opencl`. For the CUDA driver clang makes PTX of them, with `words.cuh` in front. What is asked
+The kernels are those of `./x bench opencl`. For the CUDA driver clang makes PTX of them, with `words.cuh` in front. What is requested
 stands on the standard input, a line each: `prepare NAME FILE` puts the kernel's results into a file, and launches it until the driver
 has found its code; `time` answers how many seconds of the processor's a launch takes. Kernels run on one thread.
 """
@@ -36,7 +36,7 @@ def kernels():
     return {
         "saxpy": (HERE / "saxpy.cl", "saxpy", [floats(1 << 20), floats(1 << 20), f(0.5)], [1 << 20], [256], [0]),
         "matmul": ("matmul.cl", "multiply", [floats(512, 512), floats(512, 512), zeros(512, 512), n(512)], [512, 512], [16, 16], [2]),
-        # Larger than the caches, it takes 0.85 to 1.6 ms through either door, from run to run.
+        # Larger than the caches, it takes 0.85 to 1.6 ms through either driver, from run to run.
         "reduction": ("reduce.cl", "sum", [floats(1 << 18), zeros(64), n(1 << 18)], [64 * 256], [256], [1]),
         "scan": (
             "scan.cl", "blocks",
@@ -155,7 +155,7 @@ class OpenCl:
     def prepare(self, file, name, arguments, size, group):
         text = ctypes.c_char_p((KERNELS / file).read_bytes())
         program = self.make("clCreateProgramWithSource", self.context, 1, ctypes.byref(text), None)
-        # What CUDA does if nothing is said.
+        # CUDA's default.
         self.call("clBuildProgram", program, 0, None, b"-cl-fp32-correctly-rounded-divide-sqrt", None, None)
         self.kernel = self.make("clCreateKernel", program, name.encode())
         self.places = []
@@ -188,25 +188,25 @@ class OpenCl:
 
 def main():
     os.environ["HEDDLE_THREADS"] = "1"
-    door = {"cuda": Cuda, "opencl": OpenCl}[sys.argv[1]]()
+    driver = {"cuda": Cuda, "opencl": OpenCl}[sys.argv[1]]()
     launches = 1
 
     def batch():
         start = time.process_time()
         for _ in range(launches):
-            door.launch()
-            door.finish()
+            driver.launch()
+            driver.finish()
         return (time.process_time() - start) / launches
 
     for line in sys.stdin:
         word, *rest = line.split()
         if word == "prepare":
-            # The arguments of both doors are the same.
+            # The arguments of both drivers are the same.
             file, name, arguments, size, group, written = kernels()[" ".join(rest[:-1])]
-            door.prepare(file, name, arguments, size, group)
-            door.launch()
-            door.finish()
-            np.savez(rest[-1], *[door.read(index, arguments[index]) for index in written])
+            driver.prepare(file, name, arguments, size, group)
+            driver.launch()
+            driver.finish()
+            np.savez(rest[-1], *[driver.read(index, arguments[index]) for index in written])
             launches, start = 1, time.perf_counter()
             while time.perf_counter() - start < WARM_SECONDS:
                 one = batch()

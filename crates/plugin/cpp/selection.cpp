@@ -10,10 +10,10 @@
 // else on the machine. For the same reason it changes only for a form that is clearly faster.
 //
 // Branches of scalar code are foreseen once the processor has seen them often, as where a loop runs over the same data again and
-// again; a short trial does not tell. So where vector code is chosen, the faster scalar form runs for long in front of a trial,
+// again; a short trial does not tell. So where vector code is chosen, the faster scalar form runs for long before a trial,
 // whenever what that may lose is a small share of what has run since the last time. What is chosen counts by what it took while it
 // ran, if that is less than in its trial.
-#include "turns.h"
+#include "selection.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -53,10 +53,10 @@ constexpr uint64_t most_forms = uint64_t(1) << learns_at;
 
 /// A rule that is left out, so that tests see whether they notice.
 enum class Rule { none, resumes, once, all, sides };
-cl::opt<Rule> without("heddle-turns-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
+cl::opt<Rule> without("heddle-selection-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
                       cl::values(clEnumValN(Rule::resumes, "resumes", "inductions go on where the form before has stopped"),
                                  clEnumValN(Rule::once, "once", "what was tried is done"),
-                                 clEnumValN(Rule::all, "all", "what is behind is left for the next turn"),
+                                 clEnumValN(Rule::all, "all", "what is after is left for the next turn"),
                                  clEnumValN(Rule::sides, "sides", "a side goes on with what it chose")));
 
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
@@ -116,7 +116,7 @@ bool is_resumable(Loop &loop, ScalarEvolution &evolution) {
     if (!is_induction)
       return false;
   }
-  // What is behind the loop reads nothing of it.
+  // What is after the loop reads nothing of it.
   for (PHINode &phi : loop.getExitBlock()->phis())
     if (!loop.isLoopInvariant(phi.getIncomingValueForBlock(loop.getLoopLatch())))
       return false;
@@ -155,7 +155,7 @@ Range make_resumable(Loop &loop, DominatorTree &dominators, LoopInfo &loops, Sca
     phi->setIncomingValueForBlock(preheader, start);
   done->setOperand(1, range.last);
   evolution.forgetLoop(&loop);
-  // All behind the two numbers becomes part of the loop's function.
+  // All after the two numbers becomes part of the loop's function.
   SplitBlock(preheader, std::next(range.last->getIterator()), &dominators, &loops);
   return range;
 }
@@ -199,8 +199,8 @@ bool leads_to_address(const SelectInst &choice) {
   return any_of(choice.users(), [](const User *user) { return isa<GetElementPtrInst>(user); });
 }
 
-/// A branch that was made of choices: its sides, and the block behind both.
-struct Parting {
+/// A branch that was made of choices: its sides, and the block after both.
+struct BranchSides {
   BasicBlock *then, *otherwise, *behind;
 };
 
@@ -219,16 +219,16 @@ bool may_be_copied(Loop &loop) {
   return true;
 }
 
-/// Gives each side of a branch in a loop what is behind both as code of its own, up to the same branch in the next round:
+/// Gives each side of a branch in a loop what is after both as code of its own, up to the same branch in the next round:
 ///
 ///       head ◄────────┐              head ◄──────────┐    head' ◄────────┐
 ///       /  \          │              /  \            │    /   \          │
-///    then  otherwise  │   ──►     then  otherwise ──────────────► behind'─┘
+///    then  otherwise  │   ──►     then  otherwise ──────────────► after'─┘
 ///       \  /          │            │                │  then' otherwise' ──►
-///      behind ────────┘          behind ────────────┘◄── (to behind)
+///      after ────────┘          after ────────────┘◄── (to after)
 ///
-/// So the processor foresees what comes behind a side by itself. Values are left in memory, which `slots` are added to.
-void part_ends(Loop &loop, const Parting &parting, SmallVectorImpl<AllocaInst *> &slots) {
+/// So the processor foresees what comes after a side by itself. Values are left in memory, which `slots` are added to.
+void split_ends(Loop &loop, const BranchSides &branch, SmallVectorImpl<AllocaInst *> &slots) {
   SmallVector<Instruction *> values;
   SmallVector<PHINode *> phis;
   for (BasicBlock *block : loop.blocks())
@@ -259,8 +259,8 @@ void part_ends(Loop &loop, const Parting &parting, SmallVectorImpl<AllocaInst *>
   }
   remapInstructionsInBlocks(copies, map);
   auto copy_of = [&](BasicBlock *block) { return cast<BasicBlock>(static_cast<Value *>(map[block])); };
-  parting.otherwise->getTerminator()->replaceSuccessorWith(parting.behind, copy_of(parting.behind));
-  copy_of(parting.then)->getTerminator()->replaceSuccessorWith(copy_of(parting.behind), parting.behind);
+  branch.otherwise->getTerminator()->replaceSuccessorWith(branch.behind, copy_of(branch.behind));
+  copy_of(branch.then)->getTerminator()->replaceSuccessorWith(copy_of(branch.behind), branch.behind);
 }
 
 } // namespace
@@ -289,12 +289,12 @@ bool branch_on_choices(Function &function) {
   LLVMContext &context = function.getContext();
   // Nothing, which no pass knows to be nothing, keeps the branch a branch.
   auto *nothing = InlineAsm::get(FunctionType::get(Type::getVoidTy(context), false), "", "", /*hasSideEffects=*/true);
-  SmallVector<Parting> partings;
+  SmallVector<BranchSides> branches;
   for (auto &[place, group] : groups) {
     SelectInst *first = group.front();
     Instruction *then = nullptr, *otherwise = nullptr;
     SplitBlockAndInsertIfThenElse(first->getCondition(), first->getIterator(), &then, &otherwise);
-    partings.push_back({then->getParent(), otherwise->getParent(), first->getParent()});
+    branches.push_back({then->getParent(), otherwise->getParent(), first->getParent()});
     IRBuilder<> builder(then);
     CallInst *kept = builder.CreateCall(nothing);
     kept->setDoesNotThrow();
@@ -317,17 +317,17 @@ bool branch_on_choices(Function &function) {
   LoopInfo parted(dominators);
   SmallPtrSet<Loop *, 8> done;
   SmallVector<AllocaInst *> slots;
-  for (const Parting &parting : partings) {
-    Loop *loop = parted.getLoopFor(parting.behind);
+  for (const BranchSides &branch : branches) {
+    Loop *loop = parted.getLoopFor(branch.behind);
     if (loop && loop->isInnermost() && may_be_copied(*loop) && done.insert(loop).second)
-      part_ends(*loop, parting, slots);
+      split_ends(*loop, branch, slots);
   }
   dominators.recalculate(function);
   PromoteMemToReg(slots, dominators);
   return !groups.empty();
 }
 
-Function *take_turns(ArrayRef<Function *> forms, size_t scalar, unsigned first, unsigned last, unsigned trial, StringRef name) {
+Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned first, unsigned last, unsigned trial, StringRef name) {
   assert(forms.size() <= most_forms && "a choice has no room for so many forms");
   Function &model = *forms.back();
   Module &module = *model.getParent();
@@ -342,16 +342,16 @@ Function *take_turns(ArrayRef<Function *> forms, size_t scalar, unsigned first, 
   GlobalVariable *pace = variable(".pace");
   // How many trials' iterations have run since scalar code has learned.
   GlobalVariable *since = scalar < forms.size() ? variable(".since") : nullptr;
-  Function *turns = Function::Create(model.getFunctionType(), GlobalValue::InternalLinkage, name, module);
-  turns->copyAttributesFrom(&model);
-  turns->setLinkage(GlobalValue::InternalLinkage);
-  auto block = [&](const Twine &called) { return BasicBlock::Create(context, called, turns); };
+  Function *selected = Function::Create(model.getFunctionType(), GlobalValue::InternalLinkage, name, module);
+  selected->copyAttributesFrom(&model);
+  selected->setLinkage(GlobalValue::InternalLinkage);
+  auto block = [&](const Twine &called) { return BasicBlock::Create(context, called, selected); };
   BasicBlock *entry = block("entry"), *head = block("head"), *try_all = block("trial"), *run = block("run"),
              *timed = block("timed"), *choose = block("choose"), *ran = block("ran"), *pacing = block("pacing"),
              *next = block("next"), *exit = block("exit");
   IRBuilder<> builder(entry);
-  Value *from = turns->getArg(first);
-  Value *behind = builder.CreateAdd(turns->getArg(last), number(1));
+  Value *from = selected->getArg(first);
+  Value *behind = builder.CreateAdd(selected->getArg(last), number(1));
   builder.CreateBr(head);
 
   builder.SetInsertPoint(head);
@@ -373,7 +373,7 @@ Function *take_turns(ArrayRef<Function *> forms, size_t scalar, unsigned first, 
 
   auto call = [&](Function &callee, Value *begin, Value *end) {
     SmallVector<Value *> arguments;
-    for (Argument &argument : turns->args())
+    for (Argument &argument : selected->args())
       arguments.push_back(&argument);
     arguments[first] = begin;
     arguments[last] = builder.CreateSub(end, number(1));
@@ -482,7 +482,7 @@ Function *take_turns(ArrayRef<Function *> forms, size_t scalar, unsigned first, 
   builder.CreateCondBr(builder.CreateICmpULT(now, behind), head, exit);
   builder.SetInsertPoint(exit);
   builder.CreateRetVoid();
-  return turns;
+  return selected;
 }
 
 } // namespace heddle
