@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn what_is_no_profile_is_refused() {
         for (text, reason) in [
-            ("", "no profile"),
+            ("", "not a profile"),
             ("[1]", "no functions"),
             ("{\"functions\": 1}", "no functions"),
             ("{\"functions\": [{}]}", "@?"),

@@ -47,7 +47,8 @@ fn what_is_forced_changes_no_result() {
     let driver = scratch().join("workloads");
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-O1", "-march=native", "-o"]).arg(&driver);
-    compiler.args([sources.join("driver.c"), sources.join("workloads.c")]).args(["-lOpenCL", "-lm"]);
+    let files = ["driver.c", "workloads.c", "unseen.c"].map(|file| sources.join(file));
+    compiler.args(files).args(["-lOpenCL", "-lm"]);
     let output = compiler.output().expect("cc starts; ./x setup brings it");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let options = FORCED.iter().map(|text| ("HEDDLE_OPTIONS", *text));

@@ -239,7 +239,7 @@ mod tests {
         let shop = Workshop::new(&folder, InstructionSet::Sse42).expect("a folder and clang");
         shop.write("functions.c", FUNCTIONS.as_bytes()).expect("it is written");
         shop.clang(["-w", "-O1", "-c", "functions.c", "-o", "functions.o"]).expect("it compiles");
-        let entries = ["adds", "next to", "after", "far", "nowhere"].map(String::from);
+        let entries = ["adds", "beside", "behind", "far", "nowhere"].map(String::from);
         shop.link(&["functions.o"], &entries, &[]).expect("it links");
         let keeps = EntryCall { keeps: true, objects: Vec::new(), ..call(0, &[]) };
         let silent = EntryCall { is_silent: true, ..call(0, &[4, 5]) };
