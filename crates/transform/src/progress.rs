@@ -20,7 +20,7 @@
 //!
 //! In a function with horizontal operations only the blocks between them become a dispatch loop: lanes that leave these blocks
 //! meet behind the loop. Loops whose lanes cannot wait for a lane that went another way stay in lock step
-//! ([`meeting_points`](crate::meeting_points)). A loop around a horizontal operation that lanes leave one by one is refused.
+//! (`meeting_points`). A loop around a horizontal operation that lanes leave one by one is refused.
 //!
 //! A loop *waits* if all of its exits depend on polling accesses: a volatile or atomic load, an exchange, or another access that
 //! is idempotent, at a loop-invariant address that the loop does not write otherwise. A loop that retries a value computed from
