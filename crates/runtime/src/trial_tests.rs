@@ -38,7 +38,8 @@ impl CachedProgram {
         let seen = Arc::clone(&choices);
         let watch = move |line: &dyn std::fmt::Display| {
             let text = line.to_string();
-            let is_choice = text.contains(" work-items use ") && text.contains("; the trials of the others took ");
+            let is_choice =
+                text.contains(" work-items use ") && text.contains("; the trials of the others took ");
             seen.fetch_add(usize::from(is_choice), Ordering::Relaxed);
         };
         let kept = KernelCache::new(ObjectCache::at(folder.join("objects")), name.as_bytes());
