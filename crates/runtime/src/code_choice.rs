@@ -43,6 +43,8 @@ type KnownEstimates = Vec<(u64, Option<f64>)>;
 struct CodeChoice {
     base: CodeVariant,
     local: [u32; 3],
+    /// True if no group at an end of the range is smaller; code for full groups only runs no other launches.
+    is_uniform: bool,
     chosen: CodeVariant,
     estimates: Arc<CodeEstimates>,
 }
@@ -112,7 +114,7 @@ impl PreparedKernel {
             return base;
         }
         let lock = || self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |it: &&CodeChoice| it.base == base && it.local == local;
+        let is_same = |it: &&CodeChoice| it.base == base && it.local == local && it.is_uniform == is_uniform;
         if let Some(known) = lock().choices.iter().find(is_same) {
             return known.chosen;
         }
@@ -139,7 +141,7 @@ impl PreparedKernel {
         }
         let mut state = lock();
         state.known = Some(known);
-        state.choices.push(CodeChoice { base, local, chosen, estimates: Arc::new(estimates) });
+        state.choices.push(CodeChoice { base, local, is_uniform, chosen, estimates: Arc::new(estimates) });
         chosen
     }
 
