@@ -195,7 +195,7 @@ impl<'a> CodeEstimate<'a> {
                 if cycle.is_some_and(|cycle| self.cycles.contains(cycle, from)) {
                     continue;
                 }
-                // What enters a loop leaves it, by one of its exits.
+                // Each entry of a loop leaves it by one of its exits, all of which count alike.
                 let mut left = None;
                 let mut around = self.cycles.innermost(from);
                 while let Some(cycle) = around.filter(|&it| !self.cycles.contains(it, block)) {
@@ -307,7 +307,7 @@ impl<'a> CodeEstimate<'a> {
             }
         };
         let (_, start) = self.func.inst(phi).incoming().find(|(from, _)| *from != latch)?;
-        let span = (end - self.constant(start)?) as f64;
+        let span = end as f64 - self.constant(start)? as f64;
         let is_closed = matches!(
             compared.detail,
             Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge)
@@ -453,6 +453,23 @@ block2:
         assert!(counted(16, 1000) > 9.0 * counted(16, 100));
         // The chain waits four cycles for each operation, so four registers in flight take as long as one.
         assert!(counted(64, 1000) < 0.35 * counted(16, 1000));
+    }
+
+    #[test]
+    fn counters_over_all_numbers_are_estimated() {
+        let text = "\
+block0:
+  v1 = load <8 x i32>, v0
+  br block1
+block1:
+  v2 = phi i64 [block0: -9223372036854775808], [block1: v5]
+  v5 = add v2, 1
+  v6 = icmp slt v5, 9223372036854775807
+  br v6, block1, block2
+block2:
+  store v1, v0
+  ret";
+        assert!(kernel(8, text).is_finite());
     }
 
     #[test]
