@@ -1,4 +1,4 @@
-// What traps stands after a guard.
+// A guard precedes each division that may trap.
 #include <stdint.h>
 
 uint64_t guarded(uint64_t a, uint64_t b, int32_t *mem) {

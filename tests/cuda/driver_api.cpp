@@ -416,7 +416,7 @@ int main(int, char **arguments) {
   CHECK(cuLaunchKernel(apart, 2, 1, 1, 64, 1, 1, 0, nullptr, one, nullptr));
   CHECK(cuModuleUnload(partly));
 
-  // What the machine cannot back is not given; what is given is no longer free.
+  // Allocations beyond the machine's memory fail, and allocated memory is not free.
   size_t free_bytes, less, total;
   CHECK(cuMemGetInfo(&free_bytes, &total));
   REQUIRE(free_bytes > 0 && free_bytes < total);

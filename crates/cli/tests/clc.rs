@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/clc")
 }
 
-/// What the command says of a file stands in the file next to it.
+/// The command's output for a file equals the `.txt` file next to it.
 fn is_as_written(name: &str, arguments: &[&str]) {
     let target = if name == "arrays.cl" { "znver4" } else { "haswell" };
     let mut all = vec!["clc", name, "--target", target];

@@ -101,7 +101,7 @@ fn profiling_errors_are_reported() {
     says(&folder, &["profile", "f.hed", "--local", "x", "--arg", "1"], 2, "sizes are written");
 }
 
-/// What comes of a file after passes that choose by a profile of it with these arguments, or by none.
+/// Output of passes for a file; with arguments, the passes use its profile of a run with them.
 fn chosen(folder: &Folder, file: &str, passes: &str, profiled: Option<&[&str]>) -> String {
     let mut command = vec!["opt", file, "-p", passes, "--verify"];
     if let Some(args) = profiled {

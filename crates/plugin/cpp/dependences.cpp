@@ -31,7 +31,8 @@ std::string in_words(const Instruction &instruction, const Loop &loop) {
   return "a store" + at_line(instruction, loop);
 }
 
-/// Whether an instruction writes memory that iterations can see. What is in `errno` after a loop is of one of them in any case.
+/// True if an instruction writes memory that other iterations can read. Writes of `errno` do not count: its value after the loop is that of
+/// some iteration in any case.
 bool is_writer(const Instruction &instruction) {
   if (!instruction.mayWriteToMemory() || instruction.isLifetimeStartOrEnd() ||
       isa<AssumeInst, NoAliasScopeDeclInst>(instruction))
@@ -92,7 +93,7 @@ private:
   const DataLayout &layout;
   Type *number;
 
-  /// Whether `end` is at most `step` after `first`.
+  /// True if `end` is at most `step` after `first`.
   bool is_at_most(const SCEV *end, const SCEV *first, const SCEV *step) {
     const SCEV *bytes = evolution.getMinusSCEV(end, first);
     return !isa<SCEVCouldNotCompute>(bytes) && bytes->getType() == step->getType() &&

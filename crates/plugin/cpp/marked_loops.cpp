@@ -534,7 +534,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
   Range range = make_resumable(*loop, facts.dominators, facts.loops, facts.evolution);
   auto own = objects_of_iterations(*loop);
   loop->getLoopLatch()->getTerminator()->setMetadata(LLVMContext::MD_loop, nullptr);
-  // What lives out does so through φs of the exit: with them in the new function, it is stored once, after the loop.
+  // Live-outs pass through φs of the exit. With these φs in the new function, each is stored once, after the loop.
   BasicBlock *exit = loop->getExitBlock();
   SplitBlock(exit, exit->getFirstNonPHIIt());
   DominatorTree dominators(function);

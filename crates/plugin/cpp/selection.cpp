@@ -116,7 +116,7 @@ bool is_resumable(Loop &loop, ScalarEvolution &evolution) {
     if (!is_induction)
       return false;
   }
-  // What is after the loop reads nothing of it.
+  // No instruction after the loop reads its values.
   for (PHINode &phi : loop.getExitBlock()->phis())
     if (!loop.isLoopInvariant(phi.getIncomingValueForBlock(loop.getLoopLatch())))
       return false;

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Estimated time of another code, relative to the default one, from which on the default one stays: estimates are this inexact.
 const CLEARLY_LESS: f64 = 0.9;
-/// The same for code of one lane, which the estimates know least of: LLVM may vectorize it in its own way.
+/// Bound for code of one lane. Its estimates are the least exact, since LLVM may vectorize it by itself.
 const CLEARLY_LESS_SCALAR: f64 = 0.8;
 /// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;

@@ -99,7 +99,7 @@ static struct tree plant(int count) {
   return (struct tree){nodes, keys, lefts, rights, 4.0f / (float)count};
 }
 
-/// What a kernel works on: the first-level cache, the second, what is after.
+/// Size of a kernel's data: in the first-level cache, in the second, or beyond.
 static const struct {
   const char *name;
   int nodes;
