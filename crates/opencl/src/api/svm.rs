@@ -20,6 +20,47 @@ const FLAGS: u64 = CL_MEM_READ_WRITE
     | CL_MEM_SVM_FINE_GRAIN_BUFFER
     | CL_MEM_SVM_ATOMICS;
 
+/// Enqueues a copy between addresses that host and device share.
+pub(super) fn copy(
+    into: Enqueuing,
+    command: cl_uint,
+    blocking: bool,
+    to: ClOutput<c_void>,
+    from: ClInput<c_void>,
+    size: usize,
+) -> ClResult<()> {
+    ensure(!to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
+    let (to, from) = (to.address(), from.address());
+    ensure(to.number().abs_diff(from.number()) >= size, CL_MEM_COPY_OVERLAP)?;
+    let copy = move || {
+        // SAFETY: the application promises that both ranges exist until the command is complete.
+        unsafe { to.copy_from(from, size) };
+        Ok(())
+    };
+    into.command(command, blocking, Box::new(copy))
+}
+
+/// Enqueues a fill of memory that host and device share.
+pub(super) fn fill(
+    into: Enqueuing,
+    command: cl_uint,
+    to: ClOutput<c_void>,
+    pattern: ClInput<c_void>,
+    pattern_size: usize,
+    size: usize,
+) -> ClResult<()> {
+    let pattern = super::transfer::pattern(pattern, pattern_size)?;
+    ensure(!to.is_null() && to.address().number().is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+    ensure(size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+    let to = to.address();
+    let fill = move || {
+        // SAFETY: the application promises that the range exists until the command is complete.
+        unsafe { to.fill(&pattern, size) };
+        Ok(())
+    };
+    into.command(command, false, Box::new(fill))
+}
+
 /// `clSVMAlloc` of the specification.
 ///
 /// # Safety
@@ -88,15 +129,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        ensure(!to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
-        let (to, from) = (to.address(), from.address());
-        let apart = to.number().abs_diff(from.number()) >= size;
-        ensure(apart, CL_MEM_COPY_OVERLAP)?;
-        into.command(CL_COMMAND_SVM_MEMCPY, is_true(blocking), Box::new(move || {
-            // SAFETY: the application says that both are there, until the command is complete.
-            unsafe { to.copy_from(from, size) };
-            Ok(())
-        }))
+        copy(into, CL_COMMAND_SVM_MEMCPY, is_true(blocking), to, from, size)
     }
 
     fn clEnqueueSVMMemFill(
@@ -104,15 +137,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let pattern = super::transfer::pattern(pattern, pattern_size)?;
-        ensure(!to.is_null() && to.address().number().is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
-        ensure(size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
-        let to = to.address();
-        into.command(CL_COMMAND_SVM_MEMFILL, false, Box::new(move || {
-            // SAFETY: the application says that it is there, until the command is complete.
-            unsafe { to.fill(&pattern, size) };
-            Ok(())
-        }))
+        fill(into, CL_COMMAND_SVM_MEMFILL, to, pattern, pattern_size, size)
     }
 
     fn clEnqueueSVMMap(

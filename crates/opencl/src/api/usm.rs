@@ -113,15 +113,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let pattern = super::transfer::pattern(pattern, pattern_size)?;
-        ensure(!to.is_null() && to.address().number().is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
-        ensure(size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
-        let to = to.address();
-        into.command(CL_COMMAND_MEMFILL_INTEL, false, Box::new(move || {
-            // SAFETY: the application says that it is there, until the command is complete.
-            unsafe { to.fill(&pattern, size) };
-            Ok(())
-        }))
+        super::svm::fill(into, CL_COMMAND_MEMFILL_INTEL, to, pattern, pattern_size, size)
     }
 
     fn clEnqueueMemcpyINTEL(
@@ -129,14 +121,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        ensure(!to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
-        let (to, from) = (to.address(), from.address());
-        ensure(to.number().abs_diff(from.number()) >= size, CL_MEM_COPY_OVERLAP)?;
-        into.command(CL_COMMAND_MEMCPY_INTEL, is_true(blocking), Box::new(move || {
-            // SAFETY: the application says that both are there, until the command is complete.
-            unsafe { to.copy_from(from, size) };
-            Ok(())
-        }))
+        super::svm::copy(into, CL_COMMAND_MEMCPY_INTEL, is_true(blocking), to, from, size)
     }
 
     fn clEnqueueMigrateMemINTEL(
