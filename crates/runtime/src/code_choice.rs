@@ -27,6 +27,8 @@ const MAX_INSTRUCTIONS: usize = 4_000;
 #[derive(Default)]
 pub(crate) struct CodeChoices {
     state: Mutex<ChoiceState>,
+    /// Held while estimates are made, so that one thread makes them.
+    estimating: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -115,8 +117,13 @@ impl PreparedKernel {
         }
         let lock = || self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |it: &&CodeChoice| it.base == base && it.local == local && it.is_uniform == is_uniform;
-        if let Some(known) = lock().choices.iter().find(is_same) {
-            return known.chosen;
+        let known = || lock().choices.iter().find(is_same).map(|it| it.chosen);
+        if let Some(chosen) = known() {
+            return chosen;
+        }
+        let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chosen) = known() {
+            return chosen;
         }
         let variants = self.variants_of(base, local, is_uniform);
         let known = lock().known.clone();

@@ -14,7 +14,7 @@
 //! [`fail`] leaves from such a function when nothing is left to drop.
 //!
 //! Threads that do not run generated code are not affected: their faults go to the handlers that the program had, as do those
-//! of its own signals. Handlers are installed by the first launch, and again if the program has replaced them since. They find the
+//! of its own signals. Handlers are installed by the first launch, and by a later one if the program has replaced them. They find the
 //! record by the thread's number, since thread-local variables of a loaded library may be allocated at first use.
 //!
 //! Threads that run other groups of a failed launch may wait for the group that failed. They are interrupted by SIGURG, which
@@ -25,7 +25,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -191,8 +191,42 @@ pub(crate) struct KernelThread {
 /// Returns a number for a launch.
 pub(crate) fn new_launch() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
-    signals::install();
+    static NEXT_CHECK: AtomicU64 = AtomicU64::new(0);
+    let now = coarse_milliseconds();
+    if now >= NEXT_CHECK.load(Ordering::Relaxed) {
+        signals::install();
+        NEXT_CHECK.store(now + HANDLER_CHECK, Ordering::Relaxed);
+    }
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Milliseconds after which launches look again whether the program has replaced the handlers; a look costs as much as a launch.
+const HANDLER_CHECK: u64 = 5;
+
+/// Monotonic time in milliseconds, exact to the tick of the system.
+fn coarse_milliseconds() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes the time that it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &mut time) };
+    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+}
+
+/// In a child of `fork`, the calling thread has a new number, and there are no others.
+extern "C" fn take_over_after_fork() {
+    let own = own_record();
+    for record in &RECORDS {
+        let is_own = own.is_some_and(|own| std::ptr::eq(own, record));
+        record.thread.store(if is_own { this_thread() } else { 0 }, Ordering::Relaxed);
+    }
+}
+
+/// Registers [`take_over_after_fork`] once.
+fn watch_forks() {
+    static WATCH: Once = Once::new();
+    // SAFETY: the function stays while the library does, and does only what may be done in a child.
+    WATCH.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(take_over_after_fork));
+    });
 }
 
 impl KernelThread {
@@ -201,6 +235,7 @@ impl KernelThread {
         let record = OWN.try_with(|own| {
             let mut own = own.try_borrow_mut().ok()?;
             if own.record.is_none() {
+                watch_forks();
                 let free = |record: &&ThreadRecord| {
                     let thread = &record.thread;
                     thread.compare_exchange(0, this_thread(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
@@ -212,8 +247,6 @@ impl KernelThread {
         });
         let record = record.ok().flatten();
         let outer = record.map_or(0, |record| {
-            // A process that forks has another number for the thread.
-            record.thread.store(this_thread(), Ordering::Relaxed);
             record.is_cancelled.store(false, Ordering::Relaxed);
             record.launch.swap(launch, Ordering::AcqRel)
         });

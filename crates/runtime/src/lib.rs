@@ -19,6 +19,7 @@ pub mod vector_code;
 mod arena;
 mod code;
 mod code_choice;
+mod compile_ahead;
 pub mod faults;
 pub mod machine_memory;
 mod forced;

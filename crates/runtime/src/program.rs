@@ -25,8 +25,7 @@ use heddle_transform::{RaceSemantics, TargetInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -146,11 +145,24 @@ struct KernelModuleInner {
     making: BuildServices,
     /// Functions that the program declares, and where they are.
     outside: Vec<(String, usize)>,
-    codes: Mutex<FxHashMap<(usize, CodeVariant), Arc<GroupCode>>>,
+    codes: Mutex<KernelCodes>,
+    /// Signalled when a compilation has ended.
+    compiled: Condvar,
     /// Vector dimension of each kernel, once a launch needs it.
     dimensions: Vec<OnceLock<VectorDimension>>,
     /// Codes that the launches of each kernel chose among.
     choices: Vec<CodeChoices>,
+}
+
+/// Code of one kernel for some launches, by the kernel's number.
+type CodeKey = (usize, CodeVariant);
+
+/// Code of a module's kernels.
+#[derive(Default)]
+struct KernelCodes {
+    ready: FxHashMap<CodeKey, Arc<GroupCode>>,
+    /// Code that a thread compiles now.
+    compiling: FxHashSet<CodeKey>,
 }
 
 /// Programs whose launches are reported at the end of the process.
@@ -169,7 +181,7 @@ impl KernelModuleInner {
     fn report(&self) {
         let Ok(codes) = self.codes.try_lock() else { return };
         for (number, info) in self.kernels.iter().enumerate() {
-            let mut own: Vec<_> = codes.iter().filter(|((kernel, _), _)| *kernel == number).collect();
+            let mut own: Vec<_> = codes.ready.iter().filter(|((kernel, _), _)| *kernel == number).collect();
             own.sort_by_key(|((_, variant), _)| *variant);
             let mut total = TrialBudget::default();
             own.iter().for_each(|(_, code)| total += code.selection.total());
@@ -278,7 +290,7 @@ impl KernelModule {
         let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
-        let codes = Mutex::default();
+        let (codes, compiled) = (Mutex::default(), Condvar::new());
         let inner = KernelModuleInner {
             module,
             options: *options,
@@ -288,6 +300,7 @@ impl KernelModule {
             making,
             outside,
             codes,
+            compiled,
             dimensions,
             choices,
         };
@@ -320,7 +333,7 @@ impl KernelModule {
         Some((globals.address(name)?, global.bytes()))
     }
 
-    fn codes(&self) -> MutexGuard<'_, FxHashMap<(usize, CodeVariant), Arc<GroupCode>>> {
+    fn codes(&self) -> MutexGuard<'_, KernelCodes> {
         self.inner.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -330,33 +343,11 @@ impl KernelModule {
         Some(PreparedKernel { program: self.clone(), number })
     }
 
-    /// Compiles all kernels as most launches take them, on so many threads at most, so that the first launch does not. What comes
-    /// of each is warnings, a line each, or why it has no code.
-    pub fn prepare(&self, threads: usize) -> Vec<Result<String, BuildError>> {
-        let _busy = crate::exit::busy();
-        let count = self.inner.kernels.len();
-        let next = AtomicUsize::new(0);
-        let made: Vec<OnceLock<Result<Arc<GroupCode>, BuildError>>> =
-            (0..count).map(|_| OnceLock::new()).collect();
-        let work = || {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(place) = made.get(number) else { return };
-                let kernel = PreparedKernel { program: self.clone(), number };
-                // No other program has this number.
-                let usual = kernel.usual_variant();
-                let local = usual.local.unwrap_or_else(|| usual.axes.to_dimensions([1 << 10, 1, 1]));
-                let _ = place.set(kernel.made(kernel.chosen_variant(usual, local, true)));
-            }
-        };
-        thread::scope(|scope| {
-            let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work).is_ok();
-            if (0..threads.clamp(1, count.max(1))).filter(start).count() == 0 {
-                work();
-            }
-        });
-        let warnings = |made: Result<Arc<GroupCode>, BuildError>| made.map(|code| code.warnings.clone());
-        made.into_iter().filter_map(OnceLock::into_inner).map(warnings).collect()
+    /// Compiles all kernels for usual launches. Returns the warnings of each, a line each, or why it has no code.
+    pub fn compile_all(&self) -> Vec<Result<String, BuildError>> {
+        let kernels =
+            (0..self.inner.kernels.len()).map(|number| PreparedKernel { program: self.clone(), number });
+        kernels.map(|kernel| kernel.compile_usual().map(|code| code.warnings.clone())).collect()
     }
 }
 
@@ -562,7 +553,7 @@ impl PreparedKernel {
     /// Reports of the code that launches have needed so far. For code from the cache, the passes run again.
     pub fn reports(&self) -> Vec<KernelReport> {
         let codes = self.program.codes();
-        let own = codes.iter().filter(|((number, _), _)| *number == self.number);
+        let own = codes.ready.iter().filter(|((number, _), _)| *number == self.number);
         let mut own: Vec<(CodeVariant, Arc<GroupCode>)> =
             own.map(|((_, variant), code)| (*variant, Arc::clone(code))).collect();
         drop(codes);
@@ -598,16 +589,41 @@ impl PreparedKernel {
 
     /// The code for some launches, if it was compiled before.
     pub(crate) fn code_if_ready(&self, variant: CodeVariant) -> Option<Arc<GroupCode>> {
-        self.program.codes().get(&(self.number, variant)).map(Arc::clone)
+        self.program.codes().ready.get(&(self.number, variant)).map(Arc::clone)
     }
 
-    /// The code for some launches, compiled at the first of them.
+    /// The code for some launches, compiled at the first of them. Waits for a thread that compiles it already.
     pub(crate) fn code(&self, variant: CodeVariant) -> Result<Arc<GroupCode>, BuildError> {
-        if let Some(code) = self.code_if_ready(variant) {
-            return Ok(code);
+        let key = (self.number, variant);
+        let inner = &*self.program.inner;
+        let mut codes = self.program.codes();
+        loop {
+            if let Some(code) = codes.ready.get(&key) {
+                return Ok(Arc::clone(code));
+            }
+            if codes.compiling.insert(key) {
+                break;
+            }
+            codes = inner.compiled.wait(codes).unwrap_or_else(PoisonError::into_inner);
         }
-        let _busy = crate::exit::busy();
-        self.made(variant)
+        drop(codes);
+        let busy = crate::exit::busy();
+        let made = self.made(variant);
+        drop(busy);
+        let mut codes = self.program.codes();
+        codes.compiling.remove(&key);
+        if let Ok(code) = &made {
+            codes.ready.insert(key, Arc::clone(code));
+        }
+        inner.compiled.notify_all();
+        made
+    }
+
+    /// Compiles the code of usual launches.
+    pub(crate) fn compile_usual(&self) -> Result<Arc<GroupCode>, BuildError> {
+        let usual = self.usual_variant();
+        let local = usual.local.unwrap_or_else(|| usual.axes.to_dimensions([1 << 10, 1, 1]));
+        self.code(self.chosen_variant(usual, local, true))
     }
 
     /// Candidates for launches in groups of this size, with the model's predictions.
@@ -777,7 +793,7 @@ impl PreparedKernel {
         })
     }
 
-    /// Makes the code for some launches, or finds that it is there.
+    /// Compiles the code for some launches, or loads it from the cache.
     fn made(&self, variant: CodeVariant) -> Result<Arc<GroupCode>, BuildError> {
         let making = &self.program.inner.making;
         let make = |variant, options| {
@@ -786,8 +802,7 @@ impl PreparedKernel {
         };
         let mut code = self.in_some_form(variant, make)?;
         code.selection = self.selection(&code);
-        // Two threads may compile the same at once; the first to be done is kept.
-        Ok(Arc::clone(self.program.codes().entry((self.number, variant)).or_insert_with(|| Arc::new(code))))
+        Ok(Arc::new(code))
     }
 
     /// Number of work-items from which on a launch stores more than the caches hold; none if stores past the caches are no choice.

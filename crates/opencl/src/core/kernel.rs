@@ -163,6 +163,7 @@ impl ClKernel {
 
     fn of_code(program: &Arc<ClProgram>, code: Arc<ClExecutable>, index: usize) -> ClKernel {
         program.count_kernel(true);
+        code.compile_ahead(index);
         let arguments = Mutex::new(vec![None; code.kernels[index].params.len()]);
         ClKernel { handle: ObjectHandle::default(), program: program.clone(), code, index, arguments }
     }

@@ -9,15 +9,6 @@ use heddle_runtime::{BuildServices, KernelCache, LaunchForecast, Pool, environme
 use rustc_hash::FxHashSet;
 use std::fmt::Display;
 
-/// Warnings of a successful build, for its log.
-#[derive(Default, Debug)]
-pub struct BuildWarnings {
-    /// Kernels that cannot be launched.
-    pub refused: String,
-    /// Performance warnings for the other kernels.
-    pub costs: String,
-}
-
 /// Index space of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClNdRange {
@@ -84,13 +75,14 @@ fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
 }
 
 impl ClExecutable {
-    /// Makes a program ready to run, of a module and its bitcode. Warnings and the error are for the build log. What has no
-    /// code is left out, as long as there is another kernel.
+    /// Makes a program ready to run, of a module and its bitcode. Kernels are compiled when they are launched, and at once where remarks
+    /// or reports are wanted. Warnings and the error are for the build log. Refused kernels are left out, as long as there is another one.
     pub fn new(
         llvm: &LlvmModule,
         bitcode: &[u8],
         allows_rest: bool,
-    ) -> Result<(ClExecutable, BuildWarnings), String> {
+        wants_remarks: bool,
+    ) -> Result<(ClExecutable, String), String> {
         let mut kernels = heddle_llvm::kernels(llvm);
         let imported = heddle_llvm::import(llvm);
         let mut module = imported.module;
@@ -121,30 +113,29 @@ impl ClExecutable {
         }
         let kept = KernelCache::of_user(bitcode);
         let watch = environment::watch();
-        // One thread keeps reports in kernel order.
-        let threads = if watch.is_some() { 1 } else { environment::threads() };
+        // Reports come in the order of kernels.
+        let compiles_all = wants_remarks || watch.is_some();
         let program = runtime::KernelModule::making(
             module,
             &environment::options(),
             BuildServices { kept, watch, trials: environment::trials() },
         )
         .map_err(|reason| errors([reason]))?;
-        let mut warnings = BuildWarnings::default();
-        for (kernel, prepared) in program.kernels().iter().zip(program.prepare(threads)) {
-            match prepared {
-                Ok(message) => warnings.costs.push_str(&message),
-                Err(reason) => {
-                    refused.push((kernel.name.clone(), reason.diagnostic(program.module()).to_string()));
+        let mut warnings = String::new();
+        for (name, reason) in &refused {
+            warnings.push_str(&format!("warning: the kernel `{name}` cannot be launched: {reason}\n"));
+        }
+        if compiles_all {
+            for (kernel, compiled) in program.kernels().iter().zip(program.compile_all()) {
+                // A kernel without code is refused by its launches.
+                let cost = compiled.unwrap_or_else(|reason| {
+                    let reason = reason.diagnostic(program.module());
+                    format!("warning: the kernel `{}` cannot be launched: {reason}\n", kernel.name)
+                });
+                if wants_remarks {
+                    warnings.push_str(&cost);
                 }
             }
-        }
-        if refused.len() == kernels.len() && !refused.is_empty() {
-            return Err(errors(refused.into_iter().map(|(_, reason)| reason)));
-        }
-        for (name, reason) in &refused {
-            warnings
-                .refused
-                .push_str(&format!("warning: the kernel `{name}` cannot be launched: {reason}\n"));
         }
         kernels.retain(|kernel| refused.iter().all(|(name, _)| *name != kernel.name));
         let ready = |kernel: &KernelInfo| {
@@ -157,6 +148,11 @@ impl ClExecutable {
     /// Returns the reason why a kernel cannot be launched.
     pub fn refusal(&self, name: &str) -> Option<&str> {
         self.refused.iter().find(|(known, _)| known == name).map(|(_, reason)| &**reason)
+    }
+
+    /// Compiles a kernel for usual launches on another thread.
+    pub fn compile_ahead(&self, kernel: usize) {
+        self.ready[kernel].compile_ahead(environment::threads());
     }
 
     /// Compiles a kernel for a range. The error is the reason of a failure.

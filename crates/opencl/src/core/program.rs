@@ -242,12 +242,11 @@ impl ClProgram {
         if let Some((module, bitcode)) = compiled.module {
             let mut made = Ok(());
             if kind == CL_PROGRAM_BINARY_TYPE_EXECUTABLE {
-                made = ClExecutable::new(&module, &bitcode, allows_rest).map(|(made, warnings)| {
+                let wants_remarks = compiler::wants_remarks(options);
+                let executable = ClExecutable::new(&module, &bitcode, allows_rest, wants_remarks);
+                made = executable.map(|(made, warnings)| {
                     code = Some(Arc::new(made));
-                    compiled.log.push_str(&warnings.refused);
-                    if compiler::wants_remarks(options) {
-                        compiled.log.push_str(&warnings.costs);
-                    }
+                    compiled.log.push_str(&warnings);
                 });
             }
             match made {
