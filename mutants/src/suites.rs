@@ -16,8 +16,6 @@ pub(crate) const SKIPPED: &[&str] = &[
     "growth::",
     "if_there_is_time",
     "no_run_contradicts_a_claim",
-    "runs_contradict_the_analysis_without_any_of_its_rules",
-    "private_cells_show_which_rules_are_missing",
 ];
 
 /// Tests of one package that are built together: named integration tests, or all of the package's tests.

@@ -1,15 +1,10 @@
 //! The properties that the fuzzer checks, each a topic with a name.
 
 use crate::differential::differential;
-use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
-use crate::generate::{GeneratedProgram, GeneratorProfile, InputArgument, ProgramClass, ProgramInput};
-use crate::shapes_oracle::{CheckCounts, Claims, check_trace};
-use crate::spill::spill_phis;
-use heddle_analysis::divergence::DivergenceRule;
-use heddle_analysis::shape::{Geometry, GroupExtent, TransferContext, declared_fact};
-use heddle_analysis::{Activation, InitialShapes, ResultSummaries};
+use crate::divergence_property::divergence_holds;
+use crate::execution::{ObservedPart, difference, observe, options, options_with};
+use crate::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, ProgramInput};
 use heddle_interp::{InvocationOrigin, PassiveSemantics, RunOptions, Scheduler};
-use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Detail, Function, Module};
 use heddle_transform::{canonicalize, simplify};
@@ -121,7 +116,7 @@ pub const TOPICS: &[Topic] = &[
         says: "no run contradicts a shape, a uniform branch or exit, an activation or a shared object",
         profile: GeneratorProfile::default,
         command: "verify",
-        check: |case| divergence_holds(case, None).map(|_| ()),
+        check: |case| divergence_holds(case).map(|_| ()),
     },
     Topic {
         name: "linearize",
@@ -214,69 +209,6 @@ pub fn refines(
     differential(case, &case.module, &module)
 }
 
-/// Checks the divergence analysis' claims about the canonicalized program on each input, under several schedules, with
-/// known and unknown numbers of lanes, and parameters shaped as in the input or as declared. Without one of its rules
-/// some claims should fail.
-pub fn divergence_holds(
-    case: &GeneratedProgram,
-    without: Option<DivergenceRule>,
-) -> Result<CheckCounts, String> {
-    let is_predicated = case.traits.class == ProgramClass::Predicated;
-    let mut module = case.module.clone();
-    if !is_predicated {
-        module.functions.iter_mut().for_each(canonicalize);
-    }
-    let mut checked = divergence_holds_of(case, &module, without)?;
-    // As above, with some or all joins demoted to private memory.
-    if !case.seed.is_multiple_of(3) {
-        let all = case.seed.is_multiple_of(2);
-        module.functions.iter_mut().for_each(|func| spill_phis(func, |number| all || number % 3 != 0));
-        let spilled = divergence_holds_of(case, &module, without);
-        checked.add(&spilled.map_err(|reason| format!("φs spilled: {reason}"))?);
-    }
-    Ok(checked)
-}
-
-fn divergence_holds_of(
-    case: &GeneratedProgram,
-    module: &Module,
-    without: Option<DivergenceRule>,
-) -> Result<CheckCounts, String> {
-    let is_predicated = case.traits.class == ProgramClass::Predicated;
-    let semantics = if is_predicated { PassiveSemantics::Oblivious } else { PassiveSemantics::Freezing };
-    let mut checked = CheckCounts::default();
-    for (index, input) in case.inputs.iter().enumerate() {
-        let choice = index as u64 + case.seed;
-        let claims: Vec<Option<Claims<'_>>> = module
-            .functions
-            .iter()
-            .map(|func| {
-                let brush = brush_of(module, func, input)?;
-                let initial = initial_shapes(case, func, input, &brush, choice);
-                let callees = ResultSummaries::infer(module, &initial.geometry);
-                Claims::without(func, initial.with_summaries(&callees), &brush, without)
-            })
-            .collect();
-        let seeds = (0..3).map(|seed| Scheduler::Random(case.seed.wrapping_mul(7).wrapping_add(seed)));
-        for scheduler in std::iter::once(Scheduler::Greedy).chain(seeds) {
-            let options = RunOptions { semantics, trace: true, ..options_with(input, scheduler.clone()) };
-            let (mut memory, args) = prepare(case, input);
-            // Other properties report failing programs.
-            let Ok(outcome) = heddle_interp::run(module, &case.entry, &args, &mut memory, &options) else {
-                continue;
-            };
-            // LinearEdges code has no divergent branch; shrunk or spilled it may, and then means nothing under OBLIVIOUS.
-            if is_predicated && outcome.counters.divergent_branches > 0 {
-                continue;
-            }
-            let found = check_trace(module, &claims, &outcome.trace)
-                .map_err(|reason| format!("input {index}, {scheduler:?}: {reason}"))?;
-            checked.add(&found);
-        }
-    }
-    Ok(checked)
-}
-
 /// The brush with which a function runs: the input's, or that of all launches that it is the region of.
 pub fn brush_of(module: &Module, func: &Function, input: &ProgramInput) -> Option<Vec<u32>> {
     let mut brush = None;
@@ -293,44 +225,6 @@ pub fn brush_of(module: &Module, func: &Function, input: &ProgramInput) -> Optio
         }
     }
     Some(brush.unwrap_or_else(|| input.brush.clone()))
-}
-
-/// Chooses shapes that hold for a function on an input; `choice` selects how many.
-pub fn initial_shapes(
-    case: &GeneratedProgram,
-    func: &Function,
-    input: &ProgramInput,
-    brush: &[u32],
-    choice: u64,
-) -> InitialShapes {
-    let known = Geometry::brush(brush);
-    let mut geometry = match choice % 3 {
-        0 => Geometry { brush: None, ..known },
-        _ => known,
-    };
-    if let Some(group) = input.group.filter(|_| choice.is_multiple_of(2)) {
-        geometry.local = group.map(GroupExtent::Known);
-    }
-    let mut initial = InitialShapes::declared(func, geometry.clone());
-    if func.name != case.entry {
-        return initial;
-    }
-    if input.is_whole() && !matches!(case.traits.class, ProgramClass::Launch) {
-        initial = initial.with_entry(Activation::Full);
-    }
-    let context = TransferContext::new(geometry);
-    for (index, argument) in input.args.iter().enumerate() {
-        let param = &func.signature.params[index];
-        let shape = match argument {
-            InputArgument::Object(_) | InputArgument::Uniform(_) => DeclaredShape::Uniform,
-            InputArgument::Linear(_, strides) => DeclaredShape::Linear(strides.iter().copied().collect()),
-            InputArgument::Varying(_) => DeclaredShape::Varying,
-        };
-        if param.shape.is_none() && (!choice.is_multiple_of(5) || shape == DeclaredShape::Varying) {
-            initial.params[index] = declared_fact(param.ty, Some(&shape), 1, &context);
-        }
-    }
-    initial
 }
 
 /// The topic of this name.

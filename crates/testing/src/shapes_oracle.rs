@@ -9,10 +9,9 @@
 //! semantics.
 
 use crate::levels_oracle::Levels;
-use heddle_analysis::divergence::{DivergenceRule, divergence_without};
 use heddle_analysis::shape::{Geometry, Poison, Shape};
 use heddle_analysis::{
-    AccessGroup, AccessGroups, Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes,
+    AccessGroup, AccessGroups, Activation, ControlTables, Cycle, Divergence, Edge, InitialShapes, divergence,
 };
 use heddle_interp::{Datum, LaneSet, LaneSuccessor, Trace, TraceStep};
 use heddle_ir::entity::EntitySet;
@@ -43,21 +42,11 @@ pub struct Claims<'m> {
 impl<'m> Claims<'m> {
     /// Analyzes a function; `None` if it is irreducible.
     pub fn new(func: &'m Function, initial: InitialShapes, brush: &[u32]) -> Option<Claims<'m>> {
-        Self::without(func, initial, brush, None)
-    }
-
-    /// As `new`, without one of the analysis' rules.
-    pub fn without(
-        func: &'m Function,
-        initial: InitialShapes,
-        brush: &[u32],
-        rule: Option<DivergenceRule>,
-    ) -> Option<Claims<'m>> {
         let control = ControlTables::new(func);
         if !control.cycles.is_graph_reducible() {
             return None;
         }
-        let divergence = divergence_without(func, &control, &initial, rule);
+        let divergence = divergence(func, &control, &initial);
         let accesses = AccessGroups::new(func, &control, &divergence, &initial.geometry);
         let region = divergence.region_of_nondivergence(&control);
         Some(Claims { func, control, initial, brush: Geometry::brush(brush), divergence, accesses, region })

@@ -9,7 +9,7 @@ use heddle::passes::{PassInfo, widen_module};
 use heddle_interp::run;
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_ir::{Function, Module};
+use heddle_ir::{Diagnostic, Function, Module};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::target::{AccessCosts, VectorCost};
 use heddle_transform::widen::RemarkKind;
@@ -36,6 +36,9 @@ pub fn widens(case: &GeneratedProgram) -> Result<(), String> {
     if case.seed.is_multiple_of(4) { brushes_agree(case).map(drop) } else { Ok(()) }
 }
 
+/// Pass that replaces a module's functions by their wide functions for a brush.
+pub type WidenPass = fn(&mut Module, &[u32], &WidenOptions) -> Result<(), Diagnostic>;
+
 /// Faults to inject, to test that the checks notice them.
 #[derive(Clone, Copy, Debug)]
 pub struct WideningFaults {
@@ -43,14 +46,17 @@ pub struct WideningFaults {
     pub specialized: fn(&mut Module),
     /// To each wide function.
     pub wide: fn(&mut Function),
-    /// True if accesses are grouped regardless of intervening accesses.
-    pub ignores_order: bool,
+    /// Pass that widens the module for a brush.
+    pub widen: WidenPass,
 }
 
 impl WideningFaults {
     /// Nothing.
-    pub const NONE: WideningFaults =
-        WideningFaults { specialized: |_| {}, wide: |_| {}, ignores_order: false };
+    pub const NONE: WideningFaults = WideningFaults {
+        specialized: |_| {},
+        wide: |_| {},
+        widen: |module, brush, options| widen_module(module, brush, options).map(drop),
+    };
 }
 
 /// As [`widens`] for one brush, with faults injected.
@@ -67,8 +73,7 @@ pub fn forms(case: &GeneratedProgram) -> Result<BTreeSet<RemarkKind>, String> {
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
     if let Some(mut module) = linear(case, input, &mut random, &WideningFaults::NONE)? {
-        let options =
-            WidenOptions { target: FAR, versions: VersioningPolicy::Force, ..WidenOptions::default() };
+        let options = WidenOptions { target: FAR, versions: VersioningPolicy::Force };
         let remarks = widen_module(&mut module, &input.brush, &options)?;
         forms.extend(remarks.iter().map(|remark| remark.kind));
     }
@@ -107,8 +112,8 @@ fn widens_on(case: &GeneratedProgram, input: &ProgramInput, faults: &WideningFau
         [FAR, TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON][random.below(5)];
     let versions = [VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::None]
         [random.weighted(&[(0, 30), (1, 60), (2, 10)])];
-    let options = WidenOptions { target, versions, ignores_order: faults.ignores_order };
-    widen_module(&mut wide, &input.brush, &options)?;
+    let options = WidenOptions { target, versions };
+    (faults.widen)(&mut wide, &input.brush, &options)?;
     for func in &mut wide.functions {
         (faults.wide)(func);
         // Wide code is one thread's: what holds of one lane holds of it.

@@ -4,7 +4,6 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Inst};
 
-use super::DivergenceRule;
 use super::facts::agreement_on;
 use super::solver::{DivergenceSolver, WorklistItem};
 use crate::control_tables::ControlTables;
@@ -14,7 +13,7 @@ use crate::shape::Activation;
 impl DivergenceSolver<'_> {
     /// Updates the activation of all blocks; true if an instruction that depends on it was queued.
     pub(super) fn update_activation(&mut self) -> bool {
-        let is_late = |cycle| self.loop_agreement(cycle).is_none() && self.is_enabled(DivergenceRule::Late);
+        let is_late = |cycle| self.loop_agreement(cycle).is_none();
         let lacks = self.sync.partial_blocks(&self.region_roots, is_late);
         let mut is_new = false;
         for at in 0..self.control.index.order().len() {
@@ -41,18 +40,17 @@ impl DivergenceSolver<'_> {
     }
 
     pub(super) fn block_activation(&self, block: Block, lacks: &EntitySet<Block>) -> Activation {
-        let by_predicate =
-            match self.func.predicate(block).filter(|_| self.is_enabled(DivergenceRule::Predicate)) {
-                None => Activation::Full,
-                Some(predicate) => {
-                    let fact = self.facts[predicate];
-                    match (fact.shape.constant(1), agreement_on(fact)) {
-                        (Some(1), _) => Activation::Full,
-                        (_, Some(_)) => Activation::Uniform,
-                        _ => Activation::Varying,
-                    }
+        let by_predicate = match self.func.predicate(block) {
+            None => Activation::Full,
+            Some(predicate) => {
+                let fact = self.facts[predicate];
+                match (fact.shape.constant(1), agreement_on(fact)) {
+                    (Some(1), _) => Activation::Full,
+                    (_, Some(_)) => Activation::Uniform,
+                    _ => Activation::Varying,
                 }
-            };
+            }
+        };
         match by_predicate {
             Activation::Varying => Activation::Varying,
             _ if lacks.contains(block) => Activation::Varying,

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::incoming::MAX_EDGES;
 use super::solver::DivergenceSolver;
-use super::{ALL_AGREE, Agreement, DivergenceRule};
+use super::{ALL_AGREE, Agreement};
 use crate::alloca_ssa;
 use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
@@ -72,7 +72,7 @@ impl DivergenceSolver<'_> {
                 let may_differ = || data.op == Op::Phi || predicate != self.func.predicate(block);
                 predicate.is_some() && may_differ()
             };
-            if is_wider && !fact.is_bottom() && self.is_enabled(DivergenceRule::SmallerMask) {
+            if is_wider && !fact.is_bottom() {
                 fact = fact.with_poison(Poison::Any);
             }
         }
@@ -93,10 +93,9 @@ impl DivergenceSolver<'_> {
             states.iter().map(|state| self.state_agreements[state.index()]).min().unwrap_or(ALL_AGREE);
         let reads = matches!(data.op, Op::Load | Op::AtomicRmw | Op::CompareExchange);
         let is_unknown = reads && alloca_ssa::reads_unknown(self.func, &self.ssa.points_to, inst);
-        let is_alike =
-            reads && agreement.is_some() && !(is_unknown && self.is_enabled(DivergenceRule::Unknown));
+        let is_alike = reads && agreement.is_some() && !is_unknown;
         let callee = self.func.callee_of(data).filter(|_| data.op == Op::Call);
-        let has_summary = are_uniform_arguments(&operands) || !self.is_enabled(DivergenceRule::Arguments);
+        let has_summary = are_uniform_arguments(&operands);
         let summary = callee.and_then(|callee| self.initial.callees.of(&callee.name));
         let context = TransferContext {
             geometry: Cow::Borrowed(&self.initial.geometry),
@@ -152,7 +151,6 @@ impl DivergenceSolver<'_> {
             fact = fact.with_poison(Poison::Any);
         }
         if let Some(shadow) = data.shadow()
-            && self.is_enabled(DivergenceRule::Shadow)
             && (self.initial.entry == Activation::Varying || self.activation[block] == Activation::Varying)
         {
             fact = fact.blend(self.operand_fact(shadow, inst, block).with_poison(Poison::Any), domain);
@@ -163,7 +161,7 @@ impl DivergenceSolver<'_> {
     /// Returns the level at which lanes agree on the iteration that defined a value which they carry along an exit edge.
     pub(super) fn edge_limit(&self, edge: Edge, value: Value) -> Agreement {
         let defined_in = self.func.def_inst(value).and_then(|inst| self.func.layout.block_of(inst));
-        match defined_in.filter(|_| self.is_enabled(DivergenceRule::Temporal)) {
+        match defined_in {
             Some(defined_in) => self.edge_limit_from(edge, defined_in),
             None => ALL_AGREE,
         }

@@ -3,10 +3,10 @@
 use heddle_ir::entity::Entity;
 use heddle_ir::{Block, Constant, Value};
 
+use super::Agreement;
 use super::incoming::distinct;
 use super::solver::{DivergenceSolver, WorklistItem};
 use super::table::{DivergenceEffect, DivergenceOrigin};
-use super::{Agreement, DivergenceRule};
 use crate::alloca_ssa::{SlotState, SlotStateDef};
 use crate::cycles::Cycle;
 use crate::shape::UniformityLevel;
@@ -24,9 +24,7 @@ impl DivergenceSolver<'_> {
             let region = self.sync.branch_region(at);
             let source = DivergenceOrigin::Branch(at);
             self.apply_region(source, &region, self.control.cycles.innermost(at), limit);
-            let Some(then) = region.continues_at.filter(|_| self.is_enabled(DivergenceRule::Leads)) else {
-                return;
-            };
+            let Some(then) = region.continues_at else { return };
             if limit.is_none() {
                 self.effects.push((source, DivergenceEffect::ContinuesAt(then)));
             }
@@ -39,9 +37,6 @@ impl DivergenceSolver<'_> {
 
     /// Applies the influence region after a loop with divergent exits.
     pub(super) fn apply_loop(&mut self, cycle: Cycle) {
-        if !self.is_enabled(DivergenceRule::Leaving) {
-            return;
-        }
         let mut before: Option<Vec<bool>> = None;
         for limit in [None, Some(UniformityLevel::Brush), Some(UniformityLevel::Group)] {
             let exits = &self.exit_agreements[cycle.index()];
@@ -52,7 +47,7 @@ impl DivergenceSolver<'_> {
             let region = self.sync.loop_region(cycle, |number| apart[number as usize]);
             let source = DivergenceOrigin::Loop(cycle);
             self.apply_region(source, &region, self.control.cycles.parent(cycle), limit);
-            if let Some(then) = region.continues_at.filter(|_| self.is_enabled(DivergenceRule::Leads)) {
+            if let Some(then) = region.continues_at {
                 if limit.is_none() {
                     self.effects.push((source, DivergenceEffect::ContinuesAt(then)));
                 }
@@ -71,7 +66,7 @@ impl DivergenceSolver<'_> {
         enclosing: Option<Cycle>,
         limit: Agreement,
     ) {
-        if limit.is_none() && self.is_enabled(DivergenceRule::Apart) {
+        if limit.is_none() {
             for &block in &region.blocks {
                 if self.region_roots.insert(block) {
                     self.effects.push((source, DivergenceEffect::PartialBlock(block)));
@@ -94,10 +89,7 @@ impl DivergenceSolver<'_> {
                     })
                 };
                 if is_single {
-                    if limit.is_none()
-                        && self.is_enabled(DivergenceRule::MixedPoison)
-                        && self.poison_phis.insert(inst)
-                    {
+                    if limit.is_none() && self.poison_phis.insert(inst) {
                         self.push(WorklistItem::Inst(inst));
                     }
                     continue;
@@ -105,7 +97,7 @@ impl DivergenceSolver<'_> {
                 if limit.is_none() {
                     self.effects.push((source, DivergenceEffect::MixedPhi(inst)));
                 }
-                if limit < self.phi_limits[inst] && self.is_enabled(DivergenceRule::Sync) {
+                if limit < self.phi_limits[inst] {
                     self.phi_limits[inst] = limit;
                     self.push(WorklistItem::Inst(inst));
                 }
@@ -132,7 +124,7 @@ impl DivergenceSolver<'_> {
                     })
                 };
                 if is_single {
-                    if limit.is_none() && self.is_enabled(DivergenceRule::MixedPoison) {
+                    if limit.is_none() {
                         self.poison_states.insert(state);
                         self.push(WorklistItem::State(state));
                     }
@@ -141,7 +133,7 @@ impl DivergenceSolver<'_> {
                 if limit.is_none() {
                     self.effects.push((source, DivergenceEffect::MixedState(state)));
                 }
-                if limit < self.state_limits[state.index()] && self.is_enabled(DivergenceRule::MixedState) {
+                if limit < self.state_limits[state.index()] {
                     self.state_limits[state.index()] = limit;
                     self.push(WorklistItem::State(state));
                 }

@@ -38,13 +38,11 @@ mod objects;
 mod influence_regions;
 mod solver;
 
-mod rule;
 mod summaries;
 
 use heddle_ir::Function;
 
 pub use initial::InitialShapes;
-pub use rule::DivergenceRule;
 pub use summaries::{ResultSummaries, callees_first, returned_facts};
 pub use table::{Divergence, SlotFact};
 pub(crate) use table::{DivergenceEffect, DivergenceOrigin};
@@ -61,19 +59,7 @@ pub const ALL_AGREE: Agreement = Some(UniformityLevel::Launch);
 
 /// Computes the divergence of a function.
 pub fn divergence(func: &Function, control: &ControlTables, initial: &InitialShapes) -> Divergence {
-    divergence_without(func, control, initial, None)
-}
-
-/// [`divergence`] with one rule disabled: unsound, for tests that must notice it.
-#[doc(hidden)]
-pub fn divergence_without(
-    func: &Function,
-    control: &ControlTables,
-    initial: &InitialShapes,
-    without: Option<DivergenceRule>,
-) -> Divergence {
     let mut solver = DivergenceSolver::new(func, control, initial);
-    solver.disabled_rule = without;
     solver.solve();
     solver.finish()
 }

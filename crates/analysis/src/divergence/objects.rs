@@ -5,7 +5,7 @@ use heddle_ir::{Inst, Op};
 
 use super::facts::agreement_on;
 use super::solver::{DivergenceSolver, WorklistItem};
-use super::{ALL_AGREE, Agreement, DivergenceRule, SlotFact};
+use super::{ALL_AGREE, Agreement, SlotFact};
 use crate::alloca_ssa::{self, AllocaSlot, SlotState, SlotStateDef, SlotStateUser};
 use crate::cfg::Edge;
 use crate::shape::{Fact, Poison, UniformityLevel};
@@ -30,9 +30,7 @@ impl DivergenceSolver<'_> {
                     poison |= self.may_hold_poison[incoming.index()];
                     let is_defined = !self.ssa.state(incoming).is_undefined;
                     let defined_in = self.ssa.block_of(self.func, incoming).filter(|_| is_defined);
-                    if let Some(defined_in) =
-                        defined_in.filter(|_| self.is_enabled(DivergenceRule::TemporalState))
-                    {
+                    if let Some(defined_in) = defined_in {
                         let limit = self.edge_limit_from(Edge { from, to: *block }, defined_in);
                         agreement = agreement.min(limit);
                         poison |= limit.is_none();
@@ -62,7 +60,7 @@ impl DivergenceSolver<'_> {
     pub(super) fn write_agreement(&self, inst: Inst) -> (Agreement, bool) {
         let data = self.func.inst(inst);
         let block = self.func.layout.block_of(inst).expect("a writing instruction stands in a block");
-        if data.op == Op::Alloca || !self.is_enabled(DivergenceRule::Written) {
+        if data.op == Op::Alloca {
             return (ALL_AGREE, false);
         }
         if alloca_ssa::is_volatile(data) || data.is_total() {
@@ -72,9 +70,7 @@ impl DivergenceSolver<'_> {
         let read: SmallVec<[Fact; 3]> = read.collect();
         let mut agreement = read.iter().map(|&fact| agreement_on(fact)).min().unwrap_or(ALL_AGREE);
         let mut poison = read.iter().any(|fact| fact.poison == Poison::Any);
-        if let Some(predicate) =
-            self.func.predicate(block).filter(|_| self.is_enabled(DivergenceRule::PredicatedWrite))
-        {
+        if let Some(predicate) = self.func.predicate(block) {
             let fact = self.facts[predicate];
             agreement = agreement.min(agreement_on(fact));
             poison |= !fact.is_uniform();
@@ -124,9 +120,7 @@ impl DivergenceSolver<'_> {
                     for &(from, incoming) in incoming.iter().filter(|_| info.is_read) {
                         let is_defined = !self.ssa.state(incoming).is_undefined;
                         let defined_in = self.ssa.block_of(self.func, incoming).filter(|_| is_defined);
-                        if let Some(defined_in) =
-                            defined_in.filter(|_| self.is_enabled(DivergenceRule::TemporalState))
-                        {
+                        if let Some(defined_in) = defined_in {
                             lower(info.slot, self.edge_limit_from(Edge { from, to: *block }, defined_in));
                         }
                     }

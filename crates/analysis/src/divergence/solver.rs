@@ -11,7 +11,7 @@ use super::activity::always_executed;
 use super::facts::agreement_on;
 use super::incoming::{IncomingIndex, MAX_EDGES};
 use super::table::{Divergence, DivergenceEffect, DivergenceOrigin};
-use super::{ALL_AGREE, Agreement, DivergenceRule, InitialShapes};
+use super::{ALL_AGREE, Agreement, InitialShapes};
 use crate::alloca_ssa::{AllocaSsa, SlotState, SlotStateDef};
 use crate::cfg::Edge;
 use crate::control_tables::ControlTables;
@@ -71,7 +71,6 @@ pub(super) struct DivergenceSolver<'a> {
     /// Cache: joins whose edges all carry one item, poison aside.
     pub(super) single_incoming: FxHashMap<WorklistItem, bool>,
     pub(super) effects: Vec<(DivergenceOrigin, DivergenceEffect)>,
-    pub(super) disabled_rule: Option<DivergenceRule>,
 }
 
 impl<'a> DivergenceSolver<'a> {
@@ -114,7 +113,6 @@ impl<'a> DivergenceSolver<'a> {
             escaping_uses: FxHashMap::default(),
             single_incoming: FxHashMap::default(),
             effects: Vec::new(),
-            disabled_rule: None,
         };
         solver.initialize();
         solver
@@ -143,10 +141,6 @@ impl<'a> DivergenceSolver<'a> {
             }
         }
         (0..self.ssa.states().len()).for_each(|state| self.push(WorklistItem::State(SlotState::new(state))));
-    }
-
-    pub(super) fn is_enabled(&self, rule: DivergenceRule) -> bool {
-        self.disabled_rule != Some(rule)
     }
 
     pub(super) fn set_constant(&mut self, value: Value) {

@@ -1,9 +1,9 @@
 //! Faults planted into guards, one for each rule: the harness catches every one. And what generated programs cover.
 
-use crate::caught::all_are_caught;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Block, Constant, Function, Inst, Op};
+use heddle_testing::caught::all_are_caught;
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::linear::{GuardPass, LinearizeCounts, guards, guards_by};
 use heddle_transform::boscc::{GuardOptions, GuardPolicy, guard_regions};

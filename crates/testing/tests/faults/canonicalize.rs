@@ -3,11 +3,11 @@
 //!
 //! A fault is planted at all sites of its kind simultaneously.
 
-use crate::caught::all_are_caught;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Constant, Detail, Function, Inst, Op, Type, Value};
+use heddle_testing::caught::all_are_caught;
 use heddle_testing::differential::differential;
 use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, generate};
 use heddle_transform::canonicalize;

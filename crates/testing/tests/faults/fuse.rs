@@ -1,9 +1,9 @@
 //! Faults planted into fused branches, one for each rule: the harness catches every one. And what generated programs cover.
 
-use crate::caught::all_are_caught;
 use heddle_ir::entity::Entity as _;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op};
+use heddle_testing::caught::all_are_caught;
 use heddle_testing::file_test::{RunPasses, failures_with_passes};
 use heddle_testing::fused::{FuseCounts, FusePass, fuses, fuses_by};
 use heddle_testing::generate::{GeneratorProfile, generate};

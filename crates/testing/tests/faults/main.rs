@@ -5,7 +5,6 @@ mod analyses;
 mod arrays;
 mod boscc;
 mod canonicalize;
-mod caught;
 mod flatten;
 mod fuse;
 mod inline;

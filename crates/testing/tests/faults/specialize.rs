@@ -2,9 +2,9 @@
 //!
 //! They are planted after `specialize`, at all sites of a kind simultaneously, and pass through the later passes.
 
-use crate::caught::all_are_caught;
 use heddle_ir::module::{Declaration, DeclaredShape, FunctionKind};
 use heddle_ir::{Detail, Function, Inst, Module, Op, Type};
+use heddle_testing::caught::all_are_caught;
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::wide::{WideningFaults, widens_with};
 use std::sync::Arc;

@@ -2,12 +2,12 @@
 //!
 //! They are planted into the pass's output, at all sites of a kind simultaneously.
 
-use crate::caught::all_are_caught;
 use heddle::Session;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::words::{Flags, IntPredicate};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};
 use heddle_runs::line::RunLine;
+use heddle_testing::caught::all_are_caught;
 use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, generate};
 use heddle_testing::wide::{WideningFaults, forms, widens_with};
 use heddle_transform::widen::RemarkKind;
@@ -566,14 +566,6 @@ fn generated_programs_have_lines_records_rows_and_versions() {
         let share = 1000 * counts.get(&form).copied().unwrap_or(0) / programs;
         assert!(share >= least, "{form:?}: {share} of 1000 programs");
     }
-}
-
-#[test]
-fn stores_that_meet_are_kept_in_order() {
-    let faults = WideningFaults { ignores_order: true, ..WideningFaults::NONE };
-    let caught = (1..=MOST_PROGRAMS)
-        .find(|&seed| widens_with(&generate(seed, &GeneratorProfile::default()), &faults).is_err());
-    assert!(caught.is_some());
 }
 
 #[test]

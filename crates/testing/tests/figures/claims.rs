@@ -3,7 +3,6 @@
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
 use heddle_analysis::baselines::UniformityAnalysis;
-use heddle_analysis::divergence::{DivergenceRule, divergence_without};
 use heddle_analysis::shape::{Fact, Geometry, GroupExtent, Poison};
 use heddle_analysis::{
     AccessGroups, Activation, Agreement, ControlDependence, ControlTables, Divergence,
@@ -13,7 +12,8 @@ use heddle_analysis::{
 use heddle_ir::ops::Op;
 use heddle_ir::verify::Stage;
 use heddle_ir::{Function, Module};
-use heddle_testing::properties::{brush_of, initial_shapes};
+use heddle_testing::divergence_property::initial_shapes;
+use heddle_testing::properties::brush_of;
 use heddle_transform::canonicalize;
 use std::sync::Arc;
 
@@ -55,10 +55,6 @@ pub(crate) fn claims(figures: &mut Figures, kind: &str, program: &Program) {
                 let mut column = figures.column(&table, name);
                 summary(&mut column, &summaries, func);
                 proved(&mut column, &module, func, &initial);
-                for &rule in DivergenceRule::ALL.iter().filter(|_| name == "4 lanes") {
-                    let mut column = figures.column(&format!("{table} without a rule"), &format!("{rule:?}"));
-                    unruled(&mut column, func, &initial, rule);
-                }
             }
         }
     }
@@ -196,18 +192,6 @@ fn proved(column: &mut Column<'_>, module: &Module, func: &Function, initial: &I
     memory(column, func, &control, &found);
     groups(column, func, &AccessGroups::new(func, &control, &found, &initial.geometry));
     explanations(column, module, func, &control, &found);
-}
-
-/// Counts the claims without one of the rules.
-fn unruled(column: &mut Column<'_>, func: &Function, initial: &InitialShapes, rule: DivergenceRule) {
-    let found = divergence_without(func, &ControlTables::new(func), initial, Some(rule));
-    for value in func.blocks().flat_map(|block| func.block_insts(block)).flat_map(|inst| func.results(inst)) {
-        column.add("values uniform", usize::from(found.fact(*value).is_uniform()));
-    }
-    for block in func.blocks() {
-        column.add("blocks full", usize::from(found.activation(block) == Activation::Full));
-    }
-    column.add("slots shared", found.slots().iter().filter(|slot| slot.shared.is_some()).count());
 }
 
 fn level(level: Agreement) -> &'static str {

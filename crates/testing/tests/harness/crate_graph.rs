@@ -106,6 +106,19 @@ const RULES: &[Rule] = &[
         ],
     ),
     rule(
+        "faults",
+        "heddle-faults",
+        &[
+            "heddle-ir",
+            "heddle-interp",
+            "heddle-analysis",
+            "heddle-transform",
+            "heddlec",
+            "heddle-runs",
+            "heddle-testing",
+        ],
+    ),
+    rule(
         "cli",
         "heddle-cli",
         &[

@@ -1,14 +1,12 @@
 //! Some thousand generated programs against what the divergence analysis claims of them.
 
-use heddle_analysis::divergence::DivergenceRule;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Activation, InitialShapes, UniformityLevel};
-use heddle_interp::{RunOptions, Scheduler};
+use heddle_interp::RunOptions;
 use heddle_ir::Value;
 use heddle_runs::line::RunLine;
-use heddle_testing::file_test::find_files;
+use heddle_testing::divergence_property::divergence_holds;
 use heddle_testing::generate::{GeneratorProfile, ProgramClass, generate};
-use heddle_testing::properties::divergence_holds;
 use heddle_testing::shapes_oracle::{CheckCounts, Claims, check_trace};
 use std::path::Path;
 
@@ -18,7 +16,7 @@ fn no_run_contradicts_a_claim() {
     let mut predicated = CheckCounts::default();
     for seed in 0..2500 {
         let case = generate(seed, &GeneratorProfile::default());
-        let checked = divergence_holds(&case, None).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
+        let checked = divergence_holds(&case).unwrap_or_else(|reason| panic!("seed {seed}: {reason}"));
         match case.traits.class {
             ProgramClass::Predicated => predicated.add(&checked),
             _ => lanes.add(&checked),
@@ -43,53 +41,6 @@ fn no_run_contradicts_a_claim() {
     assert!(lanes.addresses > 10_000, "{lanes:?}");
     println!("{} comparisons of brushes", lanes.across_brushes);
     assert!(lanes.across_brushes > 10_000, "{lanes:?}");
-}
-
-/// As above, without one of the rules, on the runs of the divergence tests.
-fn a_file_contradicts(rule: DivergenceRule) -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/divergence");
-    for path in find_files(&root).expect("there are tests") {
-        let text = std::fs::read_to_string(&path).expect("a test can be read");
-        let Ok(module) = heddle_ir::parse_module(&text) else { continue };
-        let runs = text.lines().filter_map(|line| line.strip_prefix("; run:"));
-        for run in runs.filter_map(|line| RunLine::parse(line.trim()).ok()) {
-            let claims: Vec<_> = module
-                .functions
-                .iter()
-                .map(|func| {
-                    let initial = InitialShapes::declared(func, Geometry::brush(&run.options.brush));
-                    let initial = initial.with_entry(Activation::Full);
-                    Claims::without(func, initial, &run.options.brush, Some(rule))
-                })
-                .collect();
-            for scheduler in std::iter::once(Scheduler::Greedy).chain((1..=6).map(Scheduler::Random)) {
-                let options = RunOptions { trace: true, scheduler, ..run.options.clone() };
-                let Ok(Ok(outcome)) = run.run(&module, &options).map(|ran| ran.outcome) else { continue };
-                if let Err(reason) = check_trace(&module, &claims, &outcome.trace) {
-                    return Some(format!("{}: {reason}", path.file_name()?.display()));
-                }
-            }
-        }
-    }
-    None
-}
-
-#[test]
-fn runs_contradict_the_analysis_without_any_of_its_rules() {
-    let mut unnoticed = Vec::new();
-    for rule in DivergenceRule::ALL {
-        let seed = || {
-            (0..1000).find(|&seed| {
-                let case = generate(seed, &GeneratorProfile::default());
-                divergence_holds(&case, Some(rule)).is_err()
-            })
-        };
-        match a_file_contradicts(rule).or_else(|| seed().map(|seed| format!("seed {seed}"))) {
-            Some(found) => println!("without {rule:?}: {found}"),
-            None => unnoticed.push(rule),
-        }
-    }
-    assert!(unnoticed.is_empty(), "nothing contradicts the analysis without {unnoticed:?}");
 }
 
 /// True if the runs of a file contradict its claims after a change.
@@ -199,18 +150,4 @@ fn wrong_levels_are_contradicted() {
         }
     };
     assert!(is_contradicted(file, &first));
-}
-
-/// Without a rule for private objects, generated programs soon contradict the claims.
-#[test]
-fn private_cells_show_which_rules_are_missing() {
-    for rule in [DivergenceRule::Written, DivergenceRule::MixedState, DivergenceRule::TemporalState] {
-        let is_noticed = |seed: &u64| {
-            let case = generate(*seed, &GeneratorProfile::default());
-            divergence_holds(&case, Some(rule)).is_err()
-        };
-        let found = (0..600).find(is_noticed);
-        println!("without {rule:?}: contradicted by seed {found:?}");
-        assert!(found.is_some(), "{rule:?}");
-    }
 }

@@ -149,25 +149,15 @@ pub type FlattenAnalyses = Option<(ControlTables, Divergence)>;
 /// Flattens the nests of a function. `facts` analyzes the function's current state; it is called once per level of nests.
 pub fn flatten(
     func: &mut Function,
-    facts: impl FnMut(&Function) -> FlattenAnalyses,
-    options: &FlattenOptions,
-) -> Vec<FlattenDecision> {
-    flatten_without(func, facts, options, None)
-}
-
-/// Flattens without one of the legality rules, for tests: the result may be wrong.
-pub fn flatten_without(
-    func: &mut Function,
     mut facts: impl FnMut(&Function) -> FlattenAnalyses,
     options: &FlattenOptions,
-    without: Option<FlattenRule>,
 ) -> Vec<FlattenDecision> {
     let mut decisions = Vec::new();
     let mut options = options.clone();
     // Headers of outer loops that are decided.
     let mut settled: EntitySet<Block> = EntitySet::new();
     while let Some((control, divergence)) = facts(func) {
-        let memory = refusal::SharedMemoryEffects::new(func, &control, &divergence, without);
+        let memory = refusal::SharedMemoryEffects::new(func, &control, &divergence);
         let nests = choose(func, &control, &memory, &options, &mut settled, &mut decisions);
         if nests.is_empty() {
             break;

@@ -75,8 +75,6 @@ pub(super) struct SharedMemoryEffects<'a> {
     post_dominators: PostDominatorTree,
     /// Blocks that may write shared memory, in the order of the block index.
     writers: Vec<Block>,
-    /// Rule that tests disable.
-    without: Option<FlattenRule>,
 }
 
 impl<'a> SharedMemoryEffects<'a> {
@@ -84,11 +82,10 @@ impl<'a> SharedMemoryEffects<'a> {
         func: &'a Function,
         control: &'a ControlTables,
         divergence: &'a Divergence,
-        without: Option<FlattenRule>,
     ) -> SharedMemoryEffects<'a> {
         let post_dominators = PostDominatorTree::new(&iteration_graph(&control.cfg, &control.cycles));
         let mut memory =
-            SharedMemoryEffects { func, control, divergence, post_dominators, writers: Vec::new(), without };
+            SharedMemoryEffects { func, control, divergence, post_dominators, writers: Vec::new() };
         let order = control.index.order().iter().copied();
         memory.writers =
             order.filter(|&block| func.block_insts(block).any(|inst| memory.touches(inst).1)).collect();
@@ -171,7 +168,7 @@ impl<'a> SharedMemoryEffects<'a> {
                     }
                     None => None,
                 };
-                if let Some(rule) = found.filter(|&rule| self.without != Some(rule)) {
+                if let Some(rule) = found {
                     return Err(refuse(block, Some(inst), rule));
                 }
             }

@@ -40,7 +40,7 @@ use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
 use reduction::{LoopUses, ReductionKind, find_reduction, find_short_circuit};
-pub use refill::{RefillRule, refill_lanes, refill_lanes_without};
+pub use refill::refill_lanes;
 use refusal::{SpreadRefusal, refuse};
 use rustc_hash::FxHashMap;
 use trip_count::{LoopCounter, find_counter};

@@ -47,21 +47,6 @@ use heddle_ir::words::{Flag, IntPredicate, Reduction};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 use std::collections::BTreeMap;
 
-/// Part of the transformation that a test leaves out as a planted fault.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RefillRule {
-    /// Paused lanes do not take another iteration.
-    PausingKeeps,
-    /// Lanes take distinct iterations.
-    OneEach,
-    /// Values of a paused iteration are carried around the loop.
-    GoesRound,
-    /// Live-outs of the inner loop are kept while other lanes are in it.
-    Keeps,
-    /// Lanes that find no iteration leave.
-    Leaves,
-}
-
 /// Inner loop in which lanes wait for each other.
 struct WaitingLoop {
     preheader: Block,
@@ -75,15 +60,6 @@ struct WaitingLoop {
 /// Spreads the iterations of the function's outermost loop over lanes, which take new ones once half of them are done. Returns false
 /// and leaves the function unchanged if there is no inner loop in which lanes would wait.
 pub fn refill_lanes(func: &mut Function, promises: LoopPromises) -> Result<bool, Diagnostic> {
-    refill_lanes_without(func, promises, None)
-}
-
-/// [`refill_lanes`] without one of its rules: the result is wrong, and tests must notice.
-pub fn refill_lanes_without(
-    func: &mut Function,
-    promises: LoopPromises,
-    without: Option<RefillRule>,
-) -> Result<bool, Diagnostic> {
     let [mut spread, mut work] = [(); 2].map(|()| func.clone());
     spread_loop(&mut spread, promises)?;
     declare_loaded_pointers(&mut work);
@@ -95,7 +71,7 @@ pub fn refill_lanes_without(
         return Ok(false);
     }
     let Some(inner) = find_inner(&work, &spread, &marked) else { return Ok(false) };
-    refill(&mut work, &marked, &counter, &inner, without);
+    refill(&mut work, &marked, &counter, &inner);
     *func = work;
     Ok(true)
 }
@@ -270,13 +246,7 @@ fn dispatch(func: &mut Function, behind: &InnerExits, carrier: &StateCarrier, ap
     tests
 }
 
-fn refill(
-    func: &mut Function,
-    marked: &SpreadableLoop,
-    counter: &LoopCounter,
-    inner: &WaitingLoop,
-    without: Option<RefillRule>,
-) {
+fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, inner: &WaitingLoop) {
     let &SpreadableLoop { preheader, header, latch, exit, .. } = marked;
     let end = func.terminator(preheader).expect("a preheader ends in a jump");
     let origin = func.terminator(latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
@@ -353,12 +323,11 @@ fn refill(
     }
 
     // Live-outs of the inner loop, and the exit that each lane takes.
-    let keeps = without != Some(RefillRule::Keeps);
     let mut ends = Vec::new();
     for (_, phi, values) in &behind.reads {
         let ty = func.value_type(func.results(*phi)[0]);
         let none = func.make_poison(ty);
-        let [_, end] = carrier.carry(func, ty, none, keeps, None, &|edge| values[edge]);
+        let [_, end] = carrier.carry(func, ty, none, true, None, &|edge| values[edge]);
         ends.push(end);
     }
     let tests = dispatch(func, &behind, &carrier, apart);
@@ -373,12 +342,9 @@ fn refill(
     builder.set_origin(origin);
     builder.branch(is_in, inner.header, check);
     builder.set_insert_point(InsertPoint::End(again));
-    let takes = match without {
-        Some(RefillRule::PausingKeeps) => yes,
-        _ => builder.op(Op::Xor, &[continues_iteration, yes]),
-    };
+    let takes = builder.op(Op::Xor, &[continues_iteration, yes]);
     let one_of_this = builder.op_to(Op::Zext, Scalar::I32.into(), &[takes]);
-    let before = Detail::Scan { by: Reduction::Add, before: without != Some(RefillRule::OneEach) };
+    let before = Detail::Scan { by: Reduction::Add, before: true };
     let before = builder.value(InstData::new(Op::Scan, [one_of_this], before), None);
     let before = builder.op_to(Op::Zext, Scalar::I64.into(), &[before]);
     let number = builder.op(Op::Add, &[base, before]);
@@ -386,16 +352,11 @@ fn refill(
     let next_base = builder.op(Op::Add, &[base, taken]);
     let are_left = builder.icmp(IntPredicate::Ult, next_base, count);
     let few = builder.select(are_left, half, zero);
-    let continues_iteration =
-        if without == Some(RefillRule::PausingKeeps) { no } else { continues_iteration };
     builder.branch(continues_iteration, entry, taking);
     let base = builder.func.def_inst(base).expect("a φ defines it");
     set_incoming(builder.func, base, [(preheader, zero), (round, next_base)]);
     builder.set_insert_point(InsertPoint::End(taking));
-    let is_one = match without {
-        Some(RefillRule::Leaves) => builder.icmp(IntPredicate::Ule, number, count),
-        _ => builder.icmp(IntPredicate::Ult, number, count),
-    };
+    let is_one = builder.icmp(IntPredicate::Ult, number, count);
     builder.branch(is_one, header, out);
     builder.set_insert_point(InsertPoint::End(check));
     let are_in = builder.op_to(Op::Popcount, Scalar::I64.into(), &[stays_in]);
@@ -418,10 +379,9 @@ fn refill(
         let Some((_, value)) = func.inst(phi).incoming().find(|&(from, _)| from == latch) else { continue };
         set_incoming(func, phi, [(out, value)]);
     }
-    let forgotten = (without == Some(RefillRule::GoesRound)).then_some(pausing);
     let mut reading = vec![entry, round, check, waiting];
     reading.extend(&behind.blocks);
-    carry(func, marked, inner, RefillBlocks { start: preheader, done, reading, forgotten });
+    carry(func, marked, inner, RefillBlocks { start: preheader, done, reading });
 }
 
 /// Blocks where lanes in different states meet.
@@ -430,8 +390,6 @@ struct RefillBlocks {
     done: Block,
     /// Blocks outside of the original loop that read its values.
     reading: Vec<Block>,
-    /// Block in which carried values are dropped, as a planted fault.
-    forgotten: Option<Block>,
 }
 
 /// Returns the uses of values that are defined in the outer loop, where the definition no longer dominates because paused lanes skip it.
@@ -480,8 +438,7 @@ fn carry(func: &mut Function, marked: &SpreadableLoop, inner: &WaitingLoop, seam
             continue;
         };
         let none = func.make_poison(func.value_type(value));
-        let mut definitions = vec![(seams.start, none), (def_block, value), (seams.done, none)];
-        definitions.extend(seams.forgotten.map(|block| (block, none)));
+        let definitions = [(seams.start, none), (def_block, value), (seams.done, none)];
         repair.rename(func, &definitions, &reads);
     }
 }

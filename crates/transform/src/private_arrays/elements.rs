@@ -9,7 +9,6 @@
 //! A store of a part loads its element, so one byte that is poison would spoil its neighbours: arrays that are accessed in several
 //! sizes start with a frozen value, and stored values are frozen.
 
-use super::ArrayRule;
 use super::uses::{ArrayInfo, ArrayOffset, ArrayUses, accessed_bytes, signed_constant, transfer_bytes};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{prepend_phi, set_incoming};
@@ -22,7 +21,7 @@ use heddle_ir::{Detail, Function, Inst, InstData, Op, Scalar, Type, Value};
 const MAX_STEPS: usize = 4;
 
 /// Rewrites the accesses of arrays with an element size. Returns true if anything changed.
-pub(super) fn rewrite_accesses(func: &mut Function, uses: &ArrayUses, without: Option<ArrayRule>) -> bool {
+pub(super) fn rewrite_accesses(func: &mut Function, uses: &ArrayUses) -> bool {
     let mut changed = false;
     let mut order = None;
     let mut replaced: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
@@ -40,15 +39,13 @@ pub(super) fn rewrite_accesses(func: &mut Function, uses: &ArrayUses, without: O
             flow.dominator_preorder(func)
         });
         let offsets = offset_values(func, uses, array, order);
-        if without != Some(ArrayRule::Freeze) {
-            freeze_contents(func, array);
-        }
+        freeze_contents(func, array);
         for inst in others {
             let address = func.inst(inst).args[usize::from(func.inst(inst).op == Op::Store)];
             let Some(offset) = offsets[address] else { continue };
             let size = accessed_bytes(func, inst).unwrap_or(element);
             let value = match size < element {
-                true => access_part(func, array, inst, offset, element, without),
+                true => access_part(func, array, inst, offset, element),
                 false => access_several(func, inst, address, element, size),
             };
             if let Some(result) = func.result(inst) {
@@ -220,7 +217,6 @@ fn access_part(
     inst: Inst,
     offset: Value,
     element: u32,
-    without: Option<ArrayRule>,
 ) -> Option<Value> {
     let data = func.inst(inst).clone();
     let scalar = Scalar::int(8 * element).unwrap_or(Scalar::I64);
@@ -247,10 +243,6 @@ fn access_part(
             (start, builder.op(Op::Shl, &[low, three]))
         }
     };
-    let shift = match without {
-        Some(ArrayRule::Position) => builder.int(scalar, 0),
-        _ => shift,
-    };
     let address = builder.op(Op::PtrAdd, &[array.address, start]);
     let word = builder.load(scalar.into(), address, element);
     if is_load {
@@ -265,10 +257,7 @@ fn access_part(
     let all = builder.int(scalar, -1);
     let kept = builder.op(Op::Xor, &[covered, all]);
     let kept = builder.op(Op::And, &[word, kept]);
-    let merged = match without {
-        Some(ArrayRule::Neighbours) => part,
-        _ => builder.op(Op::Or, &[kept, part]),
-    };
+    let merged = builder.op(Op::Or, &[kept, part]);
     builder.store(merged, address, element);
     None
 }

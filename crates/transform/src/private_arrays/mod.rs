@@ -28,57 +28,16 @@ mod registers;
 
 use heddle_ir::{Function, Op};
 
-/// Rule of the lowering, for tests that expect to notice its absence.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ArrayRule {
-    /// A pointer that may point into several arrays keeps them as they are.
-    SeveralArrays,
-    /// Pieces of copies are aligned in their arrays.
-    Alignment,
-    /// All loads of a copy precede its stores.
-    Overlap,
-    /// A part of an element is where its offset says.
-    Position,
-    /// A store to a part of an element keeps the other parts.
-    Neighbours,
-    /// Arrays that are accessed in several sizes hold no poison.
-    Freeze,
-    /// φs stand where definitions meet.
-    Joins,
-    /// A fill defines all elements.
-    Fills,
-}
-
-impl ArrayRule {
-    /// All rules.
-    pub const ALL: [ArrayRule; 8] = [
-        ArrayRule::SeveralArrays,
-        ArrayRule::Alignment,
-        ArrayRule::Overlap,
-        ArrayRule::Position,
-        ArrayRule::Neighbours,
-        ArrayRule::Freeze,
-        ArrayRule::Joins,
-        ArrayRule::Fills,
-    ];
-}
-
 /// Lowers the private arrays of a function. Returns the number of arrays that are in registers now.
 pub fn lower_private_arrays(func: &mut Function) -> usize {
-    lower_private_arrays_without(func, None)
-}
-
-/// Lowers the private arrays of a function without one of the rules: a fault for tests to detect.
-#[doc(hidden)]
-pub fn lower_private_arrays_without(func: &mut Function, without: Option<ArrayRule>) -> usize {
     let has_arrays =
         func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| func.inst(inst).op == Op::Alloca);
     if !has_arrays {
         return 0;
     }
-    let mut changed = transfers::split_transfers(func, &uses::ArrayUses::new(func, without), without);
-    changed |= elements::rewrite_accesses(func, &uses::ArrayUses::new(func, without), without);
-    let promoted = registers::promote_arrays(func, without);
+    let mut changed = transfers::split_transfers(func, &uses::ArrayUses::new(func));
+    changed |= elements::rewrite_accesses(func, &uses::ArrayUses::new(func));
+    let promoted = registers::promote_arrays(func);
     if changed || promoted > 0 {
         crate::simplify(func);
     }

@@ -3,7 +3,6 @@
 //! SSA construction by dominance frontiers, pruned by liveness: a φ stands where several definitions of an element meet and a
 //! load may follow. What is loaded before anything is stored is poison, as in memory.
 
-use super::ArrayRule;
 use super::elements::{is_whole_fill, replace_values};
 use super::transfers;
 use super::uses::{ArrayInfo, ArrayOffset, ArrayUses, accessed_bytes};
@@ -31,8 +30,8 @@ struct PromotedElements {
 }
 
 /// Promotes all arrays that can be; returns their number.
-pub(super) fn promote_arrays(func: &mut Function, without: Option<ArrayRule>) -> usize {
-    let uses = ArrayUses::new(func, without);
+pub(super) fn promote_arrays(func: &mut Function) -> usize {
+    let uses = ArrayUses::new(func);
     let cfg = Cfg::new(func);
     // No φ can stand in the entry.
     if !cfg.preds(func.entry()).is_empty() {
@@ -56,7 +55,7 @@ pub(super) fn promote_arrays(func: &mut Function, without: Option<ArrayRule>) ->
     }
     func.register_arrays.extend(arrays);
     if promoted > 0 {
-        rename(func, &cfg, &elements, without);
+        rename(func, &cfg, &elements);
     }
     promoted
 }
@@ -133,7 +132,7 @@ impl PromotedElements {
 }
 
 /// Replaces loads by the values of elements, and removes stores and fills.
-fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements, without: Option<ArrayRule>) {
+fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements) {
     let dominators = DominatorTree::new(cfg);
     let frontier = DominanceFrontier::new(cfg, &dominators);
     let count = elements.types.len();
@@ -158,7 +157,7 @@ fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements, without: 
     for element in 0..count {
         let live = live_in(cfg, &defined[element], &read[element]);
         for block in frontier.iterated(defined[element].iter()) {
-            if live.contains(block) && without != Some(ArrayRule::Joins) {
+            if live.contains(block) {
                 let value = prepend_phi(func, block, InstData::phi([], None), elements.types[element]);
                 phis[block].push((element as u32, value));
             }
@@ -197,7 +196,6 @@ fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements, without: 
                     continue;
                 }
                 let byte = func.inst(inst).args[1];
-                let fills = if without == Some(ArrayRule::Fills) { 1 } else { fills };
                 let mut last: Option<(Type, Value)> = None;
                 for element in (first..first + fills).map(|element| element as usize) {
                     let ty = elements.types[element];

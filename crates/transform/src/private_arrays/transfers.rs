@@ -2,7 +2,6 @@
 //!
 //! Fills of a whole array stay: widening has one fill for all lanes, and promotion takes them as definitions of all elements.
 
-use super::ArrayRule;
 use super::uses::{ArrayUses, offset_align, transfer_bytes};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::Access;
@@ -12,7 +11,7 @@ use heddle_ir::{Detail, Function, Inst, Op, Scalar, Type, Value};
 const MAX_PIECES: usize = 64;
 
 /// Splits the copies and fills of arrays with an element size. Returns true if there are any.
-pub(super) fn split_transfers(func: &mut Function, uses: &ArrayUses, without: Option<ArrayRule>) -> bool {
+pub(super) fn split_transfers(func: &mut Function, uses: &ArrayUses) -> bool {
     let mut changed = false;
     for array in uses.arrays.iter().filter(|array| array.is_tracked && array.element.is_some()) {
         for &inst in &array.transfers {
@@ -20,8 +19,8 @@ pub(super) fn split_transfers(func: &mut Function, uses: &ArrayUses, without: Op
             if func.layout.block_of(inst).is_none() {
                 continue;
             }
-            if let Some(pieces) = pieces_of(func, uses, inst, without) {
-                split(func, uses, inst, &pieces, without);
+            if let Some(pieces) = pieces_of(func, uses, inst) {
+                split(func, uses, inst, &pieces);
                 changed = true;
             }
         }
@@ -30,12 +29,7 @@ pub(super) fn split_transfers(func: &mut Function, uses: &ArrayUses, without: Op
 }
 
 /// Byte offset and size of each element access that replaces a copy or fill; none if it stays.
-fn pieces_of(
-    func: &Function,
-    uses: &ArrayUses,
-    inst: Inst,
-    without: Option<ArrayRule>,
-) -> Option<Vec<(u64, u32)>> {
+fn pieces_of(func: &Function, uses: &ArrayUses, inst: Inst) -> Option<Vec<(u64, u32)>> {
     let bytes = transfer_bytes(func, inst)?;
     let data = func.inst(inst);
     let sides = sides(&data.detail);
@@ -48,10 +42,7 @@ fn pieces_of(
     let mut largest = u32::MAX;
     for (&address, access) in data.args.iter().zip(&sides) {
         if let Some((array, element, offset)) = uses.element_array(address) {
-            largest = largest.min(element);
-            if without != Some(ArrayRule::Alignment) {
-                largest = largest.min(offset_align(array, offset, access));
-            }
+            largest = largest.min(element).min(offset_align(array, offset, access));
         }
     }
     let mut pieces = Vec::new();
@@ -80,13 +71,7 @@ fn sides(detail: &Detail) -> Vec<Access> {
 }
 
 /// Replaces a copy or fill by element accesses. All loads precede all stores.
-fn split(
-    func: &mut Function,
-    uses: &ArrayUses,
-    inst: Inst,
-    pieces: &[(u64, u32)],
-    without: Option<ArrayRule>,
-) {
+fn split(func: &mut Function, uses: &ArrayUses, inst: Inst, pieces: &[(u64, u32)]) {
     let data = func.inst(inst).clone();
     let sides = sides(&data.detail);
     let mut builder = Builder::new(func, InsertPoint::Before(inst));
@@ -101,11 +86,6 @@ fn split(
             }
             None => repeated_byte(&mut builder, data.args[1], size),
         };
-        if without == Some(ArrayRule::Overlap) {
-            let (address, align) = piece(&mut builder, uses, data.args[0], &sides[0], at, size);
-            builder.store(value, address, align);
-            continue;
-        }
         values.push(value);
     }
     for (&(at, size), value) in pieces.iter().zip(values) {

@@ -3,7 +3,6 @@
 //! An array is *tracked* if each address derived from it points into no other array and is used by plain accesses, copies, fills
 //! and comparisons only. Arrays that are copied to each other form a class with one element size.
 
-use super::ArrayRule;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Access;
 use heddle_ir::words::Flag;
@@ -55,7 +54,7 @@ pub(super) struct ArrayUses {
 
 impl ArrayUses {
     /// Finds the arrays of a function.
-    pub(super) fn new(func: &Function, without: Option<ArrayRule>) -> ArrayUses {
+    pub(super) fn new(func: &Function) -> ArrayUses {
         let mut this = ArrayUses { arrays: Vec::new(), found: SecondaryMap::new() };
         let users = crate::kernels::users_of(func);
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
@@ -76,7 +75,7 @@ impl ArrayUses {
             }
         }
         for number in 0..this.arrays.len() {
-            this.follow(func, &users, number, without);
+            this.follow(func, &users, number);
         }
         // A pointer that may point into an array and elsewhere.
         for number in 0..this.arrays.len() {
@@ -90,28 +89,19 @@ impl ArrayUses {
                     _ => true,
                 }
             });
-            this.arrays[number].is_tracked &= is_closed || without == Some(ArrayRule::SeveralArrays);
+            this.arrays[number].is_tracked &= is_closed;
         }
         this.choose_elements(func, &users);
         this
     }
 
     /// Follows the addresses of an array to their uses.
-    fn follow(
-        &mut self,
-        func: &Function,
-        users: &SecondaryMap<Value, Vec<Inst>>,
-        number: usize,
-        without: Option<ArrayRule>,
-    ) {
+    fn follow(&mut self, func: &Function, users: &SecondaryMap<Value, Vec<Inst>>, number: usize) {
         let first = self.arrays[number].address;
         let mut work = vec![(first, ArrayOffset::Constant(0))];
         while let Some((value, offset)) = work.pop() {
             match self.found[value] {
                 Some((other, _)) if other as usize != number => {
-                    if without == Some(ArrayRule::SeveralArrays) {
-                        continue;
-                    }
                     self.arrays[other as usize].is_tracked = false;
                     self.arrays[number].is_tracked = false;
                     continue;

@@ -19,7 +19,6 @@ use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Detail, Function, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
-use super::ReplacementRule;
 use super::address::AddressSum;
 use super::anticipation::is_anticipated_behind;
 use super::memory::{MemoryEffect, dereferenceable_bytes};
@@ -118,9 +117,6 @@ fn is_safe_to_speculate(
     block: Block,
 ) -> bool {
     let ReplacementContext { func, control, memory, .. } = *program;
-    if subject.without == Some(ReplacementRule::Harmless) {
-        return true;
-    }
     let ValueQuery::Load(address) = query else { return subject.op.info().effect != Effect::Traps };
     let bytes = u64::from(subject.ty.bytes());
     if !subject.is_constant && memory.is_written(func, address, bytes) {

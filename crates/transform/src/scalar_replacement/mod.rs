@@ -91,44 +91,6 @@ pub struct ReplacementOptions {
     pub machine: MachineModel,
 }
 
-/// Correctness rule, which tests can disable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReplacementRule {
-    /// Stores change the memory that they may alias.
-    Aliases,
-    /// Barriers, atomics and calls change shared memory.
-    Fences,
-    /// Queries do not pass the definitions of their operands.
-    Definitions,
-    /// Queries replace φs by the operand of the edge.
-    Edges,
-    /// Inserted values are anticipated.
-    Anticipation,
-    /// Hoisted values are safe to compute for lanes that do not need them.
-    Harmless,
-    /// Racing lanes are considered.
-    Races,
-    /// A load is replaced by a value of its type only.
-    Types,
-    /// Reused values drop promises that the replaced instruction does not make.
-    Promises,
-}
-
-impl ReplacementRule {
-    /// All rules.
-    pub const ALL: [ReplacementRule; 9] = [
-        ReplacementRule::Aliases,
-        ReplacementRule::Fences,
-        ReplacementRule::Definitions,
-        ReplacementRule::Edges,
-        ReplacementRule::Anticipation,
-        ReplacementRule::Harmless,
-        ReplacementRule::Races,
-        ReplacementRule::Types,
-        ReplacementRule::Promises,
-    ];
-}
-
 /// Blocks in which values may be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum InsertionPolicy {
@@ -198,15 +160,6 @@ const MAX_ROUNDS: usize = 4;
 
 /// Replaces loads and operations by available values.
 pub fn replace_scalars(func: &mut Function, options: &ReplacementOptions) -> ReplacementStatistics {
-    replace_scalars_without(func, options, None)
-}
-
-/// Replaces scalars without one of the correctness rules, for tests: the result may be wrong.
-pub fn replace_scalars_without(
-    func: &mut Function,
-    options: &ReplacementOptions,
-    without: Option<ReplacementRule>,
-) -> ReplacementStatistics {
     if crate::divergent_loops::is_sequential(func) || !has_candidates(func) || sees_passive_lanes(func) {
         return ReplacementStatistics::default();
     }
@@ -234,7 +187,7 @@ pub fn replace_scalars_without(
     };
     if let [policy] = policies {
         let prepared = ReplacementAnalyses::new(func);
-        return prepared.replace(func, options, *policy, without).0;
+        return prepared.replace(func, options, *policy).0;
     }
     let costs = |func: &Function| {
         let control = ControlTables::new(func);
@@ -251,7 +204,7 @@ pub fn replace_scalars_without(
             continue;
         }
         let mut trial = source.clone();
-        let (replaced, could) = prepared.replace(&mut trial, options, policy, without);
+        let (replaced, could) = prepared.replace(&mut trial, options, policy);
         could_hoist = could;
         if replaced == ReplacementStatistics::default() {
             continue;
@@ -313,7 +266,6 @@ impl ReplacementAnalyses {
         func: &mut Function,
         options: &ReplacementOptions,
         policy: ReplacementPolicy,
-        without: Option<ReplacementRule>,
     ) -> (ReplacementStatistics, bool) {
         let ReplacementAnalyses { control, post_dominators, facts, convergent_blocks, frequency, .. } = self;
         let races = options.races;
@@ -330,7 +282,6 @@ impl ReplacementAnalyses {
                     races,
                     policy,
                     inserts,
-                    without,
                 };
                 let mut round = ReplacementRound::new(func, around);
                 round.run();

@@ -30,7 +30,6 @@ use heddle_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::ReplacementRule;
 use super::address::AddressSum;
 use super::memory::{MemoryEffect, MemoryEntry, MemoryTable};
 use crate::simplify::values::is_commutative;
@@ -77,8 +76,6 @@ pub(super) struct QuerySubject {
     pub(super) stays_in_block: bool,
     /// True if writes of other lanes count.
     pub(super) observes_other_lanes: bool,
-    /// Rule that tests disable.
-    pub(super) without: Option<ReplacementRule>,
 }
 
 /// Function and tables that query propagation uses.
@@ -289,8 +286,7 @@ impl QueryPropagation {
                 func.layout.block_of(inst) == Some(*block) && func.inst(inst).op != Op::Phi
             })
         };
-        let is_checked = subject.without != Some(ReplacementRule::Definitions);
-        if is_checked && query.values().into_iter().any(is_made_here) {
+        if query.values().into_iter().any(is_made_here) {
             LookupResult::Lost
         } else {
             LookupResult::Predecessors
@@ -405,10 +401,7 @@ fn decide_by_memory(
 ) -> LookupResult {
     let ReplacementContext { func, memory, .. } = *program;
     let is_alone = !subject.observes_other_lanes || memory.is_unescaped_private(func, address);
-    let is_same = |ty: &Type| {
-        *ty == subject.ty
-            || subject.without == Some(ReplacementRule::Types) && ty.bytes() == subject.ty.bytes()
-    };
+    let is_same = |ty: &Type| *ty == subject.ty;
     match &entry.effect {
         MemoryEffect::Load { address: other, ty, .. } if other == address && is_same(ty) => {
             let value = func.result(entry.inst).filter(|_| program.may_reuse(entry.inst, subject));
@@ -420,12 +413,8 @@ fn decide_by_memory(
         _ => {}
     }
     let bytes = subject.ty.bytes().into();
-    let is_left_out = match subject.without {
-        Some(ReplacementRule::Aliases) => !matches!(entry.effect, MemoryEffect::Fence),
-        Some(ReplacementRule::Fences) => matches!(entry.effect, MemoryEffect::Fence),
-        _ => subject.is_constant,
-    };
-    let changes = !is_left_out && memory.changes(func, entry, address, bytes, subject.observes_other_lanes);
+    let changes =
+        !subject.is_constant && memory.changes(func, entry, address, bytes, subject.observes_other_lanes);
     if changes { LookupResult::Lost } else { LookupResult::Predecessors }
 }
 
@@ -439,8 +428,7 @@ pub(super) fn translate_across(
 ) -> Option<ValueQuery> {
     let incoming = |value: Value| {
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(to));
-        let is_replaced =
-            |&inst: &Inst| func.inst(inst).op == Op::Phi && subject.without != Some(ReplacementRule::Edges);
+        let is_replaced = |&inst: &Inst| func.inst(inst).op == Op::Phi;
         let phi = phi.filter(is_replaced);
         phi.and_then(|phi| func.inst(phi).incoming().find(|&(pred, _)| pred == from))
             .map_or(value, |(_, value)| value)

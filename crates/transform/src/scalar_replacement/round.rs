@@ -14,9 +14,7 @@ use super::model::BlockFrequencies;
 use super::query::{
     OperationTable, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery, operands,
 };
-use super::{
-    HoistingPolicy, InsertionPolicy, ReplacementPolicy, ReplacementRule, ReplacementStatistics, emit, hoist,
-};
+use super::{HoistingPolicy, InsertionPolicy, ReplacementPolicy, ReplacementStatistics, emit, hoist};
 use crate::races::RaceSemantics;
 
 /// Analyses and settings of a round.
@@ -32,8 +30,6 @@ pub(super) struct RoundContext<'a> {
     pub(super) policy: ReplacementPolicy,
     /// True if values may be inserted or hoisted.
     pub(super) inserts: bool,
-    /// Rule that tests disable.
-    pub(super) without: Option<ReplacementRule>,
 }
 
 /// State of one round over all instructions.
@@ -95,9 +91,7 @@ impl<'a> ReplacementRound<'a> {
             align: 0,
             is_constant: false,
             stays_in_block: false,
-            observes_other_lanes: self.around.races == RaceSemantics::Ordered
-                && self.around.without != Some(ReplacementRule::Races),
-            without: self.around.without,
+            observes_other_lanes: self.around.races == RaceSemantics::Ordered,
         };
         if is_costly(func, inst) {
             return Some((subject, ValueQuery::Operation(operands(data.op, &data.args))));
@@ -144,10 +138,7 @@ impl<'a> ReplacementRound<'a> {
             };
             let missing: SmallVec<[Block; 4]> =
                 propagation.states[state].preds.iter().filter_map(missing).collect();
-            inserts
-                && may_insert(&missing)
-                && (subject.without == Some(ReplacementRule::Anticipation)
-                    || is_anticipated(&program, subject, propagation, state))
+            inserts && may_insert(&missing) && is_anticipated(&program, subject, propagation, state)
         });
         if propagation.is_answered() {
             self.replace_inst(subject, &propagation);
@@ -198,9 +189,7 @@ impl<'a> ReplacementRound<'a> {
             self.record(subject, block, inst);
         }
         for inst in emitted.sources {
-            if subject.without != Some(ReplacementRule::Promises) {
-                drop_promises(self.func, inst, subject);
-            }
+            drop_promises(self.func, inst, subject);
         }
         self.done.inserted += emitted.inserted.len();
         if subject.op == Op::Load {

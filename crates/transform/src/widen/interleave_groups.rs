@@ -102,7 +102,7 @@ impl InterleaveGroups {
         if lanes < 2 {
             return this;
         }
-        let order = AccessOrder { func, accesses, ignores_aliasing: options.ignores_order };
+        let order = AccessOrder { func, accesses };
         for block in func.blocks() {
             let is_masked = func.predicate(block).is_some();
             let mut open: Vec<OpenGroup> = Vec::new();
@@ -302,8 +302,6 @@ fn is_reorderable(func: &Function, inst: Inst) -> bool {
 pub(super) struct AccessOrder<'a> {
     pub(super) func: &'a Function,
     pub(super) accesses: &'a AccessGroups,
-    /// Reports no aliasing at all: a fault for tests to detect.
-    pub(super) ignores_aliasing: bool,
 }
 
 impl AccessOrder<'_> {
@@ -389,9 +387,6 @@ impl AccessOrder<'_> {
 
     /// True if two accesses may touch the same byte, in any lanes.
     fn may_alias(&self, a: &PlainAccess, b: &PlainAccess) -> bool {
-        if self.ignores_aliasing {
-            return false;
-        }
         if let (Some((group, from)), Some((other, to))) = (a.group_offset, b.group_offset)
             && group == other
             && self.accesses.groups()[group].conditions.is_empty()

@@ -120,9 +120,6 @@ pub struct WidenOptions {
     pub target: TargetInfo,
     /// Policy for versioned accesses.
     pub versions: VersioningPolicy,
-    /// Combines accesses regardless of what is between them: a fault for tests to detect.
-    #[doc(hidden)]
-    pub ignores_order: bool,
 }
 
 /// Kind of decision that a remark reports.

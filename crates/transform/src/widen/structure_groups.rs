@@ -107,7 +107,7 @@ impl StructureGroups {
         if lanes < 2 || !lanes.is_power_of_two() || others.iter().any(|&extent| extent != 1) {
             return this;
         }
-        let order = AccessOrder { func, accesses, ignores_aliasing: false };
+        let order = AccessOrder { func, accesses };
         for block in func.blocks() {
             let mut open: Vec<SmallVec<[FieldLoad; 4]>> = Vec::new();
             for inst in func.block_insts(block) {

@@ -7,7 +7,7 @@ const FEW: u64 = 100;
 
 /// Fails unless one of `most_programs` programs shows each fault. `known` lists programs for rare faults, which are tried first. An
 /// entry outdated by a change of the generator costs the time of a search, and no more.
-pub(crate) fn all_are_caught<F: Copy, N: Display>(
+pub fn all_are_caught<F: Copy, N: Display>(
     faults: impl IntoIterator<Item = (N, F)>,
     known: &[(&str, u64)],
     most_programs: u64,
