@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 const CRATES: [&str; 9] =
-    ["ir", "analysis", "transform", "math", "llvm", "builtins", "ptx", "heddle", "runtime"];
+    ["ir", "analysis", "transform", "math", "llvm", "builtins", "ptx", "compiler", "runtime"];
 
 fn main() {
     let mut folders: Vec<PathBuf> = CRATES.iter().map(|name| Path::new("..").join(name)).collect();

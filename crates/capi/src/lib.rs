@@ -7,9 +7,9 @@
 
 pub mod program;
 
-use heddle::options::ParamShape;
-use heddle::session::diagnostics_json;
-use heddle::{
+use heddle_compiler::options::ParamShape;
+use heddle_compiler::session::diagnostics_json;
+use heddle_compiler::{
     Artifact, BrushExtents, DiagnosticError, Session, SourceModule, VectorizeOptions, VectorizeRequest,
 };
 use heddle_ir::verify::Stage;

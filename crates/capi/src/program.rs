@@ -1,7 +1,7 @@
 //! Programs in OpenCL C: include/heddle/program.h.
 
 use crate::{c_text, guarded, messages_of, text_of};
-use heddle::DiagnosticError;
+use heddle_compiler::DiagnosticError;
 use heddle_ir::{Code, Diagnostic};
 use heddle_library::{Kernel, KernelArgument, NdRange, Program};
 use std::ffi::{CString, c_char, c_uint, c_void};

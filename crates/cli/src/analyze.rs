@@ -3,17 +3,17 @@
 use crate::CliError;
 use crate::report::{error, note, read_module, tell, title};
 use clap::{Args, ValueEnum};
-use heddle::analysis::baselines::{BaselineResult, UniformityAnalysis};
-use heddle::analysis::shape::{Geometry, Shape, TransferContext, declared_fact};
-use heddle::analysis::{
+use heddle_compiler::analysis::baselines::{BaselineResult, UniformityAnalysis};
+use heddle_compiler::analysis::shape::{Geometry, Shape, TransferContext, declared_fact};
+use heddle_compiler::analysis::{
     AccessGroups, Activation, CauseChain, ControlTables, Cycle, Divergence, DivergenceExplanations,
     GroupedAccess, InitialShapes, ResultSummaries, StrideCondition, UniformityLevel, divergence,
 };
-use heddle::ir::module::DeclaredShape;
-use heddle::ir::text::{AnnotatedLine, print_function_with};
-use heddle::ir::verify::{Stage, verify_module};
-use heddle::ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
-use heddle::transform::canonicalize;
+use heddle_compiler::ir::module::DeclaredShape;
+use heddle_compiler::ir::text::{AnnotatedLine, print_function_with};
+use heddle_compiler::ir::verify::{Stage, verify_module};
+use heddle_compiler::ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
+use heddle_compiler::transform::canonicalize;
 use heddle_runs::line::parse_brush;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -710,7 +710,7 @@ struct SlotJson {
 
 /// Shows the example of the documentation: annotated, with the chains of its divergent branches.
 pub(crate) fn show_example(text: &str, brush: &[u32], heading: &str) -> Result<(), String> {
-    let module = heddle::ir::parse_module(text).map_err(|errors| errors[0].to_string())?;
+    let module = heddle_compiler::ir::parse_module(text).map_err(|errors| errors[0].to_string())?;
     let mut module = module;
     module.functions.iter_mut().for_each(canonicalize);
     title(heading);

@@ -3,13 +3,13 @@
 use crate::report::{fail, note, say_times, tell};
 use crate::{CliError, CliResult};
 use clap::Args;
-use heddle::context::PassContext;
-use heddle::ir::verify::Stage;
-use heddle::ir::{Code, Diagnostic, Module};
-use heddle::llvm::{CodeFormat, Cpu, Language};
-use heddle::math::Accuracy;
-use heddle::options::parse_accuracy;
-use heddle::{KernelReport, Session};
+use heddle_compiler::context::PassContext;
+use heddle_compiler::ir::verify::Stage;
+use heddle_compiler::ir::{Code, Diagnostic, Module};
+use heddle_compiler::llvm::{CodeFormat, Cpu, Language};
+use heddle_compiler::math::Accuracy;
+use heddle_compiler::options::parse_accuracy;
+use heddle_compiler::{KernelReport, Session};
 use heddle_runtime::{
     AxisOrder, BuildError, BuildOptions, CodeVariant, GroupFunctions, KernelFacts, KernelModule,
     undefined_functions,
@@ -112,10 +112,10 @@ impl Clc {
     pub(crate) fn run(self) -> CliResult {
         let session = Session::new(self.target.clone());
         let name = self.file.display().to_string();
-        let source = match heddle::llvm::language_of(&self.file) {
+        let source = match heddle_compiler::llvm::language_of(&self.file) {
             Some(Language::Spirv) => session.read(&self.file, Stage::Source, &[]).map_err(fail)?,
             _ => {
-                let source = heddle::llvm::read_source(&self.file).map_err(fail)?;
+                let source = heddle_compiler::llvm::read_source(&self.file).map_err(fail)?;
                 session.compile_opencl(&source, &name, &self.build_options()).map_err(fail)?
             }
         };
@@ -123,7 +123,7 @@ impl Clc {
         let undefined = undefined_functions(&source.module);
         if !undefined.is_empty() {
             let diagnostics = undefined.into_iter().map(|message| message.in_file(&name)).collect();
-            return Err(fail(heddle::DiagnosticError { diagnostics }));
+            return Err(fail(heddle_compiler::DiagnosticError { diagnostics }));
         }
         let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
         let program = KernelModule::new(source.module, &options)

@@ -3,10 +3,10 @@
 use crate::CliError;
 use crate::analyze::show_example;
 use crate::report::title;
-use heddle::ir::module::DeclaredShape;
-use heddle::ir::verify::Stage;
-use heddle::ir::{Module, Value, parse_module};
-use heddle::{BrushExtents, Session, VectorizeRequest};
+use heddle_compiler::ir::module::DeclaredShape;
+use heddle_compiler::ir::verify::Stage;
+use heddle_compiler::ir::{Module, Value, parse_module};
+use heddle_compiler::{BrushExtents, Session, VectorizeRequest};
 use heddle_interp::{PassiveSemantics, RunOptions};
 use heddle_llvm::CodeFormat;
 use heddle_runs::line::RunLine;

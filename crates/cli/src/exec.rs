@@ -3,8 +3,8 @@
 use crate::CliError;
 use crate::report::{error, fail, note, parse_stage, read_module, read_ptx};
 use clap::{Args, ValueEnum};
-use heddle::ir::Value;
-use heddle::ir::verify::Stage;
+use heddle_compiler::ir::Value;
+use heddle_compiler::ir::verify::Stage;
 use heddle_interp::{PassiveSemantics, RunLimits, RunOptions, Scheduler};
 use heddle_llvm::ObjectCache;
 use heddle_runs::line::{
@@ -207,7 +207,12 @@ impl Exec {
         self.show(&module, &run, &ran)
     }
 
-    fn show(&self, module: &heddle::ir::Module, run: &RunLine, ran: &RunLineOutcome) -> Result<(), CliError> {
+    fn show(
+        &self,
+        module: &heddle_compiler::ir::Module,
+        run: &RunLine,
+        ran: &RunLineOutcome,
+    ) -> Result<(), CliError> {
         let outcome = match &ran.outcome {
             Ok(outcome) => outcome,
             Err(fault) => {

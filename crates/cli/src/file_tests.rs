@@ -3,7 +3,7 @@
 use crate::CliError;
 use crate::report::{error, note};
 use clap::Args;
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_testing::file_test::{find_files, test_file};
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ impl FileTests {
         let files = find_files(&self.dir).map_err(usage)?;
         let (mut passed, mut failed) = (0, 0);
         for file in &files {
-            let passes = |module: &mut heddle::ir::Module, names: &[&str]| {
+            let passes = |module: &mut heddle_compiler::ir::Module, names: &[&str]| {
                 Session::default()
                     .run_passes(module, names, true, |_, _| ())
                     .map(drop)

@@ -4,11 +4,11 @@ use crate::analyze::with_facts;
 use crate::report::{error, fail, note, parse_stage, read, read_profile, say_times, tell, title};
 use crate::{CliError, CliResult};
 use clap::Args;
-use heddle::Session;
-use heddle::context::PassContext;
-use heddle::ir::Module;
-use heddle::ir::verify::{Stage, verify_module};
-use heddle::passes::{PASSES, Pass};
+use heddle_compiler::Session;
+use heddle_compiler::context::PassContext;
+use heddle_compiler::ir::Module;
+use heddle_compiler::ir::verify::{Stage, verify_module};
+use heddle_compiler::passes::{PASSES, Pass};
 use heddle_runs::side_by_side::side_by_side;
 use std::path::PathBuf;
 

@@ -3,12 +3,12 @@
 use crate::CliError;
 use crate::report::{error, note, parse_stage, read_module, read_ptx, title};
 use clap::Args;
-use heddle::divergence::analyze_divergence;
-use heddle::ir::module::DeclaredShape;
-use heddle::ir::text::print_inst;
-use heddle::ir::verify::Stage;
-use heddle::ir::{Block, Function, Inst, Module, Op};
-use heddle::transform::canonicalize;
+use heddle_compiler::divergence::analyze_divergence;
+use heddle_compiler::ir::module::DeclaredShape;
+use heddle_compiler::ir::text::print_inst;
+use heddle_compiler::ir::verify::Stage;
+use heddle_compiler::ir::{Block, Function, Inst, Module, Op};
+use heddle_compiler::transform::canonicalize;
 use heddle_interp::{
     AccessProfile, CycleCosts, FunctionProfile, RunLimits, RunOptions, Scheduler, is_issued,
 };
@@ -257,7 +257,7 @@ fn called_divergent(func: &Function, stage: Stage, args: &[String]) -> Option<BT
     // A switch becomes a chain of branches, the first of which stands where it stood.
     let switches: Vec<(Block, Inst)> =
         func.blocks().filter_map(|block| Some((block, func.terminator(block)?))).collect();
-    let switches: Vec<(Block, heddle::ir::Value)> = (switches.into_iter())
+    let switches: Vec<(Block, heddle_compiler::ir::Value)> = (switches.into_iter())
         .filter(|&(_, inst)| func.inst(inst).op == Op::Switch)
         .map(|(block, inst)| (block, func.inst(inst).args[0]))
         .collect();

@@ -2,11 +2,11 @@
 
 use crate::{CliError, CliResult};
 use anstyle::{AnsiColor, Style};
-use heddle::context::PassTime;
-use heddle::ir::diagnostic::{DiagnosticLocation, Excerpt, Severity};
-use heddle::ir::verify::Stage;
-use heddle::ir::{Code, Diagnostic, Module};
-use heddle::{Profile, Session, SourceModule};
+use heddle_compiler::context::PassTime;
+use heddle_compiler::ir::diagnostic::{DiagnosticLocation, Excerpt, Severity};
+use heddle_compiler::ir::verify::Stage;
+use heddle_compiler::ir::{Code, Diagnostic, Module};
+use heddle_compiler::{Profile, Session, SourceModule};
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -97,7 +97,7 @@ pub(crate) fn tell(diagnostic: &Diagnostic) {
 }
 
 /// Says why there is no result.
-pub(crate) fn fail(reason: impl Into<heddle::DiagnosticError>) -> CliError {
+pub(crate) fn fail(reason: impl Into<heddle_compiler::DiagnosticError>) -> CliError {
     let reason = reason.into();
     reason.diagnostics.iter().for_each(tell);
     let is_usage = reason.diagnostics.iter().any(|diagnostic| {

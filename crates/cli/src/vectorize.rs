@@ -3,13 +3,13 @@
 use crate::CliResult;
 use crate::report::{fail, read_profile, say_times, tell};
 use clap::Args;
-use heddle::ir::diagnostic::DiagnosticLocation;
-use heddle::ir::verify::Stage;
-use heddle::ir::{Code, Diagnostic};
-use heddle::llvm::{CodeFormat, Cpu};
-use heddle::math::Accuracy;
-use heddle::options::{ParamShape, parse_accuracy};
-use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
+use heddle_compiler::ir::diagnostic::DiagnosticLocation;
+use heddle_compiler::ir::verify::Stage;
+use heddle_compiler::ir::{Code, Diagnostic};
+use heddle_compiler::llvm::{CodeFormat, Cpu};
+use heddle_compiler::math::Accuracy;
+use heddle_compiler::options::{ParamShape, parse_accuracy};
+use heddle_compiler::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use std::path::PathBuf;
 
 /// Make vector code of a function, for lanes that each run it

@@ -34,7 +34,7 @@ mod buffer;
 
 pub use argument::{Arguments, Element, IntoArgument, KernelArgument, Local, local};
 pub use buffer::Buffer;
-pub use compiler::{DiagnosticError, KernelReport};
+pub use heddle_compiler::{DiagnosticError, KernelReport};
 pub use heddle_ir::Diagnostic;
 pub use heddle_runtime::{NdRange, RangeError};
 pub use program::{IntoRange, Kernel, Program};

@@ -1,8 +1,8 @@
 //! Programs, kernels, launches.
 
 use crate::argument::{Arguments, KernelArgument};
-use compiler::{DiagnosticError, KernelReport, Session};
 use heddle_builtins::split_build_options;
+use heddle_compiler::{DiagnosticError, KernelReport, Session};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::KernelInfo;
 use heddle_runtime as runtime;

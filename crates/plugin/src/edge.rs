@@ -1,7 +1,7 @@
 //! FFI between the Rust and C++ halves of the plugin. Nothing unwinds across it.
 
 use crate::loops::{LoopResult, PluginLoopRequest, vectorize_loops};
-use heddle::llvm::{BorrowedModule, link};
+use heddle_compiler::llvm::{BorrowedModule, link};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,10 +1,10 @@
 //! Vector code of outlined loops.
 
-use heddle::ir::Diagnostic;
-use heddle::llvm::{Cpu, LlvmModule, read_ir};
-use heddle::options::VectorizeOptions;
-use heddle::transform::LoopPromises;
-use heddle::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
+use heddle_compiler::ir::Diagnostic;
+use heddle_compiler::llvm::{Cpu, LlvmModule, read_ir};
+use heddle_compiler::options::VectorizeOptions;
+use heddle_compiler::transform::LoopPromises;
+use heddle_compiler::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
 
 /// Request for an outlined loop: the target of its function and its pragma's parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl Settings {
                 _ => {
                     let text = format!("unknown word `{word}` in `-heddle-loops`");
                     let help = format!("the words are `W=16`, `interleave=2`, {}", VectorizeOptions::WORDS);
-                    return Err(Diagnostic::error(heddle::ir::Code::PassOption, text).help(help));
+                    return Err(Diagnostic::error(heddle_compiler::ir::Code::PassOption, text).help(help));
                 }
             }
         }

@@ -8,9 +8,9 @@
 use crate::line::{LineError, RunLine, RunLineOutcome};
 use crate::spec::{ObjectSpec, SpecError, parse_arguments, parse_object};
 use crate::wide_call::{lanes_of_outcome, wide_arguments, wide_form};
-use heddle::context::PassContext;
-use heddle::session::retain_reachable;
-use heddle::{BrushExtents, Session, VectorizeOptions};
+use heddle_compiler::context::PassContext;
+use heddle_compiler::session::retain_reachable;
+use heddle_compiler::{BrushExtents, Session, VectorizeOptions};
 use heddle_interp::{Argument, Datum, Memory, RunCounters, RunOutcome, Schedule, Trace};
 use heddle_ir::module::{DeclaredShape, FunctionKind};
 use heddle_ir::{Function, Module, Type};

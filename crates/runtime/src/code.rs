@@ -7,12 +7,12 @@ use crate::processors::thread_time;
 use crate::program::{BuildOptions, BuildServices};
 use crate::selection::{CandidateSpec, CodeTraits, Selection, Trials};
 use crate::vector_code::{CodeForm, CodeVariant, GroupFunctions, VectorCode};
-use heddle::KernelReport;
-use heddle::context::PassContext;
-use heddle::ir::diagnostic::DiagnosticLocation;
-use heddle::ir::module::Global;
-use heddle::ir::words::Flag;
-use heddle::ir::{Code, Diagnostic, Function, Module, Op, Space};
+use heddle_compiler::KernelReport;
+use heddle_compiler::context::PassContext;
+use heddle_compiler::ir::diagnostic::DiagnosticLocation;
+use heddle_compiler::ir::module::Global;
+use heddle_compiler::ir::words::Flag;
+use heddle_compiler::ir::{Code, Diagnostic, Function, Module, Op, Space};
 use heddle_llvm::{
     CodegenLevel, Cpu, EmitOptions, Jit, PRINT, compile_host_object, define_printf_bodies, emit, entry_name,
     inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,

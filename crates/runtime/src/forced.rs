@@ -1,6 +1,6 @@
 //! Choices that are made by hand in the place of models: to compare mechanisms, and to test each by itself.
 
-use heddle::{IfConversion, PassPolicy, RootPrecision, StorePolicy};
+use heddle_compiler::{IfConversion, PassPolicy, RootPrecision, StorePolicy};
 use heddle_ir::Diagnostic;
 use heddle_transform::VersioningPolicy;
 use heddle_transform::boscc::GuardPolicy;
@@ -25,13 +25,13 @@ pub struct ForcedOptions {
 impl FromStr for ForcedOptions {
     type Err = Diagnostic;
     fn from_str(text: &str) -> Result<ForcedOptions, Diagnostic> {
-        Ok(text.parse::<heddle::VectorizeOptions>()?.into())
+        Ok(text.parse::<heddle_compiler::VectorizeOptions>()?.into())
     }
 }
 
-impl From<heddle::VectorizeOptions> for ForcedOptions {
-    fn from(options: heddle::VectorizeOptions) -> ForcedOptions {
-        let heddle::VectorizeOptions {
+impl From<heddle_compiler::VectorizeOptions> for ForcedOptions {
+    fn from(options: heddle_compiler::VectorizeOptions) -> ForcedOptions {
+        let heddle_compiler::VectorizeOptions {
             guards,
             versions,
             branches,
@@ -50,7 +50,7 @@ impl From<heddle::VectorizeOptions> for ForcedOptions {
 /// Nothing is forced.
 impl Default for ForcedOptions {
     fn default() -> ForcedOptions {
-        heddle::VectorizeOptions::default().into()
+        heddle_compiler::VectorizeOptions::default().into()
     }
 }
 
@@ -91,10 +91,13 @@ impl ForcedOptions {
     }
 
     /// Options of the pipeline with what is forced.
-    pub(crate) fn over(&self, options: heddle::VectorizeOptions) -> heddle::VectorizeOptions {
+    pub(crate) fn over(
+        &self,
+        options: heddle_compiler::VectorizeOptions,
+    ) -> heddle_compiler::VectorizeOptions {
         let &ForcedOptions { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores } =
             self;
-        heddle::VectorizeOptions {
+        heddle_compiler::VectorizeOptions {
             guards,
             versions,
             branches,

@@ -10,7 +10,7 @@ use crate::range::Groups;
 use crate::selection::{ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices};
 use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
-use heddle::{KernelReport, PassPolicy};
+use heddle_compiler::{KernelReport, PassPolicy};
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, FunctionKind};
@@ -61,15 +61,15 @@ impl BuildOptions {
     }
 
     /// Options of the vectorizer.
-    pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle::VectorizeOptions {
+    pub(crate) fn of_passes(&self, cpu: &Cpu) -> heddle_compiler::VectorizeOptions {
         let target = self.target(cpu);
         // OpenCL and CUDA make races undefined.
         let races = RaceSemantics::Excluded;
-        let options = heddle::VectorizeOptions {
+        let options = heddle_compiler::VectorizeOptions {
             math: Some(self.math),
             target,
             races,
-            ..heddle::VectorizeOptions::default()
+            ..heddle_compiler::VectorizeOptions::default()
         };
         self.forced.over(options)
     }

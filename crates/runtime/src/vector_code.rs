@@ -4,12 +4,12 @@ use crate::code::BuildError;
 use crate::forced::ForcedOptions;
 use crate::program::{BuildOptions, KernelFacts};
 use crate::range::choose_fold;
-use heddle::context::PassContext;
-use heddle::ir::module::FunctionKind;
-use heddle::ir::{Code, Diagnostic, Module};
-use heddle::report::attribute_to_kernel;
-use heddle::session::retain_all_reachable;
-use heddle::{BrushExtents, KernelReport, PassPolicy, Session};
+use heddle_compiler::context::PassContext;
+use heddle_compiler::ir::module::FunctionKind;
+use heddle_compiler::ir::{Code, Diagnostic, Module};
+use heddle_compiler::report::attribute_to_kernel;
+use heddle_compiler::session::retain_all_reachable;
+use heddle_compiler::{BrushExtents, KernelReport, PassPolicy, Session};
 use heddle_llvm::{
     CodeFormat, Cpu, EmitOptions, LlvmModule, define_printf_bodies, emit, generate, internalize_except,
     optimize,
@@ -221,7 +221,7 @@ impl GroupFunctions {
         context: &mut PassContext<'_>,
     ) -> Result<VectorCode, BuildError> {
         let GroupFunctions { mut module, groups, options: made } = self;
-        let refused = |reason: heddle::ir::Diagnostic| {
+        let refused = |reason: heddle_compiler::ir::Diagnostic| {
             let message = reason.in_module(program);
             let mut kernels = groups.iter().map(|group| &group.name);
             let of_region = |name: &&String| attribute_to_kernel(message.clone(), name) != message;

@@ -7,7 +7,7 @@
 use crate::differential::is_deterministic;
 use crate::execution::{ObservedPart, RunObservation, difference, options, prepare};
 use crate::generate::{GeneratedProgram, InputArgument, ProgramClass, ProgramInput};
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::{Argument as Given, Datum, Memory, RunCounters, Schedule, run};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{DeclaredShape, Param};

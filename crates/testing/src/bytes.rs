@@ -1,6 +1,6 @@
 //! Properties of arbitrary bytes. The targets of `fuzz/` call these functions; panics are finds.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::Code;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{parse_bytes, parse_module};

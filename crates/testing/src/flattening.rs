@@ -4,8 +4,8 @@ use crate::differential::{BOTH, ProjectSchedule, SourceReference, is_determinist
 use crate::execution::{ObservedPart, difference, observe, options, options_with, prepare};
 use crate::generate::{GeneratedProgram, GeneratorProfile, ProgramClass, ProgramInput};
 use crate::uniform_loops::{self, canonical};
-use heddle::divergence::{analyze_divergence, uniform_loops};
 use heddle_analysis::{Cfg, CycleForest};
+use heddle_compiler::divergence::{analyze_divergence, uniform_loops};
 use heddle_interp::{InvocationOrigin, RunOptions, Schedule, Scheduler, run};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};

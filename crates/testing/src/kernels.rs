@@ -7,7 +7,7 @@ use crate::execution::{ObservedPart, RunObservation, difference, observe, option
 use crate::generate::{
     GeneratedProgram, GeneratorProfile, InputArgument, Owner, ProgramClass, ProgramInput, Random,
 };
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::{Datum, Memory, RunLimits, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space};

@@ -4,8 +4,8 @@
 //! source may be anything.
 
 use crate::kernels::Machine;
-use heddle::profile::BranchCounts;
-use heddle::{Profile, Session};
+use heddle_compiler::profile::BranchCounts;
+use heddle_compiler::{Profile, Session};
 use heddle_interp::{
     Argument, CycleCosts, Datum, FunctionProfile, LaunchGeometry, Memory, RunLimits, RunOptions, Scheduler,
     run as run_oracle,
@@ -297,7 +297,7 @@ pub fn exact(module: &Module) -> Result<Option<Module>, String> {
 /// Makes vector code for a warp of a kernel; other kernels of the module are left out.
 pub fn vectors(module: &Module, kernel: &str) -> Result<VectorKernel, String> {
     let mut module = module.clone();
-    heddle::session::retain_reachable(&mut module, kernel);
+    heddle_compiler::session::retain_reachable(&mut module, kernel);
     let options = KernelOptions {
         brush: smallvec![WARP],
         layout: WorkItemLayout::Linear,

@@ -3,7 +3,7 @@
 use crate::differential::{differential, is_deterministic};
 use crate::execution::{ObservedPart, difference, observe, options_with, prepare};
 use crate::generate::{GeneratedProgram, ProgramClass};
-use heddle::divergence;
+use heddle_compiler::divergence;
 use heddle_interp::{LaneSuccessor, PassiveSemantics, RunOptions, Scheduler, run};
 use heddle_ir::entity::Entity as _;
 use heddle_ir::verify::{Stage, verify_module};

@@ -1,7 +1,7 @@
 //! Rules by which flattening refuses nests.
 
 use crate::fault;
-use heddle::divergence::analyze_divergence;
+use heddle_compiler::divergence::analyze_divergence;
 use heddle_faults::FLATTEN;
 use heddle_faults::transform::flatten::{FlattenOptions, FlattenPolicy, FlattenVerdict, flatten};
 use heddle_faults::with_fault;

@@ -1,7 +1,7 @@
 //! Order of candidates: time of a code relative to the first one, as the cost model predicts it.
 
 use crate::vector_code::{CodeForm, CodeVariant};
-use heddle::KernelReport;
+use heddle_compiler::KernelReport;
 use heddle_ir::Module;
 use heddle_transform::{LoopEstimate, TargetInfo, estimate_hottest_loop};
 

@@ -5,10 +5,10 @@
 
 use super::kit::{AimBound, BenchReport, ReportTable, geomean};
 use crate::native::InstructionSet;
-use heddle::ir::Module;
-use heddle::ir::module::DeclaredShape;
-use heddle::options::ParamShape;
-use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
+use heddle_compiler::ir::Module;
+use heddle_compiler::ir::module::DeclaredShape;
+use heddle_compiler::options::ParamShape;
+use heddle_compiler::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_llvm::{
     CodeFormat, Cpu, EmitOptions, MaskRepresentation, compile, emit, generate, import, internalize_except,
     optimize_with_masks,

@@ -7,8 +7,8 @@
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, geomean, timed};
 use crate::native::InstructionSet;
 use crate::native::c::{declare_shapes, source};
-use heddle::Session;
-use heddle::session::retain_reachable;
+use heddle_compiler::Session;
+use heddle_compiler::session::retain_reachable;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};

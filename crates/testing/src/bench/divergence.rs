@@ -11,7 +11,7 @@ mod sweep;
 
 use super::kit::BenchReport;
 use crate::launches::trips_of;
-use heddle::profile::BranchCounts;
+use heddle_compiler::profile::BranchCounts;
 use heddle_ir::{Block, Function};
 use heddle_transform::flatten::TripCounts;
 use measure::RunMeasurement;

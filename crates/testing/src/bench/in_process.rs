@@ -1,7 +1,7 @@
 //! Times one function from LLVM IR to callable code, compiled in this process by a session; clang is not counted.
 
 use super::kit::{AimBound, BenchReport, ReportTable, Sample, timed};
-use heddle::{Session, VectorizeRequest};
+use heddle_compiler::{Session, VectorizeRequest};
 use heddle_llvm::compile;
 use std::path::Path;
 
@@ -74,12 +74,14 @@ pub(super) fn measure(folder: &Path, report: &mut BenchReport) -> Result<(), Str
     for (name, shapes, text) in FUNCTIONS {
         let mut request = VectorizeRequest::new(
             name,
-            LANES.parse().map_err(|diagnostic: heddle::ir::Diagnostic| diagnostic.to_string())?,
+            LANES.parse().map_err(|diagnostic: heddle_compiler::ir::Diagnostic| diagnostic.to_string())?,
         );
         for shape in shapes.split(',') {
-            request
-                .shapes
-                .push(shape.parse().map_err(|diagnostic: heddle::ir::Diagnostic| diagnostic.to_string())?);
+            request.shapes.push(
+                shape
+                    .parse()
+                    .map_err(|diagnostic: heddle_compiler::ir::Diagnostic| diagnostic.to_string())?,
+            );
         }
         let path = folder.join(format!("{name}.c"));
         std::fs::write(&path, text).map_err(|reason| format!("{}: {reason}", path.display()))?;

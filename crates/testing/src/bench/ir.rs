@@ -5,9 +5,9 @@ use super::kit::{
     AimBound, BenchReport, ReportTable, Sample, copies, growth_exponent, interleaved, timed_each,
 };
 use super::programs::{FAMILIES, ProgramFamily};
-use heddle::Session;
-use heddle::passes::{PASSES, PassInfo};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, PostDominatorTree};
+use heddle_compiler::Session;
+use heddle_compiler::passes::{PASSES, PassInfo};
 use heddle_ir::{Function, Module, Stage, parse_module, verify_module};
 
 /// Six sizes, each twice the last.

@@ -5,8 +5,8 @@
 //! are off by up to four ulps.
 
 use super::kit::{AimBound, BenchReport, ReportTable, geomean};
-use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
-use heddle::{BrushExtents, Session, VectorizeOptions, VectorizeRequest};
+use heddle_compiler::math::{Accuracy, FUNCTIONS, MathFunction};
+use heddle_compiler::{BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_ir::Type;
 use heddle_llvm::{CodeFormat, Cpu};
 use std::fmt::Write as _;

@@ -6,10 +6,10 @@
 //! `bench loops`.
 
 use super::kit::{AimBound, BenchReport, ReportTable, geomean};
-use heddle::ir::Code;
-use heddle::ir::module::DeclaredShape;
-use heddle::options::ParamShape;
-use heddle::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
+use heddle_compiler::ir::Code;
+use heddle_compiler::ir::module::DeclaredShape;
+use heddle_compiler::options::ParamShape;
+use heddle_compiler::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_llvm::{CodeFormat, Cpu, compile, import};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -7,9 +7,9 @@
 use super::kit::{AimBound, BenchReport, ReportTable, copies, geomean, growth_exponent, timed};
 use crate::cuda_kernels::{cuda_sources, ptx_by_clang};
 use crate::launches::{TestLaunch, TestLaunchObject, WarpCost, difference, measured, seen};
-use heddle::context::PassContext;
-use heddle::session::retain_reachable;
-use heddle::{Profile, Session};
+use heddle_compiler::context::PassContext;
+use heddle_compiler::session::retain_reachable;
+use heddle_compiler::{Profile, Session};
 use heddle_ir::Module;
 use heddle_ptx::{LowerOptions, lower, parse};
 use heddle_runs::line::RunLine;

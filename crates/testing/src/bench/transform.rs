@@ -5,7 +5,7 @@ use super::kit::{AimBound, BenchReport, ReportTable, Sample, growth_exponent, in
 use super::programs::{DIVERGING, ProgramFamily};
 use crate::generate::{GeneratorProfile, generate};
 use crate::retained::{LinearizationMethod, MethodComparison, retained};
-use heddle::divergence::{divergent_branches, uniform_loops};
+use heddle_compiler::divergence::{divergent_branches, uniform_loops};
 use heddle_ir::Function;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify};

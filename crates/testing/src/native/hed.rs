@@ -13,7 +13,7 @@ use crate::generate::{
     generate,
 };
 use crate::shrink::{print, shrink};
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::{Datum, Memory, RunOptions};
 use heddle_ir::module::{Global, GlobalInit};
 use heddle_ir::{Module, Op, Space, Type};

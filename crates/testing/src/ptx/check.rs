@@ -7,7 +7,7 @@ use crate::kernels::Machine;
 use crate::launches::{
     TestLaunch, TestLaunchArgument, TestLaunchObject, as_vectors, difference, exact, on_oracle, vectors,
 };
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ir::verify::{Stage, verify_module};

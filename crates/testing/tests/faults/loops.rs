@@ -1,7 +1,7 @@
 //! Faults planted into loops that were made uniform: each kind, one or more for each rule of the transformation, is
 //! caught; and what the generated programs cover of it.
 
-use heddle::divergence;
+use heddle_compiler::divergence;
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Detail, Function, Inst, Module, Op, Value};
 use heddle_testing::generate::{GeneratedProgram, GeneratorProfile, Random, generate};

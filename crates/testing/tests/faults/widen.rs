@@ -2,7 +2,7 @@
 //!
 //! They are planted into the pass's output, at all sites of a kind simultaneously.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::words::{Flags, IntPredicate};
 use heddle_ir::{Constant, Detail, Function, Inst, InstData, Op, Scalar, Type, Value, parse_bytes};

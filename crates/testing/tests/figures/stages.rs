@@ -3,7 +3,7 @@
 use crate::code::code;
 use crate::programs::Program;
 use crate::{Column, Figures, kind_of_message};
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::Module;
 use heddle_ir::verify::Stage;
 use heddle_transform::brushes::LoopEstimate;

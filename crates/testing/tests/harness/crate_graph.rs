@@ -30,8 +30,8 @@ const RULES: &[Rule] = &[
     rule("math", "heddle-math", &["heddle-ir"]),
     rule("builtins", "heddle-builtins", &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-spirv"]),
     rule(
-        "heddle",
-        "heddlec",
+        "compiler",
+        "heddle-compiler",
         &[
             "heddle-ir",
             "heddle-analysis",
@@ -43,22 +43,22 @@ const RULES: &[Rule] = &[
             "heddle-math",
         ],
     ),
-    rule("capi", "heddle-capi", &["heddle-ir", "heddle-library", "heddle-llvm", "heddlec"]),
+    rule("capi", "heddle-capi", &["heddle-ir", "heddle-library", "heddle-llvm", "heddle-compiler"]),
     rule(
         "runs",
         "heddle-runs",
-        &["heddle-ir", "heddle-interp", "heddle-llvm", "heddle-transform", "heddlec"],
+        &["heddle-ir", "heddle-interp", "heddle-llvm", "heddle-transform", "heddle-compiler"],
     ),
-    rule("plugin", "heddle-plugin", &["heddlec"]),
+    rule("plugin", "heddle-plugin", &["heddle-compiler"]),
     rule(
         "runtime",
         "heddle-runtime",
-        &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-transform", "heddlec"],
+        &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-transform", "heddle-compiler"],
     ),
     rule(
         "library",
         "heddle-library",
-        &["heddle-ir", "heddle-builtins", "heddle-llvm", "heddle-runtime", "heddlec"],
+        &["heddle-ir", "heddle-builtins", "heddle-llvm", "heddle-runtime", "heddle-compiler"],
     ),
     rule(
         "opencl",
@@ -101,7 +101,7 @@ const RULES: &[Rule] = &[
             "heddle-llvm",
             "heddle-ptx",
             "heddle-spirv",
-            "heddlec",
+            "heddle-compiler",
             "heddle-runs",
         ],
     ),
@@ -113,7 +113,7 @@ const RULES: &[Rule] = &[
             "heddle-interp",
             "heddle-analysis",
             "heddle-transform",
-            "heddlec",
+            "heddle-compiler",
             "heddle-runs",
             "heddle-testing",
         ],
@@ -127,7 +127,7 @@ const RULES: &[Rule] = &[
             "heddle-interp",
             "heddle-transform",
             "heddle-llvm",
-            "heddlec",
+            "heddle-compiler",
             "heddle-runs",
             "heddle-runtime",
             "heddle-testing",
@@ -144,7 +144,7 @@ pub(crate) fn read(path: &Path) -> String {
 }
 
 fn is_ours(package: &str) -> bool {
-    package == "heddlec" || package.starts_with("heddle-")
+    package.starts_with("heddle-")
 }
 
 /// The text between the quotes of `key = "text"`, wherever on the line the key stands.
@@ -241,11 +241,11 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
-/// Front ends, runs, benchmarks and tests compile through `heddle::Session`; nothing else uses the pipeline after it.
+/// Front ends, runs, benchmarks and tests compile through `heddle_compiler::Session`; nothing else uses the pipeline after it.
 #[test]
 fn who_compiles_goes_through_the_session() {
     let mut found = Vec::new();
-    for rule in RULES.iter().filter(|rule| rule.folder != "heddle") {
+    for rule in RULES.iter().filter(|rule| rule.folder != "compiler") {
         for file in rust_files(&crates_folder().join(rule.folder)) {
             let text = read(&file);
             // A line of this file names it as a text.
@@ -263,13 +263,13 @@ fn who_compiles_goes_through_the_session() {
 
 /// True if a line names an internal of the pipeline.
 fn names_pipeline(line: &str) -> bool {
-    line.contains("heddle::pipeline") || line.contains("pipeline::{run")
+    line.contains("heddle_compiler::pipeline") || line.contains("pipeline::{run")
 }
 
 #[test]
 fn another_way_to_the_pipeline_is_noticed() {
-    assert!(names_pipeline("use heddle::pipeline::run_passes;"));
-    assert!(!names_pipeline("use heddle::Session;"));
+    assert!(names_pipeline("use heddle_compiler::pipeline::run_passes;"));
+    assert!(!names_pipeline("use heddle_compiler::Session;"));
 }
 
 /// The crates whose roots show types: all but those that are a C interface, a command or tests only.
@@ -282,7 +282,7 @@ const WITH_TYPES: &[&str] = &[
     "ptx",
     "math",
     "builtins",
-    "heddle",
+    "compiler",
     "runs",
     "runtime",
     "library",
@@ -292,7 +292,7 @@ const WITH_TYPES: &[&str] = &[
     "capi",
 ];
 /// Paths by which our crates name each other's re-exported types.
-const OURS: &[&str] = &["heddle", "compiler::"];
+const OURS: &[&str] = &["heddle"];
 
 /// Types imported from several crates need no renaming.
 #[test]
@@ -351,7 +351,7 @@ fn two_types_of_one_name_are_noticed() {
         "//! `Nothing`\npub use a::{Options, make};\npub use b::C as Report;\npub struct Own {\n}\n",
     );
     assert_eq!(types.iter().map(String::as_str).collect::<Vec<_>>(), ["Options", "Own", "Report"]);
-    assert!(types_at_root("pub use heddle_ir::Module;\npub use compiler::Failure;").is_empty());
+    assert!(types_at_root("pub use heddle_ir::Module;\npub use heddle_compiler::Failure;").is_empty());
 }
 
 /// The crates that call what is not Rust, or are called by it.

@@ -1,6 +1,6 @@
 //! Services of a session besides compiling: interruption, and time per pass.
 
-use heddle::{Session, VectorizeRequest};
+use heddle_compiler::{Session, VectorizeRequest};
 use heddle_ir::Code;
 
 const TEXT: &str = "func @twice(v0: i32) -> i32 {\nblock0:\n  v1 = shl v0, 1\n  ret v1\n}\n";

@@ -321,7 +321,9 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         }
     });
     let passes = ["vectorize", "W=16", "target=avx512"];
-    heddle::Session::default().run_passes(&mut module, &passes, true, |_, _| {}).expect("passes take it");
+    heddle_compiler::Session::default()
+        .run_passes(&mut module, &passes, true, |_, _| {})
+        .expect("passes take it");
     (versions, module)
 }
 

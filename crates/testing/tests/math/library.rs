@@ -1,6 +1,6 @@
 //! The sources of the functions, `crates/math/c`, as a library over arrays (`array.c`), built by clang.
 
-use heddle::math::{FUNCTIONS, MathFunction};
+use heddle_compiler::math::{FUNCTIONS, MathFunction};
 use heddle_ir::Type;
 use heddle_testing::native::c::loops::plugin;
 use heddle_testing::not_run::not_run;

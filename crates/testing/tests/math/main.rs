@@ -7,8 +7,8 @@ mod text;
 mod truth;
 mod wide;
 
-use heddle::Session;
-use heddle::math::{Accuracy, FUNCTIONS, MathFunction};
+use heddle_compiler::Session;
+use heddle_compiler::math::{Accuracy, FUNCTIONS, MathFunction};
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Module, Type};

@@ -1,7 +1,7 @@
 //! Accuracy of functions. f32 is compared with f64; f64 with numbers that `crates/math/derive/samples.py` computed with
 //! many digits.
 
-use heddle::math::MathFunction;
+use heddle_compiler::math::MathFunction;
 use heddle_ir::Type;
 use heddle_testing::generate::Random;
 

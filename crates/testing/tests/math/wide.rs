@@ -1,7 +1,7 @@
 //! Functions as native vector code.
 
-use heddle::math::{Accuracy, MathFunction};
-use heddle::{Artifact, BrushExtents, Session, VectorizeRequest};
+use heddle_compiler::math::{Accuracy, MathFunction};
+use heddle_compiler::{Artifact, BrushExtents, Session, VectorizeRequest};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize, slot_bytes};

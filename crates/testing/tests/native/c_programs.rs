@@ -1,6 +1,6 @@
 //! C programs through clang at three levels, imported, run by the oracle lane by lane and together, and natively.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Scalar, Space, Type};

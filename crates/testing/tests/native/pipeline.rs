@@ -1,6 +1,6 @@
 //! The whole pipeline: programs of lanes, vectorized and compiled, compared with the interpreter.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::{Argument, Datum};
 use heddle_ir::{Code, Module, Type};
 use heddle_llvm::{CodegenLevel, EmitOptions, Jit, emit, slot_bytes};

@@ -1,6 +1,6 @@
 //! Lanes that wait for each other, as vector code for few and many lanes: right results on the oracle and natively, and an end.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::{Code, Module, Space, parse_bytes};
 use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_form, wide_options};
@@ -16,7 +16,7 @@ fn source() -> Module {
 
 fn widened(name: &str, lanes: u32, target: &str) -> Module {
     let mut module = source();
-    heddle::session::retain_reachable(&mut module, name);
+    heddle_compiler::session::retain_reachable(&mut module, name);
     let words = ["vectorize", &format!("W={lanes}"), "params=varying", &format!("target={target}")];
     let remarks = Session::default()
         .run_passes(&mut module, &words, true, |_, _| {})

@@ -1,6 +1,6 @@
 //! `heddle exec --native` against `heddle exec`: every C program of `tests/c`, and cross-lane operations.
 
-use heddle::ir::{Function, Module, Space, Type};
+use heddle_compiler::ir::{Function, Module, Space, Type};
 use heddle_interp::Datum;
 use heddle_llvm::{CodegenLevel, compile, import};
 use heddle_runs::line::RunLine;
@@ -314,7 +314,7 @@ block0:
   ret v5
 }}"
         );
-        let module = heddle::ir::parse_module(&text).expect("it is a module");
+        let module = heddle_compiler::ir::parse_module(&text).expect("it is a module");
         let line =
             "@at(&a, 2e-39) lanes=8 with a: bf16 [5.4e-39, 1e-40, 3.0, -7.5e-39, 0.0, inf, -2e-39, 1e-38]";
         let line = RunLine::parse(line).expect("it is a run");
@@ -351,7 +351,7 @@ block1:
 block2:
   ret v5
 }";
-    let module = heddle::ir::parse_module(text).expect("it is a module");
+    let module = heddle_compiler::ir::parse_module(text).expect("it is a module");
     let line = RunLine::parse("@at([0, 1, 2, 3], true) lanes=4").expect("it is a run");
     let (expected, _) = outcome(&module, &line, false);
     for level in [CodegenLevel::Default, CodegenLevel::Minimal] {

@@ -1,7 +1,7 @@
 //! A callee is vectorized for what its arguments are: what comes out of a call and its form are the instructions that inlining
 //! the callee before vectorization would have given.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::{Function, Module, Op, parse_bytes};
 use heddle_transform::inline::inline_calls;
 

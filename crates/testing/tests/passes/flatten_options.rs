@@ -1,6 +1,6 @@
 //! Options and remarks of the pass `flatten`.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::parse_module;
 
 const NEST: &str = include_str!("../../../../tests/transform/flatten-fig-5.hed");

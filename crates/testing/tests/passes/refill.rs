@@ -1,7 +1,7 @@
 //! Loops whose lanes take new iterations when they are done with theirs: they leave in memory what one thread leaves there, with
 //! any number of lanes, in lock-step and as vector code.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::RunOptions;
 use heddle_ir::{Module, parse_module};
 use heddle_testing::refill_cases::{RefillCase, generate_refill_case};

@@ -1,6 +1,6 @@
 //! Non-temporal stores are aligned as the machine requires: without the check of their address, runs end in a fault.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Module, Op};
 use heddle_testing::file_test::failures_with_passes;

@@ -2,7 +2,7 @@
 //!
 //! `./x ptxas` installs it under the target folder, in a pinned version.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ptx::{LowerOptions, lower, parse};
 use heddle_testing::not_run::not_run;
 use heddle_testing::ptx::assembler;

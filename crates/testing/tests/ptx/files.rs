@@ -10,7 +10,7 @@
 //! // error: TEXT                     an error that has the text; all of them are listed, and no others
 //! ```
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 use heddle_runs::line::RunLine;

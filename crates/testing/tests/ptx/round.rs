@@ -1,7 +1,7 @@
 //! PTX round trips of one module.
 
 use crate::compile::tools;
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ptx::{LowerOptions, LoweredModule, lower, parse};

@@ -1,6 +1,6 @@
 //! Runs every `.hed` file below tests/.
 
-use heddle::Session;
+use heddle_compiler::Session;
 use heddle_testing::file_test::{find_files, test_file};
 use std::path::Path;
 

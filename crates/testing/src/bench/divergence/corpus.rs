@@ -9,7 +9,7 @@ use super::shapes::{numbers, prepared};
 use crate::execution::{options, prepare};
 use crate::file_test::find_files;
 use crate::generate::{GeneratorProfile, ProgramClass, generate};
-use heddle::divergence::analyze_divergence;
+use heddle_compiler::divergence::analyze_divergence;
 use heddle_interp::{FunctionProfile, RunOptions, Scheduler, run as run_oracle};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};

@@ -5,7 +5,7 @@ use super::LANES;
 use super::kernels::{FUSION, KernelTemplate, SCALARS, text_of};
 use super::measure::{NUMBERS, measure};
 use crate::generate::Random;
-use heddle::divergence::analyze_divergence;
+use heddle_compiler::divergence::analyze_divergence;
 use heddle_ir::{Function, Module, parse_module};
 use heddle_transform::flatten::{self, flatten as flatten_nests};
 use heddle_transform::fuse::MachineModel;

@@ -6,7 +6,7 @@ use super::super::kit::{AimBound, BenchReport, ReportTable};
 use super::measure::{RunMeasurement, measure};
 use super::{LANES, profile_of};
 use crate::generate::Random;
-use heddle::divergence::analyze_divergence;
+use heddle_compiler::divergence::analyze_divergence;
 use heddle_ir::{Module, parse_module};
 use heddle_transform::flatten::{self, FlattenDecision, FlattenPolicy, flatten as flatten_nests};
 use heddle_transform::{canonicalize, simplify};

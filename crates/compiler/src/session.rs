@@ -1,8 +1,8 @@
 //! Compiler sessions: a [`Session`] reads sources, takes a [`VectorizeRequest`] and returns one [`Artifact`] or diagnostics.
 //!
 //! ```
-//! use heddle::{Session, VectorizeRequest};
-//! # fn main() -> Result<(), heddle::DiagnosticError> {
+//! use heddle_compiler::{Session, VectorizeRequest};
+//! # fn main() -> Result<(), heddle_compiler::DiagnosticError> {
 //! let session = Session::default();
 //! let source = session.parse_hed("func @twice(v0: i32) -> i32 {\nblock0:\n  v1 = shl v0, 1\n  ret v1\n}\n")?;
 //! let artifact = session.vectorize(source, &VectorizeRequest::new("twice", "8".parse()?))?;

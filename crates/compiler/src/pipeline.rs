@@ -62,7 +62,7 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
         Pass::Boscc(boscc::GuardOptions { policy: guards, ..boscc::GuardOptions::default() }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
-        Pass::Widen(brush.clone(), WidenOptions { target, versions, ..WidenOptions::default() }),
+        Pass::Widen(brush.clone(), WidenOptions { target, versions }),
         Pass::Simplify,
     ]);
     passes.extend((stores == StorePolicy::Streamed).then_some(Pass::Stream));
