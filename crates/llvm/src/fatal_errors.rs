@@ -4,6 +4,7 @@
 //! process must not do that. So the work runs on its own thread, which parks in the handler forever after sending the
 //! reason to the waiting thread. The parked thread leaks its memory; it holds no locks.
 
+use crate::compiler_threads::{CompilerThread, leave, while_waiting};
 use crate::jit::not_compiled;
 use heddle_ir::Diagnostic;
 use llvm_sys::error_handling::{LLVMInstallFatalErrorHandler, LLVMResetFatalErrorHandler};
@@ -26,6 +27,7 @@ extern "C" fn on_fatal_error(reason: *const c_char) {
     match ERROR_HANDLER.try_with(RefCell::take).ok().flatten() {
         Some(handler) => {
             handler(reason);
+            leave();
             loop {
                 thread::park();
             }
@@ -57,8 +59,12 @@ pub fn catch_fatal_errors<T: Send + 'static>(
             let _ = failure.send(Err(not_compiled(reason)));
         });
         ERROR_HANDLER.set(Some(handler));
+        let registered = CompilerThread::enter();
         if let Some(work) = take(&own) {
-            let _ = result.send(Ok(work()));
+            let worked = work();
+            // The waiting thread may end the process at once.
+            drop(registered);
+            let _ = result.send(Ok(worked));
         }
         ERROR_HANDLER.set(None);
     };
@@ -69,5 +75,5 @@ pub fn catch_fatal_errors<T: Send + 'static>(
         // Without another thread, run the work here.
         return Ok(work());
     }
-    done.recv().unwrap_or_else(|_| Err(not_compiled("its thread came to an end".into())))
+    while_waiting(|| done.recv()).unwrap_or_else(|_| Err(not_compiled("its thread came to an end".into())))
 }

@@ -39,6 +39,7 @@ mod cleanup;
 mod vector_variants;
 mod object_cache;
 mod coverage;
+mod compiler_threads;
 mod cpu;
 mod stack;
 
@@ -46,6 +47,7 @@ pub use borrowed_module::BorrowedModule;
 pub use cache_folder::include_folder;
 pub use child_process::{ChildFailure, SharedMapping};
 pub use cleanup::cleaned_copy;
+pub use compiler_threads::{CompilerThread, stop_compiler_threads};
 pub use coverage::{ImportSupport, LlvmCoverage, coverage};
 pub use cpu::{Cpu, HOST_VARIABLE, HostCpuError, UnknownCpu};
 pub use emit::{EmitOptions, emit, emit_merged, entry_name, slot_bytes};

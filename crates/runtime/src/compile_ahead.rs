@@ -35,12 +35,10 @@ fn next_kernel() -> Option<PreparedKernel> {
 /// Compiles the kernels of the queue.
 fn work() {
     while let Some(kernel) = next_kernel() {
-        let Some(_busy) = crate::exit::busy_in_background() else {
-            // The process ends; to drop code would use LLVM.
-            loop {
-                thread::park();
-            }
-        };
+        while crate::exit::is_over() {
+            // To drop code would use LLVM.
+            thread::park();
+        }
         // A launch reports why there is no code.
         let _ = kernel.compile_usual();
     }

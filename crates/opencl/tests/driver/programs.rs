@@ -105,11 +105,13 @@ fn programs_in_spirv_run() {
     }
 }
 
-/// Runs a program that ends while kernels are compiled in the background.
-fn leaves(arguments: &[&str]) {
+/// Runs a program that ends so many microseconds after a moment.
+fn leaves(when: &str, who: &str, microseconds: u64) {
     let program = scratch().join("leaves").display().to_string();
-    // A cached program is not recompiled.
-    let output = command(&program, arguments).env("HEDDLE_CACHE", "0").output().expect("it starts");
+    let arguments = [when, who, &microseconds.to_string()];
+    let mut command = command(&program, &arguments);
+    // A cached program is not recompiled. More threads compile than there are processors.
+    let output = command.env("HEDDLE_CACHE", "0").env("HEDDLE_THREADS", "6").output().expect("it starts");
     let (printed, messages) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(
@@ -122,12 +124,17 @@ fn leaves(arguments: &[&str]) {
 #[test]
 fn the_process_ends_while_kernels_are_compiled() {
     compile("leaves.c");
-    for microseconds in ["0", "3000", "30000", "200000"] {
-        leaves(&[microseconds]);
+    for microseconds in [0, 3_000, 30_000, 200_000] {
+        leaves("launches", "main", microseconds);
+        leaves("kernels", "nobody", microseconds);
     }
-    // By another thread than the first, at many places of the compilation.
-    for time in 0..50 {
-        leaves(&[&(time * time * 200).to_string(), "thread"]);
+    // At many places of the compilation.
+    for time in (0..40).step_by(3) {
+        leaves("launches", "thread", time * time * 200);
+        leaves("kernels", "main", time * time * 150);
+        leaves("kernels", "thread", time * time * 150);
+        leaves("build", "main", time * time * 100);
+        leaves("build", "thread", time * time * 100);
     }
 }
 
