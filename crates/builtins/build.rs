@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// Modules in link order, each a file and its define: each may call later ones. Small modules keep the bitcode read
 /// per program small.
-const PARTS: [(&str, &str); 20] = [
+const PARTS: [(&str, &str); 21] = [
+    ("image.cl", ""),
     ("integer.cl", ""),
     ("relational.cl", ""),
     ("memory.cl", ""),

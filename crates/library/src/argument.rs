@@ -157,7 +157,9 @@ impl<'a> KernelArgument<'a> {
                 ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. },
             ) => Err(format!("expected {bytes} bytes, found {}", found.len())),
             (_, ParamPassing::Pointer(_)) => Err("a pointer to memory takes a slice".into()),
-            (_, ParamPassing::Opaque) => Err(format!("unsupported type `{}`", parameter.type_name)),
+            (_, ParamPassing::Opaque | ParamPassing::Image(_) | ParamPassing::Sampler) => {
+                Err(format!("unsupported type `{}`", parameter.type_name))
+            }
             _ => Err("expected a value, found memory".into()),
         }
     }

@@ -45,8 +45,8 @@ extern "C" fn bf16_of_f64(value: f64) -> f32 {
     returned(round(f32::from_bits(bits | 1)))
 }
 
-/// Rounds to nearest, ties to even.
-fn half(value: f64) -> u16 {
+/// Returns the bits of the nearest f16, ties to even.
+pub fn f16_bits(value: f64) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 48) as u16 & 0x8000;
     if value.is_nan() {
@@ -63,11 +63,11 @@ fn half(value: f64) -> u16 {
 }
 
 extern "C" fn f16_of_f64(value: f64) -> f32 {
-    returned(half(value))
+    returned(f16_bits(value))
 }
 
 extern "C" fn f16_of_f32(value: f32) -> f32 {
-    returned(half(value.into()))
+    returned(f16_bits(value.into()))
 }
 
 extern "C" fn f32_of_f16(value: f32) -> f32 {

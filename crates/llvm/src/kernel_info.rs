@@ -33,8 +33,52 @@ pub enum ParamPassing {
         /// Its alignment in bytes.
         align: usize,
     },
-    /// Neither memory nor number: an image, a sampler, a pipe, an event, a queue.
+    /// The address of an image's descriptor.
+    Image(ImageType),
+    /// The bits of a sampler, of 32 bits.
+    Sampler,
+    /// Neither memory nor number: a pipe, an event, a queue.
     Opaque,
+}
+
+/// Image type of a kernel parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ImageType {
+    /// `image1d_t`.
+    Line,
+    /// `image1d_buffer_t`.
+    LineOfBuffer,
+    /// `image1d_array_t`.
+    LineArray,
+    /// `image2d_t`.
+    Plane,
+    /// `image2d_array_t`.
+    PlaneArray,
+    /// `image2d_depth_t`.
+    DepthPlane,
+    /// `image2d_array_depth_t`.
+    DepthPlaneArray,
+    /// `image3d_t`.
+    Volume,
+}
+
+impl ImageType {
+    /// Returns the type of a name, as clang's metadata writes it.
+    fn of_name(name: &str) -> Option<ImageType> {
+        // Older versions of the language put the access in front.
+        let name = name.rsplit(' ').next().unwrap_or_default();
+        Some(match name {
+            "image1d_t" => ImageType::Line,
+            "image1d_buffer_t" => ImageType::LineOfBuffer,
+            "image1d_array_t" => ImageType::LineArray,
+            "image2d_t" => ImageType::Plane,
+            "image2d_array_t" => ImageType::PlaneArray,
+            "image2d_depth_t" => ImageType::DepthPlane,
+            "image2d_array_depth_t" => ImageType::DepthPlaneArray,
+            "image3d_t" => ImageType::Volume,
+            _ => return None,
+        })
+    }
 }
 
 /// Kernel parameter as declared.
@@ -110,11 +154,13 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
             parts.into_iter().map(|part| part.and_then(Val::metadata_text).unwrap_or_default()).collect()
         };
         let (type_names, names) = (texts("kernel_arg_type"), texts("kernel_arg_name"));
+        let base_types = texts("kernel_arg_base_type");
         let (qualifiers, accesses) = (texts("kernel_arg_type_qual"), texts("kernel_arg_access_qual"));
         let text = |list: &[String], index: usize| list.get(index).cloned().unwrap_or_default();
         let mut params = Vec::new();
         for (index, param) in func.params().into_iter().enumerate() {
             let byval = func.type_attribute(index as u32 + 1, attribute_kind("byval"));
+            let base_type = base_types.get(index).map_or("", |name| name);
             let passing = match (byval, types.leaves(param.ty())) {
                 (Some(ty), _) => {
                     let align = func.attribute(index as u32 + 1, attribute_kind("align"));
@@ -122,9 +168,13 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
                     ParamPassing::Copy { bytes: types.layout.size(ty) as usize, align }
                 }
                 (None, Err(_)) => ParamPassing::Opaque,
-                (None, Ok(leaves)) => match &leaves[..] {
-                    [Leaf { scalar: Scalar::Ptr(space), .. }] => ParamPassing::Pointer(*space),
-                    leaves => {
+                (None, Ok(leaves)) => match (&leaves[..], ImageType::of_name(base_type)) {
+                    ([Leaf { scalar: Scalar::Ptr(_), .. }], Some(ty)) => ParamPassing::Image(ty),
+                    ([Leaf { scalar: Scalar::Ptr(space), .. }], None) => ParamPassing::Pointer(*space),
+                    ([Leaf { scalar: Scalar::I32, .. }], None) if base_type == "sampler_t" => {
+                        ParamPassing::Sampler
+                    }
+                    (leaves, _) => {
                         let piece =
                             |leaf: &Leaf| ArgumentPiece { scalar: leaf.scalar, offset: leaf.offset as usize };
                         let pieces = leaves.iter().map(piece).collect();

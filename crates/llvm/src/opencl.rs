@@ -3,6 +3,7 @@
 use crate::array_loops::{locate_arrays, unroll_array_loops};
 use crate::defined_divisions::define_divisions;
 use crate::fatal_errors::catch_fatal_errors;
+use crate::image_types::replace_image_types;
 use crate::read::read_ir;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use heddle_ir::{Code, Diagnostic};
@@ -50,7 +51,9 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_order_seq_cst,\
     +__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices,+__opencl_c_generic_address_space,\
     +__opencl_c_program_scope_global_variables,+__opencl_c_work_group_collective_functions,\
-    +__opencl_c_subgroups,+__opencl_c_int64,+__opencl_c_fp64,+cl_clang_storage_class_specifiers";
+    +__opencl_c_subgroups,+__opencl_c_int64,+__opencl_c_fp64,+cl_clang_storage_class_specifiers,\
+    +cl_khr_3d_image_writes,+cl_khr_depth_images,\
+    +__opencl_c_images,+__opencl_c_3d_image_writes,+__opencl_c_read_write_images";
 
 /// Warnings of older clang versions, which many programs trigger, and which are errors in today's clang.
 const ONCE_WARNED: [&str; 3] = ["incompatible-pointer-types", "int-conversion", "implicit-int"];
@@ -229,6 +232,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     }
     // SAFETY: the shim made both for this call and hands them over.
     let module = unsafe { LlvmModule::from_raw(context, module) };
+    let module = replace_image_types(module).map_err(|reason| format!("{log}error: {reason}\n"))?;
     match finish(&module, options) {
         Ok(()) => Ok((module, log)),
         Err(reason) => Err(format!("{log}error: {reason}\n")),
@@ -470,10 +474,10 @@ impl<'a> ClangInvocation<'a> {
         let mut words: Vec<String> = fixed.iter().chain(action).map(ToString::to_string).collect();
         words.extend(["-finclude-default-header", "-fdeclare-opencl-builtins"].map(Into::into));
         words.extend(["-internal-isystem".into(), FOLDER.into()]);
-        // clang defines it whatever the features are.
-        words.push("-U__IMAGE_SUPPORT__".into());
         // Device version, which clang leaves to the driver.
         words.push("-D__OPENCL_VERSION__=300".into());
+        // Concerns the host only, and clang does not know it.
+        words.push("-Dcl_khr_image2d_from_buffer=1".into());
         // Downgrade these errors to warnings, unless all warnings are errors.
         if !options.words.iter().any(|word| word == "-Werror") {
             words.extend(ONCE_WARNED.map(|warning| format!("-Wno-error={warning}")));

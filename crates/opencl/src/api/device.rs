@@ -7,6 +7,7 @@ use crate::cl::*;
 use crate::core::device::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::event::now;
+use crate::core::image::{MAX_BUFFER_WIDTH, MAX_LAYERS, MAX_PLANE, MAX_VOLUME};
 use crate::core::platform::{
     EXTENSIONS, Platform, SPIRV_MINOR_VERSIONS, VENDOR, VERSION, VERSION_3_0, platform,
 };
@@ -16,7 +17,7 @@ use std::ffi::c_void;
 /// `-cl-std` versions, newest first, as `cl_version` packs them.
 const LANGUAGES: [u32; 5] = [3 << 22, 2 << 22, 1 << 22 | 2 << 12, 1 << 22 | 1 << 12, 1 << 22];
 /// Optional features of OpenCL C 3.0.
-const FEATURES: [&str; 10] = [
+const FEATURES: [&str; 13] = [
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
@@ -27,6 +28,9 @@ const FEATURES: [&str; 10] = [
     "__opencl_c_subgroups",
     "__opencl_c_int64",
     "__opencl_c_fp64",
+    "__opencl_c_images",
+    "__opencl_c_3d_image_writes",
+    "__opencl_c_read_write_images",
 ];
 const FLOATS: u64 = CL_FP_DENORM
     | CL_FP_INF_NAN
@@ -107,20 +111,19 @@ entries! {
             CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(device.clock),
             CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => info.value(device.max_allocation()),
-            CL_DEVICE_IMAGE_SUPPORT => info.truth(false),
+            CL_DEVICE_IMAGE_SUPPORT => info.truth(true),
             CL_DEVICE_MAX_READ_IMAGE_ARGS
             | CL_DEVICE_MAX_WRITE_IMAGE_ARGS
-            | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS
-            | CL_DEVICE_MAX_SAMPLERS
-            | CL_DEVICE_IMAGE_PITCH_ALIGNMENT
-            | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value(0u32),
-            CL_DEVICE_IMAGE2D_MAX_WIDTH
-            | CL_DEVICE_IMAGE2D_MAX_HEIGHT
-            | CL_DEVICE_IMAGE3D_MAX_WIDTH
-            | CL_DEVICE_IMAGE3D_MAX_HEIGHT
-            | CL_DEVICE_IMAGE3D_MAX_DEPTH
-            | CL_DEVICE_IMAGE_MAX_BUFFER_SIZE
-            | CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value(0usize),
+            | CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS => info.value(128u32),
+            CL_DEVICE_MAX_SAMPLERS => info.value(64u32),
+            // In texels.
+            CL_DEVICE_IMAGE_PITCH_ALIGNMENT | CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT => info.value(1u32),
+            CL_DEVICE_IMAGE2D_MAX_WIDTH | CL_DEVICE_IMAGE2D_MAX_HEIGHT => info.value(MAX_PLANE),
+            CL_DEVICE_IMAGE3D_MAX_WIDTH | CL_DEVICE_IMAGE3D_MAX_HEIGHT | CL_DEVICE_IMAGE3D_MAX_DEPTH => {
+                info.value(MAX_VOLUME)
+            }
+            CL_DEVICE_IMAGE_MAX_BUFFER_SIZE => info.value(MAX_BUFFER_WIDTH),
+            CL_DEVICE_IMAGE_MAX_ARRAY_SIZE => info.value(MAX_LAYERS),
             CL_DEVICE_MAX_PARAMETER_SIZE => info.value(MAX_PARAMETER_SIZE),
             CL_DEVICE_MEM_BASE_ADDR_ALIGN => info.value(8 * BASE_ALIGN as u32),
             CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info.value(BASE_ALIGN as u32),

@@ -11,6 +11,7 @@ use crate::core::kernel::{ClArgumentValue, ClKernel};
 use crate::core::program::ClProgram;
 use crate::core::queue::Queue;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
+use crate::core::sampler::ClSampler;
 use heddle_ir::Space;
 use heddle_llvm::ParamPassing;
 use std::ffi::c_void;
@@ -73,6 +74,16 @@ entries! {
                 ensure(size == *bytes, CL_INVALID_ARG_SIZE)?;
                 kernel.set(index, &ClArgumentValue::Bytes(value.bytes(size).unwrap_or_default()))
             }
+            ParamPassing::Image(_) => {
+                ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
+                let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
+                kernel.set(index, &ClArgumentValue::Image(find::<ClBuffer>(handle)?))
+            }
+            ParamPassing::Sampler => {
+                ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
+                let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
+                kernel.set(index, &ClArgumentValue::Sampler(find::<ClSampler>(handle)?))
+            }
             ParamPassing::Opaque => Err(ClError(CL_INVALID_ARG_VALUE)),
         }
     }
@@ -129,7 +140,7 @@ entries! {
             CL_KERNEL_ARG_ADDRESS_QUALIFIER => info.value(match param.passing {
                 ParamPassing::Pointer(Space::Local) => CL_KERNEL_ARG_ADDRESS_LOCAL,
                 ParamPassing::Pointer(Space::Constant) => CL_KERNEL_ARG_ADDRESS_CONSTANT,
-                ParamPassing::Pointer(_) => CL_KERNEL_ARG_ADDRESS_GLOBAL,
+                ParamPassing::Pointer(_) | ParamPassing::Image(_) => CL_KERNEL_ARG_ADDRESS_GLOBAL,
                 _ => CL_KERNEL_ARG_ADDRESS_PRIVATE,
             }),
             CL_KERNEL_ARG_ACCESS_QUALIFIER => info.value(match &*param.access {

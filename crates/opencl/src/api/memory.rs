@@ -1,4 +1,4 @@
-//! Buffers.
+//! Memory objects, and buffers.
 
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, UserData};
@@ -40,6 +40,7 @@ makers! {
 
     fn clCreateSubBuffer(of: ClHandle, flags: u64, kind: cl_uint, region: ClInput<[usize; 2]>) {
         let buffer = find::<ClBuffer>(of)?;
+        ensure(buffer.image.is_none(), CL_INVALID_MEM_OBJECT)?;
         ensure(kind == CL_BUFFER_CREATE_TYPE_REGION, CL_INVALID_VALUE)?;
         let [origin, size] = region.read().ok_or(ClError(CL_INVALID_VALUE))?;
         Ok(publish(Arc::new(buffer.part(flags, origin, size)?)))
@@ -59,7 +60,7 @@ entries! {
         let buffer = find::<ClBuffer>(of)?;
         let info = Info::new(size, value, needed);
         match name {
-            CL_MEM_TYPE => info.value(CL_MEM_OBJECT_BUFFER),
+            CL_MEM_TYPE => info.value(buffer.image.as_ref().map_or(CL_MEM_OBJECT_BUFFER, |image| image.object_type)),
             CL_MEM_FLAGS => info.value(buffer.flags),
             CL_MEM_SIZE => info.value(buffer.size),
             CL_MEM_HOST_PTR => info.value(buffer.host_pointer.pointer().cast::<c_void>()),
@@ -69,7 +70,7 @@ entries! {
             CL_MEM_ASSOCIATED_MEMOBJECT => {
                 info.value(buffer.parent.as_ref().map_or(std::ptr::null_mut(), |parent| handle_of(&**parent)))
             }
-            CL_MEM_OFFSET => info.value(buffer.origin),
+            CL_MEM_OFFSET => info.value(if buffer.image.is_some() { 0 } else { buffer.origin }),
             CL_MEM_USES_SVM_POINTER => info.truth(buffer.uses_svm),
             CL_MEM_PROPERTIES => info.list(&buffer.properties),
             _ => Err(ClError(CL_INVALID_VALUE)),

@@ -14,6 +14,8 @@ pub mod device;
 pub mod context;
 pub mod queue;
 pub mod memory;
+pub mod image;
+pub mod sampler;
 pub mod svm;
 pub mod usm;
 pub mod program;

@@ -1,4 +1,4 @@
-//! Entries for unsupported features: images, samplers, pipes, sub-devices, on-device queues, and memory of graphics
+//! Entries for unsupported features: pipes, sub-devices, on-device queues, and memory of graphics
 //! interfaces.
 
 use super::device::devices;
@@ -13,14 +13,14 @@ use crate::core::queue::Queue;
 use crate::core::registry::find;
 use std::ffi::c_void;
 
-/// Returns the error of a context without images.
-fn no_images(context: ClHandle) -> ClResult<ClHandle> {
+/// Returns the error of a context without pipes and memory of graphics interfaces.
+fn not_supported(context: ClHandle) -> ClResult<ClHandle> {
     find::<ClContext>(context)?;
     Err(ClError(CL_INVALID_OPERATION))
 }
 
-/// Returns the error of a queue whose device has no images.
-fn no_image_commands(queue: ClHandle) -> ClResult<()> {
+/// Returns the error of a queue whose device shares no memory with graphics interfaces.
+fn no_graphics_commands(queue: ClHandle) -> ClResult<()> {
     find::<Queue>(queue)?;
     Err(ClError(CL_INVALID_OPERATION))
 }
@@ -34,82 +34,42 @@ makers! {
         Err::<ClHandle, ClError>(ClError(CL_INVALID_VALUE))
     }
 
-    fn clCreateImage(context: ClHandle, _flags: u64, _format: ClInput<c_void>, _shape: ClInput<c_void>, _host: ClInput<c_void>) {
-        no_images(context)
-    }
-
-    fn clCreateImageWithProperties(
-        context: ClHandle, _list: ClInput<u64>, _flags: u64, _format: ClInput<c_void>, _shape: ClInput<c_void>, _host: ClInput<c_void>,
-    ) {
-        no_images(context)
-    }
-
-    fn clCreateImage2D(
-        context: ClHandle, _flags: u64, _format: ClInput<c_void>, _width: usize, _height: usize, _pitch: usize,
-        _host: ClInput<c_void>,
-    ) {
-        no_images(context)
-    }
-
-    fn clCreateImage3D(
-        context: ClHandle, _flags: u64, _format: ClInput<c_void>, _width: usize, _height: usize, _depth: usize,
-        _row_pitch: usize, _slice_pitch: usize, _host: ClInput<c_void>,
-    ) {
-        no_images(context)
-    }
-
-    fn clCreateSampler(context: ClHandle, _normalized: cl_bool, _addressing: cl_uint, _filter: cl_uint) {
-        no_images(context)
-    }
-
-    fn clCreateSamplerWithProperties(context: ClHandle, _list: ClInput<u64>) {
-        no_images(context)
-    }
-
     fn clCreatePipe(context: ClHandle, _flags: u64, _packet: cl_uint, _packets: cl_uint, _list: ClInput<isize>) {
-        no_images(context)
-    }
-
-    fn clEnqueueMapImage(
-        queue: ClHandle, _image: ClHandle, _blocking: cl_bool, _flags: u64, _origin: ClInput<[usize; 3]>,
-        _region: ClInput<[usize; 3]>, _row_pitch: ClOutput<usize>, _slice_pitch: ClOutput<usize>, _waits: cl_uint,
-        _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue).map(|()| std::ptr::null_mut())
+        not_supported(context)
     }
 
     fn clCreateFromGLBuffer(context: ClHandle, _flags: u64, _object: cl_uint) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateFromGLTexture(context: ClHandle, _flags: u64, _target: cl_uint, _level: cl_int, _texture: cl_uint) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateFromGLTexture2D(context: ClHandle, _flags: u64, _target: cl_uint, _level: cl_int, _texture: cl_uint) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateFromGLTexture3D(context: ClHandle, _flags: u64, _target: cl_uint, _level: cl_int, _texture: cl_uint) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateFromGLRenderbuffer(context: ClHandle, _flags: u64, _renderbuffer: cl_uint) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateEventFromGLsyncKHR(context: ClHandle, _sync: ClInput<c_void>) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateFromEGLImageKHR(
         context: ClHandle, _display: ClInput<c_void>, _image: ClInput<c_void>, _flags: u64, _list: ClInput<isize>,
     ) {
-        no_images(context)
+        not_supported(context)
     }
 
     fn clCreateEventFromEGLSyncKHR(context: ClHandle, _sync: ClInput<c_void>, _display: ClInput<c_void>) {
-        no_images(context)
+        not_supported(context)
     }
 }
 
@@ -143,77 +103,8 @@ entries! {
         Err(ClError(CL_INVALID_OPERATION))
     }
 
-    fn clGetSupportedImageFormats(
-        context: ClHandle, _flags: u64, _kind: cl_uint, count: cl_uint, formats: ClOutput<c_void>, there: ClOutput<cl_uint>,
-    ) {
-        find::<ClContext>(context)?;
-        ensure(count != 0 || formats.is_null(), CL_INVALID_VALUE)?;
-        there.write(0);
-        Ok(())
-    }
-
-    fn clGetImageInfo(_of: ClHandle, _name: cl_uint, _size: usize, _value: ClOutput<c_void>, _needed: ClOutput<usize>) {
-        Err(ClError(CL_INVALID_MEM_OBJECT))
-    }
-
     fn clGetPipeInfo(_of: ClHandle, _name: cl_uint, _size: usize, _value: ClOutput<c_void>, _needed: ClOutput<usize>) {
         Err(ClError(CL_INVALID_MEM_OBJECT))
-    }
-
-    fn clRetainSampler(_of: ClHandle) {
-        Err(ClError(CL_INVALID_SAMPLER))
-    }
-
-    fn clReleaseSampler(_of: ClHandle) {
-        Err(ClError(CL_INVALID_SAMPLER))
-    }
-
-    fn clGetSamplerInfo(_of: ClHandle, _name: cl_uint, _size: usize, _value: ClOutput<c_void>, _needed: ClOutput<usize>) {
-        Err(ClError(CL_INVALID_SAMPLER))
-    }
-
-    fn clEnqueueReadImage(
-        queue: ClHandle, _image: ClHandle, _blocking: cl_bool, _origin: ClInput<[usize; 3]>, _region: ClInput<[usize; 3]>,
-        _row_pitch: usize, _slice_pitch: usize, _to: ClOutput<c_void>, _waits: cl_uint, _list: ClInput<ClHandle>,
-        _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue)
-    }
-
-    fn clEnqueueWriteImage(
-        queue: ClHandle, _image: ClHandle, _blocking: cl_bool, _origin: ClInput<[usize; 3]>, _region: ClInput<[usize; 3]>,
-        _row_pitch: usize, _slice_pitch: usize, _from: ClInput<c_void>, _waits: cl_uint, _list: ClInput<ClHandle>,
-        _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue)
-    }
-
-    fn clEnqueueFillImage(
-        queue: ClHandle, _image: ClHandle, _color: ClInput<c_void>, _origin: ClInput<[usize; 3]>, _region: ClInput<[usize; 3]>,
-        _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue)
-    }
-
-    fn clEnqueueCopyImage(
-        queue: ClHandle, _source: ClHandle, _target: ClHandle, _from: ClInput<[usize; 3]>, _to: ClInput<[usize; 3]>,
-        _region: ClInput<[usize; 3]>, _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue)
-    }
-
-    fn clEnqueueCopyImageToBuffer(
-        queue: ClHandle, _source: ClHandle, _target: ClHandle, _from: ClInput<[usize; 3]>, _region: ClInput<[usize; 3]>, _to: usize,
-        _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue)
-    }
-
-    fn clEnqueueCopyBufferToImage(
-        queue: ClHandle, _source: ClHandle, _target: ClHandle, _from: usize, _to: ClInput<[usize; 3]>, _region: ClInput<[usize; 3]>,
-        _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
-    ) {
-        no_image_commands(queue)
     }
 
     fn clGetGLObjectInfo(_of: ClHandle, _kind: ClOutput<cl_uint>, _name: ClOutput<cl_uint>) {
@@ -233,24 +124,24 @@ entries! {
     fn clEnqueueAcquireGLObjects(
         queue: ClHandle, _count: cl_uint, _objects: ClInput<ClHandle>, _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
     ) {
-        no_image_commands(queue)
+        no_graphics_commands(queue)
     }
 
     fn clEnqueueReleaseGLObjects(
         queue: ClHandle, _count: cl_uint, _objects: ClInput<ClHandle>, _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
     ) {
-        no_image_commands(queue)
+        no_graphics_commands(queue)
     }
 
     fn clEnqueueAcquireEGLObjectsKHR(
         queue: ClHandle, _count: cl_uint, _objects: ClInput<ClHandle>, _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
     ) {
-        no_image_commands(queue)
+        no_graphics_commands(queue)
     }
 
     fn clEnqueueReleaseEGLObjectsKHR(
         queue: ClHandle, _count: cl_uint, _objects: ClInput<ClHandle>, _waits: cl_uint, _list: ClInput<ClHandle>, _event: ClOutput<ClHandle>,
     ) {
-        no_image_commands(queue)
+        no_graphics_commands(queue)
     }
 }

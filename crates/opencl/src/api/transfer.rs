@@ -11,7 +11,8 @@ use crate::core::registry::{find, publish};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-type Triple = [usize; 3];
+/// Origin or size of a box.
+pub(super) type Triple = [usize; 3];
 
 /// Reads the bytes of a fill pattern.
 pub(super) fn pattern(pattern: ClInput<c_void>, size: usize) -> ClResult<Vec<u8>> {
@@ -26,6 +27,31 @@ pub(super) fn map_flags(flags: u64) -> ClResult<()> {
     ensure(!invalidates || flags & (CL_MAP_READ | CL_MAP_WRITE) == 0, CL_INVALID_VALUE)
 }
 
+/// Enqueues a map of a memory object at an address in it, which it returns.
+pub(super) fn map(
+    into: &Enqueuing,
+    command: u32,
+    blocking: bool,
+    flags: u64,
+    (memory, at): (&Arc<ClBuffer>, Address),
+) -> ClResult<ClHandle> {
+    map_flags(flags)?;
+    let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
+    ensure(flags & CL_MAP_READ == 0 || memory.allows_host(false), CL_INVALID_OPERATION)?;
+    ensure(!writes || memory.allows_host(true), CL_INVALID_OPERATION)?;
+    memory.add_map(at);
+    let kept = memory.clone();
+    let work = Box::new(move || {
+        drop(kept);
+        Ok(())
+    });
+    let done = into.command(command, blocking, work);
+    if done.is_err() {
+        memory.take_map(at);
+    }
+    done.map(|()| at.pointer().cast())
+}
+
 /// Checks the flags of a migration.
 pub(super) fn migration_flags(flags: u64) -> ClResult<()> {
     let known = CL_MIGRATE_MEM_OBJECT_HOST | CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED;
@@ -33,10 +59,17 @@ pub(super) fn migration_flags(flags: u64) -> ClResult<()> {
 }
 
 impl Enqueuing {
-    /// A buffer of the queue's context.
-    fn buffer(&self, handle: ClHandle) -> ClResult<Arc<ClBuffer>> {
-        let buffer = find::<ClBuffer>(handle)?;
-        ensure(Arc::ptr_eq(&buffer.context, &self.queue.context), CL_INVALID_CONTEXT)?;
+    /// Returns a memory object of the queue's context.
+    pub(super) fn memory(&self, handle: ClHandle) -> ClResult<Arc<ClBuffer>> {
+        let memory = find::<ClBuffer>(handle)?;
+        ensure(Arc::ptr_eq(&memory.context, &self.queue.context), CL_INVALID_CONTEXT)?;
+        Ok(memory)
+    }
+
+    /// Returns a buffer of the queue's context.
+    pub(super) fn buffer(&self, handle: ClHandle) -> ClResult<Arc<ClBuffer>> {
+        let buffer = self.memory(handle)?;
+        ensure(buffer.image.is_none(), CL_INVALID_MEM_OBJECT)?;
         ensure(buffer.origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
         Ok(buffer)
     }
@@ -64,7 +97,7 @@ fn copy(
 }
 
 /// Enqueues a copy of boxes.
-fn copy_boxes(
+pub(super) fn copy_boxes(
     into: &Enqueuing,
     command: u32,
     blocking: bool,
@@ -238,7 +271,7 @@ entries! {
         queue: ClHandle, of: ClHandle, mapped: ClOutput<c_void>, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let buffer = into.buffer(of)?;
+        let buffer = into.memory(of)?;
         ensure(buffer.take_map(mapped.address()), CL_INVALID_VALUE)?;
         // Maps are pointers into the buffer itself: unmapping moves no data.
         into.command(CL_COMMAND_UNMAP_MEM_OBJECT, false, Box::new(move || {
@@ -255,7 +288,7 @@ entries! {
         let objects = objects.list(count as usize)?;
         ensure(!objects.is_empty(), CL_INVALID_VALUE)?;
         migration_flags(flags)?;
-        objects.into_iter().try_for_each(|object| into.buffer(object).map(|_| ()))?;
+        objects.into_iter().try_for_each(|object| into.memory(object).map(|_| ()))?;
         into.command(CL_COMMAND_MIGRATE_MEM_OBJECTS, false, Box::new(|| Ok(())))
     }
 }
@@ -269,21 +302,7 @@ makers! {
         let buffer = into.buffer(of)?;
         let at = buffer.range(offset, size)?;
         ensure(size != 0, CL_INVALID_VALUE)?;
-        map_flags(flags)?;
-        let writes = flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION) != 0;
-        ensure(flags & CL_MAP_READ == 0 || buffer.allows_host(false), CL_INVALID_OPERATION)?;
-        ensure(!writes || buffer.allows_host(true), CL_INVALID_OPERATION)?;
-        buffer.add_map(at);
-        let kept = buffer.clone();
-        let work = Box::new(move || {
-            drop(kept);
-            Ok(())
-        });
-        let done = into.command(CL_COMMAND_MAP_BUFFER, is_true(blocking), work);
-        if done.is_err() {
-            buffer.take_map(at);
-        }
-        done.map(|()| at.pointer().cast())
+        map(&into, CL_COMMAND_MAP_BUFFER, is_true(blocking), flags, (&buffer, at))
     }
 
     fn clCreateUserEvent(context: ClHandle) {

@@ -1,15 +1,16 @@
-//! Buffers and sub-buffers.
+//! Memory objects: buffers, sub-buffers, and the memory of images.
 
 use crate::cl::*;
 use crate::core::context::{ClContext, Destructors};
 use crate::core::device::{BASE_ALIGN, device};
 use crate::core::error::{ClError, ClResult, ensure};
+use crate::core::image::ImageView;
 use crate::core::memory::{Address, ClMemory};
 use crate::core::registry::ObjectHandle;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Buffer or sub-buffer.
+/// Buffer, sub-buffer or image.
 pub struct ClBuffer {
     pub(crate) handle: ObjectHandle<ClBuffer>,
     /// Owning context.
@@ -20,7 +21,9 @@ pub struct ClBuffer {
     pub size: usize,
     /// Offset in the parent buffer; 0 without one.
     pub origin: usize,
-    /// Parent buffer of a sub-buffer.
+    /// Format and shape of an image.
+    pub image: Option<ImageView>,
+    /// Memory object whose memory a sub-buffer or an image uses.
     pub parent: Option<Arc<ClBuffer>>,
     /// The application's memory that it uses; null if it has its own.
     pub host_pointer: Address,
@@ -50,6 +53,19 @@ fn is_at_most_one(flags: u64) -> bool {
     flags.count_ones() <= 1
 }
 
+/// Checks the flags of a new memory object.
+pub fn check_access(flags: u64) -> ClResult<()> {
+    ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS | HOST_POINTER) == 0, CL_INVALID_VALUE)?;
+    ensure(is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS), CL_INVALID_VALUE)?;
+    let uses_host = flags & CL_MEM_USE_HOST_PTR != 0;
+    ensure(!uses_host || flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR) == 0, CL_INVALID_VALUE)
+}
+
+/// Adds the default access of kernels to flags without one.
+fn with_access(flags: u64) -> u64 {
+    if flags & DEVICE_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags }
+}
+
 impl ClBuffer {
     /// Creates a buffer.
     ///
@@ -62,13 +78,8 @@ impl ClBuffer {
         size: usize,
         host_pointer: Address,
     ) -> ClResult<ClBuffer> {
-        ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS | HOST_POINTER) == 0, CL_INVALID_VALUE)?;
-        ensure(
-            is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
-            CL_INVALID_VALUE,
-        )?;
+        check_access(flags)?;
         let uses_host = flags & CL_MEM_USE_HOST_PTR != 0;
-        ensure(!uses_host || flags & (CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR) == 0, CL_INVALID_VALUE)?;
         ensure(size != 0 && size as u64 <= device().max_allocation(), CL_INVALID_BUFFER_SIZE)?;
         let wants_pointer = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
         ensure(wants_pointer != host_pointer.pointer().is_null(), CL_INVALID_HOST_PTR)?;
@@ -81,13 +92,13 @@ impl ClBuffer {
             // SAFETY: the caller's promise for the host's bytes; the buffer has as many.
             unsafe { memory.base().copy_from(host_pointer, size) };
         }
-        let flags = if flags & DEVICE_ACCESS == 0 { flags | CL_MEM_READ_WRITE } else { flags };
         Ok(ClBuffer {
             handle: ObjectHandle::default(),
             context: context.clone(),
-            flags,
+            flags: with_access(flags),
             size,
             origin: 0,
+            image: None,
             parent: None,
             host_pointer: if uses_host { host_pointer } else { Address::new::<u8>(std::ptr::null()) },
             properties,
@@ -98,9 +109,8 @@ impl ClBuffer {
         })
     }
 
-    /// Creates a sub-buffer.
-    pub fn part(self: &Arc<ClBuffer>, flags: u64, origin: usize, size: usize) -> ClResult<ClBuffer> {
-        ensure(self.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
+    /// Returns the flags of a memory object that uses this one's memory; it may not allow more.
+    pub(super) fn inherited(&self, flags: u64) -> ClResult<u64> {
         ensure(flags & !(DEVICE_ACCESS | HOST_ACCESS) == 0, CL_INVALID_VALUE)?;
         ensure(
             is_at_most_one(flags & DEVICE_ACCESS) && is_at_most_one(flags & HOST_ACCESS),
@@ -122,24 +132,73 @@ impl ClBuffer {
             || (whole & CL_MEM_HOST_NO_ACCESS != 0
                 && host & (CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY) != 0);
         ensure(!widens, CL_INVALID_VALUE)?;
+        Ok(device | host | (whole & HOST_POINTER))
+    }
+
+    /// Creates a sub-buffer.
+    pub fn part(self: &Arc<ClBuffer>, flags: u64, origin: usize, size: usize) -> ClResult<ClBuffer> {
+        ensure(self.parent.is_none(), CL_INVALID_MEM_OBJECT)?;
+        let flags = self.inherited(flags)?;
         ensure(size != 0, CL_INVALID_BUFFER_SIZE)?;
         ensure(origin.checked_add(size).is_some_and(|end| end <= self.size), CL_INVALID_VALUE)?;
         ensure(origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
-        let null = self.host_pointer.pointer().is_null();
-        Ok(ClBuffer {
+        let mut part = self.sharing(Vec::new(), flags, size, None);
+        part.origin = origin;
+        if !self.host_pointer.pointer().is_null() {
+            part.host_pointer = self.host_pointer.plus(origin);
+        }
+        Ok(part)
+    }
+
+    /// Creates a memory object that uses this one's memory from its start on.
+    pub(super) fn sharing(
+        self: &Arc<ClBuffer>,
+        properties: Vec<u64>,
+        flags: u64,
+        size: usize,
+        image: Option<ImageView>,
+    ) -> ClBuffer {
+        ClBuffer {
             handle: ObjectHandle::default(),
             context: self.context.clone(),
-            flags: device | host | (whole & HOST_POINTER),
+            flags,
             size,
-            origin,
+            origin: self.origin,
+            image,
             parent: Some(self.clone()),
-            host_pointer: if null { self.host_pointer } else { self.host_pointer.plus(origin) },
-            properties: Vec::new(),
+            host_pointer: self.host_pointer,
+            properties,
             uses_svm: self.uses_svm,
             memory: self.memory.clone(),
             maps: Mutex::default(),
             destructors: Destructors::default(),
-        })
+        }
+    }
+
+    /// Creates the memory object of an image.
+    pub(super) fn of_image(
+        context: &Arc<ClContext>,
+        properties: Vec<u64>,
+        flags: u64,
+        (size, host_pointer): (usize, Address),
+        memory: Arc<ClMemory>,
+        image: ImageView,
+    ) -> ClBuffer {
+        ClBuffer {
+            handle: ObjectHandle::default(),
+            context: context.clone(),
+            flags: with_access(flags),
+            size,
+            origin: 0,
+            image: Some(image),
+            parent: None,
+            host_pointer,
+            properties,
+            uses_svm: context.svm.holds(host_pointer.number(), size),
+            memory,
+            maps: Mutex::default(),
+            destructors: Destructors::default(),
+        }
     }
 
     /// Returns the address of the first byte.

@@ -9,6 +9,7 @@ use crate::core::memory::Address;
 use crate::core::program::ClProgram;
 use crate::core::queue::CommandThreads;
 use crate::core::registry::ObjectHandle;
+use crate::core::sampler::ClSampler;
 use crate::core::verify::MemorySnapshot;
 use heddle_ir::Space;
 use heddle_llvm::{KernelInfo, ParamPassing};
@@ -22,6 +23,7 @@ enum ClArgument {
     Bytes(Vec<u8>),
     /// A weak reference: a kernel does not keep buffers alive.
     Buffer(Weak<ClBuffer>),
+    Image(Weak<ClBuffer>),
     Local(usize),
     /// Shared virtual memory, or null.
     Address(Address),
@@ -34,6 +36,10 @@ pub enum ClArgumentValue<'a> {
     Bytes(&'a [u8]),
     /// A buffer, or null.
     Buffer(Option<Arc<ClBuffer>>),
+    /// An image.
+    Image(Arc<ClBuffer>),
+    /// A sampler.
+    Sampler(Arc<ClSampler>),
     /// Local memory of this size in bytes.
     Local(usize),
 }
@@ -119,9 +125,13 @@ impl ClLaunch {
     /// Runs the launch without calling the application. The error is the reason of a failure.
     pub fn run_quietly(&self) -> Result<(), String> {
         let info = &self.code.kernels[self.index];
+        let is_verified = heddle_runtime::environment::is_verified();
+        let has_images = self.buffers.iter().any(|buffer| buffer.image.is_some());
+        if is_verified && has_images {
+            eprintln!("heddle: kernel {}: not verified: it takes images", info.name);
+        }
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
-        let before = heddle_runtime::environment::is_verified()
-            .then(|| unsafe { MemorySnapshot::new(&self.places()) });
+        let before = (is_verified && !has_images).then(|| unsafe { MemorySnapshot::new(&self.places()) });
         // SAFETY: as above.
         unsafe { self.code.run(self.index, &self.given, &self.range) }?;
         if let Some(before) = before {
@@ -215,10 +225,26 @@ impl ClKernel {
                 match buffer {
                     None => ClArgument::Address(Address::new::<u8>(std::ptr::null())),
                     Some(buffer) => {
-                        ensure(Arc::ptr_eq(&buffer.context, &self.program.context), CL_INVALID_MEM_OBJECT)?;
+                        let is_own = Arc::ptr_eq(&buffer.context, &self.program.context);
+                        ensure(is_own && buffer.image.is_none(), CL_INVALID_MEM_OBJECT)?;
                         ClArgument::Buffer(Arc::downgrade(buffer))
                     }
                 }
+            }
+            (ParamPassing::Image(ty), ClArgumentValue::Image(buffer)) => {
+                ensure(Arc::ptr_eq(&buffer.context, &self.program.context), CL_INVALID_MEM_OBJECT)?;
+                let view = buffer.view()?;
+                ensure(view.is_of_type(*ty), CL_INVALID_ARG_VALUE)?;
+                let access = &*self.info().params[index as usize].access;
+                let (reads, writes) = (access != "write_only", access != "read_only");
+                let allowed = (!reads || buffer.flags & CL_MEM_WRITE_ONLY == 0)
+                    && (!writes || buffer.flags & CL_MEM_READ_ONLY == 0 && view.layout.is_writable);
+                ensure(allowed, CL_INVALID_ARG_VALUE)?;
+                ClArgument::Image(Arc::downgrade(buffer))
+            }
+            (ParamPassing::Sampler, ClArgumentValue::Sampler(sampler)) => {
+                ensure(Arc::ptr_eq(&sampler.context, &self.program.context), CL_INVALID_SAMPLER)?;
+                ClArgument::Bytes(sampler.bits().to_le_bytes().to_vec())
             }
             _ => return Err(ClError(CL_INVALID_ARG_VALUE)),
         };
@@ -292,6 +318,12 @@ impl ClKernel {
                     let base = buffer.base();
                     buffers.push(buffer);
                     ClLaunchArgument::Pointer(base)
+                }
+                Some(ClArgument::Image(buffer)) => {
+                    let buffer = buffer.upgrade().ok_or(ClError(CL_INVALID_KERNEL_ARGS))?;
+                    let address = buffer.view()?.address();
+                    buffers.push(buffer);
+                    ClLaunchArgument::Pointer(address)
                 }
             });
         }

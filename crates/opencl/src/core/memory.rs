@@ -147,6 +147,19 @@ impl Rows {
     }
 }
 
+/// Repeats a pattern over the rows of a box of bytes.
+///
+/// # Safety
+/// The box is memory of this process.
+pub unsafe fn fill_box(to: Address, rows: Rows, pattern: &[u8], region: [usize; 3]) {
+    for slice in 0..region[2] {
+        for row in 0..region[1] {
+            // SAFETY: the caller's promise; a row of the box.
+            unsafe { to.plus(rows.row(slice, row)).fill(pattern, region[0]) };
+        }
+    }
+}
+
 /// Copies a box of bytes.
 ///
 /// # Safety

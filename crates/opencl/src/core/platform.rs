@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 18] = [
+pub const EXTENSIONS: [&str; 21] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp64",
@@ -38,6 +38,9 @@ pub const EXTENSIONS: [&str; 18] = [
     "cl_khr_il_program",
     "cl_khr_suggested_local_work_size",
     "cl_intel_unified_shared_memory",
+    "cl_khr_3d_image_writes",
+    "cl_khr_depth_images",
+    "cl_khr_image2d_from_buffer",
 ];
 /// Minor versions of SPIR-V 1 that programs may be in, newest first.
 pub const SPIRV_MINOR_VERSIONS: [u32; 7] = [6, 5, 4, 3, 2, 1, 0];

@@ -27,6 +27,11 @@ fn buffers_are_made_and_moved() {
 }
 
 #[test]
+fn images_are_made_moved_and_read() {
+    passes("images.c");
+}
+
+#[test]
 fn programs_are_built_and_kernels_known() {
     passes("programs.c");
 }
