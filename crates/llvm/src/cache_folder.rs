@@ -10,10 +10,14 @@ const HEADER: &str = include_str!("../../../include/heddle.h");
 
 /// Returns `HEDDLE_CACHE_DIR`, or else `heddle` in the user's cache folder.
 pub(crate) fn cache_folder() -> Option<PathBuf> {
-    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    folder("HEDDLE_CACHE_DIR")
-        .or_else(|| folder("XDG_CACHE_HOME").map(|it| it.join("heddle")))
-        .or_else(|| folder("HOME").map(|it| it.join(".cache/heddle")))
+    folder_of("HEDDLE_CACHE_DIR")
+        .or_else(|| folder_of("XDG_CACHE_HOME").map(|it| it.join("heddle")))
+        .or_else(|| folder_of("HOME").map(|it| it.join(".cache/heddle")))
+}
+
+/// Returns the folder that an environment variable names.
+pub(crate) fn folder_of(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns a stable hash of the bytes.
@@ -35,16 +39,21 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         .inspect_err(|_| _ = std::fs::remove_file(&beside))
 }
 
-/// Returns the folder with `heddle.h`; writes the header if it is absent or outdated.
+/// Returns the folder with `heddle.h`.
 pub fn include_folder() -> Result<PathBuf> {
+    kept_file("include", "heddle.h", HEADER)
+}
+
+/// Returns a folder of the cache with a file of these contents; writes the file if it is absent or outdated.
+pub fn kept_file(kind: &str, name: &str, contents: &str) -> Result<PathBuf> {
     let Some(root) = cache_folder() else {
-        let reason = "no folder for heddle.h: set HEDDLE_CACHE_DIR or HOME";
+        let reason = format!("no folder for {name}: set HEDDLE_CACHE_DIR or HOME");
         return Err(Error::new(ErrorKind::NotFound, reason));
     };
-    let folder = root.join(format!("include-{:016x}", hash_of(HEADER.as_bytes())));
-    let path = folder.join("heddle.h");
-    if !std::fs::read(&path).is_ok_and(|known| known == HEADER.as_bytes()) {
-        write_whole(&path, HEADER.as_bytes())
+    let folder = root.join(format!("{kind}-{:016x}", hash_of(contents.as_bytes())));
+    let path = folder.join(name);
+    if !std::fs::read(&path).is_ok_and(|known| known == contents.as_bytes()) {
+        write_whole(&path, contents.as_bytes())
             .map_err(|reason| Error::new(reason.kind(), format!("{}: {reason}", path.display())))?;
     }
     std::path::absolute(folder)

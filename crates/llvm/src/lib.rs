@@ -46,7 +46,7 @@ mod stack;
 
 pub use borrowed_module::BorrowedModule;
 pub use builtins::f16_bits;
-pub use cache_folder::include_folder;
+pub use cache_folder::{include_folder, kept_file};
 pub use child_process::{ChildFailure, SharedMapping};
 pub use cleanup::cleaned_copy;
 pub use compiler_threads::{CompilerThread, stop_compiler_threads};
@@ -63,7 +63,7 @@ pub use join::join;
 pub use kernel_info::{ArgumentPiece, ImageType, KernelInfo, KernelParam, ParamPassing, kernels};
 pub use link::{internalize_except, link, reduce_to_functions, share_globals};
 pub use masks::{MaskRepresentation, rewrite_masks};
-pub use object_cache::ObjectCache;
+pub use object_cache::{CacheSearch, EntryLock, ObjectCache};
 pub use opencl::{
     DeclaredFunction, OpenClLibrary, OpenClOptions, REMARKS_OPTION, compile_opencl, compile_opencl_with,
     declared_functions, delete_kernel_stubs,

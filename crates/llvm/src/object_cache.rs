@@ -4,13 +4,16 @@
 //! an entry. A truncated, changed or foreign entry is a miss. Entries are written atomically, so processes may share
 //! a folder; a failed write is compiled again next time. Beyond the size limit the least recently used entries are
 //! deleted.
+//!
+//! Processes that miss the same entry at once compile it once: the first locks a file next to the entry, the others wait.
+//! A second folder, which is only read, may hold entries for all machines of a cluster.
 
-use crate::cache_folder::{cache_folder, hash_of, write_whole};
-use std::fs::File;
+use crate::cache_folder::{cache_folder, folder_of, hash_of, write_whole};
+use std::fs::{File, TryLockError};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 const MAGIC: &[u8; 16] = b"heddle object 1\n";
 /// Default size limit in bytes; beyond the limit, half the cache is deleted.
@@ -20,11 +23,41 @@ const WRITES: u32 = 32;
 /// A hit refreshes an entry's time if it is older than this.
 const REST: Duration = Duration::from_secs(3600);
 
+/// Extensions of entries, and of files that are locked while an entry is made.
+const ENTRY: &str = "o";
+const LOCK: &str = "lock";
+/// Maximum time to wait for an entry that another process makes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Cache folder and its size limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ObjectCache {
     folder: PathBuf,
+    /// Folder that is searched after the own one, and never written.
+    seed: Option<PathBuf>,
     most: u64,
+}
+
+/// Result of a search for an entry.
+#[derive(Debug)]
+pub enum CacheSearch {
+    /// The object.
+    Found(Vec<u8>),
+    /// No entry. The caller makes it while it holds the lock.
+    Missing(EntryLock),
+}
+
+/// Right to make an entry, which other processes wait for. Dropping it lets them go on.
+#[derive(Debug)]
+pub struct EntryLock(Option<(File, PathBuf)>);
+
+impl Drop for EntryLock {
+    fn drop(&mut self) {
+        // Who opens a new file of this name finds the entry, and those who wait at this one do, too.
+        if let Some((_, path)) = &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -45,7 +78,13 @@ fn parse_entry(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 impl ObjectCache {
     /// Returns the cache in a folder, which may not exist yet.
     pub fn at(folder: impl Into<PathBuf>) -> ObjectCache {
-        ObjectCache { folder: folder.into(), most: DEFAULT_LIMIT }
+        ObjectCache { folder: folder.into(), seed: None, most: DEFAULT_LIMIT }
+    }
+
+    /// Adds a folder whose entries are found, too, and never change.
+    #[must_use]
+    pub fn with_seed(self, folder: impl Into<PathBuf>) -> ObjectCache {
+        ObjectCache { seed: Some(folder.into()), ..self }
     }
 
     /// Limits the size in bytes; checked once in 32 writes.
@@ -55,13 +94,17 @@ impl ObjectCache {
     }
 
     /// Returns the user's cache, in `HEDDLE_CACHE_DIR` or the system's cache folder, limited to `HEDDLE_CACHE_SIZE`
-    /// MiB. None without such a folder, or if `HEDDLE_CACHE` is 0.
+    /// MiB, with `HEDDLE_CACHE_SEED` as the folder that is only read. None without such a folder, or if `HEDDLE_CACHE` is 0.
     pub fn of_user() -> Option<ObjectCache> {
         let variable = |name| std::env::var(name).ok();
         if variable("HEDDLE_CACHE").is_some_and(|value| value.trim() == "0") {
             return None;
         }
         let cache = ObjectCache::at(cache_folder()?.join("objects"));
+        let cache = match folder_of("HEDDLE_CACHE_SEED") {
+            Some(seed) => cache.with_seed(seed.join("objects")),
+            None => cache,
+        };
         let size = variable("HEDDLE_CACHE_SIZE").and_then(|size| size.trim().parse::<u64>().ok());
         Some(cache.with_limit(size.map_or(DEFAULT_LIMIT, |size| size.saturating_mul(1 << 20))))
     }
@@ -69,7 +112,8 @@ impl ObjectCache {
     /// Cache in a folder next to this one, with the same limit.
     #[must_use]
     pub fn sibling(&self, name: &str) -> ObjectCache {
-        ObjectCache { folder: self.folder.with_file_name(name), most: self.most }
+        let seed = self.seed.as_ref().map(|seed| seed.with_file_name(name));
+        ObjectCache { folder: self.folder.with_file_name(name), seed, most: self.most }
     }
 
     /// Folder of the cache.
@@ -79,26 +123,94 @@ impl ObjectCache {
 
     /// Number of entries and their bytes.
     pub fn size(&self) -> (usize, u64) {
-        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let sizes = entries.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+        let sizes = self.paths().into_iter().filter_map(|path| Some(path.metadata().ok()?.len()));
         sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size))
+    }
+
+    /// Files of the entries, in the order of their names.
+    fn paths(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|it| it == ENTRY)).collect();
+        paths.sort();
+        paths
     }
 
     /// Contents of all entries that are whole, in the order of their names.
     pub fn contents(&self) -> Vec<Vec<u8>> {
-        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-        paths.sort();
         let content = |path: PathBuf| Some(parse_entry(&std::fs::read(path).ok()?)?.1.to_vec());
-        paths.into_iter().filter_map(content).collect()
+        self.paths().into_iter().filter_map(content).collect()
+    }
+
+    /// Copies all entries of another cache that are whole; returns their number.
+    pub fn import(&self, other: &ObjectCache) -> std::io::Result<usize> {
+        let mut count = 0;
+        for path in other.paths() {
+            let bytes = std::fs::read(&path)?;
+            if let (Some(_), Some(name)) = (parse_entry(&bytes), path.file_name()) {
+                write_whole(&self.folder.join(name), &bytes)?;
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Deletes all entries; returns their number.
+    pub fn clear(&self) -> std::io::Result<usize> {
+        let paths = self.paths();
+        paths.iter().try_for_each(std::fs::remove_file)?;
+        Ok(paths.len())
+    }
+
+    fn file_name(key: &[u8], extension: &str) -> String {
+        format!("{:016x}.{extension}", hash_of(key))
     }
 
     fn path(&self, key: &[u8]) -> PathBuf {
-        self.folder.join(format!("{:016x}.o", hash_of(key)))
+        self.folder.join(Self::file_name(key, ENTRY))
     }
 
-    /// Returns the object for a key.
+    /// Returns the object for a key. On a miss, waits while another process makes it, for two minutes at most.
+    pub fn find_or_lock(&self, key: &[u8]) -> CacheSearch {
+        if let Some(object) = self.find(key) {
+            return CacheSearch::Found(object);
+        }
+        let lock = self.lock(key);
+        match self.find(key) {
+            Some(object) => CacheSearch::Found(object),
+            None => CacheSearch::Missing(lock),
+        }
+    }
+
+    /// Locks the file of a key. Where that is impossible, the caller goes on without a lock.
+    fn lock(&self, key: &[u8]) -> EntryLock {
+        let path = self.folder.join(Self::file_name(key, LOCK));
+        let opened = std::fs::create_dir_all(&self.folder)
+            .and_then(|()| File::options().create(true).write(true).truncate(false).open(&path));
+        let Ok(file) = opened else { return EntryLock(None) };
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            match file.try_lock() {
+                Ok(()) => return EntryLock(Some((file, path))),
+                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(pause),
+                Err(_) => return EntryLock(None),
+            }
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+
+    /// Returns the object for a key, in the own folder or the seed.
     pub fn find(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.find_own(key).or_else(|| {
+            let bytes = std::fs::read(self.seed.as_ref()?.join(Self::file_name(key, ENTRY))).ok()?;
+            let (known, object) = parse_entry(&bytes)?;
+            (known == key).then(|| object.to_vec())
+        })
+    }
+
+    fn find_own(&self, key: &[u8]) -> Option<Vec<u8>> {
         let mut file = File::open(self.path(key)).ok()?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).ok()?;
@@ -158,6 +270,37 @@ impl ObjectCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_many_makes_an_entry_and_a_seed_is_only_read() {
+        let folder = std::env::temp_dir().join(format!("heddle-objects-lock-{}", std::process::id()));
+        let cache = ObjectCache::at(folder.join("objects"));
+        let made = AtomicU32::new(0);
+        let search = || match cache.find_or_lock(b"key") {
+            CacheSearch::Found(object) => object,
+            CacheSearch::Missing(_lock) => {
+                made.fetch_add(1, Ordering::Relaxed);
+                // Others come to the lock meanwhile.
+                std::thread::sleep(Duration::from_millis(20));
+                cache.keep(b"key", b"object");
+                b"object".to_vec()
+            }
+        };
+        std::thread::scope(|scope| {
+            let searches: Vec<_> = (0..16).map(|_| scope.spawn(search)).collect();
+            for search in searches {
+                assert_eq!(search.join().expect("no search panics"), b"object");
+            }
+        });
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+        assert_eq!(cache.size().0, 1);
+        let seeded = ObjectCache::at(folder.join("own")).with_seed(folder.join("objects"));
+        assert_eq!(seeded.find(b"key").as_deref(), Some(&b"object"[..]));
+        assert_eq!(seeded.size().0, 0);
+        assert_eq!(seeded.import(&cache).expect("it can be written"), 1);
+        assert_eq!(seeded.clear().expect("it can be written"), 1);
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
 
     #[test]
     fn what_is_kept_is_found_and_what_is_bent_is_not() {

@@ -261,10 +261,16 @@ pub(crate) fn code(
     let kept = making.kept.as_ref();
     let key = kept.map(|kept| kept.key_of(&format!("{cpu:?} {options:?} {variant:?} @{kernel}\n")));
     let known = kept.zip(key.as_deref()).filter(|_| making.watch.is_none() || is_lookup);
-    let (made, report) = match known.and_then(|(kept, key)| kept.find(key)) {
-        Some(known) => (known, None),
-        None if is_lookup => return Ok(None),
-        None => {
+    let found = match known {
+        Some((kept, key)) if is_lookup => kept.find(key).ok_or(None),
+        Some((kept, key)) => kept.find_or_lock(key),
+        None => Err(None),
+    };
+    let (made, report) = match found {
+        Ok(known) => (known, None),
+        Err(_) if is_lookup => return Ok(None),
+        // The lock is held until the object is kept.
+        Err(_lock) => {
             let (made, report) = compile(program, globals, kernel, variant, options, &cpu)?;
             if let (Some(kept), Some(key)) = (kept, &key) {
                 kept.keep(key, &made);

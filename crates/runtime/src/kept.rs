@@ -5,7 +5,7 @@
 
 use crate::code::{CompiledKernel, GroupRequirements};
 use crate::selection::{CodeTraits, TRAIT_WORDS};
-use heddle_llvm::ObjectCache;
+use heddle_llvm::{CacheSearch, EntryLock, ObjectCache};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +17,13 @@ pub(crate) const CHOICES: &str = "choices";
 
 /// Folder of the estimates of codes, next to that of the objects.
 const ESTIMATES: &str = "estimates";
+
+/// Returns the user's caches of objects, choices and estimates; none if nothing is kept.
+pub fn user_caches() -> Option<[ObjectCache; 3]> {
+    let objects = ObjectCache::of_user()?;
+    let (choices, estimates) = (objects.sibling(CHOICES), objects.sibling(ESTIMATES));
+    Some([objects, choices, estimates])
+}
 
 /// Objects of one program.
 #[derive(Clone, Debug)]
@@ -49,8 +56,19 @@ impl KernelCache {
     }
 
     pub(crate) fn find(&self, key: &[u8]) -> Option<CompiledKernel> {
-        let bytes = self.cache.find(key)?;
-        let (local_bytes, rest) = word(&bytes)?;
+        Self::parse(&self.cache.find(key)?)
+    }
+
+    /// Returns the object of a key, or the right to make it. What cannot be read is made without a lock.
+    pub(crate) fn find_or_lock(&self, key: &[u8]) -> Result<CompiledKernel, Option<EntryLock>> {
+        match self.cache.find_or_lock(key) {
+            CacheSearch::Found(bytes) => Self::parse(&bytes).ok_or(None),
+            CacheSearch::Missing(lock) => Err(Some(lock)),
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Option<CompiledKernel> {
+        let (local_bytes, rest) = word(bytes)?;
         let (brush_bytes, rest) = word(rest)?;
         let (stack_bytes, rest) = word(rest)?;
         let (status, rest) = word(rest)?;

@@ -33,7 +33,7 @@ mod trial_tests;
 pub use code::BuildError;
 pub use forced::ForcedOptions;
 pub use heddle_transform::AxisOrder;
-pub use kept::{COMPILER, KernelCache};
+pub use kept::{COMPILER, KernelCache, user_caches};
 pub use launch::{LaunchArgument, LaunchError, LaunchForecast, in_pieces};
 pub use pool::Pool;
 pub use program::{

@@ -619,6 +619,11 @@ impl PreparedKernel {
         made
     }
 
+    /// Compiles the code of usual launches, which is kept on disk, too.
+    pub fn prepare_usual(&self) -> Result<(), BuildError> {
+        self.compile_usual().map(drop)
+    }
+
     /// Compiles the code of usual launches.
     pub(crate) fn compile_usual(&self) -> Result<Arc<GroupCode>, BuildError> {
         let usual = self.usual_variant();

@@ -4,7 +4,7 @@ use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{
-    LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with, compile_spirv,
+    CacheSearch, LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with, compile_spirv,
     delete_kernel_stubs, join, read_ir,
 };
 use heddle_runtime::environment::is_on;
@@ -79,9 +79,15 @@ pub fn compile(
     }
     let _busy = busy();
     let kept = kept(source, &words, &headers, is_object);
-    if let Some(known) = kept.as_ref().and_then(|(cache, key)| find(cache, key)) {
-        return Ok(known);
-    }
+    // The lock is held until the program is kept.
+    let _lock = match kept.as_ref().map(|(cache, key)| cache.find_or_lock(key)) {
+        Some(CacheSearch::Found(bytes)) => match parse_kept(&bytes) {
+            Some(known) => return Ok(known),
+            None => None,
+        },
+        Some(CacheSearch::Missing(lock)) => Some(lock),
+        None => None,
+    };
     let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true, is_object };
     Ok(match compile_opencl_with(source, "program.cl", &options) {
         Ok((module, log)) => {
@@ -113,9 +119,15 @@ pub fn compile_il(
         key.extend_from_slice(il);
         (cache, key)
     });
-    if let Some(known) = kept.as_ref().and_then(|(cache, key)| find(cache, key)) {
-        return Ok(known);
-    }
+    // The lock is held until the program is kept.
+    let _lock = match kept.as_ref().map(|(cache, key)| cache.find_or_lock(key)) {
+        Some(CacheSearch::Found(bytes)) => match parse_kept(&bytes) {
+            Some(known) => return Ok(known),
+            None => None,
+        },
+        Some(CacheSearch::Missing(lock)) => Some(lock),
+        None => None,
+    };
     let options = OpenClOptions { words, libraries: LIBRARIES, is_object, ..OpenClOptions::default() };
     Ok(match compile_spirv(il, "program.spv", constants, &options) {
         Ok(module) => {
@@ -160,9 +172,8 @@ fn kept(
     Some((ObjectCache::of_user()?, key.into_bytes()))
 }
 
-/// Looks up a program in the disk cache.
-fn find(cache: &ObjectCache, key: &[u8]) -> Option<CompiledProgram> {
-    let bytes = cache.find(key)?;
+/// Parses a program of the disk cache.
+fn parse_kept(bytes: &[u8]) -> Option<CompiledProgram> {
     let (size, rest) = bytes.split_first_chunk()?;
     let (log, bitcode) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*size)).ok()?)?;
     let module = read_ir("program", bitcode).ok()?;
