@@ -33,9 +33,15 @@ typedef struct heddle_kernel heddle_kernel;
 /* Compiles a program. Options are those of clBuildProgram, in a line; NULL is none. Gives an object in any case;
  * `heddle_program_ok` says whether there is a program in it, `heddle_program_messages` all that there is to say. */
 heddle_program *heddle_program_from_opencl_c(const char *source, const char *options);
+/* The same of a program in SPIR-V, by its bytes. */
+heddle_program *heddle_program_from_spirv(const void *words, size_t size, const char *options);
 void heddle_program_free(heddle_program *program);
 bool heddle_program_ok(const heddle_program *program);
 const char *heddle_program_messages(const heddle_program *program);
+
+/* Names of its kernels, in the order of the source; NULL beyond their number. */
+size_t heddle_program_kernel_count(const heddle_program *program);
+const char *heddle_program_kernel_name(const heddle_program *program, size_t index);
 
 /* A kernel by its name. Gives an object in any case, which needs the program no more. */
 heddle_kernel *heddle_program_kernel(const heddle_program *program, const char *name);
@@ -58,6 +64,46 @@ bool heddle_kernel_launch(heddle_kernel *kernel, unsigned dimensions, const size
 
 /* Report on the kernel as compiled for the launches so far: lanes, barriers, branches, accesses, code that runs one lane at a time. */
 const char *heddle_kernel_report(heddle_kernel *kernel);
+
+/* What a parameter takes. */
+typedef enum heddle_kind {
+  HEDDLE_VALUE = 0,       /* a value, by its bytes */
+  HEDDLE_MEMORY = 1,      /* the address of memory */
+  HEDDLE_LOCAL = 2,       /* bytes of memory for each work-group */
+  HEDDLE_UNSUPPORTED = 3, /* image, sampler, pipe, event, queue */
+} heddle_kind;
+
+/* A parameter of a kernel as declared; texts live as long as the kernel. */
+typedef struct heddle_parameter {
+  const char *name;       /* empty if SPIR-V does not have it */
+  const char *type;       /* "float*", "uint" */
+  const char *qualifiers; /* among "const", "restrict", "volatile" */
+  heddle_kind kind;
+  size_t size;    /* bytes of a value */
+  bool read_only; /* memory that the kernel only reads */
+} heddle_parameter;
+
+size_t heddle_kernel_parameter_count(const heddle_kernel *kernel);
+/* Describes the parameter of this number; false if there is none. */
+bool heddle_kernel_parameter(const heddle_kernel *kernel, size_t index, heddle_parameter *parameter);
+
+/* An argument: a value's bytes and their number, an address, or the number of bytes for each work-group. */
+typedef struct heddle_argument {
+  heddle_kind kind;
+  void *memory;
+  size_t size;
+} heddle_argument;
+
+/* Launches a kernel with all of its arguments, from any number of threads at once; arguments that were set do not count.
+ * NULL if it was launched, or why not, as a text for `heddle_text_free`. */
+char *heddle_kernel_call(const heddle_kernel *kernel, unsigned dimensions, const size_t *global, const size_t *local,
+                         const heddle_argument *arguments, size_t count);
+/* The report of `heddle_kernel_report`, as a text for `heddle_text_free`; for any number of threads. */
+char *heddle_kernel_describe(const heddle_kernel *kernel);
+void heddle_text_free(char *text);
+
+/* Version of the library, as in "0.2.0". */
+const char *heddle_version(void);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,12 @@
-//! Heddle for C: `libheddle.so`. What is here is declared in include/heddle/compiler.h, the module `program` in
-//! include/heddle/program.h.
+//! Heddle for C: `libheddle.so`. What is here is declared in include/heddle/compiler.h, the modules `program` and
+//! `call` in include/heddle/program.h.
 //!
 //! Thin: each function turns C's strings and pointers into what a [`Session`] takes, and keeps what comes back for the
 //! caller to look at. Nothing unwinds into C, and a null pointer is an error, not a crash.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod program;
+pub mod call;
 
 use heddle_compiler::options::ParamShape;
 use heddle_compiler::session::diagnostics_json;

@@ -3,7 +3,7 @@
 use crate::{c_text, guarded, messages_of, text_of};
 use heddle_compiler::DiagnosticError;
 use heddle_ir::{Code, Diagnostic};
-use heddle_library::{Kernel, KernelArgument, NdRange, Program};
+use heddle_library::{Kernel, KernelArgument, KernelParam, NdRange, Program, RangeError};
 use std::ffi::{CString, c_char, c_uint, c_void};
 use std::ptr;
 
@@ -12,18 +12,22 @@ use std::ptr;
 pub struct HeddleProgram {
     program: Option<Program>,
     messages: CString,
+    /// Names of its kernels.
+    names: Vec<CString>,
 }
 
 /// A kernel, or none, with its arguments and what there is to say.
 #[derive(Debug)]
 pub struct HeddleKernel {
-    kernel: Option<Kernel>,
+    pub(crate) kernel: Option<Kernel>,
     arguments: Vec<Option<KernelArgument<'static>>>,
+    /// Name, type and qualifiers of each parameter.
+    pub(crate) declared: Vec<[CString; 3]>,
     messages: CString,
     report: CString,
 }
 
-fn wrong(text: &str) -> DiagnosticError {
+pub(crate) fn wrong(text: &str) -> DiagnosticError {
     Diagnostic::error(Code::Launch, text).into()
 }
 
@@ -39,21 +43,83 @@ pub unsafe extern "C" fn heddle_program_from_opencl_c(
     // SAFETY: as the caller says.
     let (text, words) = unsafe { (text_of(source), text_of(options)) };
     guarded(ptr::null_mut(), || {
-        let made = match text {
+        HeddleProgram::publish(match text {
             Some(text) if options.is_null() || words.is_some() => {
                 Program::from_opencl_c_with(text, words.unwrap_or(""))
             }
             _ => Err(wrong("source and options must be UTF-8, and the source must not be null")),
-        };
-        let (program, messages) = match made {
+        })
+    })
+}
+
+/// `heddle_program_from_spirv`.
+///
+/// # Safety
+/// The words are null or have so many bytes; options are null or end with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_from_spirv(
+    words: *const c_void,
+    size: usize,
+    options: *const c_char,
+) -> *mut HeddleProgram {
+    // SAFETY: as the caller says.
+    let (bytes, text) = unsafe { (bytes_at(words, size), text_of(options)) };
+    guarded(ptr::null_mut(), || {
+        HeddleProgram::publish(match options.is_null() || text.is_some() {
+            true => Program::from_spirv(bytes, text.unwrap_or("")),
+            false => Err(wrong("options must be UTF-8")),
+        })
+    })
+}
+
+impl HeddleProgram {
+    fn publish(made: Result<Program, DiagnosticError>) -> *mut HeddleProgram {
+        let (program, messages, names) = match made {
             Ok(program) => {
                 let messages = messages_of(program.diagnostics());
-                (Some(program), messages)
+                let names = program.kernel_names().map(c_text).collect();
+                (Some(program), messages, names)
             }
-            Err(failure) => (None, messages_of(&failure.diagnostics)),
+            Err(failure) => (None, messages_of(&failure.diagnostics), Vec::new()),
         };
-        Box::into_raw(Box::new(HeddleProgram { program, messages }))
-    })
+        Box::into_raw(Box::new(HeddleProgram { program, messages, names }))
+    }
+}
+
+/// Returns a caller's memory; no bytes if it is null.
+///
+/// # Safety
+/// The memory is null or has so many bytes, and lives during the call.
+pub(crate) unsafe fn bytes_at<'a>(memory: *const c_void, size: usize) -> &'a [u8] {
+    match memory.is_null() {
+        true => &[],
+        // SAFETY: as the caller says.
+        false => unsafe { std::slice::from_raw_parts(memory.cast::<u8>(), size) },
+    }
+}
+
+/// `heddle_program_kernel_count`.
+///
+/// # Safety
+/// The program is null or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_kernel_count(program: *const HeddleProgram) -> usize {
+    // SAFETY: as the caller says.
+    unsafe { program.as_ref() }.map_or(0, |program| program.names.len())
+}
+
+/// `heddle_program_kernel_name`.
+///
+/// # Safety
+/// The program is null or live.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_program_kernel_name(
+    program: *const HeddleProgram,
+    index: usize,
+) -> *const c_char {
+    // SAFETY: as the caller says.
+    let name = unsafe { program.as_ref() }.and_then(|program| program.names.get(index));
+    name.map_or(ptr::null(), |name| name.as_ptr())
 }
 
 /// `heddle_program_free`.
@@ -109,8 +175,15 @@ pub unsafe extern "C" fn heddle_program_kernel(
             Ok(kernel) => (Some(kernel), CString::default()),
             Err(failure) => (None, messages_of(&failure.diagnostics)),
         };
-        let arguments = vec![None; kernel.as_ref().map_or(0, Kernel::parameter_count)];
-        Box::into_raw(Box::new(HeddleKernel { kernel, arguments, messages, report: CString::default() }))
+        let parameters = kernel.as_ref().map(Kernel::parameters).unwrap_or_default();
+        let arguments = vec![None; parameters.len()];
+        let texts = |parameter: &KernelParam| {
+            let name = parameter.name.as_deref().unwrap_or_default();
+            [name, &parameter.type_name, &parameter.qualifiers].map(c_text)
+        };
+        let declared = parameters.iter().map(texts).collect();
+        let report = CString::default();
+        Box::into_raw(Box::new(HeddleKernel { kernel, arguments, declared, messages, report }))
     })
 }
 
@@ -182,11 +255,8 @@ pub unsafe extern "C" fn heddle_kernel_set_value(
 ) -> bool {
     // SAFETY: as the caller says.
     let Some(kernel) = (unsafe { kernel.as_mut() }) else { return false };
-    let bytes = match value.is_null() {
-        true => &[],
-        // SAFETY: as the caller says.
-        false => unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size) },
-    };
+    // SAFETY: as the caller says.
+    let bytes = unsafe { bytes_at(value, size) };
     kernel.set(index, KernelArgument::bytes(bytes))
 }
 
@@ -233,27 +303,39 @@ pub unsafe extern "C" fn heddle_kernel_launch(
 ) -> bool {
     // SAFETY: as the caller says.
     let Some(kernel) = (unsafe { kernel.as_mut() }) else { return false };
-    let sizes = |sizes: *const usize| -> Option<Vec<u64>> {
-        let count = (dimensions as usize).min(3);
-        // SAFETY: as the caller says.
-        let sizes = (!sizes.is_null()).then(|| unsafe { std::slice::from_raw_parts(sizes, count) })?;
-        Some(sizes.iter().map(|&size| size as u64).collect())
-    };
-    let (global, local) = (sizes(global), sizes(local));
+    // SAFETY: as the caller says.
+    let (global, local) = unsafe { (sizes_at(global, dimensions), sizes_at(local, dimensions)) };
     kernel.diagnostic(|kernel, arguments| {
         let mut given = Vec::new();
         for (index, argument) in arguments.iter().enumerate() {
             given.push(argument.clone().ok_or_else(|| wrong(&format!("argument {index} is not set")))?);
         }
-        let global = global.filter(|_| (1..=3).contains(&dimensions));
-        let global = global.ok_or_else(|| wrong("a launch has 1 to 3 dimensions, and a size for each"))?;
-        let range = NdRange::new(&global).and_then(|range| match local {
-            Some(local) => range.with_local(&local),
-            None => Ok(range),
-        });
         // SAFETY: as the caller says.
-        unsafe { kernel.launch(range, given) }
+        unsafe { kernel.launch(index_space(global, local)?, given) }
     })
+}
+
+/// Returns a caller's sizes; none if they are null.
+///
+/// # Safety
+/// Sizes are null or have a number for each of up to three dimensions.
+pub(crate) unsafe fn sizes_at(sizes: *const usize, dimensions: c_uint) -> Option<Vec<u64>> {
+    let count = usize::try_from(dimensions).ok().filter(|count| (1..=3).contains(count))?;
+    // SAFETY: as the caller says.
+    let sizes = (!sizes.is_null()).then(|| unsafe { std::slice::from_raw_parts(sizes, count) })?;
+    Some(sizes.iter().map(|&size| size as u64).collect())
+}
+
+/// Returns the work-items of a launch.
+pub(crate) fn index_space(
+    global: Option<Vec<u64>>,
+    local: Option<Vec<u64>>,
+) -> Result<Result<NdRange, RangeError>, DiagnosticError> {
+    let global = global.ok_or_else(|| wrong("a launch has 1 to 3 dimensions, and a size for each"))?;
+    Ok(NdRange::new(&global).and_then(|range| match local {
+        Some(local) => range.with_local(&local),
+        None => Ok(range),
+    }))
 }
 
 /// `heddle_kernel_report`.

@@ -27,6 +27,38 @@ static void cancel(void) {
   heddle_cancel(NULL);
 }
 
+/* Launches in one call, and what a kernel is said to take. */
+static void call(heddle_kernel *k) {
+  heddle_parameter parameter;
+  CHECK(heddle_kernel_parameter_count(k) == 3 && heddle_kernel_parameter_count(NULL) == 0, NULL);
+  CHECK(!heddle_kernel_parameter(k, 3, &parameter) && !heddle_kernel_parameter(k, 0, NULL), NULL);
+  CHECK(heddle_kernel_parameter(k, 1, &parameter) && parameter.kind == HEDDLE_VALUE && parameter.size == 4, NULL);
+  CHECK(!strcmp(parameter.name, "by") && !strcmp(parameter.type, "int"), parameter.name);
+  CHECK(heddle_kernel_parameter(k, 2, &parameter) && parameter.kind == HEDDLE_LOCAL, NULL);
+  int memory[8] = {0}, by = 3;
+  const size_t items = 8;
+  heddle_argument given[] = {{HEDDLE_MEMORY, memory, 0}, {HEDDLE_VALUE, &by, sizeof by}, {HEDDLE_LOCAL, NULL, 64}};
+  CHECK(!heddle_kernel_call(k, 1, &items, NULL, given, 3) && memory[7] == 3, NULL);
+  char *wrong[] = {heddle_kernel_call(NULL, 1, &items, NULL, given, 3), heddle_kernel_call(k, 1, &items, NULL, given, 2),
+                   heddle_kernel_call(k, 1, &items, NULL, NULL, 3),     heddle_kernel_call(k, 4, &items, NULL, given, 3),
+                   heddle_kernel_call(k, 1, NULL, NULL, given, 3)};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    CHECK(wrong[i] && strstr(wrong[i], "[launch]"), wrong[i]);
+    heddle_text_free(wrong[i]);
+  }
+  given[1].kind = HEDDLE_UNSUPPORTED;
+  char *unknown = heddle_kernel_call(k, 1, &items, NULL, given, 3), *report = heddle_kernel_describe(k);
+  CHECK(unknown && strstr(unknown, "unknown kind 3"), unknown);
+  CHECK(report && strstr(report, "kernel k"), report);
+  heddle_text_free(unknown);
+  heddle_text_free(report);
+  heddle_text_free(NULL);
+  CHECK(!heddle_kernel_describe(NULL) && strchr(heddle_version(), '.'), NULL);
+  heddle_program *none = heddle_program_from_spirv(NULL, 0, NULL);
+  CHECK(!heddle_program_ok(none) && heddle_program_kernel_count(none) == 0 && !heddle_program_kernel_name(none, 0), NULL);
+  heddle_program_free(none);
+}
+
 int main(void) {
   cancel();
   heddle_program_free(NULL);
@@ -82,6 +114,7 @@ int main(void) {
   CHECK(heddle_kernel_launch(k, 1, &items, groups), heddle_kernel_messages(k));
   CHECK(heddle_kernel_launch(k, 3, (const size_t[]){8, 1, 1}, NULL), heddle_kernel_messages(k));
   for (int i = 0; i < 8; i++) CHECK(memory[i] == 6, "a work-item ran more or less than once in two launches");
+  call(k);
   heddle_kernel_free(k);
   puts(failures ? "failed" : "passed");
   return failures != 0;

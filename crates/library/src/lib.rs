@@ -36,5 +36,6 @@ pub use argument::{Arguments, Element, IntoArgument, KernelArgument, Local, loca
 pub use buffer::Buffer;
 pub use heddle_compiler::{DiagnosticError, KernelReport};
 pub use heddle_ir::Diagnostic;
+pub use heddle_llvm::{KernelParam, ParamPassing};
 pub use heddle_runtime::{NdRange, RangeError};
 pub use program::{IntoRange, Kernel, Program};

@@ -2,9 +2,9 @@
 
 use crate::argument::{Arguments, KernelArgument};
 use heddle_builtins::split_build_options;
-use heddle_compiler::{DiagnosticError, KernelReport, Session};
+use heddle_compiler::{DiagnosticError, KernelReport, Session, SourceModule};
 use heddle_ir::{Code, Diagnostic, Module};
-use heddle_llvm::KernelInfo;
+use heddle_llvm::{KernelInfo, KernelParam};
 use heddle_runtime as runtime;
 use heddle_runtime::{BuildServices, KernelCache, LaunchError, NdRange, Pool, RangeError};
 use std::sync::Arc;
@@ -32,7 +32,17 @@ impl Program {
         // The types of parameters are written down only then.
         words.push("-cl-kernel-arg-info".into());
         let _busy = runtime::exit::busy();
-        let read = Session::default().compile_opencl(source, NAME, &words)?;
+        Program::from_module(Session::default().compile_opencl(source, NAME, &words)?)
+    }
+
+    /// Compiles SPIR-V with the options of `clBuildProgram`.
+    pub fn from_spirv(words: &[u8], options: &str) -> Result<Program, DiagnosticError> {
+        let _busy = runtime::exit::busy();
+        let read = Session::default().compile_spirv(words, NAME, &split_build_options(options))?;
+        Program::from_module(read)
+    }
+
+    fn from_module(read: SourceModule) -> Result<Program, DiagnosticError> {
         let undefined = runtime::undefined_functions(&read.module);
         if !undefined.is_empty() {
             let diagnostics = undefined.into_iter().map(|message| message.in_file(NAME)).collect();
@@ -54,6 +64,13 @@ impl Program {
     /// The names of its kernels, in the order of the source.
     pub fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.program.kernels().iter().map(|kernel| &*kernel.name)
+    }
+
+    /// Compiles all kernels as most launches take them, and keeps them on disk; returns why some have no code.
+    pub fn prepare_kernels(&self) -> Vec<DiagnosticError> {
+        let kernels = self.program.kernels().iter().filter_map(|info| self.program.kernel(&info.name));
+        let refused = kernels.filter_map(|kernel| Some((kernel.prepare_usual().err()?, kernel)));
+        refused.map(|(reason, kernel)| kernel.diagnostic(&reason).in_file(NAME).into()).collect()
     }
 
     /// The kernel of this name.
@@ -120,6 +137,11 @@ impl Kernel {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.info.name
+    }
+
+    /// Returns the parameters as declared.
+    pub fn parameters(&self) -> &[KernelParam] {
+        &self.info.params
     }
 
     /// Returns the number of parameters.
