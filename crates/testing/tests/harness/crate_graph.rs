@@ -126,6 +126,7 @@ const RULES: &[Rule] = &[
             "heddle-analysis",
             "heddle-interp",
             "heddle-transform",
+            "heddle-library",
             "heddle-llvm",
             "heddle-compiler",
             "heddle-runs",
@@ -133,6 +134,12 @@ const RULES: &[Rule] = &[
             "heddle-testing",
         ],
     ),
+    rule(
+        "bundle",
+        "heddle-bundle",
+        &["heddle-capi", "heddle-cli", "heddle-cuda", "heddle-llvm", "heddle-opencl", "heddle-testing"],
+    ),
+    rule("xtask", "heddle-xtask", &[]),
 ];
 
 pub(crate) fn crates_folder() -> PathBuf {
@@ -356,7 +363,7 @@ fn two_types_of_one_name_are_noticed() {
 
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] =
-    &["capi", "cuda", "cudart", "cudart12", "library", "llvm", "opencl", "plugin", "runtime"];
+    &["bundle", "capi", "cuda", "cudart", "cudart12", "library", "llvm", "opencl", "plugin", "runtime"];
 
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {
