@@ -1,0 +1,120 @@
+"""Functions over arrays."""
+
+import pickle
+import unittest
+
+import heddle
+import numpy as np
+
+HYPOT = "float hyp(float x, float y) { return sqrt(x * x + y * y); }"
+
+
+class UfuncTest(unittest.TestCase):
+    def setUp(self):
+        self.f = heddle.vectorize(HYPOT)
+        self.random = np.random.default_rng(3)
+
+    def floats(self, *shape):
+        return self.random.random(shape, np.float32)
+
+    def check(self, x, y, **named):
+        found = self.f(x, y, **named)
+        wanted = np.hypot(np.asarray(x, np.float64), y)
+        self.assertEqual(found.shape, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=2e-6)
+
+    def test_layouts(self):
+        a, b = self.floats(50, 60, 7), self.floats(60, 1)
+        deep, turned = self.floats(3, 4, 5, 6, 7), self.floats(7, 6, 5, 4, 3).T
+        pairs = [
+            (a, a),
+            (a, 2),
+            (2, a),
+            (a, b),
+            (b, a),
+            (a.T, a.T),
+            (a.T, 3),
+            (a.T, a.transpose(1, 0, 2).copy().transpose(2, 0, 1)),
+            (a[::2, :, ::3], b),
+            (a[:, ::-1], a),
+            (a[:1], a[:, :1]),
+            (deep, turned),
+            (deep[:, :, None], turned[:, 1]),
+            (a[:0], b),
+            (np.broadcast_to(b, a.shape), a),
+        ]
+        for x, y in pairs:
+            with self.subTest(x=np.shape(x), y=np.shape(y)):
+                self.check(x, y)
+
+    def test_results_are_written_to_out(self):
+        a = self.floats(40, 30)
+        for out in (np.empty((40, 30), np.float32), np.empty((40, 60), np.float32)[:, ::2], np.empty((30, 40)).T):
+            self.assertIs(self.f(a, 1, out=out), out)
+            np.testing.assert_allclose(out, np.hypot(a, 1), rtol=2e-6)
+        own = a.copy()
+        self.f(own, own, out=own)
+        np.testing.assert_allclose(own, np.hypot(a, a), rtol=2e-6)
+        line = self.floats(1000)
+        known = line.copy()
+        self.f(line[1:], line[1:], out=line[:-1])
+        np.testing.assert_allclose(line[:-1], np.hypot(known[1:], known[1:]), rtol=2e-6)
+        for wrong in (np.empty(7, np.float32), np.empty((40, 30), np.int32)):
+            with self.assertRaises((ValueError, TypeError)):
+                self.f(a, 1, out=wrong)
+
+    def test_numbers_and_types(self):
+        found = self.f(3, 4.0)
+        self.assertIsInstance(found, np.float32)
+        self.assertEqual(found, 5)
+        self.check(np.arange(9, dtype=np.float64), 1)
+        self.check(np.arange(9, dtype=np.int8), 1)
+        with self.assertRaises(TypeError):
+            self.f(np.zeros(3, complex), 1)
+        with self.assertRaises(TypeError):
+            self.f(np.zeros(3, np.float32))
+        g = heddle.vectorize("int g(int x) { return x + 1; }")
+        with self.assertRaises(TypeError):
+            g(np.zeros(3))
+        self.assertEqual((self.f.nin, self.f.nout, self.f.types, self.f.__name__), (2, 1, ["ff->f"], "hyp"))
+
+    def test_branches_helpers_and_64_bits(self):
+        g = heddle.vectorize(
+            """#define STEP(n) (n / 2)
+            static int odd(int x) { return x & 1; } /* int no(int x) { */
+            int steps(int n) { int s = 0; while (n > 1) { n = odd(n) ? 3 * n + 1 : STEP(n); ++s; } return s; }"""
+        )
+        self.assertEqual(g(np.arange(1, 10, dtype=np.int32)).tolist(), [0, 1, 7, 2, 5, 8, 16, 3, 19])
+        h = heddle.vectorize("double a(double x) { return x; } ulong b(ulong x, double y) { return x + (ulong)y; }", "b")
+        big = np.array([1 << 60, 3], np.uint64)
+        self.assertEqual(h(big, 2).tolist(), [(1 << 60) + 2, 5])
+
+    def test_other_arrays(self):
+        class Box:
+            """An array of another library."""
+
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **_):
+                return self.array.__dlpack__()
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        x = self.floats(100)
+        np.testing.assert_array_equal(self.f(Box(x), memoryview(x)), self.f(x, x))
+
+    def test_mistakes(self):
+        for source in ("", "void f(float x) {}", "float f(float *x) { return *x; }", "float f(float x) { return y; }"):
+            with self.assertRaises(heddle.BuildError):
+                heddle.vectorize(source)
+
+    def test_pickles_and_reports(self):
+        f = pickle.loads(pickle.dumps(self.f))
+        self.assertEqual(f(3, 4), 5)
+        self.assertIn("kernel heddle_elements", str(f.report()))
+
+
+if __name__ == "__main__":
+    unittest.main()
