@@ -1,0 +1,164 @@
+//! Debian packages: the command, headers, the OpenCL driver's registration, CUDA's libraries.
+//!
+//! The tree of all packages lies in `/usr/lib/heddle`: libheddle.so has no stable ABI version yet, so it is private to them.
+
+use crate::run::{VERSION, XtaskResult, at, copy, files_below, fresh, packages, program, run, target, write};
+use crate::tree::{build, pkg_config, third_party, write_tree};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+/// Folder of the tree.
+const PLACE: &str = "usr/lib/heddle";
+
+/// A Debian package.
+struct DebianPackage {
+    name: &'static str,
+    section: &'static str,
+    depends: &'static str,
+    more: &'static str,
+    summary: &'static str,
+    description: &'static str,
+    /// Parts of the tree, files or folders.
+    parts: &'static [&'static str],
+}
+
+const LIBC: &str = "libc6 (>= 2.36), libgcc-s1 (>= 4.2)";
+
+const PACKAGES: [DebianPackage; 4] = [
+    DebianPackage {
+        name: "heddle",
+        section: "devel",
+        depends: LIBC,
+        more: "",
+        summary: "SIMD compiler for OpenCL, CUDA and C on the CPU",
+        description: "The command heddle and its library, with LLVM and clang in it.",
+        parts: &["bin", "lib/libheddle.so"],
+    },
+    DebianPackage {
+        name: "libheddle-dev",
+        section: "libdevel",
+        depends: "heddle (= ${version})",
+        more: "",
+        summary: "SIMD compiler as a library: headers",
+        description: "Headers of the C interface, and a file for pkg-config.",
+        parts: &["include"],
+    },
+    DebianPackage {
+        name: "heddle-opencl-icd",
+        section: "libs",
+        depends: "heddle (= ${version})",
+        more: "Provides: opencl-icd\n",
+        summary: "OpenCL driver for CPUs by Heddle",
+        description: "Registers Heddle with the loaders of OpenCL.",
+        parts: &[],
+    },
+    DebianPackage {
+        name: "heddle-cuda",
+        section: "libs",
+        depends: "heddle (= ${version})",
+        more: "",
+        summary: "CUDA driver and runtime for CPUs by Heddle",
+        description: "Libraries under the names of CUDA, which `heddle run` puts before others.",
+        parts: &["lib/heddle"],
+    },
+];
+
+/// Builds the libraries and writes the packages; returns their paths.
+pub(crate) fn make() -> XtaskResult<Vec<PathBuf>> {
+    build()?;
+    let tree = target().join("deb/tree");
+    fresh(&tree)?;
+    write_tree(&tree)?;
+    at(&packages(), fs::create_dir_all(packages()))?;
+    PACKAGES.iter().map(|package| package.make(&tree)).collect()
+}
+
+impl DebianPackage {
+    fn make(&self, tree: &Path) -> XtaskResult<PathBuf> {
+        let folder = target().join("deb").join(self.name);
+        fresh(&folder)?;
+        for part in self.parts {
+            let from = tree.join(part);
+            let files = if from.is_dir() { files_below(&from)? } else { vec![from] };
+            for file in files {
+                let name = file.strip_prefix(tree).expect("it is below the tree");
+                copy(&file, &folder.join(PLACE).join(name))?;
+            }
+        }
+        self.write_own(&folder)?;
+        self.write_documents(&folder)?;
+        self.set_modes(&folder)?;
+        self.write_control(&folder)?;
+        let path = packages().join(format!("{}_{VERSION}_amd64.deb", self.name));
+        run(program("dpkg-deb", ["--root-owner-group", "-Zxz", "--build"]).arg(&folder).arg(&path))?;
+        Ok(path)
+    }
+
+    /// Writes what is not in the tree.
+    fn write_own(&self, folder: &Path) -> XtaskResult {
+        let link = |to: &str, name: &str| {
+            let path = folder.join(name);
+            at(&path, fs::create_dir_all(path.parent().expect("it is in a folder")))?;
+            at(&path, symlink(to, &path))
+        };
+        match self.name {
+            "heddle" => link("../lib/heddle/bin/heddle", "usr/bin/heddle"),
+            "libheddle-dev" => {
+                link("../lib/heddle/include/heddle.h", "usr/include/heddle.h")?;
+                link("../lib/heddle/include/heddle", "usr/include/heddle")?;
+                let path = folder.join("usr/lib/x86_64-linux-gnu/pkgconfig/heddle.pc");
+                write(&path, pkg_config("/usr/lib/heddle"))
+            }
+            "heddle-opencl-icd" => {
+                write(&folder.join("etc/OpenCL/vendors/heddle.icd"), "/usr/lib/heddle/lib/libheddle.so\n")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_documents(&self, folder: &Path) -> XtaskResult {
+        let documents = folder.join("usr/share/doc").join(self.name);
+        let changelog = documents.join("changelog");
+        let text = format!(
+            "{} ({VERSION}) unstable; urgency=medium\n\n  * Release {VERSION}; see CHANGELOG.md of the sources.\n\n \
+             -- Heddle's developers <heddle@localhost>  Thu, 01 Jan 2026 00:00:00 +0000\n",
+            self.name
+        );
+        write(&changelog, text)?;
+        run(program("gzip", ["-9n"]).arg(&changelog))?;
+        write(&documents.join("copyright"), third_party()?)
+    }
+
+    /// Sets the permissions that Debian asks for, whatever the umask is.
+    fn set_modes(&self, folder: &Path) -> XtaskResult {
+        for path in files_below(folder)?.into_iter().filter(|path| !path.is_symlink()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_program = name == "ptxas" || path.parent().is_some_and(|it| it.ends_with("bin"));
+            let mode = if is_program { 0o755 } else { 0o644 };
+            at(&path, fs::set_permissions(&path, fs::Permissions::from_mode(mode)))?;
+        }
+        run(program("find", ["-type", "d", "-exec", "chmod", "755", "{}", "+"]).current_dir(folder))
+    }
+
+    fn write_control(&self, folder: &Path) -> XtaskResult {
+        let bytes: u64 =
+            files_below(folder)?.iter().filter_map(|it| Some(it.symlink_metadata().ok()?.len())).sum();
+        let control = format!(
+            "Package: {}\nVersion: {VERSION}\nArchitecture: amd64\nMaintainer: Heddle's developers <heddle@localhost>\n\
+             Installed-Size: {}\nDepends: {}\n{}Section: {}\nPriority: optional\nDescription: {}\n {}\n",
+            self.name,
+            bytes.div_ceil(1024),
+            self.depends.replace("${version}", VERSION),
+            self.more,
+            self.section,
+            self.summary,
+            self.description,
+        );
+        write(&folder.join("DEBIAN/control"), control)?;
+        if self.name == "heddle-opencl-icd" {
+            write(&folder.join("DEBIAN/conffiles"), "/etc/OpenCL/vendors/heddle.icd\n")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! Makes packages: `cargo xtask wheel|deb|archive|release`.
+//!
+//! All packages hold one tree (`tree.rs`): a library with LLVM and clang in it, small libraries under the names of CUDA, the
+//! command, headers. The version is that of the workspace.
+#![forbid(unsafe_code)]
+
+mod run;
+mod tree;
+mod zip;
+mod wheel;
+mod deb;
+mod release;
+mod try_wheel;
+
+use clap::{Parser, Subcommand};
+use run::XtaskResult;
+use std::process::ExitCode;
+
+/// Developers' tasks that are written in Rust
+#[derive(Parser)]
+#[command(name = "xtask", version)]
+struct Xtask {
+    #[command(subcommand)]
+    verb: XtaskVerb,
+}
+
+#[derive(Subcommand)]
+enum XtaskVerb {
+    /// Make the wheel for PyPI: target/packages/heddle-*.whl
+    Wheel {
+        /// Install it with PyOpenCL and CUDA packages in a fresh root without compiler and LLVM, and run programs there
+        #[arg(long)]
+        test: bool,
+    },
+    /// Make Debian packages: target/packages/*.deb
+    Deb,
+    /// Make an archive that runs from any folder: target/packages/heddle-*.tar.xz
+    Archive,
+    /// Make all packages, checksums, a list of components and release notes
+    Release,
+}
+
+fn run_verb(verb: &XtaskVerb) -> XtaskResult {
+    match verb {
+        XtaskVerb::Wheel { test } => {
+            let wheel = wheel::make()?;
+            if *test { try_wheel::try_wheel(&wheel) } else { Ok(()) }
+        }
+        XtaskVerb::Deb => deb::make().map(drop),
+        XtaskVerb::Archive => release::archive().map(drop),
+        XtaskVerb::Release => release::make(),
+    }
+}
+
+fn main() -> ExitCode {
+    match run_verb(&Xtask::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("xtask: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The wheel in a fresh Debian without compiler and LLVM: tests/packages/fresh_root.sh.
+
+use crate::run::{XtaskResult, at, copy, files_below, fresh, printed, program, root, run, target};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Version of Debian that the wheel promises to run on.
+const SUITE: &str = "bookworm";
+/// Its packages beyond the essential ones, and the version of its Python.
+const PACKAGES: &str = "--include=python3,python3-venv,ca-certificates";
+const PYTHON: &str = "3.11";
+
+/// Creates the root once.
+fn fresh_root() -> XtaskResult<PathBuf> {
+    let folder = target().join("fresh-root");
+    let stamp = folder.join("made");
+    if !stamp.exists() {
+        fresh(&folder)?;
+        run(program("debootstrap", ["--variant=minbase", PACKAGES, SUITE]).arg(&folder))
+            .map_err(|reason| format!("{reason}; it takes root and Debian's debootstrap"))?;
+        at(&stamp, fs::write(&stamp, ""))?;
+    }
+    Ok(folder)
+}
+
+/// Platforms whose wheels run there.
+const PLATFORMS: [&str; 5] = [
+    "manylinux_2_36_x86_64",
+    "manylinux_2_28_x86_64",
+    "manylinux_2_27_x86_64",
+    "manylinux_2_17_x86_64",
+    "manylinux2014_x86_64",
+];
+
+/// Downloads the other wheels: PyOpenCL with what it needs, and the packages of the CUDA tests.
+fn download(into: &Path) -> XtaskResult {
+    let list = root().join("tests/cuda/requirements.txt").to_string_lossy().into_owned();
+    for wanted in [&["pyopencl", "numpy"][..], &["--no-deps", "--requirement", &list]] {
+        let mut pip = program("python3", ["-m", "pip", "download", "--quiet", "--only-binary", ":all:"]);
+        pip.args(["--python-version", PYTHON, "--implementation", "cp"]);
+        pip.args(PLATFORMS.iter().flat_map(|platform| ["--platform", platform]));
+        run(pip.arg("--dest").arg(into).args(wanted))?;
+    }
+    Ok(())
+}
+
+/// Installs the wheel in the root, and runs programs of all interfaces there.
+pub(crate) fn try_wheel(wheel: &Path) -> XtaskResult {
+    let folder = fresh_root()?;
+    let wheels = target().join("wheels");
+    if !wheels.exists() {
+        at(&wheels, fs::create_dir_all(&wheels))?;
+        download(&wheels).inspect_err(|_| _ = fs::remove_dir_all(&wheels))?;
+    }
+    let place = folder.join("heddle");
+    fresh(&place)?;
+    for file in files_below(&wheels)? {
+        copy(&file, &place.join("wheels").join(file.file_name().unwrap_or_default()))?;
+    }
+    copy(wheel, &place.join("wheels").join(wheel.file_name().unwrap_or_default()))?;
+    for (from, into) in [("tests/packages", ""), ("python/tests", "python_tests")] {
+        for file in files_below(&root().join(from))? {
+            copy(&file, &place.join(into).join(file.file_name().unwrap_or_default()))?;
+        }
+    }
+    // Processes of the root see no others, and their /proc goes with them.
+    let script = ["--mount", "--pid", "--fork", "--mount-proc"];
+    let mut unshare = program("unshare", script);
+    unshare.arg(format!("--root={}", folder.display())).arg("/usr/bin/env").arg("-i");
+    unshare.arg("PATH=/usr/bin:/bin").args(["sh", "/heddle/fresh_root.sh", "/heddle"]);
+    run(&mut unshare)?;
+    let size = printed(program("du", ["-sh"]).arg(wheel))?;
+    println!("{}", size.trim());
+    Ok(())
+}
