@@ -4,6 +4,7 @@
 mod bad_input;
 mod crate_graph;
 mod cut_off;
+mod documents;
 mod generated;
 mod naming;
 mod op_coverage;
