@@ -177,7 +177,7 @@ class Ufunc:
         self._kernels: dict[str, Kernel] = {}
         self._plans: dict[Any, LaunchPlan] = {}
         # Mistakes in the source are reported here rather than by the first call.
-        self._kernel("v" * self.nin + "!")
+        self._kernel("c" * self.nin + "c!")
 
     def _kernel(self, layout: str) -> Kernel:
         kernel = self._kernels.get(layout)
