@@ -56,13 +56,48 @@ const PACKAGES: [DebianPackage; 4] = [
     DebianPackage {
         name: "heddle-cuda",
         section: "libs",
-        depends: "heddle (= ${version})",
+        depends: "heddle (= ${version}), libc6 (>= 2.36), libgcc-s1 (>= 4.2)",
         more: "",
         summary: "CUDA driver and runtime for CPUs by Heddle",
         description: "Libraries under the names of CUDA, which `heddle run` puts before others.",
         parts: &["lib/heddle"],
     },
 ];
+
+const COPYRIGHT: &str = "\
+Heddle is licensed under the MIT license or the Apache License, Version 2.0, as you prefer. On Debian systems the
+text of the latter is in /usr/share/common-licenses/Apache-2.0.
+
+libheddle.so of the package heddle contains code of LLVM, clang, zlib, zstd and the C++ library of GCC: their
+licenses are in /usr/share/doc/heddle/THIRD-PARTY.gz.
+";
+
+const MANUAL: &str = "\
+.TH HEDDLE 1
+.SH NAME
+heddle \\- SIMD compiler for OpenCL, CUDA and C on the CPU
+.SH SYNOPSIS
+.B heddle
+.I VERB
+.RI [ OPTION \\&...]
+.SH DESCRIPTION
+.B heddle \\-\\-help
+lists all verbs,
+.B heddle
+.I VERB
+.B \\-\\-help
+the options of one.
+.B heddle run \\-\\- PROGRAM
+runs a program on the drivers for OpenCL and CUDA, and
+.B heddle doctor
+reports what is found.
+";
+
+/// Returns name and address of the packager: `DEBFULLNAME` and `DEBEMAIL`, as Debian's tools have them.
+fn maintainer() -> String {
+    let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.into());
+    format!("{} <{}>", variable("DEBFULLNAME", "Heddle"), variable("DEBEMAIL", "root@localhost"))
+}
 
 /// Builds the libraries and writes the packages; returns their paths.
 pub(crate) fn make() -> XtaskResult<Vec<PathBuf>> {
@@ -91,7 +126,7 @@ impl DebianPackage {
         self.set_modes(&folder)?;
         self.write_control(&folder)?;
         let path = packages().join(format!("{}_{VERSION}_amd64.deb", self.name));
-        run(program("dpkg-deb", ["--root-owner-group", "-Zxz", "--build"]).arg(&folder).arg(&path))?;
+        run(program("dpkg-deb", ["--root-owner-group", "-Zxz", "-z3", "--build"]).arg(&folder).arg(&path))?;
         Ok(path)
     }
 
@@ -122,12 +157,26 @@ impl DebianPackage {
         let changelog = documents.join("changelog");
         let text = format!(
             "{} ({VERSION}) unstable; urgency=medium\n\n  * Release {VERSION}; see CHANGELOG.md of the sources.\n\n \
-             -- Heddle's developers <heddle@localhost>  Thu, 01 Jan 2026 00:00:00 +0000\n",
-            self.name
+             -- {}  Thu, 01 Jan 2026 00:00:00 +0000\n",
+            self.name,
+            maintainer()
         );
         write(&changelog, text)?;
         run(program("gzip", ["-9n"]).arg(&changelog))?;
-        write(&documents.join("copyright"), third_party()?)
+        write(&documents.join("copyright"), COPYRIGHT)?;
+        if self.name != "heddle" {
+            return Ok(());
+        }
+        let licenses = documents.join("THIRD-PARTY");
+        write(&licenses, third_party()?)?;
+        let manual = folder.join("usr/share/man/man1/heddle.1");
+        write(&manual, MANUAL)?;
+        run(program("gzip", ["-9n"]).args([&licenses, &manual]))?;
+        let overrides = folder.join("usr/share/lintian/overrides/heddle");
+        write(
+            &overrides,
+            "# One library for all systems, with its own LLVM and what that needs.\nheddle: embedded-library\n",
+        )
     }
 
     /// Sets the permissions that Debian asks for, whatever the umask is.
@@ -145,9 +194,10 @@ impl DebianPackage {
         let bytes: u64 =
             files_below(folder)?.iter().filter_map(|it| Some(it.symlink_metadata().ok()?.len())).sum();
         let control = format!(
-            "Package: {}\nVersion: {VERSION}\nArchitecture: amd64\nMaintainer: Heddle's developers <heddle@localhost>\n\
+            "Package: {}\nVersion: {VERSION}\nArchitecture: amd64\nMaintainer: {}\n\
              Installed-Size: {}\nDepends: {}\n{}Section: {}\nPriority: optional\nDescription: {}\n {}\n",
             self.name,
+            maintainer(),
             bytes.div_ceil(1024),
             self.depends.replace("${version}", VERSION),
             self.more,
