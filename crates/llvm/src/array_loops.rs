@@ -7,9 +7,9 @@
 //!
 //! Only functions that still have arrays after inlining are changed, so that other code keeps its loops.
 
-use crate::view::{LlvmModule, Val, attribute_kind};
+use crate::view::{LlvmModule, Val, attribute_kind, take_error};
 use llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
-use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use llvm_sys::error::LLVMErrorRef;
 use llvm_sys::transforms::pass_builder::*;
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode, LLVMTypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -56,13 +56,7 @@ fn run(
         let options = LLVMCreatePassBuilderOptions();
         let error = on(passes.as_ptr(), options);
         LLVMDisposePassBuilderOptions(options);
-        if error.is_null() {
-            return Ok(());
-        }
-        let text = LLVMGetErrorMessage(error);
-        let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
-        LLVMDisposeErrorMessage(text);
-        Err(reason)
+        take_error(error)
     }
 }
 

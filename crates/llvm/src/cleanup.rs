@@ -2,9 +2,8 @@
 
 use crate::jit::not_compiled;
 use crate::read::read_ir;
-use crate::view::LlvmModule;
+use crate::view::{LlvmModule, take_error};
 use heddle_ir::Diagnostic;
-use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::transforms::pass_builder::*;
 use std::ffi::CStr;
 
@@ -20,12 +19,7 @@ pub fn cleaned_copy(module: &LlvmModule) -> Result<LlvmModule, Diagnostic> {
         let options = LLVMCreatePassBuilderOptions();
         let error = LLVMRunPasses(copy.raw(), PASSES.as_ptr(), std::ptr::null_mut(), options);
         LLVMDisposePassBuilderOptions(options);
-        if !error.is_null() {
-            let text = LLVMGetErrorMessage(error);
-            let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
-            LLVMDisposeErrorMessage(text);
-            return Err(not_compiled(reason));
-        }
+        take_error(error).map_err(not_compiled)?;
     }
     Ok(copy)
 }

@@ -8,10 +8,9 @@ use crate::prefetch::prefetch_masked_accesses;
 use crate::saturation::saturate_vectors;
 use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{prepare_for_codegen, store_single_lanes};
-use crate::view::{LlvmModule, take_message};
+use crate::view::{LlvmModule, take_error, take_message};
 use heddle_ir::Diagnostic;
 use llvm_sys::core::*;
-use llvm_sys::error::LLVMGetErrorMessage;
 use llvm_sys::target_machine::*;
 use llvm_sys::transforms::pass_builder::*;
 use std::ffi::CStr;
@@ -83,14 +82,8 @@ impl LlvmPasses {
             LLVMPassBuilderOptionsSetSLPVectorization(options, self.vectorizes.into());
             let error = LLVMRunPasses(module.raw(), self.names.as_ptr(), self.machine.raw(), options);
             LLVMDisposePassBuilderOptions(options);
-            if !error.is_null() {
-                let text = LLVMGetErrorMessage(error);
-                let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
-                llvm_sys::error::LLVMDisposeErrorMessage(text);
-                return Err(not_compiled(reason));
-            }
+            take_error(error).map_err(not_compiled)
         }
-        Ok(())
     }
 }
 

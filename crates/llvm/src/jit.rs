@@ -5,15 +5,15 @@ use crate::cpu::Cpu;
 use crate::emit::{ENTRY, entry_name};
 use crate::generate::{emit_object, set_target};
 use crate::object_cache::ObjectCache;
-use crate::view::{LlvmModule, c_text};
+use crate::view::{LlvmModule, c_text, take_error};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::{LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMSetDataLayout, LLVMSetTarget};
-use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use llvm_sys::error::LLVMErrorRef;
 use llvm_sys::orc2::lljit::*;
 use llvm_sys::orc2::*;
 use llvm_sys::target_machine::*;
 use std::cell::RefCell;
-use std::ffi::{CStr, c_void};
+use std::ffi::c_void;
 use std::rc::Rc;
 use std::sync::{LazyLock, Once};
 
@@ -69,20 +69,6 @@ impl JitEntry<'_> {
     }
 }
 
-/// Converts an LLVM error, and frees it.
-fn check(error: LLVMErrorRef) -> Result<(), String> {
-    if error.is_null() {
-        return Ok(());
-    }
-    // SAFETY: an error that LLVM returned and that is taken over here, once.
-    unsafe {
-        let text = LLVMGetErrorMessage(error);
-        let message = CStr::from_ptr(text).to_string_lossy().into_owned();
-        LLVMDisposeErrorMessage(text);
-        Err(message)
-    }
-}
-
 thread_local! {
     /// Errors that JITs reported during symbol look-ups on this thread.
     static LOOKUP_ERRORS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -90,7 +76,8 @@ thread_local! {
 
 /// Error reporter: collects messages that LLVM would print to the terminal.
 extern "C" fn keep_message(_: *mut c_void, error: LLVMErrorRef) {
-    if let Err(message) = check(error) {
+    // SAFETY: the reporter owns the error.
+    if let Err(message) = unsafe { take_error(error) } {
         LOOKUP_ERRORS.with_borrow_mut(|diagnostic| diagnostic.push(message));
     }
 }
@@ -293,7 +280,7 @@ impl Jit {
                 LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine.raw()),
             );
             let mut raw = std::ptr::null_mut();
-            check(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(no_machine)?;
+            take_error(LLVMOrcCreateLLJIT(&mut raw, builder)).map_err(no_machine)?;
             let session = LLVMOrcLLJITGetExecutionSession(raw);
             LLVMOrcExecutionSessionSetErrorReporter(session, keep_message, std::ptr::null_mut());
             raw
@@ -312,7 +299,7 @@ impl Jit {
             let buffer =
                 LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), c"".as_ptr());
             let library = LLVMOrcLLJITGetMainJITDylib(self.raw);
-            check(LLVMOrcLLJITAddObjectFile(self.raw, library, buffer)).map_err(not_compiled)
+            take_error(LLVMOrcLLJITAddObjectFile(self.raw, library, buffer)).map_err(not_compiled)
         }
     }
 
@@ -337,7 +324,8 @@ impl Jit {
                 })
                 .collect();
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
-            check(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.raw), unit)).map_err(not_compiled)
+            take_error(LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(self.raw), unit))
+                .map_err(not_compiled)
         }
     }
 
@@ -346,7 +334,7 @@ impl Jit {
         unsafe {
             let mut generator = std::ptr::null_mut();
             let prefix = LLVMOrcLLJITGetGlobalPrefix(self.raw);
-            check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+            take_error(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
                 &mut generator,
                 prefix,
                 None,
@@ -362,9 +350,9 @@ impl Jit {
     pub fn address(&self, name: &str) -> Result<u64, Diagnostic> {
         let mut address = 0;
         let symbol = c_text(name);
-        // SAFETY: the JIT is live; the out-pointer is valid.
-        let error = unsafe { LLVMOrcLLJITLookup(self.raw, &mut address, symbol.as_ptr()) };
-        check(error).map_err(|reason| {
+        // SAFETY: the JIT is live; the out-pointer is valid; the error is taken over once.
+        let found = unsafe { take_error(LLVMOrcLLJITLookup(self.raw, &mut address, symbol.as_ptr())) };
+        found.map_err(|reason| {
             let text = match missing_symbols() {
                 Some(symbols) => format!("undefined symbols: {symbols}"),
                 None => format!("no native code: {reason}"),
@@ -383,7 +371,7 @@ impl Jit {
 
 impl Drop for Jit {
     fn drop(&mut self) {
-        // SAFETY: owned here; entries cannot outlive it.
-        let _ = check(unsafe { LLVMOrcDisposeLLJIT(self.raw) });
+        // SAFETY: owned here; entries cannot outlive it. The error is taken over once.
+        let _ = unsafe { take_error(LLVMOrcDisposeLLJIT(self.raw)) };
     }
 }

@@ -1,16 +1,14 @@
 //! Linking of vector code with its source module: into that module, or into a separate object.
 
-use crate::view::{LlvmModule, Val, attribute_kind, c_text};
+use crate::view::{LlvmModule, Val, attribute_kind, c_text, take_error};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::LLVMLinkage;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::*;
-use llvm_sys::error::LLVMGetErrorMessage;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
 use rustc_hash::FxHashSet;
-use std::ffi::CStr;
 
 /// Reports a symbol that prevents linking code with its source.
 fn refuse(name: &str, text: &str, help: &str) -> Diagnostic {
@@ -242,12 +240,7 @@ pub fn reduce_to_functions(module: &LlvmModule, seen: &[&str]) -> Result<(), Dia
         let options = LLVMCreatePassBuilderOptions();
         let error = LLVMRunPasses(module.raw(), c"globaldce".as_ptr(), std::ptr::null_mut(), options);
         LLVMDisposePassBuilderOptions(options);
-        if !error.is_null() {
-            let text = LLVMGetErrorMessage(error);
-            let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
-            llvm_sys::error::LLVMDisposeErrorMessage(text);
-            return Err(link_failure(&reason));
-        }
+        take_error(error).map_err(|reason| link_failure(&reason))?;
     }
     let left: Vec<Val<'_>> = module.globals().filter(|global| !global.is_declaration()).collect();
     for global in left.into_iter().filter(|global| !global.is_global_constant()) {

@@ -5,10 +5,9 @@ use crate::defined_divisions::define_divisions;
 use crate::fatal_errors::catch_fatal_errors;
 use crate::image_types::replace_image_types;
 use crate::read::read_ir;
-use crate::view::{LlvmModule, Val, attribute_kind};
+use crate::view::{LlvmModule, Val, attribute_kind, take_error};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::*;
-use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage};
@@ -392,13 +391,7 @@ fn run_passes(module: &LlvmModule, passes: &CStr) -> Result<(), String> {
         LLVMPassBuilderOptionsSetLoopUnrolling(options, 0);
         let error = LLVMRunPasses(module.raw(), passes.as_ptr(), std::ptr::null_mut(), options);
         LLVMDisposePassBuilderOptions(options);
-        if error.is_null() {
-            return Ok(());
-        }
-        let text = LLVMGetErrorMessage(error);
-        let reason = CStr::from_ptr(text).to_string_lossy().into_owned();
-        LLVMDisposeErrorMessage(text);
-        Err(reason)
+        take_error(error)
     }
 }
 

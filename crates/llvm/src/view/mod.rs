@@ -13,6 +13,7 @@ mod metadata;
 mod build;
 
 use llvm_sys::core::*;
+use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use llvm_sys::prelude::{LLVMBasicBlockRef, LLVMContextRef, LLVMModuleRef, LLVMTypeRef, LLVMValueRef};
 use llvm_sys::target::LLVMTargetDataRef;
 use std::ffi::{CStr, CString, c_char};
@@ -59,6 +60,24 @@ pub(crate) unsafe fn take_message(text: *mut c_char) -> String {
         let message = CStr::from_ptr(text).to_string_lossy().into_owned();
         LLVMDisposeMessage(text);
         message
+    }
+}
+
+/// Converts an error to its message, and frees it.
+///
+/// # Safety
+///
+/// `error` is null or an error that LLVM returned and that nothing else takes.
+pub(crate) unsafe fn take_error(error: LLVMErrorRef) -> Result<(), String> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the error is taken over here, once; its message ends in a zero byte and is freed once.
+    unsafe {
+        let text = LLVMGetErrorMessage(error);
+        let message = CStr::from_ptr(text).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(text);
+        Err(message)
     }
 }
 
