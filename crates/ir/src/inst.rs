@@ -2,7 +2,7 @@
 
 use crate::function::{Callee, Origin};
 use crate::list::EntityList;
-use crate::ops::Op;
+use crate::ops::{Observed, Op};
 use crate::types::Space;
 use crate::words::{AtomicOrdering, Flag, Flags, FloatPredicate, IntPredicate, Reduction, Rmw, SyncScope};
 use crate::{Block, Value};
@@ -215,6 +215,21 @@ impl InstData {
             }
             Detail::Transfer(both) => Some(&both.0),
             _ => None,
+        }
+    }
+
+    /// True if other lanes, brushes or devices observe the order of this access: it is atomic or volatile.
+    pub fn is_ordered(&self) -> bool {
+        self.flags.has(Flag::Volatile) || self.access().is_some_and(|access| access.atomic.is_some())
+    }
+
+    /// True if the instruction observes this, by its op, its scope or the attributes of its access.
+    pub fn observes(&self, what: Observed) -> bool {
+        match (what, &self.detail) {
+            (Observed::Progress, Detail::Barrier(scope)) => *scope != SyncScope::Lane,
+            (Observed::Lanes, Detail::Barrier(scope)) => *scope == SyncScope::Brush,
+            (Observed::Order, _) => self.op.observes(what) || self.is_ordered(),
+            _ => self.op.observes(what),
         }
     }
 

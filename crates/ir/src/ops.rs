@@ -157,6 +157,35 @@ pub enum Effect {
     Joins,
 }
 
+/// What the result or the effect of an instruction depends on besides its operands and memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Observed {
+    /// Lanes that share the brush, or are active with this one.
+    Lanes,
+    /// The lane's own position: the result differs from lane to lane whatever the operands.
+    Position,
+    /// The work-group: its size, its index, the work-items in it.
+    Group,
+    /// The launch: its size and offset.
+    Launch,
+    /// Order of memory accesses of different lanes.
+    Order,
+    /// Progress of other lanes: it waits for them.
+    Progress,
+}
+
+impl Observed {
+    /// All, in the order of the table.
+    pub const ALL: [Observed; 6] = [
+        Observed::Lanes,
+        Observed::Position,
+        Observed::Group,
+        Observed::Launch,
+        Observed::Order,
+        Observed::Progress,
+    ];
+}
+
 /// Row of the ops table.
 #[derive(Debug)]
 pub struct OpInfo {
@@ -170,6 +199,8 @@ pub struct OpInfo {
     pub format: InstFormat,
     /// Effect of an execution.
     pub effect: Effect,
+    /// What it observes in all its forms; [`crate::InstData::observes`] adds what scopes and access attributes say.
+    pub observes: &'static [Observed],
     /// Flags that it may carry besides `total`.
     pub flags: Flags,
     /// Description in docs/ops.md.
@@ -178,7 +209,7 @@ pub struct OpInfo {
 
 macro_rules! ops {
     ($($(#[doc = $doc:literal])* $variant:ident $name:literal
-        ($($operand:expr),*) -> $gives:expr, $format:ident, $effect:ident $(, $flags:expr)?;)*) => {
+        ($($operand:expr),*) -> $gives:expr, $format:ident, $effect:ident $([$($observed:ident),+])? $(, $flags:expr)?;)*) => {
         /// Operation code of an instruction.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
@@ -190,6 +221,7 @@ macro_rules! ops {
             gives: $gives,
             format: InstFormat::$format,
             effect: Effect::$effect,
+            observes: &[$($(Observed::$observed),+)?],
             flags: Flags::NONE $(.union($flags))?,
             doc: concat!($($doc),*),
         },)*];
@@ -386,59 +418,59 @@ ops! {
     Memset "memset" (Free(ScalarPtr), Free(ScalarInt), Free(ScalarInt)) -> ResultConstraint::Nothing, Access, Writes,
         Flags::of(&[Flag::Volatile]);
     /// Atomically replaces the value at an address by a function of it; gives the old value.
-    AtomicRmw "atomic_rmw" (Free(ScalarPtr), T(TypeClass::Scalar)) -> ResultConstraint::T, Rmw, ReadsWrites,
+    AtomicRmw "atomic_rmw" (Free(ScalarPtr), T(TypeClass::Scalar)) -> ResultConstraint::T, Rmw, ReadsWrites [Order],
         Flags::of(&[Flag::Volatile]);
     /// Atomically replaces the value at an address if it is the expected one; gives the old value and whether.
     CompareExchange "cmpxchg" (Free(ScalarPtr), T(TypeClass::Scalar), T(TypeClass::Scalar)) -> ResultConstraint::TAndBool, CompareExchange,
-        ReadsWrites, Flags::of(&[Flag::Volatile]);
+        ReadsWrites [Order], Flags::of(&[Flag::Volatile]);
     /// Orders accesses around it.
-    Fence "fence" () -> ResultConstraint::Nothing, Fence, Synchronizes;
+    Fence "fence" () -> ResultConstraint::Nothing, Fence, Synchronizes [Order];
     /// Waits for all lanes of the scope and makes their writes visible.
-    Barrier "barrier" () -> ResultConstraint::Nothing, Barrier, Synchronizes;
+    Barrier "barrier" () -> ResultConstraint::Nothing, Barrier, Synchronizes [Group, Order, Progress];
 
     /// Index of the lane in its brush, linear or along a dimension.
-    Lane "lane" () -> Written(ScalarInt), Dimension, Pure;
+    Lane "lane" () -> Written(ScalarInt), Dimension, Pure [Lanes, Position];
     /// Number of lanes of the brush, in all or along a dimension.
-    Width "width" () -> Written(ScalarInt), Dimension, Pure;
+    Width "width" () -> Written(ScalarInt), Dimension, Pure [Lanes];
     /// Index in the work-group along a dimension.
-    LocalId "local_id" () -> Written(ScalarInt), Dimension, Pure;
+    LocalId "local_id" () -> Written(ScalarInt), Dimension, Pure [Group, Position];
     /// Size of the work-group along a dimension.
-    LocalSize "local_size" () -> Written(ScalarInt), Dimension, Pure;
+    LocalSize "local_size" () -> Written(ScalarInt), Dimension, Pure [Group];
     /// Size of a whole work-group along a dimension; those at the end of a launch may be smaller.
-    EnqueuedSize "enqueued_size" () -> Written(ScalarInt), Dimension, Pure;
+    EnqueuedSize "enqueued_size" () -> Written(ScalarInt), Dimension, Pure [Group];
     /// Index of the work-group along a dimension.
-    GroupId "group_id" () -> Written(ScalarInt), Dimension, Pure;
+    GroupId "group_id" () -> Written(ScalarInt), Dimension, Pure [Group];
     /// Number of work-groups along a dimension.
-    NumGroups "num_groups" () -> Written(ScalarInt), Dimension, Pure;
+    NumGroups "num_groups" () -> Written(ScalarInt), Dimension, Pure [Group];
     /// Index in the launch along a dimension, its offset included.
-    GlobalId "global_id" () -> Written(ScalarInt), Dimension, Pure;
+    GlobalId "global_id" () -> Written(ScalarInt), Dimension, Pure [Launch, Position];
     /// Size of the launch along a dimension.
-    GlobalSize "global_size" () -> Written(ScalarInt), Dimension, Pure;
+    GlobalSize "global_size" () -> Written(ScalarInt), Dimension, Pure [Launch];
     /// Least global index along a dimension.
-    GlobalOffset "global_offset" () -> Written(ScalarInt), Dimension, Pure;
+    GlobalOffset "global_offset" () -> Written(ScalarInt), Dimension, Pure [Launch];
     /// Number of dimensions of the launch.
-    WorkDim "work_dim" () -> Written(ScalarInt), Dimension, Pure;
+    WorkDim "work_dim" () -> Written(ScalarInt), Dimension, Pure [Launch];
 
     /// True in active lanes, defined in every lane.
-    Mask "mask" () -> ResultConstraint::Bool, Plain, Horizontal;
+    Mask "mask" () -> ResultConstraint::Bool, Plain, Horizontal [Lanes, Position];
     /// Whether the condition holds in some active lane.
-    Any "any" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal;
+    Any "any" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal [Lanes];
     /// Whether the condition holds in every active lane.
-    All "all" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal;
+    All "all" (T(Bool)) -> ResultConstraint::Bool, Plain, Horizontal [Lanes];
     /// One bit for each lane that is active and where the condition holds.
-    Ballot "ballot" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal;
+    Ballot "ballot" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal [Lanes];
     /// Number of active lanes where the condition holds.
-    Popcount "popcount" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal;
+    Popcount "popcount" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal [Lanes];
     /// Value that another lane, chosen per lane, has here; of a lane not active or not there, poison.
-    Shuffle "shuffle" (T(Any), Beside(Int)) -> ResultConstraint::T, Plain, Horizontal;
+    Shuffle "shuffle" (T(Any), Beside(Int)) -> ResultConstraint::T, Plain, Horizontal [Lanes];
     /// Value that one lane, the same for all, has here; of a lane not active or not there, poison.
-    Broadcast "broadcast" (T(TypeClass::Scalar), Free(ScalarInt)) -> ResultConstraint::T, Plain, Horizontal;
+    Broadcast "broadcast" (T(TypeClass::Scalar), Free(ScalarInt)) -> ResultConstraint::T, Plain, Horizontal [Lanes];
     /// Value of the lowest active lane.
-    First "first" (T(TypeClass::Scalar)) -> ResultConstraint::T, Plain, Horizontal;
+    First "first" (T(TypeClass::Scalar)) -> ResultConstraint::T, Plain, Horizontal [Lanes];
     /// The active lanes' values, combined in ascending order.
-    Reduce "reduce" (T(Any)) -> ResultConstraint::LaneOfT, Reduce, Horizontal, Flags::FAST;
+    Reduce "reduce" (T(Any)) -> ResultConstraint::LaneOfT, Reduce, Horizontal [Lanes], Flags::FAST;
     /// The active lanes' values up to this one (`scan_before`: without it), combined in ascending order.
-    Scan "scan" (T(Any)) -> ResultConstraint::T, Scan, Horizontal, Flags::FAST;
+    Scan "scan" (T(Any)) -> ResultConstraint::T, Scan, Horizontal [Lanes], Flags::FAST;
 
     /// One value in every lane.
     Splat "splat" (Free(TypeClass::Scalar)) -> Written(Vector), Plain, Pure;
@@ -486,6 +518,11 @@ impl Op {
     /// Returns the word of the text format.
     pub fn name(self) -> &'static str {
         self.info().name
+    }
+
+    /// True if all its forms observe this.
+    pub fn observes(self, what: Observed) -> bool {
+        self.info().observes.contains(&what)
     }
 
     /// True if it ends a block.

@@ -1,7 +1,7 @@
 //! docs/ops.md is the ops table; `HEDDLE_BLESS=1` rewrites it.
 
 use heddle_ir::Op;
-use heddle_ir::ops::{Effect, InstFormat, OperandConstraint, ResultConstraint, TypeClass};
+use heddle_ir::ops::{Effect, InstFormat, Observed, OperandConstraint, ResultConstraint, TypeClass};
 use heddle_ir::words::Flags;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,6 +16,10 @@ ops_doc`. [text.md](text.md) is the grammar, [ir.md](ir.md) the meaning.
 type that is written after the op. `mask of T` is `i1` where `T` is a scalar, and the mask with the lanes of `T` where
 it is a vector; `lane of T` is what one of its lanes holds; `with lanes of T` says that there are as many lanes.
 `fast` is any of the fast-math flags. Every op but φs, terminators and `mask` may be `total`.
+
+An op observes what its result or effect depends on besides operands and memory: the `lanes` of its brush and which of them are
+active, its own `position`, the `group`, the `launch`, the `order` of other lanes' accesses, their `progress`. Scopes and attributes
+add to that: a barrier of the brush observes the lanes, an atomic or volatile access the order.
 ";
 
 fn class(class: TypeClass) -> &'static str {
@@ -111,6 +115,18 @@ fn effect(op: Op) -> &'static str {
     }
 }
 
+fn observes(op: Op) -> String {
+    let words = op.info().observes.iter().map(|what| match what {
+        Observed::Lanes => "lanes",
+        Observed::Position => "position",
+        Observed::Group => "group",
+        Observed::Launch => "launch",
+        Observed::Order => "order",
+        Observed::Progress => "progress",
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 fn flags(op: Op) -> String {
     let flags = op.info().flags;
     let is_fast = flags.intersection(Flags::FAST) == Flags::FAST;
@@ -120,16 +136,20 @@ fn flags(op: Op) -> String {
 }
 
 fn list() -> String {
-    let mut out = format!("{HEAD}\n| op | operands | gives | detail | effect | flags | |\n");
-    out.push_str("|---|---|---|---|---|---|---|\n");
+    let mut out = format!("{HEAD}\n| op | operands | gives | detail | effect | observes | flags | |\n");
+    out.push_str("|---|---|---|---|---|---|---|---|\n");
     for &op in Op::ALL {
         let name = match op {
             Op::Scan => "`scan` `scan_before`".to_string(),
             op => format!("`{op}`"),
         };
-        let (operands, result, flags) = (operands(op), result(op), flags(op));
+        let (operands, result, observes, flags) = (operands(op), result(op), observes(op), flags(op));
         let (detail, effect, doc) = (detail(op), effect(op), op.info().doc.trim());
-        writeln!(out, "| {name} | {operands} | {result} | {detail} | {effect} | {flags} | {doc} |").unwrap();
+        writeln!(
+            out,
+            "| {name} | {operands} | {result} | {detail} | {effect} | {observes} | {flags} | {doc} |"
+        )
+        .unwrap();
     }
     out
 }

@@ -12,10 +12,8 @@ use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_compiler::{KernelReport, PassPolicy};
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
-use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, FunctionKind};
-use heddle_ir::ops::Effect;
-use heddle_ir::words::SyncScope;
+use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::{Cpu, PRINTF, catch_fatal_errors, limit_scheduling};
 use heddle_math::Accuracy;
@@ -440,10 +438,7 @@ fn stored_bytes(func: &Function) -> u64 {
 
 /// True if an instruction observes the work-group.
 fn sees_group(func: &Function, inst: Inst) -> bool {
-    use Op::{Barrier, EnqueuedSize, GroupId, LocalId, LocalSize, NumGroups};
-    let op = func.inst(inst).op;
-    matches!(op, LocalId | LocalSize | EnqueuedSize | GroupId | NumGroups | Barrier)
-        || names_local(func, inst)
+    func.inst(inst).observes(Observed::Group) || names_local(func, inst)
 }
 
 /// True if an instruction names local memory.
@@ -454,10 +449,7 @@ fn names_local(func: &Function, inst: Inst) -> bool {
 
 /// True if the result depends on which work-items form a brush.
 fn observes_brush(func: &Function, inst: Inst) -> bool {
-    let data = func.inst(inst);
-    matches!(data.op, Op::Lane | Op::Width)
-        || data.op.info().effect == Effect::Horizontal
-        || data.op == Op::Barrier && data.detail == Detail::Barrier(SyncScope::Brush)
+    func.inst(inst).observes(Observed::Lanes)
 }
 
 /// Propagates facts from callees to callers; the first fact found wins.

@@ -13,7 +13,7 @@ use crate::target::{OpTime, TargetInfo};
 use crate::timing::{CallTimes, ReadyTimes, call_times, is_mask, serialized_busy, simulate, time_of};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::function::SourceLoc;
-use heddle_ir::ops::{Effect, InstFormat};
+use heddle_ir::ops::{InstFormat, Observed};
 use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_ir::{Block, Function, Inst, Module, Op, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,11 +33,9 @@ const SCRATCH_REGISTERS: u32 = 2;
 pub fn find_brush_observer(func: &Function, is_launched: bool, defined: &FxHashSet<&str>) -> Option<Inst> {
     let observes = |inst: &Inst| {
         let data = func.inst(*inst);
-        let info = data.op.info();
-        let observes_position = info.format == InstFormat::Dimension && !is_launched;
-        let observes_lane = matches!(data.op, Op::Lane | Op::Width) || info.effect == Effect::Horizontal;
+        let observes_position = data.op.info().format == InstFormat::Dimension && !is_launched;
         observes_position
-            || observes_lane
+            || data.op.observes(Observed::Lanes)
             || func
                 .callee_of(data)
                 .is_some_and(|callee| callee.signature.effects.convergent && !defined.contains(&*callee.name))

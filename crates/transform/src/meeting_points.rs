@@ -13,9 +13,7 @@
 //! ```
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_ir::inst::Detail;
-use heddle_ir::ops::Effect;
-use heddle_ir::words::SyncScope;
+use heddle_ir::ops::{Effect, Observed};
 use heddle_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashSet;
 
@@ -24,8 +22,7 @@ use crate::progress::is_private;
 /// True if an instruction communicates across lanes.
 pub(crate) fn is_meeting_point(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let is_together = matches!(data.detail, Detail::Barrier(scope) if scope != SyncScope::Lane);
-    data.op.info().effect == Effect::Horizontal || is_together || data.is_total()
+    data.op.info().effect == Effect::Horizontal || data.observes(Observed::Progress) || data.is_total()
 }
 
 /// Part of a block between meeting points: the one before the first, or the one after the last.

@@ -38,7 +38,7 @@ use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Access, Detail, InstData, SwitchDetail};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, IntPredicate, Rmw};
+use heddle_ir::words::{IntPredicate, Rmw};
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -164,9 +164,7 @@ pub fn polls(func: &Function, inst: Inst) -> bool {
 /// True if an access may observe a new value of another lane each time and is idempotent.
 fn is_poll(data: &InstData) -> bool {
     match data.op {
-        Op::Load => {
-            data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
-        }
+        Op::Load => data.is_ordered(),
         Op::CompareExchange => true,
         Op::AtomicRmw => matches!(
             data.detail,

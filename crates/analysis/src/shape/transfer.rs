@@ -9,6 +9,7 @@ use super::{
     UniformityLevel, arithmetic, bits, compare, concrete, convert, division, horizontal, query,
 };
 use heddle_ir::module::{DeclaredShape, Effects};
+use heddle_ir::ops::{Effect, InstFormat};
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Detail, Function, Inst, Op, Type};
 use smallvec::SmallVec;
@@ -109,30 +110,13 @@ pub fn apply(operation: &DetachedInst<'_>, operands: &[Fact], context: &Transfer
         Op::Freeze => freeze(operands[0]),
         Op::Alloca => query::alloca(operation),
         Op::Load => load(operation, operands[0], context),
-        Op::Lane
-        | Op::Width
-        | Op::LocalId
-        | Op::LocalSize
-        | Op::EnqueuedSize
-        | Op::GroupId
-        | Op::NumGroups
-        | Op::GlobalId
-        | Op::GlobalSize
-        | Op::GlobalOffset
-        | Op::WorkDim
-        | Op::Mask => query::query(operation, context),
-        Op::Any
-        | Op::All
-        | Op::Ballot
-        | Op::Popcount
-        | Op::Shuffle
-        | Op::Broadcast
-        | Op::First
-        | Op::Reduce
-        | Op::Scan => match operands.iter().find_map(|&operand| undefined_operand(operand)) {
-            Some(fact) => fact,
-            None => horizontal::horizontal(operation, operands, context),
-        },
+        op if op == Op::Mask || op.info().format == InstFormat::Dimension => query::query(operation, context),
+        op if op.info().effect == Effect::Horizontal => {
+            match operands.iter().find_map(|&operand| undefined_operand(operand)) {
+                Some(fact) => fact,
+                None => horizontal::horizontal(operation, operands, context),
+            }
+        }
         Op::AtomicRmw | Op::CompareExchange | Op::Call | Op::Launch | Op::MaskedLoad | Op::Gather => {
             Fact::TOP
         }

@@ -7,6 +7,7 @@ use super::{
 use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::module::{Declaration, FunctionKind};
+use heddle_ir::ops::InstFormat;
 use heddle_ir::words::{AtomicOrdering, SyncScope};
 use heddle_ir::{Block, Constant, Inst, Op, Scalar, Space, Value};
 use rustc_hash::FxHashMap;
@@ -454,17 +455,7 @@ impl FunctionRaising<'_> {
             Op::Ptrtoint | Op::Inttoptr | Op::SpaceCast => self.address(from, scalar, to, &args[0]),
             Op::Bitcast => self.bitcast(from, scalar, to, &args[0]),
             Op::Trunc | Op::Zext | Op::Sext => self.resize(data.op, from, scalar, to, &args[0]),
-            Op::Lane
-            | Op::Width
-            | Op::LocalId
-            | Op::LocalSize
-            | Op::EnqueuedSize
-            | Op::GroupId
-            | Op::NumGroups
-            | Op::GlobalId
-            | Op::GlobalSize
-            | Op::GlobalOffset
-            | Op::WorkDim => self.query(data, scalar, to),
+            op if op.info().format == InstFormat::Dimension => self.query(data, scalar, to),
             Op::Mask
             | Op::Any
             | Op::All

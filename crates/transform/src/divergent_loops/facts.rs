@@ -4,7 +4,7 @@ use heddle_analysis::divergence::Divergence;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, DominatorTree};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
-use heddle_ir::ops::Effect;
+use heddle_ir::ops::{Effect, Observed};
 use heddle_ir::{Block, Constant, Function, InstData, Op, Value, ValueDef};
 
 /// Divergent loops and uniform exits of a function.
@@ -122,8 +122,7 @@ fn is_always_uniform(data: &InstData) -> bool {
 /// True if equal operands give equal results: `freeze` may choose differently for each lane.
 fn preserves_uniformity(data: &InstData) -> bool {
     let info = data.op.info();
-    let observes_lane = matches!(data.op, Op::Lane | Op::Mask | Op::LocalId | Op::GlobalId);
     matches!(info.effect, Effect::Pure | Effect::Traps)
-        && !observes_lane
+        && !data.op.observes(Observed::Position)
         && !matches!(data.op, Op::Phi | Op::Freeze | Op::Call)
 }

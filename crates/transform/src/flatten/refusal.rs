@@ -182,7 +182,6 @@ impl<'a> SharedMemoryEffects<'a> {
         if data.is_total() || data.shadow().is_some() {
             return Some(FlattenRule::ObservesLanes);
         }
-        let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
         match data.op.info().effect {
             Effect::Horizontal => Some(FlattenRule::ObservesLanes),
             Effect::Synchronizes => Some(FlattenRule::Waits),
@@ -193,7 +192,7 @@ impl<'a> SharedMemoryEffects<'a> {
                     effects.is_some_and(|effects| !effects.convergent && !effects.reads && !effects.writes);
                 (!is_harmless).then_some(FlattenRule::Calls)
             }
-            _ if is_atomic || data.flags.has(Flag::Volatile) => Some(FlattenRule::Ordered),
+            _ if data.is_ordered() => Some(FlattenRule::Ordered),
             _ => None,
         }
     }

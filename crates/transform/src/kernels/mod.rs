@@ -57,10 +57,10 @@ use heddle_ir::entity::PrimaryMap;
 use heddle_ir::function::RegisterArray;
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, FunctionKind, MetadataNode, MetadataOperand, Param};
-use heddle_ir::ops::Effect;
+use heddle_ir::ops::Observed;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::SyncScope;
-use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type};
+use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space, Type};
 use smallvec::SmallVec;
 
 /// Layout of a work-group's work-items in brushes.
@@ -190,10 +190,7 @@ fn insts_of(func: &Function) -> Vec<Inst> {
 
 /// True if the function's result depends on which work-items share a brush.
 fn observes_lanes(func: &Function) -> bool {
-    insts_of(func).into_iter().any(|inst| {
-        let op = func.inst(inst).op;
-        matches!(op, Op::Lane | Op::Width) || op.info().effect == Effect::Horizontal
-    })
+    insts_of(func).into_iter().any(|inst| func.inst(inst).op.observes(Observed::Lanes))
 }
 
 /// Maximum number of instructions of a kernel after inlining and after copying code that states share.

@@ -11,8 +11,7 @@ use super::{KernelOptions, insts_of, observes_lanes};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::module::Param;
-use heddle_ir::ops::Effect;
-use heddle_ir::words::Flag;
+use heddle_ir::ops::{Effect, Observed};
 use heddle_ir::{Function, Inst, Op, Scalar, Value};
 
 /// Turns the regions with scattered accesses into serial ones, unless all regions are scattered. Returns the number of serial regions.
@@ -41,12 +40,8 @@ fn can_be_serialized(region: &KernelRegion) -> bool {
     region.spills_per_lane
         && insts_of(func).into_iter().all(|inst| {
             let data = func.inst(inst);
-            let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
-            let waits = matches!(data.op, Op::Call | Op::Launch | Op::Barrier | Op::Fence);
-            !is_atomic
-                && !waits
-                && !data.flags.has(Flag::Volatile)
-                && data.op.info().effect != Effect::Horizontal
+            !data.observes(Observed::Order)
+                && !matches!(data.op.info().effect, Effect::Callee | Effect::Horizontal)
         })
 }
 

@@ -177,9 +177,8 @@ fn wraps_around(region: &Function, chosen: &[RewriteCandidate], brush: &[u32]) -
 fn may_wait(region: &Function) -> bool {
     region.blocks().flat_map(|block| region.block_insts(block)).any(|inst| {
         let data = region.inst(inst);
-        let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
         let calls = region.callee_of(data).is_some_and(|callee| callee.signature.effects != Effects::PURE);
-        is_atomic || calls || data.flags.has(Flag::Volatile)
+        calls || data.is_ordered()
     })
 }
 

@@ -42,8 +42,8 @@ use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::ops::Effect;
-use heddle_ir::words::{Flag, IntPredicate, Reduction};
+use heddle_ir::ops::Observed;
+use heddle_ir::words::{IntPredicate, Reduction};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
 use std::collections::BTreeMap;
 
@@ -81,13 +81,10 @@ fn observes_other_lanes(func: &Function, marked: &SpreadableLoop) -> bool {
     let tells = |inst: Inst| {
         let data = func.inst(inst);
         let is_convergent = func.callee_of(data).is_some_and(|callee| callee.signature.effects.convergent);
-        let is_ordered =
-            data.access().is_some_and(|access| access.atomic.is_some()) || data.flags.has(Flag::Volatile);
-        let effect = data.op.info().effect;
         is_convergent
-            || is_ordered
             || data.is_total()
-            || matches!(effect, Effect::Horizontal | Effect::Synchronizes | Effect::Allocates)
+            || data.op == Op::Alloca
+            || [Observed::Lanes, Observed::Order].into_iter().any(|what| data.observes(what))
     };
     marked.blocks.iter().any(|&block| func.block_insts(block).any(tells))
 }

@@ -5,7 +5,6 @@
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Access;
-use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Detail, Function, Inst, Op, Value};
 
 /// Maximum element size in bytes.
@@ -230,8 +229,7 @@ pub(super) fn accessed_bytes(func: &Function, inst: Inst) -> Option<u32> {
 /// True if an instruction is neither volatile nor atomic nor `total`.
 fn is_plain(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    let is_atomic = data.access().is_some_and(|access| access.atomic.is_some());
-    !is_atomic && !data.flags.has(Flag::Volatile) && !data.is_total()
+    !data.is_ordered() && !data.is_total()
 }
 
 /// True for a load whose value is only stored, and for the store of such a value.

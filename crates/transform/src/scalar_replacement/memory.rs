@@ -6,10 +6,8 @@
 
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
-use heddle_ir::inst::InstData;
 use heddle_ir::ops::Effect;
 use heddle_ir::types::{Scalar, Space, Type};
-use heddle_ir::words::Flag;
 use heddle_ir::{Block, Constant, Detail, Function, Inst, Op, Value, ValueDef};
 
 use super::address::AddressSum;
@@ -249,16 +247,11 @@ fn writes(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// True if an access is atomic or volatile.
-fn is_atomic_or_volatile(data: &InstData) -> bool {
-    data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
-}
-
 fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
     let data = func.inst(inst);
     let address = || data.address().map(|pointer| AddressSum::of(func, pointer));
     let effect = match data.op {
-        _ if is_atomic_or_volatile(data) => MemoryEffect::Fence,
+        _ if data.is_ordered() => MemoryEffect::Fence,
         Op::Load => {
             let (address, access) = address().zip(data.access())?;
             let ty = func.value_type(func.result(inst)?);
@@ -305,7 +298,7 @@ fn escaped(func: &Function, control: &ControlTables) -> EntitySet<Value> {
                 let Some(alloca) = object[arg] else { continue };
                 let is_followed = match data.op {
                     // Volatile and atomic accesses are fences.
-                    _ if is_atomic_or_volatile(data) => false,
+                    _ if data.is_ordered() => false,
                     Op::PtrAdd | Op::SpaceCast | Op::Load | Op::Memset => index == 0,
                     Op::Store => index == 1,
                     Op::Memcpy | Op::Memmove => index < 2,

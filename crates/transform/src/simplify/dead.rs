@@ -6,7 +6,6 @@
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::{Effect, Op};
-use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Inst, Value};
 
 /// Removes dead code. Returns true if there was any.
@@ -89,12 +88,9 @@ fn forget_bases(data: &mut InstData, gone: &EntitySet<Value>) {
 
 /// True if an instruction has effects other than its results.
 fn has_effects(func: &Function, data: &InstData) -> bool {
-    let is_exact = |access: Option<&Access>| {
-        data.flags.has(Flag::Volatile) || access.is_some_and(|access| access.atomic.is_some())
-    };
     match data.op.info().effect {
         Effect::Pure | Effect::Traps | Effect::Allocates | Effect::Horizontal | Effect::Joins => false,
-        Effect::Reads => is_exact(data.access()),
+        Effect::Reads => data.is_ordered(),
         Effect::Writes | Effect::ReadsWrites | Effect::Synchronizes | Effect::Terminator => true,
         Effect::Assumes => func.constant(data.args[0]) != Some(&Constant::bool(true)),
         Effect::Callee => {
