@@ -18,8 +18,6 @@ use heddle_llvm::{
     inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::{GroupFunction, KernelOptions, estimate_regions};
-use rustc_hash::FxHasher;
-use std::hash::Hasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
@@ -183,9 +181,7 @@ impl CandidateSpec for VariantSpec {
     }
 
     fn key(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        hasher.write(format!("{:?}", self.variant).as_bytes());
-        hasher.finish()
+        self.variant.key()
     }
 }
 

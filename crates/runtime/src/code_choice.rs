@@ -5,10 +5,9 @@
 //! (`heddle_transform::code_estimate`); LLVM compiles the one with the least time. The estimates also order the candidates of
 //! run-time selection, and are kept on disk.
 
-use crate::code::{BuildError, VariantSpec, estimate};
+use crate::code::{BuildError, estimate};
 use crate::program::{BuildOptions, PreparedKernel, STACK};
 use crate::range::TILE_ROWS;
-use crate::selection::CandidateSpec;
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
@@ -92,10 +91,6 @@ fn parse_estimates(text: &str) -> KnownEstimates {
     text.lines().filter_map(parse).collect()
 }
 
-fn key_of(variant: CodeVariant) -> u64 {
-    VariantSpec { variant, promise: 1.0 }.key()
-}
-
 impl fmt::Display for CodeEstimates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (variant, time)) in self.variants.iter().enumerate() {
@@ -129,12 +124,12 @@ impl PreparedKernel {
         let known = lock().known.clone();
         let mut known = known.unwrap_or_else(|| parse_estimates(&self.kept_estimates().unwrap_or_default()));
         let is_known =
-            |known: &KnownEstimates, it: &CodeVariant| known.iter().any(|(key, _)| *key == key_of(*it));
+            |known: &KnownEstimates, it: &CodeVariant| known.iter().any(|(key, _)| *key == it.key());
         let missing: Vec<CodeVariant> = variants.iter().filter(|it| !is_known(&known, it)).copied().collect();
         let is_new = !missing.is_empty();
         known.extend(self.estimates_of(missing));
         let of = |variant: CodeVariant| {
-            let found = known.iter().find(|(key, _)| *key == key_of(variant));
+            let found = known.iter().find(|(key, _)| *key == variant.key());
             (variant, found.and_then(|(_, time)| *time))
         };
         let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
@@ -201,7 +196,7 @@ impl PreparedKernel {
             |func: &Function| func.blocks().map(|block| func.block_insts(block).count()).sum::<usize>();
         let size: usize = functions.iter().map(insts_of).sum();
         if size > MAX_INSTRUCTIONS || variants.is_empty() {
-            return variants.into_iter().map(|it| (key_of(it), None)).collect();
+            return variants.into_iter().map(|it| (it.key(), None)).collect();
         }
         let kernel = self.clone();
         let work = move || -> Result<KnownEstimates, BuildError> {
@@ -209,7 +204,7 @@ impl PreparedKernel {
                 let lanes = Some(variant.brush.iter().product());
                 let options = BuildOptions { lanes, ..*kernel.options() };
                 let time = estimate(kernel.program_module(), &kernel.info().name, variant, &options);
-                (key_of(variant), time.ok().flatten())
+                (variant.key(), time.ok().flatten())
             };
             Ok(variants.into_iter().map(of).collect())
         };

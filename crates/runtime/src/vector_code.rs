@@ -17,7 +17,9 @@ use heddle_llvm::{
 use heddle_transform::{
     AxisOrder, GroupExecution, GroupFunction, KernelOptions, VersioningPolicy, WorkItemLayout, lower_kernels,
 };
+use rustc_hash::FxHasher;
 use std::fmt;
+use std::hash::Hasher as _;
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -55,6 +57,13 @@ pub enum CodeForm {
 }
 
 impl CodeVariant {
+    /// Number that identifies the variant in kept choices.
+    pub(crate) fn key(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        hasher.write(format!("{self:?}").as_bytes());
+        hasher.finish()
+    }
+
     /// For launches of a kernel in groups of this size; `is_uniform` says that there are no smaller ones at the ends.
     pub fn of_groups(
         kernel: &KernelFacts,
