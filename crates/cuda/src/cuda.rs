@@ -68,6 +68,11 @@ pub const CU_MEMORYTYPE_HOST: u32 = 1;
 pub const CU_MEMORYTYPE_DEVICE: u32 = 2;
 pub const CU_MEMORYTYPE_UNIFIED: u32 = 4;
 
+/// Device number of pointers that no device has.
+pub const CU_DEVICE_INVALID: CUdevice = -2;
+/// Access flags of a pointer that the device reads and writes.
+pub const CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE: u32 = 3;
+
 /// The name of a code.
 pub fn error_name(code: CUresult) -> Option<&'static CStr> {
     CODES.binary_search_by_key(&code, |&(code, _)| code).ok().map(|at| CODES[at].1)

@@ -9,5 +9,6 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod cuda;
+pub mod attributes;
 pub mod core;
 pub mod api;

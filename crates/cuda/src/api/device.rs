@@ -1,6 +1,7 @@
 //! The driver and its one device.
 
 use super::pointer::{CudaInput, CudaOutput, CudaString};
+use crate::attributes::{DeviceAttribute, LAST_DEVICE_ATTRIBUTE};
 use crate::core::context::{ensure_device, ensure_initialized, initialize};
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::launch::{
@@ -15,69 +16,43 @@ use std::ffi::{c_char, c_void};
 /// PCI address that the device reports.
 const BUS: &str = "0000:00:00.0";
 
+/// Returns an attribute by number; none of an unknown one.
 fn attribute(number: u32) -> Option<i32> {
-    let most = i32::MAX;
-    Some(match number {
-        1 => MOST_THREADS as i32,
-        2..=4 => MOST_THREADS_ALONG[number as usize - 2] as i32,
-        5..=7 => MOST_BLOCKS[number as usize - 5] as i32,
-        8 => MOST_SHARED_UNASKED as i32,
+    use DeviceAttribute::*;
+    let Some(attribute) = DeviceAttribute::from_number(number) else {
+        return (1..=LAST_DEVICE_ATTRIBUTE).contains(&number).then_some(0);
+    };
+    Some(match attribute {
+        MaxThreadsPerBlock => MOST_THREADS as i32,
+        MaxBlockDimX | MaxBlockDimY | MaxBlockDimZ => MOST_THREADS_ALONG[number as usize - 2] as i32,
+        MaxGridDimX | MaxGridDimY | MaxGridDimZ => MOST_BLOCKS[number as usize - 5] as i32,
+        MaxSharedMemoryPerBlock => MOST_SHARED_UNASKED as i32,
         // Constant memory is memory, but programs expect PTX's limit.
-        9 => 64 << 10,
-        10 => WARP as i32,
-        11 => most,
-        // Registers of a block and of a processor.
-        12 | 82 => 65536,
-        // Clocks of processor and memory, which no program can rely on, in kilohertz.
-        13 | 36 => 1_000_000,
-        // Alignments of textures, of which there are none.
-        14 | 30 | 51 => 512,
-        // Copies next to kernels; processors.
-        15 => 0,
-        16 => processors() as i32,
-        // It shares the host's memory, and maps it.
-        18 | 19 => 1,
-        // Concurrent kernels.
-        31 => 1,
-        // The width of the bus, the cache.
-        37 => 64,
-        38 => 1 << 20,
-        39 => THREADS_PER_PROCESSOR as i32,
-        // One space of addresses for both.
-        41 => 1,
-        75 => CAPABILITY[0],
-        76 => CAPABILITY[1],
-        78 => 1,
-        // Caches of global and local memory.
-        79 | 80 => 1,
-        81 => 100 << 10,
-        // Managed memory; atomics with the host; singles to doubles; memory of the host's pages, at the same time.
-        83 | 86 => 1,
-        87 => 2,
-        88..=91 => 1,
-        95 => 1,
-        97 => MOST_SHARED as i32,
-        98..=101 => 1,
-        106 => BLOCKS_PER_PROCESSOR as i32,
-        // Shared memory that the system takes.
-        111 => 0,
-        113 | 115 => 1,
-        // Numbers that nothing is known of, or options that the device does not have.
-        17
-        | 20..=29
-        | 32..=35
-        | 40
-        | 42..=50
-        | 52..=74
-        | 77
-        | 84
-        | 85
-        | 92..=94
-        | 96
-        | 102..=105
-        | 107..=110 => 0,
-        112 | 114 | 116..=143 => 0,
-        _ => return None,
+        TotalConstantMemory => 64 << 10,
+        WarpSize => WARP as i32,
+        MaxPitch => i32::MAX,
+        MaxRegistersPerBlock | MaxRegistersPerMultiprocessor => 65536,
+        // In kilohertz; no program can rely on them.
+        ClockRate | MemoryClockRate => 1_000_000,
+        // There are no textures.
+        TextureAlignment | SurfaceAlignment | TexturePitchAlignment => 512,
+        MultiprocessorCount => processors() as i32,
+        GlobalMemoryBusWidth => 64,
+        L2CacheSize => 1 << 20,
+        MaxThreadsPerMultiprocessor => THREADS_PER_PROCESSOR as i32,
+        ComputeCapabilityMajor => CAPABILITY[0],
+        ComputeCapabilityMinor => CAPABILITY[1],
+        MaxSharedMemoryPerMultiprocessor => 100 << 10,
+        SingleToDoublePrecisionPerfRatio => 2,
+        MaxSharedMemoryPerBlockOptin => MOST_SHARED as i32,
+        MaxBlocksPerMultiprocessor => BLOCKS_PER_PROCESSOR as i32,
+        // The device shares the host's memory and its addresses.
+        Integrated | CanMapHostMemory | UnifiedAddressing | ManagedMemory | HostNativeAtomicSupported => 1,
+        PageableMemoryAccess | ConcurrentManagedAccess | CanUseHostPointerForRegisteredMem => 1,
+        CanFlushRemoteWrites | HostRegisterSupported | PageableMemoryAccessUsesHostPageTables => 1,
+        DirectManagedMemAccessFromHost | ReadOnlyHostRegisterSupported | MemoryPoolsSupported => 1,
+        ConcurrentKernels | StreamPrioritiesSupported | ComputePreemptionSupported | CooperativeLaunch => 1,
+        GlobalL1CacheSupported | LocalL1CacheSupported => 1,
     })
 }
 

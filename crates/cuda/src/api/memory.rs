@@ -1,6 +1,7 @@
 //! Memory: getting it, giving it back, asking about it.
 
 use super::pointer::{CudaInput, CudaOutput};
+use crate::attributes::PointerAttribute;
 use crate::core::context::{self, ensure_device};
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::graph::StreamCommand;
@@ -26,44 +27,65 @@ fn allocate(
     place.write(memory::allocate(bytes, kind, flags)?)
 }
 
-/// Writes a pointer attribute by its number.
-fn pointer_attribute(data: CudaOutput<c_void>, number: u32, address: CUdeviceptr) -> CudaResult<()> {
+/// Returns the pointer attribute of a number.
+fn attribute_of(number: u32) -> CudaResult<PointerAttribute> {
+    PointerAttribute::from_number(number).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
+}
+
+/// Writes an attribute of a pointer.
+fn write_attribute(
+    data: CudaOutput<c_void>,
+    attribute: PointerAttribute,
+    address: CUdeviceptr,
+) -> CudaResult<()> {
+    use PointerAttribute::*;
     data.ensure()?;
     let at = data.address();
     let found = memory::find(address);
     let known = found.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE));
-    match number {
-        1 => CudaOutput::at(at).write(known?.context),
-        2 => {
+    match attribute {
+        Context => CudaOutput::at(at).write(known?.context),
+        MemoryType => {
             let ty = if known?.is_of_host() { CU_MEMORYTYPE_HOST } else { CU_MEMORYTYPE_DEVICE };
             CudaOutput::at(at).write(ty)
         }
-        3 | 4 => {
-            known?;
-            CudaOutput::at(at).write(address)
+        DevicePointer | HostPointer => known.and_then(|_| CudaOutput::at(at).write(address)),
+        SyncMemops => CudaOutput::at(at).write(1u32),
+        BufferId | MemoryBlockId => CudaOutput::at(at).write(known?.id),
+        IsManaged => CudaOutput::at(at).write(u8::from(known?.kind == AllocationKind::Managed)),
+        DeviceOrdinal => known.and_then(|_| CudaOutput::at(at).write(0i32)),
+        IsLegacyIpcCapable | IsGpuDirectRdmaCapable | IsHwDecompressCapable => CudaOutput::at(at).write(0u8),
+        RangeStart | MappingBase => CudaOutput::at(at).write(known?.start as u64),
+        RangeSize | MappingSize => CudaOutput::at(at).write(known?.bytes),
+        Mapped => CudaOutput::at(at).write(u8::from(found.is_some())),
+        AllowedHandleTypes => CudaOutput::at(at).write(0u64),
+        AccessFlags => {
+            known.and_then(|_| CudaOutput::at(at).write(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE))
         }
-        6 => CudaOutput::at(at).write(1u32),
-        7 | 20 => CudaOutput::at(at).write(known?.id),
-        8 => CudaOutput::at(at).write(u8::from(known?.kind == AllocationKind::Managed)),
-        9 => {
-            known?;
-            CudaOutput::at(at).write(0i32)
-        }
-        10 | 15 => CudaOutput::at(at).write(0u8),
-        11 | 19 => CudaOutput::at(at).write(known?.start as u64),
-        12 | 18 => CudaOutput::at(at).write(known?.bytes),
-        13 => CudaOutput::at(at).write(u8::from(found.is_some())),
-        14 => CudaOutput::at(at).write(0u64),
-        16 => {
-            known?;
-            CudaOutput::at(at).write(3u32)
-        }
-        17 => {
+        MempoolHandle => {
             let pool = if let AllocationKind::Pool(pool) = known?.kind { pool } else { 0 };
             CudaOutput::at(at).write(pool)
         }
-        21 => CudaOutput::at(at).write(0u8),
-        _ => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+        P2pTokens => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+    }
+}
+
+/// Writes an attribute of a pointer that no allocation holds, which is no error: most are zero.
+fn write_unknown(place: u64, attribute: PointerAttribute, address: CUdeviceptr) -> CudaResult<()> {
+    use PointerAttribute::*;
+    match attribute {
+        SyncMemops
+        | IsLegacyIpcCapable
+        | Mapped
+        | AllowedHandleTypes
+        | IsGpuDirectRdmaCapable
+        | IsHwDecompressCapable => write_attribute(CudaOutput::at(place), attribute, address),
+        MemoryType | AccessFlags => CudaOutput::at(place).write(0u32),
+        DeviceOrdinal => CudaOutput::at(place).write(CU_DEVICE_INVALID),
+        IsManaged => CudaOutput::at(place).write(0u8),
+        HostPointer => CudaOutput::at(place).write(address),
+        Context | DevicePointer | P2pTokens | BufferId | RangeStart | RangeSize | MempoolHandle
+        | MappingSize | MappingBase | MemoryBlockId => CudaOutput::at(place).write(0u64),
     }
 }
 
@@ -183,7 +205,7 @@ entries! {
 
     fn cuPointerGetAttribute(data: CudaOutput<c_void>, number: u32, address: CUdeviceptr) {
         context::ensure_initialized()?;
-        pointer_attribute(data, number, address)
+        write_attribute(data, attribute_of(number)?, address)
     }
 
     fn cuPointerGetAttributes(count: u32, numbers: CudaInput<u32>, places: CudaInput<u64>, address: CUdeviceptr) {
@@ -191,25 +213,19 @@ entries! {
         ensure(count > 0, CUDA_ERROR_INVALID_VALUE)?;
         let numbers = numbers.list(count as usize)?;
         for (number, place) in numbers.into_iter().zip(places.list(count as usize)?) {
-            ensure(matches!(number, 1..=21), CUDA_ERROR_INVALID_VALUE)?;
-            if memory::find(address).is_none() && !matches!(number, 6 | 10 | 13 | 14 | 15 | 21) {
-                // Attributes of an unknown pointer are zero; this is no error.
-                match number {
-                    2 | 9 | 16 => CudaOutput::<u32>::at(place).write(if number == 9 { (-2i32) as u32 } else { 0 })?,
-                    8 => CudaOutput::<u8>::at(place).write(0)?,
-                    4 => CudaOutput::at(place).write(address)?,
-                    _ => CudaOutput::<u64>::at(place).write(0)?,
-                }
-                continue;
+            let attribute = attribute_of(number)?;
+            match memory::find(address) {
+                Some(_) => write_attribute(CudaOutput::at(place), attribute, address)?,
+                None => write_unknown(place, attribute, address)?,
             }
-            pointer_attribute(CudaOutput::at(place), number, address)?;
         }
         Ok(())
     }
 
     fn cuPointerSetAttribute(value: CudaInput<c_void>, number: u32, address: CUdeviceptr) {
         context::ensure_initialized()?;
-        ensure(number == 6 && !value.is_null(), CUDA_ERROR_INVALID_VALUE)?;
+        let is_settable = attribute_of(number)? == PointerAttribute::SyncMemops;
+        ensure(is_settable && !value.is_null(), CUDA_ERROR_INVALID_VALUE)?;
         memory::find(address).map(|_| ()).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
     }
 

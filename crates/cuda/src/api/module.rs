@@ -1,6 +1,7 @@
 //! Modules, libraries, functions, and linking.
 
 use super::pointer::{CudaInput, CudaOutput, CudaString};
+use crate::attributes::FunctionAttribute;
 use crate::core::context::{self, ensure_device};
 use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::image::{self, PtxText};
@@ -157,6 +158,11 @@ fn add_to_linking(state: CudaHandle, kind: u32, image: PtxText, logs: &Logs) -> 
     Ok(())
 }
 
+/// Returns the function attribute of a number.
+fn function_attribute(number: u32) -> CudaResult<FunctionAttribute> {
+    FunctionAttribute::from_number(number).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))
+}
+
 entries! {
     fn cuModuleLoadData(module: CudaOutput<CudaHandle>, image: CudaInput<c_void>) {
         context::current()?;
@@ -283,21 +289,23 @@ entries! {
     }
 
     fn cuFuncGetAttribute(value: CudaOutput<i32>, number: u32, function: CudaHandle) {
-        value.write(FUNCTIONS.find(function)?.attribute(number)?)
+        let function = FUNCTIONS.find(function)?;
+        value.write(function.attribute(function_attribute(number)?))
     }
 
     fn cuKernelGetAttribute(value: CudaOutput<i32>, number: u32, kernel: CudaHandle, device: CUdevice) {
         ensure_device(device)?;
-        value.write(FUNCTIONS.find(kernel)?.attribute(number)?)
+        let kernel = FUNCTIONS.find(kernel)?;
+        value.write(kernel.attribute(function_attribute(number)?))
     }
 
     fn cuFuncSetAttribute(function: CudaHandle, number: u32, value: i32) {
-        FUNCTIONS.find(function)?.set_attribute(number, value)
+        FUNCTIONS.find(function)?.set_attribute(function_attribute(number)?, value)
     }
 
     fn cuKernelSetAttribute(number: u32, value: i32, kernel: CudaHandle, device: CUdevice) {
         ensure_device(device)?;
-        FUNCTIONS.find(kernel)?.set_attribute(number, value)
+        FUNCTIONS.find(kernel)?.set_attribute(function_attribute(number)?, value)
     }
 
     fn cuFuncSetCacheConfig | cuFuncSetSharedMemConfig (function: CudaHandle, config: u32) {

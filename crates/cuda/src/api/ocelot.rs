@@ -1,6 +1,7 @@
 //! `ptx_run`: a text of PTX is run at once, as simulated GPUs ask for it.
 
 use super::pointer::{CudaInput, CudaString};
+use crate::attributes::FunctionAttribute;
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::launch::{CudaLaunch, LaunchSize};
@@ -51,7 +52,8 @@ fn run(text: CudaString, values: &[u64], block: [i32; 3], grid: [i32; 3], shared
     let sizes = |sizes: [i32; 3]| sizes.map(|size| u32::try_from(size).unwrap_or(0));
     let shared = u32::try_from(shared).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
     if u64::from(shared) + function.layout().shared_bytes <= crate::core::module::MOST_SHARED {
-        function.set_attribute(8, function.attribute(8)?.max(shared as i32))?;
+        let most = FunctionAttribute::MaxDynamicSharedSizeBytes;
+        function.set_attribute(most, function.attribute(most).max(shared as i32))?;
     }
     CudaLaunch::new(function, LaunchSize { grid: sizes(grid), block: sizes(block), shared }, params)?.run()
 }

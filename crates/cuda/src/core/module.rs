@@ -1,5 +1,6 @@
 //! Modules: PTX is parsed, checked and lowered at load time, and compiled per kernel at launch time.
 
+use crate::attributes::FunctionAttribute;
 use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::host;
 use crate::core::image::{ImageError, PtxText};
@@ -355,37 +356,49 @@ impl CudaFunction {
         fixed.map_or(most as u32, |sizes| sizes.iter().product())
     }
 
-    /// Returns an attribute by number.
-    pub fn attribute(&self, number: u32) -> CudaResult<i32> {
-        let shared = self.layout().shared_bytes as i32;
-        Ok(match number {
-            0 => self.most_threads() as i32,
-            1 => shared,
-            2 => self.module.constant_bytes,
-            3 => i32::try_from(self.layout().local_bytes).unwrap_or(i32::MAX),
-            // Cache mode, clusters.
-            7 | 10..=15 => 0,
+    /// Returns an attribute.
+    pub fn attribute(&self, attribute: FunctionAttribute) -> i32 {
+        use FunctionAttribute::*;
+        match attribute {
+            MaxThreadsPerBlock => self.most_threads() as i32,
+            SharedSizeBytes => self.layout().shared_bytes as i32,
+            ConstSizeBytes => self.module.constant_bytes,
+            LocalSizeBytes => i32::try_from(self.layout().local_bytes).unwrap_or(i32::MAX),
             // Registers per thread do not limit launches.
-            4 => 32,
-            5 => self.module.ptx_version,
-            6 => CAPABILITY[0] * 10 + CAPABILITY[1],
-            8 => self.most_dynamic.load(Ordering::Relaxed),
-            9 => self.carveout.load(Ordering::Relaxed),
-            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
-        })
+            NumRegs => 32,
+            PtxVersion => self.module.ptx_version,
+            BinaryVersion => CAPABILITY[0] * 10 + CAPABILITY[1],
+            MaxDynamicSharedSizeBytes => self.most_dynamic.load(Ordering::Relaxed),
+            PreferredSharedMemoryCarveout => self.carveout.load(Ordering::Relaxed),
+            CacheModeCa
+            | ClusterSizeMustBeSet
+            | RequiredClusterWidth
+            | RequiredClusterHeight
+            | RequiredClusterDepth => 0,
+            NonPortableClusterSizeAllowed | ClusterSchedulingPolicyPreference => 0,
+        }
     }
 
-    /// Sets an attribute by number.
-    pub fn set_attribute(&self, number: u32, value: i32) -> CudaResult<()> {
-        match number {
-            8 => {
+    /// Sets an attribute.
+    pub fn set_attribute(&self, attribute: FunctionAttribute, value: i32) -> CudaResult<()> {
+        use FunctionAttribute::*;
+        match attribute {
+            MaxDynamicSharedSizeBytes => {
                 let most = (MOST_SHARED - self.layout().shared_bytes.min(MOST_SHARED)) as i32;
                 ensure((0..=most).contains(&value), CUDA_ERROR_INVALID_VALUE)?;
                 self.most_dynamic.store(value, Ordering::Relaxed);
             }
-            9 => self.carveout.store(value, Ordering::Relaxed),
-            10..=15 => ensure(value == 0, CUDA_ERROR_NOT_SUPPORTED)?,
-            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+            PreferredSharedMemoryCarveout => self.carveout.store(value, Ordering::Relaxed),
+            ClusterSizeMustBeSet
+            | RequiredClusterWidth
+            | RequiredClusterHeight
+            | RequiredClusterDepth
+            | NonPortableClusterSizeAllowed
+            | ClusterSchedulingPolicyPreference => {
+                ensure(value == 0, CUDA_ERROR_NOT_SUPPORTED)?;
+            }
+            MaxThreadsPerBlock | SharedSizeBytes | ConstSizeBytes | LocalSizeBytes | NumRegs | PtxVersion
+            | BinaryVersion | CacheModeCa => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
         }
         Ok(())
     }

@@ -1,0 +1,60 @@
+//! Attributes of the device, of pointers and of functions, with the numbers of `cuda.h`.
+
+/// Declares an enum with the numbers of a C enum.
+macro_rules! numbered {
+    ($(#[doc = $doc:literal])* $name:ident { $($variant:ident = $number:literal),* $(,)? }) => {
+        $(#[doc = $doc])*
+        #[allow(missing_docs)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u32)]
+        pub enum $name { $($variant = $number),* }
+
+        impl $name {
+            /// Returns the constant of a number.
+            pub fn from_number(number: u32) -> Option<$name> {
+                match number { $($number => Some($name::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+/// Number of the last attribute of the device that CUDA 12.9 has.
+pub const LAST_DEVICE_ATTRIBUTE: u32 = 143;
+
+numbered! {
+    /// Attributes of the device (`CUdevice_attribute`) that are not 0: properties of textures, and options that the device lacks, are.
+    DeviceAttribute {
+        MaxThreadsPerBlock = 1, MaxBlockDimX = 2, MaxBlockDimY = 3, MaxBlockDimZ = 4, MaxGridDimX = 5, MaxGridDimY = 6, MaxGridDimZ = 7,
+        MaxSharedMemoryPerBlock = 8, TotalConstantMemory = 9, WarpSize = 10, MaxPitch = 11, MaxRegistersPerBlock = 12,
+        ClockRate = 13, TextureAlignment = 14, MultiprocessorCount = 16, Integrated = 18, CanMapHostMemory = 19,
+        SurfaceAlignment = 30, ConcurrentKernels = 31, MemoryClockRate = 36, GlobalMemoryBusWidth = 37, L2CacheSize = 38,
+        MaxThreadsPerMultiprocessor = 39, UnifiedAddressing = 41, TexturePitchAlignment = 51, ComputeCapabilityMajor = 75,
+        ComputeCapabilityMinor = 76, StreamPrioritiesSupported = 78, GlobalL1CacheSupported = 79, LocalL1CacheSupported = 80,
+        MaxSharedMemoryPerMultiprocessor = 81, MaxRegistersPerMultiprocessor = 82, ManagedMemory = 83,
+        HostNativeAtomicSupported = 86, SingleToDoublePrecisionPerfRatio = 87, PageableMemoryAccess = 88,
+        ConcurrentManagedAccess = 89, ComputePreemptionSupported = 90, CanUseHostPointerForRegisteredMem = 91,
+        CooperativeLaunch = 95, MaxSharedMemoryPerBlockOptin = 97, CanFlushRemoteWrites = 98, HostRegisterSupported = 99,
+        PageableMemoryAccessUsesHostPageTables = 100, DirectManagedMemAccessFromHost = 101, MaxBlocksPerMultiprocessor = 106,
+        ReadOnlyHostRegisterSupported = 113, MemoryPoolsSupported = 115,
+    }
+}
+
+numbered! {
+    /// Attributes of a pointer (`CUpointer_attribute`).
+    PointerAttribute {
+        Context = 1, MemoryType = 2, DevicePointer = 3, HostPointer = 4, P2pTokens = 5, SyncMemops = 6, BufferId = 7, IsManaged = 8,
+        DeviceOrdinal = 9, IsLegacyIpcCapable = 10, RangeStart = 11, RangeSize = 12, Mapped = 13, AllowedHandleTypes = 14,
+        IsGpuDirectRdmaCapable = 15, AccessFlags = 16, MempoolHandle = 17, MappingSize = 18, MappingBase = 19,
+        MemoryBlockId = 20, IsHwDecompressCapable = 21,
+    }
+}
+
+numbered! {
+    /// Attributes of a function (`CUfunction_attribute`).
+    FunctionAttribute {
+        MaxThreadsPerBlock = 0, SharedSizeBytes = 1, ConstSizeBytes = 2, LocalSizeBytes = 3, NumRegs = 4, PtxVersion = 5,
+        BinaryVersion = 6, CacheModeCa = 7, MaxDynamicSharedSizeBytes = 8, PreferredSharedMemoryCarveout = 9,
+        ClusterSizeMustBeSet = 10, RequiredClusterWidth = 11, RequiredClusterHeight = 12, RequiredClusterDepth = 13,
+        NonPortableClusterSizeAllowed = 14, ClusterSchedulingPolicyPreference = 15,
+    }
+}
