@@ -93,7 +93,7 @@ fn open(cpu: Option<&str>, options: Option<&str>) -> Result<Session, Diagnostic>
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         if !session.options.set(key, value)? {
             let diagnostic = Diagnostic::error(Code::PassOption, format!("unknown option `{word}`"));
-            return Err(diagnostic.help(format!("the options are {}", VectorizeOptions::WORDS)));
+            return Err(diagnostic.help(format!("the options are {}", VectorizeOptions::list_of_options())));
         }
     }
     Ok(session)

@@ -14,9 +14,13 @@ use std::path::PathBuf;
 
 fn list_of_passes() -> String {
     let width = PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
-    let lines = PASSES.iter().map(|pass| format!("  {:width$}  {}", pass.name, pass.doc));
+    let lines = PASSES.iter().map(|pass| {
+        let options = (pass.options)().into_iter();
+        let options = options.map(|word| format!("\n  {:width$}    {}: {}", "", word.form, word.help));
+        format!("  {:width$}  {}{}", pass.name, pass.doc, options.collect::<String>())
+    });
     format!(
-        "Passes:\n{}\n  {:width$}  the whole pipeline to vector code: `vectorize,W=8`, `vectorize,W=8x2,params=uniform`",
+        "Passes, with the words of their arguments (`PASS:WORD+WORD`):\n{}\n  {:width$}  the whole pipeline to vector code: `vectorize,W=8`, `vectorize,W=8x2,params=uniform`",
         lines.collect::<Vec<_>>().join("\n"),
         "vectorize"
     )

@@ -76,7 +76,8 @@ impl Vectorize {
             let place = |diagnostic: Diagnostic| fail(diagnostic.at(DiagnosticLocation::of_option(word)));
             if !session.options.set(key, value).map_err(place)? {
                 let diagnostic = Diagnostic::error(Code::PassOption, format!("unknown option `{word}`"));
-                let diagnostic = diagnostic.help(format!("the options are {}", VectorizeOptions::WORDS));
+                let diagnostic =
+                    diagnostic.help(format!("the options are {}", VectorizeOptions::list_of_options()));
                 return Err(fail(diagnostic));
             }
         }

@@ -1,6 +1,7 @@
 //! State that passes share while they run on a module: settings, cached analyses, remarks and times.
 
 use crate::divergence::{divergent_branches, if_convertible_branches};
+use crate::options::BrushExtents;
 use crate::passes::PassInfo;
 use crate::profile::Profile;
 use heddle_ir::entity::EntitySet;
@@ -124,6 +125,11 @@ impl<'a> PassContext<'a> {
     pub fn cancelled_by(mut self, flag: &'a AtomicBool) -> PassContext<'a> {
         self.cancelled = Some(flag);
         self
+    }
+
+    /// Returns the extents of all brushes side by side.
+    pub(crate) fn all_lanes(&self, brush: &BrushExtents) -> Result<BrushExtents, Diagnostic> {
+        brush.times(self.side_by_side.unwrap_or(1))
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

@@ -5,11 +5,10 @@
 #![forbid(unsafe_code)]
 
 pub mod options;
+pub mod option_words;
 pub mod context;
 pub mod passes;
 pub mod profile;
-mod flattening;
-mod scalar_replacement;
 mod pipeline;
 pub mod divergence;
 mod scalar_wins;

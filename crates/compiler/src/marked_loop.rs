@@ -4,7 +4,7 @@
 use crate::context::PassContext;
 use crate::divergence_statistics::DivergenceStatistics;
 use crate::options::{BrushExtents, VectorizeOptions};
-use crate::passes::Pass;
+use crate::passes::{Pass, SpreadOptions};
 use crate::pipeline::{run, vectorization_passes};
 use crate::report::merge_access_remarks;
 use crate::session::{DiagnosticError, Session, SourceModule, retain_reachable};
@@ -116,7 +116,15 @@ impl Session {
         run(&mut alone, &[Pass::Simplify, Pass::Canonicalize], &mut context)?;
         let canonical = alone.functions.clone();
         let own_blocks: EntitySet<Block> = alone.functions.iter().flat_map(Function::blocks).collect();
-        run(&mut alone, &[Pass::Canonicalize, Pass::Spread(*promises), Pass::Simplify], &mut context)?;
+        run(
+            &mut alone,
+            &[
+                Pass::Canonicalize,
+                Pass::Spread(SpreadOptions { promises: *promises, refills: false }),
+                Pass::Simplify,
+            ],
+            &mut context,
+        )?;
         let Some(mut func) = alone.functions.pop() else {
             return Err(error(Code::Internal, &"internal error: a loop is missing").into());
         };

@@ -1,11 +1,13 @@
 //! Options of the compiler. Command lines, environment variables and pass lists fill these types; each parses its own text
 //! form.
 
+use crate::option_words::{OptionWord, list_of_forms, set_option, store, word};
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
-use heddle_ir::{Code, Diagnostic};
+use heddle_ir::{Block, Code, Diagnostic};
 use heddle_math::Accuracy;
 use heddle_transform::boscc::GuardPolicy;
+use heddle_transform::fuse::MachineModel;
 use heddle_transform::scalar_replacement::ReplacementVariant;
 use heddle_transform::{RaceSemantics, TargetInfo, VersioningPolicy, WorkItemLayout};
 use smallvec::SmallVec;
@@ -104,6 +106,32 @@ impl fmt::Display for BrushCount {
             BrushCount::Count(count) => count.fmt(f),
             BrushCount::Auto => f.write_str("auto"),
         }
+    }
+}
+
+/// Machine of a pass's cost model, while its options are parsed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MachineChoice {
+    pub(crate) lanes: u32,
+    /// Target with vectors; none is a machine with warps.
+    target: Option<TargetInfo>,
+}
+
+impl Default for MachineChoice {
+    fn default() -> MachineChoice {
+        MachineChoice { lanes: 8, target: Some(TargetInfo::default()) }
+    }
+}
+
+impl MachineChoice {
+    /// Sets the target from its name, or `warps`.
+    pub(crate) fn set_target(&mut self, name: &str) -> Result<(), Diagnostic> {
+        self.target = if name == "warps" { None } else { Some(parse_target(name)?) };
+        Ok(())
+    }
+
+    pub(crate) fn model(self) -> MachineModel {
+        self.target.map_or(MachineModel::Warps, |target| MachineModel::Vectors(target, self.lanes))
     }
 }
 
@@ -219,31 +247,66 @@ impl Default for VectorizeOptions {
 }
 
 impl VectorizeOptions {
-    /// Help text: all options of the text form.
-    pub const WORDS: &'static str = "`params=uniform|varying`, `math=exact|fast|libm`, `target=avx512`, `versions=force|none`, `kernels=rows|linear`, `ssrqp=cost|no`, `fuse=yes|no|force`, `flatten=yes|no|force`, `refill=yes|no|force`, `races=ordered|excluded`, `guards=force|needed`, `branches=keep|fold`, `roots=estimated|exact`, `stores=cached|streamed` and `brushes=2` (or `auto`)";
+    /// All options of the text form.
+    pub const OPTIONS: &'static [OptionWord<VectorizeOptions>] = &[
+        word(
+            "params=SHAPE",
+            "shape of parameters without a declared one: `uniform`, `varying`",
+            |it, text| parse_default_shape(text).map(|shape| it.params = Some(shape)),
+        ),
+        word("math=ACCURACY", "mathematical functions: `exact`, `fast`, `libm`", |it, text| {
+            parse_accuracy(text).map(|accuracy| it.math = Some(accuracy))
+        }),
+        word("target=NAME", "machine: `avx512`, `avx2`, …", |it, text| {
+            store(&mut it.target, parse_target(text))
+        }),
+        word("versions=POLICY", "run-time versions of accesses: `force`, `none`", |it, text| {
+            store(&mut it.versions, parse_versions(text))
+        }),
+        word("kernels=LAYOUT", "work-items of kernels: `rows`, `linear`", |it, text| {
+            parse_work_item_layout(text).map(|layout| it.kernels = Some(layout))
+        }),
+        word("ssrqp=VARIANT", "scalar replacement: `cost`, another variant, `no`", |it, text| {
+            let variant = if text == "no" { None } else { Some(parse_variant(text)?) };
+            store(&mut it.scalars, Ok(variant))
+        }),
+        word("fuse=POLICY", "branch fusion: `yes`, `no`, `force`", |it, text| {
+            store(&mut it.fuse, text.parse())
+        }),
+        word("flatten=POLICY", "loop flattening: `yes`, `no`, `force`", |it, text| {
+            store(&mut it.flatten, text.parse())
+        }),
+        word("refill=POLICY", "lane refill: `yes`, `no`, `force`", |it, text| {
+            store(&mut it.refill, text.parse())
+        }),
+        word("races=SEMANTICS", "races of lanes: `ordered`, `excluded`", |it, text| {
+            store(&mut it.races, parse_races(text))
+        }),
+        word("guards=POLICY", "guards: `force`, `needed`", |it, text| {
+            store(&mut it.guards, parse_policy(text))
+        }),
+        word("branches=POLICY", "uniform branches: `keep`, `fold`", |it, text| {
+            store(&mut it.branches, parse_branches(text))
+        }),
+        word("roots=PRECISION", "quotients by square roots: `estimated`, `exact`", |it, text| {
+            store(&mut it.roots, parse_roots(text))
+        }),
+        word("stores=POLICY", "whole vectors: `cached`, `streamed`", |it, text| {
+            store(&mut it.stores, parse_stores(text))
+        }),
+        word("brushes=COUNT", "brushes side by side: `2`, `auto`", |it, text| {
+            store(&mut it.brushes, text.parse())
+        }),
+    ];
+
+    /// Returns the list of all options, for help texts.
+    pub fn list_of_options() -> String {
+        list_of_forms(VectorizeOptions::OPTIONS)
+    }
 
     /// Sets the option `key`; returns false if there is none.
     pub fn set(&mut self, key: &str, value: &str) -> Result<bool, Diagnostic> {
-        match key {
-            "params" => self.params = Some(parse_default_shape(value)?),
-            "math" => self.math = Some(parse_accuracy(value)?),
-            "brushes" => self.brushes = value.parse()?,
-            "target" => self.target = parse_target(value)?,
-            "versions" => self.versions = parse_versions(value)?,
-            "kernels" => self.kernels = Some(parse_work_item_layout(value)?),
-            "ssrqp" if value == "no" => self.scalars = None,
-            "ssrqp" => self.scalars = Some(parse_variant(value)?),
-            "fuse" => self.fuse = value.parse()?,
-            "flatten" => self.flatten = value.parse()?,
-            "refill" => self.refill = value.parse()?,
-            "races" => self.races = parse_races(value)?,
-            "guards" => self.guards = parse_policy(value)?,
-            "branches" => self.branches = parse_branches(value)?,
-            "roots" => self.roots = parse_roots(value)?,
-            "stores" => self.stores = parse_stores(value)?,
-            _ => return Ok(false),
-        }
-        Ok(true)
+        set_option(VectorizeOptions::OPTIONS, self, &format!("{key}={value}"))
     }
 }
 
@@ -254,7 +317,8 @@ impl FromStr for VectorizeOptions {
         for word in text.split(',').filter(|word| !word.is_empty()) {
             let (key, value) = word.split_once('=').unwrap_or((word, ""));
             if !options.set(key, value)? {
-                return Err(invalid_option(word, format!("the options are {}", VectorizeOptions::WORDS)));
+                let help = format!("the options are {}", VectorizeOptions::list_of_options());
+                return Err(invalid_option(word, help));
             }
         }
         Ok(options)
@@ -397,4 +461,10 @@ pub fn parse_shape(word: &str) -> Result<DeclaredShape, Diagnostic> {
         }
         _ => Err(invalid_option(word, "write `uniform`, `varying` or `linear:4`")),
     }
+}
+
+/// Parses the name of a block.
+pub(crate) fn parse_block(name: &str) -> Result<Block, Diagnostic> {
+    let number = name.strip_prefix("block").and_then(|number| number.parse().ok());
+    number.map(Block::from_u32).ok_or_else(|| invalid_option(name, "write a block, as in `block3`"))
 }

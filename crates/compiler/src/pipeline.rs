@@ -2,7 +2,7 @@
 
 use crate::context::PassContext;
 use crate::options::{BrushCount, BrushExtents, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions};
-use crate::passes::{PASSES, Pass, PassInfo, find_module_brush_observer};
+use crate::passes::{BrushWidening, PASSES, Pass, PassInfo, find_module_brush_observer};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
@@ -62,7 +62,7 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
         Pass::Boscc(boscc::GuardOptions { policy: guards, ..boscc::GuardOptions::default() }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
-        Pass::Widen(brush.clone(), WidenOptions { target, versions }),
+        Pass::Widen(BrushWidening { brush: brush.clone(), options: WidenOptions { target, versions } }),
         Pass::Simplify,
     ]);
     passes.extend((stores == StorePolicy::Streamed).then_some(Pass::Stream));
@@ -119,7 +119,8 @@ pub(crate) fn parse_passes(words: &[&str]) -> Result<Vec<Pass>, Diagnostic> {
             };
             if !known.map_err(|diagnostic| diagnostic.at(DiagnosticLocation::of_option(word)))? {
                 let text = format!("unknown option `{word}` of `vectorize`");
-                let help = format!("the options are `W=8` (or `W=8x2`), {}", VectorizeOptions::WORDS);
+                let help =
+                    format!("the options are `W=8` (or `W=8x2`), {}", VectorizeOptions::list_of_options());
                 return Err(Diagnostic::error(Code::PassOption, text).help(help));
             }
             rest.next();
@@ -199,7 +200,7 @@ fn choose_brush_count(
         return Ok(1);
     }
     let widening = passes.iter().find_map(|pass| match pass {
-        Pass::Widen(brush, options) => Some((brush, options)),
+        Pass::Widen(widening) => Some((&widening.brush, &widening.options)),
         _ => None,
     });
     let Some((brush, options)) = widening else { return Ok(1) };

@@ -43,7 +43,10 @@ impl Settings {
                 }
                 _ => {
                     let text = format!("unknown word `{word}` in `-heddle-loops`");
-                    let help = format!("the words are `W=16`, `interleave=2`, {}", VectorizeOptions::WORDS);
+                    let help = format!(
+                        "the words are `W=16`, `interleave=2`, {}",
+                        VectorizeOptions::list_of_options()
+                    );
                     return Err(Diagnostic::error(heddle_compiler::ir::Code::PassOption, text).help(help));
                 }
             }

@@ -245,7 +245,10 @@ fn check(family: &ProgramFamily, subjects: &[&SizedProgram], report: &mut BenchR
 
 /// Returns the passes on source code, except those that need parameters and those for kernels.
 fn measured_passes() -> impl Iterator<Item = &'static PassInfo> {
-    PASSES.iter().filter(|pass| pass.requires == Stage::Source && !matches!(pass.name, "params" | "kernels"))
+    PASSES
+        .iter()
+        .copied()
+        .filter(|pass| pass.requires == Stage::Source && !matches!(pass.name, "params" | "kernels"))
 }
 
 /// Returns the pass's word in a pipeline.

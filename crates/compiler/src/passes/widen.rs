@@ -1,0 +1,83 @@
+//! The pass `widen`.
+
+use super::{Pass, PassInfo};
+use crate::context::PassContext;
+use crate::option_words::{OptionWord, describe, parse_options, store, word};
+use crate::options::{BrushExtents, invalid_option, parse_target, parse_versions};
+use crate::vector_abi::{declared_variants, define_call_adapters};
+use heddle_analysis::shape::Activation;
+use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
+use heddle_ir::verify::Stage;
+use heddle_ir::{Code, Diagnostic, Module};
+use heddle_transform::{
+    Remark, WidenContext, WidenOptions, geometry_of, lock_step_functions, replace_launches, widen,
+};
+
+/// Brush and options of widening.
+#[derive(Clone, Debug)]
+pub struct BrushWidening {
+    /// Lanes of a brush.
+    pub brush: BrushExtents,
+    /// Options of the pass.
+    pub options: WidenOptions,
+}
+
+pub(super) const INFO: PassInfo = PassInfo {
+    name: "widen",
+    doc: "vector code for one thread",
+    requires: Stage::Linear,
+    ensures: Some(Stage::Wide),
+    options: || describe(OPTIONS),
+    parse: |words| {
+        let (brush, words) = words.split_once('+').unwrap_or((words, ""));
+        let options = parse_options(OPTIONS, words, WidenOptions::default())?;
+        Ok(Pass::Widen(BrushWidening { brush: brush.parse()?, options }))
+    },
+};
+
+const OPTIONS: &[OptionWord<WidenOptions>] = &[
+    word("BRUSH", "lanes of a brush, first: `8`, or `8x2`", |_, word| Err(invalid_option(word, "write the brush first: `widen:8+target=avx512`"))),
+    word("target=NAME", "machine of the cost model", |options, name| store(&mut options.target, parse_target(name))),
+    word("versions=POLICY", "run-time versions of accesses wherever possible (`force`), or nowhere (`none`)", |options, word| store(&mut options.versions, parse_versions(word))),
+];
+
+pub(super) fn run(argument: &BrushWidening, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), Diagnostic> {
+    let brush = context.all_lanes(&argument.brush)?;
+    context.remarks.extend(widen_module(module, brush.extents(), &argument.options)?);
+    Ok(())
+}
+
+/// Replaces lock-step functions by their wide functions. Returns remarks on how accesses were lowered.
+pub fn widen_module(
+    module: &mut Module,
+    brush: &[u32],
+    options: &WidenOptions,
+) -> Result<Vec<Remark>, Diagnostic> {
+    let functions =
+        lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
+    let defined = module.functions.iter().map(|func| &*func.name).collect();
+    let mut around =
+        WidenContext { defined, is_region: false, vector_variants: declared_variants(module, brush) };
+    let (mut wide, mut remarks) = (Vec::new(), Vec::new());
+    for form in &functions {
+        let Some(func) = module.function(&form.name) else { continue };
+        let control = ControlTables::new(func);
+        let geometry = geometry_of(func, &form.brush, form.is_region);
+        let initial = InitialShapes::declared(func, geometry).with_entry(Activation::Full);
+        let facts = divergence(func, &control, &initial);
+        let accesses = AccessGroups::new(func, &control, &facts, &initial.geometry);
+        around.is_region = form.is_region;
+        let made = widen(func, &facts, &accesses, &form.brush, &around, options)?;
+        wide.push(made.func);
+        remarks.extend(made.remarks);
+    }
+    drop(around);
+    for (form, new) in functions.iter().zip(wide) {
+        if let Some(func) = module.function_mut(&form.name) {
+            *func = new;
+        }
+    }
+    define_call_adapters(module);
+    module.functions.iter_mut().try_for_each(replace_launches)?;
+    Ok(remarks)
+}
