@@ -27,8 +27,8 @@ use heddle_ir::types::{Scalar, Type};
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use std::sync::Arc;
 
+use crate::block_copier::BlockCopier;
 use crate::edges::{append_jump, replace_predecessors};
 use crate::specialize::{roots, sequential_functions};
 
@@ -218,8 +218,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
             func,
             callee,
             call,
-            values: FxHashMap::default(),
-            blocks: FxHashMap::default(),
+            copier: BlockCopier::new(callee),
             origins: FxHashMap::default(),
         };
         match copy.inline(block, &mut replaced) {
@@ -303,8 +302,7 @@ struct BodyCopier<'a> {
     func: &'a mut Function,
     callee: &'a Function,
     call: Inst,
-    values: FxHashMap<Value, Value>,
-    blocks: FxHashMap<Block, Block>,
+    copier: BlockCopier<'a>,
     origins: FxHashMap<Origin, Origin>,
 }
 
@@ -314,7 +312,9 @@ impl BodyCopier<'_> {
     fn inline(&mut self, block: Block, replaced: &mut FxHashMap<Value, Value>) -> Option<Block> {
         self.func.register_arrays.extend(self.callee.register_arrays.iter().cloned());
         let args = self.func.inst(self.call).args.clone();
-        self.values.extend(self.callee.params().iter().copied().zip(args.iter().copied()));
+        for (&param, &arg) in self.callee.params().iter().zip(&args) {
+            self.copier.bind(param, arg);
+        }
         let blocks: Vec<Block> = self.callee.blocks().collect();
         let is_straight = blocks.len() == 1;
         let rest = (!is_straight).then(|| self.split_after_call(block));
@@ -322,7 +322,7 @@ impl BodyCopier<'_> {
         let mut copies: Vec<Inst> = Vec::new();
         for &source in blocks.iter().filter(|_| !is_straight) {
             let copy = self.func.insert_block_after(last);
-            self.blocks.insert(source, copy);
+            self.copier.bind_block(source, copy);
             last = copy;
         }
         // Operands are filled in after all copies exist: uses may precede definitions in loops.
@@ -331,26 +331,24 @@ impl BodyCopier<'_> {
             for inst in self.callee.block_insts(source) {
                 let data = self.callee.inst(inst);
                 if data.op == Op::Ret {
-                    let here = self.blocks.get(&source).copied().unwrap_or(block);
+                    let here = self.copier.block(source).unwrap_or(block);
                     returned.push((here, data.args.iter().copied().collect()));
                     continue;
                 }
-                copies.push(self.copy(inst, self.blocks.get(&source).copied()));
+                copies.push(self.copy(inst, self.copier.block(source)));
             }
         }
         for inst in copies {
-            let mut data = self.func.inst(inst).clone();
-            data.map_values(|value| self.value(value));
-            *self.func.inst_mut(inst) = data;
+            self.copier.translate(self.func, inst);
         }
         for (_, values) in &mut returned {
             for value in values {
-                *value = self.value(*value);
+                *value = self.copier.value(self.func, *value);
             }
         }
         let results = self.func.results(self.call).to_vec();
         if let Some(rest) = rest {
-            let entry = self.blocks[&self.callee.entry()];
+            let entry = self.copier.block(self.callee.entry()).expect("all blocks were copied");
             append_jump(self.func, block, entry);
             for (from, _) in &returned {
                 append_jump(self.func, *from, rest);
@@ -385,23 +383,9 @@ impl BodyCopier<'_> {
 
     /// Copies an instruction to the end of a block, or before the call. Its operands are still the callee's.
     fn copy(&mut self, inst: Inst, to: Option<Block>) -> Inst {
-        let mut data = self.callee.inst(inst).clone();
-        data.origin = self.origin(data.origin);
-        match &mut data.detail {
-            Detail::Phi(blocks) => blocks.iter_mut().for_each(|block| *block = self.blocks[block]),
-            Detail::Branch(targets, _) => targets.iter_mut().for_each(|block| *block = self.blocks[block]),
-            Detail::Switch(switch) => {
-                switch.targets.iter_mut().for_each(|block| *block = self.blocks[block]);
-            }
-            Detail::Call(callee) => {
-                *callee = self.func.make_callee(&Arc::clone(&self.callee.callees[*callee]));
-            }
-            _ => {}
-        }
-        let is_object = data.op == Op::Alloca;
-        let types: SmallVec<[Type; 2]> =
-            self.callee.results(inst).iter().map(|&result| self.callee.value_type(result)).collect();
-        let copy = self.func.make_inst(data, &types);
+        let data = self.callee.inst(inst);
+        let (is_object, origin) = (data.op == Op::Alloca, self.origin(data.origin));
+        let copy = self.copier.make_with_origin(self.func, inst, origin);
         match to {
             _ if is_object => {
                 let entry = self.func.entry();
@@ -410,24 +394,7 @@ impl BodyCopier<'_> {
             Some(block) => self.func.layout.append_inst(copy, block),
             None => self.func.layout.insert_inst_before(copy, self.call),
         }
-        for (index, &result) in self.callee.results(inst).iter().enumerate() {
-            let here = self.func.results(copy)[index];
-            self.func.copy_name(here, self.callee, result);
-            self.values.insert(result, here);
-        }
         copy
-    }
-
-    /// Returns the caller's value for a value of the callee.
-    fn value(&mut self, value: Value) -> Value {
-        if let Some(&known) = self.values.get(&value) {
-            return known;
-        }
-        let constant = self.callee.constant(value).cloned();
-        let ty = self.callee.value_type(value);
-        let known = self.func.make_const(constant.unwrap_or(Constant::Poison(ty)));
-        self.values.insert(value, known);
-        known
     }
 
     /// Translates the origin of a callee's instruction. Alias scopes hold within a single call and are dropped; access groups of the

@@ -26,6 +26,7 @@ pub mod tidy;
 pub mod widen;
 
 mod edges;
+mod block_copier;
 mod cfg_analyses;
 mod races;
 mod ssa_repair;

@@ -2,8 +2,8 @@
 //!
 //! Only the kernel itself can be given the answers, split at barriers, or given its local memory.
 
-use super::block_copier::BlockCopier;
 use super::{MAX_INSTRUCTIONS, refuse_inst};
+use crate::block_copier::BlockCopier;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::InstFormat;
 use heddle_ir::words::SyncScope;

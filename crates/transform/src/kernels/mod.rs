@@ -32,7 +32,6 @@
 
 mod serial_regions;
 mod bounds;
-mod block_copier;
 mod extensions;
 mod group;
 mod inline;

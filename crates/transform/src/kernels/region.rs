@@ -4,10 +4,10 @@
 //! a loop around a barrier defines anew has two definitions in the region: the reloaded one and its own. φs merge them
 //! ([`SsaRepair`]).
 
-use super::block_copier::BlockCopier;
 use super::continuations::ContinuationGraph;
 use super::exit_plan::exit_count;
 use super::spill_slots::{BRUSH_ALIGN, ExitFlag, SpillPlan, SpillSlot};
+use crate::block_copier::BlockCopier;
 use crate::ssa_repair::{RepairVariable, SsaRepair};
 use heddle_analysis::shape::Strides;
 use heddle_analysis::{Cfg, ControlTables, DominatorTree};

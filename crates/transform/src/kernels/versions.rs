@@ -14,7 +14,7 @@
 //!
 //! Each condition is frozen on its own: it is poison only where its operation is.
 
-use super::block_copier::BlockCopier;
+use crate::block_copier::BlockCopier;
 use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{ControlTables, InitialShapes, divergence};

@@ -1,4 +1,4 @@
-//! Copies blocks of one function into another.
+//! Copies blocks and instructions of one function into another.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
@@ -7,7 +7,7 @@ use heddle_ir::{Block, Function, Inst, Type, Value};
 use smallvec::SmallVec;
 
 /// Copies blocks between functions, with a map from source values and blocks to their copies.
-pub(super) struct BlockCopier<'a> {
+pub(crate) struct BlockCopier<'a> {
     from: &'a Function,
     values: SecondaryMap<Value, Option<Value>>,
     blocks: SecondaryMap<Block, Option<Block>>,
@@ -15,7 +15,7 @@ pub(super) struct BlockCopier<'a> {
 
 impl<'a> BlockCopier<'a> {
     /// Returns a copier with empty maps.
-    pub(super) fn new(from: &'a Function) -> BlockCopier<'a> {
+    pub(crate) fn new(from: &'a Function) -> BlockCopier<'a> {
         BlockCopier {
             from,
             values: SecondaryMap::with_len(from.value_count()),
@@ -24,18 +24,28 @@ impl<'a> BlockCopier<'a> {
     }
 
     /// Maps a source value to a value of the destination, which takes over its source name.
-    pub(super) fn set(&mut self, into: &mut Function, value: Value, copy: Value) {
+    pub(crate) fn set(&mut self, into: &mut Function, value: Value, copy: Value) {
         into.copy_name(copy, self.from, value);
         self.values[value] = Some(copy);
     }
 
+    /// Maps a source value to a value of the destination, which keeps its name.
+    pub(crate) fn bind(&mut self, value: Value, copy: Value) {
+        self.values[value] = Some(copy);
+    }
+
+    /// Maps a source block to a block of the destination.
+    pub(crate) fn bind_block(&mut self, block: Block, copy: Block) {
+        self.blocks[block] = Some(copy);
+    }
+
     /// Returns the copy of a block.
-    pub(super) fn block(&self, block: Block) -> Option<Block> {
+    pub(crate) fn block(&self, block: Block) -> Option<Block> {
         self.blocks[block]
     }
 
     /// Returns the copy of a value. A value that was neither copied nor set is never read, so it becomes poison.
-    pub(super) fn value(&mut self, into: &mut Function, value: Value) -> Value {
+    pub(crate) fn value(&mut self, into: &mut Function, value: Value) -> Value {
         if let Some(known) = self.values[value] {
             return known;
         }
@@ -49,7 +59,7 @@ impl<'a> BlockCopier<'a> {
 
     /// Appends copies of blocks to a function, in this order. φs keep only the edges from copied blocks. Targets outside of the
     /// copied blocks keep their numbers: the caller replaces terminators that have any.
-    pub(super) fn copy_blocks(&mut self, into: &mut Function, blocks: &[Block]) {
+    pub(crate) fn copy_blocks(&mut self, into: &mut Function, blocks: &[Block]) {
         for &block in blocks {
             self.blocks[block] = Some(into.append_block());
         }
@@ -63,22 +73,26 @@ impl<'a> BlockCopier<'a> {
             }
         }
         for copy in copies {
-            let mut data = into.inst(copy).clone();
-            if let Detail::Phi(_) = data.detail {
-                let kept = data.incoming().filter_map(|(pred, value)| Some((self.blocks[pred]?, value)));
-                data =
-                    InstData { flags: data.flags, origin: data.origin, ..InstData::phi(kept, data.shadow()) };
-            }
-            for target in data.targets_mut() {
-                *target = self.blocks[*target].unwrap_or(*target);
-            }
-            data.map_values(|value| self.value(into, value));
-            *into.inst_mut(copy) = data;
+            self.translate(into, copy);
         }
     }
 
+    /// Replaces the source's operands, targets and predecessors of a copied instruction by their copies.
+    pub(crate) fn translate(&mut self, into: &mut Function, copy: Inst) {
+        let mut data = into.inst(copy).clone();
+        if let Detail::Phi(_) = data.detail {
+            let kept = data.incoming().filter_map(|(pred, value)| Some((self.blocks[pred]?, value)));
+            data = InstData { flags: data.flags, origin: data.origin, ..InstData::phi(kept, data.shadow()) };
+        }
+        for target in data.targets_mut() {
+            *target = self.blocks[*target].unwrap_or(*target);
+        }
+        data.map_values(|value| self.value(into, value));
+        *into.inst_mut(copy) = data;
+    }
+
     /// Appends copies of instructions to a block. Their operands were copied or set before.
-    pub(super) fn copy_insts(&mut self, into: &mut Function, insts: &[Inst], block: Block) {
+    pub(crate) fn copy_insts(&mut self, into: &mut Function, insts: &[Inst], block: Block) {
         for &inst in insts {
             let copy = self.make(into, inst);
             let mut data = into.inst(copy).clone();
@@ -88,12 +102,18 @@ impl<'a> BlockCopier<'a> {
         }
     }
 
-    /// Copies an instruction with its original operands.
+    /// Copies an instruction with its original operands, targets and predecessors.
     fn make(&mut self, into: &mut Function, inst: Inst) -> Inst {
-        let mut data = self.from.inst(inst).clone();
-        if data.origin != Origin::NONE {
-            data.origin = into.make_origin(self.from.origin(data.origin).clone());
-        }
+        let origin = match self.from.inst(inst).origin {
+            Origin::NONE => Origin::NONE,
+            origin => into.make_origin(self.from.origin(origin).clone()),
+        };
+        self.make_with_origin(into, inst, origin)
+    }
+
+    /// As `make`, with an origin of the destination.
+    pub(crate) fn make_with_origin(&mut self, into: &mut Function, inst: Inst, origin: Origin) -> Inst {
+        let mut data = InstData { origin, ..self.from.inst(inst).clone() };
         match &mut data.detail {
             Detail::Call(callee) => *callee = into.make_callee(&self.from.callees[*callee]),
             Detail::Launch(launch) => launch.callee = into.make_callee(&self.from.callees[launch.callee]),
