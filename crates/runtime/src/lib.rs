@@ -22,6 +22,7 @@ mod code_choice;
 mod compile_ahead;
 pub mod faults;
 pub mod machine_memory;
+mod caller_pointers;
 mod forced;
 mod kept;
 mod print;

@@ -1,27 +1,11 @@
 //! Pointers passed by the application.
-//!
-//! Only a C caller creates values of these types, as arguments of entries. The call promises that each non-null pointer
-//! is valid as the specification requires; every unsafe block here relies on that.
 
 use crate::cl::{CL_INVALID_VALUE, cl_bool};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::memory::Address;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 
-/// Input pointer.
-#[repr(transparent)]
-#[derive(Debug)]
-pub struct ClInput<T>(*const T);
-
-/// Output pointer.
-#[repr(transparent)]
-#[derive(Debug)]
-pub struct ClOutput<T>(*mut T);
-
-/// Zero-terminated string.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug)]
-pub struct ClString(*const c_char);
+heddle_runtime::caller_pointers!(ClInput, ClOutput, ClString);
 
 /// User data that the driver passes back to a callback.
 #[repr(transparent)]
@@ -40,28 +24,7 @@ impl UserData {
     }
 }
 
-impl<T> Clone for ClInput<T> {
-    fn clone(&self) -> ClInput<T> {
-        *self
-    }
-}
-
-impl<T> Copy for ClInput<T> {}
-
-impl<T> Clone for ClOutput<T> {
-    fn clone(&self) -> ClOutput<T> {
-        *self
-    }
-}
-
-impl<T> Copy for ClOutput<T> {}
-
 impl<T> ClInput<T> {
-    /// True if the pointer is null.
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
-    }
-
     /// Returns the address.
     pub fn address(self) -> Address {
         Address::new(self.0)
@@ -71,15 +34,13 @@ impl<T> ClInput<T> {
 impl<T: Copy> ClInput<T> {
     /// Reads the value; none for a null pointer.
     pub fn read(self) -> Option<T> {
-        // SAFETY: the application's promise.
-        (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
+        self.value()
     }
 
     /// Reads `count` values; an error unless the pointer is null exactly when `count` is 0.
     pub fn list(self, count: usize) -> ClResult<Vec<T>> {
-        ensure((count == 0) == self.0.is_null(), CL_INVALID_VALUE)?;
-        // SAFETY: the application's promise.
-        Ok((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }).collect())
+        ensure((count == 0) == self.is_null(), CL_INVALID_VALUE)?;
+        self.values(count).ok_or(ClError(CL_INVALID_VALUE))
     }
 
     /// Reads values up to and including the terminator. Empty for a null pointer.
@@ -114,22 +75,13 @@ impl<T> ClInput<T> {
 impl ClInput<c_void> {
     /// Returns `count` bytes; none for a null pointer.
     pub fn bytes(&self, count: usize) -> Option<&[u8]> {
-        if self.0.is_null() || count > isize::MAX as usize {
-            return None;
-        }
-        // SAFETY: the application's promise, for as long as the entry runs.
-        Some(unsafe { std::slice::from_raw_parts(self.0.cast(), count) })
+        self.slice(count)
     }
 }
 
 impl<T> ClOutput<T> {
     /// Null pointer.
     pub const NONE: ClOutput<T> = ClOutput(std::ptr::null_mut());
-
-    /// True if the pointer is null.
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
-    }
 
     /// Returns the address.
     pub fn address(self) -> Address {
@@ -138,34 +90,14 @@ impl<T> ClOutput<T> {
 
     /// Writes the value unless the pointer is null.
     pub fn write(self, value: T) {
-        if !self.0.is_null() {
-            // SAFETY: the application's promise.
-            unsafe { self.0.write_unaligned(value) };
-        }
-    }
-
-    /// Writes the value at an index unless the pointer is null.
-    pub fn write_at(self, index: usize, value: T) {
-        if !self.0.is_null() {
-            // SAFETY: the application's promise, for the stated number of elements.
-            unsafe { self.0.add(index).write_unaligned(value) };
-        }
-    }
-
-    /// Writes bytes unless the pointer is null; the buffer is large enough.
-    pub fn write_bytes(self, bytes: &[u8]) {
-        if !self.0.is_null() {
-            // SAFETY: the application's promise, for the stated number of elements.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.cast(), bytes.len()) };
-        }
+        self.write_if(value);
     }
 }
 
 impl ClString {
     /// Returns the string; none for a null pointer.
     pub fn get(self) -> Option<String> {
-        // SAFETY: the application's promise.
-        (!self.0.is_null()).then(|| unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
+        self.text()
     }
 }
 
