@@ -23,7 +23,6 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -51,14 +50,6 @@ constexpr uint64_t trials_to_learn = 256, part_to_learn = 25;
 constexpr unsigned learns_at = 2, trials_at = 3, rest_at = 24;
 constexpr uint64_t most_forms = uint64_t(1) << learns_at;
 
-/// A rule that is left out, so that tests see whether they notice.
-enum class Rule { none, resumes, once, all, sides };
-cl::opt<Rule> without("heddle-selection-without", cl::Hidden, cl::init(Rule::none), cl::desc("Heddle: a planted fault"),
-                      cl::values(clEnumValN(Rule::resumes, "resumes", "inductions go on where the form before has stopped"),
-                                 clEnumValN(Rule::once, "once", "what was tried is done"),
-                                 clEnumValN(Rule::all, "all", "what is after is left for the next turn"),
-                                 clEnumValN(Rule::sides, "sides", "a side goes on with what it chose")));
-
 /// What a φ of the loop's header is in iteration `first`; null if it is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
   Value *init = phi.getIncomingValueForBlock(loop.getLoopPreheader());
@@ -76,8 +67,6 @@ Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruct
     each = unknown->getValue();
   if (!each || !each->getType()->isIntegerTy())
     return nullptr;
-  if (without == Rule::resumes)
-    return init;
   Value *times = builder.CreateZExtOrTrunc(first, each->getType());
   Value *far = builder.CreateMul(times, each);
   if (phi.getType()->isPointerTy())
@@ -302,11 +291,8 @@ bool branch_on_choices(Function &function) {
     for (SelectInst *choice : group) {
       builder.SetInsertPoint(&*first->getParent()->begin());
       PHINode *chosen = builder.CreatePHI(choice->getType(), 2);
-      Value *one = choice->getTrueValue(), *other = choice->getFalseValue();
-      if (without == Rule::sides)
-        std::swap(one, other);
-      chosen->addIncoming(one, then->getParent());
-      chosen->addIncoming(other, otherwise->getParent());
+      chosen->addIncoming(choice->getTrueValue(), then->getParent());
+      chosen->addIncoming(choice->getFalseValue(), otherwise->getParent());
       choice->replaceAllUsesWith(chosen);
     }
     for (SelectInst *choice : group)
@@ -443,7 +429,7 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
   builder.SetInsertPoint(run);
   // Too few for a trial are run by what was chosen last.
   Value *until = builder.CreateSelect(is_due, left, builder.CreateBinaryIntrinsic(Intrinsic::umin, left, holds));
-  Value *reached = builder.CreateAdd(at, until), *more = builder.CreateAdd(reached, number(1));
+  Value *reached = builder.CreateAdd(at, until);
   // A clock takes longer than a few iterations.
   Value *is_timed = builder.CreateICmpUGE(until, number(trial));
   builder.CreateCondBr(is_timed, timed, choose);
@@ -475,9 +461,9 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
 
   builder.SetInsertPoint(next);
   PHINode *now = builder.CreatePHI(wide, 3, "now");
-  now->addIncoming(without == Rule::once ? at : tried, try_all);
+  now->addIncoming(tried, try_all);
   for (BasicBlock *from : {ran, pacing})
-    now->addIncoming(without == Rule::all ? more : reached, from);
+    now->addIncoming(reached, from);
   at->addIncoming(now, next);
   builder.CreateCondBr(builder.CreateICmpULT(now, behind), head, exit);
   builder.SetInsertPoint(exit);

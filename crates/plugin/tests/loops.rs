@@ -102,28 +102,6 @@ fn what_is_forced_computes_the_same() {
     }
 }
 
-/// Trials run each iteration once, and continue where the previous trial stopped: without one of these rules the
-/// program prints something else.
-#[test]
-fn faults_planted_into_the_selection_are_noticed() {
-    let path = sources().join("selection.c");
-    let scratch = Scratch::new("selection-without");
-    let program = scratch.0.join("plain");
-    run(clang(&["-O1"]).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
-    let expected = run(&mut Command::new(&program)).stdout;
-    for rule in ["none", "resumes", "once", "all", "sides"] {
-        let option = format!("-heddle-selection-without={rule}");
-        let program = scratch.0.join(rule);
-        let options: &[&str] = if rule == "none" { &["-O2"] } else { &["-O2", "-mllvm", &option] };
-        run(with_plugin(options).arg(&path).arg("-o").arg(&program).args(LIBRARIES));
-        // Some do not end.
-        let seconds = if rule == "none" { "60" } else { "3" };
-        let found =
-            Command::new("timeout").args(["-s", "KILL", seconds]).arg(&program).output().expect("it runs");
-        assert_eq!(found.stdout == expected, rule == "none", "{rule}");
-    }
-}
-
 /// Returns the remarks on a program's loops by line.
 fn remarks(path: &Path) -> String {
     let output = run(with_plugin(&["-O2", "-march=x86-64-v3", "--target=x86_64-unknown-linux-gnu"])
