@@ -67,6 +67,9 @@ codes! {
     UnknownPass = "unknown-pass",
         "No pass has this name.",
         "`heddle opt --help` lists the passes.";
+    PassArgument = "pass-argument",
+        "A pass without options has an argument.",
+        "Leave out the colon and what follows it.";
     PassOption = "pass-option",
         "An argument of a pass, or another option, is malformed.",
         "The message lists the accepted values.";

@@ -50,6 +50,7 @@ pub use private_arrays::lower_private_arrays;
 pub use progress::keep_progress;
 pub use races::RaceSemantics;
 pub use scalar_replacement::replace_scalars;
+pub use simplify::dead::remove_dead;
 pub use simplify::simplify;
 pub use specialize::{LockStepFunction, geometry_of, lock_step_functions, specialize};
 pub use stream::stream_stores;

@@ -8,7 +8,7 @@ use crate::options::{BrushCount, BrushExtents, IfConversion};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::Stage;
-use heddle_ir::{Block, Diagnostic, Module};
+use heddle_ir::{Block, Code, Diagnostic, Module};
 use heddle_math::Accuracy;
 use heddle_transform::{FuseOptions, KernelOptions};
 use registry::passes;
@@ -45,6 +45,8 @@ passes! {
     kernels => Kernels(KernelOptions);
     /// Constant folding, dead code elimination, common subexpression elimination.
     simplify => Simplify;
+    /// Dead code elimination.
+    dead => Dead;
     /// Inlines small functions.
     inline => Inline;
     /// Lowers private arrays to registers, or to elements of one size.
@@ -99,6 +101,10 @@ impl PassInfo {
 
     /// Parses the pass's argument, the text after the name's colon.
     pub fn parse(&self, argument: &str) -> Result<Pass, Diagnostic> {
+        if !argument.is_empty() && (self.options)().is_empty() {
+            let text = format!("`{}` takes no argument, found `{argument}`", self.name);
+            return Err(Diagnostic::error(Code::PassArgument, text).help(format!("write `{}`", self.name)));
+        }
         (self.parse)(argument)
     }
 }

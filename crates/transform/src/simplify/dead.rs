@@ -9,7 +9,7 @@ use heddle_ir::ops::{Effect, Op};
 use heddle_ir::{Constant, Function, Inst, Value};
 
 /// Removes dead code. Returns true if there was any.
-pub(crate) fn remove_dead(func: &mut Function) -> bool {
+pub fn remove_dead(func: &mut Function) -> bool {
     let live = live(func);
     let all = || func.blocks().flat_map(|block| func.block_insts(block));
     let dead: Vec<Inst> = all().filter(|&inst| !live.contains(inst)).collect();
