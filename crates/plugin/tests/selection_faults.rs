@@ -14,7 +14,7 @@ const PASSES: &str = "function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(
                       simplifycfg),heddle,verify";
 
 /// Fault: changes the lines of a function, and returns how many places it found.
-type IrFault = fn(&mut Vec<String>) -> usize;
+type IrFault = fn(&mut [String]) -> usize;
 
 const FAULTS: [(&str, IrFault); 4] = [
     ("iterations of trials run again", repeat_trials),
@@ -31,7 +31,7 @@ fn phi(line: &str) -> Option<(&str, Vec<(&str, &str)>)> {
 }
 
 /// Replaces the φ `%now`, the first iteration that has not run, by other lines.
-fn replace_next(lines: &mut Vec<String>, new: impl Fn(&str, &str, &[(&str, &str)]) -> Vec<String>) -> usize {
+fn replace_next(lines: &mut [String], new: impl Fn(&str, &str, &[(&str, &str)]) -> Vec<String>) -> usize {
     let mut places = 0;
     for number in 0..lines.len() {
         let text = lines[number].clone();
@@ -49,7 +49,7 @@ fn replace_next(lines: &mut Vec<String>, new: impl Fn(&str, &str, &[(&str, &str)
     places
 }
 
-fn repeat_trials(lines: &mut Vec<String>) -> usize {
+fn repeat_trials(lines: &mut [String]) -> usize {
     replace_next(lines, |name, at, operands| {
         let [(_, trial), rest @ ..] = operands else { return Vec::new() };
         let rest: String = rest.iter().map(|(value, from)| format!(", [ {value}, {from} ]")).collect();
@@ -57,7 +57,7 @@ fn repeat_trials(lines: &mut Vec<String>) -> usize {
     })
 }
 
-fn skip_iterations(lines: &mut Vec<String>) -> usize {
+fn skip_iterations(lines: &mut [String]) -> usize {
     replace_next(lines, |name, _, operands| {
         let pair = |number: usize, value: &str, from: &str| match number {
             0 => (format!("[ {value}, {from} ]"), format!("[ 0, {from} ]")),
@@ -73,7 +73,7 @@ fn skip_iterations(lines: &mut Vec<String>) -> usize {
     })
 }
 
-fn restart_inductions(lines: &mut Vec<String>) -> usize {
+fn restart_inductions(lines: &mut [String]) -> usize {
     let is_start = |line: &&mut String| {
         (line.contains(" = mul ") || line.contains(" = trunc ")) && line.contains("%heddle.first")
     };
@@ -81,7 +81,7 @@ fn restart_inductions(lines: &mut Vec<String>) -> usize {
 }
 
 /// Swaps the sides of branches that the plugin made of choices; the first side has an empty assembly statement.
-fn swap_sides(lines: &mut Vec<String>) -> usize {
+fn swap_sides(lines: &mut [String]) -> usize {
     let (mut block, mut sides) = (String::new(), Vec::new());
     for line in lines.iter() {
         if let Some((label, _)) = line.split_once(':').filter(|_| !line.starts_with(' ')) {
