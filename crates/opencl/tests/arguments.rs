@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Kinds of an entry's arguments, one letter each:
 /// `h` handle, `n` count of the list after it, `H` list of handles, `f` flags, `k` name of a question, `z` size that the
 /// driver knows better, `s` size of memory of ours, `p` memory of ours, `o` place for an answer, `t` text, `T` list of
-/// texts, `l` properties, `w` list of sizes, `x` no pointer, `F` a function to call back, `c` code's place, `0` null.
+/// texts, `l` properties, `w` list of sizes, `x` no pointer, `F` a function to call back, `c` code's place, `0` null,
+/// `i` format of an image, `d` shape of an image, `a` addressing mode or filter.
 const SHAPES: &[(&str, &str)] = &[
     ("clGetPlatformIDs", "noo"),
     ("clGetPlatformInfo", "hksoo"),
@@ -40,8 +41,9 @@ const SHAPES: &[(&str, &str)] = &[
     ("clGetMemObjectInfo", "hksoo"),
     ("clSetMemObjectDestructorCallback", "hFp"),
     ("clGetSupportedImageFormats", "hfknoo"),
-    ("clCreateImage", "hfpppc"),
-    ("clCreateSampler", "hxxxc"),
+    ("clCreateImage", "hfidpc"),
+    ("clCreateImage", "hfid0c"),
+    ("clCreateSampler", "hxaac"),
     ("clRetainSampler", "h"),
     ("clReleaseSampler", "h"),
     ("clCreatePipe", "hfxxlc"),
@@ -125,9 +127,9 @@ const SHAPES: &[(&str, &str)] = &[
     ("clRetainDeviceEXT", "h"),
     ("clReleaseDeviceEXT", "h"),
     ("clCreateProgramWithBuiltInKernels", "hnHtc"),
-    ("clCreateImage2D", "hfpzzzpc"),
-    ("clCreateImage3D", "hfpzzzzzpc"),
-    ("clCreateImageWithProperties", "hlfpppc"),
+    ("clCreateImage2D", "hfizz00c"),
+    ("clCreateImage3D", "hfizzzzz0c"),
+    ("clCreateImageWithProperties", "hlfidpc"),
     ("clCreateSamplerWithProperties", "hlc"),
     ("clGetImageInfo", "hksoo"),
     ("clGetSamplerInfo", "hksoo"),
@@ -155,12 +157,15 @@ const SHAPES: &[(&str, &str)] = &[
 ];
 
 const SOURCE: &std::ffi::CStr =
-    c"kernel void idle(int x, local int *l, global int *a) { } kernel void none() { }";
-const TEXTS: [&std::ffi::CStr; 8] = [
+    c"kernel void idle(int x, local int *l, global int *a) { } kernel void none() { } \
+      kernel void picture(read_only image2d_t a, sampler_t s, write_only image2d_t b) { \
+        write_imagef(b, (int2)(0, 0), read_imagef(a, s, (float2)(0, 0))); }";
+const TEXTS: [&std::ffi::CStr; 9] = [
     SOURCE,
     c"",
     c"idle",
     c"none",
+    c"picture",
     c"-D X=1 -w",
     c"-create-library",
     c"-cl-std=CL3.0",
@@ -201,13 +206,16 @@ struct Fuzzer {
     lists: [Vec<u64>; 4],
     properties: Vec<u64>,
     sizes: [[usize; 3]; 4],
+    format: [u32; 2],
+    /// A `cl_image_desc`.
+    description: [usize; 9],
     texts: Vec<*const i8>,
     codes: BTreeMap<i32, u64>,
     /// Number of calls without an error code.
     without_code: u64,
 }
 
-const KINDS: [(&str, usize); 13] = [
+const KINDS: [(&str, usize); 19] = [
     ("clGetPlatformIDs", 0),
     ("clGetDeviceIDs", 1),
     ("clCreateContext", 2),
@@ -221,6 +229,12 @@ const KINDS: [(&str, usize); 13] = [
     ("clCreateKernel", 6),
     ("clCloneKernel", 6),
     ("clCreateUserEvent", 7),
+    ("clCreateImage", 4),
+    ("clCreateImage2D", 4),
+    ("clCreateImage3D", 4),
+    ("clCreateImageWithProperties", 4),
+    ("clCreateSampler", 8),
+    ("clCreateSamplerWithProperties", 8),
 ];
 
 /// The kind of handle that an entry takes first.
@@ -231,7 +245,8 @@ fn first_kind(name: &str) -> usize {
         () if has("clGetDeviceInfo") || has("RetainDevice") || has("Timer") || has("SubDevices") => 1,
         () if has("clGetKernelSuggested") || has("Enqueue") || has("CommandQueueInfo") => 3,
         () if has("Flush") || has("Finish") || has("nCommandQueue") || has("eCommandQueueP") => 3,
-        () if has("MemObject") || has("SubBuffer") => 4,
+        () if has("MemObject") || has("SubBuffer") || name == "clGetImageInfo" => 4,
+        () if has("Sampler") && !has("Create") => 8,
         () if has("BuildProgram") || has("CompileProgram") || has("tProgram") || has("nProgram") => 5,
         () if has("eProgram") && !has("Create") || has("clCreateKernel") => 5,
         () if has("Kernel") => 6,
@@ -249,12 +264,14 @@ impl Fuzzer {
         Fuzzer {
             numbers: Numbers::new(seed),
             entries: ENTRIES.iter().map(|entry| (entry.name, function(entry.address()))).collect(),
-            handles: vec![Vec::new(); 8],
+            handles: vec![Vec::new(); 9],
             memory: vec![0; 1 << 17],
             answers: vec![0; 1 << 12],
             lists: std::array::from_fn(|_| vec![0; 8]),
             properties: vec![0; 8],
             sizes: [[0; 3]; 4],
+            format: [0; 2],
+            description: [0; 9],
             texts: Vec::new(),
             codes: BTreeMap::new(),
             without_code: 0,
@@ -267,7 +284,7 @@ impl Fuzzer {
             1 => self.memory.as_ptr().addr(),
             2 => self.numbers.next() as usize,
             3 => {
-                let kind = self.numbers.below(8);
+                let kind = self.numbers.below(9);
                 self.any(kind)
             }
             _ => self.any(kind),
@@ -309,7 +326,7 @@ impl Fuzzer {
                     let kind = match name {
                         _ if is_events => 7,
                         "clLinkProgram" | "clCompileProgram" if lists > 0 => 5,
-                        "clSetKernelArg" => 4,
+                        "clSetKernelArg" => self.numbers.of(&[4, 4, 8]),
                         _ => 1,
                     };
                     for index in 0..8 {
@@ -330,8 +347,8 @@ impl Fuzzer {
                     0 => self.numbers.next() as u32 as usize,
                     _ => {
                         let base = [
-                            0x0900, 0x1000, 0x1030, 0x1060, 0x1080, 0x1090, 0x1100, 0x1160, 0x1190, 0x11b0,
-                            0x11d0, 0x1280, 0x2020,
+                            0x0900, 0x1000, 0x10f0, 0x1150, 0x1030, 0x1060, 0x1080, 0x1090, 0x1100, 0x1160,
+                            0x1190, 0x11b0, 0x11d0, 0x1280, 0x2020,
                         ];
                         self.numbers.of(&base) + self.numbers.below(0x30)
                     }
@@ -365,8 +382,9 @@ impl Fuzzer {
                 b'l' => {
                     self.properties.fill(0);
                     if self.numbers.below(2) == 0 {
-                        self.properties[0] = self.numbers.of(&[0x1084, 0x1093, 0x1094, 1, 77]);
-                        self.properties[1] = self.numbers.of(&[0, 1, 2, 3, 4, 99]);
+                        self.properties[0] =
+                            self.numbers.of(&[0x1084, 0x1093, 0x1094, 0x1152, 0x1153, 0x1154, 1, 77]);
+                        self.properties[1] = self.numbers.of(&[0, 1, 2, 3, 4, 99, 0x1131, 0x1141]);
                     }
                     if self.numbers.below(3) == 0 { 0 } else { self.properties.as_ptr().addr() }
                 }
@@ -384,6 +402,33 @@ impl Fuzzer {
                     sizes += 1;
                     if self.numbers.below(6) == 0 { 0 } else { self.sizes[sizes - 1].as_ptr().addr() }
                 }
+                b'i' => {
+                    self.format = match self.numbers.below(3) {
+                        0 => [0x10b0 + self.numbers.below(24) as u32, 0x10d0 + self.numbers.below(20) as u32],
+                        _ => self.numbers.of(&[
+                            [0x10b5, 0x10d2],
+                            [0x10b0, 0x10de],
+                            [0x10bd, 0x10de],
+                            [0x10c1, 0x10d2],
+                        ]),
+                    };
+                    if self.numbers.below(12) == 0 { 0 } else { self.format.as_ptr().addr() }
+                }
+                b'd' => {
+                    let source = if self.numbers.below(3) == 0 { self.handle(4) } else { 0 };
+                    let numbers = &mut self.numbers;
+                    let mut size = || numbers.of(&[0, 1, 5, 8, 16, 16, 1 << 40, usize::MAX]);
+                    let sizes = [size(), size(), size(), size()];
+                    let pitches = [0, 0].map(|_| self.numbers.of(&[0, 0, 0, 0, 64, 256, 1024, usize::MAX]));
+                    let levels =
+                        if self.numbers.below(12) == 0 { 1 << (32 * self.numbers.below(2)) } else { 0 };
+                    let kind = 0x10f0 + self.numbers.of(&[0, 1, 1, 1, 2, 3, 4, 5, 6, 7]);
+                    self.description = [
+                        kind, sizes[0], sizes[1], sizes[2], sizes[3], pitches[0], pitches[1], levels, source,
+                    ];
+                    if self.numbers.below(12) == 0 { 0 } else { self.description.as_ptr().addr() }
+                }
+                b'a' => self.numbers.of(&[0, 0x1130, 0x1131, 0x1132, 0x1133, 0x1134, 0x1140, 0x1141, 0x1142]),
                 b'x' => self.numbers.of(&[0, 1, 2, 3, 64, u32::MAX as usize]),
                 _ => 0,
             };
@@ -430,7 +475,13 @@ impl Fuzzer {
         assert_eq!(self.call("clBuildProgram", arguments), 0);
         ask(self, "clCreateKernel", 6, &[program, c"idle".as_ptr().addr(), code]);
         ask(self, "clCreateKernel", 6, &[program, c"none".as_ptr().addr(), code]);
+        ask(self, "clCreateKernel", 6, &[program, c"picture".as_ptr().addr(), code]);
         ask(self, "clCreateUserEvent", 7, &[context, code]);
+        ask(self, "clCreateSampler", 8, &[context, 0, 0x1131, 0x1141, code]);
+        self.format = [0x10b5, 0x10d2];
+        self.description = [0x10f1, 16, 16, 1, 1, 0, 0, 0, 0];
+        let (format, shape) = (self.format.as_ptr().addr(), self.description.as_ptr().addr());
+        ask(self, "clCreateImage", 4, &[context, 1, format, shape, 0, code]);
     }
 
     /// A waiting call would block forever on an event that is never set.
@@ -450,7 +501,7 @@ impl Fuzzer {
         {
             return;
         }
-        let may_block = ["Buffer", "Map", "Memcpy"].iter().any(|part| name.contains(part));
+        let may_block = ["Buffer", "Image", "Map", "Memcpy"].iter().any(|part| name.contains(part));
         if may_block || ["clFinish", "clWaitForEvents"].contains(&name) {
             self.set_user_events();
         }
@@ -484,7 +535,7 @@ impl Fuzzer {
             }
         }
         // Released handles stay in the list for a while, and are used.
-        for kind in 2..8 {
+        for kind in 2..9 {
             if self.handles[kind].len() > 24 {
                 let old: Vec<usize> = self.handles[kind].drain(..12).collect();
                 let release = [
@@ -494,6 +545,7 @@ impl Fuzzer {
                     "clReleaseProgram",
                     "clReleaseKernel",
                     "clReleaseEvent",
+                    "clReleaseSampler",
                 ][kind - 2];
                 self.set_user_events();
                 for handle in old {
