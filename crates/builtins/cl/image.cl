@@ -66,6 +66,19 @@ static PURE float from_half(uint t) { return (float)__builtin_astype((ushort)t, 
 #define N8(t, low) BITS_AT(t, low, 8)
 #define N16(t, low) BITS_AT(t, low, 16)
 
+// Lanes that read or write neighbours of one row access memory in one piece. Coordinates rarely show it to the compiler:
+// they are clamped, and often computed from floats.
+__attribute__((const, nothrow)) int own_lane(void) __asm("heddle.lane");
+__attribute__((convergent, nothrow)) bool own_all(bool) __asm("heddle.all");
+__attribute__((convergent, nothrow)) int own_first(int) __asm("heddle.first_i32");
+#define IN_ROW(call, ...) \
+  int lane = own_lane(), first = own_first(x - lane), first_row = own_first(row); \
+  if (own_all(x - lane == first && row == first_row)) { \
+    call(image, first_row, (long)first + lane, ##__VA_ARGS__); \
+  } else { \
+    call(image, row, x, ##__VA_ARGS__); \
+  }
+
 #define TEXEL_AT(space, T) (((const space T *)at)[x])
 // Cases of one, two and four channels of 8, 16 or 32 bits; `from` decodes bits of a word.
 #define CASES_8(kind, space, V, from, alpha) \
@@ -126,7 +139,7 @@ IN_RGBA(uint4)
 
 // The texel `x` of a row, which is `row` bytes behind the image's start.
 #define TEXELS(space, field) \
-  static READS float4 field##_channels_float(IMAGE image, int row, int x) { \
+  static READS float4 field##_channels_float(IMAGE image, int row, long x) { \
     const space uchar *at = image->field + row; \
     switch (image->layout) { \
       CASES_8(UNORM8, space, float4, U8, U8) \
@@ -159,7 +172,7 @@ IN_RGBA(uint4)
       default: return (float4)(0, 0, 0, 0); \
     } \
   } \
-  static READS uint4 field##_channels_uint(IMAGE image, int row, int x) { \
+  static READS uint4 field##_channels_uint(IMAGE image, int row, long x) { \
     const space uchar *at = image->field + row; \
     switch (image->layout) { \
       CASES_8(SINT8, space, uint4, I8, I8) \
@@ -172,10 +185,14 @@ IN_RGBA(uint4)
     } \
   } \
   static LONG_READS float4 field##_float(IMAGE image, int row, int x) { \
-    return in_rgba(field##_channels_float(image, row, x), image->order); \
+    float4 channels; \
+    IN_ROW(channels = field##_channels_float) \
+    return in_rgba(channels, image->order); \
   } \
   static LONG_READS uint4 field##_uint(IMAGE image, int row, int x) { \
-    return in_rgba(field##_channels_uint(image, row, x), image->order); \
+    uint4 channels; \
+    IN_ROW(channels = field##_channels_uint) \
+    return in_rgba(channels, image->order); \
   }
 TEXELS(__constant, texels)
 TEXELS(__global, data)
@@ -232,9 +249,8 @@ static PURE uint limited_signed(uint x, int low, int high) {
 IN_MEMORY(float4)
 IN_MEMORY(uint4)
 
-static LONG_WRITES void put_float(IMAGE image, int row, int x, float4 color) {
+static WRITES void put_channels_float(IMAGE image, int row, long x, float4 c) {
   __global uchar *at = image->data + row;
-  float4 c = in_memory(color, image->order);
   switch (image->layout) {
     PUT_8(UNORM8, TO_U8)
     PUT_8(SNORM8, TO_S8)
@@ -256,9 +272,8 @@ static LONG_WRITES void put_float(IMAGE image, int row, int x, float4 color) {
   }
 }
 
-static LONG_WRITES void put_uint(IMAGE image, int row, int x, uint4 color) {
+static WRITES void put_channels_uint(IMAGE image, int row, long x, uint4 c) {
   __global uchar *at = image->data + row;
-  uint4 c = in_memory(color, image->order);
   switch (image->layout) {
     PUT_8(SINT8, TO_I8)
     PUT_8(UINT8, TO_N8)
@@ -268,6 +283,15 @@ static LONG_WRITES void put_uint(IMAGE image, int row, int x, uint4 color) {
     PUT_32(UINT32, uint)
     default: break;
   }
+}
+
+static LONG_WRITES void put_float(IMAGE image, int row, int x, float4 color) {
+  float4 channels = in_memory(color, image->order);
+  IN_ROW(put_channels_float, channels)
+}
+static LONG_WRITES void put_uint(IMAGE image, int row, int x, uint4 color) {
+  uint4 channels = in_memory(color, image->order);
+  IN_ROW(put_channels_uint, channels)
 }
 
 // --- coordinates ---

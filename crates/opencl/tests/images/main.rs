@@ -30,7 +30,8 @@ const TYPES: [Type; 5] = [
 ];
 
 const KINDS: [Kind; 3] = [Kind::Float, Kind::Int, Kind::Uint];
-const SIZE: [usize; 3] = [11, 7, 5];
+/// Rows are longer than brushes and no multiple of them: some lanes are in one row, some in two.
+const SIZE: [usize; 3] = [75, 7, 5];
 const LAYERS: usize = 4;
 const POINTS: usize = 203;
 
@@ -315,13 +316,20 @@ fn texels_at_whole_coordinates_are_read_and_written() {
             };
             let picture = Picture { format, size: ty.size(), layers: ty.layers(), texels: &contents };
             let points: Vec<[i32; 4]> = (0..POINTS)
-                .map(|_| {
+                .map(|index| {
                     let mut at = [0; 4];
                     for (way, place) in at.iter_mut().enumerate().take(ty.dims) {
                         *place = random.below(SIZE[way]) as i32;
                     }
                     if ty.is_array {
                         at[ty.dims] = random.below(LAYERS) as i32;
+                    }
+                    // The first ones are a row, then a diagonal.
+                    if index < 2 * SIZE[0] {
+                        at = [(index % SIZE[0]) as i32, 0, 0, 0];
+                        if index >= SIZE[0] && ty.region()[1] > 1 {
+                            at[1] = (index % ty.region()[1]) as i32;
+                        }
                     }
                     at
                 })
@@ -344,8 +352,10 @@ fn texels_at_whole_coordinates_are_read_and_written() {
             check("plain", &points, inside);
             if !is_of_buffer {
                 for addressing in [CLAMP, CLAMP_TO_EDGE] {
-                    let outside: Vec<[i32; 4]> =
-                        points.iter().map(|point| point.map(|place| place * 3 - 4)).collect();
+                    let outside: Vec<[i32; 4]> = points
+                        .iter()
+                        .map(|point| [point[0] * 2 - 30, point[1] * 3 - 4, point[2] * 3 - 4, point[3]])
+                        .collect();
                     let at = host.buffer(&outside);
                     let sampler = host.sampler(false, addressing, 0x1140);
                     host.run(program, &named("fetch"), &[image.0, sampler.0, at.0, out.0], POINTS);
@@ -441,11 +451,13 @@ fn depth_images_hold_floats() {
                 assert!(fits, "{modes:?} at {point:?}: {got}, not {}", want[0]);
             }
         }
-        let points: Vec<[i32; 4]> = (0..77).map(|index| [index % 11, index / 11, 0, 0]).collect();
-        let depths: Vec<f32> = (0..77).map(|_| random.unit()).collect();
+        let count = SIZE[0] * SIZE[1];
+        let points: Vec<[i32; 4]> =
+            (0..count).map(|index| [(index % SIZE[0]) as i32, (index / SIZE[0]) as i32, 0, 0]).collect();
+        let depths: Vec<f32> = (0..count).map(|_| random.unit()).collect();
         let (at, from) = (host.buffer(&points), host.buffer(&depths));
-        host.run(program, c"write", &[image.0, at.0, from.0], 77);
-        let written = host.read_image(&image, [11, 7, 1], format.bytes());
+        host.run(program, c"write", &[image.0, at.0, from.0], count);
+        let written = host.read_image(&image, [SIZE[0], SIZE[1], 1], format.bytes());
         for (texel, &depth) in written.chunks_exact(format.bytes()).zip(&depths) {
             format.check_written(texel, [depth.into(), 0.0, 0.0, 1.0]).unwrap();
         }
