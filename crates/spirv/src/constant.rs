@@ -155,6 +155,14 @@ impl SpirvModule<'_> {
                     _ => Err(inst.invalid("the type has no size")),
                 }
             }
+            Op::ConstantSampler => {
+                let (mode, normalized, filter) = (operands.word()?, operands.word()?, operands.word()?);
+                if of.kind != SpirvTypeKind::Sampler || mode > 4 || normalized > 1 || filter > 1 {
+                    return Err(inst.invalid("it is no sampler"));
+                }
+                // Bits as in OpenCL C.
+                Ok(self.text_constant(ty, (mode << 1 | normalized | 0x10 << filter).to_string()))
+            }
             Op::SpecConstantOp => {
                 let number = operands.word()?;
                 let Some(operation) = Op::from_u32(number) else {

@@ -43,6 +43,8 @@ pub(crate) struct FunctionWriter<'m, 'w> {
     func: &'m SpirvFunction<'w>,
     /// Types of parameters and results.
     types: FxHashMap<u32, u32>,
+    /// Images and samplers of sampled images.
+    pub(crate) sampled: FxHashMap<u32, (SpirvValue, SpirvValue)>,
     labels: FxHashSet<u32>,
     /// Numbers of edges between blocks.
     edges: FxHashMap<(u32, u32), u32>,
@@ -119,6 +121,7 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             output,
             func,
             types: func.params.iter().copied().collect(),
+            sampled: FxHashMap::default(),
             labels: FxHashSet::default(),
             edges: FxHashMap::default(),
             prologue: String::new(),
@@ -298,7 +301,7 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
         match self.module.types.get(ty) {
             Some(of) if self.module.types.is_sized(ty) => Ok(of.text.clone()),
             Some(of) if of.kind == SpirvTypeKind::Opaque => {
-                let reason = "images, samplers and pipes are not supported";
+                let reason = "pipes and queues of the device are not supported";
                 Err(inst.unsupported(reason, "use buffers"))
             }
             _ => Err(self.module.undefined(inst, ty, "type of values in memory")),

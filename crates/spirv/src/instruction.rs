@@ -155,7 +155,7 @@ impl<'w> FunctionWriter<'_, 'w> {
             }
             Op::VectorShuffle => self.shuffle(inst),
             _ if self.memory(inst, op)? => Ok(()),
-            _ if self.group(inst, op)? => Ok(()),
+            _ if self.group(inst, op)? || self.image(inst, op)? => Ok(()),
             _ => Err(self.unsupported(inst)),
         }
     }

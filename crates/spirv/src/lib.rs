@@ -34,6 +34,7 @@ mod conversion;
 mod composite;
 mod memory;
 mod group;
+mod image;
 mod extended;
 mod output;
 

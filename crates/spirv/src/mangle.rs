@@ -1,6 +1,6 @@
 //! Mangled names of OpenCL C's builtins, by the Itanium rules as clang applies them for `spir64`.
 
-use crate::types::NumberKind;
+use crate::types::{NumberKind, SpirvImage};
 
 /// Type of a parameter in a mangled name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,6 +13,10 @@ pub(crate) enum MangledType {
     Event,
     /// Generic pointer to events.
     GenericEvents,
+    /// Image.
+    Image(SpirvImage),
+    /// `sampler_t`.
+    Sampler,
 }
 
 /// Number type with its sign.
@@ -106,6 +110,7 @@ fn number_text(number: MangledNumber) -> String {
 /// Returns the mangled name of a function.
 pub(crate) fn mangle(name: &str, params: &[MangledType]) -> String {
     const EVENT: &str = "9ocl_event";
+    const SAMPLER: &str = "11ocl_sampler";
     let mut out = format!("_Z{}{name}", name.len());
     let mut known = Substitutions::default();
     for param in params {
@@ -117,6 +122,14 @@ pub(crate) fn mangle(name: &str, params: &[MangledType]) -> String {
                 known.pointer(&mut out, &qualifiers, &number_text(pointee), |known, out| {
                     known.number(out, pointee);
                 });
+            }
+            MangledType::Image(image) => {
+                let name = format!("ocl_{}_{}", image.name, image.access);
+                let text = format!("{}{name}", name.len());
+                known.component(&mut out, text.clone(), |_, out| out.push_str(&text));
+            }
+            MangledType::Sampler => {
+                known.component(&mut out, SAMPLER.into(), |_, out| out.push_str(SAMPLER));
             }
             MangledType::Event => known.component(&mut out, EVENT.into(), |_, out| out.push_str(EVENT)),
             MangledType::GenericEvents => known.pointer(&mut out, "U3AS4", EVENT, |known, out| {
@@ -155,6 +168,12 @@ mod tests {
             mangle("async_work_group_copy", &copy),
             "_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event"
         );
+        let name = "image3d";
+        let image =
+            SpirvImage { name, access: "wo", dims: 3, components: 3, is_array: false, is_depth: false };
+        let int4 = number(NumberKind::Int(32), true, 4);
+        let write = [MangledType::Image(image), plain(int4), plain(int4)];
+        assert_eq!(mangle("write_imagei", &write), "_Z12write_imagei14ocl_image3d_woDv4_iS0_");
         let wait = [plain(int), MangledType::GenericEvents];
         assert_eq!(mangle("wait_group_events", &wait), "_Z17wait_group_eventsiPU3AS49ocl_event");
     }

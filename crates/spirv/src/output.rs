@@ -528,7 +528,10 @@ fn kernel_arguments(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> S
                 && words.first() == Some(&(FunctionParameterAttribute::ByVal as u32))
         });
         let pointer = module.types.pointer(ty).filter(|_| !is_value);
-        spaces.push(format!("i32 {}", pointer.map_or(0, |(space, _)| space)));
+        let kind = module.types.get(ty).map(|ty| &ty.kind);
+        let image = if let Some(SpirvTypeKind::Image(image)) = kind { Some(image) } else { None };
+        let space = pointer.map_or(u32::from(image.is_some()), |(space, _)| space);
+        spaces.push(format!("i32 {space}"));
         let mut qualifiers = Vec::new();
         let has = |wanted| {
             module.decorations_of(id).any(|(kind, words)| {
@@ -557,9 +560,11 @@ fn kernel_arguments(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> S
             }
             (None, None) => type_name(module, ty),
         };
-        lists[0].push("none".into());
+        lists[0].push(image.map_or("none", |image| image.qualifier()).into());
         lists[1].push(name.clone());
-        lists[2].push(name);
+        // By this name the driver knows images and samplers.
+        let is_object = image.is_some() || kind == Some(&SpirvTypeKind::Sampler);
+        lists[2].push(if is_object { type_name(module, ty) } else { name });
         lists[3].push(qualifiers.join(" "));
         lists[4].push(module.names.get(&id).cloned().unwrap_or_default());
     }
@@ -609,6 +614,8 @@ fn type_name(module: &SpirvModule<'_>, ty: u32) -> String {
             let name = module.names.get(&ty).map_or("struct", String::as_str);
             name.trim_start_matches("struct.").to_string()
         }
+        Some(SpirvTypeKind::Image(image)) => format!("{}_t", image.name),
+        Some(SpirvTypeKind::Sampler) => "sampler_t".into(),
         _ => "void".into(),
     }
 }

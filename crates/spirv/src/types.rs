@@ -3,7 +3,7 @@
 use crate::binary::SpirvInst;
 use crate::error::SpirvResult;
 use rustc_hash::FxHashMap;
-use spirv::{Op, StorageClass};
+use spirv::{Dim, Op, StorageClass};
 
 /// Maximum nesting depth of a type.
 const MAX_DEPTH: u32 = 64;
@@ -79,8 +79,68 @@ pub(crate) enum SpirvTypeKind {
         params: Vec<u32>,
     },
     Event,
-    /// Image, sampler, pipe and the like: values can be passed, not used.
+    Image(SpirvImage),
+    Sampler,
+    /// Pipe, queue and the like: values can be passed, not used.
     Opaque,
+}
+
+/// Type of an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SpirvImage {
+    /// Name in OpenCL C without `_t`.
+    pub(crate) name: &'static str,
+    /// `ro`, `wo` or `rw`.
+    pub(crate) access: &'static str,
+    /// Dimensions of a layer.
+    pub(crate) dims: u32,
+    /// Components of coordinates, with the layer.
+    pub(crate) components: u32,
+    pub(crate) is_array: bool,
+    pub(crate) is_depth: bool,
+}
+
+impl SpirvImage {
+    /// Returns the components of the vectors that OpenCL C takes as coordinates.
+    pub(crate) fn coordinates(&self) -> u32 {
+        self.components.next_power_of_two()
+    }
+
+    /// Returns the qualifier in OpenCL C.
+    pub(crate) fn qualifier(&self) -> &'static str {
+        match self.access {
+            "ro" => "read_only",
+            "wo" => "write_only",
+            _ => "read_write",
+        }
+    }
+
+    /// Reads the operands of an image type after its id; none if OpenCL C has no such type.
+    fn of_operands(words: &[u32]) -> Option<SpirvImage> {
+        let &[_sampled_type, dim, depth, arrayed, samples, _sampled, _format, ref access @ ..] = words else {
+            return None;
+        };
+        let (is_array, is_depth) = (arrayed == 1, depth == 1);
+        let (name, dims) = match (Dim::from_u32(dim)?, is_array, is_depth) {
+            (Dim::Dim1D, false, false) => ("image1d", 1),
+            (Dim::Dim1D, true, false) => ("image1d_array", 1),
+            (Dim::DimBuffer, false, false) => ("image1d_buffer", 1),
+            (Dim::Dim2D, false, false) => ("image2d", 2),
+            (Dim::Dim2D, true, false) => ("image2d_array", 2),
+            (Dim::Dim2D, false, true) => ("image2d_depth", 2),
+            (Dim::Dim2D, true, true) => ("image2d_array_depth", 2),
+            (Dim::Dim3D, false, false) => ("image3d", 3),
+            _ => return None,
+        };
+        let access = match access {
+            [] | [0] => "ro",
+            [1] => "wo",
+            [2] => "rw",
+            _ => return None,
+        };
+        let components = dims + u32::from(is_array);
+        (samples == 0).then_some(SpirvImage { name, access, dims, components, is_array, is_depth })
+    }
 }
 
 /// Type with its text and layout.
@@ -328,8 +388,15 @@ impl SpirvTypes {
                 plain(SpirvTypeKind::Function { result, params }, "", 0, 1)
             }
             Op::TypeEvent => plain(SpirvTypeKind::Event, "target(\"spirv.Event\")", 8, 8),
-            Op::TypeImage => opaque("target(\"spirv.Image\", void, 0, 0, 0, 0, 0, 0, 0)"),
-            Op::TypeSampler => opaque("target(\"spirv.Sampler\")"),
+            Op::TypeImage => match SpirvImage::of_operands(operands.rest()) {
+                // The address of a descriptor, and bits, as OpenCL C's are replaced.
+                Some(image) => plain(SpirvTypeKind::Image(image), "ptr addrspace(2)", 8, 8),
+                None => {
+                    let reason = "images of this type are not supported";
+                    return Err(inst.unsupported(reason, "use the image types of OpenCL C"));
+                }
+            },
+            Op::TypeSampler => plain(SpirvTypeKind::Sampler, "i32", 4, 4),
             Op::TypeSampledImage => opaque("target(\"spirv.SampledImage\", void, 0, 0, 0, 0, 0, 0, 0)"),
             Op::TypePipe | Op::TypePipeStorage => opaque("target(\"spirv.Pipe\", 0)"),
             Op::TypeQueue => opaque("target(\"spirv.Queue\")"),

@@ -151,7 +151,7 @@ impl<'m> TypeTable<'m> {
             }
             Kind::LLVMTargetExtTypeKind if text().starts_with("target(\"spirv.") => {
                 return Err(ImportRefusal::new(
-                    "images, samplers and pipes are not supported",
+                    "pipes and queues of the device are not supported",
                     "use buffers",
                 ));
             }

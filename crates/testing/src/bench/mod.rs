@@ -11,6 +11,7 @@ mod compile;
 mod in_process;
 mod cost;
 mod divergence;
+mod images;
 mod interp;
 mod ir;
 mod kernels;
@@ -72,6 +73,11 @@ pub const BENCHES: &[Benchmark] = &[
         name: "opencl",
         about: "the OpenCL driver next to PoCL and Intel's runtime, kernel by kernel",
         run: opencl::run,
+    },
+    Benchmark {
+        name: "images",
+        about: "filters on images by the OpenCL driver, PoCL and Intel's runtime, and on buffers",
+        run: images::run,
     },
     Benchmark {
         name: "first",

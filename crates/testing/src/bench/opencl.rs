@@ -442,15 +442,26 @@ fn sum_of(file: &Path) -> Result<u64, String> {
     Ok(sum.finish())
 }
 
-/// Returns the command that runs an implementation's programs.
+/// Returns the command that runs the benchmark's program by an implementation.
 pub(super) fn command(bench: &ClBench, way: &ClImplementation, vendor: &Path, threads: Threads) -> Command {
+    command_of(bench, &bench.driver, way, vendor, threads)
+}
+
+/// Returns the command that runs a program by an implementation.
+pub(super) fn command_of(
+    bench: &ClBench,
+    program: &Path,
+    way: &ClImplementation,
+    vendor: &Path,
+    threads: Threads,
+) -> Command {
     // A kernel that does not end ends the benchmark some time.
     let mut command = Command::new("timeout");
     command.arg("600");
     if threads == Threads::One {
         command.args(["taskset", "-c", "0"]).envs([("HEDDLE_THREADS", "1"), ("POCL_MAX_PTHREAD_COUNT", "1")]);
     }
-    command.arg(&bench.driver).env("OCL_ICD_VENDORS", vendor).envs(way.environment.iter().copied());
+    command.arg(program).env("OCL_ICD_VENDORS", vendor).envs(way.environment.iter().copied());
     if way.maker == ClVendor::Intel {
         command.env("LD_LIBRARY_PATH", &bench.libraries);
     }
