@@ -2,7 +2,9 @@
 //!
 //! The tree of all packages lies in `/usr/lib/heddle`: libheddle.so has no stable ABI version yet, so it is private to them.
 
-use crate::run::{VERSION, XtaskResult, at, copy, files_below, fresh, packages, program, run, target, write};
+use crate::run::{
+    VERSION, XtaskResult, at, copy, files_below, fresh, packages, program, read, root, run, target, write,
+};
 use crate::tree::{build, pkg_config, third_party, write_tree};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -64,9 +66,10 @@ const PACKAGES: [DebianPackage; 4] = [
     },
 ];
 
-const COPYRIGHT: &str = "\
-Heddle is licensed under the MIT license or the Apache License, Version 2.0, as you prefer. On Debian systems the
-text of the latter is in /usr/share/common-licenses/Apache-2.0.
+/// What follows the MIT license in copyright files.
+const COPYRIGHT: &str = "
+Alternatively Heddle is licensed under the Apache License, Version 2.0. On Debian systems its text is in
+/usr/share/common-licenses/Apache-2.0.
 
 libheddle.so of the package heddle contains code of LLVM, clang, zlib, zstd and the C++ library of GCC: their
 licenses are in /usr/share/doc/heddle/THIRD-PARTY.gz.
@@ -163,7 +166,7 @@ impl DebianPackage {
         );
         write(&changelog, text)?;
         run(program("gzip", ["-9n"]).arg(&changelog))?;
-        write(&documents.join("copyright"), COPYRIGHT)?;
+        write(&documents.join("copyright"), read(&root().join("LICENSE-MIT"))? + COPYRIGHT)?;
         if self.name != "heddle" {
             return Ok(());
         }
