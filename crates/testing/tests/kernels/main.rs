@@ -362,7 +362,6 @@ fn an_extension_merged_with_a_scale_takes_no_gathers() {
 fn versions_do_what_kernels_do() {
     for &(name, takes, len) in INDEXED {
         let module = kernel_named(name);
-        let entry = module.functions[0].name.clone();
         let object = ObjectShape {
             name: "a".into(),
             space: Space::Global,
@@ -385,26 +384,52 @@ fn versions_do_what_kernels_do() {
                     .collect(),
             ],
         });
-        let traits = generate(1, &profile()).traits;
-        let inputs: Vec<ProgramInput> = inputs.collect();
-        for seed in 0..24 {
-            let case = GeneratedProgram {
-                seed,
-                module: module.clone(),
-                entry: entry.clone(),
-                traits: heddle_testing::generate::ProgramTraits {
-                    order_dependent: false,
-                    fmuladd: false,
-                    ..traits
-                },
-                objects: vec![object.clone()],
-                inputs: inputs.clone(),
-            };
-            for machine in [Machine::Oracle, Machine::Native] {
-                if let Err(reason) = kernels_hold_with(&case, machine, |_| {}) {
-                    panic!("{name}, seed {seed}: {reason}");
-                }
+        holds_for_layouts(&module, &object, &inputs.collect::<Vec<_>>(), 24);
+    }
+}
+
+/// Checks a kernel of one array in as many layouts of work-items, on the oracle and natively.
+fn holds_for_layouts(module: &Module, object: &ObjectShape, inputs: &[ProgramInput], layouts: u64) {
+    let entry = module.functions[0].name.clone();
+    let traits = generate(1, &profile()).traits;
+    for seed in 0..layouts {
+        let case = GeneratedProgram {
+            seed,
+            module: module.clone(),
+            entry: entry.clone(),
+            traits: heddle_testing::generate::ProgramTraits {
+                order_dependent: false,
+                fmuladd: false,
+                ..traits
+            },
+            objects: vec![object.clone()],
+            inputs: inputs.to_vec(),
+        };
+        for machine in [Machine::Oracle, Machine::Native] {
+            if let Err(reason) = kernels_hold_with(&case, machine, |_| {}) {
+                panic!("{entry}, seed {seed}: {reason}");
             }
         }
     }
+}
+
+/// Lane 0 of a brush of two rows exits before the value is computed that it represents.
+#[test]
+fn strided_values_survive_the_exit_of_lane_0() {
+    let module = kernel_named("exit-strided");
+    let object = ObjectShape {
+        name: "a".into(),
+        space: Space::Global,
+        scalar: Scalar::I32,
+        len: 32,
+        owner: Owner::Shared,
+    };
+    let input = ProgramInput {
+        brush: vec![4],
+        group: Some([8, 4, 1]),
+        groups: [1; 3],
+        args: vec![InputArgument::Object(0)],
+        contents: vec![vec![0; 128]],
+    };
+    holds_for_layouts(&module, &object, &[input], 64);
 }

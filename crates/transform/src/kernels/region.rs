@@ -286,7 +286,7 @@ pub(super) fn make_region(
                 let is_unchanged =
                     reloaded.iter().any(|&(old, reloaded)| old == value && reloaded == current);
                 if !is_unchanged {
-                    region.store_to_slot(value, current, exit.block, !exits.lanes_diverge());
+                    region.store_to_slot(value, current, exit.block, plan.is_brush_full(exits));
                 }
             }
         }
