@@ -6,6 +6,7 @@
 //! run-time selection, and are kept on disk.
 
 use crate::code::{BuildError, estimate};
+use crate::environment;
 use crate::program::{BuildOptions, PreparedKernel, STACK};
 use crate::range::TILE_ROWS;
 use crate::vector_code::{CodeForm, CodeVariant};
@@ -107,18 +108,35 @@ impl fmt::Display for CodeEstimates {
 impl PreparedKernel {
     /// Code for launches of a variant in groups of this size, as estimates choose it.
     pub(crate) fn chosen_variant(&self, base: CodeVariant, local: [u32; 3], is_uniform: bool) -> CodeVariant {
+        self.choose_variant(base, local, is_uniform, true).unwrap_or(base)
+    }
+
+    /// Code for usual launches, if all estimates that choose it are known.
+    pub(crate) fn known_usual_variant(&self) -> Option<CodeVariant> {
+        let (usual, local) = self.usual_launch();
+        self.choose_variant(usual, local, true, false)
+    }
+
+    /// Chooses the code for launches of a variant; none if an estimate is not known and must not be made.
+    fn choose_variant(
+        &self,
+        base: CodeVariant,
+        local: [u32; 3],
+        is_uniform: bool,
+        may_estimate: bool,
+    ) -> Option<CodeVariant> {
         if self.options().lanes.is_some() || self.info().observes_brush {
-            return base;
+            return Some(base);
         }
         let lock = || self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same = |it: &&CodeChoice| it.base == base && it.local == local && it.is_uniform == is_uniform;
         let known = || lock().choices.iter().find(is_same).map(|it| it.chosen);
         if let Some(chosen) = known() {
-            return chosen;
+            return Some(chosen);
         }
         let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chosen) = known() {
-            return chosen;
+            return Some(chosen);
         }
         let variants = self.variants_of(base, local, is_uniform);
         let known = lock().known.clone();
@@ -127,13 +145,17 @@ impl PreparedKernel {
             |known: &KnownEstimates, it: &CodeVariant| known.iter().any(|(key, _)| *key == it.key());
         let missing: Vec<CodeVariant> = variants.iter().filter(|it| !is_known(&known, it)).copied().collect();
         let is_new = !missing.is_empty();
+        if is_new && !may_estimate {
+            return None;
+        }
         known.extend(self.estimates_of(missing));
         let of = |variant: CodeVariant| {
             let found = known.iter().find(|(key, _)| *key == variant.key());
             (variant, found.and_then(|(_, time)| *time))
         };
         let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
-        let chosen = estimates.best().unwrap_or(base);
+        let forced = environment::forced_code().and_then(|number| estimates.variants.get(number));
+        let chosen = forced.map(|(variant, _)| *variant).or_else(|| estimates.best()).unwrap_or(base);
         if is_new {
             self.keep_estimates(&print_estimates(&known));
             let name = &self.info().name;
@@ -144,7 +166,7 @@ impl PreparedKernel {
         let mut state = lock();
         state.known = Some(known);
         state.choices.push(CodeChoice { base, local, is_uniform, chosen, estimates: Arc::new(estimates) });
-        chosen
+        Some(chosen)
     }
 
     /// Estimates that a variant was chosen by.

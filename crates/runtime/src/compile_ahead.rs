@@ -45,12 +45,13 @@ fn work() {
 }
 
 impl PreparedKernel {
-    /// Compiles the code of usual launches on another thread. So many threads use the machine, the caller's among them.
+    /// Loads the code of usual launches from the cache, or compiles it on another thread. So many threads use the machine, the caller's
+    /// among them.
     pub fn compile_ahead(&self, threads: usize) {
-        let mut queue = queue();
-        if threads <= 1 {
+        if self.load_usual() || threads <= 1 {
             return;
         }
+        let mut queue = queue();
         queue.kernels.push_back(self.clone());
         if queue.workers + 1 >= threads {
             return;

@@ -38,6 +38,13 @@ pub fn trials() -> Trials {
     *TRIALS
 }
 
+/// Number of the code that launches begin with, among those that estimates choose from: `HEDDLE_CODE`.
+pub(crate) fn forced_code() -> Option<usize> {
+    static CODE: LazyLock<Option<usize>> =
+        LazyLock::new(|| std::env::var("HEDDLE_CODE").ok()?.trim().parse().ok());
+    *CODE
+}
+
 /// Time after which a launch is ended: `HEDDLE_WATCHDOG`, in seconds; none by default.
 pub fn watchdog() -> Option<Duration> {
     static WATCHDOG: LazyLock<Option<Duration>> = LazyLock::new(|| {

@@ -568,9 +568,10 @@ impl PreparedKernel {
         inner.dimensions[self.number].get_or_init(|| vector_dimension(&inner.module, &self.info().name))
     }
 
-    /// Variant for launches whose range is not known.
-    fn usual_variant(&self) -> CodeVariant {
-        CodeVariant::usual(self.info(), self.lanes(), self.vector_dimension().axes)
+    /// Variant and size of groups of launches whose range is not known.
+    pub(crate) fn usual_launch(&self) -> (CodeVariant, [u32; 3]) {
+        let usual = CodeVariant::usual(self.info(), self.lanes(), self.vector_dimension().axes);
+        (usual, usual.local.unwrap_or_else(|| usual.axes.to_dimensions([1 << 10, 1, 1])))
     }
 
     /// The lanes of its brushes.
@@ -618,9 +619,22 @@ impl PreparedKernel {
 
     /// Compiles the code of usual launches.
     pub(crate) fn compile_usual(&self) -> Result<Arc<GroupCode>, BuildError> {
-        let usual = self.usual_variant();
-        let local = usual.local.unwrap_or_else(|| usual.axes.to_dimensions([1 << 10, 1, 1]));
+        let (usual, local) = self.usual_launch();
         self.code(self.chosen_variant(usual, local, true))
+    }
+
+    /// Loads the code of usual launches if the cache has it; false if it has not.
+    pub(crate) fn load_usual(&self) -> bool {
+        let Some(variant) = self.known_usual_variant() else { return false };
+        if self.code_if_ready(variant).is_some() {
+            return true;
+        }
+        let (making, options) = (self.program.inner.making.clone(), *self.options());
+        let _busy = crate::exit::busy();
+        let Ok(Some(mut code)) = self.compiled(variant, options, making, true).0 else { return false };
+        code.selection = self.selection(&code);
+        self.program.codes().ready.entry((self.number, variant)).or_insert_with(|| Arc::new(code));
+        true
     }
 
     /// Candidates for launches in groups of this size, with the model's predictions.

@@ -19,6 +19,7 @@ mod loops;
 mod math;
 mod native;
 mod opencl;
+mod opencl_choice;
 mod opencl_first;
 mod programs;
 mod ptx;
@@ -88,6 +89,11 @@ pub const BENCHES: &[Benchmark] = &[
         name: "unseen",
         about: "the same of 72 kernels that nobody tuned for, as applications write them",
         run: opencl_first::run_unseen,
+    },
+    Benchmark {
+        name: "choice",
+        about: "the first code of each kernel, chosen by estimates, next to all codes that it was chosen from",
+        run: opencl_choice::run,
     },
     Benchmark {
         name: "opencl-own",

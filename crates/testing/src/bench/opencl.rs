@@ -157,6 +157,11 @@ impl Workload {
         Workload { name: format!("unseen/{file}:{kernel}"), is_large: false }
     }
 
+    /// Name of the kernel, if it is one of a file in `unseen/`.
+    pub(super) fn kernel(&self) -> Option<&str> {
+        Some(self.name.split_once(':')?.1)
+    }
+
     /// Returns the size as the driver's argument.
     pub(super) fn size(&self) -> &'static str {
         if self.is_large { "1" } else { "0" }
