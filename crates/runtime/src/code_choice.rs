@@ -17,9 +17,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Estimated time of another code, relative to the default one, from which on the default one stays: estimates are this inexact.
-const CLEARLY_LESS: f64 = 0.9;
+const CLEARLY_LESS: f64 = 0.95;
 /// Bound for code of one lane. Its estimates are the least exact, since LLVM may vectorize it by itself.
 const CLEARLY_LESS_SCALAR: f64 = 0.8;
+/// Bound for code that runs parts one work-item at a time, whose estimates are as inexact for those parts.
+const CLEARLY_LESS_MIXED: f64 = 0.7;
 /// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
 
@@ -69,6 +71,7 @@ impl CodeEstimates {
         let time = time?;
         let bound = |it: &CodeVariant| match it.brush {
             [1, 1, 1] => CLEARLY_LESS_SCALAR * time,
+            _ if it.form == CodeForm::Mixed => CLEARLY_LESS_MIXED * time,
             _ => CLEARLY_LESS * time,
         };
         let others = self.variants.iter().skip(1).filter_map(|(it, time)| Some((*it, (*time)?)));

@@ -4,7 +4,9 @@
 //!
 //! * Instructions occupy the machine as `TargetInfo` says. Blocks count as often as they are expected to run.
 //! * An innermost loop takes the longer of its instructions and its loop-carried latency. Short loops and straight code overlap
-//!   with the next brush as far as the machine looks ahead.
+//!   with the next brush as far as the machine looks ahead. Loads that the next iteration's addresses depend on miss the
+//!   first-level cache.
+//! * Branches that depend on data, and the ends of loops whose iterations are not known, are mispredicted at times.
 //! * Vector values beyond the registers are spilled and reloaded.
 //!
 //! Requires: stage Wide.
@@ -13,11 +15,13 @@
 
 use crate::brushes::carried_latency;
 use crate::target::{OpTime, TargetInfo};
-use crate::timing::{CallTimes, ReadyTimes, call_times, is_mask, scalar_time, simulate, time_of};
+use crate::timing::{
+    CallTimes, ReadyTimes, call_times, is_mask, object_offset, scalar_time, simulate, time_of,
+};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::inst::Detail;
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Type, Value};
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -35,6 +39,16 @@ const SPILL: f64 = 15.0;
 const GUARD: f64 = 0.75;
 /// Probability, for each lane, that a run-time check chooses the slow version: more lanes seldomer lie in one block.
 const SLOW_VERSION: f64 = 0.003;
+/// Latency of a load beyond that of the first-level cache, where loads lead from one to the next.
+const MISS: u32 = 300;
+/// Time of a mispredicted branch.
+const MISPREDICTION: f64 = 150.0;
+/// Share of mispredictions of a branch that depends on data, and of one that depends on the activity of lanes.
+const MISPREDICTED: [f64; 2] = [0.25, 0.1];
+/// Depth of addresses in which loads are looked for.
+const COMPUTED_DEPTH: u32 = 8;
+/// Depth of conditions in which a vote is looked for.
+const VOTE_DEPTH: u32 = 4;
 /// Additional iterations, as a share, of a loop that lanes leave one by one, for each doubling of the lanes.
 const SPREAD: f64 = 0.2;
 
@@ -155,7 +169,52 @@ impl<'a> CodeEstimate<'a> {
         for cycle in self.cycles.cycles().filter(|&it| self.cycles.children(it).is_empty()) {
             total += self.loop_time(cycle, &counts);
         }
-        total
+        total + MISPREDICTION * self.mispredictions(&counts)
+    }
+
+    /// Expected number of mispredicted branches of a call.
+    fn mispredictions(&self, counts: &FxHashMap<Block, f64>) -> f64 {
+        let of_branch = |block: Block| {
+            let count = counts.get(&block).copied().unwrap_or(0.0);
+            let stays = self.cfg.succs(block).iter().filter(|&&it| match self.cycles.innermost(block) {
+                Some(cycle) => self.cycles.contains(cycle, it),
+                None => true,
+            });
+            match self.condition(block).filter(|_| self.cfg.succs(block).len() > 1) {
+                Some(condition) if stays.count() > 1 && !self.is_version_check(condition) => {
+                    let is_regular = self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition);
+                    count * MISPREDICTED[usize::from(is_regular)]
+                }
+                _ => 0.0,
+            }
+        };
+        let of_loop = |cycle: Cycle| match self.constant_trips(cycle) {
+            Some(_) => 0.0,
+            None => counts.get(&self.cycles.header(cycle)).copied().unwrap_or(0.0) / self.trips(cycle),
+        };
+        let branches: f64 = self.order.iter().map(|&block| of_branch(block)).sum();
+        branches + self.cycles.cycles().map(of_loop).sum::<f64>()
+    }
+
+    /// Condition of the branch at the end of a block, without freezes.
+    fn condition(&self, block: Block) -> Option<Value> {
+        let terminator = self.func.terminator(block).map(|it| self.func.inst(it));
+        let condition = terminator.filter(|data| data.op == Op::Br).and_then(|data| data.args.first());
+        condition.map(|&it| self.unfrozen(it))
+    }
+
+    /// True if lanes vote on a condition, perhaps together with conditions that are equal in all lanes.
+    fn is_vote(&self, condition: Value, depth: u32) -> bool {
+        let condition = self.unfrozen(condition);
+        let Some(inst) = self.func.def_inst(condition) else { return false };
+        let data = self.func.inst(inst);
+        match data.op {
+            Op::Any => true,
+            Op::And | Op::Or | Op::Xor | Op::Select if depth > 0 => {
+                data.args.iter().any(|&it| self.is_vote(it, depth - 1))
+            }
+            _ => false,
+        }
     }
 
     /// Time of an innermost loop, each time that it is entered, altogether.
@@ -172,16 +231,76 @@ impl<'a> CodeEstimate<'a> {
         for &block in &blocks {
             work.add(self.work_of(block), count(block) / iterations);
         }
+        work.busy += self.conflicts(&blocks, |block| count(block) / iterations);
         let insts: Vec<Inst> = blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
         let is_carried = |inst: &Inst| {
             self.func.inst(*inst).op == Op::Phi && self.func.layout.block_of(*inst) == Some(header)
         };
+        let with_miss = |inst: Inst| {
+            let (time, data) = (self.time_of(inst), self.func.inst(inst));
+            let is_private = |it: Value| object_offset(self.func, it).is_some();
+            let is_load = matches!(data.op, Op::Load | Op::MaskedLoad | Op::Gather);
+            match data.address().filter(|&address| is_load && !is_private(address)) {
+                Some(_) => OpTime { latency: time.latency + MISS, ..time },
+                None => time,
+            }
+        };
         let times: Vec<(Inst, OpTime)> =
-            insts.iter().filter(|inst| !is_carried(inst)).map(|&inst| (inst, self.time_of(inst))).collect();
+            insts.iter().filter(|inst| !is_carried(inst)).map(|&inst| (inst, with_miss(inst))).collect();
         let latency = carried_latency(self.func, header, &blocks, &times);
         let trips = self.trips(cycle);
         let all = Work { busy: work.busy * trips, operations: work.operations * trips };
         all.with_latency(f64::from(latency) * trips) * iterations / trips
+    }
+
+    /// Time of an iteration that accesses lose which are far apart in each lane, as of rows: the lines of all lanes are in the same few sets
+    /// of the first-level cache, and evict one another before the next iteration uses them.
+    fn conflicts(&self, blocks: &[Block], count: impl Fn(Block) -> f64) -> f64 {
+        /// Lines that stay in the cache.
+        const WAYS: f64 = 16.0;
+        /// Share of the iterations from which on a block counts; the others are slow versions of contiguous accesses.
+        const USUAL: f64 = 0.5;
+        let is_far = |address: Value| {
+            let space = self.func.value_type(address).scalar();
+            space == Scalar::Ptr(Space::Global) && self.is_computed(address, COMPUTED_DEPTH)
+        };
+        let is_apart = |&(block, inst): &(Block, Inst)| {
+            let data = self.func.inst(inst);
+            matches!(data.op, Op::Gather | Op::Scatter)
+                && count(block) >= USUAL
+                && data.address().is_some_and(is_far)
+        };
+        let of_block = |&block: &Block| self.func.block_insts(block).map(move |inst| (block, inst));
+        let apart: Vec<(Block, Inst)> = blocks.iter().flat_map(of_block).filter(is_apart).collect();
+        let roots: FxHashSet<Value> =
+            apart.iter().filter_map(|&(_, inst)| self.root(self.func.inst(inst).address()?)).collect();
+        let excess = (self.brush.lanes * roots.len() as f64 / WAYS).log2().max(0.0);
+        apart.iter().map(|&(block, inst)| f64::from(self.time_of(inst).busy) * excess * count(block)).sum()
+    }
+
+    /// True if no lane loads a part of an address.
+    fn is_computed(&self, value: Value, depth: u32) -> bool {
+        let Some(inst) = self.func.def_inst(value) else { return true };
+        let data = self.func.inst(inst);
+        match data.op {
+            Op::Gather | Op::MaskedLoad => false,
+            Op::Load => !self.func.value_type(value).is_vector(),
+            Op::Call | Op::Phi => true,
+            _ => depth > 0 && data.args.iter().all(|&it| self.is_computed(it, depth - 1)),
+        }
+    }
+
+    /// Pointer that an address is computed from.
+    fn root(&self, mut address: Value) -> Option<Value> {
+        for _ in 0..COMPUTED_DEPTH {
+            let Some(inst) = self.func.def_inst(address) else { return Some(address) };
+            let data = self.func.inst(inst);
+            match data.op {
+                Op::PtrAdd | Op::Splat | Op::SpaceCast => address = data.args[0],
+                _ => return Some(address),
+            }
+        }
+        None
     }
 
     /// Expected number of executions of each block in a call.
@@ -237,7 +356,7 @@ impl<'a> CodeEstimate<'a> {
         }
         let is_first = succs.first() == Some(&to);
         let first = match data.args.first().map(|&condition| self.unfrozen(condition)) {
-            Some(condition) if self.op_of(condition) == Some(Op::Any) => GUARD,
+            Some(condition) if self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition) => GUARD,
             Some(condition) if self.is_version_check(condition) => {
                 1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)
             }
@@ -246,13 +365,34 @@ impl<'a> CodeEstimate<'a> {
         if is_first { first } else { 1.0 - first }
     }
 
-    /// True if a condition has no source location: passes have added it, to choose a version.
+    /// True if a condition chooses a version: passes have added it without a source location, or it compares with almost the largest
+    /// number of the type.
     fn is_version_check(&self, condition: Value) -> bool {
-        self.func.def_inst(condition).is_some_and(|inst| self.func.loc(inst).is_none())
+        /// Distance to the largest number: no more than there are lanes.
+        const MARGIN: u128 = 1024;
+        let Some(inst) = self.func.def_inst(condition) else { return false };
+        let data = self.func.inst(inst);
+        let is_near_end = |&end: &Value| {
+            let bits = self.func.value_type(end).scalar().bits().clamp(1, 127);
+            let number = self.func.constant(end).and_then(Constant::splat_bits);
+            number.is_some_and(|it| {
+                let largest = |bits: u32| (1u128 << bits) - 1;
+                [largest(bits), largest(bits - 1)].iter().any(|&most| it <= most && most - it < MARGIN)
+            })
+        };
+        let is_upper_bound = matches!(
+            data.detail,
+            Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Ult | IntPredicate::Slt)
+        );
+        self.func.loc(inst).is_none() || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
     }
 
-    fn op_of(&self, value: Value) -> Option<Op> {
-        self.func.def_inst(value).map(|inst| self.func.inst(inst).op)
+    /// True if a condition is whether one lane is active.
+    fn is_lane_check(&self, condition: Value) -> bool {
+        self.func.def_inst(condition).is_some_and(|inst| {
+            let data = self.func.inst(inst);
+            data.op == Op::Extract && is_mask(self.func.value_type(data.args[0]))
+        })
     }
 
     fn unfrozen(&self, mut value: Value) -> Value {
@@ -268,20 +408,44 @@ impl<'a> CodeEstimate<'a> {
             return trips;
         }
         let ends_by_lanes = self.cycles.blocks(cycle).iter().any(|&block| {
-            let terminator = self.func.terminator(block).map(|it| self.func.inst(it));
-            let condition = terminator.filter(|data| data.op == Op::Br).and_then(|data| data.args.first());
             let leaves = self.cfg.succs(block).iter().any(|&to| !self.cycles.contains(cycle, to));
-            leaves && condition.is_some_and(|&it| self.op_of(self.unfrozen(it)) == Some(Op::Any))
+            let mut parts = Vec::new();
+            if let Some(condition) = self.condition(block).filter(|_| leaves) {
+                self.add_varying_parts(cycle, condition, VOTE_DEPTH, &mut parts);
+            }
+            parts.iter().any(|&inst| self.func.inst(inst).op == Op::Any)
         });
         let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
         UNKNOWN_TRIPS * (1.0 + spread)
     }
 
+    /// Collects the operands of a conjunction that a loop computes; the others hold as long as the loop runs.
+    fn add_varying_parts(&self, cycle: Cycle, condition: Value, depth: u32, parts: &mut Vec<Inst>) {
+        let Some(inst) = self.func.def_inst(self.unfrozen(condition)) else { return };
+        let is_inside =
+            self.func.layout.block_of(inst).is_some_and(|block| self.cycles.contains(cycle, block));
+        let data = self.func.inst(inst);
+        match data.op {
+            _ if !is_inside => {}
+            Op::And | Op::Select if depth > 0 => {
+                for &part in &data.args {
+                    self.add_varying_parts(cycle, part, depth - 1, parts);
+                }
+            }
+            _ => parts.push(inst),
+        }
+    }
+
     /// Number of iterations of a loop that counts from a constant to a constant.
     fn constant_trips(&self, cycle: Cycle) -> Option<f64> {
         let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
-        let data = self.func.inst(self.func.terminator(latch)?);
-        let condition = self.func.def_inst(self.unfrozen(*data.args.first()?))?;
+        let mut parts = Vec::new();
+        self.add_varying_parts(cycle, self.condition(latch)?, VOTE_DEPTH, &mut parts);
+        parts.into_iter().find_map(|condition| self.trips_by(cycle, latch, condition))
+    }
+
+    /// Number of iterations of a loop whose latch compares a counter with a constant.
+    fn trips_by(&self, cycle: Cycle, latch: Block, condition: Inst) -> Option<f64> {
         let compared = self.func.inst(condition);
         if compared.op != Op::Icmp {
             return None;

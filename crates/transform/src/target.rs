@@ -177,6 +177,28 @@ impl TargetInfo {
         ..TargetInfo::AVX512
     };
 
+    /// AMD Zen 5: paths to memory as wide as its vector registers; a dependent addition of vectors takes two cycles. Measured by
+    /// `./x bench cost` on an EPYC.
+    pub const ZEN5: TargetInfo = TargetInfo {
+        name: "znver5",
+        times: OpTimes { plain: time(20, 5), divide_integers: time(60, 47), ..TargetInfo::AVX512.times },
+        load: AccessCosts {
+            whole: VectorCost::of_registers(6),
+            masked: VectorCost::of_registers(6),
+            scattered: VectorCost { register: 24, lane: 7 },
+            masked_scattered: VectorCost { register: 26, lane: 7 },
+        },
+        store: AccessCosts {
+            whole: VectorCost::of_registers(10),
+            masked: VectorCost::of_registers(10),
+            scattered: VectorCost { register: 2, lane: 11 },
+            masked_scattered: VectorCost { register: 2, lane: 11 },
+        },
+        permute: VectorCost::of_registers(10),
+        lane: 6,
+        ..TargetInfo::AVX512
+    };
+
     /// x86-64-v3: masked accesses, no scatters; gathers are serialized.
     pub const AVX2: TargetInfo = TargetInfo {
         name: "avx2",
@@ -287,13 +309,14 @@ impl TargetInfo {
     };
 
     /// All targets.
-    pub const ALL: [TargetInfo; 7] = [
+    pub const ALL: [TargetInfo; 8] = [
         TargetInfo::AVX512,
         TargetInfo::AVX2,
         TargetInfo::SSE42,
         TargetInfo::NEON,
         TargetInfo::SAPPHIRE_RAPIDS,
         TargetInfo::ZEN4,
+        TargetInfo::ZEN5,
         TargetInfo::ZEN3,
     ];
 
@@ -309,8 +332,9 @@ impl TargetInfo {
             "sapphirerapids" | "emeraldrapids" | "graniterapids" if bits == 512 => {
                 TargetInfo::SAPPHIRE_RAPIDS
             }
-            "znver4" | "znver5" if bits == 512 => TargetInfo::ZEN4,
-            "znver1" | "znver2" | "znver3" | "znver4" | "znver5" if bits == 256 => TargetInfo::ZEN3,
+            "znver4" if bits == 512 => TargetInfo::ZEN4,
+            "znver5" if bits == 512 => TargetInfo::ZEN5,
+            "znver1" | "znver2" | "znver3" | "znver4" if bits == 256 => TargetInfo::ZEN3,
             _ => TargetInfo::of_registers(bits, is_x86),
         }
     }

@@ -88,7 +88,7 @@ pub(crate) fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut Re
 }
 
 /// Private object and offset of an address, if a short chain of instructions leads to the object.
-fn object_offset(func: &Function, mut address: Value) -> Option<ObjectOffset> {
+pub(crate) fn object_offset(func: &Function, mut address: Value) -> Option<ObjectOffset> {
     let mut offset = Some(0i128);
     for _ in 0..MAX_STEPS {
         let inst = func.def_inst(address)?;
@@ -189,7 +189,9 @@ pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &T
         let is_free = matches!(data.op, Op::Phi | Op::Ret) || data.op == Op::Br && data.args.is_empty();
         return Some(if is_free { none } else { times.scalar });
     };
-    let registers = if is_mask(ty) { 1 } else { target.registers_of(ty.bytes() * 8) };
+    // One lane is in one register, and a value that is equal in all lanes needs one.
+    let is_one = is_mask(ty) || matches!(data.op, Op::Extract | Op::Insert | Op::Splat);
+    let registers = if is_one { 1 } else { target.registers_of(ty.bytes() * 8) };
     let lanes = u32::from(ty.lanes().unwrap_or(1));
     // A serialized operation completes with its last lane.
     let of_lanes = |busy: u32| OpTime { latency: times.load.latency + busy, busy };
