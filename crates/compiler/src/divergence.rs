@@ -18,11 +18,19 @@ fn launches(func: &Function) -> bool {
 
 /// Analyzes divergence for an unknown brush; none for sequential code, which one thread executes.
 pub fn analyze_divergence(func: &Function) -> Option<(ControlTables, Divergence)> {
+    analyze_in(func, Geometry { dimensions: MAX_DIMENSIONS as u32, ..Geometry::unknown() })
+}
+
+/// Analyzes divergence for a brush; none for sequential code.
+pub fn analyze_divergence_of(func: &Function, brush: &[u32]) -> Option<(ControlTables, Divergence)> {
+    analyze_in(func, Geometry::brush(brush))
+}
+
+fn analyze_in(func: &Function, geometry: Geometry) -> Option<(ControlTables, Divergence)> {
     if launches(func) {
         return None;
     }
     let control = ControlTables::new(func);
-    let geometry = Geometry { dimensions: MAX_DIMENSIONS as u32, ..Geometry::unknown() };
     let facts = divergence(func, &control, &InitialShapes::declared(func, geometry));
     Some((control, facts))
 }

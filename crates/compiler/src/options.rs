@@ -179,6 +179,8 @@ pub struct VectorizeOptions {
     pub fuse: PassPolicy,
     /// Policy of loop flattening.
     pub flatten: PassPolicy,
+    /// Policy of strip-mining loops over rows.
+    pub strips: PassPolicy,
     /// Policy of lane refill for kernels. The pipeline applies it only if forced; the runtime finds out by trial where it pays.
     pub refill: PassPolicy,
     /// Assumption about data races between lanes.
@@ -236,6 +238,7 @@ impl Default for VectorizeOptions {
             scalars: Some(ReplacementVariant::Cost),
             fuse: PassPolicy::IfProfitable,
             flatten: PassPolicy::IfProfitable,
+            strips: PassPolicy::IfProfitable,
             refill: PassPolicy::IfProfitable,
             races: RaceSemantics::default(),
             guards: GuardPolicy::default(),
@@ -275,6 +278,9 @@ impl VectorizeOptions {
         }),
         word("flatten=POLICY", "loop flattening: `yes`, `no`, `force`", |it, text| {
             store(&mut it.flatten, text.parse())
+        }),
+        word("strips=POLICY", "strip-mining of loops over rows: `yes`, `no`, `force`", |it, text| {
+            store(&mut it.strips, text.parse())
         }),
         word("refill=POLICY", "lane refill: `yes`, `no`, `force`", |it, text| {
             store(&mut it.refill, text.parse())

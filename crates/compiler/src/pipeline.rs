@@ -2,7 +2,7 @@
 
 use crate::context::PassContext;
 use crate::options::{BrushCount, BrushExtents, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions};
-use crate::passes::{BrushWidening, PASSES, Pass, PassInfo, find_module_brush_observer};
+use crate::passes::{BrushWidening, PASSES, Pass, PassInfo, find_module_brush_observer, strip_options};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::EntitySet;
 use heddle_ir::verify::{Stage, verify_module};
@@ -29,6 +29,8 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
         branches,
         roots,
         refill,
+        strips,
+        races,
         stores,
         ..
     } = options;
@@ -56,6 +58,7 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
     if !divergence.is_empty() {
         passes.extend(divergence.into_iter().chain([Pass::Simplify]));
     }
+    passes.extend(strip_options(brush, strips, target, races).map(Pass::Strips));
     passes.extend([
         Pass::Specialize(brush.clone()),
         Pass::Loops(branches),

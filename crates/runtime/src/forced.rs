@@ -16,6 +16,7 @@ pub struct ForcedOptions {
     branches: IfConversion,
     fuse: PassPolicy,
     flatten: PassPolicy,
+    strips: PassPolicy,
     refill: PassPolicy,
     scalars: Option<ReplacementVariant>,
     roots: RootPrecision,
@@ -37,13 +38,14 @@ impl From<heddle_compiler::VectorizeOptions> for ForcedOptions {
             branches,
             fuse,
             flatten,
+            strips,
             refill,
             scalars,
             roots,
             stores,
             ..
         } = options;
-        ForcedOptions { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores }
+        ForcedOptions { guards, versions, branches, fuse, flatten, strips, refill, scalars, roots, stores }
     }
 }
 
@@ -95,14 +97,25 @@ impl ForcedOptions {
         &self,
         options: heddle_compiler::VectorizeOptions,
     ) -> heddle_compiler::VectorizeOptions {
-        let &ForcedOptions { guards, versions, branches, fuse, flatten, refill, scalars, roots, stores } =
-            self;
+        let &ForcedOptions {
+            guards,
+            versions,
+            branches,
+            fuse,
+            flatten,
+            strips,
+            refill,
+            scalars,
+            roots,
+            stores,
+        } = self;
         heddle_compiler::VectorizeOptions {
             guards,
             versions,
             branches,
             fuse,
             flatten,
+            strips,
             refill,
             scalars,
             roots,

@@ -30,6 +30,7 @@ pub mod arrays;
 pub mod baselines_oracle;
 pub mod baseline_annotations;
 pub mod spill;
+pub mod strips;
 pub mod properties;
 pub mod divergence_property;
 pub mod coverage;

@@ -168,6 +168,20 @@ pub const TOPICS: &[Topic] = &[
         check: crate::scalars::widens,
     },
     Topic {
+        name: "strips",
+        says: "programs whose loops over rows are strip-mined stay canonical and refine their sources",
+        profile: crate::strips::profile,
+        command: "opt passes=canonicalize,strips:8+force+races=excluded stage=canonical",
+        check: |case| crate::strips::strips(case).map(|_| ()),
+    },
+    Topic {
+        name: "strips-widen",
+        says: "programs with strips go through the whole pipeline like any",
+        profile: crate::strips::profile,
+        command: "opt passes=canonicalize,strips:8+force+races=excluded,loops,boscc:needed,linearize stage=linear",
+        check: crate::strips::widens,
+    },
+    Topic {
         name: "orders",
         says: "scalar replacement, fusion and flattening in any order leave programs canonical, and refine them",
         profile: crate::scalars::orders_profile,

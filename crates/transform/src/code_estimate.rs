@@ -416,7 +416,21 @@ impl<'a> CodeEstimate<'a> {
             parts.iter().any(|&inst| self.func.inst(inst).op == Op::Any)
         });
         let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
-        UNKNOWN_TRIPS * (1.0 + spread)
+        UNKNOWN_TRIPS * (1.0 + spread) / self.strip_length(cycle).min(UNKNOWN_TRIPS)
+    }
+
+    /// Number of iterations of the source in an iteration of a loop that passes have strip-mined; 1 for other loops.
+    fn strip_length(&self, cycle: Cycle) -> f64 {
+        let length = || {
+            let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
+            let condition = *self.func.inst(self.func.terminator(latch)?).args.first()?;
+            let condition = self.func.def_inst(self.unfrozen(condition))?;
+            let counter = *self.func.inst(condition).args.first()?;
+            let next = self.func.inst(self.func.def_inst(counter)?);
+            let step = (next.op == Op::Add).then(|| self.constant(next.args[1])).flatten()?;
+            self.func.loc(condition).is_none().then_some(step)
+        };
+        length().map_or(1.0, |step| step.max(1) as f64)
     }
 
     /// Collects the operands of a conjunction that a loop computes; the others hold as long as the loop runs.

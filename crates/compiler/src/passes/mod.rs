@@ -15,6 +15,7 @@ use registry::passes;
 
 pub(crate) use brushes::find_module_brush_observer;
 pub use spread::SpreadOptions;
+pub(crate) use strips::strip_options;
 pub use widen::{BrushWidening, widen_module};
 
 /// Description of a pass.
@@ -69,6 +70,8 @@ passes! {
     fuse => Fuse(FuseOptions);
     /// Flattens nests of divergent loops.
     flatten => Flatten(heddle_transform::flatten::FlattenOptions);
+    /// Strip-mines loops in which each lane walks along its own row.
+    strips => Strips(heddle_transform::row_strips::StripOptions);
     /// Makes divergent loops uniform; selects the branches that linearization if-converts.
     loops => Loops(IfConversion);
     /// Inserts guards: branches past regions without active lanes.

@@ -5,6 +5,7 @@ mod divergence;
 mod flatten;
 mod refill;
 mod scalars;
+mod strips;
 mod widen;
 
 /// Copies of files of the harness that name types of the woven analysis.

@@ -17,6 +17,8 @@ const FORCED: &[&str] = &[
     "fuse=no",
     "flatten=force",
     "flatten=no",
+    "strips=force",
+    "strips=no",
     "ssrqp=cost",
     "ssrqp=no",
 ];

@@ -516,7 +516,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Fills part of a region, with a constant or dynamic size.
-    fn fill(&mut self) {
+    pub(super) fn fill(&mut self) {
         let fits =
             |place: &MemoryRegion| place.is_writable() && place.scalar.is_int() && place.scalar != Scalar::I1;
         let Some(place) = self.place(fits) else { return };

@@ -90,6 +90,11 @@ impl FunctionGenerator<'_> {
             StatementKind::Assign => self.assign(),
             StatementKind::Access => self.access(),
             StatementKind::If => self.conditional(),
+            StatementKind::Loop
+                if self.profile.row_loops > 0 && self.random.chance(self.profile.row_loops) =>
+            {
+                self.row_loop();
+            }
             StatementKind::Loop => self.repeat(0),
             StatementKind::Switch => self.choose(),
             StatementKind::Break => self.leave_or_go_on(),
@@ -174,7 +179,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Carries a variable on: what it becomes depends on what it was.
-    fn accumulate(&mut self) {
+    pub(super) fn accumulate(&mut self) {
         let count = self.slots.len();
         let first = self.random.below(count);
         let fits = |slot: &VariableSlot| slot.clean && !slot.uniform && slot.scalar != Scalar::I1;
@@ -662,7 +667,7 @@ impl FunctionGenerator<'_> {
     }
 
     /// Calls a function that was written before.
-    fn call(&mut self) {
+    pub(super) fn call(&mut self) {
         if self.known.is_empty() {
             return;
         }

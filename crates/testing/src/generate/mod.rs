@@ -11,6 +11,7 @@ mod operations;
 mod predicated;
 mod program;
 mod random;
+mod rows;
 mod ssa;
 mod writer;
 
@@ -90,6 +91,8 @@ pub struct GeneratorProfile {
     pub similar_arms: u32,
     /// Loops that iterate over arrays.
     pub walks: u32,
+    /// Loops that are over rows, one for each lane.
+    pub row_loops: u32,
     /// True if all lanes leave a loop together.
     pub uniform_loops: bool,
     /// Programs that keep their trivial φs.
@@ -177,6 +180,7 @@ impl Default for GeneratorProfile {
             uniform_branch: 35,
             similar_arms: 0,
             walks: 0,
+            row_loops: 0,
             uniform_loops: false,
             trivial_phis: 15,
             sizes: [((2, 5), 60), ((5, 14), 30), ((14, 45), 10)],

@@ -176,7 +176,11 @@ impl ModuleGenerator<'_> {
             add(&mut shape, format!("in{index}"), scalar, len, Owner::ReadOnly, space);
         }
         for index in 0..self.random.between(1, 2) {
-            let lens = if self.profile.walks > 0 { [2, 16, 16, 32] } else { [1, 2, 4, 8] };
+            let lens = match self.profile {
+                GeneratorProfile { row_loops: 1.., .. } => [16, 32, 32, 64],
+                GeneratorProfile { walks: 1.., .. } => [2, 16, 16, 32],
+                _ => [1, 2, 4, 8],
+            };
             let (scalar, len) = (memory_type(self.random), self.random.pick(&lens));
             let owner = Owner::Lane(len * scalar.bytes());
             add(&mut shape, format!("out{index}"), scalar, len, owner, Space::Global);

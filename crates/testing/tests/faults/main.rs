@@ -12,6 +12,7 @@ mod linearize;
 mod loops;
 mod specialize;
 mod ssrqp;
+mod strips;
 mod tidy;
 mod vectorizations;
 mod widen;

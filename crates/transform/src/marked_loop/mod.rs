@@ -19,16 +19,17 @@
 //!                                      exit
 //! ```
 
-mod trip_count;
-mod copies;
 mod objects;
 mod pointers;
 mod reduction;
 mod refill;
 mod refusal;
 
+use crate::block_copies::copy_blocks;
 use crate::edges::{phis, set_incoming};
-use copies::copy_blocks;
+use crate::induction::{
+    InductionVariable, LoopCounter, find_counter, find_induction, is_invariant, resize, trip_count,
+};
 use heddle_analysis::cycles::Cycle;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -36,14 +37,13 @@ use heddle_ir::entity::EntitySet;
 use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
-use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Value};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
 use reduction::{LoopUses, ReductionKind, find_reduction, find_short_circuit};
 pub use refill::refill_lanes;
 use refusal::{SpreadRefusal, refuse};
 use rustc_hash::FxHashMap;
-use trip_count::{LoopCounter, find_counter};
 
 /// Role of a header φ.
 enum HeaderPhiKind {
@@ -114,14 +114,11 @@ fn find_loop(func: &Function, promises: LoopPromises) -> Result<(SpreadableLoop,
     for phi in func.phis(header) {
         header_phis.push(classify(func, &uses, &inside, phi, preheader, promises)?);
     }
-    let counter = find_counter(func, &inside, latch, &header_phis)?;
+    let inductions: Vec<InductionVariable> =
+        header_phis.iter().filter_map(|it| find_induction(func, &inside, it.phi, preheader)).collect();
+    let no_count = || refuse(func, func.terminator(latch), SpreadRefusal::NoCount);
+    let counter = find_counter(func, &inside, latch, &inductions).ok_or_else(no_count)?;
     Ok((SpreadableLoop { preheader, header, latch, exit: edge.to, blocks, inside, header_phis }, counter))
-}
-
-/// True if a value is loop-invariant.
-fn is_invariant(func: &Function, inside: &EntitySet<Block>, value: Value) -> bool {
-    let block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-    block.is_none_or(|block| !inside.contains(block))
 }
 
 fn classify(
@@ -141,20 +138,8 @@ fn classify(
         return Err(refuse(func, Some(phi), SpreadRefusal::NotCanonical));
     };
     let header_phi = |kind| HeaderPhi { phi, value, next, kind };
-    if let Some(inst) = func.def_inst(next) {
-        let data = func.inst(inst);
-        let step = match (data.op, &data.args[..]) {
-            (Op::Add | Op::PtrAdd, &[base, step]) if base == value => Some(step),
-            (Op::Add, &[step, base]) if base == value => Some(step),
-            _ => None,
-        };
-        if let Some(step) = step.filter(|&step| is_invariant(func, inside, step)) {
-            return Ok(header_phi(HeaderPhiKind::Induction {
-                init,
-                step,
-                is_pointer: data.op == Op::PtrAdd,
-            }));
-        }
+    if let Some(InductionVariable { step, is_pointer, .. }) = find_induction(func, inside, phi, preheader) {
+        return Ok(header_phi(HeaderPhiKind::Induction { init, step, is_pointer }));
     }
     let header = func.layout.block_of(phi).expect("a φ stands in a block");
     let found = find_reduction(func, uses, value, next).or_else(|at| {
@@ -222,24 +207,6 @@ struct LoopSpreader<'f> {
 
 fn query(builder: &mut Builder<'_>, op: Op) -> Value {
     builder.value(InstData::new(op, [], Detail::Dimension(None)), Some(Scalar::I64.into()))
-}
-
-/// Converts an integer to another integer type by truncation or zero extension.
-fn resize(builder: &mut Builder<'_>, value: Value, to: Type) -> Value {
-    let from = builder.func.value_type(value);
-    match to.scalar().bits().cmp(&from.scalar().bits()) {
-        std::cmp::Ordering::Equal => value,
-        std::cmp::Ordering::Less => builder.op_to(Op::Trunc, to, &[value]),
-        std::cmp::Ordering::Greater => builder.op_to(Op::Zext, to, &[value]),
-    }
-}
-
-/// Returns the backedge-taken count of a loop and its trip count.
-fn trip_count(builder: &mut Builder<'_>, counter: &LoopCounter) -> (Value, Value) {
-    let back = counter.backedge_count(builder);
-    let back = resize(builder, back, Scalar::I64.into());
-    let one = builder.int(Scalar::I64, 1);
-    (back, builder.op(Op::Add, &[back, one]))
 }
 
 impl<'f> LoopSpreader<'f> {

@@ -30,11 +30,11 @@
 //! inner loop are carried around the outer loop for paused lanes and are poison in others.
 
 use super::pointers::declare_loaded_pointers;
-use super::trip_count::LoopCounter;
 use super::{HeaderPhiKind, LoopLiveOut, LoopPromises, LoopSpreader, SpreadableLoop};
-use super::{find_live_outs, find_loop, query, spread_loop, trip_count};
+use super::{find_live_outs, find_loop, query, spread_loop};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{append_jump, phis, retarget, set_incoming};
+use crate::induction::{LoopCounter, trip_count};
 use crate::ssa_repair::{SsaRepair, UseSite};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};

@@ -17,7 +17,7 @@ const MAX_TERMS: usize = 6;
 
 /// Extension of an integer of fewer than 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum ExtensionKind {
+pub(crate) enum ExtensionKind {
     /// Sign extension; also used for 64 bits.
     Sign,
     /// Zero extension.
@@ -26,25 +26,25 @@ pub(super) enum ExtensionKind {
 
 /// Integer in a sum.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct AddressTerm {
-    pub(super) value: Value,
-    pub(super) extended: ExtensionKind,
+pub(crate) struct AddressTerm {
+    pub(crate) value: Value,
+    pub(crate) extended: ExtensionKind,
 }
 
 /// Address as a sum of a pointer, scaled integers and an offset.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct AddressSum {
+pub(crate) struct AddressSum {
     /// Base pointer, which is not decomposed further.
-    pub(super) root: Value,
+    pub(crate) root: Value,
     /// Terms with their nonzero factors, sorted and distinct.
-    pub(super) terms: SmallVec<[(AddressTerm, i64); 2]>,
+    pub(crate) terms: SmallVec<[(AddressTerm, i64); 2]>,
     /// Offset in bytes.
-    pub(super) offset: i64,
+    pub(crate) offset: i64,
 }
 
 impl AddressSum {
     /// Decomposes a pointer.
-    pub(super) fn of(func: &Function, pointer: Value) -> AddressSum {
+    pub(crate) fn of(func: &Function, pointer: Value) -> AddressSum {
         let mut sum = AddressSumBuilder::default();
         sum.add_pointer(func, pointer, true).unwrap_or_else(|| AddressSum::opaque(pointer))
     }
@@ -54,12 +54,12 @@ impl AddressSum {
     }
 
     /// Iterates over the values of the sum.
-    pub(super) fn values(&self) -> impl Iterator<Item = Value> + '_ {
+    pub(crate) fn values(&self) -> impl Iterator<Item = Value> + '_ {
         std::iter::once(self.root).chain(self.terms.iter().map(|(term, _)| term.value))
     }
 
     /// Substitutes values; none if the sum gets too long.
-    pub(super) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<AddressSum> {
+    pub(crate) fn replaced(&self, func: &Function, map: impl Fn(Value) -> Value) -> Option<AddressSum> {
         if self.values().all(|value| map(value) == value) {
             return Some(self.clone());
         }
@@ -70,8 +70,16 @@ impl AddressSum {
         sum.add_pointer(func, map(self.root), map(self.root) != self.root)
     }
 
+    /// Substitutes values that are not decomposed further.
+    pub(crate) fn renamed(&self, map: impl Fn(Value) -> Value) -> AddressSum {
+        let renamed =
+            |&(term, factor): &(AddressTerm, i64)| (AddressTerm { value: map(term.value), ..term }, factor);
+        let terms = self.terms.iter().map(renamed).collect();
+        AddressSum { root: map(self.root), terms, offset: self.offset }
+    }
+
     /// Returns the maximum power of two that divides the difference of the terms of two addresses; none if they have equal terms.
-    pub(super) fn term_stride(&self, other: &AddressSum) -> Option<i64> {
+    pub(crate) fn term_stride(&self, other: &AddressSum) -> Option<i64> {
         let mut bits = 0i64;
         let mut count = |term: &AddressTerm, factor: i64, others: &AddressSum| {
             let there = others.terms.iter().find(|(other, _)| other == term).map_or(0, |&(_, factor)| factor);
@@ -83,7 +91,7 @@ impl AddressSum {
     }
 
     /// Emits the computation of the address before an instruction.
-    pub(super) fn write(&self, func: &mut Function, before: Inst) -> Value {
+    pub(crate) fn write(&self, func: &mut Function, before: Inst) -> Value {
         let mut builder = Builder::new(func, InsertPoint::Before(before));
         let wide = Type::I64;
         let mut sum: Option<Value> = None;

@@ -49,7 +49,7 @@ enum BaseObject {
 
 /// Memory operations of a function.
 #[derive(Debug)]
-pub(super) struct MemoryTable {
+pub(crate) struct MemoryTable {
     blocks: SecondaryMap<Block, Vec<MemoryEntry>>,
     /// Private objects whose addresses escape.
     escaped: EntitySet<Value>,
@@ -61,7 +61,7 @@ pub(super) struct MemoryTable {
 const MAX_WRITES: usize = 32;
 
 impl MemoryTable {
-    pub(super) fn new(func: &Function, control: &ControlTables) -> MemoryTable {
+    pub(crate) fn new(func: &Function, control: &ControlTables) -> MemoryTable {
         let mut blocks = SecondaryMap::with_len(func.block_count());
         let mut written = Some(Vec::new());
         for &block in control.index.order() {
@@ -142,12 +142,7 @@ impl MemoryTable {
         (other, length): (&AddressSum, u64),
         observes_other_lanes: bool,
     ) -> bool {
-        let [space, other_space] = [address, other].map(|address| space(func, address.root));
-        if space != other_space && space != Space::Generic && other_space != Space::Generic {
-            return false;
-        }
-        let objects = [address, other].map(|address| object(func, address.root));
-        if self.are_distinct(func, objects, observes_other_lanes) {
+        if self.are_apart(func, address, other, observes_other_lanes) {
             return false;
         }
         if observes_other_lanes && !is_private(func, address) || address.root != other.root {
@@ -164,6 +159,22 @@ impl MemoryTable {
             None if distance >= 0 => (distance as u64) < bytes,
             None => distance.unsigned_abs() < length,
         }
+    }
+
+    /// True if two addresses are in different spaces or objects; with `observes_other_lanes`, in any lanes.
+    pub(crate) fn are_apart(
+        &self,
+        func: &Function,
+        address: &AddressSum,
+        other: &AddressSum,
+        observes_other_lanes: bool,
+    ) -> bool {
+        let [space, other_space] = [address, other].map(|address| space(func, address.root));
+        if space != other_space && space != Space::Generic && other_space != Space::Generic {
+            return true;
+        }
+        let objects = [address, other].map(|address| object(func, address.root));
+        self.are_distinct(func, objects, observes_other_lanes)
     }
 
     /// True if two base objects are distinct.

@@ -16,11 +16,11 @@
 //! Writes of other, racing lanes are unordered with a lane's loads. If lanes may race ([`RaceSemantics::Ordered`]), queries for
 //! shared memory that the function writes stay inside their block.
 
-mod address;
+pub(crate) mod address;
 mod anticipation;
 mod emit;
 mod hoist;
-mod memory;
+pub(crate) mod memory;
 mod model;
 mod query;
 mod round;

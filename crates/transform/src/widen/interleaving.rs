@@ -419,6 +419,16 @@ impl Widener<'_> {
         self.shuffle(&layout.deinterleave(), chunks, ty)
     }
 
+    /// Interleaves the members' vectors into chunks.
+    pub(super) fn interleave(
+        &mut self,
+        layout: &InterleaveLayout,
+        members: &[Value],
+        ty: Type,
+    ) -> Vec<Value> {
+        self.shuffle(&layout.interleave(), members, ty)
+    }
+
     fn shuffle(&mut self, shuffles: &ShuffleSequence, inputs: &[Value], ty: Type) -> Vec<Value> {
         let mut all = inputs.to_vec();
         let poison = self.new.make_poison(ty);

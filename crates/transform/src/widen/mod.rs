@@ -19,7 +19,7 @@
 //! * `widener` visits the blocks and converts each value to the representation that its user needs.
 //! * `interleave_groups` finds accesses to combine or to version; `interleaving` emits them; `single_lane` recomputes
 //!   their base addresses.
-//! * `structure_groups` finds and emits loads of several fields of one structure per lane.
+//! * `structure_groups` finds and emits accesses of several fields of one structure per lane.
 //! * `candidate_elements` loads all elements of a small private array and selects each lane's; `lookup_tables` permutes the
 //!   elements of one that lanes share.
 //! * `rows` handles brushes of several dimensions.

@@ -156,7 +156,7 @@ impl<'a> Widener<'a> {
         if let Some(written) = self.interleaved_access(inst, self.interleave_groups) {
             return written;
         }
-        if let Some(written) = self.structure_load(inst, self.structure_groups) {
+        if let Some(written) = self.structure_access(inst, self.structure_groups) {
             return written;
         }
         let op = self.old.inst(inst).op;
@@ -432,6 +432,8 @@ impl<'a> Widener<'a> {
     /// Conjunction of conditions, each computed in the outermost preheader where its value is available.
     pub(super) fn emit_conditions(&mut self, conditions: &[StrideCondition]) -> Value {
         let mut all: Option<Value> = None;
+        // The source has no such condition (`code_estimate` tells by that), and several accesses may share it.
+        let origin = std::mem::replace(&mut self.origin, Origin::NONE);
         for condition in conditions {
             let found = self.conditions.get(condition).into_iter().flatten();
             let mut dominating = found.filter(|(from, _)| self.dominators.dominates(*from, self.block));
@@ -446,7 +448,9 @@ impl<'a> Widener<'a> {
         }
         let all = all.unwrap_or_else(|| self.new.make_bool(true));
         // With an empty mask a value may be poison.
-        self.emit(InstData::plain(Op::Freeze, [all]), None)
+        let all = self.emit(InstData::plain(Op::Freeze, [all]), None);
+        self.origin = origin;
+        all
     }
 
     fn emit_condition(&mut self, condition: &StrideCondition) -> Value {
