@@ -11,6 +11,9 @@ use super::opencl_first::unseen_workloads;
 const ESTIMATES: &str = ": estimated cycles for a work-item: ";
 const CHOICE: &str = "; chosen: ";
 
+/// Name of a code, and its estimated cycles for a work-item.
+type NamedEstimate = (String, Option<f64>);
+
 /// Code of a kernel.
 struct MeasuredCode {
     name: String,
@@ -80,7 +83,7 @@ fn measure_code(
 }
 
 /// Returns the names of codes with their estimates, and the name of the chosen one.
-fn parse_estimates(line: &str) -> Option<(Vec<(String, Option<f64>)>, &str)> {
+fn parse_estimates(line: &str) -> Option<(Vec<NamedEstimate>, &str)> {
     let (estimates, chosen) = line.split_once(ESTIMATES)?.1.rsplit_once(CHOICE)?;
     let parse = |code: &str| {
         let (time, name) = code.split_once(" (")?;
@@ -105,10 +108,9 @@ impl ChoiceRow {
         let Some(line) = line else { return Ok(None) };
         let (names, chosen_name) = parse_estimates(line).ok_or_else(|| format!("not understood: {line}"))?;
         // A code that the passes refuse has no estimate.
-        let exists = |(_, (name, estimate)): &(usize, (String, Option<f64>))| {
-            name == chosen_name || estimate.is_some()
-        };
-        let measure = |(number, (name, estimate)): (usize, (String, Option<f64>))| {
+        let exists =
+            |(_, (name, estimate)): &(usize, NamedEstimate)| name == chosen_name || estimate.is_some();
+        let measure = |(number, (name, estimate)): (usize, NamedEstimate)| {
             let (time, _) = measure_code(bench, workload, Some(number))?;
             Ok(MeasuredCode { name, estimate, time })
         };

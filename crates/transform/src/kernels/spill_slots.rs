@@ -267,7 +267,7 @@ impl SpillPlan {
     /// True if all lanes of a brush are active at the exits of a state.
     pub(super) fn is_brush_full(&self, exits: StateExits) -> bool {
         let flag_per_lane = self.exit_flag.is_some_and(|flag| flag.stride > 0);
-        !exits.lanes_diverge() && !(exits.tests_flag && flag_per_lane)
+        !(exits.lanes_diverge() || exits.tests_flag && flag_per_lane)
     }
 
     fn allocate(&mut self, bytes: u64, align: u64) -> u64 {
