@@ -106,7 +106,7 @@ static void kernels(struct setting s, cl_program p) {
     for (int i = 0; i < x % 5; i++) w += in[x % 7][i][1] * (1 / 255.f);
     EXPECT(line[x] == w);
   }
-  // What the kernel says of its parameters.
+  // Parameters of the kernel as its source declares them.
   cl_kernel_arg_address_qualifier address;
   cl_kernel_arg_access_qualifier access;
   char type[32];

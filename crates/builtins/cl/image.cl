@@ -8,7 +8,7 @@
 
 typedef struct {
   __global uchar *data;
-  // The same address, for images that no work-item writes.
+  // Address of the data again, for images that no work-item writes.
   const __constant uchar *texels;
   // Linear values of the 256 sRGB bytes.
   const __constant float *srgb;

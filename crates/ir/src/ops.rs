@@ -157,7 +157,7 @@ pub enum Effect {
     Joins,
 }
 
-/// What the result or the effect of an instruction depends on besides its operands and memory.
+/// Context that the result or effect of an instruction depends on, apart from its operands and memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Observed {
     /// Lanes that share the brush, or are active with this one.
@@ -199,7 +199,7 @@ pub struct OpInfo {
     pub format: InstFormat,
     /// Effect of an execution.
     pub effect: Effect,
-    /// What it observes in all its forms; [`crate::InstData::observes`] adds what scopes and access attributes say.
+    /// Context observed in all its forms; [`crate::InstData::observes`] adds that of scopes and access attributes.
     pub observes: &'static [Observed],
     /// Flags that it may carry besides `total`.
     pub flags: Flags,

@@ -4,7 +4,7 @@
 //! the exit stops those that do ([`heddle_llvm::stop_compiler_threads`]); one that comes later stays where it is. Compiled code that
 //! runs is no matter: it uses nothing of LLVM, and ends with the process.
 //!
-//! What is registered last is destroyed first, and LLVM registers tables when they are first needed. So threads are stopped
+//! Functions of `atexit` run in reverse order, and LLVM registers destructors of tables when they are first needed. So threads are stopped
 //! where the main thread's own variables end, which is before all of them; nothing is compiled in the background from then on.
 //! Where another thread ends the process, they are stopped by a function of `atexit`. One of those has to be after each table that a
 //! compilation has made while it may still run: it is registered at each step of the first compilations, and of later ones

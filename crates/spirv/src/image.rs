@@ -133,7 +133,7 @@ impl FunctionWriter<'_, '_> {
         let text = match (number.count == wanted, wanted) {
             (true, _) => given.text.clone(),
             (false, 1) => self.temporary(&format!("extractelement {}, i32 0", given.typed())),
-            // What is missing is not read.
+            // Missing components are not read.
             (false, _) => {
                 let lane = |lane: u32| format!("i32 {}", if lane < number.count { lane } else { 0 });
                 let lanes: Vec<String> = (0..wanted).map(lane).collect();

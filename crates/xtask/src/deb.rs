@@ -66,7 +66,7 @@ const PACKAGES: [DebianPackage; 4] = [
     },
 ];
 
-/// What follows the MIT license in copyright files.
+/// Text after the MIT license in copyright files.
 const COPYRIGHT: &str = "
 Alternatively Heddle is licensed under the Apache License, Version 2.0. On Debian systems its text is in
 /usr/share/common-licenses/Apache-2.0.

@@ -37,7 +37,7 @@ impl ZipArchive {
         let packed = packed.finish()?;
         let mut sum = Crc::new();
         sum.update(contents);
-        // What the file's own head and the directory have in common.
+        // Fields that the file's own head and the directory share.
         let mut common = Vec::new();
         put(&mut common, &[DEFLATED, 0, METHOD, 0, DATE]);
         for number in [sum.sum(), small(packed.len())?, small(contents.len())?, small(name.len())?] {

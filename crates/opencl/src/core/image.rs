@@ -58,7 +58,7 @@ struct ImageDescriptor {
     channel_order: u32,
 }
 
-/// What makes a memory object an image.
+/// Format, shape and descriptor of a memory object that is an image.
 #[derive(Debug)]
 pub struct ImageView {
     /// Format of the texels.
