@@ -4,8 +4,8 @@ use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{
-    CacheSearch, LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with, compile_spirv,
-    delete_kernel_stubs, join, read_ir,
+    CacheSearch, EntryLock, LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with,
+    compile_spirv, delete_kernel_stubs, join, read_ir,
 };
 use heddle_runtime::environment::is_on;
 use heddle_runtime::exit::busy;
@@ -80,13 +80,9 @@ pub fn compile(
     let _busy = busy();
     let kept = kept(source, &words, &headers, is_object);
     // The lock is held until the program is kept.
-    let _lock = match kept.as_ref().map(|(cache, key)| cache.find_or_lock(key)) {
-        Some(CacheSearch::Found(bytes)) => match parse_kept(&bytes) {
-            Some(known) => return Ok(known),
-            None => None,
-        },
-        Some(CacheSearch::Missing(lock)) => Some(lock),
-        None => None,
+    let _lock = match find_kept(kept.as_ref()) {
+        Ok(known) => return Ok(known),
+        Err(lock) => lock,
     };
     let options = OpenClOptions { words, headers, libraries: LIBRARIES, lines: true, is_object };
     Ok(match compile_opencl_with(source, "program.cl", &options) {
@@ -99,6 +95,15 @@ pub fn compile(
         }
         Err(log) => CompiledProgram { module: None, log },
     })
+}
+
+/// Returns a program that the cache has, or else the lock of its entry, if there is a cache.
+fn find_kept(kept: Option<&(ObjectCache, Vec<u8>)>) -> Result<CompiledProgram, Option<EntryLock>> {
+    let Some((cache, key)) = kept else { return Err(None) };
+    match cache.find_or_lock(key) {
+        CacheSearch::Found(bytes) => parse_kept(&bytes).ok_or(None),
+        CacheSearch::Missing(lock) => Err(Some(lock)),
+    }
 }
 
 /// Compiles a SPIR-V module with values of specialization constants; `code` is the error for invalid options.
@@ -120,13 +125,9 @@ pub fn compile_il(
         (cache, key)
     });
     // The lock is held until the program is kept.
-    let _lock = match kept.as_ref().map(|(cache, key)| cache.find_or_lock(key)) {
-        Some(CacheSearch::Found(bytes)) => match parse_kept(&bytes) {
-            Some(known) => return Ok(known),
-            None => None,
-        },
-        Some(CacheSearch::Missing(lock)) => Some(lock),
-        None => None,
+    let _lock = match find_kept(kept.as_ref()) {
+        Ok(known) => return Ok(known),
+        Err(lock) => lock,
     };
     let options = OpenClOptions { words, libraries: LIBRARIES, is_object, ..OpenClOptions::default() };
     Ok(match compile_spirv(il, "program.spv", constants, &options) {
