@@ -44,6 +44,11 @@ fn private_arrays_are_reported() {
 }
 
 #[test]
+fn small_loops_are_unrolled() {
+    is_as_written("small-loops.cl", &["-cl-std=CL3.0", "--lanes", "8"]);
+}
+
+#[test]
 fn mistakes_have_the_lines_and_names_of_the_source() {
     is_as_written("mistake.cl", &[]);
 }

@@ -1,10 +1,11 @@
 //! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
-use crate::array_loops::{locate_arrays, unroll_array_loops};
 use crate::defined_divisions::define_divisions;
 use crate::fatal_errors::catch_fatal_errors;
 use crate::image_types::replace_image_types;
+use crate::private_arrays::locate_arrays;
 use crate::read::read_ir;
+use crate::small_loops::unroll_small_loops;
 use crate::view::{LlvmModule, Val, attribute_kind, take_error};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::*;
@@ -285,7 +286,7 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
         if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
     locate_arrays(module);
     if level > 0 {
-        unroll_array_loops(module).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
+        unroll_small_loops(module).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
     }
     simplify(module, level).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
     resolve_space_queries(module);

@@ -2,8 +2,8 @@
 
 use super::ModuleImporter;
 use super::refusal::{ImportRefusal, ImportResult};
-use crate::array_loops::ARRAYS;
 use crate::debug_names::named_values;
+use crate::private_arrays::ARRAYS;
 use crate::view::{Bb, Val};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::Entity;

@@ -31,7 +31,8 @@ pub fn is_imported_builtin(name: &str) -> bool {
 /// The variadic builtin, which is not mangled.
 const PRINTF: &str = "printf";
 
-fn is_barrier(name: &str) -> bool {
+/// True for the mangled names of the functions that wait for the whole work-group.
+pub(crate) fn is_barrier(name: &str) -> bool {
     name == "_Z7barrierj" || name.starts_with("_Z18work_group_barrierj")
 }
 

@@ -1,6 +1,6 @@
 //! Attributes of functions, parameters and calls.
 
-use super::{Ty, Val, copy_text};
+use super::{Ty, Val, attribute_kind, copy_text};
 use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMAttributeRef;
 use std::ffi::c_uint;
@@ -50,6 +50,25 @@ impl<'m> Val<'m> {
                 let text = LLVMGetStringAttributeValue(attribute, &mut len);
                 copy_text(text, len as usize)
             })
+        }
+    }
+
+    /// Adds an attribute without a value to a function.
+    pub(crate) fn set_attribute(self, name: &str) {
+        // SAFETY: live; a function, whose context owns the attribute.
+        unsafe {
+            let context = LLVMGetModuleContext(LLVMGetGlobalParent(self.0));
+            let attribute = LLVMCreateEnumAttribute(context, attribute_kind(name), 0);
+            LLVMAddAttributeAtIndex(self.0, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+        }
+    }
+
+    /// Removes an attribute without a value from a function.
+    pub(crate) fn remove_attribute(self, name: &str) {
+        let kind = attribute_kind(name);
+        // SAFETY: live; a function.
+        unsafe {
+            LLVMRemoveEnumAttributeAtIndex(self.0, llvm_sys::LLVMAttributeFunctionIndex, kind);
         }
     }
 

@@ -1,72 +1,12 @@
-//! Unrolls small loops of functions with private arrays, before LLVM turns them into copies.
-//!
-//! ```text
-//!     for (k = 0; k < 5; k++) o[k] = a[k];      loop idiom: memcpy(o, a, 20)      the arrays stay in memory
-//!                                               unrolled: five assignments        LLVM promotes both arrays
-//! ```
-//!
-//! Only functions that still have arrays after inlining are changed, so that other code keeps its loops.
+//! Private arrays of a function's source: found among its variables, and located for reports.
 
-use crate::view::{LlvmModule, Val, attribute_kind, take_error};
+use crate::view::{LlvmModule, Val};
 use llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
-use llvm_sys::error::LLVMErrorRef;
-use llvm_sys::transforms::pass_builder::*;
-use llvm_sys::{LLVMAttributeFunctionIndex, LLVMOpcode, LLVMTypeKind};
+use llvm_sys::{LLVMOpcode, LLVMTypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::ffi::CStr;
-
-/// Passes that inline helpers, so that arrays passed to them are accessed in one function.
-const INLINING: &CStr =
-    c"always-inline,function(sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>),cgscc(inline)";
-/// Passes that unroll loops of constant trip count, up to LLVM's size limit.
-const UNROLLING: &CStr =
-    c"sroa,early-cse,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,loop(loop-rotate,indvars,loop-unroll-full),sroa";
-
-/// Unrolls the small loops of functions that have private arrays.
-pub(crate) fn unroll_array_loops(module: &LlvmModule) -> Result<(), String> {
-    if !module.functions().any(has_array) {
-        return Ok(());
-    }
-    // SAFETY: module and options are live; the passes see the module only.
-    run(INLINING, |passes, options| unsafe {
-        LLVMRunPasses(module.raw(), passes, std::ptr::null_mut(), options)
-    })?;
-    let is_optimized = |func: &Val<'_>| {
-        let kind = attribute_kind("optnone");
-        func.attribute(LLVMAttributeFunctionIndex, kind).is_none()
-    };
-    let functions: Vec<Val<'_>> =
-        module.functions().filter(|func| has_array(*func)).filter(is_optimized).collect();
-    for func in functions {
-        // SAFETY: function and options are live.
-        run(UNROLLING, |passes, options| unsafe {
-            LLVMRunPassesOnFunction(func.0, passes, std::ptr::null_mut(), options)
-        })?;
-    }
-    Ok(())
-}
-
-/// Runs passes with default options; the error is LLVM's message.
-fn run(
-    passes: &CStr,
-    on: impl FnOnce(*const std::ffi::c_char, LLVMPassBuilderOptionsRef) -> LLVMErrorRef,
-) -> Result<(), String> {
-    // SAFETY: the options live during the call; an error is taken over once.
-    unsafe {
-        let options = LLVMCreatePassBuilderOptions();
-        let error = on(passes.as_ptr(), options);
-        LLVMDisposePassBuilderOptions(options);
-        take_error(error)
-    }
-}
-
-/// True if a function has a private array, alone or in a structure.
-fn has_array(func: Val<'_>) -> bool {
-    !func.is_declaration() && arrays_of(func).next().is_some()
-}
 
 /// Private arrays of a function: variables in its entry block, of array or structure type.
-fn arrays_of<'m>(func: Val<'m>) -> impl Iterator<Item = Val<'m>> {
+pub(crate) fn arrays_of<'m>(func: Val<'m>) -> impl Iterator<Item = Val<'m>> {
     let entry = func.blocks().into_iter().take(1);
     let is_array = |inst: &Val<'m>| {
         inst.opcode() == LLVMOpcode::LLVMAlloca
