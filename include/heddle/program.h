@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -101,6 +102,21 @@ char *heddle_kernel_call(const heddle_kernel *kernel, unsigned dimensions, const
 /* The report of `heddle_kernel_report`, as a text for `heddle_text_free`; for any number of threads. */
 char *heddle_kernel_describe(const heddle_kernel *kernel);
 void heddle_text_free(char *text);
+
+/* Function of numbers over arrays. Kernels of its layouts have a parameter per input, and a pointer to the result at the end:
+ * inputs are pointers to consecutive elements, or values where the layout has their bit. */
+typedef struct heddle_elements heddle_elements;
+/* `sizes` has the bytes of an element of each operand, the result's at the end; the kernel is that of layout 0. NULL if they do not
+ * fit each other. The kernels may be freed before the function. */
+heddle_elements *heddle_elements_new(const heddle_kernel *kernel, const size_t *sizes, size_t count);
+void heddle_elements_add(const heddle_elements *elements, unsigned layout, const heddle_kernel *kernel);
+void heddle_elements_free(heddle_elements *elements);
+/* Computes `*count` results: the loop of a NumPy ufunc, whose data are the function. Operands may have any step in bytes; from any
+ * number of threads at once. Leaves the floating-point status as it was. */
+void heddle_elements_loop(char **operands, const intptr_t *count, const intptr_t *steps, void *elements);
+/* Not 0 if a loop failed since `heddle_elements_failure` was called, which returns why, as a text for `heddle_text_free`. */
+const volatile unsigned char *heddle_elements_flag(const heddle_elements *elements);
+char *heddle_elements_failure(const heddle_elements *elements);
 
 /* Version of the library, as in "0.2.0". */
 const char *heddle_version(void);

@@ -53,6 +53,11 @@ _FUNCTIONS = [
     ("heddle_kernel_call", c_void_p, [c_void_p, c_uint, c_void_p, c_void_p, c_void_p, c_size_t]),
     ("heddle_kernel_describe", c_void_p, [c_void_p]),
     ("heddle_text_free", None, [c_void_p]),
+    ("heddle_elements_new", c_void_p, [c_void_p, c_void_p, c_size_t]),
+    ("heddle_elements_add", None, [c_void_p, c_uint, c_void_p]),
+    ("heddle_elements_free", None, [c_void_p]),
+    ("heddle_elements_flag", c_void_p, [c_void_p]),
+    ("heddle_elements_failure", c_void_p, [c_void_p]),
 ]
 
 

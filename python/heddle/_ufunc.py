@@ -1,8 +1,9 @@
 """Functions of numbers, written for one element, as calls over arrays.
 
-A call broadcasts its arguments as NumPy does and launches one work-item per element. The kernel around the function is
-generated for the layout of the arguments: `v` a number, `c` consecutive elements along the innermost dimension, `b` one
-element for all of that dimension, `s` elements with gaps.
+A call launches one work-item per element. Arrays of one shape without gaps, and numbers, go through a ufunc of NumPy
+(`_loop`), which costs least per call. All others are broadcast here, and launched in up to three dimensions. The kernel
+around the function is generated for the layout of the arguments: `v` a number, `c` consecutive elements along the
+innermost dimension, `b` one element for all of that dimension, `s` elements with gaps.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy as np
 from ._errors import BuildError, LaunchError
 from ._kernel import Kernel, as_array
 from ._library import MEMORY, VALUE
+from ._loop import Loop
 from ._program import Program
 from ._types import SCALARS
 
 _DEFINITION = re.compile(r"([A-Za-z_][\w\s]*?)\b(\w+)\s*\(([^()]*)\)\s*\{")
 _SPECIFIERS = {"static", "inline", "extern", "const", "__attribute__"}
 _DIMENSIONS = 3
+_ARRAY = np.ndarray
 # Number of plans that a function remembers.
 _MOST_PLANS = 256
 
@@ -102,6 +105,22 @@ kernel void heddle_elements({", ".join(parameters)}) {{
 """
 
 
+def _loop_source(source: str, signature: Signature, layout: int) -> str:
+    """Returns the source with a kernel for consecutive elements; inputs with a bit in the layout are values."""
+    parameters, values = [], []
+    for index, type_name in enumerate(signature.types):
+        is_value = layout >> index & 1
+        parameters.append(f"{type_name} a{index}" if is_value else f"global const {type_name} *a{index}")
+        values.append(f"a{index}" if is_value else f"a{index}[x]")
+    parameters.append(f"global {signature.result} *out")
+    return f"""{source}
+kernel void heddle_elements({", ".join(parameters)}) {{
+    size_t x = get_global_id(0);
+    out[x] = {signature.name}({", ".join(values)});
+}}
+"""
+
+
 class LaunchPlan(NamedTuple):
     """Launches for arguments of some shapes and strides."""
 
@@ -177,7 +196,14 @@ class Ufunc:
         self._kernels: dict[str, Kernel] = {}
         self._plans: dict[Any, LaunchPlan] = {}
         # Mistakes in the source are reported here rather than by the first call.
-        self._kernel("c" * self.nin + "c!")
+        self._loop = Loop(self.__name__, self.__doc__, [*self._dtypes, self._result], self._loop_kernel)
+        self._ufunc = self._loop.ufunc
+        self._failed = self._loop.failed
+        self._layouts = {0}
+        self._accepted = [(dtype, (int, float) if dtype.kind == "f" else (int,)) for dtype in self._dtypes]
+
+    def _loop_kernel(self, layout: int) -> Kernel:
+        return Program(_loop_source(self.source, self.signature, layout), self.options).kernel("heddle_elements")
 
     def _kernel(self, layout: str) -> Kernel:
         kernel = self._kernels.get(layout)
@@ -188,6 +214,15 @@ class Ufunc:
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         """Returns the function's results for the elements of the broadcast arguments."""
+        layout = self._dense_layout(inputs, out)
+        if layout is not None:
+            if layout not in self._layouts:
+                self._layouts.add(layout)
+                self._loop.prepare(layout)
+            found = self._ufunc(*inputs) if out is None else self._ufunc(*inputs, out)
+            if self._failed.value:
+                self._loop.raise_failure()
+            return found
         if len(inputs) != self.nin:
             raise TypeError(f"{self.__name__}() takes {self.nin} arguments, found {len(inputs)}")
         arrays = [self._input(given, dtype) for given, dtype in zip(inputs, self._dtypes)]
@@ -206,6 +241,30 @@ class Ufunc:
         if target is not out:
             np.copyto(out, target, casting="same_kind")
         return out
+
+    def _dense_layout(self, inputs: tuple[Any, ...], out: Any) -> int | None:
+        """Returns which inputs are numbers if all others, and `out`, are arrays of one shape without gaps, of the declared types."""
+        if self._ufunc is None or len(inputs) != self.nin:
+            return None
+        shape, layout, bit = None, 0, 1
+        for given, (dtype, numbers) in zip(inputs, self._accepted):
+            if type(given) is _ARRAY:
+                if given.dtype is not dtype or not given.flags.c_contiguous:
+                    return None
+                if shape is None:
+                    shape = given.shape
+                elif shape != given.shape:
+                    return None
+            elif type(given) in numbers:
+                layout |= bit
+            else:
+                return None
+            bit <<= 1
+        if out is None:
+            return None if shape is None else layout
+        if type(out) is not _ARRAY or out.dtype is not self._result or not out.flags.carray or out.shape != shape:
+            return None
+        return layout
 
     def _input(self, given: Any, dtype: np.dtype) -> np.ndarray:
         array = given if isinstance(given, np.ndarray) else self._convert(given, dtype)
@@ -316,7 +375,8 @@ class Ufunc:
         """Returns how the kernels of the calls so far were compiled."""
         from ._report import KernelReport
 
-        parts = [f"layout {layout}\n{kernel.report().text}" for layout, kernel in self._kernels.items()]
+        kernels = [("dense", kernel) for kernel in self._loop.kernels] + list(self._kernels.items())
+        parts = [f"layout {layout}\n{kernel.report().text}" for layout, kernel in kernels]
         return KernelReport(self.__name__, "".join(parts))
 
     def __repr__(self) -> str:

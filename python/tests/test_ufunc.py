@@ -47,6 +47,44 @@ class UfuncTest(unittest.TestCase):
             with self.subTest(x=np.shape(x), y=np.shape(y)):
                 self.check(x, y)
 
+    def test_dense_arrays_and_numbers_give_what_broadcasting_gives(self):
+        for size in (0, 1, 2, 1000, 70000):
+            x, y = self.floats(size), self.floats(size)
+            x.flags.writeable = False
+            for first, second in ((x, y), (x, 3), (2.5, y), (x, x), (x.reshape(-1, 1), y.reshape(-1, 1))):
+                with self.subTest(size=size):
+                    self.check(first, second)
+                    shape = np.broadcast_shapes(np.shape(first), np.shape(second))
+                    # Arrays with gaps are launched by plans.
+                    gaps = [np.repeat(given, 2, axis=0)[::2] if np.ndim(given) else given for given in (first, second)]
+                    np.testing.assert_array_equal(self.f(first, second), self.f(*gaps).reshape(shape))
+        self.assertEqual(self.f(self.floats(1), 2).shape, (1,))
+
+    def test_the_loop_takes_any_steps(self):
+        if self.f._ufunc is None:
+            self.skipTest("no C interface of NumPy")
+        a, b = self.floats(9000), self.floats(9000)
+        found = np.zeros(9000, np.float32)
+        self.f._ufunc(a[::-1], b, found)
+        np.testing.assert_allclose(found, np.hypot(a[::-1], b), rtol=2e-6)
+        np.testing.assert_allclose(self.f._ufunc.outer(a[:90], b[::100]), np.hypot.outer(a[:90], b[::100]), rtol=2e-6)
+        self.f._ufunc(a[:4500], b[::2], found[1::2])
+        np.testing.assert_allclose(found[1::2], np.hypot(a[:4500], b[::2]), rtol=2e-6)
+
+    def test_no_warnings_of_lanes_that_are_off(self):
+        g = heddle.vectorize("float g(float x) { return x > 0 ? log(x) : x < 0 ? 1 / x : 0; }")
+        with np.errstate(all="raise"):
+            found = g(np.array([0, 1, -2, 0, 0, 0, 0, -4], np.float32))
+        np.testing.assert_array_equal(found, np.array([0, 0, -0.5, 0, 0, 0, 0, -0.25], np.float32))
+
+    def test_a_function_that_faults_raises(self):
+        g = heddle.vectorize("int g(int x) { return x + *(volatile global int *)8; }")
+        for _ in range(2):
+            with self.assertRaises(heddle.LaunchError) as raised:
+                g(np.zeros(10, np.int32))
+            self.assertIn("heddle_elements", str(raised.exception))
+        self.check(self.floats(3), 1)
+
     def test_results_are_written_to_out(self):
         a = self.floats(40, 30)
         for out in (np.empty((40, 30), np.float32), np.empty((40, 60), np.float32)[:, ::2], np.empty((30, 40)).T):

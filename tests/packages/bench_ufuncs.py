@@ -5,6 +5,7 @@ usage: bench_ufuncs.py [THREADS]. Times are the best of interleaved rounds; the 
 
 import math
 import os
+import re
 import sys
 import time
 
@@ -78,7 +79,9 @@ def main():
         for name, source, in_numpy, in_python, in_numexpr in FUNCTIONS:
             f = heddle.vectorize(f"float {name}_(float x, float y) {{ return {source}; }}")
             g = compile_numba(in_python or in_numpy)
-            by_numpy = compile(f"out[...] = {in_numpy}", "numpy", "exec")
+            # The outermost function of NumPy writes into `out`, where the text is one call.
+            is_call = re.fullmatch(r"np\.\w+\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", in_numpy) and not in_numpy.startswith("np.where")
+            by_numpy = compile(f"{in_numpy[:-1]}, out=out)" if is_call else f"out[...] = {in_numpy}", "numpy", "exec")
             names = {"np": np, "x": x, "y": y, "out": out}
             calls = {"heddle": lambda: f(x, y, out=out), "numpy": lambda: exec(by_numpy, names)}
             if g is not None:

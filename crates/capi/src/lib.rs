@@ -1,5 +1,5 @@
-//! Heddle for C: `libheddle.so`. What is here is declared in include/heddle/compiler.h, the modules `program` and
-//! `call` in include/heddle/program.h.
+//! Heddle for C: `libheddle.so`. What is here is declared in include/heddle/compiler.h, the modules `program`,
+//! `call` and `elements` in include/heddle/program.h.
 //!
 //! Thin: each function turns C's strings and pointers into what a [`Session`] takes, and keeps what comes back for the
 //! caller to look at. Nothing unwinds into C, and a null pointer is an error, not a crash.
@@ -7,6 +7,7 @@
 
 pub mod program;
 pub mod call;
+pub mod elements;
 
 use heddle_compiler::options::ParamShape;
 use heddle_compiler::session::diagnostics_json;

@@ -59,6 +59,55 @@ static void call(heddle_kernel *k) {
   heddle_program_free(none);
 }
 
+/* Functions of numbers over arrays: any steps, layouts, and kernels that fit none. */
+static void elements(const heddle_kernel *other) {
+  heddle_program *program = heddle_program_from_opencl_c(
+      "kernel void dense(global const float *x, global const float *y, global float *z) { int i = get_global_id(0); z[i] = x[i] - y[i]; }"
+      "kernel void value(global const float *x, float y, global float *z) { int i = get_global_id(0); z[i] = x[i] - y; }"
+      "kernel void faults(global const float *x, global const float *y, global float *z) { z[0] = x[0] + *(volatile global float *)8; }",
+      NULL);
+  heddle_kernel *dense = heddle_program_kernel(program, "dense"), *value = heddle_program_kernel(program, "value");
+  heddle_kernel *faults = heddle_program_kernel(program, "faults");
+  const size_t sizes[] = {4, 4, 4}, odd[] = {4, 3, 4};
+  CHECK(!heddle_elements_new(NULL, sizes, 3) && !heddle_elements_new(dense, NULL, 3) && !heddle_elements_new(other, odd, 3), NULL);
+  CHECK(!heddle_elements_new(dense, sizes, 2) && !heddle_elements_new(dense, odd, 3), NULL);
+  heddle_elements *minus = heddle_elements_new(dense, sizes, 3), *fault = heddle_elements_new(faults, sizes, 3);
+  heddle_elements_add(minus, 2, value);
+  heddle_elements_add(minus, 2, NULL);
+  heddle_elements_add(NULL, 2, value);
+  heddle_kernel_free(dense);
+  heddle_kernel_free(value);
+  heddle_kernel_free(faults);
+  heddle_program_free(program);
+  static float x[10000], y[10000], z[10000];
+  for (int i = 0; i < 10000; i++) x[i] = 3 * i, y[i] = i;
+  const struct {
+    intptr_t count, steps[3];
+    int first, by_x, by_y;
+  } calls[] = {{10000, {4, 4, 4}, 0, 1, 1}, {9000, {4, 0, 4}, 1, 1, 0}, {4999, {8, 4, 4}, 0, 2, 1}, {1, {0, 0, 0}, 5, 0, 0},
+               {9000, {0, 4, 4}, 2, 0, 1}, {4096, {0, 0, 4}, 7, 0, 0}, {0, {4, 4, 4}, 0, 1, 1}};
+  for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+    char *operands[] = {(char *)&x[calls[c].first], (char *)&y[calls[c].first], (char *)z};
+    heddle_elements_loop(operands, &calls[c].count, calls[c].steps, minus);
+    int wrong = 0;
+    for (int i = 0; i < calls[c].count; i++)
+      wrong += z[i] != x[calls[c].first + i * calls[c].by_x] - y[calls[c].first + i * calls[c].by_y];
+    CHECK(wrong == 0 && !*heddle_elements_flag(minus), NULL);
+  }
+  char *operands[] = {(char *)x, (char *)y, (char *)z};
+  const intptr_t few = 10, steps[] = {4, 4, 4};
+  heddle_elements_loop(operands, &few, steps, fault);
+  CHECK(*heddle_elements_flag(fault), NULL);
+  char *reason = heddle_elements_failure(fault);
+  CHECK(reason && strstr(reason, "@faults") && !*heddle_elements_flag(fault) && !heddle_elements_failure(fault), reason);
+  heddle_text_free(reason);
+  heddle_elements_loop(operands, &few, steps, NULL);
+  CHECK(!heddle_elements_flag(NULL) && !heddle_elements_failure(NULL), NULL);
+  heddle_elements_free(minus);
+  heddle_elements_free(fault);
+  heddle_elements_free(NULL);
+}
+
 int main(void) {
   cancel();
   heddle_program_free(NULL);
@@ -114,6 +163,7 @@ int main(void) {
   CHECK(heddle_kernel_launch(k, 1, &items, groups), heddle_kernel_messages(k));
   CHECK(heddle_kernel_launch(k, 3, (const size_t[]){8, 1, 1}, NULL), heddle_kernel_messages(k));
   for (int i = 0; i < 8; i++) CHECK(memory[i] == 6, "a work-item ran more or less than once in two launches");
+  elements(k);
   call(k);
   heddle_kernel_free(k);
   puts(failures ? "failed" : "passed");

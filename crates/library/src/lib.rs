@@ -31,9 +31,11 @@
 mod program;
 mod argument;
 mod buffer;
+mod elementwise;
 
 pub use argument::{Arguments, Element, IntoArgument, KernelArgument, Local, local};
 pub use buffer::Buffer;
+pub use elementwise::ElementwiseFunction;
 pub use heddle_compiler::{DiagnosticError, KernelReport};
 pub use heddle_ir::Diagnostic;
 pub use heddle_llvm::{KernelParam, ParamPassing};

@@ -199,13 +199,23 @@ impl Kernel {
         // SAFETY: the arguments are of the types of the parameters, and borrowed until it comes back; the caller promises the
         // rest.
         let done = unsafe { self.kernel.launch(&given, &range, Pool::of_process()) };
-        done.map_err(|error| match error {
-            LaunchError::Build(reason) => self.kernel.diagnostic(&reason).in_file(NAME).into(),
-            other => self.refuse(&other),
-        })
+        done.map_err(|error| self.launch_failure(error))
     }
 
-    fn refuse(&self, reason: &dyn std::fmt::Display) -> DiagnosticError {
+    /// Returns the kernel in the runtime's form.
+    pub(crate) fn prepared(&self) -> &runtime::PreparedKernel {
+        &self.kernel
+    }
+
+    /// Returns the diagnostics of a failed launch.
+    pub(crate) fn launch_failure(&self, error: LaunchError) -> DiagnosticError {
+        match error {
+            LaunchError::Build(reason) => self.kernel.diagnostic(&reason).in_file(NAME).into(),
+            other => self.refuse(&other),
+        }
+    }
+
+    pub(crate) fn refuse(&self, reason: &dyn std::fmt::Display) -> DiagnosticError {
         Diagnostic::error(Code::Launch, reason.to_string()).of_func(self.name()).into()
     }
 }
