@@ -71,3 +71,8 @@ fn processes_that_start_at_once_compile_a_kernel_once() {
 fn the_stencil_on_dask_gives_what_one_process_gives() {
     run("dask", &["examples/python/dask_stencil.py"]);
 }
+
+#[test]
+fn a_killed_dask_worker_loses_its_task_only() {
+    run("killed", &["tests/packages/killed_worker.py"]);
+}
