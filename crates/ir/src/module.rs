@@ -249,3 +249,13 @@ impl Module {
         self.globals.iter().find(|global| &*global.name == name)
     }
 }
+
+/// Returns the fact for a loop hint, given LLVM's name for it.
+pub fn loop_hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) -> MetadataNode {
+    let mut named = |parts: Vec<MetadataOperand>| {
+        let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
+        known.unwrap_or_else(|| facts.push(parts))
+    };
+    let text = named(vec![MetadataOperand::Text(name.into())]);
+    named(vec![MetadataOperand::Node(text)])
+}

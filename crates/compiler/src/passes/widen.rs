@@ -8,7 +8,10 @@ use crate::vector_abi::{declared_variants, define_call_adapters};
 use heddle_analysis::shape::Activation;
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
 use heddle_ir::verify::Stage;
-use heddle_ir::{Code, Diagnostic, Module};
+use heddle_ir::module::loop_hint;
+use heddle_ir::words::Flag;
+use heddle_ir::{Code, Diagnostic, Function, Module};
+use heddle_transform::widen::MANY_LANE_LOOPS;
 use heddle_transform::{
     Remark, WidenContext, WidenOptions, geometry_of, lock_step_functions, replace_launches, widen,
 };
@@ -47,6 +50,16 @@ pub(super) fn run(argument: &BrushWidening, module: &mut Module, context: &mut P
     Ok(())
 }
 
+/// Returns the number of a function's atomic and volatile accesses. Most of them run one lane at a time.
+fn serial_accesses(func: &Function) -> usize {
+    let insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));
+    insts
+        .filter(|data| {
+            data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
+        })
+        .count()
+}
+
 /// Replaces lock-step functions by their wide functions. Returns remarks on how accesses were lowered.
 pub fn widen_module(
     module: &mut Module,
@@ -55,9 +68,11 @@ pub fn widen_module(
 ) -> Result<Vec<Remark>, Diagnostic> {
     let functions =
         lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
+    let has_many = module.functions.iter().any(|func| serial_accesses(func) >= MANY_LANE_LOOPS);
+    let keep_lane_loops = has_many.then(|| loop_hint(&mut module.facts, "llvm.loop.unroll.disable"));
     let defined = module.functions.iter().map(|func| &*func.name).collect();
-    let mut around =
-        WidenContext { defined, is_region: false, vector_variants: declared_variants(module, brush) };
+    let vector_variants = declared_variants(module, brush);
+    let mut around = WidenContext { defined, is_region: false, vector_variants, keep_lane_loops };
     let (mut wide, mut remarks) = (Vec::new(), Vec::new());
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };

@@ -30,7 +30,12 @@ fn widen(
     let functions =
         lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
-    let mut context = WidenContext { defined, is_region: false, vector_variants: Default::default() };
+    let mut context = WidenContext {
+        defined,
+        is_region: false,
+        vector_variants: Default::default(),
+        keep_lane_loops: None,
+    };
     let mut wide = Vec::new();
     for made in &functions {
         let Some(func) = module.function(&made.name) else { continue };

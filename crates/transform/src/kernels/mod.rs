@@ -52,10 +52,9 @@ pub(crate) use private_objects::{array_remark, users_of};
 pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
 
 use crate::widen::VersioningPolicy;
-use heddle_ir::entity::PrimaryMap;
 use heddle_ir::function::RegisterArray;
 use heddle_ir::inst::Detail;
-use heddle_ir::module::{DeclaredShape, FunctionKind, MetadataNode, MetadataOperand, Param};
+use heddle_ir::module::{DeclaredShape, FunctionKind, Param, loop_hint};
 use heddle_ir::ops::Observed;
 use heddle_ir::types::MAX_LANES;
 use heddle_ir::words::SyncScope;
@@ -194,16 +193,6 @@ fn observes_lanes(func: &Function) -> bool {
 
 /// Maximum number of instructions of a kernel after inlining and after copying code that states share.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
-
-/// Returns the fact for a loop hint, given LLVM's name for it.
-fn loop_hint(facts: &mut PrimaryMap<MetadataNode, Vec<MetadataOperand>>, name: &str) -> MetadataNode {
-    let mut named = |parts: Vec<MetadataOperand>| {
-        let known = facts.iter().find(|(_, known)| **known == parts).map(|(fact, _)| fact);
-        known.unwrap_or_else(|| facts.push(parts))
-    };
-    let text = named(vec![MetadataOperand::Text(name.into())]);
-    named(vec![MetadataOperand::Node(text)])
-}
 
 /// Narrows atomic accesses to local memory to brush scope: one thread runs the brushes of a group sequentially, so only lanes
 /// of one brush race.

@@ -14,6 +14,7 @@ use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
 use super::{Remark, RemarkKind};
 use heddle_ir::diagnostic::DiagnosticLocation;
+use heddle_ir::function::MetadataKind;
 use heddle_ir::inst::{Args, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Code, Diagnostic, Inst, Op, Scalar, Type, Value};
@@ -128,7 +129,14 @@ impl Widener<'_> {
         let next = self.emit(InstData::plain(Op::Add, [lane, one]), None);
         let count = self.new.make_int(Scalar::I32, self.lanes.into());
         let goes_on = self.compare(IntPredicate::Ult, next, count);
-        self.insert(InstData::branch(goes_on, head, after), None);
+        let closing = self.insert(InstData::branch(goes_on, head, after), None);
+        if let Some(hint) = self.context.keep_lane_loops {
+            let mut origin = self.new.origin(self.new.inst(closing).origin).clone();
+            origin.tags.retain(|(tag, _)| *tag != MetadataKind::Loop);
+            origin.tags.push((MetadataKind::Loop, hint));
+            origin.tags.sort_unstable();
+            self.new.inst_mut(closing).origin = self.new.make_origin(origin);
+        }
 
         let zero = self.new.make_int(Scalar::I32, 0);
         self.complete_phi(lane, [(before, zero), (latch, next)]);

@@ -63,7 +63,7 @@ pub(crate) use value_reps::may_be_private;
 use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{AccessLowering, Code, Diagnostic, DiagnosticLocation};
-use heddle_ir::module::DeclaredShape;
+use heddle_ir::module::{DeclaredShape, MetadataNode};
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
 use heddle_ir::{Function, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -88,7 +88,12 @@ pub struct WidenContext<'a> {
     pub is_region: bool,
     /// Vector variants for this brush of functions that are only declared.
     pub vector_variants: FxHashMap<String, Vec<VectorVariant>>,
+    /// Hint for code generators to keep loops over lanes as loops.
+    pub keep_lane_loops: Option<MetadataNode>,
 }
+
+/// Number of atomic and volatile accesses from which a function's loops over lanes stay loops: unrolled, each is a copy per lane.
+pub const MANY_LANE_LOOPS: usize = 12;
 
 /// Vector variant of an external function: takes whole vectors, then a mask if `is_masked`.
 #[derive(Clone, PartialEq, Eq, Debug)]
