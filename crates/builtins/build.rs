@@ -6,13 +6,14 @@ use std::process::Command;
 
 /// Modules in link order, each a file and its define: each may call later ones. Small modules keep the bitcode read
 /// per program small.
-const PARTS: [(&str, &str); 21] = [
+const PARTS: [(&str, &str); 22] = [
     ("image.cl", ""),
     ("integer.cl", ""),
     ("relational.cl", ""),
     ("memory.cl", ""),
     ("half.cl", ""),
     ("shuffle.cl", ""),
+    ("half_math.cl", ""),
     ("convert.cl", "TO_INTEGER=char"),
     ("convert.cl", "TO_INTEGER=uchar"),
     ("convert.cl", "TO_INTEGER=short"),

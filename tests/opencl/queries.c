@@ -71,7 +71,7 @@ static void features(struct setting s) {
       length += snprintf(source + length, sizeof source - length, "#ifndef %s\n#error %s is missing\n#endif\n", list[i].name, list[i].name);
     }
   }
-  const char *absent[] = {"__opencl_c_pipes", "__opencl_c_device_enqueue", "cl_khr_fp16", "cl_khr_mipmap_image"};
+  const char *absent[] = {"__opencl_c_pipes", "__opencl_c_device_enqueue", "cl_khr_mipmap_image"};
   for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
     length += snprintf(source + length, sizeof source - length, "#ifdef %s\n#error %s is defined\n#endif\n", absent[i], absent[i]);
   snprintf(source + length, sizeof source - length, "#ifndef __IMAGE_SUPPORT__\n#error no images\n#endif\nkernel void k(void) {}\n");
@@ -97,7 +97,7 @@ int main(void) {
   query_of(platform, s.platform, NULL, CL_PLATFORM_EXTENSIONS_WITH_VERSION, 0);
   unknown(platform, s.platform, NULL);
 
-  // 0x1033 was the one of halves, of an extension that is not there, or is 0; 0x105f and 0x106a to 0x106e are nobody's.
+  // 0x1033 is that of halves; 0x105f and 0x106a to 0x106e are nobody's.
   range(device, s.device, NULL, CL_DEVICE_TYPE, CL_DEVICE_DOUBLE_FP_CONFIG, 0);
   range(device, s.device, NULL, CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, CL_DEVICE_NUMERIC_VERSION, 0);
   range(device, s.device, NULL, CL_DEVICE_EXTENSIONS_WITH_VERSION, CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, 0);

@@ -25,7 +25,7 @@
 #define UNSIGNED(EACH, X) EACH(X, uchar) EACH(X, ushort) EACH(X, uint) EACH(X, ulong)
 #define INTEGERS(EACH, X) SIGNED(EACH, X) UNSIGNED(EACH, X)
 #define FLOATS(EACH, X) EACH(X, float) EACH(X, double)
-#define NUMBERS(EACH, X) INTEGERS(EACH, X) FLOATS(EACH, X)
+#define NUMBERS(EACH, X) INTEGERS(EACH, X) EACH(X, half) FLOATS(EACH, X)
 
 // E(element, …) for the elements of a vector, as a list.
 #define LIST2(E, ...) E(s0, __VA_ARGS__), E(s1, __VA_ARGS__)
@@ -54,6 +54,56 @@
 #define UNARY(f, R, A) EACH_WIDTH(UNARY_AT, f, R, A)
 #define BINARY(f, R, A, B) EACH_WIDTH(BINARY_AT, f, R, A, B)
 #define TERNARY(f, R, A, B, C) EACH_WIDTH(TERNARY_AT, f, R, A, B, C)
+
+// Defines functions with a second result, in each address space that it can lie in, by a function with the suffix `_of`.
+#define SECOND(name, T, R, space) \
+  FUNCTION T name(T x, space R *second) { \
+    R other; \
+    T value = name##_of(x, &other); \
+    *second = other; \
+    return value; \
+  }
+#define SECOND_VECTOR(n, name, T, R, space) \
+  FUNCTION T##n name(T##n x, space R##n *second) { \
+    R##n other; \
+    T##n value; \
+    for (int i = 0; i < n; ++i) { \
+      R one; \
+      value[i] = name##_of(x[i], &one); \
+      other[i] = one; \
+    } \
+    *second = other; \
+    return value; \
+  }
+#define SECOND_SPACE(name, T, R, space) \
+  SECOND(name, T, R, space) \
+  EACH_WIDTH(SECOND_VECTOR, name, T, R, space)
+#define SECONDS(name, T, R) \
+  SECOND_SPACE(name, T, R, __global) \
+  SECOND_SPACE(name, T, R, __local) \
+  SECOND_SPACE(name, T, R, __private) \
+  SECOND_SPACE(name, T, R, __generic)
+// The same of `remquo`, by `divide_near`.
+#define REMQUO(n, T, space) \
+  FUNCTION T##n remquo(T##n x, T##n y, space int##n *quotient) { \
+    int##n other; \
+    T##n value; \
+    for (int i = 0; i < n; ++i) { \
+      int one; \
+      value[i] = divide_near(x[i], y[i], &one); \
+      other[i] = one; \
+    } \
+    *quotient = other; \
+    return value; \
+  }
+#define REMQUO_SPACE(T, space) \
+  FUNCTION T remquo(T x, T y, space int *quotient) { \
+    int one; \
+    T value = divide_near(x, y, &one); \
+    *quotient = one; \
+    return value; \
+  } \
+  EACH_WIDTH(REMQUO, T, space)
 
 #define as_signed_float as_int
 #define SPLAT(T, value) ((T)(value))

@@ -87,7 +87,13 @@ INTEGERS(SATURATINGS, _)
   PURE D convert_##D##mode(S x) { return saturated_##D(WHOLE##mode(x)); } \
   CONVERT_VECTORS(D, S, mode) \
   CONVERT_VECTORS(D, S, _sat##mode)
-#define FLOAT_INT(_, D) MODES(FLOAT_INT_MODE, D, float) MODES(FLOAT_INT_MODE, D, double)
+// Floats hold every half.
+#define HALF_INT_MODE(mode, D, S) \
+  PURE D convert_##D##_sat##mode(S x) { return convert_##D##_sat##mode((float)x); } \
+  PURE D convert_##D##mode(S x) { return convert_##D##mode((float)x); } \
+  CONVERT_VECTORS(D, S, mode) \
+  CONVERT_VECTORS(D, S, _sat##mode)
+#define FLOAT_INT(_, D) MODES(FLOAT_INT_MODE, D, float) MODES(FLOAT_INT_MODE, D, double) MODES(HALF_INT_MODE, D, half)
 
 #ifdef TO_INTEGER
 #define ALL_TO(D) FROM_INTEGERS(INT_INT, D) FLOAT_INT(_, D)
@@ -98,9 +104,10 @@ ALL_TO(TO_INTEGER)
 #define STEPS(T, I, sign) \
   static PURE T above(T x) { \
     I bits = __builtin_astype(x, I); \
-    return (bits & ~sign) == 0 ? __builtin_astype((I)1, T) : __builtin_astype(bits + (bits < 0 ? -1 : 1), T); \
+    return (bits & ~sign) == 0 ? __builtin_astype((I)1, T) : __builtin_astype((I)(bits + (bits < 0 ? -1 : 1)), T); \
   } \
   static PURE T below(T x) { return -above(-x); }
+STEPS(half, short, SHRT_MIN)
 STEPS(float, int, INT_MIN)
 STEPS(double, long, LONG_MIN)
 
@@ -111,15 +118,25 @@ STEPS(double, long, LONG_MIN)
 #define NEAR_LONG(F) \
   static PURE int side(long x, F near) { return near >= (F)0x1p63 ? -1 : ORDER(x, (long)near); } \
   static PURE int side(ulong x, F near) { return near >= (F)0x1p64 ? -1 : ORDER(x, (ulong)near); }
+#define NEAR_HALF(_, S) NEAR_SMALL(half, S)
 #define NEAR(F) \
   NEAR_SMALL(F, char) NEAR_SMALL(F, uchar) NEAR_SMALL(F, short) NEAR_SMALL(F, ushort) NEAR_SMALL(F, int) \
   NEAR_SMALL(F, uint) NEAR_LONG(F)
 NEAR(float)
 NEAR(double)
+// Numbers that a half cannot hold are far below those that a double cannot.
+INTEGERS(NEAR_HALF, _)
+static PURE int side(float x, half near) { return ORDER(x, (float)near); }
+static PURE int side(double x, half near) { return ORDER(x, (double)near); }
 static PURE int side(double x, float near) { return ORDER(x, (double)near); }
-static PURE int side(float x, float near) { return 0; }
-static PURE int side(float x, double near) { return 0; }
-static PURE int side(double x, double near) { return 0; }
+#define EXACT(S, D) \
+  static PURE int side(S x, D near) { return 0; }
+EXACT(half, half)
+EXACT(half, float)
+EXACT(half, double)
+EXACT(float, float)
+EXACT(float, double)
+EXACT(double, double)
 
 // To float: to nearest unless another mode is named.
 #define TO_FLOAT(D, S) \
@@ -140,6 +157,6 @@ static PURE int side(double x, double near) { return 0; }
   CONVERT_VECTORS(D, S, _rtn) \
   CONVERT_VECTORS(D, S, _rtz)
 #ifdef TO_FLOATS
-#define BOTH(_, S) TO_FLOAT(float, S) TO_FLOAT(double, S)
-NUMBERS(BOTH, _)
+#define ALL_FLOATS(_, S) TO_FLOAT(half, S) TO_FLOAT(float, S) TO_FLOAT(double, S)
+NUMBERS(ALL_FLOATS, _)
 #endif

@@ -129,6 +129,7 @@ GROUP(int, INT_MIN, INT_MAX)
 GROUP(uint, 0, UINT_MAX)
 GROUP(long, LONG_MIN, LONG_MAX)
 GROUP(ulong, 0, ULONG_MAX)
+GROUP(half, -(half)__builtin_inff(), (half)__builtin_inff())
 GROUP(float, -__builtin_inff(), __builtin_inff())
 GROUP(double, -__builtin_inf(), __builtin_inf())
 GROUP_BITS(int)
@@ -182,19 +183,21 @@ CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags) {
 CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope) { sub_group_barrier(flags); }
 CONVERGENT int sub_group_all(int predicate) { return own_all(predicate != 0); }
 CONVERGENT int sub_group_any(int predicate) { return own_any(predicate != 0); }
-#define SUB_GROUP_BY(T, by) \
-  CONVERGENT T sub_group_reduce_##by(T value) { return own_reduce_##by(value); } \
-  CONVERGENT T sub_group_scan_inclusive_##by(T value) { return own_scan_##by(value); } \
-  CONVERGENT T sub_group_scan_exclusive_##by(T value) { return own_scan_before_##by(value); }
-#define SUB_GROUP(T) \
-  CONVERGENT T sub_group_broadcast(T value, uint lane) { return own_broadcast(value, (int)lane); } \
-  SUB_GROUP_BY(T, add) SUB_GROUP_BY(T, min) SUB_GROUP_BY(T, max)
-SUB_GROUP(int)
-SUB_GROUP(uint)
-SUB_GROUP(long)
-SUB_GROUP(ulong)
-SUB_GROUP(float)
-SUB_GROUP(double)
+// W is the type of the horizontal operation. Sums of halves are computed in floats and rounded once.
+#define SUB_GROUP_BY(T, W, by) \
+  CONVERGENT T sub_group_reduce_##by(T value) { return (T)own_reduce_##by((W)value); } \
+  CONVERGENT T sub_group_scan_inclusive_##by(T value) { return (T)own_scan_##by((W)value); } \
+  CONVERGENT T sub_group_scan_exclusive_##by(T value) { return (T)own_scan_before_##by((W)value); }
+#define SUB_GROUP(T, W) \
+  CONVERGENT T sub_group_broadcast(T value, uint lane) { return (T)own_broadcast((W)value, (int)lane); } \
+  SUB_GROUP_BY(T, W, add) SUB_GROUP_BY(T, W, min) SUB_GROUP_BY(T, W, max)
+SUB_GROUP(int, int)
+SUB_GROUP(uint, uint)
+SUB_GROUP(long, long)
+SUB_GROUP(ulong, ulong)
+SUB_GROUP(half, float)
+SUB_GROUP(float, float)
+SUB_GROUP(double, double)
 
 // --- sub-group communication: shuffles, ballots, votes of the active lanes ---
 
@@ -209,7 +212,6 @@ ASK_LANE(ulong, u64)
 ASK_LANE(float, f32)
 ASK_LANE(double, f64)
 
-// W is the type of the horizontal operation.
 #define LANES(T, W) \
   CONVERGENT T sub_group_shuffle(T value, uint lane) { return (T)own_shuffle((W)value, (int)lane); } \
   CONVERGENT T sub_group_shuffle_xor(T value, uint mask) { return (T)own_shuffle((W)value, own_lane() ^ (int)mask); } \
@@ -226,6 +228,7 @@ LANES(int, int)
 LANES(uint, uint)
 LANES(long, long)
 LANES(ulong, ulong)
+LANES(half, float)
 LANES(float, float)
 LANES(double, double)
 #define BROADCAST_ELEMENT(s, f) f(value.s, lane)

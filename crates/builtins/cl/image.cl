@@ -511,10 +511,13 @@ STORE(uint, uint4)
 #define AS_INT(v) __builtin_astype(v, int4)
 #define RED(v) (v).x
 SAMPLED(READ, read_imagef, "_Z11read_imagef", float, float4, )
+#define AS_HALVES(v) __builtin_convertvector(v, half4)
+SAMPLED(READ, read_imageh, "_Z11read_imageh", float, half4, AS_HALVES)
 SAMPLED(READ, read_imagei, "_Z11read_imagei", uint, int4, AS_INT)
 SAMPLED(READ, read_imageui, "_Z12read_imageui", uint, uint4, )
 DEPTH(READ, read_imagef, "_Z11read_imagef", float, float, RED)
 INDEXED(READ_PLAIN, read_imagef, "_Z11read_imagef", float, float4, )
+INDEXED(READ_PLAIN, read_imageh, "_Z11read_imageh", float, half4, AS_HALVES)
 INDEXED(READ_PLAIN, read_imagei, "_Z11read_imagei", uint, int4, AS_INT)
 INDEXED(READ_PLAIN, read_imageui, "_Z12read_imageui", uint, uint4, )
 DEPTH(READ_PLAIN, read_imagef, "_Z11read_imagef", float, float, RED)
@@ -534,9 +537,11 @@ DEPTH(READ_PLAIN, read_imagef, "_Z11read_imagef", float, float, RED)
   X(3, image3d, "14ocl_image3d", C3, 4, "Dv4_", NO_LAYER, __VA_ARGS__) \
   X(2, image2d_array, "20ocl_image2d_array", C2, 4, "Dv4_", LAYER_Z, __VA_ARGS__)
 #define AS_UINT(v) __builtin_astype(v, uint4)
+#define AS_FLOATS(v) __builtin_convertvector(v, float4)
 #define SPREAD(v) (float4)(v, 0, 0, 1)
 #define WRITE_ACCESS(access) \
   INDEXED(WRITE_TO, access, write_imagef, "_Z12write_imagef", float, float4, "Dv4_f", ) \
+  INDEXED(WRITE_TO, access, write_imageh, "_Z12write_imageh", float, half4, "Dv4_Dh", AS_FLOATS) \
   NARROW(WRITE_TO, access, write_imagei, "_Z12write_imagei", uint, int4, "Dv4_i", AS_UINT) \
   WIDE(WRITE_TO, access, write_imagei, "_Z12write_imagei", uint, int4, "S0_", AS_UINT) \
   INDEXED(WRITE_TO, access, write_imageui, "_Z13write_imageui", uint, uint4, "Dv4_j", ) \

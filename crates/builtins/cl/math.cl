@@ -303,33 +303,6 @@ ROOTN(double)
 
 // --- functions with a second result ---
 
-#define SECOND(name, T, R, space) \
-  FUNCTION T name(T x, space R *second) { \
-    R other; \
-    T value = name##_of(x, &other); \
-    *second = other; \
-    return value; \
-  }
-#define SECOND_VECTOR(n, name, T, R, space) \
-  FUNCTION T##n name(T##n x, space R##n *second) { \
-    R##n other; \
-    T##n value; \
-    for (int i = 0; i < n; ++i) { \
-      R one; \
-      value[i] = name##_of(x[i], &one); \
-      other[i] = one; \
-    } \
-    *second = other; \
-    return value; \
-  }
-#define SECOND_SPACE(name, T, R, space) \
-  SECOND(name, T, R, space) \
-  EACH_WIDTH(SECOND_VECTOR, name, T, R, space)
-#define SECONDS(name, T, R) \
-  SECOND_SPACE(name, T, R, __global) \
-  SECOND_SPACE(name, T, R, __local) \
-  SECOND_SPACE(name, T, R, __private) \
-  SECOND_SPACE(name, T, R, __generic)
 #define WITH_SECOND(T, below_one) \
   static FUNCTION T fract_of(T x, T *whole) { \
     *whole = floor(x); \
@@ -353,26 +326,6 @@ ROOTN(double)
 WITH_SECOND(float, 0x1.fffffep-1f)
 WITH_SECOND(double, 0x1.fffffffffffffp-1)
 
-#define REMQUO(n, T, space) \
-  FUNCTION T##n remquo(T##n x, T##n y, space int##n *quotient) { \
-    int##n other; \
-    T##n value; \
-    for (int i = 0; i < n; ++i) { \
-      int one; \
-      value[i] = divide_near(x[i], y[i], &one); \
-      other[i] = one; \
-    } \
-    *quotient = other; \
-    return value; \
-  }
-#define REMQUO_SPACE(T, space) \
-  FUNCTION T remquo(T x, T y, space int *quotient) { \
-    int one; \
-    T value = divide_near(x, y, &one); \
-    *quotient = one; \
-    return value; \
-  } \
-  EACH_WIDTH(REMQUO, T, space)
 #define REMQUO_SPACES(_, T) \
   REMQUO_SPACE(T, __global) REMQUO_SPACE(T, __local) REMQUO_SPACE(T, __private) REMQUO_SPACE(T, __generic)
 FLOATS(REMQUO_SPACES, _)

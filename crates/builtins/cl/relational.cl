@@ -2,9 +2,11 @@
 #include "common.h"
 
 #define COMPARE(name, operation) \
+  PURE int name(half a, half b) { return operation; } \
   PURE int name(float a, float b) { return operation; } \
   PURE int name(double a, double b) { return operation; }
 #define COMPARE_VECTORS(n, name, operation) \
+  PURE short##n name(half##n a, half##n b) { return operation; } \
   PURE int##n name(float##n a, float##n b) { return operation; } \
   PURE long##n name(double##n a, double##n b) { return operation; }
 #define COMPARES(name, operation) \
@@ -21,21 +23,29 @@ COMPARES(isordered, (a == a) & (b == b))
 COMPARES(isunordered, (a != a) | (b != b))
 
 // Classification by the bits, which fast-math options do not affect.
-#define CLASS(name, test_f, test_d) \
+#define CLASS(name, test_h, test_f, test_d) \
+  PURE int name(half value) { ushort a = __builtin_astype(value, ushort); return test_h; } \
   PURE int name(float value) { uint a = __builtin_astype(value, uint); return test_f; } \
   PURE int name(double value) { ulong a = __builtin_astype(value, ulong); return test_d; }
-#define CLASS_VECTORS(n, name, test_f, test_d) \
+#define CLASS_VECTORS(n, name, test_h, test_f, test_d) \
+  PURE short##n name(half##n value) { ushort##n a = __builtin_astype(value, ushort##n); return test_h; } \
   PURE int##n name(float##n value) { uint##n a = __builtin_astype(value, uint##n); return test_f; } \
   PURE long##n name(double##n value) { ulong##n a = __builtin_astype(value, ulong##n); return test_d; }
-#define CLASSES(name, test_f, test_d) \
-  CLASS(name, test_f, test_d) \
-  EACH_WIDTH(CLASS_VECTORS, name, test_f, test_d)
-CLASSES(isfinite, (a & 0x7fffffffu) < 0x7f800000u, (a & 0x7ffffffffffffffful) < 0x7ff0000000000000ul)
-CLASSES(isinf, (a & 0x7fffffffu) == 0x7f800000u, (a & 0x7ffffffffffffffful) == 0x7ff0000000000000ul)
-CLASSES(isnan, (a & 0x7fffffffu) > 0x7f800000u, (a & 0x7ffffffffffffffful) > 0x7ff0000000000000ul)
-CLASSES(isnormal, ((a & 0x7f800000u) - 0x800000u) < 0x7f000000u,
+#define CLASSES(name, test_h, test_f, test_d) \
+  CLASS(name, test_h, test_f, test_d) \
+  EACH_WIDTH(CLASS_VECTORS, name, test_h, test_f, test_d)
+#define EXPONENT_H (ushort)0x7c00
+#define SIZE_H(a) (a & (ushort)0x7fff)
+CLASSES(isfinite, SIZE_H(a) < EXPONENT_H, (a & 0x7fffffffu) < 0x7f800000u,
+        (a & 0x7ffffffffffffffful) < 0x7ff0000000000000ul)
+CLASSES(isinf, SIZE_H(a) == EXPONENT_H, (a & 0x7fffffffu) == 0x7f800000u,
+        (a & 0x7ffffffffffffffful) == 0x7ff0000000000000ul)
+CLASSES(isnan, SIZE_H(a) > EXPONENT_H, (a & 0x7fffffffu) > 0x7f800000u,
+        (a & 0x7ffffffffffffffful) > 0x7ff0000000000000ul)
+CLASSES(isnormal, ((a & EXPONENT_H) != (ushort)0) & ((a & EXPONENT_H) != EXPONENT_H),
+        ((a & 0x7f800000u) - 0x800000u) < 0x7f000000u,
         ((a & 0x7ff0000000000000ul) - 0x10000000000000ul) < 0x7fe0000000000000ul)
-CLASSES(signbit, a > 0x7fffffffu, a > 0x7ffffffffffffffful)
+CLASSES(signbit, a > (ushort)0x7fff, a > 0x7fffffffu, a > 0x7ffffffffffffffful)
 
 #define ANY_ALL(T, U) \
   PURE int any(T a) { return a < 0; } \
@@ -69,6 +79,7 @@ WIDTHS2(BITSELECT, int, uint)
 WIDTHS2(BITSELECT, uint, uint)
 WIDTHS2(BITSELECT, long, ulong)
 WIDTHS2(BITSELECT, ulong, ulong)
+WIDTHS2(BITSELECT, half, ushort)
 WIDTHS2(BITSELECT, float, uint)
 WIDTHS2(BITSELECT, double, ulong)
 
@@ -88,5 +99,6 @@ SELECTS(int, int, uint)
 SELECTS(uint, int, uint)
 SELECTS(long, long, ulong)
 SELECTS(ulong, long, ulong)
+SELECTS(half, short, ushort)
 SELECTS(float, int, uint)
 SELECTS(double, long, ulong)

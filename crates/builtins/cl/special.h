@@ -72,6 +72,12 @@ static LONG_PURE double2 gamma_parts(double x) {
   return (double2)(root * 2.5066282746310005024, root * (own_exp(-near) * own_exp(stirling_rest(near))));
 }
 
+// The sign of gamma(x).
+static PURE int gamma_sign(double x) {
+  int is_odd = floor(x) != 2 * floor(0.5 * x);
+  return x < 0 && is_odd && floor(x) != x ? -1 : x == 0 && 1 / x < 0 ? -1 : 1;
+}
+
 PURE double tgamma(double x) {
   double2 parts = gamma_parts(fabs(x));
   if (x > 0) {
@@ -82,11 +88,11 @@ PURE double tgamma(double x) {
   }
   // gamma(-x) gamma(x) = -pi / (x sin(pi x))
   double value = -PI(double) / (x * sinpi(x)) / parts.x / parts.y;
-  value = x < -184 ? 0 : value;
+  value = x < -184 ? 0.0 * gamma_sign(x) : value;
   return x != x ? x : floor(x) == x ? NO_NUMBER(double) : fabs(x) < 0x1p-60 ? 1 / x : value;
 }
 
-// The logarithm of |gamma(x)|, and its sign.
+// The logarithm of |gamma(x)|.
 static LONG_PURE double lgamma_size(double x) {
   double size = fabs(x);
   double value;
@@ -103,10 +109,6 @@ static LONG_PURE double lgamma_size(double x) {
   }
   int is_pole = x <= 0 && floor(x) == x;
   return x != x ? x : size == INFINITE(double) || is_pole ? INFINITE(double) : value;
-}
-static PURE int gamma_sign(double x) {
-  int is_odd = floor(x) != 2 * floor(0.5 * x);
-  return x < 0 && is_odd && floor(x) != x ? -1 : x == 0 && 1 / x < 0 ? -1 : 1;
 }
 PURE double lgamma(double x) { return lgamma_size(x); }
 PURE float tgamma(float x) { return (float)tgamma((double)x); }

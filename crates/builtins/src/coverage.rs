@@ -22,14 +22,10 @@ fn reason(builtin: &DeclaredFunction) -> &'static str {
     let is_of = |words: &[&str]| words.iter().any(|word| builtin.mangled.contains(word));
     if is_of(&["ocl_image2d_msaa", "ocl_image2d_array_msaa"]) {
         "images with several samples a texel are not supported"
-    } else if is_of(&["ocl_image"]) && is_of(&["Dh"]) || name == "read_imageh" {
-        "arithmetic of halves (cl_khr_fp16) is not supported"
     } else if is_of(&["ocl_image"]) && !name.starts_with("intel_") {
         "images with levels of detail (cl_khr_mipmap_image) are not supported"
     } else if name.starts_with("amd_") || name.starts_with("intel_") {
         "extension of one vendor"
-    } else if is_of(&["Dh"]) {
-        "arithmetic of halves (cl_khr_fp16) is not supported"
     } else if is_of(&["ocl_queue", "ocl_clkevent", "ocl_reserveid", "ndrange_t"])
         || name.starts_with("ndrange_")
     {

@@ -217,17 +217,10 @@ impl FunctionWriter<'_, '_> {
             values.push((value, number));
         }
         self.check_row(inst, op, row, result, &values)?;
-        let has_halves = values.iter().any(|(_, number)| number.kind == NumberKind::Float(16));
-        if has_halves
-            && op != Std::bitselect
-            && op != Std::select
-            && op != Std::shuffle
-            && op != Std::shuffle2
-        {
-            return self.half_builtin(inst, row, result, &values);
-        }
-        if op == Std::nan && result.kind == NumberKind::Float(16) || has_halves {
-            return Err(inst.unsupported("the function is not supported for half", "compute it in float"));
+        // OpenCL C has fast functions of floats only.
+        let is_fast = ["fast_", "half_", "native_"].iter().any(|prefix| row.name.starts_with(prefix));
+        if is_fast && values.iter().any(|(_, number)| number.kind == NumberKind::Float(16)) {
+            return self.fast_half(inst, row, result, &values);
         }
         let attributes = if row.params.contains('p') { ANY } else { PURE };
         let text = result.text();
@@ -306,17 +299,14 @@ impl FunctionWriter<'_, '_> {
         )))
     }
 
-    /// Computes a function of halves in float, and rounds.
-    fn half_builtin(
+    /// Calls a fast function of floats for halves.
+    fn fast_half(
         &mut self,
         inst: &SpirvInst<'_>,
         row: &BuiltinRow,
         result: NumberType,
         values: &[(SpirvValue, NumberType)],
     ) -> SpirvResult<()> {
-        if row.params.contains('p') {
-            return Err(inst.unsupported("the function is not supported for half", "compute it in float"));
-        }
         let (mut types, mut args) = (Vec::new(), Vec::new());
         for (value, number) in values {
             let wide = match number.kind {
@@ -407,10 +397,8 @@ impl FunctionWriter<'_, '_> {
             _ => format!("vload_half{count}"),
         };
         let kind = if is_half { NumberKind::Float(16) } else { result.kind };
-        if kind == NumberKind::Bool || !is_half && kind.is_float() && kind.bits() == 16 {
-            return Err(
-                inst.unsupported("such vectors cannot be loaded", "load vectors of half by vload_half")
-            );
+        if matches!(kind, NumberKind::Bool | NumberKind::BFloat) {
+            return Err(inst.invalid("the result has the wrong type"));
         }
         let pointee = mangled(NumberType::scalar(kind), true);
         let types = [size_type(), MangledType::Pointer { space, is_const: true, pointee }];
@@ -430,7 +418,7 @@ impl FunctionWriter<'_, '_> {
         let is_half = op != Std::vstoren;
         let is_fit = match is_half {
             true => matches!(number.kind, NumberKind::Float(32 | 64)),
-            false => number.kind != NumberKind::Bool && !(number.kind.is_float() && number.kind.bits() == 16),
+            false => !matches!(number.kind, NumberKind::Bool | NumberKind::BFloat),
         };
         if number.is_vector != is_vector || !is_fit || space == 2 {
             return Err(inst.invalid(format!("{} cannot be stored like that", self.module.show(data.id))));

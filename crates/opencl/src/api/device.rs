@@ -99,15 +99,16 @@ entries! {
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_SHORT
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG
+            | CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT
             | CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_CHAR
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_SHORT
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_INT
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_LONG
+            | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(1u32),
-            CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF => info.value(0u32),
             CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(device.clock),
             CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => info.value(device.max_allocation()),
@@ -128,8 +129,7 @@ entries! {
             CL_DEVICE_MEM_BASE_ADDR_ALIGN => info.value(8 * BASE_ALIGN as u32),
             CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info.value(BASE_ALIGN as u32),
             CL_DEVICE_SINGLE_FP_CONFIG => info.value(FLOATS | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT),
-            CL_DEVICE_DOUBLE_FP_CONFIG => info.value(FLOATS),
-            CL_DEVICE_HALF_FP_CONFIG => info.value(0u64),
+            CL_DEVICE_DOUBLE_FP_CONFIG | CL_DEVICE_HALF_FP_CONFIG => info.value(FLOATS),
             CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => info.value(CL_READ_WRITE_CACHE),
             CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info.value(device.cache_line),
             CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => info.value(device.cache),

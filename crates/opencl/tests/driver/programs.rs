@@ -51,6 +51,25 @@ fn whole_programs_are_accepted() {
     passes("accepted.c");
 }
 
+/// Halves are converted and computed in hardware or in software: one CPU of each kind that the machine has.
+#[test]
+fn halves_are_computed() {
+    let program = compile("halves.c").display().to_string();
+    for cpu in [None, Some("znver3"), Some("sse4.2")] {
+        let mut command = command(&program, &[]);
+        command.envs(cpu.map(|cpu| ("HEDDLE_CPU", cpu)));
+        let output = command.output().expect("timeout starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let messages = String::from_utf8_lossy(&output.stderr);
+        let text = "1.50 2,-3,4,0.25\npassed\n";
+        assert!(
+            output.status.success() && printed == text,
+            "{cpu:?}: {}\n{printed}{messages}",
+            output.status
+        );
+    }
+}
+
 #[test]
 fn values_of_functions_are_right() {
     passes("values.c");

@@ -1,6 +1,8 @@
 //! All conversions of scalars: pairs of types, rounding modes, saturation, against Rust's arithmetic.
 
+use crate::half::{ENABLE, of_half};
 use crate::{by_oracle, compiled};
+use heddle_llvm::f16_bits;
 use std::fmt::Write as _;
 
 /// Name, bits, and whether it is signed or a float.
@@ -8,12 +10,13 @@ use std::fmt::Write as _;
 enum Kind {
     Signed(u32),
     Unsigned(u32),
+    Half,
     Single,
     Double,
 }
 use Kind::*;
 
-const TYPES: [(&str, Kind); 10] = [
+const TYPES: [(&str, Kind); 11] = [
     ("char", Signed(8)),
     ("uchar", Unsigned(8)),
     ("short", Signed(16)),
@@ -22,6 +25,7 @@ const TYPES: [(&str, Kind); 10] = [
     ("uint", Unsigned(32)),
     ("long", Signed(64)),
     ("ulong", Unsigned(64)),
+    ("half", Half),
     ("float", Single),
     ("double", Double),
 ];
@@ -37,6 +41,7 @@ fn decode(kind: Kind, bits: u64) -> Number {
     match kind {
         Signed(width) => Number::Whole(i128::from((bits << (64 - width)) as i64 >> (64 - width))),
         Unsigned(width) => Number::Whole(i128::from(bits << (64 - width) >> (64 - width))),
+        Half => Number::Real(of_half(bits as u16)),
         Single => Number::Real(f32::from_bits(bits as u32).into()),
         Double => Number::Real(f64::from_bits(bits)),
     }
@@ -45,7 +50,7 @@ fn decode(kind: Kind, bits: u64) -> Number {
 fn encode(kind: Kind, value: i128) -> u64 {
     match kind {
         Signed(width) | Unsigned(width) => value as u64 & (u64::MAX >> (64 - width)),
-        Single | Double => unreachable!("whole numbers only"),
+        Half | Single | Double => unreachable!("whole numbers only"),
     }
 }
 
@@ -53,12 +58,15 @@ fn range(kind: Kind) -> (i128, i128) {
     match kind {
         Signed(width) => (-(1 << (width - 1)), (1 << (width - 1)) - 1),
         Unsigned(width) => (0, (1 << width) - 1),
-        Single | Double => unreachable!("whole numbers only"),
+        Half | Single | Double => unreachable!("whole numbers only"),
     }
 }
 
 /// The float of a type for a number, by a mode.
 fn to_float(kind: Kind, number: Number, mode: &str) -> u64 {
+    if kind == Half {
+        return to_half(number, mode);
+    }
     // The nearest, and whether the number lies below or above it.
     let (near, order) = match (number, kind) {
         (Number::Whole(value), Single) => (f64::from(value as f32), value.cmp(&(value as f32 as i128))),
@@ -101,10 +109,38 @@ fn to_float(kind: Kind, number: Number, mode: &str) -> u64 {
     }
 }
 
+/// The half for a number, by a mode: a double holds each number that a half does not, or is far beyond all halves.
+fn to_half(number: Number, mode: &str) -> u64 {
+    let value = match number {
+        Number::Whole(value) => value as f64,
+        Number::Real(value) => value,
+    };
+    let near = f16_bits(value);
+    let away = |bits: u16| if bits & 0x7fff == 0 { bits } else { bits - 1 };
+    // Steps upwards and downwards, by the bits.
+    let up = |bits: u16| {
+        if bits == 0x8000 {
+            1
+        } else if bits > 0x8000 {
+            away(bits)
+        } else {
+            bits + 1
+        }
+    };
+    let down = |bits: u16| up(bits ^ 0x8000) ^ 0x8000;
+    let is_upward = mode == "_rtp" || mode == "_rtz" && value < 0.0;
+    let is_downward = mode == "_rtn" || mode == "_rtz" && value > 0.0;
+    u64::from(match of_half(near).partial_cmp(&value) {
+        Some(std::cmp::Ordering::Less) if is_upward => up(near),
+        Some(std::cmp::Ordering::Greater) if is_downward => down(near),
+        _ => near,
+    })
+}
+
 /// Returns the bits that a conversion must give; `None` where the specification leaves them open.
 fn expected(from: Kind, to: Kind, bits: u64, mode: &str, saturates: bool) -> Option<u64> {
     let number = decode(from, bits);
-    if matches!(to, Single | Double) {
+    if matches!(to, Half | Single | Double) {
         return Some(to_float(to, number, mode));
     }
     let (least, most) = range(to);
@@ -154,6 +190,8 @@ fn samples(kind: Kind) -> Vec<u64> {
             })
             .map(|x| x.to_bits().into())
             .collect(),
+        // All of them, but each of the small ones once.
+        Half => (0..=u64::from(u16::MAX)).filter(|bits| bits & 0x7fff > 0x3000 || bits % 5 == 0).collect(),
         Double => whole
             .iter()
             .flat_map(|&value| {
@@ -162,7 +200,25 @@ fn samples(kind: Kind) -> Vec<u64> {
             .map(f64::to_bits)
             .collect(),
     };
-    let halves = [0.0, 0.5, 1.5, 2.5, 0.49999, 1e-40, 1e-310, 3.4028235e38, 3.5e38, 1e300];
+    let halves = [
+        65504.0,
+        65519.9,
+        65520.0,
+        6e-8,
+        2.9e-8,
+        1.00049,
+        2049.0,
+        0.0,
+        0.5,
+        1.5,
+        2.5,
+        0.49999,
+        1e-40,
+        1e-310,
+        3.4028235e38,
+        3.5e38,
+        1e300,
+    ];
     for &value in halves.iter().chain(&[f64::NAN, f64::INFINITY]) {
         match kind {
             Single => list.extend([value as f32, -value as f32].map(|x| u64::from(x.to_bits()))),
@@ -172,6 +228,7 @@ fn samples(kind: Kind) -> Vec<u64> {
     }
     let width = match kind {
         Signed(width) | Unsigned(width) => width,
+        Half => 16,
         Single => 32,
         Double => 64,
     };
@@ -187,12 +244,12 @@ const MODES: [&str; 5] = ["", "_rte", "_rtz", "_rtp", "_rtn"];
 fn all_pairs_modes_and_saturations() {
     let mut checked = 0u64;
     for (from, from_kind) in TYPES {
-        let mut source = String::new();
+        let mut source = String::from(ENABLE);
         let mut calls = Vec::new();
         for (to, to_kind) in TYPES {
             for mode in MODES {
                 for saturates in [false, true] {
-                    if saturates && matches!(to_kind, Single | Double) {
+                    if saturates && matches!(to_kind, Half | Single | Double) {
                         continue;
                     }
                     let sat = if saturates { "_sat" } else { "" };
@@ -232,6 +289,8 @@ fn a_wrong_mode_is_noticed() {
         expected(Double, Signed(32), 2.5f64.to_bits(), "_rte", false),
         expected(Double, Signed(32), 2.5f64.to_bits(), "_rtp", false)
     );
+    assert_eq!(to_half(Number::Whole(70_000), "_rtz"), 0x7bff);
+    assert_eq!(to_half(Number::Real(-1e-9), "_rtn"), 0x8001);
     assert_eq!(expected(Double, Unsigned(8), 300f64.to_bits(), "", true), Some(255));
     assert_eq!(expected(Double, Unsigned(8), 300f64.to_bits(), "", false), None);
 }

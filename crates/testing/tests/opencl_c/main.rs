@@ -4,6 +4,7 @@
 mod files;
 mod layout;
 mod math;
+mod half;
 mod conversions;
 mod vectors;
 mod coverage;

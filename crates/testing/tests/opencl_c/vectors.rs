@@ -1,7 +1,8 @@
 //! Functions of vectors give in each element what the function of scalars gives.
 
+use crate::half::ENABLE;
 use crate::{by_oracle, compiled};
-use heddle_llvm::{OpenClOptions, declared_functions};
+use heddle_llvm::{OpenClOptions, declared_functions, f16_bits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -37,8 +38,8 @@ fn split(ty: &str) -> (&str, usize) {
     (base, width.parse().unwrap_or(1))
 }
 
-const NUMBERS: [&str; 10] =
-    ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "float", "double"];
+const NUMBERS: [&str; 11] =
+    ["char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double"];
 
 /// Result and parameters, if all of them are numbers and vectors of such.
 fn types(ty: &str) -> Option<Vec<String>> {
@@ -64,15 +65,15 @@ fn elements_are_what_scalars_are() {
     let declared = declared_functions(header, &options, false).unwrap_or_else(|log| panic!("{log}"));
     let all: BTreeSet<(String, Vec<String>)> =
         declared.iter().filter_map(|it| Some((it.name.clone(), types(&it.ty)?))).collect();
-    let mut source = String::new();
+    let mut source = String::from(ENABLE);
     let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, list) in &all {
         let width = split(&list[0]).1;
         let scalar = scalar_name(name);
         let elements: Vec<String> = list.iter().map(|ty| split(ty).0.to_string()).collect();
-        // A float and an integer type represent all types, which have the same patterns.
-        let is_sample =
-            ["float", "short"].contains(&&*elements[0]) && elements[1..].iter().all(|it| it != "double");
+        // Floats, halves and an integer type represent all types, which have the same patterns.
+        let is_sample = ["float", "half", "short"].contains(&&*elements[0])
+            && elements[1..].iter().all(|it| it != "double");
         let is_elementwise = width > 1 && is_sample && !OTHERS.contains(&&**name) && !MORE.contains(&&**name);
         let asks_lanes = name.starts_with("sub_group");
         if asks_lanes || !is_elementwise || !all.contains(&(scalar.clone(), elements.clone())) {
@@ -115,6 +116,7 @@ fn elements_are_what_scalars_are() {
         let column = |ty: &String| -> Vec<u64> {
             let number = |lane: u64| match &**ty {
                 "float" => u64::from((0.37f32 * lane as f32 - 2.1).to_bits()),
+                "half" => u64::from(f16_bits(0.37 * lane as f64 - 2.1)),
                 "double" => (0.37 * lane as f64 - 2.1).to_bits(),
                 "char" | "uchar" => (lane * 37 + 200) & 0xff,
                 "short" | "ushort" => (lane * 9000 + 30_000) & 0xffff,
