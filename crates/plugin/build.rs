@@ -25,7 +25,7 @@ fn main() {
         .opt_level(1)
         .debug(false)
         .files(
-            ["pass", "marked_loops", "collapsed", "dependences", "selection"]
+            ["pass", "marked_loops", "levels", "nests", "indices", "collapsed", "dependences", "selection"]
                 .map(|name| format!("cpp/{name}.cpp")),
         )
         .compile("heddle_pass");

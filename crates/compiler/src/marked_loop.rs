@@ -14,10 +14,11 @@ use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::{DeclaredShape, Signature};
 use heddle_ir::types::{MAX_DEFAULT_LANES, MAX_LANES};
-use heddle_ir::{Block, Code, Diagnostic, Function, Module, Op};
+use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
 use heddle_llvm::{
     EmitOptions, LlvmModule, emit, internalize_except, optimize, share_globals, vector_variant_names,
 };
+use heddle_transform::target::TargetInfo;
 use heddle_transform::widen::wide_name;
 use heddle_transform::{LoopPromises, choose_brushes, find_brush_observer, refill_lanes};
 use std::fmt;
@@ -75,6 +76,8 @@ pub struct VectorLoop {
     pub is_doubtful: bool,
     /// Maximum trip count at which scalar code is faster, since a vector takes as long for one iteration as for all.
     pub few: u32,
+    /// True if the iterations that fill no vector run faster as scalar code than under a mask.
+    pub has_scalar_rest: bool,
     /// Statistics of the loop's divergence.
     pub statistics: DivergenceStatistics,
     /// Remarks on how loads and stores were lowered.
@@ -132,6 +135,7 @@ impl Session {
             param.shape = Some(DeclaredShape::Uniform);
         }
         let statistics = DivergenceStatistics::of_blocks(&func, |block| own_blocks.contains(block));
+        let masks_are_slow = masks_are_slow(&func, &self.options.target);
         let bits = self.cpu.vector_bits();
         let (register_lanes, most) = match *lanes {
             LoopLanes::Exactly(lanes) => {
@@ -177,6 +181,7 @@ impl Session {
         } else {
             0
         };
+        let has_scalar_rest = is_free && !has_own_floats && !observes_lanes && masks_are_slow;
         let vector = self.loop_code(source, &wide, wide_func)?;
         Ok(VectorLoop {
             vector,
@@ -185,6 +190,7 @@ impl Session {
             interleaved,
             is_doubtful,
             few,
+            has_scalar_rest,
             statistics,
             remarks: merge_access_remarks(&remarks),
         })
@@ -281,6 +287,30 @@ fn gathers_in_innermost_loop(wide: &Function) -> bool {
     let deepest = wide.blocks().map(|block| cycles.depth_of_block(block)).max().unwrap_or(0);
     let is_innermost = |block| cycles.depth_of_block(block) > usize::from(deepest > 1);
     wide.blocks().any(|block| is_innermost(block) && wide.block_insts(block).any(is_scattered))
+}
+
+/// Loops that compute more than this per narrow access gain more from lanes than a mask costs.
+const OPS_PER_NARROW_ACCESS: usize = 8;
+
+/// True if a spread loop accesses numbers for which the target has no masks, each of which it would test lane by lane, and computes little
+/// besides.
+fn masks_are_slow(func: &Function, target: &TargetInfo) -> bool {
+    let control = ControlTables::new(func);
+    let facts = divergence(func, &control, &InitialShapes::declared(func, Geometry::unknown()));
+    let varying = |value: Value| !facts.fact(value).is_uniform();
+    let is_narrow = |inst: Inst| {
+        let data = func.inst(inst);
+        let value = match data.op {
+            Op::Load => func.result(inst),
+            Op::Store => data.args.first().copied(),
+            _ => None,
+        };
+        let address = data.args.last().copied();
+        value.is_some_and(|value| func.value_type(value).scalar().bytes() < 4) && address.is_some_and(varying)
+    };
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    let narrow = insts.iter().filter(|&&inst| is_narrow(inst)).count();
+    target.mask_registers == 0 && narrow > 0 && insts.len() <= narrow * OPS_PER_NARROW_ACCESS
 }
 
 /// Returns the number of lanes for which the widest varying values, computed or accessed, fill a register.

@@ -3,6 +3,8 @@
 #include "marked_loops.h"
 #include "collapsed.h"
 #include "dependences.h"
+#include "levels.h"
+#include "nests.h"
 #include "selection.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -36,12 +38,6 @@ namespace {
 
 /// What languages without pragmas call in a loop to mark it.
 const char independent_mark[] = "heddle_independent";
-
-bool is_marked(const Loop &loop) {
-  const MDNode *id = loop.getLoopID();
-  return id && number_of(id, "llvm.loop.vectorize.enable", 0) == 1 &&
-         number_of(id, "llvm.loop.isvectorized", 0) == 0 && number_of(id, "llvm.loop.vectorize.width", 0) != 1;
-}
 
 /// What is known of one function's loops.
 struct Facts {
@@ -358,6 +354,38 @@ std::string simplify(const MarkedLoop &marked) {
   return "";
 }
 
+/// Loads what all iterations of a loop read from one address once, before it: if there are two, none of them writes there, since they are
+/// independent. If there is one, it loads before it writes anything.
+void hoist_shared_loads(Loop &loop, const DominatorTree &dominators) {
+  SmallPtrSet<const BasicBlock *, 16> behind_writes;
+  SmallVector<const BasicBlock *> work;
+  auto writes = [](const Instruction &instruction) { return instruction.mayWriteToMemory() || instruction.mayThrow() || !instruction.willReturn(); };
+  for (const BasicBlock *block : loop.blocks())
+    if (any_of(*block, writes))
+      work.push_back(block);
+  while (!work.empty())
+    for (const BasicBlock *next : successors(work.pop_back_val()))
+      if (loop.contains(next) && next != loop.getHeader() && behind_writes.insert(next).second)
+        work.push_back(next);
+  SmallVector<LoadInst *> shared;
+  for (BasicBlock *block : loop.blocks()) {
+    if (behind_writes.contains(block) || !dominators.dominates(block, loop.getLoopLatch()))
+      continue;
+    for (Instruction &instruction : *block) {
+      if (writes(instruction))
+        break;
+      if (auto *load = dyn_cast<LoadInst>(&instruction); load && load->isSimple())
+        shared.push_back(load);
+    }
+  }
+  Instruction *before = loop.getLoopPreheader()->getTerminator();
+  for (LoadInst *load : shared) {
+    bool is_changed = false;
+    if (!isa<AllocaInst>(getUnderlyingObject(load->getPointerOperand())) && loop.makeLoopInvariant(load->getPointerOperand(), is_changed))
+      load->moveBefore(before->getIterator());
+  }
+}
+
 /// Objects that only the loop uses move into its function: each iteration has its own.
 void move_objects(Function &function, CallInst &call) {
   for (unsigned index = 0; index < call.arg_size(); ++index) {
@@ -428,8 +456,10 @@ static bool keep_promises(Function &function) {
 bool open_marks(Module &module) {
   bool is_changed = false;
   for (Function &function : module)
-    if (!function.isDeclaration() && !function.hasOptNone())
+    if (!function.isDeclaration() && !function.hasOptNone()) {
       is_changed |= keep_promises(function);
+      is_changed |= restore_nests(function);
+    }
   // What lanes ask each other (heddle.h) touches no memory that others see, and must stay where it is.
   for (Function &function : module)
     if (function.isDeclaration() && function.isConvergent() && function.getName().starts_with("heddle_")) {
@@ -481,14 +511,15 @@ std::vector<MarkedLoop> find_marked_loops(Module &module) {
         has_hints |= end->hasMetadata(LLVMContext::MD_loop);
     if (!has_hints)
       continue;
-    DominatorTree dominators(function);
-    LoopInfo loops(dominators);
-    SmallVector<Loop *> all = loops.getLoopsInPreorder();
+    Facts facts(function);
     SmallVector<Loop *> taken;
-    for (Loop *loop : all) {
-      if (!is_marked(*loop) || any_of(taken, [&](Loop *outer) { return outer->contains(loop); }))
-        continue;
-      taken.push_back(loop);
+    for (Loop *loop : facts.loops.getLoopsInPreorder())
+      if (is_marked(*loop) && none_of(taken, [&](Loop *outer) { return outer->contains(loop); }))
+        taken.push_back(loop);
+    SmallVector<Loop *> levels;
+    for (Loop *nest : taken)
+      levels.append(choose_levels(*nest, facts.loops, facts.evolution));
+    for (Loop *loop : levels) {
       MarkedLoop marked;
       marked.header = loop->getHeader();
       marked.width = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
@@ -496,6 +527,9 @@ std::vector<MarkedLoop> find_marked_loops(Module &module) {
       marked.is_parallel = is_parallel(*loop);
       marked.is_promised = marked.is_parallel || is_safe_width(*loop);
       marked.place = loop->getStartLoc();
+      for (Loop *outer = loop->getParentLoop(); outer; outer = outer->getParentLoop())
+        if (is_marked(*outer))
+          marked.around.push_back(outer->getHeader());
       found.push_back(marked);
     }
   }
@@ -524,6 +558,8 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     result.refusal = find_shared_object(*loop, facts.evolution);
   if (!result.refusal.empty())
     return result;
+  if (marked.is_parallel)
+    hoist_shared_loads(*loop, facts.dominators);
   formLCSSARecursively(*loop, facts.dominators, &facts.loops, &facts.evolution);
   result.refusal = count_iterations(*loop, facts, result.last_iteration);
   if (!result.refusal.empty())
@@ -622,10 +658,8 @@ bool are_alike(const Function &one, const Function &other) {
   return true;
 }
 
-CallInst *call_for_few(const Outlined &own, unsigned few) {
-  Value *last = own.last_iteration;
-  if (few == 0 || !last || isa<Constant>(last))
-    return nullptr;
+/// A copy of an outlined loop that stays as it is.
+static Function *copy_as_scalar(const Outlined &own) {
   ValueToValueMapTy same;
   Function *scalar = CloneFunction(own.function, same);
   scalar->setLinkage(GlobalValue::InternalLinkage);
@@ -633,15 +667,50 @@ CallInst *call_for_few(const Outlined &own, unsigned few) {
   LoopInfo loops(dominators);
   for (Loop *loop : loops)
     leave_alone(*loop);
+  return scalar;
+}
+
+CallInst *call_for_few(const Outlined &own, unsigned few) {
+  Value *last = own.last_iteration;
+  if (few == 0 || !last || isa<Constant>(last))
+    return nullptr;
   IRBuilder<> builder(own.call);
   Value *is_few = builder.CreateICmpULT(last, ConstantInt::get(last->getType(), few));
   Instruction *then = nullptr, *otherwise = nullptr;
   SplitBlockAndInsertIfThenElse(is_few, own.call->getIterator(), &then, &otherwise);
   auto *call = cast<CallInst>(own.call->clone());
-  call->setCalledFunction(scalar);
+  call->setCalledFunction(copy_as_scalar(own));
   call->insertBefore(then->getIterator());
   own.call->moveBefore(otherwise->getIterator());
   return call;
+}
+
+CallInst *call_for_rest(Outlined &own, unsigned lanes) {
+  if (lanes == 0 || !isPowerOf2_32(lanes) || !own.is_resumable)
+    return nullptr;
+  CallInst *call = own.call;
+  Function *scalar = copy_as_scalar(own);
+  Instruction *behind = call->getNextNode();
+  IRBuilder<> builder(call);
+  Value *first = call->getArgOperand(own.first), *last = call->getArgOperand(own.last);
+  Type *type = first->getType();
+  Value *one = ConstantInt::get(type, 1);
+  // All 2^64 iterations would be counted as none: no loop has so many.
+  Value *count = builder.CreateAdd(builder.CreateSub(last, first), one);
+  Value *whole = builder.CreateAnd(count, ConstantInt::get(type, ~uint64_t(lanes - 1)), "heddle.whole");
+  Value *next = builder.CreateAdd(first, whole);
+  Instruction *has_vectors = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, ConstantInt::get(type, 0)), call->getIterator(), false);
+  call->moveBefore(has_vectors->getIterator());
+  builder.SetInsertPoint(call);
+  call->setArgOperand(own.last, builder.CreateSub(next, one));
+  builder.SetInsertPoint(behind);
+  Instruction *has_rest = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, count), behind->getIterator(), false);
+  auto *rest = cast<CallInst>(call->clone());
+  rest->setCalledFunction(scalar);
+  rest->insertBefore(has_rest->getIterator());
+  rest->setArgOperand(own.first, next);
+  rest->setArgOperand(own.last, last);
+  return rest;
 }
 
 void put_back(CallInst *call) {

@@ -26,6 +26,8 @@ struct MarkedLoop {
   /// Whether no iteration waits for another of the `width` that run together: the programmer says so.
   bool is_promised = false;
   llvm::DebugLoc place;
+  /// Headers of marked loops around it, which stay loops.
+  llvm::SmallVector<llvm::WeakTrackingVH, 2> around;
 };
 
 /// What comes before all other passes: what marks say is written so that passes keep it. Whether there are any.
@@ -34,7 +36,7 @@ bool open_marks(llvm::Module &module);
 /// Makes calls that mark loops hints of the loops that they are in. Whether there were any.
 bool take_marks(llvm::Module &module);
 
-/// The loops of a module that ask for vector code, outermost ones, in the order of the module.
+/// The loops of a module that ask for vector code, one level of each nest, in the order of the module.
 std::vector<MarkedLoop> find_marked_loops(llvm::Module &module);
 
 /// A loop as a function of its own, and the one call of it.
@@ -63,6 +65,10 @@ bool are_alike(const llvm::Function &one, const llvm::Function &other);
 /// Lets up to `few` iterations run by a copy of the loop as it is, before the call. The call of the copy; null if the loop is known
 /// to have more, or always has as many.
 llvm::CallInst *call_for_few(const Outlined &own, unsigned few);
+
+/// Lets a copy of the loop as it is run the iterations that fill no vector of so many lanes, after the call, which then runs the others,
+/// if there are any. The call of the copy; null if `lanes` is 0 or the loop is not resumable.
+llvm::CallInst *call_for_rest(Outlined &own, unsigned lanes);
 
 /// Puts the body of an outlined function in the place of its call, and memory that only passed values back into registers.
 void put_back(llvm::CallInst *call);

@@ -40,6 +40,8 @@ uint32_t heddle_loop_trial(void *batch, size_t index);
 bool heddle_loop_is_doubtful(void *batch, size_t index);
 /// Up to how many iterations scalar code of a loop is faster; 0 if the loop runs by vector code alone.
 uint32_t heddle_loop_few(void *batch, size_t index);
+/// Number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
+uint32_t heddle_loop_scalar_rest(void *batch, size_t index);
 /// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
 /// take new ones. Its name there, or null.
 const char *heddle_loop_link(void *batch, size_t index, uint32_t form, void *module);
@@ -263,17 +265,36 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       text += ": selected at run time";
       vector = heddle::select_at_run_time(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".selection");
     }
-    CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index));
+    uint32_t lanes_of_rest = forms.size() > 1 ? 0 : heddle_loop_scalar_rest(batch, index);
+    SmallVector<CallInst *, 2> scalar_calls;
+    if (CallInst *rest = heddle::call_for_rest(own, lanes_of_rest))
+      scalar_calls.push_back(rest);
+    else if (CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index)))
+      scalar_calls.push_back(few);
     own.call->setCalledFunction(vector);
     own.call->setCallingConv(vector->getCallingConv());
     if (!has_scalar_variant)
       own.function->eraseFromParent();
     heddle::put_back(own.call);
-    if (few)
-      heddle::put_back(few);
+    for (CallInst *call : scalar_calls)
+      heddle::put_back(call);
     remark_passed(site, &site.function->getEntryBlock(), text);
+    leave_alone_around(loop);
     for (size_t number = 1; const char *inside = heddle_loop_remark(batch, index, number); ++number)
       remark_inside(site, &site.function->getEntryBlock(), inside);
+  }
+
+  /// Tells LLVM's vectorizers that nothing is left for them in marked loops around vector code.
+  static void leave_alone_around(const MarkedLoop &loop) {
+    for (const WeakTrackingVH &header : loop.around) {
+      auto *block = dyn_cast_or_null<BasicBlock>(static_cast<Value *>(header));
+      if (!block)
+        continue;
+      DominatorTree dominators(*block->getParent());
+      LoopInfo loops(dominators);
+      if (Loop *outer = loops.getLoopFor(block); outer && outer->getHeader() == block)
+        heddle::leave_alone(*outer);
+    }
   }
 
   /// Tells LLVM's vectorizers that there is nothing left for them.

@@ -93,9 +93,20 @@ bool may_scatter(Loop &loop, ScalarEvolution &evolution) {
   return false;
 }
 
+/// Whether a loop accesses numbers of less than 4 bytes, for which not all machines have masks: its last iterations may be scalar.
+bool is_narrow(const Loop &loop) {
+  const DataLayout &layout = loop.getHeader()->getDataLayout();
+  return any_of(loop.blocks(), [&](const BasicBlock *block) {
+    return any_of(*block, [&](const Instruction &instruction) {
+      return getLoadStorePointerOperand(&instruction) &&
+             layout.getTypeStoreSize(getLoadStoreType(const_cast<Instruction *>(&instruction))).getFixedValue() < 4;
+    });
+  });
+}
+
 bool is_resumable(Loop &loop, ScalarEvolution &evolution) {
   Triple triple(loop.getHeader()->getModule()->getTargetTriple());
-  if (!triple.isX86() || (loop.isInnermost() && !may_scatter(loop, evolution)))
+  if (!triple.isX86() || (loop.isInnermost() && !is_narrow(loop) && !may_scatter(loop, evolution)))
     return false;
   for (PHINode &phi : loop.getHeader()->phis()) {
     auto *recurrence =

@@ -184,6 +184,20 @@ pub unsafe extern "C" fn heddle_loop_few(all: *mut c_void, index: usize) -> u32 
     }
 }
 
+/// Number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_scalar_rest(all: *mut c_void, index: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    match all.loops.get(index) {
+        Some(Ok((made, _))) if made.has_scalar_rest => made.lanes,
+        _ => 0,
+    }
+}
+
 /// Links a form of a loop's vector code into a module: 0 is that whose lanes run iterations side by side, 1 that whose lanes take
 /// new ones. Its name there, or null if there is none or that is impossible.
 ///

@@ -77,10 +77,10 @@ const GUARDED: &str = "biased cascade";
 const TOLERANCE: f64 = 1e-5;
 
 /// Times of one loop, by compiler.
-struct TimedLoop {
-    name: String,
-    worst: Vec<f64>,
-    samples: Vec<Sample>,
+pub(super) struct TimedLoop {
+    pub(super) name: String,
+    pub(super) worst: Vec<f64>,
+    pub(super) samples: Vec<Sample>,
 }
 
 /// ISPC's compiler, where the environment names one.
@@ -95,7 +95,7 @@ pub(super) fn run(report: &mut BenchReport) {
     }
 }
 
-fn plugin() -> Result<PathBuf, String> {
+pub(super) fn plugin() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|reason| reason.to_string())?;
     let path = here.with_file_name("libheddle_plugin.so");
     match path.exists() {
@@ -104,7 +104,7 @@ fn plugin() -> Result<PathBuf, String> {
     }
 }
 
-fn done(command: &mut Command) -> Result<Vec<u8>, String> {
+pub(super) fn done(command: &mut Command) -> Result<Vec<u8>, String> {
     let output = command.output().map_err(|reason| format!("{command:?}: {reason}"))?;
     let printed = String::from_utf8_lossy(&output.stderr);
     if output.status.success() { Ok(output.stdout) } else { Err(format!("{command:?}: {printed}")) }
@@ -166,7 +166,7 @@ fn measure_in(report: &mut BenchReport, sources: &Path, folder: &Path) -> Result
     text.lines().map(|line| read(line).ok_or_else(|| format!("not understood: {line}"))).collect()
 }
 
-fn read(line: &str) -> Option<TimedLoop> {
+pub(super) fn read(line: &str) -> Option<TimedLoop> {
     let mut fields = line.split(';');
     let name = fields.next()?.to_string();
     let ways: usize = fields.next()?.parse().ok().filter(|&ways| ways > OURS)?;

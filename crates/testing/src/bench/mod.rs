@@ -23,6 +23,7 @@ mod opencl_choice;
 mod opencl_first;
 mod programs;
 mod ptx;
+mod tensor;
 mod transform;
 
 use kit::BenchReport;
@@ -69,6 +70,11 @@ pub const BENCHES: &[Benchmark] = &[
         name: "loops",
         about: "marked loops by the plugin, next to clang's scalar code and the vectorizers of clang and gcc",
         run: loops::run,
+    },
+    Benchmark {
+        name: "tensor",
+        about: "marked nests of loops by the plugin, next to clang and gcc, with and without marks",
+        run: tensor::run,
     },
     Benchmark {
         name: "opencl",

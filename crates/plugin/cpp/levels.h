@@ -1,0 +1,17 @@
+// The loop of a nest whose iterations become lanes.
+#pragma once
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+
+namespace heddle {
+
+/// True if a loop is marked.
+bool is_marked(const llvm::Loop &loop);
+
+/// Chooses the loops to vectorize of a nest whose outermost loop is marked: none of them contains another one. The others stay loops.
+llvm::SmallVector<llvm::Loop *> choose_levels(llvm::Loop &nest, const llvm::LoopInfo &loops,
+                                                llvm::ScalarEvolution &evolution);
+
+} // namespace heddle
