@@ -6,9 +6,10 @@ use std::process::Command;
 
 /// Modules in link order, each a file and its define: each may call later ones. Small modules keep the bitcode read
 /// per program small.
-const PARTS: [(&str, &str); 22] = [
+const PARTS: [(&str, &str); 23] = [
     ("image.cl", ""),
     ("integer.cl", ""),
+    ("bits.cl", ""),
     ("relational.cl", ""),
     ("memory.cl", ""),
     ("half.cl", ""),

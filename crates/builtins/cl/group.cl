@@ -183,21 +183,37 @@ CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags) {
 CONVERGENT void sub_group_barrier(cl_mem_fence_flags flags, memory_scope scope) { sub_group_barrier(flags); }
 CONVERGENT int sub_group_all(int predicate) { return own_all(predicate != 0); }
 CONVERGENT int sub_group_any(int predicate) { return own_any(predicate != 0); }
-// W is the type of the horizontal operation. Sums of halves are computed in floats and rounded once.
-#define SUB_GROUP_BY(T, W, by) \
-  CONVERGENT T sub_group_reduce_##by(T value) { return (T)own_reduce_##by((W)value); } \
-  CONVERGENT T sub_group_scan_inclusive_##by(T value) { return (T)own_scan_##by((W)value); } \
-  CONVERGENT T sub_group_scan_exclusive_##by(T value) { return (T)own_scan_before_##by((W)value); }
-#define SUB_GROUP(T, W) \
+// W is the type of the horizontal operation. Sums of halves are computed in floats and rounded once. An exclusive scan
+// starts with the neutral value of W, which a narrow T may not hold.
+#define NARROWED_add(T, value, neutral) (T)(value)
+#define NARROWED_min(T, value, neutral) (T)JOIN_min(value, neutral)
+#define NARROWED_max(T, value, neutral) (T)JOIN_max(value, neutral)
+#define SUB_GROUP_BY(prefix, T, W, by, neutral) \
+  CONVERGENT T prefix##_reduce_##by(T value) { return (T)own_reduce_##by((W)value); } \
+  CONVERGENT T prefix##_scan_inclusive_##by(T value) { return (T)own_scan_##by((W)value); } \
+  CONVERGENT T prefix##_scan_exclusive_##by(T value) { \
+    W before = own_scan_before_##by((W)value); \
+    return NARROWED_##by(T, before, (W)(neutral)); \
+  }
+#define SUB_GROUP(T, W, least, most) \
   CONVERGENT T sub_group_broadcast(T value, uint lane) { return (T)own_broadcast((W)value, (int)lane); } \
-  SUB_GROUP_BY(T, W, add) SUB_GROUP_BY(T, W, min) SUB_GROUP_BY(T, W, max)
-SUB_GROUP(int, int)
-SUB_GROUP(uint, uint)
-SUB_GROUP(long, long)
-SUB_GROUP(ulong, ulong)
-SUB_GROUP(half, float)
-SUB_GROUP(float, float)
-SUB_GROUP(double, double)
+  SUB_GROUP_BY(sub_group, T, W, add, 0) \
+  SUB_GROUP_BY(sub_group, T, W, min, most) \
+  SUB_GROUP_BY(sub_group, T, W, max, least) \
+  SUB_GROUP_BY(sub_group_non_uniform, T, W, add, 0) \
+  SUB_GROUP_BY(sub_group_non_uniform, T, W, min, most) \
+  SUB_GROUP_BY(sub_group_non_uniform, T, W, max, least)
+SUB_GROUP(char, int, CHAR_MIN, CHAR_MAX)
+SUB_GROUP(uchar, uint, 0, UCHAR_MAX)
+SUB_GROUP(short, int, SHRT_MIN, SHRT_MAX)
+SUB_GROUP(ushort, uint, 0, USHRT_MAX)
+SUB_GROUP(int, int, INT_MIN, INT_MAX)
+SUB_GROUP(uint, uint, 0, UINT_MAX)
+SUB_GROUP(long, long, LONG_MIN, LONG_MAX)
+SUB_GROUP(ulong, ulong, 0, ULONG_MAX)
+SUB_GROUP(half, float, -__builtin_inff(), __builtin_inff())
+SUB_GROUP(float, float, -__builtin_inff(), __builtin_inff())
+SUB_GROUP(double, double, -__builtin_inf(), __builtin_inf())
 
 // --- sub-group communication: shuffles, ballots, votes of the active lanes ---
 
@@ -235,33 +251,89 @@ LANES(double, double)
 #define BROADCAST_VECTOR(n, T) \
   CONVERGENT T##n sub_group_non_uniform_broadcast(T##n value, uint lane) { \
     return (T##n)(LIST##n(BROADCAST_ELEMENT, sub_group_non_uniform_broadcast)); \
+  } \
+  CONVERGENT T##n sub_group_broadcast(T##n value, uint lane) { \
+    return (T##n)(LIST##n(BROADCAST_ELEMENT, sub_group_broadcast)); \
   }
 #define BROADCAST_VECTORS(_, T) EACH_WIDTH(BROADCAST_VECTOR, T)
 NUMBERS(BROADCAST_VECTORS, _)
 
-// Reductions and scans that no horizontal operation does: over the active lanes in order.
-#define LOOP_BY(name, T, by, neutral, counts) \
-  CONVERGENT T name(T value) { \
-    ulong active = own_ballot(true); \
-    int lane = own_lane(), width = own_width(); \
-    T sum = neutral; \
-    for (int i = 0; i < width; ++i) { \
-      T here = own_shuffle(value, i); \
-      sum = (active >> i & 1) && (counts) ? JOIN_##by(sum, here) : sum; \
-    } \
-    return sum; \
+// The lanes of a rotation: of the whole sub-group, or of clusters whose size is a power of two.
+#define ROTATE(T, W) \
+  CONVERGENT T sub_group_rotate(T value, int by) { \
+    int width = own_width(), rest = (int)(((long)own_lane() + by) % width); \
+    return (T)own_shuffle((W)value, rest < 0 ? rest + width : rest); \
+  } \
+  CONVERGENT T sub_group_clustered_rotate(T value, int by, uint size) { \
+    int lane = own_lane(), inside = (int)size - 1; \
+    return (T)own_shuffle((W)value, (lane & ~inside) | ((int)((uint)lane + (uint)by) & inside)); \
   }
-#define LOOPS_BY(T, by, neutral) \
-  LOOP_BY(sub_group_reduce_##by, T, by, neutral, true) \
-  LOOP_BY(sub_group_scan_inclusive_##by, T, by, neutral, i <= lane) \
-  LOOP_BY(sub_group_scan_exclusive_##by, T, by, neutral, i < lane)
-#define LOOPS_OF_BITS(T) LOOPS_BY(T, mul, 1) LOOPS_BY(T, and, ~(T)0) LOOPS_BY(T, or, 0) LOOPS_BY(T, xor, 0)
-LOOPS_OF_BITS(int)
-LOOPS_OF_BITS(uint)
-LOOPS_OF_BITS(long)
-LOOPS_OF_BITS(ulong)
-LOOPS_BY(float, mul, 1)
-LOOPS_BY(double, mul, 1)
+ROTATE(char, int)
+ROTATE(uchar, uint)
+ROTATE(short, int)
+ROTATE(ushort, uint)
+ROTATE(int, int)
+ROTATE(uint, uint)
+ROTATE(long, long)
+ROTATE(ulong, ulong)
+ROTATE(half, float)
+ROTATE(float, float)
+ROTATE(double, double)
+
+// Reductions and scans that no horizontal operation does: over the active lanes in order, from `first` on.
+#define JOIN_logical_and(a, b) ((a) != 0 && (b) != 0)
+#define JOIN_logical_or(a, b) ((a) != 0 || (b) != 0)
+#define JOIN_logical_xor(a, b) (((a) != 0) != ((b) != 0))
+#define LOOP_OVER(T, W, by, neutral, first, count, counts) \
+  ulong active = own_ballot(true); \
+  int lane = own_lane(), start = first, end = start + (count); \
+  T sum = (T)(neutral); \
+  for (int i = start; i < end; ++i) { \
+    T here = (T)own_shuffle((W)value, i); \
+    sum = (active >> (i & 63) & 1) && (counts) ? (T)JOIN_##by(sum, here) : sum; \
+  } \
+  return sum;
+#define LOOP_BY(name, T, W, by, neutral, counts) \
+  CONVERGENT T name(T value) { LOOP_OVER(T, W, by, neutral, 0, own_width(), counts) }
+#define LOOPS_NAMED(prefix, T, W, by, neutral) \
+  LOOP_BY(prefix##_reduce_##by, T, W, by, neutral, true) \
+  LOOP_BY(prefix##_scan_inclusive_##by, T, W, by, neutral, i <= lane) \
+  LOOP_BY(prefix##_scan_exclusive_##by, T, W, by, neutral, i < lane)
+#define CLUSTERED_BY(T, W, by, neutral) \
+  CONVERGENT T sub_group_clustered_reduce_##by(T value, uint size) { \
+    LOOP_OVER(T, W, by, neutral, own_lane() & ~((int)size - 1), (int)size, true) \
+  }
+#define LOOPS_BY(T, W, by, neutral) \
+  LOOPS_NAMED(sub_group, T, W, by, neutral) \
+  LOOPS_NAMED(sub_group_non_uniform, T, W, by, neutral) \
+  CLUSTERED_BY(T, W, by, neutral)
+#define LOOPS_OF_NUMBERS(T, W, least, most) \
+  LOOPS_BY(T, W, mul, 1) \
+  CLUSTERED_BY(T, W, add, 0) \
+  CLUSTERED_BY(T, W, min, most) \
+  CLUSTERED_BY(T, W, max, least)
+#define LOOPS_OF_BITS(T, W, least, most) \
+  LOOPS_OF_NUMBERS(T, W, least, most) \
+  LOOPS_BY(T, W, and, ~(T)0) \
+  LOOPS_BY(T, W, or, 0) \
+  LOOPS_BY(T, W, xor, 0)
+LOOPS_OF_BITS(char, int, CHAR_MIN, CHAR_MAX)
+LOOPS_OF_BITS(uchar, uint, 0, UCHAR_MAX)
+LOOPS_OF_BITS(short, int, SHRT_MIN, SHRT_MAX)
+LOOPS_OF_BITS(ushort, uint, 0, USHRT_MAX)
+LOOPS_OF_BITS(int, int, INT_MIN, INT_MAX)
+LOOPS_OF_BITS(uint, uint, 0, UINT_MAX)
+LOOPS_OF_BITS(long, long, LONG_MIN, LONG_MAX)
+LOOPS_OF_BITS(ulong, ulong, 0, ULONG_MAX)
+LOOPS_OF_NUMBERS(half, float, -__builtin_inff(), __builtin_inff())
+LOOPS_OF_NUMBERS(float, float, -__builtin_inff(), __builtin_inff())
+LOOPS_OF_NUMBERS(double, double, -__builtin_inf(), __builtin_inf())
+LOOPS_NAMED(sub_group_non_uniform, int, int, logical_and, 1)
+LOOPS_NAMED(sub_group_non_uniform, int, int, logical_or, 0)
+LOOPS_NAMED(sub_group_non_uniform, int, int, logical_xor, 0)
+CLUSTERED_BY(int, int, logical_and, 1)
+CLUSTERED_BY(int, int, logical_or, 0)
+CLUSTERED_BY(int, int, logical_xor, 0)
 
 // Sub-groups have at most 64 lanes here: two of the four words.
 static PURE uint4 as_words(ulong bits) { return (uint4)((uint)bits, (uint)(bits >> 32), 0, 0); }

@@ -30,8 +30,6 @@ fn reason(builtin: &DeclaredFunction) -> &'static str {
         || name.starts_with("ndrange_")
     {
         "kernels that start kernels, and pipes, are not supported"
-    } else if name.starts_with("sub_group_") || name.starts_with("get_sub_group_") {
-        "clustered, rotated and other sub-group arithmetic, and more types, are not supported"
     } else {
         "its extension is not supported"
     }

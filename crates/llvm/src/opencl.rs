@@ -47,7 +47,10 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
     +cl_khr_global_int32_extended_atomics,+cl_khr_local_int32_base_atomics,\
     +cl_khr_local_int32_extended_atomics,+cl_khr_int64_base_atomics,+cl_khr_int64_extended_atomics,\
     +cl_khr_fp16,+cl_khr_fp64,+cl_khr_subgroups,+cl_khr_subgroup_shuffle,+cl_khr_subgroup_shuffle_relative,\
-    +cl_khr_subgroup_ballot,+cl_khr_subgroup_non_uniform_vote,\
+    +cl_khr_subgroup_ballot,+cl_khr_subgroup_non_uniform_vote,+cl_khr_subgroup_extended_types,\
+    +cl_khr_subgroup_non_uniform_arithmetic,+cl_khr_subgroup_clustered_reduce,+cl_khr_subgroup_rotate,\
+    +cl_khr_extended_bit_ops,+cl_khr_integer_dot_product,+__opencl_c_integer_dot_product_input_4x8bit,\
+    +__opencl_c_integer_dot_product_input_4x8bit_packed,\
     +__opencl_c_atomic_order_acq_rel,+__opencl_c_atomic_order_seq_cst,\
     +__opencl_c_atomic_scope_device,+__opencl_c_atomic_scope_all_devices,+__opencl_c_generic_address_space,\
     +__opencl_c_program_scope_global_variables,+__opencl_c_work_group_collective_functions,\

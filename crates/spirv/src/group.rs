@@ -258,6 +258,7 @@ impl FunctionWriter<'_, '_> {
             Some(GroupOperation::Reduce) => "reduce",
             Some(GroupOperation::InclusiveScan) => "scan_inclusive",
             Some(GroupOperation::ExclusiveScan) => "scan_exclusive",
+            Some(GroupOperation::ClusteredReduce) if prefix == "sub_group" => "clustered_reduce",
             _ => {
                 return Err(
                     inst.unsupported("this kind of reduction is not supported", "reduce the whole group")
@@ -272,8 +273,14 @@ impl FunctionWriter<'_, '_> {
             return Err(inst.invalid(format!("{text} has no such reduction")));
         }
         let name = format!("{prefix}_{kind}_{name}");
+        let size = match kind {
+            "clustered_reduce" => Some(self.lane_operand(inst, 5)?),
+            _ => None,
+        };
         let whole = self.each_element(&value, number, is_signed, |this, mangled, (ty, item)| {
-            this.call_group(&name, &ty.clone(), &[(mangled, (ty, item))], ANY)
+            let mut args = vec![(mangled, (ty.clone(), item))];
+            args.extend(size.clone());
+            this.call_group(&name, &ty, &args, ANY)
         });
         self.alias(id, &text, &whole);
         Ok(())

@@ -1,7 +1,7 @@
 //! Devices.
 
 use super::info::Info;
-use super::platform::EXTENSION_1_0;
+use super::platform::extension_version;
 use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
 use crate::core::device::*;
@@ -17,7 +17,7 @@ use std::ffi::c_void;
 /// `-cl-std` versions, newest first, as `cl_version` packs them.
 const LANGUAGES: [u32; 5] = [3 << 22, 2 << 22, 1 << 22 | 2 << 12, 1 << 22 | 1 << 12, 1 << 22];
 /// Optional features of OpenCL C 3.0.
-const FEATURES: [&str; 13] = [
+const FEATURES: [&str; 15] = [
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
@@ -31,6 +31,8 @@ const FEATURES: [&str; 13] = [
     "__opencl_c_images",
     "__opencl_c_3d_image_writes",
     "__opencl_c_read_write_images",
+    "__opencl_c_integer_dot_product_input_4x8bit",
+    "__opencl_c_integer_dot_product_input_4x8bit_packed",
 ];
 const FLOATS: u64 = CL_FP_DENORM
     | CL_FP_INF_NAN
@@ -46,6 +48,8 @@ const USM: u64 = CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
     | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
     | CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ACCESS_INTEL
     | CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL;
+/// Inputs of integer dot products: packed bytes and vectors of bytes.
+const DOT_PRODUCTS: u64 = 3;
 const ATOMICS: u64 = CL_DEVICE_ATOMIC_ORDER_RELAXED
     | CL_DEVICE_ATOMIC_ORDER_ACQ_REL
     | CL_DEVICE_ATOMIC_ORDER_SEQ_CST
@@ -174,7 +178,7 @@ entries! {
             CL_DEVICE_OPENCL_C_ALL_VERSIONS => info.versions(LANGUAGES.map(|version| ("OpenCL C", version))),
             CL_DEVICE_OPENCL_C_FEATURES => info.versions(FEATURES.map(|name| (name, VERSION_3_0))),
             CL_DEVICE_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),
-            CL_DEVICE_EXTENSIONS_WITH_VERSION => info.versions(EXTENSIONS.map(|name| (name, EXTENSION_1_0))),
+            CL_DEVICE_EXTENSIONS_WITH_VERSION => info.versions(EXTENSIONS.map(|name| (name, extension_version(name)))),
             // The form of a version; no conformance run is registered.
             CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.text("v0000-00-00-00"),
             CL_DEVICE_PRINTF_BUFFER_SIZE => info.value(1usize << 20),
@@ -201,6 +205,10 @@ entries! {
                 info.value(MAX_WORK_GROUP_SIZE.div_ceil(device.lanes()) as u32)
             }
             CL_DEVICE_SUB_GROUP_SIZES_INTEL => info.value(device.lanes()),
+            CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR => info.value(DOT_PRODUCTS),
+            // Six truths: no product is a single instruction.
+            CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR
+            | CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_4X8BIT_PACKED_KHR => info.list(&[0u32; 6]),
             // Those of a group run one after the other, up to the next barrier.
             CL_DEVICE_SUB_GROUP_INDEPENDENT_FORWARD_PROGRESS => info.truth(false),
             CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES | CL_DEVICE_ATOMIC_FENCE_CAPABILITIES => info.value(ATOMICS),

@@ -9,8 +9,13 @@ use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION
 use crate::core::registry::{find, handle_of};
 use std::ffi::c_void;
 
-/// `cl_version` of an extension's 1.0.0.
-pub const EXTENSION_1_0: u32 = 1 << 22;
+/// Returns the version of an extension as `cl_version` packs it.
+pub fn extension_version(name: &str) -> u32 {
+    match name {
+        "cl_khr_integer_dot_product" => 2 << 22,
+        _ => 1 << 22,
+    }
+}
 
 entries! {
     fn clGetPlatformIDs(count: cl_uint, platforms: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
@@ -41,7 +46,7 @@ entries! {
             CL_PLATFORM_VENDOR => info.text(VENDOR),
             CL_PLATFORM_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),
             CL_PLATFORM_EXTENSIONS_WITH_VERSION => {
-                info.versions(EXTENSIONS.iter().map(|&name| (name, EXTENSION_1_0)))
+                info.versions(EXTENSIONS.iter().map(|&name| (name, extension_version(name))))
             }
             CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(1u64),
             CL_PLATFORM_ICD_SUFFIX_KHR => info.text("HEDDLE"),

@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 22] = [
+pub const EXTENSIONS: [&str; 28] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp16",
@@ -35,6 +35,12 @@ pub const EXTENSIONS: [&str; 22] = [
     "cl_khr_subgroup_shuffle_relative",
     "cl_khr_subgroup_ballot",
     "cl_khr_subgroup_non_uniform_vote",
+    "cl_khr_subgroup_extended_types",
+    "cl_khr_subgroup_non_uniform_arithmetic",
+    "cl_khr_subgroup_clustered_reduce",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_extended_bit_ops",
+    "cl_khr_integer_dot_product",
     "cl_khr_extended_versioning",
     "cl_khr_il_program",
     "cl_khr_suggested_local_work_size",

@@ -71,6 +71,11 @@ fn halves_are_computed() {
 }
 
 #[test]
+fn lanes_of_sub_groups_exchange_all_types() {
+    passes("lanes.c");
+}
+
+#[test]
 fn values_of_functions_are_right() {
     passes("values.c");
 }

@@ -105,15 +105,19 @@ fn group_module(op: u32, ty: u32, scope: u32, operation: u32) -> Vec<u8> {
     }
     inst(&mut words, 33, &[4, 3]);
     inst(&mut words, 43, &[type_id(2, 0), 8, scope]);
+    inst(&mut words, 43, &[type_id(2, 0), 11, 4]);
     inst(&mut words, 46, &[ty, 9]);
     inst(&mut words, 54, &[3, 2, 0, 4]);
     inst(&mut words, 248, &[5]);
-    inst(&mut words, op, &[ty, 6, 8, operation, 9]);
+    let size = (operation == CLUSTERED).then_some(11);
+    inst(&mut words, op, &[&[ty, 6, 8, operation, 9][..], size.as_slice()].concat());
     inst(&mut words, 253, &[]);
     inst(&mut words, 56, &[]);
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
+/// `ClusteredReduce`.
+const CLUSTERED: u32 = 3;
 /// Id of the type of bits in [`group_module`].
 const BOOL: u32 = 10;
 
@@ -125,7 +129,7 @@ fn each_reduction_of_groups_is_a_builtin() {
     for &op in &ops {
         let types = (0..BASES.len()).flat_map(|base| [type_id(base, 0), type_id(base, 3)]).chain([BOOL]);
         for ty in types {
-            for (scope, operation) in [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2)] {
+            for (scope, operation) in [(2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2), (3, CLUSTERED)] {
                 let lowered = lower(&group_module(op, ty, scope, operation), &SpirvOptions::default());
                 let Ok(text) = lowered else { continue };
                 let names = declared(&text);
