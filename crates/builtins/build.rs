@@ -32,6 +32,9 @@ const PARTS: [(&str, &str); 23] = [
     ("group_slots.c", ""),
 ];
 
+/// Functions of CUDA's textures, a library of its own.
+const TEXTURES: &str = "texture.cl";
+
 fn main() {
     println!("cargo::rerun-if-changed=cl");
     let clang = "clang-22";
@@ -47,8 +50,7 @@ fn main() {
     if let Err(reason) = std::fs::copy(&header, out.join("opencl-c.h")) {
         panic!("{}: {reason}; `./x setup` installs it (Debian: libclang-common-22-dev)", header.display());
     }
-    let mut list = String::from("[\n");
-    for (number, (part, define)) in PARTS.into_iter().enumerate() {
+    let library = |number: usize, part: &str, define: &str| {
         // Unoptimized: optimization runs after linking, at the call sites.
         let compile = |action: &str, made: &Path| {
             let mut command = Command::new(clang);
@@ -82,11 +84,16 @@ fn main() {
             })
             .collect();
         names.sort_unstable();
-        list.push_str(&format!(
-            "    OpenClLibrary {{ bitcode: include_bytes!({:?}), names: &{names:?} }},\n",
+        format!(
+            "OpenClLibrary {{ bitcode: include_bytes!({:?}), names: &{names:?} }}",
             bitcode.display().to_string()
-        ));
-    }
-    list.push_str("]\n");
-    std::fs::write(out.join("libraries.rs"), list).expect("the folder can be written to");
+        )
+    };
+    let parts = PARTS.into_iter().enumerate();
+    let list: Vec<String> = parts.map(|(number, (part, define))| library(number, part, define)).collect();
+    let write = |name: &str, text: String| {
+        std::fs::write(out.join(name), text).expect("the folder can be written to");
+    };
+    write("libraries.rs", format!("[\n    {},\n]\n", list.join(",\n    ")));
+    write("textures.rs", library(PARTS.len(), TEXTURES, ""));
 }

@@ -433,7 +433,8 @@ int main(int, char **arguments) {
   FAILS(cuEventQuery(nullptr), CUDA_ERROR_INVALID_HANDLE);
   FAILS(cuStreamSynchronize(reinterpret_cast<CUstream>(&name)), CUDA_ERROR_INVALID_HANDLE);
   FAILS(cuModuleUnload(reinterpret_cast<CUmodule>(polynomial)), CUDA_ERROR_INVALID_HANDLE);
-  FAILS(cuTexObjectDestroy(0), CUDA_ERROR_NOT_SUPPORTED);
+  FAILS(cuTexObjectDestroy(0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMipmappedArrayDestroy(nullptr), CUDA_ERROR_NOT_SUPPORTED);
   CHECK(cuModuleUnload(module));
   FAILS(cuLaunchKernel(reverse, 1, 1, 1, 1, 1, 1, 0, nullptr, one, nullptr), CUDA_ERROR_INVALID_HANDLE);
   // Faults end launches, not the process.

@@ -262,7 +262,7 @@ int main() {
     CHECK(cudaDeviceSynchronize());
   }).join();
   REQUIRE(both == 140);
-  cudaTextureObject_t texture;
-  FAILS(cudaCreateTextureObject(&texture, nullptr, nullptr, nullptr), cudaErrorNotSupported);
+  cudaMipmappedArray_t mipmapped;
+  FAILS(cudaMallocMipmappedArray(&mipmapped, nullptr, {}, 1), cudaErrorNotSupported);
   std::printf("passed\n");
 }

@@ -8,9 +8,12 @@
 
 mod coverage;
 mod build_options;
+pub mod texel;
+mod textures;
 
 pub use build_options::split_build_options;
 pub use coverage::{BuiltinCoverage, HEADER, coverage};
+pub use textures::{TEXTURE_PREFIXES, provide_textures};
 
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_llvm::{LlvmModule, OpenClLibrary, OpenClOptions};

@@ -22,13 +22,19 @@ macro_rules! numbered {
 pub const LAST_DEVICE_ATTRIBUTE: u32 = 143;
 
 numbered! {
-    /// Attributes of the device (`CUdevice_attribute`) that are not 0: properties of textures, and options that the device lacks, are.
+    /// Attributes of the device (`CUdevice_attribute`) that are not 0: options that the device lacks, and properties of mipmaps and cube maps, are.
     DeviceAttribute {
         MaxThreadsPerBlock = 1, MaxBlockDimX = 2, MaxBlockDimY = 3, MaxBlockDimZ = 4, MaxGridDimX = 5, MaxGridDimY = 6, MaxGridDimZ = 7,
         MaxSharedMemoryPerBlock = 8, TotalConstantMemory = 9, WarpSize = 10, MaxPitch = 11, MaxRegistersPerBlock = 12,
         ClockRate = 13, TextureAlignment = 14, MultiprocessorCount = 16, Integrated = 18, CanMapHostMemory = 19,
+        Texture1dWidth = 21, Texture2dWidth = 22, Texture2dHeight = 23, Texture3dWidth = 24, Texture3dHeight = 25, Texture3dDepth = 26,
+        Texture2dLayeredWidth = 27, Texture2dLayeredHeight = 28, Texture2dLayeredLayers = 29,
         SurfaceAlignment = 30, ConcurrentKernels = 31, MemoryClockRate = 36, GlobalMemoryBusWidth = 37, L2CacheSize = 38,
-        MaxThreadsPerMultiprocessor = 39, UnifiedAddressing = 41, TexturePitchAlignment = 51, ComputeCapabilityMajor = 75,
+        MaxThreadsPerMultiprocessor = 39, UnifiedAddressing = 41, Texture1dLayeredWidth = 42, Texture1dLayeredLayers = 43, Texture2dGatherWidth = 45,
+        Texture2dGatherHeight = 46, TexturePitchAlignment = 51, Surface1dWidth = 55, Surface2dWidth = 56, Surface2dHeight = 57,
+        Surface3dWidth = 58, Surface3dHeight = 59, Surface3dDepth = 60, Surface1dLayeredWidth = 61, Surface1dLayeredLayers = 62,
+        Surface2dLayeredWidth = 63, Surface2dLayeredHeight = 64, Surface2dLayeredLayers = 65, Texture1dLinearWidth = 69,
+        Texture2dLinearWidth = 70, Texture2dLinearHeight = 71, Texture2dLinearPitch = 72, ComputeCapabilityMajor = 75,
         ComputeCapabilityMinor = 76, StreamPrioritiesSupported = 78, GlobalL1CacheSupported = 79, LocalL1CacheSupported = 80,
         MaxSharedMemoryPerMultiprocessor = 81, MaxRegistersPerMultiprocessor = 82, ManagedMemory = 83,
         HostNativeAtomicSupported = 86, SingleToDoublePrecisionPerfRatio = 87, PageableMemoryAccess = 88,

@@ -66,6 +66,7 @@ pub const CU_EVENT_DISABLE_TIMING: u32 = 2;
 
 pub const CU_MEMORYTYPE_HOST: u32 = 1;
 pub const CU_MEMORYTYPE_DEVICE: u32 = 2;
+pub const CU_MEMORYTYPE_ARRAY: u32 = 3;
 pub const CU_MEMORYTYPE_UNIFIED: u32 = 4;
 
 /// Device number of pointers that no device has.

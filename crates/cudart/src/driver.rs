@@ -219,6 +219,13 @@ driver! {
     fn cuGraphAddMemsetNode(
         node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void, context: DriverHandle,
     );
+    fn cuArray3DCreate_v2(array: *mut DriverHandle, description: *const c_void);
+    fn cuArray3DGetDescriptor_v2(description: Ptr, array: DriverHandle);
+    fn cuArrayDestroy(array: DriverHandle);
+    fn cuTexObjectCreate(object: *mut u64, resource: *const c_void, texture: *const c_void, view: Ptr);
+    fn cuTexObjectDestroy(object: u64);
+    fn cuSurfObjectCreate(object: *mut u64, resource: *const c_void);
+    fn cuSurfObjectDestroy(object: u64);
     fn cuProfilerStart();
     fn cuProfilerStop();
 }

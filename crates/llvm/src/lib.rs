@@ -67,7 +67,7 @@ pub use masks::{MaskRepresentation, rewrite_masks};
 pub use object_cache::{CacheSearch, EntryLock, ObjectCache};
 pub use opencl::{
     DeclaredFunction, OpenClLibrary, OpenClOptions, REMARKS_OPTION, compile_opencl, compile_opencl_with,
-    declared_functions, delete_kernel_stubs,
+    declared_functions, delete_kernel_stubs, load_library,
 };
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
 pub use read::read_ir;

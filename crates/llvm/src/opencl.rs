@@ -261,6 +261,18 @@ pub(crate) fn compile_opencl_ir(
     catch_fatal_errors(STACK, work).flatten()
 }
 
+/// Reads a library as a module, and cleans it up; all of its exported functions stay.
+pub fn load_library(library: &OpenClLibrary) -> Result<LlvmModule, Diagnostic> {
+    let bitcode = library.bitcode;
+    let work = move || {
+        let module = read_ir("library", bitcode)?;
+        let options = OpenClOptions { is_object: true, ..OpenClOptions::default() };
+        finish(&module, &options).map_err(|reason| Diagnostic::error(Code::FrontEnd, reason))?;
+        Ok(module)
+    };
+    catch_fatal_errors(STACK, work).flatten()
+}
+
 /// Links the called builtins into a module as clang left it, and cleans it up.
 fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     define_divisions(module);

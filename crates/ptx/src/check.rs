@@ -593,7 +593,13 @@ impl<'a, 's> BodyResolver<'a, 's> {
             }
             PtxOperand::Address { base, offset, more } => {
                 if !more.is_empty() {
-                    return Err("an address has no coordinates here".into());
+                    // A texture or surface, and its coordinates.
+                    let [PtxOperand::Vector(at)] = &more[..] else {
+                        return Err("coordinates are a vector in braces".into());
+                    };
+                    let parts = std::iter::once(&**base).chain(at);
+                    let parts = parts.map(|part| self.operand(part)).collect::<Result<_, _>>()?;
+                    return Ok(ResolvedOperand::Vector(parts));
                 }
                 let base = Box::new(self.operand(base)?);
                 let offset = offset.map_or(Ok(0), |number| int(number.value))?;
@@ -762,6 +768,14 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     _ => Err("an address is a variable or an integer register of 32 or 64 bits".into()),
                 },
                 _ => Err("not an address in brackets".into()),
+            },
+            OperandRole::Texel => match arg {
+                ResolvedOperand::Vector(parts) => match &parts[0] {
+                    ResolvedOperand::Reg(reg) if self.body.regs[*reg].bits() == Some(64) => Ok(()),
+                    ResolvedOperand::Variable(..) => Ok(()),
+                    _ => Err("a texture or surface is a register of 64 bits".into()),
+                },
+                _ => Err("not a texture or surface with coordinates in brackets".into()),
             },
             OperandRole::Constant => match arg {
                 ResolvedOperand::Number(NumberValue::Int(_)) => Ok(()),

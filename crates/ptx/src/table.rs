@@ -11,6 +11,7 @@
 //! u32 b64 …   of this type, whatever the modifiers        p     a predicate, perhaps negated
 //! =p|p  =T|p  a destination, with an optional predicate   V     a vector of the last type, by `.v2`, `.v4` or `.v8`
 //! m           an address in brackets                      i     a constant
+//! x           a texture or surface with coordinates, in brackets
 //! L F A       a label, a function, anything               ?x    optional        …  everything that follows
 //! ```
 
@@ -30,7 +31,8 @@ pub enum InstructionSupport {
 
 use InstructionSupport::{Refused, Supported};
 
-const TEXTURE: InstructionSupport = Refused("textures and surfaces; read a buffer instead");
+const TEXTURE: InstructionSupport =
+    Refused("cube maps, formatted stores and reductions of textures and surfaces; use other accesses");
 const TENSOR: InstructionSupport =
     Refused("tensor cores with fragments of a whole warp; compile without them");
 const TMA: InstructionSupport = Refused("bulk and tensor copies; copy with loads and stores");
@@ -91,6 +93,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("vec", "v2|v4|v8"),
     ("k16", "m16n16k16|m32n8k16|m8n32k16"),
     ("window", "global|shared|shared::cta"),
+    ("geometry", "1d|2d|3d|a1d|a2d"),
 ];
 
 /// All forms, in order.
@@ -364,6 +367,16 @@ pub static FORMS: &[InstructionForm] = &[
     form("wmma", "mma sync aligned row|col row|col k16 s32 u8 u8 s32 satfinite?", "=A A A A", Supported),
     form("wmma", "mma sync aligned row|col row|col k16 s32 s8 s8 s32 satfinite?", "=A A A A", Supported),
     form("wmma", "mma sync aligned row|col row|col m8n8k4 rn? f64 f64 f64 f64", "=A A A A", Supported),
+    // Textures and surfaces.
+    form("tex", "geometry v4 u32|s32|f32 s32|f32", "=A x", Supported),
+    form("tex", "base geometry v4 u32|s32|f32 f32", "=A x", Supported),
+    form("tex", "level geometry v4 u32|s32|f32 f32", "=A x f32", Supported),
+    form("tex", "grad geometry v4 u32|s32|f32 f32", "=A x A A", Supported),
+    form("tld4", "r|g|b|a 2d v4 u32|s32|f32 f32", "=A x", Supported),
+    form("txq", "width|height|depth b32", "=u32 m", Supported),
+    form("suq", "width|height|depth b32", "=u32 m", Supported),
+    form("suld", "b geometry cop? vec? b8|b16|b32|b64 trap|clamp|zero", "=A x", Supported),
+    form("sust", "b geometry cop? vec? b8|b16|b32|b64 trap|clamp|zero", "x A", Supported),
     // Families that are refused as a whole.
     form("tex", "*", "…", TEXTURE),
     form("tld4", "*", "…", TEXTURE),
@@ -577,6 +590,8 @@ pub enum OperandRole {
     Vector,
     /// Address.
     Memory,
+    /// Texture or surface with coordinates.
+    Texel,
     /// Constant.
     Constant,
     /// Label.
@@ -615,6 +630,7 @@ fn spec(text: &str) -> OperandSpec {
         "p|p" => OperandRole::WithPredicate(OperandType::Fixed(Word::Pred)),
         "V" => OperandRole::Vector,
         "m" => OperandRole::Memory,
+        "x" => OperandRole::Texel,
         "i" => OperandRole::Constant,
         "L" => OperandRole::Label,
         "…" => OperandRole::Rest,

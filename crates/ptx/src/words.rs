@@ -57,6 +57,9 @@ words! {
     M8n8 "m8n8" M8n8k4 "m8n8k4" M8n8k16 "m8n8k16" M16n8k4 "m16n8k4" M16n8k8 "m16n8k8" M16n8k16 "m16n8k16"
     M16n8k32 "m16n8k32" M16n16k8 "m16n16k8" M16n16k16 "m16n16k16" M32n8k16 "m32n8k16" M8n32k16 "m8n32k16"
     Load "load" Store "store" Mma "mma" A "a" B "b" C "c" D "d" Row "row" Col "col" X1 "x1" X2 "x2" X4 "x4" Trans "trans"
+    // Textures and surfaces.
+    Texref "texref" Samplerref "samplerref" Surfref "surfref" Line "1d" Plane "2d" Volume "3d" LineArray "a1d" PlaneArray "a2d"
+    Level "level" Grad "grad" Base "base" G "g" Trap "trap" Zero "zero" Width "width" Height "height" Depth "depth"
     // Components of vectors and of special registers.
     X "x" Y "y" Z "z" W "w"
 }
@@ -70,7 +73,7 @@ impl Word {
             B8 | U8 | S8 => 8,
             B16 | U16 | S16 | F16 | Bf16 => 16,
             B32 | U32 | S32 | F32 | F16x2 | Bf16x2 | U16x2 | S16x2 | Tf32 => 32,
-            B64 | U64 | S64 | F64 | F32x2 => 64,
+            B64 | U64 | S64 | F64 | F32x2 | Texref | Samplerref | Surfref => 64,
             B128 => 128,
             _ => return None,
         })

@@ -9,6 +9,7 @@ use crate::core::launch::{
 };
 use crate::core::memory;
 use crate::core::module::{MOST_SHARED, MOST_SHARED_UNASKED, MOST_THREADS};
+use crate::core::texture::{MOST_LAYERS, MOST_LINEAR, MOST_PLANE, MOST_VOLUME};
 use crate::cuda::*;
 use heddle_runtime::machine_memory;
 use std::ffi::{c_char, c_void};
@@ -34,7 +35,22 @@ fn attribute(number: u32) -> Option<i32> {
         MaxRegistersPerBlock | MaxRegistersPerMultiprocessor => 65536,
         // In kilohertz; no program can rely on them.
         ClockRate | MemoryClockRate => 1_000_000,
-        // There are no textures.
+        Texture1dWidth
+        | Texture2dWidth
+        | Texture2dHeight
+        | Texture2dLayeredWidth
+        | Texture2dLayeredHeight => MOST_PLANE as i32,
+        Texture1dLayeredWidth | Texture2dGatherWidth | Texture2dGatherHeight => MOST_PLANE as i32,
+        Texture2dLinearWidth | Texture2dLinearHeight => MOST_PLANE as i32,
+        Surface1dWidth | Surface2dWidth | Surface2dHeight | Surface1dLayeredWidth => MOST_PLANE as i32,
+        Surface2dLayeredWidth | Surface2dLayeredHeight => MOST_PLANE as i32,
+        Texture3dWidth | Texture3dHeight | Texture3dDepth => MOST_VOLUME as i32,
+        Surface3dWidth | Surface3dHeight | Surface3dDepth => MOST_VOLUME as i32,
+        Texture1dLayeredLayers | Texture2dLayeredLayers | Surface1dLayeredLayers | Surface2dLayeredLayers => {
+            MOST_LAYERS as i32
+        }
+        Texture1dLinearWidth => MOST_LINEAR as i32,
+        Texture2dLinearPitch => i32::MAX,
         TextureAlignment | SurfaceAlignment | TexturePitchAlignment => 512,
         MultiprocessorCount => processors() as i32,
         GlobalMemoryBusWidth => 64,
@@ -165,7 +181,7 @@ entries! {
 
     fn cuDeviceGetTexture1DLinearMaxWidth(width: CudaOutput<usize>, _format: u32, _channels: u32, device: CUdevice) {
         ensure_device(device)?;
-        width.write(0)
+        width.write(MOST_LINEAR)
     }
 
     fn cuProfilerStart | cuProfilerStop () {

@@ -11,6 +11,7 @@ mod entry;
 pub mod device;
 pub mod context;
 pub mod memory;
+pub mod texture;
 pub mod transfer;
 pub mod module;
 pub mod launch;

@@ -5,6 +5,7 @@ use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::graph::StreamCommand;
 use crate::core::memory::{CopySide, MemoryCopy, MemoryFill};
 use crate::core::stream::CudaStream;
+use crate::core::texture::{ARRAYS, TexelMemory};
 use crate::cuda::*;
 use std::ffi::c_void;
 
@@ -64,14 +65,12 @@ fn start(memory_type: u32, host: u64, device: CUdeviceptr) -> CudaResult<(u64, b
         CU_MEMORYTYPE_HOST => (host, false),
         CU_MEMORYTYPE_DEVICE => (device, true),
         CU_MEMORYTYPE_UNIFIED => (device, CopySide::any(device).is_known),
-        // Arrays are not supported.
-        3 => return Err(CudaError(CUDA_ERROR_NOT_SUPPORTED)),
         _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
     })
 }
 
 impl Side2d {
-    fn side(&self, width: usize) -> CudaResult<CopySide> {
+    fn side(&self, width: usize, rows: usize) -> CudaResult<CopySide> {
         let pitch = if self.pitch == 0 { width } else { self.pitch };
         let three = Side3d {
             x: self.x,
@@ -86,13 +85,16 @@ impl Side2d {
             pitch,
             height: 0,
         };
-        three.side(width, 0)
+        three.side(width, rows)
     }
 }
 
 impl Side3d {
     fn side(&self, width: usize, rows: usize) -> CudaResult<CopySide> {
         ensure(self.level == 0, CUDA_ERROR_INVALID_VALUE)?;
+        if self.memory_type == CU_MEMORYTYPE_ARRAY {
+            return self.array_side(width, rows);
+        }
         let (start, is_known) = start(self.memory_type, self.host, self.device)?;
         let pitch = if self.pitch == 0 { width } else { self.pitch };
         let height = if self.height == 0 { rows } else { self.height };
@@ -106,9 +108,31 @@ impl Side3d {
     }
 }
 
+impl Side3d {
+    /// Returns the part of an array: rows lie within it along each dimension.
+    fn array_side(&self, width: usize, rows: usize) -> CudaResult<CopySide> {
+        let array = ARRAYS.find(self.array).map_err(|_| CudaError(CUDA_ERROR_INVALID_VALUE))?;
+        let TexelMemory { start, size, layers, pitch, slice, format } = array.memory;
+        let fits = |at: usize, length: usize, end: usize| at.checked_add(length).is_some_and(|to| to <= end);
+        let is_inside = fits(self.x, width, size[0] * format.bytes()?)
+            && fits(self.y, rows, size[1])
+            && fits(self.z, 0, size[2].max(layers));
+        ensure(is_inside, CUDA_ERROR_INVALID_VALUE)?;
+        let first = start + (self.z * slice + self.y * pitch + self.x) as u64;
+        Ok(CopySide { start: first, pitch, slice, is_known: true })
+    }
+}
+
+/// Returns the bytes of an array from an offset on, as copies without rows see them.
+fn in_array(array: CudaHandle, offset: usize) -> CudaResult<CopySide> {
+    let array = ARRAYS.find(array)?;
+    let start = array.memory.start.checked_add(offset as u64).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+    Ok(CopySide::device(start))
+}
+
 impl Copy2d {
     fn copy(&self) -> CudaResult<MemoryCopy> {
-        let (to, from) = (self.to.side(self.width)?, self.from.side(self.width)?);
+        let (to, from) = (self.to.side(self.width, self.height)?, self.from.side(self.width, self.height)?);
         Ok(MemoryCopy { to, from, width: self.width, height: self.height, depth: 1 })
     }
 }
@@ -210,6 +234,44 @@ entries! {
         copy: CudaInput<Copy3d>, stream: CudaHandle,
     ) {
         submit(copy.read()?.copy()?, stream)
+    }
+
+    fn cuMemcpyHtoA_v2 | cuMemcpyHtoA_v2_ptds (
+        to: CudaHandle, offset: usize, from: CudaInput<c_void>, bytes: usize,
+    ) {
+        line(in_array(to, offset)?, CopySide::host(from.address()), bytes, NONE)
+    }
+
+    fn cuMemcpyHtoAAsync_v2 | cuMemcpyHtoAAsync_v2_ptsz (
+        to: CudaHandle, offset: usize, from: CudaInput<c_void>, bytes: usize, stream: CudaHandle,
+    ) {
+        line(in_array(to, offset)?, CopySide::host(from.address()), bytes, stream)
+    }
+
+    fn cuMemcpyAtoH_v2 | cuMemcpyAtoH_v2_ptds (
+        to: CudaOutput<c_void>, from: CudaHandle, offset: usize, bytes: usize,
+    ) {
+        line(CopySide::host(to.address()), in_array(from, offset)?, bytes, NONE)
+    }
+
+    fn cuMemcpyAtoHAsync_v2 | cuMemcpyAtoHAsync_v2_ptsz (
+        to: CudaOutput<c_void>, from: CudaHandle, offset: usize, bytes: usize, stream: CudaHandle,
+    ) {
+        line(CopySide::host(to.address()), in_array(from, offset)?, bytes, stream)
+    }
+
+    fn cuMemcpyDtoA_v2 | cuMemcpyDtoA_v2_ptds (to: CudaHandle, offset: usize, from: CUdeviceptr, bytes: usize) {
+        line(in_array(to, offset)?, CopySide::device(from), bytes, NONE)
+    }
+
+    fn cuMemcpyAtoD_v2 | cuMemcpyAtoD_v2_ptds (to: CUdeviceptr, from: CudaHandle, offset: usize, bytes: usize) {
+        line(CopySide::device(to), in_array(from, offset)?, bytes, NONE)
+    }
+
+    fn cuMemcpyAtoA_v2 | cuMemcpyAtoA_v2_ptds (
+        to: CudaHandle, to_offset: usize, from: CudaHandle, from_offset: usize, bytes: usize,
+    ) {
+        line(in_array(to, to_offset)?, in_array(from, from_offset)?, bytes, NONE)
     }
 
     fn cuMemcpyBatchAsync | cuMemcpyBatchAsync_ptsz (

@@ -27,6 +27,8 @@ pub enum AllocationKind {
     Managed,
     /// Memory of a pool.
     Pool(CudaHandle),
+    /// Texels of an array.
+    Array,
     /// Module variable.
     Variable,
 }
@@ -53,7 +55,11 @@ impl CudaAllocation {
     fn is_own(&self) -> bool {
         matches!(
             self.kind,
-            AllocationKind::Device | AllocationKind::Host | AllocationKind::Managed | AllocationKind::Pool(_)
+            AllocationKind::Device
+                | AllocationKind::Host
+                | AllocationKind::Managed
+                | AllocationKind::Array
+                | AllocationKind::Pool(_)
         )
     }
 

@@ -3,6 +3,7 @@
 pub mod error;
 pub mod registry;
 pub mod memory;
+pub mod texture;
 pub mod context;
 pub mod image;
 mod host;

@@ -185,6 +185,8 @@ impl CudaModule {
             let lines: Vec<String> = diagnostics.iter().take(20).map(ToString::to_string).collect();
             wrong(CUDA_ERROR_INVALID_PTX, lines.join("\n"))
         })?;
+        heddle_builtins::provide_textures(&mut lowered.module)
+            .map_err(|reason| wrong(CUDA_ERROR_UNKNOWN, reason.to_string()))?;
         let mut refused = Vec::new();
         let mut unavailable: FxHashMap<String, String> = FxHashMap::default();
         for name in externals {

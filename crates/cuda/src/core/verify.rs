@@ -45,6 +45,7 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
     };
     let source = heddle_ptx::parse(text).map_err(diagnostic)?;
     let mut module = heddle_ptx::lower(&source, "module.ptx", options).map_err(diagnostic)?.module;
+    heddle_builtins::provide_textures(&mut module).map_err(|broken| broken.to_string())?;
     heddle_math::provide(&mut module, Accuracy::Exact).map_err(|broken| broken.to_string())?;
     let name = &launch.function.kernel.info().name;
     let mut called = module.functions.iter().flat_map(|func| func.callees.values());

@@ -1,29 +1,42 @@
 //! Programs on CUDA's runtime: in CUDA C++ by NVIDIA's compiler, and as those of CUDA 12.
 
-use crate::place::{do_or_say, folder, package, passes, scratch, source, toolkit};
+use crate::place::{do_or_say, folder, package, passes, run, scratch, source, toolkit};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Compiles `runtime_api.cu`, with PTX in it that is packed in this way.
-fn compile(mode: &str) -> PathBuf {
-    let (toolkit, program) = (toolkit(), scratch().join(format!("runtime_api-{mode}")));
+/// Compiles a program of `tests/cuda`, with PTX in it that is packed in this way.
+fn compile(name: &str, mode: &str) -> PathBuf {
+    let (toolkit, program) = (toolkit(), scratch().join(format!("{name}-{mode}")));
     let mut compile = Command::new(toolkit.join("bin/nvcc"));
     compile.args(["-std=c++17", "-O1", "-arch=compute_75", "-cudart=shared"]);
-    compile.arg(format!("--compress-mode={mode}")).arg("-o").arg(&program).arg(source("runtime_api.cu"));
+    compile.arg(format!("--compress-mode={mode}")).arg("-o").arg(&program).arg(source(&format!("{name}.cu")));
     do_or_say(&mut compile, "the program does not compile");
     program
 }
 
 #[test]
 fn a_program_in_cuda_cpp_works() {
-    passes(&compile("default"), &[], &[]);
+    passes(&compile("runtime_api", "default"), &[], &[]);
 }
 
 #[test]
 fn device_code_is_found_however_it_is_packed() {
     for mode in ["none", "speed", "balance", "size"] {
-        passes(&compile(mode), &[], &[]);
+        passes(&compile("runtime_api", mode), &[], &[]);
     }
+}
+
+#[test]
+fn textures_and_surfaces_give_what_the_guide_says() {
+    let program = compile("textures", "default");
+    for cpu in ["znver3", "avx512"] {
+        passes(&program, &[], &[("HEDDLE_CPU", cpu)]);
+    }
+    // The interpreter finds the same in each kernel, and the illegal access.
+    let output = run(&program, &[], &[("HEDDLE_VERIFY", "1")]);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(!messages.contains("differs") && !messages.contains("not verified"), "{messages}");
+    assert!(messages.matches("agree with the interpreter").count() > 200, "{messages}");
 }
 
 #[test]

@@ -2,14 +2,17 @@
 
 use super::memory::{CudartExtent, PitchedPointer};
 use super::read;
+use super::texture::{array_width, texel_bytes};
 use crate::driver::{self, DriverHandle, Ptr};
-use crate::errors::{CudartResult, INVALID_DIRECTION, INVALID_VALUE, NOT_SUPPORTED, done, ensure};
+use crate::errors::{CudartError, CudartResult, INVALID_DIRECTION, INVALID_VALUE, done, ensure};
 use crate::program::variable;
 use crate::state::ready;
 use std::ffi::c_void;
 
 /// Memory of either side, as the driver numbers it: it looks pointers up.
 const ANY: u32 = 4;
+/// An array, as the driver numbers it.
+const OF_ARRAY: u32 = 3;
 
 /// A side of a copy of rows, as the driver takes it.
 #[repr(C)]
@@ -22,6 +25,16 @@ struct Side2 {
     device: usize,
     array: usize,
     pitch: usize,
+}
+
+impl Side2 {
+    fn memory((start, pitch): (Ptr, usize)) -> Side2 {
+        Side2 { x: 0, y: 0, kind: ANY, host: 0, device: start.expose_provenance(), array: 0, pitch }
+    }
+
+    fn array((array, x, y): (DriverHandle, usize, usize)) -> Side2 {
+        Side2 { x, y, kind: OF_ARRAY, host: 0, device: 0, array, pitch: 0 }
+    }
 }
 
 /// A copy of rows, as the driver takes it.
@@ -88,23 +101,32 @@ impl Params3 {
 
     /// As the driver takes it.
     pub fn of_driver(&self) -> CudartResult<Copy3> {
-        ensure(self.from_array == 0 && self.to_array == 0, NOT_SUPPORTED)?;
         ensure_direction(self.kind)?;
-        let side = |at: CudartExtent, memory: PitchedPointer| Side3 {
-            x: at.width,
+        // Widths and offsets count texels where there are arrays, else bytes.
+        let texel = |array: usize| if array == 0 { Ok(1) } else { texel_bytes(array) };
+        let (from, to) = (texel(self.from_array)?, texel(self.to_array)?);
+        ensure(self.from_array == 0 || self.to_array == 0 || from == to, INVALID_VALUE)?;
+        let side = |at: CudartExtent, memory: PitchedPointer, array: usize, texel: usize| Side3 {
+            x: at.width.saturating_mul(texel),
             y: at.height,
             z: at.depth,
             level: 0,
-            kind: ANY,
+            kind: if array == 0 { ANY } else { OF_ARRAY },
             host: 0,
             device: memory.start.expose_provenance(),
-            array: 0,
+            array,
             reserved: 0,
             pitch: memory.pitch,
             height: memory.height,
         };
         let CudartExtent { width, height, depth } = self.extent;
-        Ok(Copy3 { from: side(self.from_at, self.from), to: side(self.to_at, self.to), width, height, depth })
+        Ok(Copy3 {
+            from: side(self.from_at, self.from, self.from_array, from),
+            to: side(self.to_at, self.to, self.to_array, to),
+            width: width.checked_mul(from.max(to)).ok_or(CudartError(INVALID_VALUE))?,
+            height,
+            depth,
+        })
     }
 }
 
@@ -115,16 +137,40 @@ fn ensure_direction(kind: i32) -> CudartResult<()> {
 
 fn rows(to: (Ptr, usize), from: (Ptr, usize), width: usize, height: usize, kind: i32) -> CudartResult<Copy2> {
     ensure_direction(kind)?;
-    let side = |(start, pitch): (Ptr, usize)| Side2 {
-        x: 0,
-        y: 0,
-        kind: ANY,
-        host: 0,
-        device: start.expose_provenance(),
-        array: 0,
-        pitch,
-    };
-    Ok(Copy2 { from: side(from), to: side(to), width, height })
+    Ok(Copy2 { from: Side2::memory(from), to: Side2::memory(to), width, height })
+}
+
+/// Copies rows on a stream; without one, on the legacy stream.
+///
+/// # Safety
+/// Memory of the host is there.
+unsafe fn copy_rows(
+    to: Side2,
+    from: Side2,
+    (width, height, kind): (usize, usize, i32),
+    stream: Option<DriverHandle>,
+) -> CudartResult<()> {
+    ready()?;
+    ensure_direction(kind)?;
+    let copy = Copy2 { from, to, width, height };
+    // SAFETY: the caller's promise.
+    done(unsafe {
+        match stream {
+            Some(stream) => driver::cuMemcpy2DAsync_v2(about(&copy), stream),
+            None => driver::cuMemcpy2D_v2(about(&copy)),
+        }
+    })
+}
+
+/// Returns the part of an array that `bytes` bytes from a texel on are in: whole rows, or a piece of one.
+fn rows_of(array: DriverHandle, bytes: usize) -> CudartResult<(usize, usize)> {
+    let row = texel_bytes(array)?.saturating_mul(array_width(array)?);
+    if bytes <= row {
+        return Ok((bytes, 1));
+    }
+    // A last row that is not whole would take a copy of its own.
+    ensure(bytes.is_multiple_of(row), INVALID_VALUE)?;
+    Ok((row, bytes / row))
 }
 
 fn about<T>(copy: &T) -> *const c_void {
@@ -197,6 +243,62 @@ entries! {
         let copy = unsafe { read(params) }?.of_driver()?;
         // SAFETY: as above.
         done(unsafe { driver::cuMemcpy3DAsync_v2(about(&copy), stream) })
+    }
+
+    fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds (
+        to: DriverHandle, x: usize, y: usize, from: Ptr, pitch: usize, width: usize, height: usize, kind: i32,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(Side2::array((to, x, y)), Side2::memory((from, pitch)), (width, height, kind), None) }
+    }
+
+    fn cudaMemcpy2DToArrayAsync | cudaMemcpy2DToArrayAsync_ptsz in stream (
+        to: DriverHandle, x: usize, y: usize, from: Ptr, pitch: usize, width: usize, height: usize, kind: i32, stream: DriverHandle,
+    ) {
+        let (to, from) = (Side2::array((to, x, y)), Side2::memory((from, pitch)));
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(to, from, (width, height, kind), Some(stream)) }
+    }
+
+    fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds (
+        to: Ptr, pitch: usize, from: DriverHandle, x: usize, y: usize, width: usize, height: usize, kind: i32,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(Side2::memory((to, pitch)), Side2::array((from, x, y)), (width, height, kind), None) }
+    }
+
+    fn cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz in stream (
+        to: Ptr, pitch: usize, from: DriverHandle, x: usize, y: usize, width: usize, height: usize, kind: i32, stream: DriverHandle,
+    ) {
+        let (to, from) = (Side2::memory((to, pitch)), Side2::array((from, x, y)));
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(to, from, (width, height, kind), Some(stream)) }
+    }
+
+    fn cudaMemcpy2DArrayToArray | cudaMemcpy2DArrayToArray_ptds (
+        to: DriverHandle, to_x: usize, to_y: usize, from: DriverHandle, x: usize, y: usize, width: usize, height: usize, kind: i32,
+    ) {
+        let (to, from) = (Side2::array((to, to_x, to_y)), Side2::array((from, x, y)));
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(to, from, (width, height, kind), None) }
+    }
+
+    fn cudaMemcpyToArray | cudaMemcpyToArray_ptds (
+        to: DriverHandle, x: usize, y: usize, from: Ptr, bytes: usize, kind: i32,
+    ) {
+        ready()?;
+        let (width, height) = rows_of(to, bytes)?;
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(Side2::array((to, x, y)), Side2::memory((from, width)), (width, height, kind), None) }
+    }
+
+    fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds (
+        to: Ptr, from: DriverHandle, x: usize, y: usize, bytes: usize, kind: i32,
+    ) {
+        ready()?;
+        let (width, height) = rows_of(from, bytes)?;
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(Side2::memory((to, width)), Side2::array((from, x, y)), (width, height, kind), None) }
     }
 
     fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds (symbol: usize, from: Ptr, bytes: usize, offset: usize, kind: i32) {

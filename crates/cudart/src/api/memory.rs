@@ -38,8 +38,10 @@ pub struct CudartExtent {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChannelFormat {
-    bits: [i32; 4],
-    kind: i32,
+    /// Bits of each component.
+    pub bits: [i32; 4],
+    /// Kind of the components.
+    pub kind: i32,
 }
 
 /// `cudaCreateChannelDesc` of the runtime.

@@ -60,6 +60,7 @@ macro_rules! forward {
 
 pub mod device;
 pub mod memory;
+pub mod texture;
 pub mod copies;
 pub mod stream;
 pub mod launch;

@@ -5,10 +5,11 @@ use crate::core::buffer::{ClBuffer, check_access};
 use crate::core::context::ClContext;
 use crate::core::device::{BASE_ALIGN, device};
 use crate::core::error::{ClError, ClResult, ensure};
-use crate::core::image_format::{ImageFormat, TexelLayout, srgb_values};
+use crate::core::image_format::{ImageFormat, TexelLayout};
 use crate::core::memory::{Address, ClMemory, Rows};
+use heddle_builtins::texel::{ImageDescriptor, srgb_table};
 use heddle_llvm::ImageType;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Maximum width and height of an image that is no volume.
 pub const MAX_PLANE: usize = 16384;
@@ -40,24 +41,6 @@ pub struct ImageDescription {
     pub samples: u32,
 }
 
-/// Descriptor of an image in memory, as `crates/builtins/cl/image.cl` reads it.
-#[repr(C)]
-#[derive(Debug)]
-struct ImageDescriptor {
-    data: Address,
-    texels: Address,
-    srgb: Address,
-    row_pitch: i32,
-    slice_pitch: i32,
-    size: [i32; 3],
-    layers: i32,
-    layout: i32,
-    order: i32,
-    border_alpha: f32,
-    channel_type: u32,
-    channel_order: u32,
-}
-
 /// Format, shape and descriptor of a memory object that is an image.
 #[derive(Debug)]
 pub struct ImageView {
@@ -85,11 +68,6 @@ pub struct TexelBox {
     pub rows: Rows,
     /// Bytes of a row, rows, and slices.
     pub region: [usize; 3],
-}
-
-fn srgb_table() -> Address {
-    static TABLE: OnceLock<[f32; 256]> = OnceLock::new();
-    Address::new(TABLE.get_or_init(srgb_values).as_ptr())
 }
 
 impl ImageDescription {
@@ -164,10 +142,11 @@ impl ImageView {
     fn new(format: ImageFormat, shape: &ImageDescription, base: Address) -> ClResult<ImageView> {
         let layout = format.layout()?;
         let small = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
+        let texels = base.pointer().expose_provenance() as u64;
         let descriptor = ImageDescriptor {
-            data: base,
-            texels: base,
-            srgb: srgb_table(),
+            data: texels,
+            texels,
+            srgb: srgb_table().as_ptr().expose_provenance() as u64,
             row_pitch: small(shape.row_pitch),
             slice_pitch: small(shape.slice_pitch),
             size: shape.size.map(small),

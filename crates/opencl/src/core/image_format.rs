@@ -1,9 +1,10 @@
 //! Formats of images: orders and types of channels, and texels in memory.
 //!
-//! The numbers of layouts and orders are those of `crates/builtins/cl/image.cl`, which decodes texels in kernels.
+//! `crates/builtins/cl/texel.h` decodes texels in kernels.
 
 use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
+use heddle_builtins::texel::{ComponentOrder, TexelKind};
 use heddle_llvm::f16_bits;
 
 /// Order and type of channels, as `cl_image_format` holds them.
@@ -13,42 +14,6 @@ pub struct ImageFormat {
     pub order: u32,
     /// Channel type (`CL_UNORM_INT8`, …).
     pub data_type: u32,
-}
-
-/// Encoding of a channel, or of a whole texel if its channels are packed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum TexelKind {
-    Unorm8,
-    Snorm8,
-    Unorm16,
-    Snorm16,
-    Half,
-    Float,
-    Srgb8,
-    Sint8,
-    Sint16,
-    Sint32,
-    Uint8,
-    Uint16,
-    Uint32,
-    Packed565,
-    Packed555,
-    Packed101010,
-    Packed101010A2,
-}
-
-/// Position of the color's components in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ComponentOrder {
-    /// The first ones of red, green, blue and alpha.
-    InOrder,
-    Alpha,
-    RedAlpha,
-    Intensity,
-    Luminance,
-    Bgra,
-    Argb,
-    Abgr,
 }
 
 /// Texels of a format in memory.
@@ -194,7 +159,7 @@ impl ImageFormat {
 impl TexelLayout {
     /// Returns the number by which kernels know the layout.
     pub fn code(&self) -> i32 {
-        self.kind as i32 * 4 + self.channels.ilog2() as i32
+        self.kind.code(self.channels)
     }
 
     /// Returns the number by which kernels know the order.
@@ -204,13 +169,7 @@ impl TexelLayout {
 
     /// Returns the bytes of a texel.
     pub fn bytes(&self) -> usize {
-        use TexelKind::*;
-        let channel = match self.kind {
-            Unorm8 | Snorm8 | Srgb8 | Sint8 | Uint8 => 1,
-            Unorm16 | Snorm16 | Half | Sint16 | Uint16 | Packed565 | Packed555 => 2,
-            Float | Sint32 | Uint32 | Packed101010 | Packed101010A2 => 4,
-        };
-        channel * self.channels as usize
+        self.kind.bytes() * self.channels as usize
     }
 
     /// Encodes a color, four numbers of 32 bits, as `clEnqueueFillImage` takes it.
@@ -264,13 +223,4 @@ impl TexelLayout {
             Float | Sint32 | Uint32 | Packed565 | Packed555 | Packed101010 | Packed101010A2 => bits.into(),
         }
     }
-}
-
-/// Returns the linear values of all sRGB bytes.
-pub fn srgb_values() -> [f32; 256] {
-    std::array::from_fn(|byte| {
-        let curved = byte as f64 / 255.0;
-        let linear = if curved <= 0.04045 { curved / 12.92 } else { ((curved + 0.055) / 1.055).powf(2.4) };
-        linear as f32
-    })
 }

@@ -73,7 +73,8 @@ fn is_choice(inst: &ResolvedInst) -> bool {
         "ld" | "st" => is_named_param(inst),
         "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
         | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx"
-        | "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" => false,
+        | "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tex" | "tld4" | "txq" | "suq"
+        | "suld" | "sust" => false,
         _ => true,
     }
 }

@@ -15,6 +15,7 @@ mod memory;
 mod warp;
 mod matrix;
 mod fragment;
+mod texture;
 mod call;
 mod indirect;
 mod idioms;

@@ -374,6 +374,9 @@ impl FunctionRaising<'_> {
             put!(self, "trap");
             return Ok(());
         }
+        if callee.name.starts_with("heddle.texture.") || callee.name.starts_with("heddle.surface.") {
+            return Err("accesses to textures and surfaces have no way back to PTX".into());
+        }
         let results = self.func.results(inst).to_vec();
         if let (Some(word), true) = (approximation(&callee.name), self.options.approximate) {
             let (to, from) = (self.register(results[0])?, self.read(data.args[0])?);

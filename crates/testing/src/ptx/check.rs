@@ -65,8 +65,11 @@ impl PtxCounts {
     /// Returns the supported forms that no program had.
     pub fn missing(&self) -> Vec<String> {
         let forms = FORMS.iter().zip(&self.forms);
-        let missing =
-            forms.filter(|(form, count)| **count == 0 && form.support == InstructionSupport::Supported);
+        let missing = forms.filter(|(form, count)| {
+            // Textures and surfaces are objects of the driver: `tests/cuda/textures.cu` has them.
+            let is_of_driver = matches!(form.mnemonic, "tex" | "tld4" | "txq" | "suq" | "suld" | "sust");
+            **count == 0 && form.support == InstructionSupport::Supported && !is_of_driver
+        });
         missing.map(|(form, _)| format!("{} {}", form.mnemonic, form.pattern)).collect()
     }
 }

@@ -81,6 +81,7 @@ const RULES: &[Rule] = &[
         &[
             "heddle-ir",
             "heddle-interp",
+            "heddle-builtins",
             "heddle-math",
             "heddle-ptx",
             "heddle-runtime",

@@ -1,0 +1,254 @@
+//! Arrays, texture objects and surface objects.
+
+use super::memory::{ChannelFormat, CudartExtent};
+use super::{read, write};
+use crate::driver::{self, DriverHandle, Ptr};
+use crate::errors::{CudartError, CudartResult, INVALID_VALUE, NOT_SUPPORTED, done, ensure};
+use crate::state::ready;
+
+/// `cudaErrorInvalidChannelDescriptor`.
+const INVALID_CHANNELS: i32 = 20;
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct DriverArray {
+    extent: CudartExtent,
+    format: u32,
+    channels: u32,
+    flags: u32,
+}
+
+/// `cudaResourceDesc` in words of 64 bits, without the fields that CUDA 13 appends.
+type Resource = [u64; 8];
+/// `CUDA_RESOURCE_DESC` in words of 64 bits.
+type DriverResource = [u64; 18];
+
+/// `cudaTextureDesc`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CudartTextureModes {
+    addressing: [u32; 3],
+    filter: u32,
+    read_mode: u32,
+    is_srgb: i32,
+    border: [u32; 4],
+    is_normalized: i32,
+    anisotropy: u32,
+    mipmap_filter: u32,
+    level_bias: u32,
+    levels: [u32; 2],
+    lacks_trilinear: i32,
+    is_seamless: i32,
+}
+
+/// Kinds of resources.
+const ARRAY: u32 = 0;
+const LINEAR: u32 = 2;
+const PITCHED: u32 = 3;
+
+/// Returns format and channels as the driver numbers them.
+fn driver_format(channels: ChannelFormat) -> CudartResult<(u32, u32)> {
+    let wrong = CudartError(INVALID_CHANNELS);
+    let width = channels.bits[0];
+    let count = channels.bits.iter().take_while(|&&bits| bits != 0).count();
+    let alike = channels.bits[..count].iter().all(|&bits| bits == width);
+    if !alike || channels.bits[count..].iter().any(|&bits| bits != 0) || !matches!(count, 1 | 2 | 4) {
+        return Err(wrong);
+    }
+    let format = match (channels.kind, width) {
+        (0, 8) => 8,
+        (0, 16) => 9,
+        (0, 32) => 10,
+        (1, 8) => 1,
+        (1, 16) => 2,
+        (1, 32) => 3,
+        (2, 16) => 0x10,
+        (2, 32) => 0x20,
+        (0..=2, _) => return Err(wrong),
+        _ => return Err(CudartError(NOT_SUPPORTED)),
+    };
+    Ok((format, count as u32))
+}
+
+/// Returns the channels of a driver's format.
+fn channels_of(format: u32, count: u32) -> ChannelFormat {
+    let (kind, bits) = match format {
+        1 => (1, 8),
+        2 => (1, 16),
+        3 => (1, 32),
+        8 => (0, 8),
+        9 => (0, 16),
+        10 => (0, 32),
+        0x10 => (2, 16),
+        _ => (2, 32),
+    };
+    let mut all = [0; 4];
+    all[..count.min(4) as usize].fill(bits);
+    ChannelFormat { bits: all, kind }
+}
+
+fn channels_at(resource: &Resource) -> ChannelFormat {
+    let [low, high, kind] = [resource[2], resource[3], resource[4]];
+    let halves = |word: u64| [word as i32, (word >> 32) as i32];
+    let ([x, y], [z, w]) = (halves(low), halves(high));
+    ChannelFormat { bits: [x, y, z, w], kind: kind as i32 }
+}
+
+/// Returns a resource as the driver takes it.
+fn driver_resource(resource: &Resource) -> CudartResult<DriverResource> {
+    let mut all = [0; 18];
+    all[0] = resource[0] & 0xffff_ffff;
+    all[1] = resource[1];
+    let kind = all[0] as u32;
+    if matches!(kind, LINEAR | PITCHED) {
+        let (format, count) = driver_format(channels_at(resource))?;
+        all[2] = u64::from(format) | u64::from(count) << 32;
+        all[3..6].copy_from_slice(&resource[5..8]);
+    }
+    Ok(all)
+}
+
+/// Returns the bytes of a texel of an array.
+pub(super) fn texel_bytes(array: DriverHandle) -> CudartResult<usize> {
+    let array = array_of(array)?;
+    let bytes = channels_of(array.format, array.channels).bits.iter().sum::<i32>() / 8;
+    Ok(bytes as usize)
+}
+
+/// Returns the texels of a row of an array.
+pub(super) fn array_width(array: DriverHandle) -> CudartResult<usize> {
+    Ok(array_of(array)?.extent.width)
+}
+
+fn array_of(array: DriverHandle) -> CudartResult<DriverArray> {
+    let extent = CudartExtent { width: 0, height: 0, depth: 0 };
+    let mut description = DriverArray { extent, format: 0, channels: 0, flags: 0 };
+    // SAFETY: the place is there; the driver looks the handle up.
+    done(unsafe { driver::cuArray3DGetDescriptor_v2((&raw mut description).cast(), array) })?;
+    Ok(description)
+}
+
+/// # Safety
+/// The places are there, or null.
+unsafe fn allocate(
+    array: *mut DriverHandle,
+    channels: *const ChannelFormat,
+    extent: CudartExtent,
+    flags: u32,
+) -> CudartResult<()> {
+    ready()?;
+    // SAFETY: the caller's promise.
+    let (format, count) = driver_format(unsafe { read(channels) }?)?;
+    let description = DriverArray { extent, format, channels: count, flags };
+    // SAFETY: the caller's promise.
+    done(unsafe { driver::cuArray3DCreate_v2(array, (&raw const description).cast()) })
+}
+
+/// True if texels of a resource are integers of 8 or 16 bits, or of 32 bits.
+fn integers_of(resource: &DriverResource) -> CudartResult<(bool, bool)> {
+    let format = match resource[0] as u32 {
+        ARRAY => array_of(resource[1] as DriverHandle)?.format,
+        _ => resource[2] as u32,
+    };
+    Ok((matches!(format, 1 | 2 | 8 | 9), matches!(format, 3 | 10)))
+}
+
+entries! {
+    fn cudaMallocArray(
+        array: *mut DriverHandle, channels: *const ChannelFormat, width: usize, height: usize, flags: u32,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { allocate(array, channels, CudartExtent { width, height, depth: 0 }, flags) }
+    }
+
+    fn cudaMalloc3DArray(
+        array: *mut DriverHandle, channels: *const ChannelFormat, extent: CudartExtent, flags: u32,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe { allocate(array, channels, extent, flags) }
+    }
+
+    fn cudaFreeArray(array: DriverHandle) {
+        ready()?;
+        if array == 0 {
+            return Ok(());
+        }
+        // SAFETY: the driver looks the handle up.
+        done(unsafe { driver::cuArrayDestroy(array) })
+    }
+
+    fn cudaArrayGetInfo(
+        channels: *mut ChannelFormat, extent: *mut CudartExtent, flags: *mut u32, array: DriverHandle,
+    ) {
+        ready()?;
+        let description = array_of(array)?;
+        if !channels.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { write(channels, channels_of(description.format, description.channels)) }?;
+        }
+        if !extent.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { write(extent, description.extent) }?;
+        }
+        if !flags.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { write(flags, description.flags) }?;
+        }
+        Ok(())
+    }
+
+    fn cudaGetChannelDesc(channels: *mut ChannelFormat, array: DriverHandle) {
+        ready()?;
+        let description = array_of(array)?;
+        // SAFETY: the caller's promise.
+        unsafe { write(channels, channels_of(description.format, description.channels)) }
+    }
+
+    fn cudaCreateTextureObject(
+        object: *mut u64, resource: *const Resource, modes: *const CudartTextureModes, view: Ptr,
+    ) {
+        ready()?;
+        ensure(view.is_null(), NOT_SUPPORTED)?;
+        // SAFETY: the caller's promise.
+        let (resource, modes) = unsafe { (read(resource)?, read(modes)?) };
+        let resource = driver_resource(&resource)?;
+        let mut all = [0u32; 26];
+        let (is_narrow, is_wide) = integers_of(&resource)?;
+        // Integers of 32 bits have no normalized floats.
+        ensure(modes.read_mode == 0 || !is_wide, INVALID_VALUE)?;
+        let stays = modes.read_mode == 0 && (is_narrow || is_wide);
+        let is_normalized = modes.is_normalized != 0;
+        let is_srgb = modes.is_srgb != 0;
+        all[..3].copy_from_slice(&modes.addressing);
+        all[3] = modes.filter;
+        all[4] = u32::from(stays) | u32::from(is_normalized) << 1 | u32::from(is_srgb) << 4;
+        all[5] = modes.anisotropy;
+        all[6] = modes.mipmap_filter;
+        all[7] = modes.level_bias;
+        all[8..10].copy_from_slice(&modes.levels);
+        all[10..14].copy_from_slice(&modes.border);
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuTexObjectCreate(object, resource.as_ptr().cast(), all.as_ptr().cast(), view) })
+    }
+
+    fn cudaDestroyTextureObject(object: u64) {
+        ready()?;
+        // SAFETY: the driver looks the handle up.
+        done(unsafe { driver::cuTexObjectDestroy(object) })
+    }
+
+    fn cudaCreateSurfaceObject(object: *mut u64, resource: *const Resource) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        let resource = driver_resource(&unsafe { read(resource) }?)?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuSurfObjectCreate(object, resource.as_ptr().cast()) })
+    }
+
+    fn cudaDestroySurfaceObject(object: u64) {
+        ready()?;
+        // SAFETY: the driver looks the handle up.
+        done(unsafe { driver::cuSurfObjectDestroy(object) })
+    }
+}
