@@ -130,19 +130,48 @@ NOINLINE void wrapping(unsigned n, unsigned m, unsigned start) {
       out[start + i * m + j] = (int)(i + j);
 }
 
+// Bytes have no masks on AVX2: what fills no vector runs as scalar code, and no iteration runs twice.
+static unsigned char bytes_in[MOST], bytes_out[MOST];
+
+NOINLINE void bytes(int n, int m) {
+#pragma omp simd collapse(2)
+  for (int i = 0; i < n; i++)
+    for (int j = 1; j < m - 1; j++) {
+      int sum = bytes_in[i * m + j - 1] + 2 * bytes_in[i * m + j] + bytes_in[i * m + j + 1];
+      bytes_out[i * m + j] = (unsigned char)(bytes_out[i * m + j] * 3 + sum / 4 + i);
+    }
+}
+
+// What all iterations read is loaded once; a single iteration may write it first, or after it has read it.
+NOINLINE void written_first(int n, int *at, const int *same) {
+  EACH for (int i = 0; i < n; i++) {
+    at[0] = in[i] + 5;
+    out[i] = same[0];
+  }
+}
+
+NOINLINE void read_first(int n, int *at, const int *same) {
+  EACH for (int i = 0; i < n; i++) {
+    out[i] = same[0] + in[i];
+    at[i] = in[i] + 5;
+  }
+}
+
 static void print(const char *name, int n, int m) {
   unsigned hash = 0;
   for (int i = 0; i < MOST; i++)
-    hash = hash * 31 + (unsigned)out[i] + (unsigned)(int)sums[i];
+    hash = hash * 31 + (unsigned)out[i] + (unsigned)(int)sums[i] + bytes_out[i];
   printf("%s %d %d: %u\n", name, n, m, hash);
   memset(out, 0, sizeof out);
   memset(sums, 0, sizeof sums);
+  memset(bytes_out, 0, sizeof bytes_out);
 }
 
 int main(void) {
   static const int sizes[] = {0, 1, 2, 3, 5, 8, 17, 33, 70};
   for (int i = 0; i < MOST; i++) {
     in[i] = i * 7 % 101;
+    bytes_in[i] = (unsigned char)(i * 11);
     left[i] = (float)(i * 3 % 11);
     right[i] = (float)(i * 5 % 13);
   }
@@ -166,6 +195,12 @@ int main(void) {
       RUN(carried, n, m);
       RUN(colours, n * m / 3);
       RUN(wrapping, n, m, 1);
+      RUN(bytes, n, m);
+      int cells[80] = {3};
+      RUN(written_first, n > 0, cells, cells);
+      RUN(read_first, n > 0, cells, cells);
+      cells[79] = 9;
+      RUN(read_first, n, cells, cells + 79);
       int last, s = total(n, m, &last);
       printf("total %d %d\n", s, last);
     }
