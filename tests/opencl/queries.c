@@ -1,5 +1,6 @@
 // Every question of every `clGet…Info`: how much room its answer takes, too little room, just enough, and more than that.
 #include "check.h"
+#include <CL/cl_ext.h>
 
 typedef cl_int question(void *of, void *beside, cl_uint name, size_t size, void *value, size_t *needed);
 
@@ -64,9 +65,9 @@ static void features(struct setting s) {
     for (size_t i = 0; i < size / sizeof *list; i++) {
       // What only the host sees has no macro.
       const char *of_host[] = {"cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_suggested_local_work_size", "cl_khr_il_program",
-                               "cl_intel_unified_shared_memory"};
+                               "cl_intel_unified_shared_memory", "cl_khr_create_command_queue", "cl_khr_device_uuid"};
       int is_of_host = 0;
-      for (int k = 0; k < 5; k++) is_of_host |= !strcmp(list[i].name, of_host[k]);
+      for (size_t k = 0; k < sizeof of_host / sizeof *of_host; k++) is_of_host |= !strcmp(list[i].name, of_host[k]);
       if (is_of_host) continue;
       length += snprintf(source + length, sizeof source - length, "#ifndef %s\n#error %s is missing\n#endif\n", list[i].name, list[i].name);
     }
@@ -88,6 +89,33 @@ static void features(struct setting s) {
   }
 }
 
+// Device and driver have identifiers that stay; this system has no LUID.
+static void identifiers(struct setting s) {
+  unsigned char device[2][CL_UUID_SIZE_KHR], driver[CL_UUID_SIZE_KHR], none[CL_UUID_SIZE_KHR] = {0};
+  cl_bool is_valid;
+  for (int i = 0; i < 2; i++) CHECK(clGetDeviceInfo(s.device, CL_DEVICE_UUID_KHR, sizeof device[i], device[i], NULL));
+  CHECK(clGetDeviceInfo(s.device, CL_DRIVER_UUID_KHR, sizeof driver, driver, NULL));
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_LUID_VALID_KHR, sizeof is_valid, &is_valid, NULL));
+  EXPECT(!memcmp(device[0], device[1], sizeof driver) && memcmp(device[0], driver, sizeof driver) && !is_valid);
+  EXPECT(memcmp(device[0], none, sizeof none) && memcmp(driver, none, sizeof none));
+}
+
+static void queue_of_extension(struct setting s) {
+  clCreateCommandQueueWithPropertiesKHR_fn make = (clCreateCommandQueueWithPropertiesKHR_fn)
+      clGetExtensionFunctionAddressForPlatform(s.platform, "clCreateCommandQueueWithPropertiesKHR");
+  cl_queue_properties_khr list[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0}, wrong[] = {1, 2, 0};
+  cl_command_queue_properties found;
+  cl_int error;
+  EXPECT(make);
+  cl_command_queue queue = make(s.context, s.device, list, &error);
+  CHECK(error);
+  CHECK(clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof found, &found, NULL));
+  EXPECT(found == CL_QUEUE_PROFILING_ENABLE);
+  CHECK(clFinish(queue));
+  CHECK(clReleaseCommandQueue(queue));
+  EXPECT(!make(s.context, s.device, wrong, &error) && error == CL_INVALID_VALUE);
+}
+
 int main(void) {
   struct setting s = start(CL_QUEUE_PROFILING_ENABLE);
   cl_int error;
@@ -97,11 +125,17 @@ int main(void) {
   query_of(platform, s.platform, NULL, CL_PLATFORM_EXTENSIONS_WITH_VERSION, 0);
   unknown(platform, s.platform, NULL);
 
-  // 0x1033 is that of halves; 0x105f and 0x106a to 0x106e are nobody's.
+  // 0x1033 is that of halves; 0x105f is nobody's.
   range(device, s.device, NULL, CL_DEVICE_TYPE, CL_DEVICE_DOUBLE_FP_CONFIG, 0);
   range(device, s.device, NULL, CL_DEVICE_PREFERRED_VECTOR_WIDTH_HALF, CL_DEVICE_NUMERIC_VERSION, 0);
-  range(device, s.device, NULL, CL_DEVICE_EXTENSIONS_WITH_VERSION, CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, 0);
-  range(device, s.device, NULL, CL_DEVICE_OPENCL_C_FEATURES, CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, 0);
+  range(device, s.device, NULL, CL_DEVICE_EXTENSIONS_WITH_VERSION, CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, 0);
+  query_of(device, s.device, NULL, CL_DEVICE_UUID_KHR, CL_UUID_SIZE_KHR);
+  query_of(device, s.device, NULL, CL_DRIVER_UUID_KHR, CL_UUID_SIZE_KHR);
+  query_of(device, s.device, NULL, CL_DEVICE_LUID_VALID_KHR, sizeof(cl_bool));
+  query_of(device, s.device, NULL, CL_DEVICE_LUID_KHR, CL_LUID_SIZE_KHR);
+  query_of(device, s.device, NULL, CL_DEVICE_NODE_MASK_KHR, sizeof(cl_uint));
+  identifiers(s);
+  queue_of_extension(s);
   query_of(device, s.device, NULL, CL_DEVICE_TYPE, sizeof(cl_device_type));
   query_of(device, s.device, NULL, CL_DEVICE_MAX_WORK_ITEM_SIZES, 3 * sizeof(size_t));
   query_of(device, s.device, NULL, CL_DEVICE_IMAGE_SUPPORT, sizeof(cl_bool));

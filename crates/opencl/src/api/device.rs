@@ -205,6 +205,12 @@ entries! {
                 info.value(MAX_WORK_GROUP_SIZE.div_ceil(device.lanes()) as u32)
             }
             CL_DEVICE_SUB_GROUP_SIZES_INTEL => info.value(device.lanes()),
+            CL_DEVICE_UUID_KHR => info.bytes(&device.uuid()),
+            CL_DRIVER_UUID_KHR => info.bytes(&uuid_of(VERSION)),
+            // Identifiers of Windows.
+            CL_DEVICE_LUID_VALID_KHR => info.truth(false),
+            CL_DEVICE_LUID_KHR => info.bytes(&[0; 8]),
+            CL_DEVICE_NODE_MASK_KHR => info.value(0u32),
             CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR => info.value(DOT_PRODUCTS),
             // Six truths: no product is a single instruction.
             CL_DEVICE_INTEGER_DOT_PRODUCT_ACCELERATION_PROPERTIES_8BIT_KHR

@@ -253,6 +253,7 @@ extension_table! {
     clEnqueueMemcpyINTEL => usm::clEnqueueMemcpyINTEL,
     clEnqueueMigrateMemINTEL => usm::clEnqueueMigrateMemINTEL,
     clEnqueueMemAdviseINTEL => usm::clEnqueueMemAdviseINTEL,
+    clCreateCommandQueueWithPropertiesKHR => queue::clCreateCommandQueueWithProperties,
 }
 
 /// Returns the address of an extension entry by name.

@@ -38,6 +38,16 @@ pub struct Device {
 
 crate::object!(Device, CL_INVALID_DEVICE);
 
+/// Returns an identifier for a text: two FNV-1a hashes.
+pub fn uuid_of(text: &str) -> [u8; 16] {
+    let hash = |start: u64| {
+        let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        text.as_bytes().iter().fold(start, step)
+    };
+    let [low, high] = [0xcbf2_9ce4_8422_2325, 0x6c62_272e_07bb_0142].map(hash);
+    (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
+}
+
 fn system(name: libc::c_int) -> Option<u64> {
     // SAFETY: asks for a number by a constant of the C library.
     let value = unsafe { libc::sysconf(name) };
@@ -68,6 +78,12 @@ impl Device {
     /// Returns the lanes that kernels are compiled for, which is the sub-group size.
     pub fn lanes(&self) -> usize {
         options().lanes_on(&Cpu::host()) as usize
+    }
+
+    /// Returns the identifier of the device: that of the machine and its model of CPU.
+    pub fn uuid(&self) -> [u8; 16] {
+        let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+        uuid_of(&format!("{machine}{}", self.name))
     }
 
     /// Returns the maximum size of a buffer in bytes.

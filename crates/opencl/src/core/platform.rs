@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 28] = [
+pub const EXTENSIONS: [&str; 30] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp16",
@@ -43,6 +43,8 @@ pub const EXTENSIONS: [&str; 28] = [
     "cl_khr_integer_dot_product",
     "cl_khr_extended_versioning",
     "cl_khr_il_program",
+    "cl_khr_create_command_queue",
+    "cl_khr_device_uuid",
     "cl_khr_suggested_local_work_size",
     "cl_intel_unified_shared_memory",
     "cl_khr_3d_image_writes",
