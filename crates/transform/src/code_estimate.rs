@@ -14,6 +14,7 @@
 //! passes up to stage Wide take about a twentieth of LLVM's time.
 
 use crate::brushes::carried_latency;
+use crate::regular_exits::is_regular_mask;
 use crate::target::{OpTime, TargetInfo};
 use crate::timing::{
     CallTimes, ReadyTimes, call_times, is_mask, object_offset, scalar_time, simulate, time_of,
@@ -183,7 +184,10 @@ impl<'a> CodeEstimate<'a> {
             match self.condition(block).filter(|_| self.cfg.succs(block).len() > 1) {
                 Some(condition) if stays.count() > 1 && !self.is_version_check(condition) => {
                     let is_regular = self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition);
-                    count * MISPREDICTED[usize::from(is_regular)]
+                    match self.is_regular_lane_check(block, condition) {
+                        true => 0.0,
+                        false => count * MISPREDICTED[usize::from(is_regular)],
+                    }
                 }
                 _ => 0.0,
             }
@@ -395,6 +399,18 @@ impl<'a> CodeEstimate<'a> {
         })
     }
 
+    /// True if a condition is the activity of a lane under a mask that is full or empty in almost all iterations.
+    fn is_regular_lane_check(&self, block: Block, condition: Value) -> bool {
+        let Some(inst) = self.func.def_inst(condition).filter(|_| self.is_lane_check(condition)) else {
+            return false;
+        };
+        // The loop over lanes lies inside of the loop whose exit makes the mask.
+        let around = self.cycles.innermost(block).and_then(|it| self.cycles.parent(it));
+        around.is_some_and(|cycle| {
+            is_regular_mask(self.func, &self.cycles, cycle, self.func.inst(inst).args[0])
+        })
+    }
+
     fn unfrozen(&self, mut value: Value) -> Value {
         while let Some(inst) = self.func.def_inst(value).filter(|&it| self.func.inst(it).op == Op::Freeze) {
             value = self.func.inst(inst).args[0];
@@ -413,7 +429,11 @@ impl<'a> CodeEstimate<'a> {
             if let Some(condition) = self.condition(block).filter(|_| leaves) {
                 self.add_varying_parts(cycle, condition, VOTE_DEPTH, &mut parts);
             }
-            parts.iter().any(|&inst| self.func.inst(inst).op == Op::Any)
+            let is_open = |&inst: &Inst| {
+                let data = self.func.inst(inst);
+                data.op == Op::Any && !is_regular_mask(self.func, &self.cycles, cycle, data.args[0])
+            };
+            parts.iter().any(is_open)
         });
         let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
         UNKNOWN_TRIPS * (1.0 + spread) / self.strip_length(cycle).min(UNKNOWN_TRIPS)
@@ -648,6 +668,45 @@ block2:
   store v1, v0
   ret";
         assert!(kernel(8, text).is_finite());
+    }
+
+    /// A loop from the lanes' numbers to a bound by a step, which lanes leave one by one.
+    fn until(bound: &str, step: &str) -> f64 {
+        kernel(
+            8,
+            &format!(
+                "\
+block0:
+  v1 = load i32, v0
+  v2 = load i32, v0
+  v3 = splat <8 x i32>, v2
+  v4 = load <8 x i32>, v0
+  br block1
+block1:
+  v10 = phi mask<8> [block0: splat true], [block2: v17]
+  v11 = phi i32 [block0: 0], [block2: v12]
+  v18 = any v10
+  br v18, block2, block3
+block2:
+  masked_store v4, v0, v10
+  v12 = add v11, {step}
+  v13 = splat <8 x i32>, v12
+  v14 = add v13, <0, 1, 2, 3, 4, 5, 6, 7>
+  v15 = icmp ult v14, {bound}
+  v17 = select v10, v15, splat false
+  br block1
+block3:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn lanes_that_leave_together_wait_for_no_other() {
+        let regular = until("v3", "v1");
+        assert!(until("v4", "v1") > 1.3 * regular, "bounds of each lane");
+        assert!(until("v3", "1") > 1.3 * regular, "a step below the number of lanes");
+        assert!(until("v3", "8") < 1.1 * regular);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 pub mod boscc;
 pub mod brushes;
 pub mod code_estimate;
+mod regular_exits;
 pub mod canonicalize;
 pub mod flatten;
 pub mod fuse;
