@@ -32,7 +32,7 @@ extern "C" __global__ void clamp(float *values, float low, float high) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   values[i] = clamped(values[i], low, high);
 }
-extern "C" __global__ void nothing_of_it(float *out, unsigned long long texture) { out[0] = tex1Dfetch<float>(texture, 0); }
+extern "C" __global__ void nothing_of_it(float *out, unsigned long long texture) { out[0] = texCubemap<float>(texture, 0, 0, 1); }
 """
 
 
