@@ -83,7 +83,7 @@
   SECOND_SPACE(name, T, R, __local) \
   SECOND_SPACE(name, T, R, __private) \
   SECOND_SPACE(name, T, R, __generic)
-// The same of `remquo`, by `divide_near`.
+// Defines `remquo` in one address space of its second result, by `divide_near`.
 #define REMQUO(n, T, space) \
   FUNCTION T##n remquo(T##n x, T##n y, space int##n *quotient) { \
     int##n other; \

@@ -1,7 +1,7 @@
 // CUDA's textures and surfaces, which PTX reaches by numbers: the addresses of their descriptors, which the CUDA driver makes
 // (`crates/builtins/src/texel.rs`).
 //
-// What a texture gives follows from its descriptor alone: floats if the format or the read mode has them, else integers.
+// The descriptor alone decides the type of a texture read: floats if the format or the read mode has them, else integers.
 // Both come as 32 bits. Filters weigh texels by fractions of 8 bits, as GPUs do.
 #include "texel.h"
 
@@ -91,7 +91,7 @@ SIZE_OF(width)
 SIZE_OF(height)
 SIZE_OF(depth)
 
-// What an access outside of a surface does, as the PTX lowering numbers it.
+// Clamp modes of surface accesses, as the PTX lowering numbers them.
 enum { TRAP, CLAMP, READ_ZERO, WRITE_NOTHING };
 
 // An address that faults. Null would not do: compilers conclude that it does not occur.

@@ -69,7 +69,7 @@ pub enum ComponentOrder {
 pub struct ImageDescriptor {
     /// Address of the first texel, for writing.
     pub data: u64,
-    /// The same address, for reading.
+    /// Address of the data again, for images that no work-item writes.
     pub texels: u64,
     /// Address of the linear values of the sRGB bytes ([`srgb_table`]).
     pub srgb: u64,

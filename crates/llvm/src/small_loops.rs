@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!     for (y = -1; y <= 1; y++)                 the loop: one load for each tap of each work-item
-//!       for (x = -1; x <= 1; x++)               unrolled: the taps of all lanes are one access group, the row before is
-//!         sum += image[(r + y) * w + c + x];    in registers, and bounds are compared once
+//!       for (x = -1; x <= 1; x++)               unrolled: one block, whose offsets in a row are constants
+//!         sum += image[(r + y) * w + c + x];
 //!
 //!     for (k = 0; k < 5; k++) o[k] = a[k];      loop idiom: memcpy(o, a, 20), and both arrays stay in memory
 //!                                               unrolled: five assignments, and LLVM promotes both arrays

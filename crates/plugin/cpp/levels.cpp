@@ -83,7 +83,7 @@ public:
   Costs(const DataLayout &layout, const LoopInfo &loops, ScalarEvolution &evolution)
       : layout(layout), loops(loops), evolution(evolution) {}
 
-  /// What the accesses of an iteration of `level` cost in lanes.
+  /// Returns the cost of the accesses of an iteration of `level` in lanes.
   double in_lanes(const Loop &level) {
     double sum = 0;
     for (BasicBlock *block : level.blocks())
@@ -93,7 +93,7 @@ public:
     return sum * std::max(1.0, lanes / trips_of(level, evolution));
   }
 
-  /// What the accesses of a loop outside of its inner loops cost as scalar code.
+  /// Returns the cost, as scalar code, of a loop's accesses outside of its inner loops.
   double outside_of_inner(const Loop &loop) {
     double sum = 0;
     for (BasicBlock *block : loop.blocks())

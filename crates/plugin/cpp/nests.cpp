@@ -229,7 +229,7 @@ struct SourceCounter {
   /// Null for 0.
   Value *start;
   int64_t step;
-  /// Whether its sums are marked not to overflow before they are cut.
+  /// True if its sums are marked not to overflow before they are truncated.
   bool is_exact;
 };
 
@@ -324,7 +324,7 @@ Rows split_rows(Loop &loop, const Collapsed &nest, DominatorTree &dominators, Lo
     division->replaceAllUsesWith(is_rest ? rest : row);
     division->eraseFromParent();
   }
-  // What else is computed from the counter.
+  // Other uses of the counter.
   builder.SetInsertPoint(head->getTerminator());
   Value *first = builder.CreateNSWMul(row, nest.size, "heddle.first");
   builder.SetInsertPoint(header, header->getFirstInsertionPt());

@@ -93,7 +93,7 @@ bool may_scatter(Loop &loop, ScalarEvolution &evolution) {
   return false;
 }
 
-/// Whether a loop accesses numbers of less than 4 bytes, for which not all machines have masks: its last iterations may be scalar.
+/// True if a loop accesses numbers of less than 4 bytes, for which not all machines have masks: its last iterations may be scalar.
 bool is_narrow(const Loop &loop) {
   const DataLayout &layout = loop.getHeader()->getDataLayout();
   return any_of(loop.blocks(), [&](const BasicBlock *block) {

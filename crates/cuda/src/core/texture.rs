@@ -204,7 +204,7 @@ pub fn create_texture(
     // Filters weigh floats only.
     ensure(!modes.is_linear || !kind.is_int(), CUDA_ERROR_INVALID_VALUE)?;
     let modes = match is_linear_memory {
-        // What is outside of linear memory reads as zeros.
+        // Reads outside of linear memory return zeros.
         true => TextureModes { addressing: [3; 3], border: [0.0; 4], is_linear: false, ..*modes },
         false => *modes,
     };

@@ -24,7 +24,7 @@ static const int elements[] = {NEST_LIST(ELEMENT_OF)};
 struct nest_request {
   int nest;
   size_t bytes;
-  /// What the first way writes. All ways write to the same place, so that none has a better one.
+  /// Output of the first way. All ways write to the same place, so that none has a better one.
   void *first;
   struct nest_data data;
 };

@@ -8,7 +8,7 @@ struct nest_data {
   int width, height, depth, from_width, from_height;
   /// Radius of the box filter.
   int radius;
-  /// What the nest writes, as floats, doubles or bytes.
+  /// Output of the nest: floats, doubles or bytes.
   void *out;
   const float *floats, *others, *weights;
   const double *doubles;
