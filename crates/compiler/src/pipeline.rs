@@ -62,7 +62,11 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
     passes.extend([
         Pass::Specialize(brush.clone()),
         Pass::Loops(branches),
-        Pass::Boscc(boscc::GuardOptions { policy: guards, ..boscc::GuardOptions::default() }),
+        Pass::Boscc(boscc::GuardOptions {
+            policy: guards,
+            registers: (brush.lanes() * 32).div_ceil(target.vector_bits),
+            ..boscc::GuardOptions::default()
+        }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
         Pass::Widen(BrushWidening { brush: brush.clone(), options: WidenOptions { target, versions } }),

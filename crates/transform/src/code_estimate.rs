@@ -181,8 +181,10 @@ impl<'a> CodeEstimate<'a> {
                 Some(cycle) => self.cycles.contains(cycle, it),
                 None => true,
             });
+            let has_two = stays.count() > 1;
             match self.condition(block).filter(|_| self.cfg.succs(block).len() > 1) {
-                Some(condition) if stays.count() > 1 && !self.is_version_check(condition) => {
+                Some(condition) if has_two && self.is_skip(block, condition) => count * MISPREDICTED[1],
+                Some(condition) if has_two && !self.is_version_check(condition) => {
                     let is_regular = self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition);
                     match self.is_regular_lane_check(block, condition) {
                         true => 0.0,
@@ -205,6 +207,12 @@ impl<'a> CodeEstimate<'a> {
         let terminator = self.func.terminator(block).map(|it| self.func.inst(it));
         let condition = terminator.filter(|data| data.op == Op::Br).and_then(|data| data.args.first());
         condition.map(|&it| self.unfrozen(it))
+    }
+
+    /// True if a branch skips a guarded region where all lanes take the other way. The ways of a version meet behind both.
+    fn is_skip(&self, from: Block, condition: Value) -> bool {
+        let is_all = self.func.def_inst(condition).is_some_and(|inst| self.func.inst(inst).op == Op::All);
+        is_all && self.cfg.succs(from).first().is_some_and(|&to| self.cfg.preds(to).len() > 1)
     }
 
     /// True if lanes vote on a condition, perhaps together with conditions that are equal in all lanes.
@@ -360,6 +368,7 @@ impl<'a> CodeEstimate<'a> {
         }
         let is_first = succs.first() == Some(&to);
         let first = match data.args.first().map(|&condition| self.unfrozen(condition)) {
+            Some(condition) if self.is_skip(from, condition) => 1.0 - GUARD,
             Some(condition) if self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition) => GUARD,
             Some(condition) if self.is_version_check(condition) => {
                 1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)

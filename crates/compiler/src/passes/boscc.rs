@@ -22,8 +22,15 @@ pub(super) const INFO: PassInfo = PassInfo {
 const OPTIONS: &[OptionWord<GuardOptions>] = &[
     flag("force", "wherever possible", |options| options.policy = GuardPolicy::Force),
     flag("needed", "where code must not run without lanes", |options| options.policy = GuardPolicy::Needed),
+    word("registers=N", "vector registers that a 32-bit value of a brush fills (default: 1)", set_registers),
     word("BLOCK=GUARD", "guard of one block: `block3`, `block3=all-true`, `block3=none`", request_guard),
 ];
+
+fn set_registers(options: &mut GuardOptions, count: &str) -> Result<(), Diagnostic> {
+    let count = count.parse().ok().filter(|count| (1..=1024).contains(count));
+    options.registers = count.ok_or_else(|| invalid_option("registers", "write a number from 1 to 1024"))?;
+    Ok(())
+}
 
 fn request_guard(options: &mut GuardOptions, word: &str) -> Result<(), Diagnostic> {
     let (name, requested) = word.split_once('=').unwrap_or((word, "all-false"));

@@ -37,6 +37,7 @@
 //! `total` instructions with effects must not run with an empty mask; they are always guarded.
 
 mod gadget;
+mod likelihood;
 mod model;
 
 use std::collections::BTreeMap;
@@ -75,14 +76,27 @@ pub enum GuardRequest {
 }
 
 /// Options of guard placement.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct GuardOptions {
     /// Policy for blocks without a request.
     pub policy: GuardPolicy,
+    /// Vector registers that a 32-bit value of a brush fills.
+    pub registers: u32,
     /// Requests by block.
     pub requests: BTreeMap<Block, GuardRequest>,
     /// Profiled fraction of visits with no active lane on each edge, by branching block.
     pub untaken: BTreeMap<Block, [f64; 2]>,
+}
+
+impl Default for GuardOptions {
+    fn default() -> GuardOptions {
+        GuardOptions {
+            policy: GuardPolicy::default(),
+            registers: 1,
+            requests: BTreeMap::new(),
+            untaken: BTreeMap::new(),
+        }
+    }
 }
 
 /// Placement of a guard.
@@ -156,7 +170,7 @@ impl GuardPlanner<'_> {
         for block in self.blocks_to_guard() {
             forced.entry(block).or_insert(true);
         }
-        let model = GuardCostModel::new(self.func, self.control, &options.untaken);
+        let model = GuardCostModel::new(self.func, self.control, options);
         // The arm of each branch that is guarded before the branch.
         let mut first: BTreeMap<Block, Block> = BTreeMap::new();
         let mut guarded = Vec::new();

@@ -1,17 +1,18 @@
 //! Cost model of guards.
 //!
-//! The cost of a region is that of its instructions, weighted by loop depth. A region is empty if no lane goes there; a
-//! profile gives the probability. Without one, branch weights give the share of lanes; without weights it is one half,
-//! or none for an arm that ends the program. Lanes of a brush correlate: it counts as [`INDEPENDENT_LANES`] lanes that
-//! decide independently.
+//! The cost of a region is that of its instructions on all registers of a brush, weighted by loop depth. A region is
+//! empty if no lane goes there; a profile gives the probability. Without one, branch weights give the share of lanes;
+//! without weights it is none for an arm that ends the program, or follows from the form of the condition
+//! (`likelihood`), or is one half. Lanes of a brush correlate: it counts as [`INDEPENDENT_LANES`] lanes that decide
+//! independently.
 
-use std::collections::BTreeMap;
-
+use super::GuardOptions;
+use super::likelihood::{expected_share, is_of_indices};
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
-use heddle_ir::{Block, Function, Op};
+use heddle_ir::{Block, Function, Op, Value};
 
 /// Number of statistically independent lanes in a brush.
 const INDEPENDENT_LANES: i32 = 4;
@@ -19,7 +20,7 @@ const INDEPENDENT_LANES: i32 = 4;
 const ASSUMED_TRIPS: f64 = 8.0;
 /// Maximum loop depth that counts.
 const MAX_DEPTH: usize = 6;
-/// Cost of a vote and a branch.
+/// Cost of a vote on one register and a branch.
 const VOTE_COST: f64 = 3.0;
 /// Cost of a branch misprediction.
 const MISPREDICTION_COST: f64 = 15.0;
@@ -31,16 +32,11 @@ pub(super) struct GuardCostModel<'a> {
     before: Vec<f64>,
     /// Position in that order.
     position: SecondaryMap<Block, u32>,
-    /// Profiled fraction of visits with no active lane on each edge.
-    untaken: &'a BTreeMap<Block, [f64; 2]>,
+    options: &'a GuardOptions,
 }
 
 impl<'a> GuardCostModel<'a> {
-    pub(super) fn new(
-        func: &'a Function,
-        control: &'a ControlTables,
-        untaken: &'a BTreeMap<Block, [f64; 2]>,
-    ) -> Self {
+    pub(super) fn new(func: &'a Function, control: &'a ControlTables, options: &'a GuardOptions) -> Self {
         let mut position = SecondaryMap::with_len(control.cfg.num_blocks());
         let mut before = vec![0.0];
         let mut sum = 0.0;
@@ -50,24 +46,35 @@ impl<'a> GuardCostModel<'a> {
             sum += once * executions(control, block);
             before.push(sum);
         }
-        Self { func, control, before, position, untaken }
+        Self { func, control, before, position, options }
     }
 
     /// True if guarding this target of a branch pays.
     pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
         let first = self.position[arm] as usize;
         let last = first + self.control.dominators.dominated(arm).len();
-        let cost = (self.before[last] - self.before[first]) / executions(self.control, arm);
+        // Lanes mostly agree on conditions of indices, and then rather on the larger arm: the vote rarely skips it.
+        let registers = match self.condition(from) {
+            Some(condition) if is_of_indices(self.func, condition) => 1.0,
+            _ => f64::from(self.options.registers.max(1)),
+        };
+        let cost = registers * (self.before[last] - self.before[first]) / executions(self.control, arm);
+        let vote = VOTE_COST + registers - 1.0;
         let empty = self.empty_probability(from, slot);
-        empty * cost > VOTE_COST + MISPREDICTION_COST * empty.min(1.0 - empty)
+        empty * cost > vote + MISPREDICTION_COST * empty.min(1.0 - empty)
     }
 
     /// Probability that no lane takes this target of a branch.
     pub(super) fn empty_probability(&self, from: Block, slot: usize) -> f64 {
-        match self.untaken.get(&from) {
+        match self.options.untaken.get(&from) {
             Some(untaken) => untaken[slot],
             None => (1.0 - self.lane_share(from, slot)).powi(INDEPENDENT_LANES),
         }
+    }
+
+    fn condition(&self, from: Block) -> Option<Value> {
+        let branch = self.func.terminator(from).map(|inst| self.func.inst(inst))?;
+        branch.args.first().copied()
     }
 
     /// Share of lanes that take this target of a branch.
@@ -85,10 +92,12 @@ impl<'a> GuardCostModel<'a> {
                 .is_some_and(|inst| self.func.inst(inst).op == Op::Unreachable)
         };
         match [ends(slot), ends(1 - slot)] {
-            [true, false] => 0.0,
-            [false, true] => 1.0,
-            _ => 0.5,
+            [true, false] => return 0.0,
+            [false, true] => return 1.0,
+            _ => {}
         }
+        let share = self.condition(from).and_then(|it| expected_share(self.func, it)).unwrap_or(0.5);
+        if slot == 0 { share } else { 1.0 - share }
     }
 }
 

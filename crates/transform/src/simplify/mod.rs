@@ -1,4 +1,5 @@
-//! Simplifies a function: constant folding, copy propagation, common subexpressions, dead code, dead branches.
+//! Simplifies a function: constant folding, copy propagation, common subexpressions, dead code, dead branches,
+//! nested selects of vectors.
 //!
 //! Requires: Stage::Source or Stage::Canonical (values of passive lanes are frozen), or Stage::Wide (a single thread; vectors
 //! fold where all lanes do).  Ensures: the same stage.
@@ -15,6 +16,7 @@ pub(crate) mod branches;
 pub(crate) mod dead;
 mod floats;
 pub(crate) mod fold;
+mod nested_selects;
 pub(crate) mod values;
 mod votes;
 
@@ -73,7 +75,8 @@ pub fn simplify(func: &mut Function) -> bool {
         }
         may_replace = replaced.may_find_more;
     }
-    if votes::carry_votes(func, &flow) {
+    let merged = nested_selects::merge_selects(func);
+    if votes::carry_votes(func, &flow) || merged {
         dead::remove_dead(func);
         changed = true;
     }
