@@ -1,4 +1,5 @@
 // Arithmetic and functions of halves: of one number at all 65,536 halves, of two at as many pairs; vectors, groups, images.
+// covers: cl_khr_fp16
 #define _GNU_SOURCE
 #include "check.h"
 #include <CL/cl_ext.h>

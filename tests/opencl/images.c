@@ -1,5 +1,6 @@
 // Images and samplers of the host's interface: making, reading, writing, copying, filling, mapping, questions, wrong
 // arguments. The functions of kernels are tested in crates/opencl/tests/images.
+// covers: cl_khr_image2d_from_buffer
 #include "check.h"
 
 enum { W = 64, H = 16, D = 4 };

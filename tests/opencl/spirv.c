@@ -1,4 +1,5 @@
 // Programs in SPIR-V: queries, build, specialization constants, linking, refusals. Arguments: the modules.
+// covers: cl_khr_il_program
 #include "check.h"
 #include <CL/cl_ext.h>
 

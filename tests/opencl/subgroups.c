@@ -1,4 +1,5 @@
 // Sub-groups: consecutive work-items in the linear order of their group, all full but the last one.
+// covers: cl_khr_subgroups
 #include "check.h"
 
 static const char *source =
@@ -83,7 +84,8 @@ int main(void) {
   EXPECT(most * width >= 4096);
   cl_uint of_device;
   CHECK(clGetDeviceInfo(s.device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof of_device, &of_device, NULL));
-  EXPECT(of_device == most);
+  // Kernels may require smaller sub-groups than this one has.
+  EXPECT(of_device >= most);
   CODE(clGetKernelSubGroupInfo(kernel, s.device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, 0, NULL, sizeof most, &most, NULL), CL_INVALID_VALUE);
   CODE(clGetKernelSubGroupInfo(kernel, s.device, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, 5, &two, sizeof most, &most, NULL), CL_INVALID_VALUE);
   CODE(clGetKernelSubGroupInfo(kernel, s.device, 1, 0, NULL, sizeof most, &most, NULL), CL_INVALID_VALUE);

@@ -1,4 +1,5 @@
 // Unified shared memory: allocations, what is known of them, copies, fills, kernels with pointers in memory.
+// covers: cl_intel_unified_shared_memory
 #include "check.h"
 #include <CL/cl_ext.h>
 

@@ -1,4 +1,5 @@
 // Values of builtin functions, bit by bit.
+// covers: cl_khr_fp64
 #include "check.h"
 #include <math.h>
 

@@ -68,9 +68,27 @@
 #define NEW_INTEGERS(space) \
   NEW(int, space) NEW(uint, space) NEW(long, space) NEW(ulong, space) NEW(float, space) NEW(double, space) \
   ARITHMETIC(int, space) ARITHMETIC(uint, space) ARITHMETIC(long, space) ARITHMETIC(ulong, space)
+// `cl_ext_float_atomics`.
+#define FLOATING(T, space) \
+  FETCH(fetch_add, T, T, space) FETCH(fetch_sub, T, T, space) FETCH(fetch_min, T, T, space) FETCH(fetch_max, T, T, space)
+// clang's table declares the stored half as an atomic one.
+#define STORE_HALF(space) \
+  FUNCTION void atomic_store(volatile space atomic_half *at, atomic_half value) { \
+    __opencl_atomic_store((space atomic_half *)at, (half)value, STRONGEST); \
+  } \
+  FUNCTION void atomic_store_explicit(volatile space atomic_half *at, atomic_half value, memory_order order) { \
+    __opencl_atomic_store((space atomic_half *)at, (half)value, order, memory_scope_device); \
+  } \
+  FUNCTION void atomic_store_explicit(volatile space atomic_half *at, atomic_half value, memory_order order, \
+                                      memory_scope scope) { \
+    __opencl_atomic_store((space atomic_half *)at, (half)value, order, memory_scope_device); \
+  }
+#define NEW_FLOATS(space) \
+  ACCESS(half, space) STORE_HALF(space) FLOATING(half, space) FLOATING(float, space) FLOATING(double, space)
 // Pointer atomics add byte differences to the integer address.
 #define FETCH_POINTER(name, space) FETCH(name, ulong, long, space)
-#define NEW_SPACE(space) NEW_INTEGERS(space) FETCH_POINTER(fetch_add, space) FETCH_POINTER(fetch_sub, space)
+#define NEW_SPACE(space) \
+  NEW_INTEGERS(space) NEW_FLOATS(space) FETCH_POINTER(fetch_add, space) FETCH_POINTER(fetch_sub, space)
 NEW_SPACE(__generic)
 NEW_SPACE(__global)
 NEW_SPACE(__local)

@@ -50,7 +50,8 @@ impl Program {
         }
         let kernels = read.llvm.as_ref().map(heddle_llvm::kernels).unwrap_or_default();
         let kept = read.llvm.as_ref().and_then(|llvm| KernelCache::of_user(llvm.bitcode()));
-        let making = BuildServices { kept, watch: None, trials: runtime::environment::trials() };
+        let trials = runtime::environment::trials();
+        let making = BuildServices { kept, trials, ..BuildServices::default() };
         let program = runtime::KernelModule::making(read.module, &runtime::BuildOptions::default(), making)
             .map_err(|reason| reason.diagnostic(&Module::default()))?;
         Ok(Program { program, kernels: kernels.into(), message: read.refused.into() })

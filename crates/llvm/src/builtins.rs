@@ -1,20 +1,35 @@
 //! Runtime functions that compiled code may need and the system libraries may lack: conversions to and from f16 and
-//! bf16, which libgcc has only since GCC 12 and 13, and which executables do not always export to loaded libraries.
+//! bf16, which libgcc has only since GCC 12 and 13, and which executables do not always export to loaded libraries; functions
+//! of libm that LLVM calls for atomics.
 
 /// Returns the symbols and their addresses.
-pub(crate) fn builtins() -> [(&'static str, usize); 5] {
+pub(crate) fn builtins() -> [(&'static str, usize); 7] {
     let double: extern "C" fn(f64) -> f32 = bf16_of_f64;
     let single: extern "C" fn(f32) -> f32 = bf16_of_f32;
     let double_to_half: extern "C" fn(f64) -> f32 = f16_of_f64;
     let single_to_half: extern "C" fn(f32) -> f32 = f16_of_f32;
     let half_to_single: extern "C" fn(f32) -> f32 = f32_of_f16;
+    let least: extern "C" fn(f32, f32) -> f32 = least;
+    let greatest: extern "C" fn(f32, f32) -> f32 = greatest;
     [
+        ("fminf", least as usize),
+        ("fmaxf", greatest as usize),
         ("__truncdfbf2", double as usize),
         ("__truncsfbf2", single as usize),
         ("__truncdfhf2", double_to_half as usize),
         ("__truncsfhf2", single_to_half as usize),
         ("__extendhfsf2", half_to_single as usize),
     ]
+}
+
+/// Minimum of floats; LLVM calls it for atomic minima of f16.
+extern "C" fn least(a: f32, b: f32) -> f32 {
+    a.min(b)
+}
+
+/// Maximum of floats; LLVM calls it for atomic maxima of f16.
+extern "C" fn greatest(a: f32, b: f32) -> f32 {
+    a.max(b)
 }
 
 /// Returns 16 bits in the lower half of an f32 register, as bf16 and f16 are passed.

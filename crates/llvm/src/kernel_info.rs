@@ -105,6 +105,8 @@ pub struct KernelInfo {
     pub params: Vec<KernelParam>,
     /// `reqd_work_group_size`.
     pub required_size: Option<[u32; 3]>,
+    /// `intel_reqd_sub_group_size`.
+    pub required_lanes: Option<u32>,
     /// Attributes as in `__attribute__((…))`, separated by spaces.
     pub attributes: String,
     /// Bytes of statically declared local memory.
@@ -201,6 +203,10 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
                 attributes.push(format!("{name}({x},{y},{z})"));
             }
         }
+        let sub_group = func.function_metadata(kind("intel_reqd_sub_group_size")).map(Val::metadata_parts);
+        let required_lanes = sub_group.and_then(|parts| parts.first().copied().flatten()?.bits());
+        let required_lanes = required_lanes.map(|lanes| lanes as u32);
+        attributes.extend(required_lanes.map(|lanes| format!("intel_reqd_sub_group_size({lanes})")));
         attributes.extend(hinted_type(func, kind("vec_type_hint")).map(|ty| format!("vec_type_hint({ty})")));
         let name = func.name();
         // clang names a kernel's local variables after the kernel.
@@ -210,7 +216,8 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
                 && types.spaces.space(global.ty().address_space()).is_ok_and(|space| space == Space::Local)
         });
         let local_bytes = local.map(|global| types.layout.size(global.value_type()) as usize).sum();
-        found.push(KernelInfo { name, params, required_size, attributes: attributes.join(" "), local_bytes });
+        let attributes = attributes.join(" ");
+        found.push(KernelInfo { name, params, required_size, required_lanes, attributes, local_bytes });
     }
     found
 }

@@ -56,10 +56,24 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
     +__opencl_c_program_scope_global_variables,+__opencl_c_work_group_collective_functions,\
     +__opencl_c_subgroups,+__opencl_c_int64,+__opencl_c_fp64,+cl_clang_storage_class_specifiers,\
     +cl_khr_3d_image_writes,+cl_khr_depth_images,\
-    +__opencl_c_images,+__opencl_c_3d_image_writes,+__opencl_c_read_write_images";
+    +__opencl_c_images,+__opencl_c_3d_image_writes,+__opencl_c_read_write_images,\
+    +cl_ext_float_atomics,+__opencl_c_ext_fp16_global_atomic_load_store,\
+    +__opencl_c_ext_fp16_global_atomic_add,+__opencl_c_ext_fp16_global_atomic_min_max,\
+    +__opencl_c_ext_fp16_local_atomic_load_store,+__opencl_c_ext_fp16_local_atomic_add,\
+    +__opencl_c_ext_fp16_local_atomic_min_max,+__opencl_c_ext_fp32_global_atomic_add,\
+    +__opencl_c_ext_fp32_global_atomic_min_max,+__opencl_c_ext_fp32_local_atomic_add,\
+    +__opencl_c_ext_fp32_local_atomic_min_max,+__opencl_c_ext_fp64_global_atomic_add,\
+    +__opencl_c_ext_fp64_global_atomic_min_max,+__opencl_c_ext_fp64_local_atomic_add,\
+    +__opencl_c_ext_fp64_local_atomic_min_max";
 
 /// Warnings of older clang versions, which many programs trigger, and which are errors in today's clang.
 const ONCE_WARNED: [&str; 3] = ["incompatible-pointer-types", "int-conversion", "implicit-int"];
+
+/// Version of OpenCL C that clang does not know: it is 3.0 with extensions that are part of the language.
+const NEWEST_STANDARD: &str = "-cl-std=CL3.1";
+/// clang's arguments for the newest version.
+const NEWEST_ARGUMENTS: [&str; 4] =
+    ["-cl-std=CL3.0", "-Wno-builtin-macro-redefined", "-U__OPENCL_C_VERSION__", "-D__OPENCL_C_VERSION__=310"];
 
 /// Virtual folder of the in-memory headers.
 const FOLDER: &str = "/heddle-opencl";
@@ -170,13 +184,18 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
             _ if word.starts_with("-cl-std=") => standard = Some(word.clone()),
             _ => {
                 return Err(format!(
-                    "error: unknown build option `{word}`\nhelp: write options of clBuildProgram in OpenCL 3.0\n"
+                    "error: unknown build option `{word}`\nhelp: write options of clBuildProgram in OpenCL 3.1\n"
                 ));
             }
         }
     }
     // The default is OpenCL C 1.2, whatever the device supports.
-    list.push(standard.unwrap_or_else(|| "-cl-std=CL1.2".into()));
+    let standard = standard.unwrap_or_else(|| "-cl-std=CL1.2".into());
+    if standard == NEWEST_STANDARD {
+        list.extend(NEWEST_ARGUMENTS.map(Into::into));
+    } else {
+        list.push(standard);
+    }
     list.push(level.into());
     // Otherwise clang marks each loop as not to be unrolled.
     list.push("-funroll-loops".into());
@@ -483,10 +502,11 @@ impl<'a> ClangInvocation<'a> {
         let mut words: Vec<String> = fixed.iter().chain(action).map(ToString::to_string).collect();
         words.extend(["-finclude-default-header", "-fdeclare-opencl-builtins"].map(Into::into));
         words.extend(["-internal-isystem".into(), FOLDER.into()]);
-        // Device version, which clang leaves to the driver.
-        words.push("-D__OPENCL_VERSION__=300".into());
-        // Concerns the host only, and clang does not know it.
-        words.push("-Dcl_khr_image2d_from_buffer=1".into());
+        // Device version, which clang leaves to the driver, and the name of a version that clang does not know.
+        words.extend(["-D__OPENCL_VERSION__=310", "-DCL_VERSION_3_1=310"].map(Into::into));
+        // Extensions that clang does not know: of the host only, and an attribute that clang has anyway.
+        let others = ["-Dcl_khr_image2d_from_buffer=1", "-Dcl_intel_required_subgroup_size=1"];
+        words.extend(others.map(Into::into));
         // Downgrade these errors to warnings, unless all warnings are errors.
         if !options.words.iter().any(|word| word == "-Werror") {
             words.extend(ONCE_WARNED.map(|warning| format!("-Wno-error={warning}")));

@@ -169,7 +169,7 @@ impl<'a> Conversion<'a> {
         let sizes = take(&|byte| byte.is_ascii_digit() || byte == b'.');
         let vector = take(&|byte| byte == b'v');
         let elements = if vector.is_empty() { &b""[..] } else { take(&|byte| byte.is_ascii_digit()) };
-        let length = take(&|byte| b"hl".contains(&byte));
+        let length = take(&|byte| b"hlzt".contains(&byte));
         let &letter = text.get(at)?;
         let elements = match vector {
             b"" => None,
@@ -324,6 +324,10 @@ mod tests {
             "100% of -3|    7|ff  |"
         );
         assert_eq!(rendered("%ld %lu", ".i64.i64", &[-1i64 as u64, u64::MAX]), "-1 18446744073709551615");
+        assert_eq!(
+            rendered("%zu %td %zx", ".i64.i64.i64", &[u64::MAX, -5i64 as u64, 255]),
+            "18446744073709551615 -5 ff"
+        );
         assert_eq!(rendered("%hhd %hu", ".i32.i32", &[0x180, 0x1_ffff]), "-128 65535");
         assert_eq!(
             rendered(

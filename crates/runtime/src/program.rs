@@ -21,6 +21,7 @@ use heddle_transform::kernels::{VectorDimension, vector_dimension};
 use heddle_transform::progress::polls;
 use heddle_transform::{RaceSemantics, TargetInfo};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -93,6 +94,8 @@ pub struct KernelFacts {
     pub parameters: Vec<KernelParameter>,
     /// The size of its work-groups, if the source fixes it.
     pub required_local: Option<[u32; 3]>,
+    /// The lanes of its brushes, if the source fixes them.
+    pub(crate) required_lanes: Option<u32>,
     /// True if it may observe its work-group.
     pub sees_groups: bool,
     /// True if it may observe which work-items form a brush.
@@ -119,6 +122,8 @@ pub struct BuildServices {
     pub watch: Option<ReportSink>,
     /// Use of run-time selection.
     pub trials: Trials,
+    /// Lanes of the kernels whose source fixes them, by name.
+    pub required_lanes: BTreeMap<String, u32>,
 }
 
 impl fmt::Debug for BuildServices {
@@ -275,6 +280,7 @@ impl KernelModule {
                 name,
                 parameters,
                 required_local,
+                required_lanes: making.required_lanes.get(&*func.name).copied(),
                 sees_groups,
                 observes_brush,
                 shares_nothing,
@@ -575,8 +581,9 @@ impl PreparedKernel {
     }
 
     /// The lanes of its brushes.
-    pub(crate) fn lanes(&self) -> u32 {
-        let fixed = self.options().warp.filter(|_| self.info().observes_brush);
+    pub fn lanes(&self) -> u32 {
+        let info = self.info();
+        let fixed = info.required_lanes.or(self.options().warp.filter(|_| info.observes_brush));
         fixed.unwrap_or(self.program.inner.lanes)
     }
 

@@ -43,7 +43,12 @@ impl CachedProgram {
             seen.fetch_add(usize::from(is_choice), Ordering::Relaxed);
         };
         let kept = KernelCache::new(ObjectCache::at(folder.join("objects")), name.as_bytes());
-        let making = BuildServices { watch: Some(Arc::new(watch)), kept: Some(kept), trials: Trials::On };
+        let making = BuildServices {
+            watch: Some(Arc::new(watch)),
+            kept: Some(kept),
+            trials: Trials::On,
+            ..BuildServices::default()
+        };
         let program = KernelModule::making(module, &BuildOptions::default(), making).expect("a program");
         CachedProgram { program, choices, folder }
     }

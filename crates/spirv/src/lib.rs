@@ -27,6 +27,7 @@ mod constant;
 mod chain;
 mod mangle;
 mod text;
+mod queries;
 mod function;
 mod instruction;
 mod arithmetic;
@@ -41,6 +42,7 @@ mod output;
 pub use binary::is_spirv;
 pub use error::{SpirvError, SpirvErrorKind};
 pub use output::{HELP, REASON, UNSUPPORTED};
+pub use queries::{CAPABILITIES, EXTENDED_SETS, EXTENSIONS};
 
 use binary::SpirvBinary;
 use module::SpirvModule;

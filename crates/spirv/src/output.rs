@@ -480,6 +480,10 @@ fn kernel_modes(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> Spirv
             ExecutionMode::LocalSizeHint | ExecutionMode::LocalSizeHintId => {
                 let _ = write!(text, " !work_group_size_hint {}", size()?);
             }
+            ExecutionMode::SubgroupSize => {
+                let lanes = words.first().copied().unwrap_or(0);
+                let _ = write!(text, " !intel_reqd_sub_group_size !{{i32 {lanes}}}");
+            }
             ExecutionMode::VecTypeHint => {
                 let hint = words.first().copied().unwrap_or(0);
                 let count = if hint >> 16 <= 1 { 1 } else { hint >> 16 };

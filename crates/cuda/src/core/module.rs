@@ -223,8 +223,12 @@ impl CudaModule {
             true => None,
             false => {
                 let kept = KernelCache::of_user(format!("cuda\n{text}").into_bytes());
-                let making =
-                    BuildServices { kept, watch: environment::watch(), trials: environment::trials() };
+                let making = BuildServices {
+                    kept,
+                    watch: environment::watch(),
+                    trials: environment::trials(),
+                    ..BuildServices::default()
+                };
                 // SAFETY: they are functions of C, as CUDA declares them, and stay as long as the process.
                 let made = unsafe {
                     KernelModule::with_functions(lowered.module, &options, making, &host::functions())

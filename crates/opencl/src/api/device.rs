@@ -9,15 +9,17 @@ use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::event::now;
 use crate::core::image::{MAX_BUFFER_WIDTH, MAX_LAYERS, MAX_PLANE, MAX_VOLUME};
 use crate::core::platform::{
-    EXTENSIONS, Platform, SPIRV_MINOR_VERSIONS, VENDOR, VERSION, VERSION_3_0, platform,
+    EXTENSIONS, Platform, SPIRV_MINOR_VERSIONS, VENDOR, VERSION, VERSION_3_0, VERSION_3_1, platform,
 };
 use crate::core::registry::{find, handle_of};
 use std::ffi::c_void;
 
+/// Version of the language without a build option.
+const OPENCL_C_1_2: u32 = 1 << 22 | 2 << 12;
 /// `-cl-std` versions, newest first, as `cl_version` packs them.
-const LANGUAGES: [u32; 5] = [3 << 22, 2 << 22, 1 << 22 | 2 << 12, 1 << 22 | 1 << 12, 1 << 22];
+const LANGUAGES: [u32; 6] = [VERSION_3_1, VERSION_3_0, 2 << 22, OPENCL_C_1_2, 1 << 22 | 1 << 12, 1 << 22];
 /// Optional features of OpenCL C 3.0.
-const FEATURES: [&str; 15] = [
+const FEATURES: [&str; 29] = [
     "__opencl_c_atomic_order_acq_rel",
     "__opencl_c_atomic_order_seq_cst",
     "__opencl_c_atomic_scope_device",
@@ -33,6 +35,20 @@ const FEATURES: [&str; 15] = [
     "__opencl_c_read_write_images",
     "__opencl_c_integer_dot_product_input_4x8bit",
     "__opencl_c_integer_dot_product_input_4x8bit_packed",
+    "__opencl_c_ext_fp16_global_atomic_load_store",
+    "__opencl_c_ext_fp16_global_atomic_add",
+    "__opencl_c_ext_fp16_global_atomic_min_max",
+    "__opencl_c_ext_fp16_local_atomic_load_store",
+    "__opencl_c_ext_fp16_local_atomic_add",
+    "__opencl_c_ext_fp16_local_atomic_min_max",
+    "__opencl_c_ext_fp32_global_atomic_add",
+    "__opencl_c_ext_fp32_global_atomic_min_max",
+    "__opencl_c_ext_fp32_local_atomic_add",
+    "__opencl_c_ext_fp32_local_atomic_min_max",
+    "__opencl_c_ext_fp64_global_atomic_add",
+    "__opencl_c_ext_fp64_global_atomic_min_max",
+    "__opencl_c_ext_fp64_local_atomic_add",
+    "__opencl_c_ext_fp64_local_atomic_min_max",
 ];
 const FLOATS: u64 = CL_FP_DENORM
     | CL_FP_INF_NAN
@@ -41,8 +57,10 @@ const FLOATS: u64 = CL_FP_DENORM
     | CL_FP_ROUND_TO_INF
     | CL_FP_FMA;
 /// Capabilities of shared virtual memory: all memory is the host's.
-pub const SVM: u64 =
-    CL_DEVICE_SVM_COARSE_GRAIN_BUFFER | CL_DEVICE_SVM_FINE_GRAIN_BUFFER | CL_DEVICE_SVM_ATOMICS;
+pub const SVM: u64 = CL_DEVICE_SVM_COARSE_GRAIN_BUFFER
+    | CL_DEVICE_SVM_FINE_GRAIN_BUFFER
+    | CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
+    | CL_DEVICE_SVM_ATOMICS;
 /// Capabilities of each kind of unified shared memory: accesses, atomic ones, both also during launches.
 const USM: u64 = CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
     | CL_UNIFIED_SHARED_MEMORY_ATOMIC_ACCESS_INTEL
@@ -50,6 +68,8 @@ const USM: u64 = CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
     | CL_UNIFIED_SHARED_MEMORY_CONCURRENT_ATOMIC_ACCESS_INTEL;
 /// Inputs of integer dot products: packed bytes and vectors of bytes.
 const DOT_PRODUCTS: u64 = 3;
+/// Atomic operations on floats of any width in global and in local memory: accesses, sums, minima and maxima.
+const FLOAT_ATOMICS: u64 = 7 | 7 << 16;
 const ATOMICS: u64 = CL_DEVICE_ATOMIC_ORDER_RELAXED
     | CL_DEVICE_ATOMIC_ORDER_ACQ_REL
     | CL_DEVICE_ATOMIC_ORDER_SEQ_CST
@@ -133,6 +153,9 @@ entries! {
             CL_DEVICE_MEM_BASE_ADDR_ALIGN => info.value(8 * BASE_ALIGN as u32),
             CL_DEVICE_MIN_DATA_TYPE_ALIGN_SIZE => info.value(BASE_ALIGN as u32),
             CL_DEVICE_SINGLE_FP_CONFIG => info.value(FLOATS | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT),
+            CL_DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT
+            | CL_DEVICE_DOUBLE_FP_ATOMIC_CAPABILITIES_EXT
+            | CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT => info.value(FLOAT_ATOMICS),
             CL_DEVICE_DOUBLE_FP_CONFIG | CL_DEVICE_HALF_FP_CONFIG => info.value(FLOATS),
             CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => info.value(CL_READ_WRITE_CACHE),
             CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info.value(device.cache_line),
@@ -153,6 +176,13 @@ entries! {
             CL_DEVICE_QUEUE_ON_HOST_PROPERTIES => {
                 info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
             }
+            CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => {
+                info.value(CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR)
+            }
+            CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => {
+                info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
+            }
+            CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR => info.value(0u64),
             CL_DEVICE_QUEUE_ON_DEVICE_PROPERTIES => info.value(0u64),
             CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE
             | CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE
@@ -166,15 +196,18 @@ entries! {
             CL_DEVICE_ILS_WITH_VERSION => {
                 info.versions(SPIRV_MINOR_VERSIONS.iter().map(|minor| ("SPIR-V", 1 << 22 | minor << 12)))
             }
+            CL_DEVICE_SPIRV_EXTENDED_INSTRUCTION_SETS_KHR => info.strings(&heddle_spirv::EXTENDED_SETS),
+            CL_DEVICE_SPIRV_EXTENSIONS_KHR => info.strings(&heddle_spirv::EXTENSIONS),
+            CL_DEVICE_SPIRV_CAPABILITIES_KHR => info.list(&heddle_spirv::CAPABILITIES.map(|it| it as u32)),
             CL_DEVICE_PLATFORM => info.value(handle_of(&**platform())),
             CL_DEVICE_NAME => info.text(&device.name),
             CL_DEVICE_VENDOR => info.text(VENDOR),
             CL_DRIVER_VERSION => info.text(env!("CARGO_PKG_VERSION")),
             CL_DEVICE_PROFILE => info.text("FULL_PROFILE"),
             CL_DEVICE_VERSION => info.text(VERSION),
-            CL_DEVICE_NUMERIC_VERSION => info.value(VERSION_3_0),
+            CL_DEVICE_NUMERIC_VERSION => info.value(VERSION_3_1),
             CL_DEVICE_OPENCL_C_VERSION => info.text("OpenCL C 1.2 Heddle"),
-            CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR => info.value(LANGUAGES[2]),
+            CL_DEVICE_OPENCL_C_NUMERIC_VERSION_KHR => info.value(OPENCL_C_1_2),
             CL_DEVICE_OPENCL_C_ALL_VERSIONS => info.versions(LANGUAGES.map(|version| ("OpenCL C", version))),
             CL_DEVICE_OPENCL_C_FEATURES => info.versions(FEATURES.map(|name| (name, VERSION_3_0))),
             CL_DEVICE_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),
@@ -192,9 +225,9 @@ entries! {
             CL_DEVICE_SVM_CAPABILITIES => info.value(SVM),
             CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL
             | CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL
-            | CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL => info.value(USM),
-            CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL
-            | CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL => info.value(0u64),
+            | CL_DEVICE_SINGLE_DEVICE_SHARED_MEM_CAPABILITIES_INTEL
+            | CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL => info.value(USM),
+            CL_DEVICE_CROSS_DEVICE_SHARED_MEM_CAPABILITIES_INTEL => info.value(0u64),
             CL_DEVICE_PREFERRED_PLATFORM_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_GLOBAL_ATOMIC_ALIGNMENT
             | CL_DEVICE_PREFERRED_LOCAL_ATOMIC_ALIGNMENT => info.value(0u32),
@@ -202,9 +235,10 @@ entries! {
             | CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS
             | CL_DEVICE_PIPE_MAX_PACKET_SIZE => info.value(0u32),
             CL_DEVICE_MAX_NUM_SUB_GROUPS => {
-                info.value(MAX_WORK_GROUP_SIZE.div_ceil(device.lanes()) as u32)
+                let smallest = device.sub_group_sizes()[0];
+                info.value(MAX_WORK_GROUP_SIZE.div_ceil(smallest) as u32)
             }
-            CL_DEVICE_SUB_GROUP_SIZES_INTEL => info.value(device.lanes()),
+            CL_DEVICE_SUB_GROUP_SIZES_INTEL => info.list(&device.sub_group_sizes()),
             CL_DEVICE_UUID_KHR => info.bytes(&device.uuid()),
             CL_DRIVER_UUID_KHR => info.bytes(&uuid_of(VERSION)),
             // Identifiers of Windows.

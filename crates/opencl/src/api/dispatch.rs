@@ -4,8 +4,8 @@
 //! calls every slot.
 
 use super::{
-    context, device, enqueue, event, image, kernel, memory, platform, program, queue, refused, sampler, svm,
-    transfer, usm,
+    command_buffer, context, device, enqueue, event, image, kernel, memory, platform, program, queue,
+    refused, sampler, svm, transfer, usm,
 };
 use crate::cl::{CL_INVALID_OPERATION, cl_int};
 use std::ffi::c_void;
@@ -253,6 +253,25 @@ extension_table! {
     clEnqueueMemcpyINTEL => usm::clEnqueueMemcpyINTEL,
     clEnqueueMigrateMemINTEL => usm::clEnqueueMigrateMemINTEL,
     clEnqueueMemAdviseINTEL => usm::clEnqueueMemAdviseINTEL,
+    clSetKernelArgDevicePointerEXT => kernel::clSetKernelArgDevicePointerEXT,
+    clCreateCommandBufferKHR => command_buffer::clCreateCommandBufferKHR,
+    clFinalizeCommandBufferKHR => command_buffer::clFinalizeCommandBufferKHR,
+    clRetainCommandBufferKHR => command_buffer::clRetainCommandBufferKHR,
+    clReleaseCommandBufferKHR => command_buffer::clReleaseCommandBufferKHR,
+    clEnqueueCommandBufferKHR => command_buffer::clEnqueueCommandBufferKHR,
+    clGetCommandBufferInfoKHR => command_buffer::clGetCommandBufferInfoKHR,
+    clCommandBarrierWithWaitListKHR => command_buffer::clCommandBarrierWithWaitListKHR,
+    clCommandNDRangeKernelKHR => command_buffer::clCommandNDRangeKernelKHR,
+    clCommandCopyBufferKHR => command_buffer::clCommandCopyBufferKHR,
+    clCommandCopyBufferRectKHR => command_buffer::clCommandCopyBufferRectKHR,
+    clCommandCopyBufferToImageKHR => command_buffer::clCommandCopyBufferToImageKHR,
+    clCommandCopyImageKHR => command_buffer::clCommandCopyImageKHR,
+    clCommandCopyImageToBufferKHR => command_buffer::clCommandCopyImageToBufferKHR,
+    clCommandFillBufferKHR => command_buffer::clCommandFillBufferKHR,
+    clCommandFillImageKHR => command_buffer::clCommandFillImageKHR,
+    clCommandSVMMemcpyKHR => command_buffer::clCommandSVMMemcpyKHR,
+    clCommandSVMMemFillKHR => command_buffer::clCommandSVMMemFillKHR,
+    clGetKernelSuggestedLocalWorkSize => kernel::clGetKernelSuggestedLocalWorkSizeKHR,
     clCreateCommandQueueWithPropertiesKHR => queue::clCreateCommandQueueWithProperties,
 }
 

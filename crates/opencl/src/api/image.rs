@@ -1,6 +1,7 @@
 //! Images and the commands that read, write, copy, fill and map them.
 
 use super::Enqueuing;
+use super::command_target::CommandTarget;
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, is_true};
 use super::transfer::{Triple, copy_boxes, map};
@@ -191,6 +192,76 @@ fn buffer_texels(
     Ok((inside, packed))
 }
 
+/// Adds a fill of a region of an image by a color.
+pub(super) fn fill_image(
+    into: &impl CommandTarget,
+    target: ClHandle,
+    color: ClInput<c_void>,
+    (origin, region): (ClInput<Triple>, ClInput<Triple>),
+) -> ClResult<()> {
+    let memory = into.memory(target)?;
+    let view = memory.view()?;
+    let missing = ClError(CL_INVALID_VALUE);
+    // The color of a depth image is one number.
+    let color = match view.format.order {
+        CL_DEPTH => [ClInput::<u32>::of_input(color).read().ok_or(missing)?, 0, 0, 0],
+        _ => ClInput::<[u32; 4]>::of_input(color).read().ok_or(missing)?,
+    };
+    let inside = texels(view, origin, region)?;
+    let pattern = view.layout.encode(color);
+    let fill = move || {
+        // SAFETY: a box of the image, which is kept alive.
+        unsafe { fill_box(memory.base(), inside.rows, &pattern, inside.region) };
+        Ok(())
+    };
+    into.add(CL_COMMAND_FILL_IMAGE, false, Box::new(fill))
+}
+
+/// Adds a copy between images, each with its origin.
+pub(super) fn copy_image(
+    into: &impl CommandTarget,
+    (source, from): (ClHandle, ClInput<Triple>),
+    (target, to): (ClHandle, ClInput<Triple>),
+    region: ClInput<Triple>,
+) -> ClResult<()> {
+    let (source, target) = (into.memory(source)?, into.memory(target)?);
+    let (source_view, target_view) = (source.view()?, target.view()?);
+    ensure(source_view.format == target_view.format, CL_IMAGE_FORMAT_MISMATCH)?;
+    let from = texels(source_view, from, region)?;
+    let to = texels(target_view, to, region)?;
+    if source.shares_memory(&target) {
+        ensure(!from.rows.overlaps(&to.rows, from.region), CL_MEM_COPY_OVERLAP)?;
+    }
+    let boxes = ((target.base(), to.rows), (source.base(), from.rows), from.region);
+    copy_boxes(into, CL_COMMAND_COPY_IMAGE, false, boxes, vec![source, target])
+}
+
+/// Adds a copy of a region of an image to a buffer.
+pub(super) fn copy_image_to_buffer(
+    into: &impl CommandTarget,
+    (source, from): (ClHandle, ClInput<Triple>),
+    (target, to): (ClHandle, usize),
+    region: ClInput<Triple>,
+) -> ClResult<()> {
+    let (source, target) = (into.memory(source)?, into.buffer(target)?);
+    let (inside, packed) = buffer_texels(&source, (from, region), &target, to)?;
+    let boxes = ((target.base(), packed), (source.base(), inside.rows), inside.region);
+    copy_boxes(into, CL_COMMAND_COPY_IMAGE_TO_BUFFER, false, boxes, vec![source, target])
+}
+
+/// Adds a copy of a buffer to a region of an image.
+pub(super) fn copy_buffer_to_image(
+    into: &impl CommandTarget,
+    (source, from): (ClHandle, usize),
+    (target, to): (ClHandle, ClInput<Triple>),
+    region: ClInput<Triple>,
+) -> ClResult<()> {
+    let (source, target) = (into.buffer(source)?, into.memory(target)?);
+    let (inside, packed) = buffer_texels(&target, (to, region), &source, from)?;
+    let boxes = ((target.base(), inside.rows), (source.base(), packed), inside.region);
+    copy_boxes(into, CL_COMMAND_COPY_BUFFER_TO_IMAGE, false, boxes, vec![source, target])
+}
+
 entries! {
     fn clGetSupportedImageFormats(
         context: ClHandle, flags: u64, kind: cl_uint, count: cl_uint, formats: ClOutput<[u32; 2]>, there: ClOutput<cl_uint>,
@@ -268,22 +339,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let memory = into.memory(of)?;
-        let view = memory.view()?;
-        let missing = ClError(CL_INVALID_VALUE);
-        // The color of a depth image is one number.
-        let color = match view.format.order {
-            CL_DEPTH => [ClInput::<u32>::of_input(color).read().ok_or(missing)?, 0, 0, 0],
-            _ => ClInput::<[u32; 4]>::of_input(color).read().ok_or(missing)?,
-        };
-        let inside = texels(view, origin, region)?;
-        let pattern = view.layout.encode(color);
-        into.command(CL_COMMAND_FILL_IMAGE, false, Box::new(move || {
-            // SAFETY: a box of the image, which is kept alive.
-            unsafe { fill_box(memory.base(), inside.rows, &pattern, inside.region) };
-            drop(memory);
-            Ok(())
-        }))
+        fill_image(&into, of, color, (origin, region))
     }
 
     fn clEnqueueCopyImage(
@@ -291,16 +347,7 @@ entries! {
         region: ClInput<Triple>, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let (source, target) = (into.memory(source)?, into.memory(target)?);
-        let (source_view, target_view) = (source.view()?, target.view()?);
-        ensure(source_view.format == target_view.format, CL_IMAGE_FORMAT_MISMATCH)?;
-        let from = texels(source_view, from, region)?;
-        let to = texels(target_view, to, region)?;
-        if source.shares_memory(&target) {
-            ensure(!from.rows.overlaps(&to.rows, from.region), CL_MEM_COPY_OVERLAP)?;
-        }
-        let boxes = ((target.base(), to.rows), (source.base(), from.rows), from.region);
-        copy_boxes(&into, CL_COMMAND_COPY_IMAGE, false, boxes, vec![source, target])
+        copy_image(&into, (source, from), (target, to), region)
     }
 
     fn clEnqueueCopyImageToBuffer(
@@ -308,10 +355,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let (source, target) = (into.memory(source)?, into.buffer(target)?);
-        let (inside, packed) = buffer_texels(&source, (from, region), &target, to)?;
-        let boxes = ((target.base(), packed), (source.base(), inside.rows), inside.region);
-        copy_boxes(&into, CL_COMMAND_COPY_IMAGE_TO_BUFFER, false, boxes, vec![source, target])
+        copy_image_to_buffer(&into, (source, from), (target, to), region)
     }
 
     fn clEnqueueCopyBufferToImage(
@@ -319,9 +363,6 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let (source, target) = (into.buffer(source)?, into.memory(target)?);
-        let (inside, packed) = buffer_texels(&target, (to, region), &source, from)?;
-        let boxes = ((target.base(), inside.rows), (source.base(), packed), inside.region);
-        copy_boxes(&into, CL_COMMAND_COPY_BUFFER_TO_IMAGE, false, boxes, vec![source, target])
+        copy_buffer_to_image(&into, (source, from), (target, to), region)
     }
 }

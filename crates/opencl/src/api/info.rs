@@ -3,7 +3,7 @@
 use crate::api::pointer::ClOutput;
 use crate::cl::CL_INVALID_VALUE;
 use crate::core::error::{ClResult, ensure};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
 /// Type without padding, whose bytes can be copied out.
 pub trait Plain: Copy {}
@@ -59,6 +59,12 @@ impl Info {
         let mut bytes = text.replace('\0', " ").into_bytes();
         bytes.push(0);
         self.bytes(&bytes)
+    }
+
+    /// Writes the addresses of strings that live as long as the process.
+    pub fn strings(&self, texts: &[&'static CStr]) -> ClResult<()> {
+        let addresses: Vec<*mut c_void> = texts.iter().map(|text| text.as_ptr().cast_mut().cast()).collect();
+        self.list(&addresses)
     }
 
     /// Writes `cl_name_version` records: a version and 64 bytes of name each.

@@ -8,6 +8,7 @@ use crate::core::buffer::ClBuffer;
 use crate::core::device::{Device, MAX_WORK_GROUP_SIZE};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::kernel::{ClArgumentValue, ClKernel};
+use crate::core::memory::Address;
 use crate::core::program::ClProgram;
 use crate::core::queue::Queue;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
@@ -92,20 +93,24 @@ entries! {
         find::<ClKernel>(of)?.set_address(index, pointer.address())
     }
 
+    fn clSetKernelArgDevicePointerEXT(of: ClHandle, index: cl_uint, address: u64) {
+        let kernel = find::<ClKernel>(of)?;
+        ensure(matches!(kernel.passed(index)?, ParamPassing::Pointer(Space::Global)), CL_INVALID_ARG_INDEX)?;
+        kernel.set_address(index, Address::new(std::ptr::with_exposed_provenance::<u8>(address as usize)))
+    }
+
     fn clSetKernelExecInfo(of: ClHandle, name: cl_uint, size: usize, value: ClInput<c_void>) {
         find::<ClKernel>(of)?;
         ensure(!value.is_null(), CL_INVALID_VALUE)?;
         match name {
             // Kernels may use all memory of their context anyhow.
-            CL_KERNEL_EXEC_INFO_SVM_PTRS | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL => {
+            CL_KERNEL_EXEC_INFO_SVM_PTRS
+            | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL
+            | CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT => {
                 ensure(size != 0 && size.is_multiple_of(size_of::<usize>()), CL_INVALID_VALUE)
             }
-            CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM => {
-                ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)?;
-                let wanted = ClInput::<cl_bool>::of_input(value).read().unwrap_or(0);
-                ensure(wanted == 0, CL_INVALID_OPERATION)
-            }
-            CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
+            CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
+            | CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
             | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
             | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {
                 ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)
@@ -221,7 +226,10 @@ entries! {
             }
             CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(MAX_WORK_GROUP_SIZE.div_ceil(lanes)),
             // No kernel attribute sets it.
-            CL_KERNEL_COMPILE_NUM_SUB_GROUPS | CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => info.value(0usize),
+            CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(0usize),
+            CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => {
+                info.value(kernel.info().required_lanes.unwrap_or(0) as usize)
+            }
             _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }

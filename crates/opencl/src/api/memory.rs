@@ -34,7 +34,10 @@ makers! {
     fn clCreateBufferWithProperties(context: ClHandle, list: ClInput<u64>, flags: u64, size: usize, host: ClInput<c_void>) {
         find::<ClContext>(context)?;
         let properties = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
-        ensure(properties.len() <= 1, CL_INVALID_PROPERTY)?;
+        for pair in properties.chunks_exact(2) {
+            ensure(pair[0] == u64::from(CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT), CL_INVALID_PROPERTY)?;
+            ensure(pair[1] <= 1, CL_INVALID_PROPERTY)?;
+        }
         create(context, properties, flags, size, host)
     }
 
@@ -73,6 +76,12 @@ entries! {
             CL_MEM_OFFSET => info.value(if buffer.image.is_some() { 0 } else { buffer.origin }),
             CL_MEM_USES_SVM_POINTER => info.truth(buffer.uses_svm),
             CL_MEM_PROPERTIES => info.list(&buffer.properties),
+            CL_MEM_DEVICE_ADDRESS_EXT => {
+                let wanted = [u64::from(CL_MEM_DEVICE_PRIVATE_ADDRESS_EXT), 1];
+                ensure(buffer.properties.chunks_exact(2).any(|pair| pair == wanted), CL_INVALID_OPERATION)?;
+                // Kernels may use the address of any buffer.
+                info.value(buffer.base().pointer().expose_provenance() as u64)
+            }
             _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }

@@ -22,6 +22,8 @@ pub mod program;
 pub mod kernel;
 pub mod event;
 pub mod enqueue;
+mod command_target;
+pub mod command_buffer;
 pub mod transfer;
 pub mod refused;
 pub mod dispatch;

@@ -5,7 +5,7 @@ use super::info::Info;
 use super::pointer::{ClOutput, ClString};
 use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
-use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION_3_0, platform};
+use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION_3_1, platform};
 use crate::core::registry::{find, handle_of};
 use std::ffi::c_void;
 
@@ -13,6 +13,9 @@ use std::ffi::c_void;
 pub fn extension_version(name: &str) -> u32 {
     match name {
         "cl_khr_integer_dot_product" => 2 << 22,
+        "cl_ext_buffer_device_address" => 1 << 22 | 2,
+        // Its interface is not final.
+        "cl_khr_command_buffer" => 9 << 12 | 8,
         _ => 1 << 22,
     }
 }
@@ -41,7 +44,7 @@ entries! {
         match name {
             CL_PLATFORM_PROFILE => info.text("FULL_PROFILE"),
             CL_PLATFORM_VERSION => info.text(VERSION),
-            CL_PLATFORM_NUMERIC_VERSION => info.value(VERSION_3_0),
+            CL_PLATFORM_NUMERIC_VERSION => info.value(VERSION_3_1),
             CL_PLATFORM_NAME => info.text(NAME),
             CL_PLATFORM_VENDOR => info.text(VENDOR),
             CL_PLATFORM_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),

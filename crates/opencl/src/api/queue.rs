@@ -29,6 +29,11 @@ makers! {
         for pair in properties.chunks_exact(2) {
             match pair[0] {
                 CL_QUEUE_PROPERTIES_NAME => flags = pair[1],
+                // A hint: commands run in the order in which they become ready.
+                CL_QUEUE_PRIORITY_NAME => {
+                    let priorities = [CL_QUEUE_PRIORITY_HIGH_KHR, CL_QUEUE_PRIORITY_MED_KHR, CL_QUEUE_PRIORITY_LOW_KHR];
+                    ensure(priorities.contains(&pair[1]), CL_INVALID_VALUE)?;
+                }
                 CL_QUEUE_SIZE_NAME => return Err(ClError(CL_INVALID_QUEUE_PROPERTIES)),
                 _ => return Err(ClError(CL_INVALID_VALUE)),
             }
@@ -40,6 +45,7 @@ makers! {
 }
 
 const CL_QUEUE_PROPERTIES_NAME: u64 = CL_QUEUE_PROPERTIES as u64;
+const CL_QUEUE_PRIORITY_NAME: u64 = CL_QUEUE_PRIORITY_KHR as u64;
 const CL_QUEUE_SIZE_NAME: u64 = CL_QUEUE_SIZE as u64;
 
 entries! {

@@ -1,6 +1,7 @@
 //! Shared virtual memory.
 
 use super::Enqueuing;
+use super::command_target::CommandTarget;
 use super::pointer::{ClInput, ClOutput, UserData, is_true};
 use crate::cl::*;
 use crate::core::context::ClContext;
@@ -20,9 +21,9 @@ const FLAGS: u64 = CL_MEM_READ_WRITE
     | CL_MEM_SVM_FINE_GRAIN_BUFFER
     | CL_MEM_SVM_ATOMICS;
 
-/// Enqueues a copy between addresses that host and device share.
+/// Adds a copy between addresses that host and device share.
 pub(super) fn copy(
-    into: Enqueuing,
+    into: &impl CommandTarget,
     command: cl_uint,
     blocking: bool,
     to: ClOutput<c_void>,
@@ -37,12 +38,12 @@ pub(super) fn copy(
         unsafe { to.copy_from(from, size) };
         Ok(())
     };
-    into.command(command, blocking, Box::new(copy))
+    into.add(command, blocking, Box::new(copy))
 }
 
-/// Enqueues a fill of memory that host and device share.
+/// Adds a fill of memory that host and device share.
 pub(super) fn fill(
-    into: Enqueuing,
+    into: &impl CommandTarget,
     command: cl_uint,
     to: ClOutput<c_void>,
     pattern: ClInput<c_void>,
@@ -58,7 +59,7 @@ pub(super) fn fill(
         unsafe { to.fill(&pattern, size) };
         Ok(())
     };
-    into.command(command, false, Box::new(fill))
+    into.add(command, false, Box::new(fill))
 }
 
 /// `clSVMAlloc` of the specification.
@@ -129,7 +130,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        copy(into, CL_COMMAND_SVM_MEMCPY, is_true(blocking), to, from, size)
+        copy(&into, CL_COMMAND_SVM_MEMCPY, is_true(blocking), to, from, size)
     }
 
     fn clEnqueueSVMMemFill(
@@ -137,7 +138,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        fill(into, CL_COMMAND_SVM_MEMFILL, to, pattern, pattern_size, size)
+        fill(&into, CL_COMMAND_SVM_MEMFILL, to, pattern, pattern_size, size)
     }
 
     fn clEnqueueSVMMap(

@@ -1,10 +1,10 @@
 //! Commands that read, write, copy, fill and map buffers.
 
 use super::Enqueuing;
+use super::command_target::CommandTarget;
 use super::pointer::{ClInput, ClOutput, is_true};
 use crate::cl::*;
 use crate::core::buffer::ClBuffer;
-use crate::core::device::BASE_ALIGN;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::memory::{Address, Rows, copy_box};
 use crate::core::registry::{find, publish};
@@ -58,60 +58,43 @@ pub(super) fn migration_flags(flags: u64) -> ClResult<()> {
     ensure(flags & !known == 0, CL_INVALID_VALUE)
 }
 
-impl Enqueuing {
-    /// Returns a memory object of the queue's context.
-    pub(super) fn memory(&self, handle: ClHandle) -> ClResult<Arc<ClBuffer>> {
-        let memory = find::<ClBuffer>(handle)?;
-        ensure(Arc::ptr_eq(&memory.context, &self.queue.context), CL_INVALID_CONTEXT)?;
-        Ok(memory)
-    }
-
-    /// Returns a buffer of the queue's context.
-    pub(super) fn buffer(&self, handle: ClHandle) -> ClResult<Arc<ClBuffer>> {
-        let buffer = self.memory(handle)?;
-        ensure(buffer.image.is_none(), CL_INVALID_MEM_OBJECT)?;
-        ensure(buffer.origin.is_multiple_of(BASE_ALIGN), CL_MISALIGNED_SUB_BUFFER_OFFSET)?;
-        Ok(buffer)
-    }
-}
-
-/// Enqueues a copy of bytes and keeps both memory objects alive.
+/// Adds a copy of bytes and keeps both memory objects alive.
 fn copy(
-    into: &Enqueuing,
+    into: &impl CommandTarget,
     command: u32,
     blocking: bool,
     (to, from, size): (Address, Address, usize),
     kept: Vec<Arc<ClBuffer>>,
 ) -> ClResult<()> {
-    into.command(
+    into.add(
         command,
         blocking,
         Box::new(move || {
+            let _kept = &kept;
             // SAFETY: ranges of buffers that are kept alive, or memory that the application says is there until the
             // command is complete.
             unsafe { to.copy_from(from, size) };
-            drop(kept);
             Ok(())
         }),
     )
 }
 
-/// Enqueues a copy of boxes.
+/// Adds a copy of boxes.
 pub(super) fn copy_boxes(
-    into: &Enqueuing,
+    into: &impl CommandTarget,
     command: u32,
     blocking: bool,
     (to, from, region): ((Address, Rows), (Address, Rows), Triple),
     kept: Vec<Arc<ClBuffer>>,
 ) -> ClResult<()> {
-    into.command(
+    into.add(
         command,
         blocking,
         Box::new(move || {
+            let _kept = &kept;
             // SAFETY: boxes in buffers that are kept alive, or in memory that the application says is there until the
             // command is complete.
             unsafe { copy_box(to.0, to.1, from.0, from.1, region) };
-            drop(kept);
             Ok(())
         }),
     )
@@ -130,6 +113,77 @@ fn rows(origin: ClInput<Triple>, region: Triple, row_pitch: usize, slice_pitch: 
 
 fn fits(rows: &Rows, region: Triple, buffer: &ClBuffer) -> ClResult<()> {
     ensure(rows.end(region).is_some_and(|end| end <= buffer.size), CL_INVALID_VALUE)
+}
+
+/// Adds a copy between buffers, each with its offset.
+pub(super) fn copy_buffer(
+    into: &impl CommandTarget,
+    (source, from): (ClHandle, usize),
+    (target, to): (ClHandle, usize),
+    size: usize,
+) -> ClResult<()> {
+    let (source, target) = (into.buffer(source)?, into.buffer(target)?);
+    ensure(size != 0, CL_INVALID_VALUE)?;
+    let (from, to) = (source.range(from, size)?, target.range(to, size)?);
+    let apart = from.number().abs_diff(to.number()) >= size;
+    ensure(!source.shares_memory(&target) || apart, CL_MEM_COPY_OVERLAP)?;
+    copy(into, CL_COMMAND_COPY_BUFFER, false, (to, from, size), vec![source, target])
+}
+
+/// Box of a buffer as the application gives it.
+pub(super) struct BufferBox {
+    /// Buffer.
+    pub(super) buffer: ClHandle,
+    /// Origin.
+    pub(super) origin: ClInput<Triple>,
+    /// Pitches of rows and of slices.
+    pub(super) pitches: [usize; 2],
+}
+
+/// Adds a copy between boxes of buffers.
+pub(super) fn copy_buffer_box(
+    into: &impl CommandTarget,
+    from: &BufferBox,
+    to: &BufferBox,
+    size: ClInput<Triple>,
+) -> ClResult<()> {
+    let (source, target) = (into.buffer(from.buffer)?, into.buffer(to.buffer)?);
+    let region = region(size)?;
+    let [from, to] = [from, to].map(|it| rows(it.origin, region, it.pitches[0], it.pitches[1]));
+    let (from, to) = (from?, to?);
+    fits(&from, region, &source)?;
+    fits(&to, region, &target)?;
+    if Arc::ptr_eq(&source, &target) {
+        let same = (from.row_pitch, from.slice_pitch) == (to.row_pitch, to.slice_pitch);
+        ensure(same, CL_INVALID_VALUE)?;
+    }
+    if source.shares_memory(&target) {
+        let inside = |rows: Rows, buffer: &ClBuffer| Rows { start: rows.start + buffer.origin, ..rows };
+        ensure(!inside(from, &source).overlaps(&inside(to, &target), region), CL_MEM_COPY_OVERLAP)?;
+    }
+    let boxes = ((target.base(), to), (source.base(), from), region);
+    copy_boxes(into, CL_COMMAND_COPY_BUFFER_RECT, false, boxes, vec![source, target])
+}
+
+/// Adds a fill of a buffer by a pattern of a size.
+pub(super) fn fill_buffer(
+    into: &impl CommandTarget,
+    target: ClHandle,
+    (what, pattern_size): (ClInput<c_void>, usize),
+    offset: usize,
+    size: usize,
+) -> ClResult<()> {
+    let buffer = into.buffer(target)?;
+    let pattern = pattern(what, pattern_size)?;
+    ensure(offset.is_multiple_of(pattern_size) && size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+    let to = buffer.range(offset, size)?;
+    let fill = move || {
+        let _kept = &buffer;
+        // SAFETY: a range of the buffer, which is kept alive.
+        unsafe { to.fill(&pattern, size) };
+        Ok(())
+    };
+    into.add(CL_COMMAND_FILL_BUFFER, false, Box::new(fill))
 }
 
 /// A box of a buffer, and the one in memory of the host that it is read to or written from.
@@ -190,12 +244,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let (source, target) = (into.buffer(source)?, into.buffer(target)?);
-        ensure(size != 0, CL_INVALID_VALUE)?;
-        let (from, to) = (source.range(from, size)?, target.range(to, size)?);
-        let apart = from.number().abs_diff(to.number()) >= size;
-        ensure(!source.shares_memory(&target) || apart, CL_MEM_COPY_OVERLAP)?;
-        copy(&into, CL_COMMAND_COPY_BUFFER, false, (to, from, size), vec![source, target])
+        copy_buffer(&into, (source, from), (target, to), size)
     }
 
     fn clEnqueueReadBufferRect(
@@ -232,22 +281,9 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let (source, target) = (into.buffer(source)?, into.buffer(target)?);
-        let region = region(size)?;
-        let from = rows(from, region, from_row, from_slice)?;
-        let to = rows(to, region, to_row, to_slice)?;
-        fits(&from, region, &source)?;
-        fits(&to, region, &target)?;
-        if Arc::ptr_eq(&source, &target) {
-            let same = (from.row_pitch, from.slice_pitch) == (to.row_pitch, to.slice_pitch);
-            ensure(same, CL_INVALID_VALUE)?;
-        }
-        if source.shares_memory(&target) {
-            let inside = |rows: Rows, buffer: &ClBuffer| Rows { start: rows.start + buffer.origin, ..rows };
-            ensure(!inside(from, &source).overlaps(&inside(to, &target), region), CL_MEM_COPY_OVERLAP)?;
-        }
-        let boxes = ((target.base(), to), (source.base(), from), region);
-        copy_boxes(&into, CL_COMMAND_COPY_BUFFER_RECT, false, boxes, vec![source, target])
+        let from = BufferBox { buffer: source, origin: from, pitches: [from_row, from_slice] };
+        let to = BufferBox { buffer: target, origin: to, pitches: [to_row, to_slice] };
+        copy_buffer_box(&into, &from, &to, size)
     }
 
     fn clEnqueueFillBuffer(
@@ -255,16 +291,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        let buffer = into.buffer(of)?;
-        let pattern = pattern(what, pattern_size)?;
-        ensure(offset.is_multiple_of(pattern_size) && size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
-        let to = buffer.range(offset, size)?;
-        into.command(CL_COMMAND_FILL_BUFFER, false, Box::new(move || {
-            // SAFETY: a range of the buffer, which is kept alive.
-            unsafe { to.fill(&pattern, size) };
-            drop(buffer);
-            Ok(())
-        }))
+        fill_buffer(&into, of, (what, pattern_size), offset, size)
     }
 
     fn clEnqueueUnmapMemObject(

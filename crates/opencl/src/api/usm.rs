@@ -113,7 +113,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        super::svm::fill(into, CL_COMMAND_MEMFILL_INTEL, to, pattern, pattern_size, size)
+        super::svm::fill(&into, CL_COMMAND_MEMFILL_INTEL, to, pattern, pattern_size, size)
     }
 
     fn clEnqueueMemcpyINTEL(
@@ -121,7 +121,7 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        super::svm::copy(into, CL_COMMAND_MEMCPY_INTEL, is_true(blocking), to, from, size)
+        super::svm::copy(&into, CL_COMMAND_MEMCPY_INTEL, is_true(blocking), to, from, size)
     }
 
     fn clEnqueueMigrateMemINTEL(

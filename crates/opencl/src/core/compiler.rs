@@ -53,7 +53,10 @@ fn is_compiler_option(words: &[String]) -> bool {
             REMARKS_OPTION => true,
             word if ["-D", "-I", "-U", "-W", "-O"].iter().any(|short| word.starts_with(short)) => true,
             word => {
-                matches!(word.strip_prefix("-cl-std="), Some("CL1.0" | "CL1.1" | "CL1.2" | "CL2.0" | "CL3.0"))
+                matches!(
+                    word.strip_prefix("-cl-std="),
+                    Some("CL1.0" | "CL1.1" | "CL1.2" | "CL2.0" | "CL3.0" | "CL3.1")
+                )
             }
         };
         if !known {
@@ -199,8 +202,9 @@ pub fn keeps_arguments(options: &str) -> bool {
 /// True if the options allow non-uniform work-groups.
 pub fn allows_rest(options: &str) -> bool {
     let words = words(options);
-    let new = words.iter().any(|word| word == "-cl-std=CL2.0" || word == "-cl-std=CL3.0");
-    new && !is_uniform(&words)
+    let is_new =
+        words.iter().any(|word| matches!(&**word, "-cl-std=CL2.0" | "-cl-std=CL3.0" | "-cl-std=CL3.1"));
+    is_new && !is_uniform(&words)
 }
 
 /// True if the options allow non-uniform work-groups of a program in SPIR-V.

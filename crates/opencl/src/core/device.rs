@@ -15,6 +15,8 @@ pub const LOCAL_MEMORY: usize = 256 << 10;
 pub const MAX_PARAMETER_SIZE: usize = 4096;
 /// The alignment of buffers in bytes, which is that of the largest type: sixteen doubles.
 pub const BASE_ALIGN: usize = 128;
+/// Sizes of sub-groups that kernels may require.
+pub const SUB_GROUP_SIZES: [u32; 3] = [8, 16, 32];
 /// Maximum size of program-scope variables in bytes.
 pub const MAX_GLOBAL_VARIABLE_SIZE: usize = 64 << 10;
 
@@ -73,6 +75,15 @@ impl Device {
             cache: level_3.or_else(|| system(libc::_SC_LEVEL2_CACHE_SIZE)).unwrap_or(1 << 20),
             cache_line: system(libc::_SC_LEVEL1_DCACHE_LINESIZE).unwrap_or(64) as u32,
         }
+    }
+
+    /// Returns the sizes of sub-groups, each once: those that kernels may require, and the usual one.
+    pub fn sub_group_sizes(&self) -> Vec<usize> {
+        let mut sizes: Vec<usize> = SUB_GROUP_SIZES.map(|size| size as usize).to_vec();
+        sizes.push(self.lanes());
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
     }
 
     /// Returns the lanes that kernels are compiled for, which is the sub-group size.

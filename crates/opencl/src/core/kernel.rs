@@ -197,7 +197,7 @@ impl ClKernel {
 
     /// Returns the lanes that the kernel is compiled for, which is its sub-group size.
     pub fn lanes(&self) -> usize {
-        self.code.lanes() as usize
+        self.code.lanes(&self.info().name) as usize
     }
 
     /// Returns how a parameter is passed.
@@ -217,7 +217,6 @@ impl ClKernel {
                 ClArgument::Bytes(given.to_vec())
             }
             (ParamPassing::Pointer(Space::Local), ClArgumentValue::Local(bytes)) => {
-                ensure(*bytes != 0, CL_INVALID_ARG_SIZE)?;
                 ensure(*bytes <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
                 ClArgument::Local(*bytes)
             }

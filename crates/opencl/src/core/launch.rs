@@ -1,9 +1,10 @@
 //! Running a kernel over its work-items.
 
+use crate::core::device::SUB_GROUP_SIZES;
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::{Code as Cause, Diagnostic, Module};
-use heddle_llvm::{Cpu, KernelInfo, LlvmModule};
+use heddle_llvm::{KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
 use heddle_runtime::{BuildServices, KernelCache, LaunchForecast, Pool, environment};
 use rustc_hash::FxHashSet;
@@ -74,6 +75,13 @@ fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
     reasons.into_iter().map(|reason| format!("error: {reason}\n")).collect()
 }
 
+/// Returns the name of a kernel that requires sub-groups of an unsupported size, and the reason.
+fn wrong_sub_group_size(kernel: &KernelInfo) -> Option<(String, String)> {
+    let lanes = kernel.required_lanes.filter(|lanes| !SUB_GROUP_SIZES.contains(lanes))?;
+    let sizes = SUB_GROUP_SIZES.map(|size| size.to_string()).join(", ");
+    Some((kernel.name.clone(), format!("sub-groups of {lanes} work-items\nhelp: require one of {sizes}")))
+}
+
 impl ClExecutable {
     /// Makes a program ready to run, of a module and its bitcode. Kernels are compiled when they are launched, and at once where remarks
     /// or reports are wanted. Warnings and the error are for the build log. Refused kernels are left out, as long as there is another one.
@@ -102,6 +110,7 @@ impl ClExecutable {
         }
         let lacks = |name: &str| lacking.get(name).map(|message| (name.to_string(), message.to_string()));
         refused.extend(kernels.iter().filter_map(|kernel| lacks(&kernel.name)));
+        refused.extend(kernels.iter().filter_map(wrong_sub_group_size));
         let lacking: FxHashSet<String> = lacking.into_keys().map(Into::into).collect();
         module.functions.retain(|func| !lacking.contains(&func.name));
         if refused.len() == kernels.len() && !refused.is_empty() {
@@ -111,6 +120,8 @@ impl ClExecutable {
         if !undefined.is_empty() {
             return Err(errors(undefined));
         }
+        let required = |kernel: &KernelInfo| Some((kernel.name.clone(), kernel.required_lanes?));
+        let required_lanes = kernels.iter().filter_map(required).collect();
         let kept = KernelCache::of_user(bitcode);
         let watch = environment::watch();
         // Reports come in the order of kernels.
@@ -118,7 +129,7 @@ impl ClExecutable {
         let program = runtime::KernelModule::making(
             module,
             &environment::options(),
-            BuildServices { kept, watch, trials: environment::trials() },
+            BuildServices { kept, watch, trials: environment::trials(), required_lanes },
         )
         .map_err(|reason| errors([reason]))?;
         let mut warnings = String::new();
@@ -166,9 +177,9 @@ impl ClExecutable {
         self.program.module()
     }
 
-    /// Returns the lanes that the kernels are compiled for.
-    pub fn lanes(&self) -> u32 {
-        self.program.options().lanes_on(&Cpu::host())
+    /// Returns the lanes that a kernel is compiled for.
+    pub fn lanes(&self, kernel: &str) -> u32 {
+        self.program.kernel(kernel).map_or(1, |kernel| kernel.lanes())
     }
 
     /// Returns the work-group size for a range: one that divides the range if the kernel cannot observe it.

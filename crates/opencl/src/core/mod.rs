@@ -15,6 +15,7 @@ pub mod svm;
 pub mod event;
 pub mod executor;
 pub mod queue;
+pub mod command_buffer;
 pub mod compiler;
 pub mod binary;
 pub mod program;

@@ -17,9 +17,9 @@ pub const NAME: &str = "Heddle";
 /// The vendor.
 pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
-pub const VERSION: &str = concat!("OpenCL 3.0 Heddle ", env!("CARGO_PKG_VERSION"));
+pub const VERSION: &str = concat!("OpenCL 3.1 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 30] = [
+pub const EXTENSIONS: [&str; 37] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp16",
@@ -39,13 +39,20 @@ pub const EXTENSIONS: [&str; 30] = [
     "cl_khr_subgroup_non_uniform_arithmetic",
     "cl_khr_subgroup_clustered_reduce",
     "cl_khr_subgroup_rotate",
+    "cl_intel_required_subgroup_size",
+    "cl_ext_float_atomics",
+    "cl_khr_expect_assume",
     "cl_khr_extended_bit_ops",
     "cl_khr_integer_dot_product",
     "cl_khr_extended_versioning",
     "cl_khr_il_program",
+    "cl_khr_spirv_queries",
     "cl_khr_create_command_queue",
+    "cl_khr_priority_hints",
+    "cl_khr_command_buffer",
     "cl_khr_device_uuid",
     "cl_khr_suggested_local_work_size",
+    "cl_ext_buffer_device_address",
     "cl_intel_unified_shared_memory",
     "cl_khr_3d_image_writes",
     "cl_khr_depth_images",
@@ -53,6 +60,8 @@ pub const EXTENSIONS: [&str; 30] = [
 ];
 /// Minor versions of SPIR-V 1 that programs may be in, newest first.
 pub const SPIRV_MINOR_VERSIONS: [u32; 7] = [6, 5, 4, 3, 2, 1, 0];
+/// 3.1 as `cl_version` packs it.
+pub const VERSION_3_1: u32 = 3 << 22 | 1 << 12;
 /// 3.0 as `cl_version` packs it.
 pub const VERSION_3_0: u32 = 3 << 22;
 

@@ -174,7 +174,7 @@ impl MemorySnapshot {
             limits: RunLimits { steps: u64::MAX, memory: 4 << 30, ..RunLimits::default() },
             fused: Cpu::host().has_fma(),
             detect_races,
-            ..RunOptions::lanes(code.lanes())
+            ..RunOptions::lanes(code.lanes(&kernel.name))
         };
         let outcome =
             run(&module, &kernel.name, &args, &mut memory, &options).map_err(|fault| match fault.kind {

@@ -2,6 +2,7 @@
 
 mod place;
 mod loader;
+mod covered;
 mod programs;
 mod printing;
 mod cache;

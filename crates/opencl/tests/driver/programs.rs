@@ -91,6 +91,26 @@ fn unified_shared_memory_is_shared() {
 }
 
 #[test]
+fn integers_are_updated_atomically() {
+    passes("atomics.c");
+}
+
+#[test]
+fn lanes_of_sub_groups_shuffle_and_vote() {
+    passes("ballots.c");
+}
+
+#[test]
+fn recorded_commands_run_again() {
+    passes("command_buffers.c");
+}
+
+#[test]
+fn addresses_are_those_of_the_host() {
+    passes("addresses.c");
+}
+
+#[test]
 fn commands_keep_their_order() {
     passes("events.c");
 }
@@ -110,6 +130,39 @@ fn spirv(name: &str, module: &str, more: &[&str]) -> String {
     let output = command.output().unwrap_or_else(|reason| panic!("clang-22 does not start: {reason}"));
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     module
+}
+
+/// Passes a program that takes kernels as OpenCL C and as a module that clang makes of them with more options.
+fn passes_in_both_languages(name: &str, kernels: &str, more: &[&str]) {
+    let program = compile(name).display().to_string();
+    let module = spirv(kernels, &format!("{kernels}.spv"), more);
+    let output = run(&program, &[&source(kernels).display().to_string(), &module]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && printed.ends_with("passed\n"),
+        "{name}: {}\n{printed}{messages}",
+        output.status
+    );
+}
+
+#[test]
+fn floats_are_updated_atomically() {
+    const EXTENSIONS: &str = "--spirv-ext=+SPV_EXT_shader_atomic_float_add,+SPV_EXT_shader_atomic_float_min_max,\
+                              +SPV_EXT_shader_atomic_float16_add";
+    let more = ["-cl-std=CL3.0", "-mllvm", EXTENSIONS];
+    passes_in_both_languages("float_atomics.c", "float_atomics.cl", &more);
+}
+
+#[test]
+fn kernels_require_sizes_of_sub_groups() {
+    passes_in_both_languages("subgroup_sizes.c", "subgroup_sizes.cl", &["-cl-std=CL3.0"]);
+}
+
+#[test]
+fn the_driver_is_of_version_3_1() {
+    let more = ["-mllvm", "--spirv-ext=+SPV_KHR_expect_assume", "-Xclang", "-disable-llvm-passes"];
+    passes_in_both_languages("versions.c", "hints.cl", &more);
 }
 
 #[test]

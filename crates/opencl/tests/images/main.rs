@@ -1,5 +1,6 @@
 //! Reads, writes and fills of images in kernels, each format with each type of image, filter and addressing mode, against
 //! the specification's formulas.
+// covers: cl_khr_3d_image_writes cl_khr_depth_images
 
 mod host;
 mod reference;
