@@ -10,7 +10,13 @@
 #define OWN2(name) \
   __attribute__((overloadable, const, nothrow)) float own_##name(float, float) __asm("heddle." #name "f"); \
   __attribute__((overloadable, const, nothrow)) double own_##name(double, double) __asm("heddle." #name);
-#define OWN_FAST(name) __attribute__((const, nothrow)) float fast_##name(float) __asm("heddle.fast." #name "f");
+// At most four units in the last place, where the specification allows so many.
+#define OWN_FAST(name) \
+  __attribute__((overloadable, const, nothrow)) float fast_##name(float) __asm("heddle.fast." #name "f"); \
+  __attribute__((overloadable, const, nothrow)) double fast_##name(double) __asm("heddle.fast." #name);
+#define OWN2_FAST(name) \
+  __attribute__((overloadable, const, nothrow)) float fast_##name(float, float) __asm("heddle.fast." #name "f"); \
+  __attribute__((overloadable, const, nothrow)) double fast_##name(double, double) __asm("heddle.fast." #name);
 #define UNARY_BOTH(name) \
   UNARY(name, float, float) \
   UNARY(name, double, double)
@@ -28,26 +34,38 @@
   PURE float name(float x, float y) { return own_##name(x, y); } \
   PURE double name(double x, double y) { return own_##name(x, y); } \
   BINARY_BOTH(name)
-FROM_OWN(acos)
-FROM_OWN(asin)
-FROM_OWN(atan)
+#define FROM_FAST(name) \
+  OWN(name) \
+  OWN_FAST(name) \
+  PURE float name(float x) { return fast_##name(x); } \
+  PURE double name(double x) { return fast_##name(x); } \
+  UNARY_BOTH(name)
+#define FROM_FAST2(name) \
+  OWN2(name) \
+  OWN2_FAST(name) \
+  PURE float name(float x, float y) { return fast_##name(x, y); } \
+  PURE double name(double x, double y) { return fast_##name(x, y); } \
+  BINARY_BOTH(name)
+FROM_FAST(acos)
+FROM_FAST(asin)
+FROM_FAST(atan)
 FROM_OWN(cbrt)
-FROM_OWN(cos)
+FROM_FAST(cos)
 FROM_OWN(cosh)
 FROM_OWN(exp)
 FROM_OWN(exp10)
 FROM_OWN(exp2)
 FROM_OWN(expm1)
 FROM_OWN(log)
-FROM_OWN(log10)
+FROM_FAST(log10)
 FROM_OWN(log1p)
-FROM_OWN(log2)
-FROM_OWN(sin)
+FROM_FAST(log2)
+FROM_FAST(sin)
 FROM_OWN(sinh)
-FROM_OWN(tan)
-FROM_OWN(tanh)
+FROM_FAST(tan)
+FROM_FAST(tanh)
 FROM_OWN2(fmod)
-FROM_OWN2(atan2)
+FROM_FAST2(atan2)
 FROM_OWN2(hypot)
 FROM_OWN2(pow)
 
@@ -335,11 +353,6 @@ FLOATS(REMQUO_SPACES, _)
 
 // --- fast functions ---
 
-OWN_FAST(cos)
-OWN_FAST(sin)
-OWN_FAST(tan)
-OWN_FAST(log2)
-OWN_FAST(log10)
 #define fast_exp(x) own_exp(x)
 #define fast_exp2(x) own_exp2(x)
 #define fast_exp10(x) own_exp10(x)

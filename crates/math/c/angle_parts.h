@@ -15,6 +15,23 @@ INLINE real angle_sum(real base_high, real base_low, real a, real tail) {
   return sum + ((a - (sum - base_high)) + (base_low + tail));
 }
 
+// The angle of (x, y) without the steps that only the last bits need.
+INLINE real quick_angle(real y, real x) {
+  real size_x = BUILTIN(fabs)(x), size_y = BUILTIN(fabs)(y);
+  int is_steep = size_y > size_x;
+  real least = is_steep ? size_x : size_y, most = is_steep ? size_y : size_x;
+  real q = least / most;
+  q = most == 0 ? 0 : least == INF ? ONE : q;
+  real z = q * q;
+  real a = fma_of(q * z, K(ATAN_POLY)(z), q);
+  int is_left = bits(x) >= SIGN;
+  // Steep: pi/2 -+ a. Left half-plane: pi - a.
+  real base = is_steep ? K(RIGHT_ANGLE_0) : is_left ? K(PI_SPLIT_0) : 0;
+  real result = base + (is_steep != is_left ? -a : a);
+  int is_nan = (x != x) | (y != y);
+  return BUILTIN(copysign)(is_nan ? NOT_A_NUMBER : result, y);
+}
+
 // The root of (1 - |x|) / 2, and the correction from the rounded to the exact root's arc sine.
 struct half_angle {
   real root, tail;

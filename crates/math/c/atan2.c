@@ -2,6 +2,9 @@
 #include "angle_parts.h"
 
 double atan2(double y, double x) {
+#ifdef FAST
+  return quick_angle(y, x);
+#endif
   double size_x = __builtin_fabs(x), size_y = __builtin_fabs(y);
   int is_steep = size_y > size_x;
   double least = is_steep ? size_x : size_y, most = is_steep ? size_y : size_x;

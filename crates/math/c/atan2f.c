@@ -3,6 +3,9 @@
 #include "angle_parts.h"
 
 float atan2f(float y, float x) {
+#ifdef FAST
+  return quick_angle(y, x);
+#endif
   float size_x = __builtin_fabsf(x), size_y = __builtin_fabsf(y);
   int is_steep = size_y > size_x;
   float least = is_steep ? size_x : size_y, most = is_steep ? size_y : size_x;

@@ -45,8 +45,8 @@ functions! {
     asin F64 1 fast
     asinf F32 1 fast
     atan F64 1 fast
-    atan2 F64 2 exact
-    atan2f F32 2 exact
+    atan2 F64 2 fast
+    atan2f F32 2 fast
     atanf F32 1 fast
     cbrt F64 1 exact
     cbrtf F32 1 exact
@@ -83,6 +83,6 @@ functions! {
     sinhf F32 1 exact
     tan F64 1 fast
     tanf F32 1 fast
-    tanh F64 1 exact
-    tanhf F32 1 exact
+    tanh F64 1 fast
+    tanhf F32 1 fast
 }
