@@ -1,4 +1,4 @@
-//! Makes packages: `cargo xtask wheel|deb|archive|release`.
+//! Makes packages and the site of the documentation: `cargo xtask wheel|deb|archive|release|site`.
 //!
 //! All packages hold one tree (`tree.rs`): a library with LLVM and clang in it, small libraries under the names of CUDA, the
 //! command, headers. The version is that of the workspace.
@@ -11,6 +11,7 @@ mod wheel;
 mod deb;
 mod release;
 mod try_wheel;
+mod site;
 
 use clap::{Parser, Subcommand};
 use run::XtaskResult;
@@ -38,6 +39,8 @@ enum XtaskVerb {
     Archive,
     /// Make all packages, checksums, a list of components and release notes
     Release,
+    /// Make the documentation as a site: target/site/index.html
+    Site,
 }
 
 fn run_verb(verb: &XtaskVerb) -> XtaskResult {
@@ -49,6 +52,7 @@ fn run_verb(verb: &XtaskVerb) -> XtaskResult {
         XtaskVerb::Deb => deb::make().map(drop),
         XtaskVerb::Archive => release::archive().map(drop),
         XtaskVerb::Release => release::make(),
+        XtaskVerb::Site => site::make(),
     }
 }
 
