@@ -68,7 +68,7 @@ fn main() {
     }
     // Where the archives of the C++ compiler and of the system lie.
     for archive in ["libstdc++.a", "libz.a", "libzstd.a"] {
-        let folder = archive_folder(archive);
+        let folder = archive_folder(&library, archive);
         println!("cargo::rustc-link-search=native={}", folder.display());
     }
     println!("cargo::rustc-link-lib=static:-bundle=stdc++");
@@ -121,10 +121,18 @@ const CLANG_LIBRARIES: [&str; 19] = [
     "clangDependencyScanning",
 ];
 
-/// Returns the folder in which the C++ compiler finds an archive.
-fn archive_folder(name: &str) -> PathBuf {
-    let output = Command::new("c++").arg(format!("-print-file-name={name}")).output();
-    let output = output.unwrap_or_else(|reason| panic!("c++ cannot be started: {reason}"));
+/// Returns the folder in which the C++ compiler of the target finds an archive; those next to LLVM's folder come first.
+fn archive_folder(llvm_library: &str, name: &str) -> PathBuf {
+    let variable = |name| env::var(name).unwrap_or_default();
+    let machine = format!("{}-linux-gnu", variable("CARGO_CFG_TARGET_ARCH"));
+    let is_cross = variable("TARGET") != variable("HOST");
+    let compiler = if is_cross { format!("{machine}-g++") } else { "c++".to_string() };
+    let next = PathBuf::from(llvm_library).join("../..").join(machine);
+    let output = Command::new(&compiler)
+        .arg(format!("-B{}", next.display()))
+        .arg(format!("-print-file-name={name}"))
+        .output();
+    let output = output.unwrap_or_else(|reason| panic!("{compiler} cannot be started: {reason}"));
     let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
     assert!(path.is_absolute(), "there is no {name}: `./x setup` installs it");
     path.parent().expect("a path has a folder").to_path_buf()

@@ -1,16 +1,18 @@
 """Many processes start at once on an empty cache: each kernel is compiled once, and all results are right.
 
-usage: many_processes.py COUNT. Entries that are written to the cache's folder are counted by inotify. Then a quarter of
-the processes are killed while they wait for a kernel or compile it: all others have right results.
+usage: many_processes.py COUNT [--without-flock]. Then a quarter of the processes are killed while they wait for a kernel
+or compile it: all others have right results.
+`--without-flock`: the cache lies on a file system without locks (no_flock.c).
 """
 
-import ctypes
 import os
-import struct
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+from cache_writes import CacheWrites
 
 WORKER = """
 import os, sys
@@ -21,21 +23,30 @@ f = heddle.vectorize("float f(float x) { float s = 0; for (int i = 0; i < 9; ++i
 x = np.linspace(0, 1, 10000, dtype=np.float32)
 print(f(x).tobytes().hex()[:4096])
 """
-# `IN_MOVED_TO` of sys/inotify.h: an entry is renamed into its place.
-MOVED_TO = 0x80
+LOCKS = {"flock": "*.lock", "leases": "*.lease"}
 
 
-def start(folder, count, killed=0):
-    """Runs so many workers; returns their results, seconds, and entries written by name.
+def without_flock(folder):
+    """Returns variables with which `flock` fails in a process."""
+    library = folder / "no_flock.so"
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["cc", "-shared", "-fPIC", Path(__file__).with_name("no_flock.c"), "-o", library], check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
+def locks(folder, kind):
+    """Returns the files that are there while an entry is made."""
+    return list(folder.glob(LOCKS[kind]))
+
+
+def start(folder, count, killed=0, kind="flock", more={}):
+    """Runs so many workers; returns the results of those that end, seconds, entries written by name, and how many were killed.
 
     The first workers are killed once a kernel is being compiled.
     """
     objects = folder / "objects"
-    objects.mkdir(parents=True, exist_ok=True)
-    libc = ctypes.CDLL(None, use_errno=True)
-    watch = libc.inotify_init1(os.O_NONBLOCK)
-    assert watch >= 0 and libc.inotify_add_watch(watch, bytes(objects), MOVED_TO) >= 0
-    environment = {**os.environ, "HEDDLE_CACHE_DIR": str(folder), "HEDDLE_TRIALS": "off"}
+    writes = CacheWrites(objects)
+    environment = {**os.environ, "HEDDLE_CACHE_DIR": str(folder), "HEDDLE_TRIALS": "off", **more}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     workers = [subprocess.Popen([sys.executable, "-c", WORKER], env=environment, **pipes) for _ in range(count)]
     begin = time.perf_counter()
@@ -43,43 +54,43 @@ def start(folder, count, killed=0):
         worker.stdin.write("\n")
         worker.stdin.flush()
     if killed:
-        while not any(objects.glob("*.lock")):
+        while not locks(objects, kind):
             assert time.perf_counter() - begin < 60, "no worker compiles"
         for worker in workers[:killed]:
             worker.kill()
-    results = [worker.communicate()[0] for worker in workers][killed:]
+    results = [worker.communicate()[0] for worker in workers]
     seconds = time.perf_counter() - begin
-    assert all(worker.returncode == 0 for worker in workers[killed:])
-    try:
-        events = os.read(watch, 1 << 20)
-    except BlockingIOError:
-        events = b""
-    at, written = 0, {}
-    while at < len(events):
-        (size,) = struct.unpack_from("I", events, at + 12)
-        name = events[at + 16 : at + 16 + size].rstrip(b"\0").decode()
-        written[name] = written.get(name, 0) + 1
-        at += 16 + size
-    os.close(watch)
-    return results, seconds, written
+    # One that had ended before its signal came is not among them.
+    gone = [worker.returncode == -signal.SIGKILL for worker in workers[:killed]]
+    results = [result for result, is_gone in zip(results, gone + [False] * (count - killed)) if not is_gone]
+    assert sum(worker.returncode == 0 for worker in workers) == len(results)
+    return results, seconds, writes.count(), sum(gone)
 
 
 def main():
     """Compares many workers with one."""
     folder = Path(os.environ["HEDDLE_CACHE_DIR"])
     count = int(sys.argv[1])
-    alone, second_alone, written_alone = start(folder / "alone", 1)
-    results, seconds, written = start(folder / "many", count)
+    kind = "leases" if "--without-flock" in sys.argv else "flock"
+    named = {"kind": kind, "more": without_flock(folder) if kind == "leases" else {}}
+    alone, second_alone, written_alone, _ = start(folder / "alone", 1, **named)
+    _, second_kept, _, _ = start(folder / "alone", 1, **named)
+    results, seconds, written, _ = start(folder / "many", count, **named)
     assert set(results) == set(alone), "the results differ"
     assert set(written) == set(written_alone), (written, written_alone)
     assert all(times == 1 for times in written.values()), written
-    _, seconds_kept, _ = start(folder / "many", count)
-    print(f"{count} processes: {len(written)} objects, each compiled once; {seconds:.2f} s, one alone {second_alone:.2f} s")
-    print(f"the same on the cache that they left: {seconds_kept:.2f} s")
+    _, seconds_kept, _, _ = start(folder / "many", count, **named)
+    print(f"{count} processes, {kind}: {len(written)} objects, each compiled once; {seconds:.2f} s, one alone {second_alone:.2f} s")
+    print(f"the same on the cache that they left: {seconds_kept:.2f} s, one alone {second_kept:.2f} s")
+    print(f"{seconds / (seconds_kept + second_alone - second_kept):.2f} times as long as that and one compilation")
+    total = 0
     for attempt in range(3):
-        results, _, _ = start(folder / f"killed{attempt}", count, count // 4)
+        results, _, _, killed = start(folder / f"killed{attempt}", count, count // 4, **named)
         assert set(results) == set(alone), "results differ where processes were killed"
-    left = [str(path) for path in folder.glob("*/objects/*.lock")]
+        total += killed
+    assert total, "all processes had ended before they were killed"
+    print(f"{total} of {3 * count} processes killed while they ran: all others have right results")
+    left = [str(path) for path in folder.glob("*/objects/*") if path.suffix in (".lock", ".lease")]
     assert not left, left
 
 

@@ -1,8 +1,9 @@
 //! Cache folder, with `heddle.h` for compilers and compiled objects.
 
 use rustc_hash::FxHasher;
+use std::fs::File;
 use std::hash::Hasher as _;
-use std::io::{Error, ErrorKind, Result};
+use std::io::{Error, ErrorKind, Result, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,14 +30,26 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
 
 /// Writes a file atomically, creating its parent folders.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let beside = folder.join(format!(".{}-{count}", std::process::id()));
-    std::fs::write(&beside, bytes)
+    let (mut file, beside) = create_beside(folder)?;
+    file.write_all(bytes)
         .and_then(|()| std::fs::rename(&beside, path))
         .inspect_err(|_| _ = std::fs::remove_file(&beside))
+}
+
+/// Creates a file of an unused name: processes of other machines that share the folder may have the same number.
+fn create_beside(folder: &Path) -> Result<(File, PathBuf)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let beside = folder.join(format!(".{}-{count}", std::process::id()));
+        match File::options().write(true).create_new(true).open(&beside) {
+            Ok(file) => return Ok((file, beside)),
+            Err(reason) if reason.kind() == ErrorKind::AlreadyExists => {}
+            Err(reason) => return Err(reason),
+        }
+    }
 }
 
 /// Returns the folder with `heddle.h`.

@@ -39,6 +39,7 @@ mod join;
 mod link;
 mod cleanup;
 mod vector_variants;
+mod entry_lock;
 mod object_cache;
 mod coverage;
 mod compiler_threads;
@@ -54,6 +55,7 @@ pub use compiler_threads::{CompilerThread, stop_compiler_threads};
 pub use coverage::{ImportSupport, LlvmCoverage, coverage};
 pub use cpu::{Cpu, HOST_VARIABLE, HostCpuError, UnknownCpu};
 pub use emit::{EmitOptions, emit, emit_merged, entry_name, slot_bytes};
+pub use entry_lock::EntryLock;
 pub use fatal_errors::catch_fatal_errors;
 pub use front_end::{Language, clang_error, compile, language_of, read_source};
 pub use generate::{CodeFormat, LlvmPasses, generate, generate_at, optimize, optimize_with_masks, simplify};
@@ -64,7 +66,7 @@ pub use join::join;
 pub use kernel_info::{ArgumentPiece, ImageType, KernelInfo, KernelParam, ParamPassing, kernels};
 pub use link::{internalize_except, link, reduce_to_functions, share_globals};
 pub use masks::{MaskRepresentation, rewrite_masks};
-pub use object_cache::{CacheSearch, EntryLock, ObjectCache};
+pub use object_cache::{CacheSearch, ObjectCache};
 pub use opencl::{
     DeclaredFunction, OpenClLibrary, OpenClOptions, REMARKS_OPTION, compile_opencl, compile_opencl_with,
     declared_functions, delete_kernel_stubs, load_library,

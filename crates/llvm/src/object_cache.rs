@@ -5,15 +5,16 @@
 //! a folder; a failed write is compiled again next time. Beyond the size limit the least recently used entries are
 //! deleted.
 //!
-//! Processes that miss the same entry at once compile it once: the first locks a file next to the entry, the others wait.
+//! Processes that miss the same entry at once compile it once: the first locks it (`entry_lock.rs`), the others wait.
 //! A second folder, which is only read, may hold entries for all machines of a cluster.
 
 use crate::cache_folder::{cache_folder, folder_of, hash_of, write_whole};
-use std::fs::{File, TryLockError};
+use crate::entry_lock::EntryLock;
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 const MAGIC: &[u8; 16] = b"heddle object 1\n";
 /// Default size limit in bytes; beyond the limit, half the cache is deleted.
@@ -23,11 +24,8 @@ const WRITES: u32 = 32;
 /// A hit refreshes an entry's time if it is older than this.
 const REST: Duration = Duration::from_secs(3600);
 
-/// Extensions of entries, and of files that are locked while an entry is made.
+/// Extension of entries.
 const ENTRY: &str = "o";
-const LOCK: &str = "lock";
-/// Maximum time to wait for an entry that another process makes.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Cache folder and its size limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,19 +43,6 @@ pub enum CacheSearch {
     Found(Vec<u8>),
     /// No entry. The caller makes it while it holds the lock.
     Missing(EntryLock),
-}
-
-/// Right to make an entry, which other processes wait for. Dropping it lets them go on.
-#[derive(Debug)]
-pub struct EntryLock(Option<(File, PathBuf)>);
-
-impl Drop for EntryLock {
-    fn drop(&mut self) {
-        // Who opens a new file of this name finds the entry, and those who wait at this one do, too.
-        if let Some((_, path)) = &self.0 {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -163,12 +148,12 @@ impl ObjectCache {
         Ok(paths.len())
     }
 
-    fn file_name(key: &[u8], extension: &str) -> String {
-        format!("{:016x}.{extension}", hash_of(key))
+    fn file_name(key: &[u8]) -> String {
+        format!("{:016x}.{ENTRY}", hash_of(key))
     }
 
     fn path(&self, key: &[u8]) -> PathBuf {
-        self.folder.join(Self::file_name(key, ENTRY))
+        self.folder.join(Self::file_name(key))
     }
 
     /// Returns the object for a key. On a miss, waits while another process makes it, for two minutes at most.
@@ -176,35 +161,17 @@ impl ObjectCache {
         if let Some(object) = self.find(key) {
             return CacheSearch::Found(object);
         }
-        let lock = self.lock(key);
+        let lock = EntryLock::acquire(&self.path(key), || self.find(key).is_some());
         match self.find(key) {
             Some(object) => CacheSearch::Found(object),
             None => CacheSearch::Missing(lock),
         }
     }
 
-    /// Locks the file of a key. Where that is impossible, the caller goes on without a lock.
-    fn lock(&self, key: &[u8]) -> EntryLock {
-        let path = self.folder.join(Self::file_name(key, LOCK));
-        let opened = std::fs::create_dir_all(&self.folder)
-            .and_then(|()| File::options().create(true).write(true).truncate(false).open(&path));
-        let Ok(file) = opened else { return EntryLock(None) };
-        let start = Instant::now();
-        let mut pause = Duration::from_millis(1);
-        loop {
-            match file.try_lock() {
-                Ok(()) => return EntryLock(Some((file, path))),
-                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => std::thread::sleep(pause),
-                Err(_) => return EntryLock(None),
-            }
-            pause = (pause * 2).min(Duration::from_millis(10));
-        }
-    }
-
     /// Returns the object for a key, in the own folder or the seed.
     pub fn find(&self, key: &[u8]) -> Option<Vec<u8>> {
         self.find_own(key).or_else(|| {
-            let bytes = std::fs::read(self.seed.as_ref()?.join(Self::file_name(key, ENTRY))).ok()?;
+            let bytes = std::fs::read(self.seed.as_ref()?.join(Self::file_name(key))).ok()?;
             let (known, object) = parse_entry(&bytes)?;
             (known == key).then(|| object.to_vec())
         })
