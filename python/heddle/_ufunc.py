@@ -200,6 +200,8 @@ class Ufunc:
         self._ufunc = self._loop.ufunc
         self._failed = self._loop.failed
         self._layouts = {0}
+        # NumPy takes a Python number next to arrays of integers for a 64-bit one.
+        self._is_mixed = len({dtype.kind for dtype in self._dtypes}) > 1
         self._accepted = [(dtype, (int, float) if dtype.kind == "f" else (int,)) for dtype in self._dtypes]
 
     def _loop_kernel(self, layout: int) -> Kernel:
@@ -219,6 +221,8 @@ class Ufunc:
             if layout not in self._layouts:
                 self._layouts.add(layout)
                 self._loop.prepare(layout)
+            if layout and self._is_mixed:
+                inputs = tuple(it if type(it) is _ARRAY else dtype.type(it) for it, dtype in zip(inputs, self._dtypes))
             found = self._ufunc(*inputs) if out is None else self._ufunc(*inputs, out)
             if self._failed.value:
                 self._loop.raise_failure()

@@ -116,6 +116,12 @@ class UfuncTest(unittest.TestCase):
             g(np.zeros(3))
         self.assertEqual((self.f.nin, self.f.nout, self.f.types, self.f.__name__), (2, 1, ["ff->f"], "hyp"))
 
+    def test_numbers_next_to_arrays_of_another_kind(self):
+        f = heddle.vectorize("float mix(uint n, float by, float more) { return n * by + more; }")
+        n = np.arange(100, dtype=np.uint32)
+        np.testing.assert_array_equal(f(n, 0.5, 2), n * np.float32(0.5) + 2)
+        np.testing.assert_array_equal(f(3, self.f(n, n) * 0, 1), np.full(100, 1, np.float32))
+
     def test_branches_helpers_and_64_bits(self):
         g = heddle.vectorize(
             """#define STEP(n) (n / 2)
