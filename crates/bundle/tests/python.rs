@@ -1,5 +1,7 @@
-//! The Python package over the library as it was built with this test: python/tests, and the examples with several processes.
+//! The Python package over the library as it was built with this test: python/tests, examples with several processes, and what
+//! documents show.
 
+use heddle_testing::not_run::not_run;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -54,7 +56,9 @@ fn run(name: &str, arguments: &[&str]) -> Output {
     if command_path.exists() {
         command.env("HEDDLE_COMMAND", command_path);
     }
-    output(&mut command)
+    let done = output(&mut command);
+    print!("{}", String::from_utf8_lossy(&done.stdout));
+    done
 }
 
 #[test]
@@ -68,11 +72,36 @@ fn processes_that_start_at_once_compile_a_kernel_once() {
 }
 
 #[test]
+fn processes_share_a_cache_where_locks_fail() {
+    run("leases", &["tests/packages/many_processes.py", "32", "--without-flock"]);
+}
+
+#[test]
 fn the_stencil_on_dask_gives_what_one_process_gives() {
-    run("dask", &["examples/python/dask_stencil.py"]);
+    run("dask", &["tests/packages/compiled_once.py", "examples/python/dask_stencil.py"]);
+}
+
+#[test]
+fn the_sweep_on_ray_gives_what_one_process_gives() {
+    run("ray", &["tests/packages/compiled_once.py", "examples/python/ray_sweep.py"]);
 }
 
 #[test]
 fn a_killed_dask_worker_loses_its_task_only() {
     run("killed", &["tests/packages/killed_worker.py"]);
+}
+
+#[test]
+fn commands_and_programs_of_documents_run() {
+    let library = library();
+    let release =
+        library.ancestors().find(|folder| folder.ends_with("release")).expect("`./x build` builds it");
+    let target = release.parent().expect("it is in cargo's folder").to_string_lossy().into_owned();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents").to_string_lossy().into_owned();
+    let done = run("documents", &["tests/documents/run_documents.py", ".", &target, &folder]);
+    for line in String::from_utf8_lossy(&done.stdout).lines() {
+        if let Some((place, reason)) = line.strip_prefix("not run: ").and_then(|line| line.split_once(": ")) {
+            not_run(place, reason);
+        }
+    }
 }

@@ -1,0 +1,1 @@
+int NAME(int VARIABLE) { return VARIABLE > 3 ? VARIABLE * VARIABLE : 7; }
