@@ -2,10 +2,11 @@
 //!
 //! The tree of all packages lies in `/usr/lib/heddle`: libheddle.so has no stable ABI version yet, so it is private to them.
 
+use crate::machine::MachineKind;
 use crate::run::{
     VERSION, XtaskResult, at, copy, files_below, fresh, packages, program, read, root, run, target, write,
 };
-use crate::tree::{build, pkg_config, third_party, write_tree};
+use crate::tree::{pkg_config, third_party, write_tree};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -103,17 +104,17 @@ fn maintainer() -> String {
 }
 
 /// Builds the libraries and writes the packages; returns their paths.
-pub(crate) fn make() -> XtaskResult<Vec<PathBuf>> {
-    build()?;
+pub(crate) fn make(kind: MachineKind) -> XtaskResult<Vec<PathBuf>> {
+    kind.build()?;
     let tree = target().join("deb/tree");
     fresh(&tree)?;
-    write_tree(&tree)?;
+    write_tree(kind, &tree)?;
     at(&packages(), fs::create_dir_all(packages()))?;
-    PACKAGES.iter().map(|package| package.make(&tree)).collect()
+    PACKAGES.iter().map(|package| package.make(kind, &tree)).collect()
 }
 
 impl DebianPackage {
-    fn make(&self, tree: &Path) -> XtaskResult<PathBuf> {
+    fn make(&self, kind: MachineKind, tree: &Path) -> XtaskResult<PathBuf> {
         let folder = target().join("deb").join(self.name);
         fresh(&folder)?;
         for part in self.parts {
@@ -124,17 +125,17 @@ impl DebianPackage {
                 copy(&file, &folder.join(PLACE).join(name))?;
             }
         }
-        self.write_own(&folder)?;
+        self.write_own(kind, &folder)?;
         self.write_documents(&folder)?;
         self.set_modes(&folder)?;
-        self.write_control(&folder)?;
-        let path = packages().join(format!("{}_{VERSION}_amd64.deb", self.name));
+        self.write_control(kind, &folder)?;
+        let path = packages().join(format!("{}_{VERSION}_{}.deb", self.name, kind.debian));
         run(program("dpkg-deb", ["--root-owner-group", "-Zxz", "-z3", "--build"]).arg(&folder).arg(&path))?;
         Ok(path)
     }
 
     /// Writes what is not in the tree.
-    fn write_own(&self, folder: &Path) -> XtaskResult {
+    fn write_own(&self, kind: MachineKind, folder: &Path) -> XtaskResult {
         let link = |to: &str, name: &str| {
             let path = folder.join(name);
             at(&path, fs::create_dir_all(path.parent().expect("it is in a folder")))?;
@@ -145,7 +146,7 @@ impl DebianPackage {
             "libheddle-dev" => {
                 link("../lib/heddle/include/heddle.h", "usr/include/heddle.h")?;
                 link("../lib/heddle/include/heddle", "usr/include/heddle")?;
-                let path = folder.join("usr/lib/x86_64-linux-gnu/pkgconfig/heddle.pc");
+                let path = folder.join(format!("usr/lib/{}-linux-gnu/pkgconfig/heddle.pc", kind.name));
                 write(&path, pkg_config("/usr/lib/heddle"))
             }
             "heddle-opencl-icd" => {
@@ -193,13 +194,14 @@ impl DebianPackage {
         run(program("find", ["-type", "d", "-exec", "chmod", "755", "{}", "+"]).current_dir(folder))
     }
 
-    fn write_control(&self, folder: &Path) -> XtaskResult {
+    fn write_control(&self, kind: MachineKind, folder: &Path) -> XtaskResult {
         let bytes: u64 =
             files_below(folder)?.iter().filter_map(|it| Some(it.symlink_metadata().ok()?.len())).sum();
         let control = format!(
-            "Package: {}\nVersion: {VERSION}\nArchitecture: amd64\nMaintainer: {}\n\
+            "Package: {}\nVersion: {VERSION}\nArchitecture: {}\nMaintainer: {}\n\
              Installed-Size: {}\nDepends: {}\n{}Section: {}\nPriority: optional\nDescription: {}\n {}\n",
             self.name,
+            kind.debian,
             maintainer(),
             bytes.div_ceil(1024),
             self.depends.replace("${version}", VERSION),

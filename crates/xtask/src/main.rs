@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod run;
+mod machine;
 mod tree;
 mod zip;
 mod wheel;
@@ -14,6 +15,7 @@ mod try_wheel;
 mod site;
 
 use clap::{Parser, Subcommand};
+use machine::MachineKind;
 use run::XtaskResult;
 use std::process::ExitCode;
 
@@ -23,6 +25,9 @@ use std::process::ExitCode;
 struct Xtask {
     #[command(subcommand)]
     verb: XtaskVerb,
+    /// Kind of machine that packages are for: x86_64 or aarch64
+    #[arg(long, global = true, value_name = "KIND", value_parser = MachineKind::parse, default_value = std::env::consts::ARCH)]
+    target: MachineKind,
 }
 
 #[derive(Subcommand)]
@@ -43,21 +48,22 @@ enum XtaskVerb {
     Site,
 }
 
-fn run_verb(verb: &XtaskVerb) -> XtaskResult {
+fn run_verb(verb: &XtaskVerb, kind: MachineKind) -> XtaskResult {
     match verb {
         XtaskVerb::Wheel { test } => {
-            let wheel = wheel::make()?;
+            let wheel = wheel::make(kind)?;
             if *test { try_wheel::try_wheel(&wheel) } else { Ok(()) }
         }
-        XtaskVerb::Deb => deb::make().map(drop),
-        XtaskVerb::Archive => release::archive().map(drop),
-        XtaskVerb::Release => release::make(),
+        XtaskVerb::Deb => deb::make(kind).map(drop),
+        XtaskVerb::Archive => release::archive(kind).map(drop),
+        XtaskVerb::Release => release::make(kind),
         XtaskVerb::Site => site::make(),
     }
 }
 
 fn main() -> ExitCode {
-    match run_verb(&Xtask::parse().verb) {
+    let task = Xtask::parse();
+    match run_verb(&task.verb, task.target) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             eprintln!("xtask: {reason}");

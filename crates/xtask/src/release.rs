@@ -1,20 +1,21 @@
 //! The archive, and a release: all packages with checksums, components and notes.
 
+use crate::machine::MachineKind;
 use crate::run::{
     VERSION, XtaskResult, at, copy, fresh, packages, printed, program, read, root, run, target, write,
 };
-use crate::tree::{build, write_tree};
+use crate::tree::write_tree;
 use crate::{deb, wheel};
 use std::fs;
 use std::path::PathBuf;
 
 /// Builds the libraries and writes an archive that runs from any folder; returns its path.
-pub(crate) fn archive() -> XtaskResult<PathBuf> {
-    build()?;
-    let name = format!("heddle-{VERSION}-x86_64-linux");
+pub(crate) fn archive(kind: MachineKind) -> XtaskResult<PathBuf> {
+    kind.build()?;
+    let name = format!("heddle-{VERSION}-{}-linux", kind.name);
     let folder = target().join("archive").join(&name);
     fresh(&folder)?;
-    write_tree(&folder)?;
+    write_tree(kind, &folder)?;
     for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root().join(file), &folder.join(file))?;
     }
@@ -32,11 +33,11 @@ pub(crate) fn archive() -> XtaskResult<PathBuf> {
 }
 
 /// Makes all packages, `SHA256SUMS`, `heddle-sbom.json` and `RELEASE-NOTES.md`.
-pub(crate) fn make() -> XtaskResult {
+pub(crate) fn make(kind: MachineKind) -> XtaskResult {
     fresh(&packages())?;
-    wheel::make()?;
-    archive()?;
-    deb::make()?;
+    wheel::make(kind)?;
+    archive(kind)?;
+    deb::make(kind)?;
     write(&packages().join("RELEASE-NOTES.md"), notes(&read(&root().join("CHANGELOG.md"))?)?)?;
     write(&packages().join("heddle-sbom.json"), components()?)?;
     let mut names: Vec<String> = Vec::new();

@@ -10,39 +10,22 @@
 //! Decision: one library with everything instead of one per driver. LLVM and clang are 60 of its 110 MB; a package with four of
 //! them would exceed what PyPI takes.
 
+use crate::machine::MachineKind;
 use crate::run::{VERSION, XtaskResult, at, copy, printed, program, root, run, target, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folder of the built libraries.
-fn built() -> PathBuf {
-    target().join("dist")
-}
-
-/// Builds the libraries with LLVM and clang in them.
-pub(crate) fn build() -> XtaskResult {
-    let packages = ["heddle-bundle", "heddle-cudart", "heddle-cudart12"];
-    let mut cargo = program("cargo", ["build", "--profile", "dist", "--features", "heddle-bundle/static"]);
-    if std::env::var_os("CI").is_some() {
-        cargo.arg("--locked");
-    }
-    for package in packages {
-        cargo.args(["--package", package]);
-    }
-    run(cargo.current_dir(root()))
-}
-
-/// Libraries that the built one may need: those that manylinux takes for granted.
-const SYSTEM: [&str; 4] = ["libgcc_s.so.1", "libm.so.6", "libc.so.6", "ld-linux-x86-64.so.2"];
+/// Libraries that the built one may need next to the dynamic linker: those that manylinux takes for granted.
+const SYSTEM: [&str; 3] = ["libgcc_s.so.1", "libm.so.6", "libc.so.6"];
 /// Version of the C library that packages promise.
 const GLIBC: (u32, u32) = (2, 36);
 
 /// Checks that a library needs nothing but the C library, of a version that packages promise.
-fn check_needs(library: &Path) -> XtaskResult {
+fn check_needs(kind: MachineKind, library: &Path) -> XtaskResult {
     let listed = printed(program("readelf", ["--dynamic", "--version-info", "--wide"]).arg(library))?;
     for line in listed.lines().filter(|line| line.contains("(NEEDED)")) {
         let name = line.split(['[', ']']).nth(1).unwrap_or_default();
-        if !SYSTEM.contains(&name) && name != "libheddle.so" {
+        if !SYSTEM.contains(&name) && name != kind.loader && name != "libheddle.so" {
             return Err(format!("{} needs {name}", library.display()));
         }
     }
@@ -64,11 +47,11 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Writes the tree below a folder.
-pub(crate) fn write_tree(folder: &Path) -> XtaskResult {
+pub(crate) fn write_tree(kind: MachineKind, folder: &Path) -> XtaskResult {
     let (lib, cuda) = (folder.join("lib"), folder.join("lib/heddle/cuda"));
-    copy(&built().join("libheddle_bundle.so"), &lib.join("libheddle.so"))?;
-    copy(&built().join("libheddle_cudart.so"), &cuda.join("libcudart.so.13"))?;
-    copy(&built().join("libheddle_cudart12.so"), &cuda.join("libcudart.so.12"))?;
+    copy(&kind.built().join("libheddle_bundle.so"), &lib.join("libheddle.so"))?;
+    copy(&kind.built().join("libheddle_cudart.so"), &cuda.join("libcudart.so.13"))?;
+    copy(&kind.built().join("libheddle_cudart12.so"), &cuda.join("libcudart.so.12"))?;
     copy(&root().join("crates/cuda/ptxas"), &cuda.join("ptxas"))?;
     for header in ["heddle.h", "heddle/compiler.h", "heddle/program.h"] {
         copy(&root().join("include").join(header), &folder.join("include").join(header))?;
@@ -77,7 +60,7 @@ pub(crate) fn write_tree(folder: &Path) -> XtaskResult {
     let command = folder.join("bin/heddle");
     at(&command, fs::create_dir_all(folder.join("bin")))?;
     let cc = |arguments: &[&str], rpath: &str, output: &Path| {
-        let mut cc = program("cc", ["-O2", "-s", "-Wl,--no-as-needed"]);
+        let mut cc = program(&kind.tool("cc"), ["-O2", "-s", "-Wl,--no-as-needed"]);
         cc.args(arguments).arg("-L").arg(&lib).arg("-lheddle").arg(format!("-Wl,-rpath,{rpath}"));
         run(cc.arg("-o").arg(output))
     };
@@ -95,7 +78,7 @@ pub(crate) fn write_tree(folder: &Path) -> XtaskResult {
     for library in
         [lib.join("libheddle.so"), cuda.join("libcuda.so.1"), cuda.join("libcudart.so.13"), command]
     {
-        check_needs(&library)?;
+        check_needs(kind, &library)?;
     }
     write(&folder.join("share/doc/heddle/copyright"), third_party()?)
 }

@@ -44,8 +44,35 @@ fn download(into: &Path) -> XtaskResult {
     Ok(())
 }
 
+/// Checkers of wheels.
+const CHECKERS: [&str; 2] = ["auditwheel==6.8.2", "twine==7.0.0"];
+
+/// Checks the metadata, and that the wheel needs no more of the system than its name says.
+fn check_wheel(wheel: &Path) -> XtaskResult {
+    let folder = target().join("tools/wheel-checkers");
+    let stamp = folder.join("installed.txt");
+    if fs::read_to_string(&stamp).unwrap_or_default() != CHECKERS.join(" ") {
+        run(program("python3", ["-m", "venv", "--clear"]).arg(&folder))?;
+        let pip = folder.join("bin/pip").to_string_lossy().into_owned();
+        run(program(&pip, ["install", "--quiet", "--disable-pip-version-check"]).args(CHECKERS))?;
+        at(&stamp, fs::write(&stamp, CHECKERS.join(" ")))?;
+    }
+    let tool = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
+    run(program(&tool("twine"), ["check", "--strict"]).arg(wheel))?;
+    let found = printed(program(&tool("auditwheel"), ["show"]).arg(wheel))?;
+    let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let platform = name.trim_end_matches(".whl").rsplit('-').next().unwrap_or_default();
+    println!("{}", found.trim());
+    if found.contains(&format!("\"{platform}\"")) {
+        Ok(())
+    } else {
+        Err(format!("auditwheel does not find {platform}"))
+    }
+}
+
 /// Installs the wheel in the root, and runs programs of all interfaces there.
 pub(crate) fn try_wheel(wheel: &Path) -> XtaskResult {
+    check_wheel(wheel)?;
     let folder = fresh_root()?;
     let wheels = target().join("wheels");
     if !wheels.exists() {

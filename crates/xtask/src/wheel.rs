@@ -3,26 +3,30 @@
 //! Decision: `pyopencl/.libs/heddle.icd` belongs to this wheel. The loader in PyOpenCL's wheel looks for drivers in its own folder;
 //! the file names the driver relative to it (`$ORIGIN`), so it holds in every environment, and pip removes it with the wheel.
 
+use crate::machine::MachineKind;
 use crate::run::{
     VERSION, XtaskResult, at, copy, files_below, fresh, packages, printed, program, read, root, target, write,
 };
-use crate::tree::{build, third_party, write_tree};
+use crate::tree::{third_party, write_tree};
 use crate::zip::ZipArchive;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Platform of the wheel: libraries of Debian 12.
-const TAG: &str = "py3-none-manylinux_2_36_x86_64";
+/// Returns the platform of the wheel: libraries of Debian 12.
+fn tag(kind: MachineKind) -> String {
+    format!("py3-none-manylinux_2_36_{}", kind.name)
+}
+
 /// Limit of PyPI for a file.
 const MOST_BYTES: u64 = 100_000_000;
 
 /// Builds the libraries and writes the wheel; returns its path.
-pub(crate) fn make() -> XtaskResult<PathBuf> {
-    build()?;
+pub(crate) fn make(kind: MachineKind) -> XtaskResult<PathBuf> {
+    kind.build()?;
     let folder = target().join("wheel");
     fresh(&folder)?;
-    write_tree(&folder.join("heddle"))?;
+    write_tree(kind, &folder.join("heddle"))?;
     fs::remove_dir_all(folder.join("heddle/share")).map_err(|reason| reason.to_string())?;
     let python = root().join("python/heddle");
     for path in files_below(&python)? {
@@ -32,15 +36,15 @@ pub(crate) fn make() -> XtaskResult<PathBuf> {
         }
     }
     write(&folder.join("pyopencl/.libs/heddle.icd"), "$ORIGIN/../../heddle/lib/libheddle.so\n")?;
-    write_info(&folder)?;
-    let wheel = packages().join(format!("heddle-{VERSION}-{TAG}.whl"));
+    write_info(kind, &folder)?;
+    let wheel = packages().join(format!("heddle-{VERSION}-{}.whl", tag(kind)));
     pack(&folder, &wheel)?;
     let bytes = at(&wheel, fs::metadata(&wheel))?.len();
     println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
     if bytes < MOST_BYTES { Ok(wheel) } else { Err(format!("the wheel has more than {MOST_BYTES} bytes")) }
 }
 
-fn write_info(folder: &Path) -> XtaskResult {
+fn write_info(kind: MachineKind, folder: &Path) -> XtaskResult {
     let info = folder.join(format!("heddle-{VERSION}.dist-info"));
     let readme = read(&root().join("python/README.md"))?;
     let metadata = format!(
@@ -62,7 +66,8 @@ fn write_info(folder: &Path) -> XtaskResult {
     );
     write(&info.join("METADATA"), metadata)?;
     let wheel = format!(
-        "Wheel-Version: 1.0\nGenerator: heddle xtask {VERSION}\nRoot-Is-Purelib: false\nTag: {TAG}\n"
+        "Wheel-Version: 1.0\nGenerator: heddle xtask {VERSION}\nRoot-Is-Purelib: false\nTag: {}\n",
+        tag(kind)
     );
     write(&info.join("WHEEL"), wheel)?;
     write(&info.join("entry_points.txt"), "[console_scripts]\nheddle = heddle.__main__:main\n")?;

@@ -1,0 +1,80 @@
+//! Kinds of machines that packages are made for.
+//!
+//! Packages for another kind than the own one are linked against Debian's libraries for it, which `./x` unpacks into
+//! target/aarch64 (`cross_root` there), by Debian's cross compiler.
+
+use crate::run::{XtaskResult, program, root, run, target};
+use std::path::PathBuf;
+
+/// Names of a kind of machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MachineKind {
+    /// Name of the kernel, of Rust, and of PyPI's tags.
+    pub(crate) name: &'static str,
+    /// Name in Debian.
+    pub(crate) debian: &'static str,
+    /// The dynamic linker.
+    pub(crate) loader: &'static str,
+}
+
+const X86_64: MachineKind = MachineKind { name: "x86_64", debian: "amd64", loader: "ld-linux-x86-64.so.2" };
+const AARCH64: MachineKind =
+    MachineKind { name: "aarch64", debian: "arm64", loader: "ld-linux-aarch64.so.1" };
+
+impl MachineKind {
+    /// Returns the kind of a name of the command line.
+    pub(crate) fn parse(name: &str) -> Result<MachineKind, String> {
+        let kinds = [X86_64, AARCH64];
+        let found = kinds.into_iter().find(|kind| kind.name == name);
+        found.ok_or_else(|| "packages are made for x86_64 and aarch64".into())
+    }
+
+    fn is_own(self) -> bool {
+        self.name == std::env::consts::ARCH
+    }
+
+    fn triple(self) -> String {
+        format!("{}-unknown-linux-gnu", self.name)
+    }
+
+    /// Returns a tool of the compiler for this kind.
+    pub(crate) fn tool(self, name: &str) -> String {
+        match (self.is_own(), name) {
+            (true, _) => name.into(),
+            (false, "cc") => format!("{}-linux-gnu-gcc", self.name),
+            (false, _) => format!("{}-linux-gnu-{name}", self.name),
+        }
+    }
+
+    /// Returns the folder of the built libraries.
+    pub(crate) fn built(self) -> PathBuf {
+        if self.is_own() { target().join("dist") } else { target().join(self.triple()).join("dist") }
+    }
+
+    /// Builds the libraries with LLVM and clang in them.
+    pub(crate) fn build(self) -> XtaskResult {
+        let packages = ["heddle-bundle", "heddle-cudart", "heddle-cudart12"];
+        let mut cargo =
+            program("cargo", ["build", "--profile", "dist", "--features", "heddle-bundle/static"]);
+        if std::env::var_os("CI").is_some() {
+            cargo.arg("--locked");
+        }
+        for package in packages {
+            cargo.args(["--package", package]);
+        }
+        if !self.is_own() {
+            let prefix = target().join(self.name).join("llvm");
+            if !prefix.exists() {
+                return Err(format!(
+                    "{} is missing: `./x archive --target {}` brings it",
+                    prefix.display(),
+                    self.name
+                ));
+            }
+            cargo.args(["--target", &self.triple()]).env("LLVM_SYS_221_PREFIX", prefix);
+            let linker = format!("CARGO_TARGET_{}_LINKER", self.triple().to_uppercase().replace('-', "_"));
+            cargo.env(linker, self.tool("cc"));
+        }
+        run(cargo.current_dir(root()))
+    }
+}
