@@ -7,5 +7,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var_os("CARGO_FEATURE_STATIC").is_some() {
         println!("cargo::rustc-cdylib-link-arg=-Wl,--gc-sections,-z,pack-relative-relocs");
+        // Linkers that read archives once have passed crates/llvm/shim/extensions.cpp when LLVM asks for it.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-u,_Z18getPollyPluginInfov");
     }
 }

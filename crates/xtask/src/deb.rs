@@ -4,7 +4,8 @@
 
 use crate::machine::MachineKind;
 use crate::run::{
-    VERSION, XtaskResult, at, copy, files_below, fresh, packages, program, read, root, run, target, write,
+    VERSION, XtaskResult, at, copy, files_below, fresh, packages, printed, program, read, root, run, target,
+    write,
 };
 use crate::tree::{pkg_config, third_party, write_tree};
 use std::fs;
@@ -110,7 +111,15 @@ pub(crate) fn make(kind: MachineKind) -> XtaskResult<Vec<PathBuf>> {
     fresh(&tree)?;
     write_tree(kind, &tree)?;
     at(&packages(), fs::create_dir_all(packages()))?;
-    PACKAGES.iter().map(|package| package.make(kind, &tree)).collect()
+    let paths: XtaskResult<Vec<PathBuf>> = PACKAGES.iter().map(|package| package.make(kind, &tree)).collect();
+    let paths = paths?;
+    if printed(&mut program("lintian", ["--version"])).is_err() {
+        println!("lintian is missing: the packages are not checked");
+        return Ok(paths);
+    }
+    let options = ["--allow-root", "--no-tag-display-limit", "--fail-on", "error,warning"];
+    run(program("lintian", options).args(&paths))?;
+    Ok(paths)
 }
 
 impl DebianPackage {

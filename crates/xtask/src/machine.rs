@@ -4,7 +4,8 @@
 //! target/aarch64 (`cross_root` there), by Debian's cross compiler.
 
 use crate::run::{XtaskResult, program, root, run, target};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Names of a kind of machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +45,17 @@ impl MachineKind {
             (false, "cc") => format!("{}-linux-gnu-gcc", self.name),
             (false, _) => format!("{}-linux-gnu-{name}", self.name),
         }
+    }
+
+    /// Returns a program for this kind as a command, emulated by QEMU on another one.
+    pub(crate) fn command(self, path: &Path) -> Command {
+        if self.is_own() {
+            return Command::new(path);
+        }
+        let libraries = format!("/usr/{}-linux-gnu", self.name);
+        let mut command = program(&format!("qemu-{}", self.name), ["-L", &libraries]);
+        command.arg(path);
+        command
     }
 
     /// Returns the folder of the built libraries.

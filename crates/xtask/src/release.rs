@@ -7,7 +7,7 @@ use crate::run::{
 use crate::tree::write_tree;
 use crate::{deb, wheel};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Builds the libraries and writes an archive that runs from any folder; returns its path.
 pub(crate) fn archive(kind: MachineKind) -> XtaskResult<PathBuf> {
@@ -19,6 +19,7 @@ pub(crate) fn archive(kind: MachineKind) -> XtaskResult<PathBuf> {
     for file in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         copy(&root().join(file), &folder.join(file))?;
     }
+    check_archive(kind, &folder)?;
     at(&packages(), fs::create_dir_all(packages()))?;
     let path = packages().join(format!("{name}.tar.xz"));
     let options = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "-cJf"];
@@ -30,6 +31,20 @@ pub(crate) fn archive(kind: MachineKind) -> XtaskResult<PathBuf> {
         .arg(target().join("archive"))
         .arg(&name))?;
     Ok(path)
+}
+
+/// Builds a program with the tree in the archive's folder, and runs it, emulated if it is for another machine.
+fn check_archive(kind: MachineKind, folder: &Path) -> XtaskResult {
+    let test = target().join("archive/vector_add");
+    let mut cc = program(&kind.tool("cc"), ["-O1"]);
+    cc.arg(root().join("tests/packages/vector_add.c")).arg("-I").arg(folder.join("include"));
+    let lib = folder.join("lib");
+    cc.arg("-L").arg(&lib).arg(format!("-Wl,-rpath,{}", lib.display())).arg("-lheddle");
+    run(cc.arg("-o").arg(&test))?;
+    let cache = target().join("archive/cache");
+    let mut command = kind.command(&test);
+    run(command.env("HEDDLE_CACHE_DIR", cache))?;
+    run(kind.command(&folder.join("bin/heddle")).arg("--version"))
 }
 
 /// Makes all packages, `SHA256SUMS`, `heddle-sbom.json` and `RELEASE-NOTES.md`.
