@@ -15,6 +15,8 @@ OTHERS = {
     "PoCL": ["pocl-binary-distribution==3.0"],
 }
 LIBRARIES = {"Heddle": "libheddle.so", "Intel": "libintelocl.so", "PoCL": "libpocl*.so*"}
+# In the platform's name and version; the system may have others.
+PLATFORMS = {"Heddle": "Heddle", "Intel": "Intel(R)", "PoCL": "PoCL 3.0"}
 ROUNDS = 3
 
 # Prints milliseconds and megabytes: after `dlopen`, after the list of platforms, after the first kernel.
@@ -34,7 +36,7 @@ import numpy as np
 import pyopencl as cl
 begin = time.perf_counter()
 platforms = cl.get_platforms()
-device = platforms[0].get_devices()[0]
+device = next(p for p in platforms if sys.argv[1] in p.name + p.version).get_devices()[0]
 print(1e3 * (time.perf_counter() - begin), memory())
 begin = time.perf_counter()
 context = cl.Context([device])
@@ -74,7 +76,8 @@ def measure(name, wheels, packages, folder):
     python = place / "bin/python"
     begin = time.perf_counter()
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--find-links", wheels]
-    subprocess.run([*pip, *packages, "pyopencl", "numpy"], check=True)
+    subprocess.run([*pip, "--no-deps", *packages], check=True)
+    subprocess.run([*pip, "pyopencl", "numpy"], check=True)
     seconds = time.perf_counter() - begin
     names = [word.split("==")[0].replace("-", "_") for word in packages]
     download = sum(path.stat().st_size for path in wheels.iterdir() if path.name.lower().startswith(tuple(names))) / 1e6
@@ -82,7 +85,7 @@ def measure(name, wheels, packages, folder):
     library = min((path for path in place.rglob(LIBRARIES[name])), key=lambda path: len(path.name))
     found, reason = best(python, START, str(library))
     print(f"  dlopen {found[0]:.0f} ms, {found[1]:.0f} MB" if found else f"  dlopen fails: {reason}")
-    found, reason = best(python, KERNEL)
+    found, reason = best(python, KERNEL, PLATFORMS[name])
     is_listed = "found by import pyopencl"
     if not found:
         # Its file for loaders is not where PyOpenCL's looks.
@@ -90,7 +93,7 @@ def measure(name, wheels, packages, folder):
         if not any(loader.glob("*.icd")):
             is_listed = f"not found by import pyopencl ({reason}); registered by hand"
             (loader / "other.icd").write_text(f"{library}\n", encoding="utf-8")
-            found, reason = best(python, KERNEL)
+            found, reason = best(python, KERNEL, PLATFORMS[name])
     print(f"  {is_listed}")
     print(f"  platforms {found[0]:.0f} ms; first kernel {found[2]:.0f} ms, {found[3]:.0f} MB" if found else f"  first kernel fails: {reason}")
 
