@@ -37,6 +37,7 @@ mod memory;
 mod group;
 mod image;
 mod extended;
+mod inlining;
 mod output;
 
 pub use binary::is_spirv;

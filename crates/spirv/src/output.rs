@@ -4,6 +4,7 @@ use crate::SpirvOptions;
 use crate::binary::SpirvInst;
 use crate::error::{SpirvError, SpirvErrorKind, SpirvResult};
 use crate::function::{ANY, FunctionBody, FunctionWriter};
+use crate::inlining::inlined_functions;
 use crate::module::{EntryPoint, ExtendedSet, ModeOperands, SpirvFunction, SpirvModule};
 use crate::text::quoted;
 use crate::types::{NumberKind, SpirvTypeKind};
@@ -44,6 +45,8 @@ pub(crate) struct ModuleWriter {
     size: usize,
     pub(crate) limit: usize,
     pub(crate) has_exact_quotients: bool,
+    /// Functions that LLVM inlines.
+    inlined: FxHashSet<u32>,
 }
 
 impl ModuleWriter {
@@ -59,6 +62,7 @@ impl ModuleWriter {
             size: 0,
             limit: MIN_LIMIT.saturating_add(words.saturating_mul(BYTES_PER_WORD)),
             has_exact_quotients: false,
+            inlined: FxHashSet::default(),
         }
     }
 
@@ -280,6 +284,7 @@ pub(crate) fn write_module(
     }
     let variables = write_variables(module)?;
     let called = called_functions(module);
+    output.inlined = inlined_functions(module);
     let mut functions = String::new();
     for function in &module.functions {
         let is_kernel = module.entries.iter().any(|entry| entry.function == function.id);
@@ -407,7 +412,7 @@ fn write_function(
         return Ok(String::new());
     }
     if entry.is_none() {
-        if control.contains(FunctionControl::INLINE) {
+        if output.inlined.contains(&function.id) {
             attributes.push_str(" alwaysinline");
         } else if control.contains(FunctionControl::DONT_INLINE) {
             attributes.push_str(" noinline");
