@@ -165,7 +165,9 @@ ASKS(double, f64)
 
 PURE uint get_max_sub_group_size(void) { return (uint)own_width(); }
 PURE uint get_sub_group_local_id(void) { return (uint)own_lane(); }
-PURE uint get_sub_group_id(void) { return (uint)get_local_linear_id() / (uint)own_width(); }
+// The quotient is equal in all lanes of a brush: that of any lane makes it uniform, so that accesses relative to it are contiguous.
+__attribute__((overloadable, convergent, nothrow)) uint own_first(uint) __asm("heddle.first_u32");
+PURE uint get_sub_group_id(void) { return own_first((uint)get_local_linear_id()) / (uint)own_width(); }
 PURE uint get_num_sub_groups(void) { return ((uint)group_size() + (uint)own_width() - 1) / (uint)own_width(); }
 PURE uint get_enqueued_num_sub_groups(void) {
   size_t size = get_enqueued_local_size(0) * get_enqueued_local_size(1) * get_enqueued_local_size(2);

@@ -49,6 +49,11 @@ fn small_loops_are_unrolled() {
 }
 
 #[test]
+fn wrappers_of_sycl_leave_contiguous_accesses() {
+    is_as_written("sycl.cl", &["-cl-std=CL3.0"]);
+}
+
+#[test]
 fn mistakes_have_the_lines_and_names_of_the_source() {
     is_as_written("mistake.cl", &[]);
 }
