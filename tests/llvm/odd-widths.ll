@@ -10,6 +10,7 @@
 ; run: @shifted(12) lanes=1 -> 14
 ; run: @far(&a, 3) lanes=1 with a: i8 [1, 2, 3, 4, 5, 6, 7, 8] -> 4
 ; run: @far(&a, 6) lanes=1 with a: i8 [1, 2, 3, 4, 5, 6, 7, 8] -> fault: lie in no object
+; run: @turned([1, 6, 3]) lanes=3 -> [4, 3, 6]
 ; refused: @taken: integers of 33 bits as parameters or results
 ; refused: @counted: `%c = call i7 @llvm.ctlz.i7(i7 %t, i1 false)`: llvm.ctlz of integers of an odd width
 define i32 @closed(i32 %n) {
@@ -96,3 +97,10 @@ define i32 @counted(i32 %x) {
   ret i32 %z
 }
 declare i7 @llvm.ctlz.i7(i7, i1)
+declare i3 @llvm.bitreverse.i3(i3)
+define i32 @turned(i32 %x) {
+  %t = trunc i32 %x to i3
+  %r = call i3 @llvm.bitreverse.i3(i3 %t)
+  %z = zext i3 %r to i32
+  ret i32 %z
+}

@@ -458,7 +458,12 @@ impl<'m> BodyImporter<'_, 'm> {
         // These lowerings do not depend on the integer width.
         let is_indifferent = matches!(
             intrinsic_lowering(&name),
-            None | Some(FirstArgument | Dropped | Refused(_) | LaneWise(Op::Umin | Op::Umax | Op::Ctpop, _))
+            None | Some(
+                FirstArgument
+                    | Dropped
+                    | Refused(_)
+                    | LaneWise(Op::Umin | Op::Umax | Op::Ctpop | Op::Bitreverse, _)
+            )
         );
         if has_odd_width && !is_indifferent {
             return Err(ImportRefusal::new(
@@ -477,6 +482,7 @@ impl<'m> BodyImporter<'_, 'm> {
             }
             Some(Dropped) => Ok(Leaves::new()),
             Some(FirstArgument) => self.leaves(arguments[0]),
+            Some(LaneWise(Op::Bitreverse, _)) if has_odd_width => self.odd_bitreverse(inst, arguments[0]),
             Some(LaneWise(op, count)) => {
                 let operands = self.all(&arguments[..count])?;
                 self.lanewise_with(op, &operands, flags.intersection(op.info().flags))

@@ -54,6 +54,19 @@ impl<'m> BodyImporter<'_, 'm> {
             .collect()
     }
 
+    /// Reverses the bits of the container, and drops those that are above the width.
+    pub(super) fn odd_bitreverse(&mut self, inst: Val<'m>, argument: Val<'m>) -> ImportResult<Leaves> {
+        let bits = self.module.types.odd_bits(inst.ty()).unwrap_or(0);
+        let values = self.leaves(argument)?;
+        let reversed = values.iter().map(|&value| {
+            let scalar = self.scalar(value);
+            let gap = self.int(scalar, i128::from(scalar.bits().saturating_sub(bits)));
+            let turned = self.op(Op::Bitreverse, &[value])?;
+            self.op(Op::Lshr, &[turned, gap])
+        });
+        reversed.collect()
+    }
+
     /// Imports a cast from or to an odd width.
     pub(super) fn odd_cast(
         &mut self,
