@@ -108,6 +108,8 @@ static void next_sequence(void) { state = 1; }
 
 float next_unit(void) { return next_random() * (1.0f / 2147483648.0f); }
 
+static size_t source_size;
+
 static char *source_of(const char *folder, const char *file) {
   char path[4096];
   snprintf(path, sizeof path, "%s/%s", folder, file);
@@ -117,14 +119,19 @@ static char *source_of(const char *folder, const char *file) {
     exit(1);
   }
   char *text = fresh(1 << 16);
-  text[fread(text, 1, (1 << 16) - 1, in)] = 0;
+  source_size = fread(text, 1, (1 << 16) - 1, in);
+  text[source_size] = 0;
   fclose(in);
   return text;
 }
 
 static void build(struct run *run, const struct workload *workload, const char *source) {
   cl_int code;
-  run->program = clCreateProgramWithSource(run->context, 1, &source, NULL, &code);
+  // A file may hold SPIR-V in the place of OpenCL C.
+  if (!memcmp(source, "\x03\x02\x23\x07", 4))
+    run->program = clCreateProgramWithIL(run->context, source, source_size, &code);
+  else
+    run->program = clCreateProgramWithSource(run->context, 1, &source, NULL, &code);
   need(code, "clCreateProgramWithSource");
   code = clBuildProgram(run->program, 1, &run->device, "", NULL, NULL);
   if (code != CL_SUCCESS) {

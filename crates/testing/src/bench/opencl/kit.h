@@ -1,5 +1,6 @@
 // What workloads are made of: see driver.c for how they are run, workloads.c for what they are.
-#define CL_TARGET_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 210
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stddef.h>
 

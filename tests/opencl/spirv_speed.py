@@ -1,0 +1,90 @@
+"""Times of the OpenCL benchmark's workloads on Heddle, as SPIR-V that clang writes against OpenCL C, launches alternating.
+
+usage: spirv_speed.py SOURCES HEDDLE-DRIVER FOLDER [WORKLOAD]...
+
+Each workload runs in two processes of one thread, which take turns. The table has the least processor times; a ratio below 1 says that
+SPIR-V is slower. Results are compared with those on the host by the benchmark's driver.
+"""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROUNDS = 12
+MILLISECONDS = 40
+WORST = 1e-3
+FLAGS = "--target=spirv64-unknown-unknown -cl-std=CL2.0 -Xclang -finclude-default-header -O1 -c -x cl".split()
+
+
+def prepare(sources, driver, folder):
+    """Compiles the benchmark's driver and its kernels; returns the files that clang writes no SPIR-V of."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ("source", "spirv", "vendors"):
+        (folder / name).mkdir(parents=True)
+    (folder / "vendors/heddle.icd").write_text(f"{driver}\n")
+    files = [str(sources / name) for name in ("driver.c", "workloads.c", "unseen.c")]
+    subprocess.run(["clang-22", "-O3", "-march=native", "-o", folder / "driver", *files, "-lOpenCL", "-lm"], check=True)
+    left_out = []
+    for path in sorted(sources.glob("*.cl")):
+        shutil.copy(path, folder / "source")
+        if subprocess.run(["clang-22", *FLAGS, path, "-o", folder / "spirv" / path.name], stderr=subprocess.DEVNULL).returncode:
+            left_out.append(path.name)
+    return left_out
+
+
+def start(folder, way, workload):
+    """Starts a process that runs a workload; returns it and the error of its results."""
+    variables = {**os.environ, "OCL_ICD_VENDORS": str(folder / "vendors"), "HEDDLE_THREADS": "1"}
+    variables["HEDDLE_CACHE_DIR"] = str(folder / "cache" / way)
+    words = [folder / "driver", folder / way, workload, "0"]
+    process = subprocess.Popen(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline().split(";")
+    if len(line) < 4:
+        process.kill()
+        return None, 0.0
+    return process, float(line[3])
+
+
+def least(process, milliseconds):
+    """Returns the processor time of the shortest launch."""
+    process.stdin.write(f"{milliseconds}\n")
+    process.stdin.flush()
+    return float(process.stdout.readline().split(";")[1])
+
+
+def main():
+    """Prints a line for each workload, and the aims."""
+    sources, driver, folder = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    print("clang writes no SPIR-V of:", *prepare(sources, driver, folder))
+    listed = subprocess.run([folder / "driver", "list"], capture_output=True, text=True, check=True).stdout.split()
+    names = [line.split(";")[0] for line in listed]
+    ratios, wrong = {}, False
+    print("| workload | OpenCL C, ms | SPIR-V, ms | ratio |\n|---|---|---|---|")
+    for name in names:
+        if sys.argv[4:] and name not in sys.argv[4:]:
+            continue
+        started = [start(folder, way, name) for way in ("source", "spirv")]
+        processes = [process for process, _ in started]
+        if None in processes:
+            print(f"{name}: not run", file=sys.stderr)
+            [process.kill() for process in processes if process]
+            continue
+        wrong |= any(error > WORST for _, error in started)
+        # Trials of codes end first.
+        [least(process, 10 * MILLISECONDS) for process in processes]
+        rounds = [[least(process, MILLISECONDS) for process in processes] for _ in range(ROUNDS)]
+        times = [min(column) for column in zip(*rounds)]
+        [process.kill() for process in processes]
+        ratios[name] = times[0] / times[1]
+        print(f"| {name} | {times[0] * 1e3:.3f} | {times[1] * 1e3:.3f} | {ratios[name]:.3f} |", flush=True)
+    if ratios:
+        mean, slowest = statistics.geometric_mean(ratios.values()), min(ratios, key=ratios.get)
+        print(f"aim geomean: {mean:.3f} (>= 0.97) {'ok' if mean >= 0.97 else 'missed'}")
+        print(f"aim slowest ({slowest}): {ratios[slowest]:.3f} (>= 0.97) {'ok' if ratios[slowest] >= 0.97 else 'missed'}")
+    sys.exit(wrong)
+
+
+main()
