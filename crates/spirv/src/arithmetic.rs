@@ -5,7 +5,7 @@ use crate::error::SpirvResult;
 use crate::function::{FunctionWriter, PURE};
 use crate::instruction::OperandClass;
 use crate::mangle::{MangledNumber, MangledType};
-use crate::types::{NumberKind, NumberType};
+use crate::types::{NumberKind, NumberType, SpirvTypeKind};
 use spirv::{Decoration, ExecutionMode, FPFastMathMode, Op};
 
 /// Returns LLVM's opcode of an operation on two operands of the result's type.
@@ -325,6 +325,7 @@ impl FunctionWriter<'_, '_> {
         let (number, id) = self.result_of(inst, OperandClass::Float)?;
         let text = number.text();
         let vector = self.operand_of(inst, 2, &text)?;
+        self.vector_of(inst, &vector)?;
         let scalar = self.operand_of(inst, 3, number.kind.text())?;
         let mut wide = "undef".to_string();
         for lane in 0..number.count {
@@ -427,6 +428,8 @@ impl FunctionWriter<'_, '_> {
         let left = self.operand(inst, 2)?;
         let right = self.operand_of(inst, 3, &left.type_text)?;
         let number = self.number_of(inst, &left)?;
+        let is_struct =
+            matches!(self.module.types.get(ty).map(|ty| &ty.kind), Some(SpirvTypeKind::Struct { .. }));
         let is_pair = (0..2).all(|index| {
             self.module
                 .types
@@ -434,7 +437,7 @@ impl FunctionWriter<'_, '_> {
                 .is_some_and(|member| self.module.same_type(member, left.ty))
         });
         let pair = self.type_text(inst, ty)?;
-        if !number.kind.is_int() || !is_pair || self.module.types.part_count(ty) != Some(2) {
+        if !number.kind.is_int() || !is_struct || !is_pair || self.module.types.part_count(ty) != Some(2) {
             return Err(inst.invalid("the result is no struct of two such integers"));
         }
         let (text, bits) = (number.text(), number.kind.bits());

@@ -4,7 +4,9 @@ use crate::SpirvOptions;
 use crate::binary::SpirvInst;
 use crate::chain::{ChainIndex, address};
 use crate::error::SpirvResult;
+use crate::function::NO_LOWERING;
 use crate::module::SpirvModule;
+use crate::refusal::refusal;
 use crate::types::{NumberKind, NumberType, SpirvTypeKind, pointer_text};
 use spirv::{Decoration, Op};
 use std::rc::Rc;
@@ -172,7 +174,11 @@ impl SpirvModule<'_> {
                 };
                 self.fold(inst, ty, operation, operands.rest())
             }
-            _ => Err(inst.unsupported("this constant is not supported", "use constants of OpenCL C")),
+            _ => {
+                let (reason, help) =
+                    refusal(&inst.name()).unwrap_or((NO_LOWERING, "use constants of OpenCL C"));
+                Err(inst.unsupported(reason, help))
+            }
         }
     }
 

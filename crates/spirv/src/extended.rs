@@ -104,19 +104,7 @@ fn row(op: Std) -> Option<BuiltinRow> {
         Std::u_mul24 => ("mul24", "uu", Same),
         Std::shuffle => (&plain, "su", Picked),
         Std::shuffle2 => (&plain, "ssu", Picked),
-        Std::vloadn
-        | Std::vstoren
-        | Std::vload_half
-        | Std::vload_halfn
-        | Std::vstore_half
-        | Std::vstore_half_r
-        | Std::vstore_halfn
-        | Std::vstore_halfn_r
-        | Std::vloada_halfn
-        | Std::vstorea_halfn
-        | Std::vstorea_halfn_r
-        | Std::printf
-        | Std::prefetch => return None,
+        _ if is_special(op) => return None,
         // Functions of one number.
         _ => (&plain, "s", Same),
     };
@@ -126,6 +114,34 @@ fn row(op: Std) -> Option<BuiltinRow> {
 /// Text of a number of the builtins' parameters.
 fn mangled(number: NumberType, is_signed: bool) -> MangledNumber {
     MangledNumber { kind: number.kind, is_signed, count: number.count }
+}
+
+/// True for instructions that are no calls of a builtin of numbers.
+fn is_special(op: Std) -> bool {
+    matches!(op, Std::printf | Std::prefetch) || is_vector_load(op) || is_vector_store(op)
+}
+
+fn is_vector_load(op: Std) -> bool {
+    matches!(op, Std::vloadn | Std::vload_half | Std::vload_halfn | Std::vloada_halfn)
+}
+
+fn is_vector_store(op: Std) -> bool {
+    use Std::*;
+    matches!(
+        op,
+        vstoren
+            | vstore_half
+            | vstore_half_r
+            | vstore_halfn
+            | vstore_halfn_r
+            | vstorea_halfn
+            | vstorea_halfn_r
+    )
+}
+
+/// True for instructions of OpenCL.std that the lowering has.
+pub(crate) fn has_extended(op: Std) -> bool {
+    is_special(op) || row(op).is_some()
 }
 
 impl FunctionWriter<'_, '_> {
@@ -162,16 +178,8 @@ impl FunctionWriter<'_, '_> {
             Std::printf => self.printf(inst),
             // A hint.
             Std::prefetch => Ok(()),
-            Std::vloadn | Std::vload_half | Std::vload_halfn | Std::vloada_halfn => {
-                self.vector_load(inst, op)
-            }
-            Std::vstoren
-            | Std::vstore_half
-            | Std::vstore_half_r
-            | Std::vstore_halfn
-            | Std::vstore_halfn_r
-            | Std::vstorea_halfn
-            | Std::vstorea_halfn_r => self.vector_store(inst, op),
+            _ if is_vector_load(op) => self.vector_load(inst, op),
+            _ if is_vector_store(op) => self.vector_store(inst, op),
             _ => match row(op) {
                 Some(row) => self.builtin_row(inst, op, &row),
                 None => Err(self.unsupported(inst)),

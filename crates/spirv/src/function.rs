@@ -3,8 +3,9 @@
 use crate::binary::SpirvInst;
 use crate::error::{SpirvError, SpirvResult};
 use crate::mangle::{MangledNumber, MangledType, mangle};
-use crate::module::{SpirvFunction, SpirvModule, ends_block, has_no_result};
+use crate::module::{SpirvFunction, SpirvModule, ends_block, has_no_result, is_intrinsic};
 use crate::output::ModuleWriter;
+use crate::refusal::refusal;
 use crate::types::{NumberKind, NumberType, SpirvTypeKind, pointer_text};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{BuiltIn, Op};
@@ -13,10 +14,52 @@ use std::fmt::Write as _;
 /// Maximum bytes of a constant's text in an instruction.
 const MAX_OPERAND: usize = 1 << 16;
 
+/// Reason of an instruction that neither has a lowering nor is refused by name.
+pub(crate) const NO_LOWERING: &str = "the instruction is not supported";
+
 /// Attributes of functions that only compute.
 pub(crate) const PURE: &str = "convergent nounwind willreturn memory(none)";
 /// Attributes of functions that access memory or wait.
 pub(crate) const ANY: &str = "convergent nounwind";
+
+/// Builtin variables that are functions of a dimension.
+const QUERIES: [(BuiltIn, &str); 8] = [
+    (BuiltIn::GlobalInvocationId, "get_global_id"),
+    (BuiltIn::LocalInvocationId, "get_local_id"),
+    (BuiltIn::WorkgroupId, "get_group_id"),
+    (BuiltIn::NumWorkgroups, "get_num_groups"),
+    (BuiltIn::WorkgroupSize, "get_local_size"),
+    (BuiltIn::EnqueuedWorkgroupSize, "get_enqueued_local_size"),
+    (BuiltIn::GlobalSize, "get_global_size"),
+    (BuiltIn::GlobalOffset, "get_global_offset"),
+];
+/// Builtin variables that are functions without parameters, with the width of their results.
+const SCALARS: [(BuiltIn, &str, u32); 9] = [
+    (BuiltIn::WorkDim, "get_work_dim", 32),
+    (BuiltIn::GlobalLinearId, "get_global_linear_id", 64),
+    (BuiltIn::LocalInvocationIndex, "get_local_linear_id", 64),
+    (BuiltIn::SubgroupSize, "get_sub_group_size", 32),
+    (BuiltIn::SubgroupMaxSize, "get_max_sub_group_size", 32),
+    (BuiltIn::NumSubgroups, "get_num_sub_groups", 32),
+    (BuiltIn::NumEnqueuedSubgroups, "get_enqueued_num_sub_groups", 32),
+    (BuiltIn::SubgroupId, "get_sub_group_id", 32),
+    (BuiltIn::SubgroupLocalInvocationId, "get_sub_group_local_id", 32),
+];
+/// Builtin variables that are masks of lanes.
+const MASKS: [(BuiltIn, &str); 5] = [
+    (BuiltIn::SubgroupEqMask, "get_sub_group_eq_mask"),
+    (BuiltIn::SubgroupGeMask, "get_sub_group_ge_mask"),
+    (BuiltIn::SubgroupGtMask, "get_sub_group_gt_mask"),
+    (BuiltIn::SubgroupLeMask, "get_sub_group_le_mask"),
+    (BuiltIn::SubgroupLtMask, "get_sub_group_lt_mask"),
+];
+
+/// True for builtin variables that the lowering has.
+pub(crate) fn has_builtin(builtin: BuiltIn) -> bool {
+    QUERIES.iter().any(|(known, _)| *known == builtin)
+        || SCALARS.iter().any(|(known, ..)| *known == builtin)
+        || MASKS.iter().any(|(known, _)| *known == builtin)
+}
 
 /// Value in LLVM's text.
 #[derive(Clone, Debug)]
@@ -132,6 +175,11 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             subprogram: None,
             location: String::new(),
         };
+        for &id in func.params.iter().map(|(id, _)| id).chain([&func.id]) {
+            let inst =
+                SpirvInst { op: Some(Op::Function), number: Op::Function as u32, at: func.at, words: &[] };
+            module.check_decorations(&inst, id)?;
+        }
         writer.survey()?;
         let has_lines =
             func.body.iter().any(|inst| inst.op == Some(Op::Line) || writer.output.is_line(module, inst));
@@ -178,6 +226,7 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             if !is_new {
                 return Err(inst.invalid(format!("{} is defined twice", module.show(id))));
             }
+            module.check_decorations(inst, id)?;
             match op {
                 Op::Label => {
                     self.labels.insert(id);
@@ -436,34 +485,6 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
         if !number.kind.is_int() {
             return Err(inst.invalid(format!("{} is not of integers", self.module.show(id))));
         }
-        const QUERIES: [(BuiltIn, &str); 8] = [
-            (BuiltIn::GlobalInvocationId, "get_global_id"),
-            (BuiltIn::LocalInvocationId, "get_local_id"),
-            (BuiltIn::WorkgroupId, "get_group_id"),
-            (BuiltIn::NumWorkgroups, "get_num_groups"),
-            (BuiltIn::WorkgroupSize, "get_local_size"),
-            (BuiltIn::EnqueuedWorkgroupSize, "get_enqueued_local_size"),
-            (BuiltIn::GlobalSize, "get_global_size"),
-            (BuiltIn::GlobalOffset, "get_global_offset"),
-        ];
-        const SCALARS: [(BuiltIn, &str, u32); 9] = [
-            (BuiltIn::WorkDim, "get_work_dim", 32),
-            (BuiltIn::GlobalLinearId, "get_global_linear_id", 64),
-            (BuiltIn::LocalInvocationIndex, "get_local_linear_id", 64),
-            (BuiltIn::SubgroupSize, "get_sub_group_size", 32),
-            (BuiltIn::SubgroupMaxSize, "get_max_sub_group_size", 32),
-            (BuiltIn::NumSubgroups, "get_num_sub_groups", 32),
-            (BuiltIn::NumEnqueuedSubgroups, "get_enqueued_num_sub_groups", 32),
-            (BuiltIn::SubgroupId, "get_sub_group_id", 32),
-            (BuiltIn::SubgroupLocalInvocationId, "get_sub_group_local_id", 32),
-        ];
-        const MASKS: [(BuiltIn, &str); 5] = [
-            (BuiltIn::SubgroupEqMask, "get_sub_group_eq_mask"),
-            (BuiltIn::SubgroupGeMask, "get_sub_group_ge_mask"),
-            (BuiltIn::SubgroupGtMask, "get_sub_group_gt_mask"),
-            (BuiltIn::SubgroupLeMask, "get_sub_group_le_mask"),
-            (BuiltIn::SubgroupLtMask, "get_sub_group_lt_mask"),
-        ];
         let unsigned = |bits| MangledNumber { kind: NumberKind::Int(bits), is_signed: false, count: 1 };
         // Instructions of the prologue go through the body's writer, which is set aside.
         let body = std::mem::take(&mut self.body);
@@ -523,15 +544,20 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
     /// Writes a variable of the function.
     pub(crate) fn variable(&mut self, inst: &SpirvInst<'_>) -> SpirvResult<()> {
         let (ty, id) = (inst.operand(0)?, inst.operand(1)?);
-        let Some((0, pointee)) = self.module.types.pointer(ty) else {
+        let Some((0, mut pointee)) = self.module.types.pointer(ty) else {
             return Err(inst.invalid("a variable of a function is outside of the storage class Function"));
         };
+        let mut initializer = 3;
+        if inst.op == Some(Op::UntypedVariableKHR) {
+            pointee = inst.operand(3)?;
+            initializer = 4;
+        }
         let text = self.sized_text(inst, pointee)?;
         let align = self.alignment(inst, id, pointee)?;
         let location = self.location.clone();
         let _ = writeln!(self.prologue, "  %v{id} = alloca {text}, align {align}{location}");
-        if inst.words.len() > 3 {
-            let initial = self.operand_of(inst, 3, &text)?;
+        if inst.words.len() > initializer {
+            let initial = self.operand_of(inst, initializer, &text)?;
             self.line(&format!("store {}, ptr %v{id}, align {align}", initial.typed()));
         }
         Ok(())
@@ -643,7 +669,10 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             args.push(format!("{}{attributes} {}", value.type_text, value.text));
         }
         let text = self.type_text(inst, ty)?;
-        let call = format!("call spir_func {text} {}({}) {ANY}", module.symbol_text(callee), args.join(", "));
+        let is_plain = module.symbols.get(&callee).is_some_and(|name| is_intrinsic(name));
+        let convention = if is_plain { "" } else { "spir_func " };
+        let symbol = module.symbol_text(callee);
+        let call = format!("call {convention}{text} {symbol}({}) {ANY}", args.join(", "));
         match &*text {
             "void" => self.line(&call),
             _ => self.result(id, &call),
@@ -658,6 +687,9 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
 
     /// Error for an instruction without a lowering.
     pub(crate) fn unsupported(&self, inst: &SpirvInst<'_>) -> SpirvError {
-        inst.unsupported("the instruction is not supported", "write the kernel without it")
+        match refusal(&inst.name()) {
+            Some((reason, help)) => inst.unsupported(reason, help),
+            None => inst.unsupported(NO_LOWERING, "write the kernel without it"),
+        }
     }
 }

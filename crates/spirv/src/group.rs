@@ -114,7 +114,10 @@ impl FunctionWriter<'_, '_> {
                     Some(GroupOperation::Reduce) => "sub_group_ballot_bit_count",
                     Some(GroupOperation::InclusiveScan) => "sub_group_ballot_inclusive_scan",
                     Some(GroupOperation::ExclusiveScan) => "sub_group_ballot_exclusive_scan",
-                    _ => return Err(self.unsupported(inst)),
+                    _ => {
+                        let reason = "this kind of count is not supported";
+                        return Err(inst.unsupported(reason, "count the bits of the whole ballot"));
+                    }
                 };
                 self.count(inst, name, 4)?;
             }

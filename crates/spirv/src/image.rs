@@ -47,7 +47,7 @@ impl FunctionWriter<'_, '_> {
                 let (image, sampler) = self.sampled_operand(inst, 2)?;
                 self.read(inst, &image, Some(sampler))?;
             }
-            Op::ImageRead => {
+            Op::ImageRead | Op::ImageFetch => {
                 let (image, _) = self.image_operand(inst, 2)?;
                 self.read(inst, &image, None)?;
             }

@@ -25,10 +25,10 @@ pub(crate) fn inlined_functions(module: &SpirvModule<'_>) -> FxHashSet<u32> {
     let count = module.functions.len();
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); count];
     let mut open = vec![0usize; count];
-    for caller in 0..count {
+    for (caller, open) in open.iter_mut().enumerate() {
         for &callee in callees(module, caller).filter_map(|id| module.function_of.get(&id)) {
             callers[callee].push(caller);
-            open[caller] += 1;
+            *open += 1;
         }
     }
     let (mut inlined, mut sizes) = (FxHashSet::default(), FxHashMap::default());

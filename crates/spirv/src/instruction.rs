@@ -4,6 +4,7 @@ use crate::arithmetic::{binary_opcode, comparison};
 use crate::binary::SpirvInst;
 use crate::error::SpirvResult;
 use crate::function::{FunctionWriter, SpirvValue};
+use crate::module::is_annotation;
 use crate::types::{NumberKind, NumberType};
 use spirv::Op;
 
@@ -50,7 +51,7 @@ impl<'w> FunctionWriter<'_, 'w> {
                 Ok(())
             }
             Op::Phi => self.phi(inst),
-            Op::Variable => self.variable(inst),
+            Op::Variable | Op::UntypedVariableKHR => self.variable(inst),
             Op::FunctionCall => self.call(inst),
             Op::ExtInst | Op::ExtInstWithForwardRefsKHR => self.extended(inst),
             Op::ShiftLeftLogical => self.shift(inst, "shl"),
@@ -154,8 +155,13 @@ impl<'w> FunctionWriter<'_, 'w> {
                 Ok(())
             }
             Op::VectorShuffle => self.shuffle(inst),
+            Op::FmaKHR => self.fma(inst),
+            Op::SizeOf => self.size_of(inst),
+            Op::BitwiseFunctionINTEL => self.bitwise_function(inst),
+            _ if self.integer_function(inst, op)? => Ok(()),
             _ if self.memory(inst, op)? => Ok(()),
             _ if self.group(inst, op)? || self.image(inst, op)? => Ok(()),
+            _ if is_annotation(op) => Err(inst.invalid("the instruction belongs before the functions")),
             _ => Err(self.unsupported(inst)),
         }
     }

@@ -36,14 +36,21 @@ mod composite;
 mod memory;
 mod group;
 mod image;
+mod integer;
 mod extended;
 mod inlining;
 mod output;
+mod refusal;
+mod support;
 
 pub use binary::is_spirv;
 pub use error::{SpirvError, SpirvErrorKind};
 pub use output::{HELP, REASON, UNSUPPORTED};
 pub use queries::{CAPABILITIES, EXTENDED_SETS, EXTENSIONS};
+pub use support::{
+    FeatureSupport, builtin_support, capability_support, decoration_support, extended_support,
+    instruction_support, mode_support,
+};
 
 use binary::SpirvBinary;
 use module::SpirvModule;

@@ -133,7 +133,13 @@ impl FunctionWriter<'_, '_> {
                 self.alias(id, "i32", &both.bits().to_string());
             }
             Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => self.compare_pointers(inst, op)?,
-            Op::ControlBarrier => self.control_barrier(inst)?,
+            // The wait of a split barrier waits for all; arriving only orders accesses.
+            Op::ControlBarrier | Op::ControlBarrierWaitINTEL => self.control_barrier(inst)?,
+            Op::ControlBarrierArriveINTEL => {
+                self.scope(inst, inst.operand(0)?)?;
+                let order = self.order(inst, inst.operand(2)?);
+                self.fence(order);
+            }
             Op::MemoryBarrier => {
                 let order = self.order(inst, inst.operand(1)?);
                 self.fence(order);
@@ -188,7 +194,6 @@ impl FunctionWriter<'_, '_> {
                 let order = self.order(inst, inst.operand(2)?).of_store().text();
                 self.line(&format!("store atomic i32 0, {} {SCOPE} {order}, align 4", pointer.typed()));
             }
-            Op::SubgroupBlockReadINTEL | Op::SubgroupBlockWriteINTEL => return Ok(false),
             _ => return Ok(false),
         }
         Ok(true)
@@ -235,8 +240,12 @@ impl FunctionWriter<'_, '_> {
     }
 
     fn copy(&mut self, inst: &SpirvInst<'_>) -> SpirvResult<()> {
-        let (target, _, pointee) = self.pointer(inst, 0)?;
-        let (source, ..) = self.pointer(inst, 1)?;
+        let (target, _, mut pointee) = self.pointer(inst, 0)?;
+        let (source, _, copied) = self.pointer(inst, 1)?;
+        // An untyped pointer takes the other one's type.
+        if pointee == target.ty {
+            pointee = copied;
+        }
         let text = self.sized_text(inst, pointee)?;
         let (to, from) = Self::copy_accesses(inst, 2)?;
         let value =

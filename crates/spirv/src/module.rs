@@ -7,6 +7,8 @@ use crate::SpirvOptions;
 use crate::binary::{SpirvBinary, SpirvInst};
 use crate::constant::{ConstantValue, SpirvConstant};
 use crate::error::{SpirvError, SpirvErrorKind, SpirvResult};
+use crate::refusal::refusal;
+use crate::support::is_known_decoration;
 use crate::types::{NumberKind, SpirvTypeKind, SpirvTypes, space_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{
@@ -133,6 +135,38 @@ pub(crate) fn has_no_result(op: Op) -> bool {
         )
 }
 
+/// True for instructions before the functions that the reader takes first, or that it has no use for.
+pub(crate) fn is_annotation(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        Nop | SourceContinued
+            | Source
+            | SourceExtension
+            | Name
+            | MemberName
+            | Line
+            | NoLine
+            | Extension
+            | Capability
+            | EntryPoint
+            | ExecutionMode
+            | ExecutionModeId
+            | Decorate
+            | DecorateId
+            | DecorateString
+            | MemberDecorate
+            | MemberDecorateString
+            | DecorationGroup
+            | GroupDecorate
+            | GroupMemberDecorate
+            | ModuleProcessed
+            | AliasDomainDeclINTEL
+            | AliasScopeDeclINTEL
+            | AliasScopeListDeclINTEL
+    )
+}
+
 /// True for instructions that end a block.
 pub(crate) fn ends_block(op: Op) -> bool {
     use Op::*;
@@ -140,6 +174,43 @@ pub(crate) fn ends_block(op: Op) -> bool {
         op,
         Branch | BranchConditional | Switch | Return | ReturnValue | Unreachable | Kill | TerminateInvocation
     )
+}
+
+/// True for an intrinsic of LLVM that tools leave in modules, and that computes a number.
+pub(crate) fn is_intrinsic(name: &str) -> bool {
+    const NAMES: [&str; 22] = [
+        "uadd.sat",
+        "usub.sat",
+        "sadd.sat",
+        "ssub.sat",
+        "ushl.sat",
+        "sshl.sat",
+        "umin",
+        "umax",
+        "smin",
+        "smax",
+        "abs",
+        "ctpop",
+        "ctlz",
+        "cttz",
+        "bswap",
+        "bitreverse",
+        "fshl",
+        "fshr",
+        "fabs",
+        "minnum",
+        "maxnum",
+        "copysign",
+    ];
+    let Some((name, ty)) = name.strip_prefix("llvm.").and_then(|rest| rest.rsplit_once('.')) else {
+        return false;
+    };
+    NAMES.contains(&name) && ty.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// True for names that a module may not give to its functions.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    (name.starts_with("llvm.") || name.starts_with("heddle.")) && !is_intrinsic(name)
 }
 
 impl<'w> SpirvModule<'w> {
@@ -329,7 +400,7 @@ impl<'w> SpirvModule<'w> {
             if let Some(linkage) = self.linkage(id) {
                 // Two imports of one name are one function; a kernel keeps its name.
                 let is_kernel = self.entries.iter().any(|entry| entry.name == linkage.name);
-                if !is_kernel && !linkage.name.is_empty() {
+                if !is_kernel && !linkage.name.is_empty() && !is_reserved(&linkage.name) {
                     self.used_symbols.insert(linkage.name.clone());
                     self.symbols.insert(id, linkage.name);
                 }
@@ -419,12 +490,15 @@ impl<'w> SpirvModule<'w> {
                 self.debug.insert(inst.operand(1)?, *inst);
             }
             Op::TypeForwardPointer => self.types.declare_pointer(inst)?,
-            Op::Variable => {
+            Op::Variable | Op::UntypedVariableKHR => {
                 let (ty, id, class) = (operands.word()?, operands.word()?, operands.word()?);
                 self.define(inst, id)?;
-                let Some((space, pointee)) = self.types.pointer(ty) else {
+                let Some((space, mut pointee)) = self.types.pointer(ty) else {
                     return Err(self.undefined(inst, ty, "pointer type"));
                 };
+                if op == Op::UntypedVariableKHR {
+                    pointee = operands.word()?;
+                }
                 if space_of(inst, class)? != space {
                     return Err(inst.invalid("the storage classes of variable and type differ"));
                 }
@@ -491,9 +565,26 @@ impl<'w> SpirvModule<'w> {
                 let constant = self.read_constant(inst, op, options)?;
                 self.constants.insert(id, constant);
             }
-            _ => {}
+            _ if is_annotation(op) => {}
+            _ => match refusal(&inst.name()) {
+                Some((reason, help)) => return Err(inst.unsupported(reason, help)),
+                None => return Err(inst.invalid("the instruction is outside of a function")),
+            },
         }
         Ok(())
+    }
+
+    /// Returns an error if an id has a decoration that Heddle lacks.
+    pub(crate) fn check_decorations(&self, inst: &SpirvInst<'_>, id: u32) -> SpirvResult<()> {
+        let refused = self.decorations_of(id).find(|(kind, _)| !is_known_decoration(*kind));
+        let Some((kind, _)) = refused else { return Ok(()) };
+        match refusal(&format!("{kind:?}")) {
+            Some((reason, help)) => {
+                let reason = format!("{} has the decoration {kind:?}: {reason}", self.show(id));
+                Err(inst.unsupported(reason, help))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Type of what an initializer may be: a constant or the address of a variable.

@@ -5,7 +5,10 @@ use crate::binary::SpirvInst;
 use crate::error::{SpirvError, SpirvErrorKind, SpirvResult};
 use crate::function::{ANY, FunctionBody, FunctionWriter};
 use crate::inlining::inlined_functions;
-use crate::module::{EntryPoint, ExtendedSet, ModeOperands, SpirvFunction, SpirvModule};
+use crate::module::{
+    EntryPoint, ExtendedSet, ModeOperands, SpirvFunction, SpirvModule, is_intrinsic, is_reserved,
+};
+use crate::refusal::refusal;
 use crate::text::quoted;
 use crate::types::{NumberKind, SpirvTypeKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -387,7 +390,7 @@ fn write_function(
             let reason = format!("{} has neither a body nor the linkage Import", module.show(function.id));
             return Err(SpirvError::invalid(function.at, reason).of(|| "OpFunction".into()));
         }
-        let is_reserved = name.starts_with("llvm.") || name.starts_with("heddle.");
+        let imported = module.linkage(function.id).map(|linkage| linkage.name).unwrap_or_default();
         if control.contains(FunctionControl::CONST) {
             attributes.push_str(" willreturn memory(none)");
         } else if control.contains(FunctionControl::PURE) {
@@ -397,8 +400,12 @@ fn write_function(
         for &(id, ty) in &function.params {
             params.push(format!("{}{}", text_of(ty), param_attributes(module, id, ty, false)?));
         }
-        if is_reserved {
-            let reason = format!("the function `{}` is not OpenCL's", name.escape_debug());
+        if is_intrinsic(name) {
+            output.declare_plain(name, result, &params.join(", "));
+            return Ok(String::new());
+        }
+        if is_reserved(&imported) {
+            let reason = format!("the function `{}` is not OpenCL's", imported.escape_debug());
             let error = SpirvError::unsupported(function.at, reason, "call functions of OpenCL");
             let params: Vec<&str> = function.params.iter().map(|&(_, ty)| text_of(ty)).collect();
             let body = output.refused(&error, result);
@@ -458,6 +465,46 @@ fn write_function(
     ))
 }
 
+/// Use of an execution mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ModeUse {
+    Size,
+    SizeHint,
+    SubGroupSize,
+    VectorHint,
+    /// Contraction is a permission; the others hold anyway, or are left to the device.
+    Nothing,
+}
+
+/// Returns the use of an execution mode; none if Heddle lacks it.
+pub(crate) fn mode_use(mode: ExecutionMode) -> Option<ModeUse> {
+    use ExecutionMode::*;
+    Some(match mode {
+        LocalSize | LocalSizeId => ModeUse::Size,
+        LocalSizeHint | LocalSizeHintId => ModeUse::SizeHint,
+        SubgroupSize => ModeUse::SubGroupSize,
+        VecTypeHint => ModeUse::VectorHint,
+        ContractionOff
+        | DenormPreserve
+        | DenormFlushToZero
+        | SignedZeroInfNanPreserve
+        | RoundingModeRTE
+        | FloatingPointModeIEEEINTEL
+        | MaximallyReconvergesKHR
+        | SubgroupUniformControlFlowKHR
+        | FPFastMathDefault
+        | MaxWorkgroupSizeINTEL
+        | MaxWorkDimINTEL
+        | NoGlobalOffsetINTEL
+        | NumSIMDWorkitemsINTEL
+        | SchedulerTargetFmaxMhzINTEL
+        | MaximumRegistersINTEL
+        | MaximumRegistersIdINTEL
+        | NamedMaximumRegistersINTEL => ModeUse::Nothing,
+        _ => return None,
+    })
+}
+
 /// Returns the metadata of a kernel's execution modes, each after a space.
 fn kernel_modes(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> SpirvResult<String> {
     let mut text = String::new();
@@ -478,18 +525,18 @@ fn kernel_modes(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> Spirv
                 _ => Err(SpirvError::invalid(*at, "the size is not three positive numbers")),
             }
         };
-        match mode {
-            ExecutionMode::LocalSize | ExecutionMode::LocalSizeId => {
+        match mode_use(*mode) {
+            Some(ModeUse::Size) => {
                 let _ = write!(text, " !reqd_work_group_size {}", size()?);
             }
-            ExecutionMode::LocalSizeHint | ExecutionMode::LocalSizeHintId => {
+            Some(ModeUse::SizeHint) => {
                 let _ = write!(text, " !work_group_size_hint {}", size()?);
             }
-            ExecutionMode::SubgroupSize => {
+            Some(ModeUse::SubGroupSize) => {
                 let lanes = words.first().copied().unwrap_or(0);
                 let _ = write!(text, " !intel_reqd_sub_group_size !{{i32 {lanes}}}");
             }
-            ExecutionMode::VecTypeHint => {
+            Some(ModeUse::VectorHint) => {
                 let hint = words.first().copied().unwrap_or(0);
                 let count = if hint >> 16 <= 1 { 1 } else { hint >> 16 };
                 let kinds = ["i8", "i16", "i32", "i64", "half", "float", "double"];
@@ -498,28 +545,12 @@ fn kernel_modes(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> Spirv
                     let _ = write!(text, " !vec_type_hint !{{{ty} undef, i32 1}}");
                 }
             }
-            // Contraction is a permission, and the others say what holds anyway, or is left to the device.
-            ExecutionMode::ContractionOff
-            | ExecutionMode::DenormPreserve
-            | ExecutionMode::DenormFlushToZero
-            | ExecutionMode::SignedZeroInfNanPreserve
-            | ExecutionMode::RoundingModeRTE
-            | ExecutionMode::FloatingPointModeIEEEINTEL
-            | ExecutionMode::MaximallyReconvergesKHR
-            | ExecutionMode::SubgroupUniformControlFlowKHR
-            | ExecutionMode::FPFastMathDefault
-            | ExecutionMode::MaxWorkgroupSizeINTEL
-            | ExecutionMode::MaxWorkDimINTEL
-            | ExecutionMode::NoGlobalOffsetINTEL
-            | ExecutionMode::NumSIMDWorkitemsINTEL
-            | ExecutionMode::SchedulerTargetFmaxMhzINTEL
-            | ExecutionMode::MaximumRegistersINTEL
-            | ExecutionMode::MaximumRegistersIdINTEL
-            | ExecutionMode::NamedMaximumRegistersINTEL => {}
-            _ => {
-                let reason = format!("the execution mode {mode:?} is not supported");
-                return Err(SpirvError::unsupported(*at, reason, "write the kernel without it")
-                    .of(|| "OpExecutionMode".into()));
+            Some(ModeUse::Nothing) => {}
+            None => {
+                let lacking = ("it is not supported", "write the kernel without it");
+                let (reason, help) = refusal(&format!("{mode:?}")).unwrap_or(lacking);
+                let reason = format!("the execution mode {mode:?}: {reason}");
+                return Err(SpirvError::unsupported(*at, reason, help).of(|| "OpExecutionMode".into()));
             }
         }
     }

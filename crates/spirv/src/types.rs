@@ -2,6 +2,8 @@
 
 use crate::binary::SpirvInst;
 use crate::error::SpirvResult;
+use crate::function::NO_LOWERING;
+use crate::refusal::refusal;
 use rustc_hash::FxHashMap;
 use spirv::{Dim, Op, StorageClass};
 
@@ -376,6 +378,11 @@ impl SpirvTypes {
                 let (space, pointee) = (space_of(inst, operands.word()?)?, operands.word()?);
                 plain(SpirvTypeKind::Pointer { space, pointee }, &pointer_text(space), 8, 8)
             }
+            // It points to its own type, which no pointer can.
+            Op::TypeUntypedPointerKHR => {
+                let space = space_of(inst, operands.word()?)?;
+                plain(SpirvTypeKind::Pointer { space, pointee: id }, &pointer_text(space), 8, 8)
+            }
             Op::TypeFunction => {
                 let (result, params) = (operands.word()?, operands.rest().to_vec());
                 self.defined(inst, result)?;
@@ -405,8 +412,9 @@ impl SpirvTypes {
             // Its size is unknown, and nothing can be loaded or stored.
             Op::TypeOpaque => opaque("i8"),
             _ => {
-                let reason = "this type is not supported";
-                return Err(inst.unsupported(reason, "use the types of OpenCL C"));
+                let (reason, help) =
+                    refusal(&inst.name()).unwrap_or((NO_LOWERING, "use the types of OpenCL C"));
+                return Err(inst.unsupported(reason, help));
             }
         };
         if ty.bytes > MAX_BYTES || ty.depth > MAX_DEPTH {

@@ -34,6 +34,7 @@ pub mod strips;
 pub mod properties;
 pub mod divergence_property;
 pub mod coverage;
+pub mod spirv_coverage;
 pub mod shrink;
 pub mod fuzz;
 pub mod native;

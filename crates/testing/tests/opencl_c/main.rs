@@ -9,6 +9,9 @@ mod conversions;
 mod vectors;
 mod coverage;
 mod spirv;
+mod spirv_fuzz;
+mod spirv_programs;
+mod spirv_support;
 mod spirv_library;
 
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};

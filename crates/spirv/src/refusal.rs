@@ -1,0 +1,186 @@
+//! Reasons for what Heddle lacks: by words in the names of instructions, capabilities, decorations and execution modes.
+
+/// Words in names, the reason, and what to write instead. The first row with a word of the name is taken.
+const REFUSED: &[(&[&str], &str, &str)] = &[
+    (&["Pipe"], "pipes are not supported", "use buffers"),
+    (
+        &["Avc", "Vme", "MediaBlock"],
+        "motion estimation and blocks of media are not supported",
+        "compute on buffers and images",
+    ),
+    (
+        &["Arbitrary", "Fixed"],
+        "numbers of arbitrary precision are not supported",
+        "use integers of 8 to 64 bits, half, float or double",
+    ),
+    (
+        &[
+            "Enqueue",
+            "DeviceEvent",
+            "TypeQueue",
+            "DefaultQueue",
+            "UserEvent",
+            "RetainEvent",
+            "ReleaseEvent",
+            "IsValidEvent",
+            "CaptureEvent",
+            "BuildNDRange",
+            "GetKernel",
+        ],
+        "kernels that start or query kernels are not supported",
+        "enqueue kernels from the host",
+    ),
+    (&["ReserveId", "Reserve"], "pipes are not supported", "use buffers"),
+    (&["NamedBarrier"], "named barriers are not supported", "use barriers of the work-group"),
+    (
+        &["FunctionPointer", "IndirectReferences", "ReferencedIndirectly", "CodeSection"],
+        "pointers to functions are not supported",
+        "call functions by name",
+    ),
+    (&["Asm", "ClobberINTEL", "SideEffects"], "inline assembly is not supported", "use builtins"),
+    (
+        &["VariableLength", "SaveMemory", "RestoreMemory"],
+        "variable-length arrays are not supported",
+        "use arrays of a constant length, or specialization constants",
+    ),
+    (
+        &["CooperativeMatrix", "CoopMat", "MatrixMultiply", "CooperativeVector", "CooperativeMatrices"],
+        "matrices and vectors that a group shares are not supported",
+        "keep them in local memory",
+    ),
+    (&["Tensor", "GraphARM", "Graph"], "tensors and graphs are not supported", "use buffers"),
+    (&["TF32"], "TensorFloat-32 is not supported", "use float"),
+    (
+        &["ImageBlock", "2DBlock", "BoxFilter", "BlockMatch", "TextureSample"],
+        "blocks of images are not supported",
+        "read texels, or use buffers",
+    ),
+    (&["Quad"], "quads are parts of fragment shaders", "use clusters of four work-items"),
+    (&["Partition"], "partitions of sub-groups are not supported", "use ballots and clusters"),
+    (
+        &["VectorCompute", "BufferSurface", "VectorAny", "SIMTCall", "SharedLocalMemorySize"],
+        "code for Intel's vector units is not supported",
+        "write a kernel of one work-item",
+    ),
+    (
+        &["FuncParamIOKind", "StackCall", "GlobalVariableOffset", "SingleElementVector"],
+        "code for Intel's vector units is not supported",
+        "write a kernel of one work-item",
+    ),
+    (
+        &["Continued", "LongComposites"],
+        "composites longer than an instruction are not supported",
+        "use arrays",
+    ),
+    (&["LongVector", "TypeVectorId"], "vectors of any length are not supported", "use vectors of 2 to 16"),
+    (
+        &["MaskedGather", "MaskedScatter"],
+        "vectors of pointers are not supported",
+        "use one pointer per work-item",
+    ),
+    (
+        &[
+            "Conditional",
+            "SpecConstantTarget",
+            "SpecConstantArchitecture",
+            "SpecConstantCapabilities",
+            "FunctionVariants",
+        ],
+        "variants of functions for devices are not supported",
+        "use specialization constants",
+    ),
+    (
+        &["Bindless", "ConvertHandle"],
+        "images and samplers in memory are not supported",
+        "pass them as arguments",
+    ),
+    (&["ClockKHR"], "clocks of the device are not supported", "time launches by events"),
+    (&["Float8", "Int4Type", "BFloat16Cooperative"], "numbers of 4 and 8 bits are not supported", "use char"),
+    (&["BFloat16Dot"], "dot products of bfloat16 are not supported", "compute in float"),
+    (
+        &["Mipmap", "QueryLevels", "QuerySamples", "TexelPointer"],
+        "images with levels, samples or atomic operations are not supported",
+        "use buffers",
+    ),
+    (
+        &["UntypedArrayLength", "UntypedGroupAsyncCopy"],
+        "this instruction on untyped pointers is not supported",
+        "use a typed pointer",
+    ),
+    (
+        &["Initializer", "Finalizer"],
+        "kernels that the driver starts by itself are not supported",
+        "start them from the host",
+    ),
+    (
+        &["SubgroupsPerWorkgroup"],
+        "a number of sub-groups cannot be required",
+        "require sizes of work-groups and sub-groups",
+    ),
+    (
+        &[
+            "RoundingModeRT",
+            "RoundToInfinity",
+            "FloatingPointModeINTEL",
+            "FloatingPointModeALT",
+            "FloatControlINTEL",
+            "FunctionRoundingMode",
+            "FunctionDenormMode",
+            "FunctionFloatingPointMode",
+        ],
+        "rounding modes of whole kernels are not supported",
+        "round in conversions",
+    ),
+    (
+        &["FPGA", "TaskSequence", "ALTERA", "StreamingInterface", "RegisterMap"],
+        "this feature of FPGAs is not supported",
+        "write the kernel without it",
+    ),
+    (
+        &["NV", "QCOM", "ARM", "AMD", "GOOGLE"],
+        "extensions of graphics devices are not supported",
+        "write a module for OpenCL",
+    ),
+    (
+        &[
+            "Attachment",
+            "Layer",
+            "Viewport",
+            "Shader",
+            "StorageBuffer",
+            "PushConstant",
+            "StorageInput",
+            "SampleMask",
+            "TileImage",
+            "DeviceGroup",
+            "DeviceIndex",
+            "RayTr",
+            "RayCull",
+            "CullMask",
+            "DescriptorHeap",
+            "HeapEXT",
+            "TypeBuffer",
+            "BufferPointer",
+            "UntypedImage",
+            "SizeOfEXT",
+            "IdEXT",
+            "Barycentric",
+            "Bary",
+            "UniformDecoration",
+            "UniformTexel",
+            "StorageTexel",
+            "InputAttachment",
+            "Vulkan",
+            "PerVertex",
+            "PostDepth",
+        ],
+        "this feature of shaders is not one of kernels",
+        "write a module for OpenCL",
+    ),
+];
+
+/// Returns the reason why Heddle refuses a feature of this name, and what to write instead; none for an unknown feature.
+pub(crate) fn refusal(name: &str) -> Option<(&'static str, &'static str)> {
+    let row = REFUSED.iter().find(|(words, ..)| words.iter().any(|word| name.contains(word)));
+    row.map(|&(_, reason, help)| (reason, help))
+}
