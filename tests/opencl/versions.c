@@ -106,8 +106,8 @@ static void spirv(struct setting s) {
   for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) EXPECT(has(names, size, extensions[i]) == 1);
   CODE(clGetDeviceInfo(s.device, SPIRV_EXTENSIONS, size - 1, names, NULL), CL_INVALID_VALUE);
   CHECK(clGetDeviceInfo(s.device, SPIRV_CAPABILITIES, sizeof numbers, numbers, &size));
-  // Kernel, Addresses, Linkage, Int8, Int64, GenericPointer, shuffles, BitInstructions, dot products, rotation, ExpectAssume.
-  cl_uint required[] = {6, 4, 5, 39, 11, 38, 65, 66, 6025, 6019, 6018, 6016, 6026, 5629};
+  // Kernel, Addresses, Linkage, Int8, Int64, GenericPointer, SubgroupDispatch, shuffles, BitInstructions, dot products, rotation, ExpectAssume.
+  cl_uint required[] = {6, 4, 5, 39, 11, 38, 58, 65, 66, 6025, 6019, 6018, 6016, 6026, 5629};
   for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
     int found = 0;
     for (size_t k = 0; k < size / sizeof *numbers; k++) found += numbers[k] == required[i];

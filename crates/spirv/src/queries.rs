@@ -10,7 +10,7 @@ pub const EXTENDED_SETS: [&CStr; 3] =
     [c"OpenCL.std", c"OpenCL.DebugInfo.100", c"NonSemantic.Shader.DebugInfo.100"];
 
 /// Extensions, in the order of their names.
-pub const EXTENSIONS: [&CStr; 26] = [
+pub const EXTENSIONS: [&CStr; 29] = [
     c"SPV_EXT_arithmetic_fence",
     c"SPV_EXT_optnone",
     c"SPV_EXT_replicated_composites",
@@ -19,7 +19,9 @@ pub const EXTENSIONS: [&CStr; 26] = [
     c"SPV_EXT_shader_atomic_float_min_max",
     c"SPV_INTEL_bfloat16_conversion",
     c"SPV_INTEL_kernel_attributes",
+    c"SPV_INTEL_memory_access_aliasing",
     c"SPV_INTEL_optnone",
+    c"SPV_INTEL_shader_integer_functions2",
     c"SPV_INTEL_split_barrier",
     c"SPV_INTEL_subgroups",
     c"SPV_INTEL_unstructured_loop_controls",
@@ -28,6 +30,7 @@ pub const EXTENSIONS: [&CStr; 26] = [
     c"SPV_KHR_expect_assume",
     c"SPV_KHR_float_controls",
     c"SPV_KHR_float_controls2",
+    c"SPV_KHR_fma",
     c"SPV_KHR_integer_dot_product",
     c"SPV_KHR_linkonce_odr",
     c"SPV_KHR_maximal_reconvergence",
@@ -40,7 +43,7 @@ pub const EXTENSIONS: [&CStr; 26] = [
 ];
 
 /// Capabilities, in the order of their numbers.
-pub const CAPABILITIES: [Capability; 58] = {
+pub const CAPABILITIES: [Capability; 62] = {
     use Capability::*;
     [
         Addresses,
@@ -63,6 +66,7 @@ pub const CAPABILITIES: [Capability; 58] = {
         Image1D,
         SampledBuffer,
         ImageBuffer,
+        SubgroupDispatch,
         GroupNonUniform,
         GroupNonUniformVote,
         GroupNonUniformArithmetic,
@@ -80,6 +84,7 @@ pub const CAPABILITIES: [Capability; 58] = {
         BFloat16TypeKHR,
         SubgroupShuffleINTEL,
         SubgroupBufferBlockIOINTEL,
+        IntegerFunctions2INTEL,
         AtomicFloat32MinMaxEXT,
         AtomicFloat64MinMaxEXT,
         AtomicFloat16MinMaxEXT,
@@ -87,6 +92,7 @@ pub const CAPABILITIES: [Capability; 58] = {
         FPFastMathModeINTEL,
         UnstructuredLoopControlsINTEL,
         KernelAttributesINTEL,
+        MemoryAccessAliasingINTEL,
         DotProductInputAll,
         DotProductInput4x8Bit,
         DotProductInput4x8BitPacked,
@@ -95,6 +101,7 @@ pub const CAPABILITIES: [Capability; 58] = {
         BitInstructions,
         GroupNonUniformRotateKHR,
         FloatControls2,
+        FMAKHR,
         AtomicFloat32AddEXT,
         AtomicFloat64AddEXT,
         OptNoneEXT,
