@@ -43,7 +43,7 @@ pub const EXTENSIONS: [&CStr; 29] = [
 ];
 
 /// Capabilities, in the order of their numbers.
-pub const CAPABILITIES: [Capability; 62] = {
+pub const CAPABILITIES: [Capability; 60] = {
     use Capability::*;
     [
         Addresses,
@@ -74,13 +74,11 @@ pub const CAPABILITIES: [Capability; 62] = {
         GroupNonUniformShuffle,
         GroupNonUniformShuffleRelative,
         GroupNonUniformClustered,
-        UniformDecoration,
         SubgroupBallotKHR,
         SubgroupVoteKHR,
         DenormPreserve,
         DenormFlushToZero,
         SignedZeroInfNanPreserve,
-        RoundingModeRTE,
         BFloat16TypeKHR,
         SubgroupShuffleINTEL,
         SubgroupBufferBlockIOINTEL,
