@@ -11,7 +11,6 @@ use heddle_ir::verify::Stage;
 use heddle_ir::module::loop_hint;
 use heddle_ir::words::Flag;
 use heddle_ir::{Code, Diagnostic, Function, Module};
-use heddle_transform::widen::MANY_LANE_LOOPS;
 use heddle_transform::{
     Remark, WidenContext, WidenOptions, geometry_of, lock_step_functions, replace_launches, widen,
 };
@@ -50,6 +49,9 @@ pub(super) fn run(argument: &BrushWidening, module: &mut Module, context: &mut P
     Ok(())
 }
 
+/// Number of atomic and volatile accesses from which a function's loops over lanes stay loops: unrolled, each is a copy per lane.
+const MANY_LANE_LOOPS: usize = 12;
+
 /// Returns the number of a function's atomic and volatile accesses. Most of them run one lane at a time.
 fn serial_accesses(func: &Function) -> usize {
     let insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));
@@ -68,11 +70,12 @@ pub fn widen_module(
 ) -> Result<Vec<Remark>, Diagnostic> {
     let functions =
         lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
-    let has_many = module.functions.iter().any(|func| serial_accesses(func) >= MANY_LANE_LOOPS);
-    let keep_lane_loops = has_many.then(|| loop_hint(&mut module.facts, "llvm.loop.unroll.disable"));
+    let has_many = |func: &Function| serial_accesses(func) >= MANY_LANE_LOOPS;
+    let is_needed = module.functions.iter().any(has_many);
+    let keep_loops = is_needed.then(|| loop_hint(&mut module.facts, "llvm.loop.unroll.disable"));
     let defined = module.functions.iter().map(|func| &*func.name).collect();
     let vector_variants = declared_variants(module, brush);
-    let mut around = WidenContext { defined, is_region: false, vector_variants, keep_lane_loops };
+    let mut around = WidenContext { defined, is_region: false, vector_variants, keep_lane_loops: None };
     let (mut wide, mut remarks) = (Vec::new(), Vec::new());
     for form in &functions {
         let Some(func) = module.function(&form.name) else { continue };
@@ -82,6 +85,7 @@ pub fn widen_module(
         let facts = divergence(func, &control, &initial);
         let accesses = AccessGroups::new(func, &control, &facts, &initial.geometry);
         around.is_region = form.is_region;
+        around.keep_lane_loops = keep_loops.filter(|_| has_many(func));
         let made = widen(func, &facts, &accesses, &form.brush, &around, options)?;
         wide.push(made.func);
         remarks.extend(made.remarks);

@@ -92,9 +92,6 @@ pub struct WidenContext<'a> {
     pub keep_lane_loops: Option<MetadataNode>,
 }
 
-/// Number of atomic and volatile accesses from which a function's loops over lanes stay loops: unrolled, each is a copy per lane.
-pub const MANY_LANE_LOOPS: usize = 12;
-
 /// Vector variant of an external function: takes whole vectors, then a mask if `is_masked`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VectorVariant {
