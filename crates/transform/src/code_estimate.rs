@@ -13,6 +13,8 @@
 //! Decision: the code itself is estimated rather than extrapolated from one code, since accesses change with the number of lanes;
 //! passes up to stage Wide take about a twentieth of LLVM's time.
 
+mod trip_counts;
+
 use crate::brushes::carried_latency;
 use crate::regular_exits::is_regular_mask;
 use crate::target::{OpTime, TargetInfo};
@@ -26,8 +28,6 @@ use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Type
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
-/// Iterations of a loop whose number is not known.
-const UNKNOWN_TRIPS: f64 = 16.0;
 /// Operations that the machine looks ahead.
 const WINDOW: f64 = 256.0;
 /// Time of a plain operation on one register, in tenths of a cycle.
@@ -50,8 +50,6 @@ const MISPREDICTED: [f64; 2] = [0.25, 0.1];
 const COMPUTED_DEPTH: u32 = 8;
 /// Depth of conditions in which a vote is looked for.
 const VOTE_DEPTH: u32 = 4;
-/// Additional iterations, as a share, of a loop that lanes leave one by one, for each doubling of the lanes.
-const SPREAD: f64 = 0.2;
 
 /// Returns the estimated time for a work-item of each region of a kernel, in tenths of a cycle, by the region's name. Regions that run
 /// one work-item after the other are part of the group function, and not among them.
@@ -427,102 +425,6 @@ impl<'a> CodeEstimate<'a> {
         value
     }
 
-    /// Expected number of iterations of a loop.
-    fn trips(&self, cycle: Cycle) -> f64 {
-        if let Some(trips) = self.constant_trips(cycle) {
-            return trips;
-        }
-        let ends_by_lanes = self.cycles.blocks(cycle).iter().any(|&block| {
-            let leaves = self.cfg.succs(block).iter().any(|&to| !self.cycles.contains(cycle, to));
-            let mut parts = Vec::new();
-            if let Some(condition) = self.condition(block).filter(|_| leaves) {
-                self.add_varying_parts(cycle, condition, VOTE_DEPTH, &mut parts);
-            }
-            let is_open = |&inst: &Inst| {
-                let data = self.func.inst(inst);
-                data.op == Op::Any && !is_regular_mask(self.func, &self.cycles, cycle, data.args[0])
-            };
-            parts.iter().any(is_open)
-        });
-        let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
-        UNKNOWN_TRIPS * (1.0 + spread) / self.strip_length(cycle).min(UNKNOWN_TRIPS)
-    }
-
-    /// Number of iterations of the source in an iteration of a loop that passes have strip-mined; 1 for other loops.
-    fn strip_length(&self, cycle: Cycle) -> f64 {
-        let length = || {
-            let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
-            let condition = *self.func.inst(self.func.terminator(latch)?).args.first()?;
-            let condition = self.func.def_inst(self.unfrozen(condition))?;
-            let counter = *self.func.inst(condition).args.first()?;
-            let next = self.func.inst(self.func.def_inst(counter)?);
-            let step = (next.op == Op::Add).then(|| self.constant(next.args[1])).flatten()?;
-            self.func.loc(condition).is_none().then_some(step)
-        };
-        length().map_or(1.0, |step| step.max(1) as f64)
-    }
-
-    /// Collects the operands of a conjunction that a loop computes; the others hold as long as the loop runs.
-    fn add_varying_parts(&self, cycle: Cycle, condition: Value, depth: u32, parts: &mut Vec<Inst>) {
-        let Some(inst) = self.func.def_inst(self.unfrozen(condition)) else { return };
-        let is_inside =
-            self.func.layout.block_of(inst).is_some_and(|block| self.cycles.contains(cycle, block));
-        let data = self.func.inst(inst);
-        match data.op {
-            _ if !is_inside => {}
-            Op::And | Op::Select if depth > 0 => {
-                for &part in &data.args {
-                    self.add_varying_parts(cycle, part, depth - 1, parts);
-                }
-            }
-            _ => parts.push(inst),
-        }
-    }
-
-    /// Number of iterations of a loop that counts from a constant to a constant.
-    fn constant_trips(&self, cycle: Cycle) -> Option<f64> {
-        let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
-        let mut parts = Vec::new();
-        self.add_varying_parts(cycle, self.condition(latch)?, VOTE_DEPTH, &mut parts);
-        parts.into_iter().find_map(|condition| self.trips_by(cycle, latch, condition))
-    }
-
-    /// Number of iterations of a loop whose latch compares a counter with a constant.
-    fn trips_by(&self, cycle: Cycle, latch: Block, condition: Inst) -> Option<f64> {
-        let compared = self.func.inst(condition);
-        if compared.op != Op::Icmp {
-            return None;
-        }
-        let end = self.constant(*compared.args.get(1)?)?;
-        let counter = *compared.args.first()?;
-        let phi_of = |value: Value| {
-            let inst = self.func.def_inst(value)?;
-            let is_header = self.func.layout.block_of(inst) == Some(self.cycles.header(cycle));
-            (self.func.inst(inst).op == Op::Phi && is_header).then_some(inst)
-        };
-        let step_of = |value: Value| {
-            let data = self.func.inst(self.func.def_inst(value)?);
-            let step = (data.op == Op::Add).then(|| self.constant(data.args[1])).flatten()?;
-            Some((phi_of(data.args[0])?, step))
-        };
-        let (phi, step, is_next) = match step_of(counter) {
-            Some((phi, step)) => (phi, step, true),
-            None => {
-                let phi = phi_of(counter)?;
-                let (_, next) = self.func.inst(phi).incoming().find(|(from, _)| *from == latch)?;
-                (phi, step_of(next).filter(|(of, _)| *of == phi)?.1, false)
-            }
-        };
-        let (_, start) = self.func.inst(phi).incoming().find(|(from, _)| *from != latch)?;
-        let span = end as f64 - self.constant(start)? as f64;
-        let is_closed = matches!(
-            compared.detail,
-            Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge)
-        );
-        let trips = span / step as f64 + f64::from(u8::from(!is_next)) + f64::from(u8::from(is_closed));
-        (step != 0 && (1.0..1e6).contains(&trips)).then_some(trips)
-    }
-
     fn constant(&self, value: Value) -> Option<i64> {
         let ty = self.func.value_type(value);
         let bits = self.func.constant(value).and_then(Constant::splat_bits).filter(|_| !ty.is_vector())?;
@@ -716,6 +618,42 @@ block3:
         assert!(until("v4", "v1") > 1.3 * regular, "bounds of each lane");
         assert!(until("v3", "1") > 1.3 * regular, "a step below the number of lanes");
         assert!(until("v3", "8") < 1.1 * regular);
+    }
+
+    /// A loop that each lane leaves when its number is below 128.
+    fn shrinking(next: &str) -> f64 {
+        kernel(
+            8,
+            &format!(
+                "\
+block0:
+  v1 = load <8 x i32>, v0
+  br block1
+block1:
+  v10 = phi mask<8> [block0: splat true], [block2: v17]
+  v11 = phi <8 x i32> [block0: v1], [block2: v13]
+  v18 = any v10
+  br v18, block2, block3
+block2:
+  masked_store v11, v0, v10
+  v12 = {next}
+  v13 = select v10, v12, v11
+  v15 = icmp ugt v12, splat 127
+  v17 = select v10, v15, splat false
+  br block1
+block3:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn loops_over_the_digits_of_a_number_end_with_it() {
+        let unknown = shrinking("sub v11, v1");
+        assert!(shrinking("lshr v11, splat 7") < 0.5 * unknown, "five iterations");
+        assert!(shrinking("udiv v11, splat 65536") < 0.5 * shrinking("udiv v11, splat 2"), "two iterations");
+        assert!(shrinking("lshr v1, splat 7") > 0.9 * unknown, "another number");
+        assert!(shrinking("lshr v11, splat 0") > 0.9 * unknown);
     }
 
     #[test]

@@ -1,0 +1,172 @@
+//! Expected numbers of iterations of loops.
+
+use super::{CodeEstimate, VOTE_DEPTH};
+use crate::regular_exits::is_regular_mask;
+use heddle_analysis::Cycle;
+use heddle_ir::inst::Detail;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Block, Constant, Inst, Op, Value};
+
+/// Iterations of a loop whose number is not known.
+const UNKNOWN_TRIPS: f64 = 16.0;
+/// Additional iterations, as a share, of a loop that lanes leave one by one, for each doubling of the lanes.
+const SPREAD: f64 = 0.2;
+
+impl CodeEstimate<'_> {
+    /// Expected number of iterations of a loop.
+    pub(super) fn trips(&self, cycle: Cycle) -> f64 {
+        if let Some(trips) = self.constant_trips(cycle) {
+            return trips;
+        }
+        let ends_by_lanes = self.cycles.blocks(cycle).iter().any(|&block| {
+            let leaves = self.cfg.succs(block).iter().any(|&to| !self.cycles.contains(cycle, to));
+            let mut parts = Vec::new();
+            if let Some(condition) = self.condition(block).filter(|_| leaves) {
+                self.add_varying_parts(cycle, condition, VOTE_DEPTH, &mut parts);
+            }
+            let is_open = |&inst: &Inst| {
+                let data = self.func.inst(inst);
+                data.op == Op::Any && !is_regular_mask(self.func, &self.cycles, cycle, data.args[0])
+            };
+            parts.iter().any(is_open)
+        });
+        let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
+        let usual = UNKNOWN_TRIPS * (1.0 + spread);
+        let trips = self.shrinking_trips(cycle).map_or(usual, |most| most.min(usual));
+        trips / self.strip_length(cycle).min(UNKNOWN_TRIPS)
+    }
+
+    /// Largest number of iterations of a loop that ends when a number has become small, and shifts or divides it by a constant.
+    fn shrinking_trips(&self, cycle: Cycle) -> Option<f64> {
+        let mut parts = Vec::new();
+        for &block in self.cycles.blocks(cycle) {
+            let leaves = self.cfg.succs(block).iter().any(|&to| !self.cycles.contains(cycle, to));
+            if let Some(condition) = self.condition(block).filter(|_| leaves) {
+                self.add_varying_parts(cycle, condition, VOTE_DEPTH, &mut parts);
+            }
+        }
+        // The mask of a vote, and what an iteration makes of it.
+        let of_vote = |&part: &Inst| {
+            let vote = Some(self.func.inst(part)).filter(|data| data.op == Op::Any)?;
+            let phi = self
+                .func
+                .def_inst(vote.args[0])
+                .map(|inst| self.func.inst(inst))
+                .filter(|data| data.op == Op::Phi);
+            let mut inside = phi
+                .into_iter()
+                .flat_map(|phi| phi.incoming())
+                .filter(|(from, _)| self.cycles.contains(cycle, *from));
+            Some(inside.next().map_or(vote.args[0], |(_, mask)| mask))
+        };
+        let masks: Vec<Value> = parts.iter().filter_map(of_vote).collect();
+        masks.into_iter().for_each(|mask| self.add_varying_parts(cycle, mask, VOTE_DEPTH, &mut parts));
+        let compares = parts.iter().map(|&part| self.func.inst(part)).filter(|data| data.op == Op::Icmp);
+        let mut trips = compares.filter_map(|compare| self.trips_of_shrinking(cycle, compare.args[0]));
+        trips.next()
+    }
+
+    /// Iterations until nothing is left of a number that each iteration shifts or divides.
+    fn trips_of_shrinking(&self, cycle: Cycle, compared: Value) -> Option<f64> {
+        let header = self.cycles.header(cycle);
+        let mut phis = self.func.block_insts(header).filter(|&inst| self.func.inst(inst).op == Op::Phi);
+        phis.find_map(|phi| {
+            let number = self.func.result(phi)?;
+            let mut inside =
+                self.func.inst(phi).incoming().filter(|(from, _)| self.cycles.contains(cycle, *from));
+            let (_, next) = inside.next()?;
+            let lost = self.bits_lost(next, number, VOTE_DEPTH)?;
+            let is_compared = compared == number || self.bits_lost(compared, number, VOTE_DEPTH).is_some();
+            is_compared.then(|| (f64::from(self.func.value_type(number).scalar().bits()) / lost).ceil())
+        })
+    }
+
+    /// Bits by which a value is shorter than the number that it is made from.
+    fn bits_lost(&self, value: Value, number: Value, depth: u32) -> Option<f64> {
+        let data = self.func.inst(self.func.def_inst(value)?);
+        let by = || self.func.constant(*data.args.get(1)?).and_then(Constant::splat_bits).map(|by| by as f64);
+        match data.op {
+            Op::Lshr | Op::Ashr if data.args[0] == number => by().filter(|&by| by >= 1.0),
+            Op::Udiv | Op::Sdiv if data.args[0] == number => by().filter(|&by| by >= 2.0).map(f64::log2),
+            Op::Select | Op::Freeze if depth > 0 => {
+                data.args.iter().find_map(|&arg| self.bits_lost(arg, number, depth - 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// Number of iterations of the source in an iteration of a loop that passes have strip-mined; 1 for other loops.
+    fn strip_length(&self, cycle: Cycle) -> f64 {
+        let length = || {
+            let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
+            let condition = *self.func.inst(self.func.terminator(latch)?).args.first()?;
+            let condition = self.func.def_inst(self.unfrozen(condition))?;
+            let counter = *self.func.inst(condition).args.first()?;
+            let next = self.func.inst(self.func.def_inst(counter)?);
+            let step = (next.op == Op::Add).then(|| self.constant(next.args[1])).flatten()?;
+            self.func.loc(condition).is_none().then_some(step)
+        };
+        length().map_or(1.0, |step| step.max(1) as f64)
+    }
+
+    /// Collects the operands of a conjunction that a loop computes; the others hold as long as the loop runs.
+    fn add_varying_parts(&self, cycle: Cycle, condition: Value, depth: u32, parts: &mut Vec<Inst>) {
+        let Some(inst) = self.func.def_inst(self.unfrozen(condition)) else { return };
+        let is_inside =
+            self.func.layout.block_of(inst).is_some_and(|block| self.cycles.contains(cycle, block));
+        let data = self.func.inst(inst);
+        match data.op {
+            _ if !is_inside => {}
+            Op::And | Op::Select if depth > 0 => {
+                for &part in &data.args {
+                    self.add_varying_parts(cycle, part, depth - 1, parts);
+                }
+            }
+            _ => parts.push(inst),
+        }
+    }
+
+    /// Number of iterations of a loop that counts from a constant to a constant.
+    pub(super) fn constant_trips(&self, cycle: Cycle) -> Option<f64> {
+        let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
+        let mut parts = Vec::new();
+        self.add_varying_parts(cycle, self.condition(latch)?, VOTE_DEPTH, &mut parts);
+        parts.into_iter().find_map(|condition| self.trips_by(cycle, latch, condition))
+    }
+
+    /// Number of iterations of a loop whose latch compares a counter with a constant.
+    fn trips_by(&self, cycle: Cycle, latch: Block, condition: Inst) -> Option<f64> {
+        let compared = self.func.inst(condition);
+        if compared.op != Op::Icmp {
+            return None;
+        }
+        let end = self.constant(*compared.args.get(1)?)?;
+        let counter = *compared.args.first()?;
+        let phi_of = |value: Value| {
+            let inst = self.func.def_inst(value)?;
+            let is_header = self.func.layout.block_of(inst) == Some(self.cycles.header(cycle));
+            (self.func.inst(inst).op == Op::Phi && is_header).then_some(inst)
+        };
+        let step_of = |value: Value| {
+            let data = self.func.inst(self.func.def_inst(value)?);
+            let step = (data.op == Op::Add).then(|| self.constant(data.args[1])).flatten()?;
+            Some((phi_of(data.args[0])?, step))
+        };
+        let (phi, step, is_next) = match step_of(counter) {
+            Some((phi, step)) => (phi, step, true),
+            None => {
+                let phi = phi_of(counter)?;
+                let (_, next) = self.func.inst(phi).incoming().find(|(from, _)| *from == latch)?;
+                (phi, step_of(next).filter(|(of, _)| *of == phi)?.1, false)
+            }
+        };
+        let (_, start) = self.func.inst(phi).incoming().find(|(from, _)| *from != latch)?;
+        let span = end as f64 - self.constant(start)? as f64;
+        let is_closed = matches!(
+            compared.detail,
+            Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge)
+        );
+        let trips = span / step as f64 + f64::from(u8::from(!is_next)) + f64::from(u8::from(is_closed));
+        (step != 0 && (1.0..1e6).contains(&trips)).then_some(trips)
+    }
+}
