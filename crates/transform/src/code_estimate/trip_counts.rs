@@ -6,6 +6,7 @@ use heddle_analysis::Cycle;
 use heddle_ir::inst::Detail;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Inst, Op, Value};
+use rustc_hash::FxHashSet;
 
 /// Iterations of a loop whose number is not known.
 const UNKNOWN_TRIPS: f64 = 16.0;
@@ -38,32 +39,35 @@ impl CodeEstimate<'_> {
 
     /// Largest number of iterations of a loop that ends when a number has become small, and shifts or divides it by a constant.
     fn shrinking_trips(&self, cycle: Cycle) -> Option<f64> {
-        let mut parts = Vec::new();
-        for &block in self.cycles.blocks(cycle) {
-            let leaves = self.cfg.succs(block).iter().any(|&to| !self.cycles.contains(cycle, to));
-            if let Some(condition) = self.condition(block).filter(|_| leaves) {
-                self.add_varying_parts(cycle, condition, VOTE_DEPTH, &mut parts);
+        let compares = self.compares_of_exits(cycle);
+        compares
+            .into_iter()
+            .find_map(|compare| self.trips_of_shrinking(cycle, self.func.inst(compare).args[0]))
+    }
+
+    /// Integer comparisons of a loop that its exits depend on, also by the masks that its iterations pass on.
+    fn compares_of_exits(&self, cycle: Cycle) -> Vec<Inst> {
+        /// Values that are looked at, at most.
+        const BUDGET: usize = 32;
+        let is_inside = |block: Block| self.cycles.contains(cycle, block);
+        let leaves = |block: Block| self.cfg.succs(block).iter().any(|&to| !is_inside(to));
+        let leaving = self.cycles.blocks(cycle).iter().copied().filter(|&block| leaves(block));
+        let mut next: Vec<Value> = leaving.filter_map(|block| self.condition(block)).collect();
+        let (mut seen, mut compares) = (FxHashSet::default(), Vec::new());
+        while let Some(value) = next.pop().filter(|_| seen.len() < BUDGET) {
+            let Some(inst) = self.func.def_inst(value).filter(|&inst| seen.insert(inst)) else { continue };
+            let data = self.func.inst(inst);
+            match data.op {
+                _ if !self.func.layout.block_of(inst).is_some_and(is_inside) => {}
+                Op::Icmp => compares.push(inst),
+                Op::Any | Op::And | Op::Select | Op::Freeze => next.extend(&data.args),
+                Op::Phi => {
+                    next.extend(data.incoming().filter(|&(from, _)| is_inside(from)).map(|(_, value)| value))
+                }
+                _ => {}
             }
         }
-        // The mask of a vote, and what an iteration makes of it.
-        let of_vote = |&part: &Inst| {
-            let vote = Some(self.func.inst(part)).filter(|data| data.op == Op::Any)?;
-            let phi = self
-                .func
-                .def_inst(vote.args[0])
-                .map(|inst| self.func.inst(inst))
-                .filter(|data| data.op == Op::Phi);
-            let mut inside = phi
-                .into_iter()
-                .flat_map(|phi| phi.incoming())
-                .filter(|(from, _)| self.cycles.contains(cycle, *from));
-            Some(inside.next().map_or(vote.args[0], |(_, mask)| mask))
-        };
-        let masks: Vec<Value> = parts.iter().filter_map(of_vote).collect();
-        masks.into_iter().for_each(|mask| self.add_varying_parts(cycle, mask, VOTE_DEPTH, &mut parts));
-        let compares = parts.iter().map(|&part| self.func.inst(part)).filter(|data| data.op == Op::Icmp);
-        let mut trips = compares.filter_map(|compare| self.trips_of_shrinking(cycle, compare.args[0]));
-        trips.next()
+        compares
     }
 
     /// Iterations until nothing is left of a number that each iteration shifts or divides.

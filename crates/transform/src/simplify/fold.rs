@@ -93,6 +93,8 @@ fn select(func: &Function, args: &[Value]) -> Option<FoldedResult> {
         (Some(condition), ..) => Some(FoldedResult::Value(if condition == 1 { then } else { otherwise })),
         _ if then == otherwise => Some(FoldedResult::Value(then)),
         (_, Some(1), Some(0)) if is_same_type() => Some(FoldedResult::Value(condition)),
+        (_, _, Some(0)) if then == condition => Some(FoldedResult::Value(condition)),
+        (_, Some(1), _) if otherwise == condition => Some(FoldedResult::Value(condition)),
         _ => None,
     }
 }
@@ -252,6 +254,9 @@ mod tests {
         for (instruction, wanted) in [
             ("select i1 true, v0, splat 5", Some("v0")),
             ("select v1, mask<2> splat true, splat false", Some("v1")),
+            ("select v1, v1, splat false", Some("v1")),
+            ("select v1, splat true, v1", Some("v1")),
+            ("select v1, v1, splat true", None),
             ("select <true, true>, v0, splat 5", Some("v0")),
             ("select <true, false>, v0, splat 5", None),
             ("trunc <2 x i32>, v3", Some("v0")),
