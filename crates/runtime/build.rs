@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 9] =
-    ["ir", "analysis", "transform", "math", "llvm", "builtins", "ptx", "compiler", "runtime"];
+const CRATES: [&str; 10] =
+    ["ir", "analysis", "transform", "math", "llvm", "spirv", "builtins", "ptx", "compiler", "runtime"];
 
 fn main() {
     let mut folders: Vec<PathBuf> = CRATES.iter().map(|name| Path::new("..").join(name)).collect();

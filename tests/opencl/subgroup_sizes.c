@@ -62,6 +62,51 @@ static const char *unsupported =
     "__attribute__((intel_reqd_sub_group_size(5))) kernel void odd(global int *to) { to[0] = get_max_sub_group_size(); }\n"
     "kernel void usual(global int *to) { to[0] = get_max_sub_group_size(); }\n";
 
+// Copies a module, and requires three sub-groups of the kernel `usual`. Returns the bytes.
+static size_t require_sub_groups(const cl_uint *module, size_t bytes, cl_uint *to) {
+  enum { EXECUTION_MODE = 16, ENTRY_POINT = 15, SUBGROUPS_PER_WORKGROUP = 36 };
+  size_t words = bytes / 4, at = 5, written = 5;
+  cl_uint kernel = 0;
+  memcpy(to, module, 20);
+  while (at < words) {
+    size_t length = module[at] >> 16;
+    int opcode = module[at] & 0xffff;
+    if (kernel && opcode != ENTRY_POINT) {
+      const cl_uint mode[] = {4 << 16 | EXECUTION_MODE, kernel, SUBGROUPS_PER_WORKGROUP, 3};
+      memcpy(to + written, mode, sizeof mode);
+      written += 4;
+      kernel = 0;
+    }
+    if (opcode == ENTRY_POINT && !strcmp((const char *)(module + at + 3), "usual")) kernel = module[at + 2];
+    memcpy(to + written, module + at, 4 * length);
+    written += length;
+    at += length;
+  }
+  return 4 * written;
+}
+
+// A kernel that requires a number of sub-groups runs in groups that have so many, and in no others.
+static void counted(struct setting s, cl_program program) {
+  static cl_int found[1024][5];
+  cl_int error;
+  cl_kernel kernel = clCreateKernel(program, "usual", &error);
+  CHECK(error);
+  EXPECT(sub_group_info(s, kernel, CL_KERNEL_COMPILE_NUM_SUB_GROUPS, 0) == 3);
+  size_t size = sub_group_info(s, kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, 64);
+  cl_mem to = clCreateBuffer(s.context, 0, sizeof found, NULL, &error);
+  CHECK(error);
+  CHECK(clSetKernelArg(kernel, 0, sizeof to, &to));
+  size_t global = 6 * size, group = 2 * size, fits = 3 * size, other = 6 * size - 1;
+  EXPECT(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &global, &group, 0, NULL, NULL) == CL_INVALID_WORK_GROUP_SIZE);
+  EXPECT(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &other, NULL, 0, NULL, NULL) == CL_INVALID_WORK_GROUP_SIZE);
+  CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &global, &fits, 0, NULL, NULL));
+  CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL));
+  CHECK(clEnqueueReadBuffer(s.queue, to, CL_TRUE, 0, global * sizeof *found, found, 0, NULL, NULL));
+  for (size_t i = 0; i < global; i++) EXPECT(found[i][2] == (cl_int)(i % fits / size));
+  CHECK(clReleaseMemObject(to));
+  CHECK(clReleaseKernel(kernel));
+}
+
 int main(int count, char **arguments) {
   struct setting s = start(0);
   size_t sizes[8], bytes;
@@ -75,7 +120,8 @@ int main(int count, char **arguments) {
   cl_uint most;
   CHECK(clGetDeviceInfo(s.device, CL_DEVICE_MAX_NUM_SUB_GROUPS, sizeof most, &most, NULL));
   EXPECT(most >= 4096 / 8);
-  static char source[4096], module[1 << 16];
+  static char source[4096];
+  static _Alignas(4) char module[1 << 16];
   FILE *file = fopen(arguments[1], "rb");
   EXPECT(count == 3 && file);
   EXPECT(fread(source, 1, sizeof source - 1, file) > 100);
@@ -114,6 +160,13 @@ int main(int count, char **arguments) {
   CHECK(clBuildProgram(program, 1, &s.device, "", NULL, NULL));
   sized(s, program, "eight", 8);
   sized(s, program, "thirty_two", 32);
+  CHECK(clReleaseProgram(program));
+  static cl_uint required[1 << 15];
+  bytes = require_sub_groups((const cl_uint *)module, bytes, required);
+  program = clCreateProgramWithIL(s.context, required, bytes, &error);
+  CHECK(error);
+  CHECK(clBuildProgram(program, 1, &s.device, "", NULL, NULL));
+  counted(s, program);
   CHECK(clReleaseProgram(program));
   end(s);
   return passed();

@@ -96,6 +96,9 @@ pub struct KernelParam {
     pub access: String,
 }
 
+/// Metadata of kernels with a required number of sub-groups.
+const REQUIRED_SUB_GROUPS: &str = "heddle.sub_groups";
+
 /// Kernel as declared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KernelInfo {
@@ -107,10 +110,17 @@ pub struct KernelInfo {
     pub required_size: Option<[u32; 3]>,
     /// `intel_reqd_sub_group_size`.
     pub required_lanes: Option<u32>,
+    /// Number of sub-groups of a work-group, which SPIR-V may require.
+    pub required_sub_groups: Option<u32>,
     /// Attributes as in `__attribute__((…))`, separated by spaces.
     pub attributes: String,
     /// Bytes of statically declared local memory.
     pub local_bytes: usize,
+}
+
+fn number(func: Val<'_>, kind: u32) -> Option<u32> {
+    let parts = func.function_metadata(kind)?.metadata_parts();
+    Some(parts.first().copied().flatten()?.bits()? as u32)
 }
 
 fn numbers(func: Val<'_>, kind: u32) -> Option<[u32; 3]> {
@@ -203,9 +213,8 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
                 attributes.push(format!("{name}({x},{y},{z})"));
             }
         }
-        let sub_group = func.function_metadata(kind("intel_reqd_sub_group_size")).map(Val::metadata_parts);
-        let required_lanes = sub_group.and_then(|parts| parts.first().copied().flatten()?.bits());
-        let required_lanes = required_lanes.map(|lanes| lanes as u32);
+        let required_lanes = number(func, kind("intel_reqd_sub_group_size"));
+        let required_sub_groups = number(func, kind(REQUIRED_SUB_GROUPS));
         attributes.extend(required_lanes.map(|lanes| format!("intel_reqd_sub_group_size({lanes})")));
         attributes.extend(hinted_type(func, kind("vec_type_hint")).map(|ty| format!("vec_type_hint({ty})")));
         let name = func.name();
@@ -217,7 +226,15 @@ pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
         });
         let local_bytes = local.map(|global| types.layout.size(global.value_type()) as usize).sum();
         let attributes = attributes.join(" ");
-        found.push(KernelInfo { name, params, required_size, required_lanes, attributes, local_bytes });
+        found.push(KernelInfo {
+            name,
+            params,
+            required_size,
+            required_lanes,
+            required_sub_groups,
+            attributes,
+            local_bytes,
+        });
     }
     found
 }

@@ -471,6 +471,7 @@ pub(crate) enum ModeUse {
     Size,
     SizeHint,
     SubGroupSize,
+    SubGroups,
     VectorHint,
     /// Contraction is a permission; the others hold anyway, or are left to the device.
     Nothing,
@@ -483,6 +484,7 @@ pub(crate) fn mode_use(mode: ExecutionMode) -> Option<ModeUse> {
         LocalSize | LocalSizeId => ModeUse::Size,
         LocalSizeHint | LocalSizeHintId => ModeUse::SizeHint,
         SubgroupSize => ModeUse::SubGroupSize,
+        SubgroupsPerWorkgroup | SubgroupsPerWorkgroupId => ModeUse::SubGroups,
         VecTypeHint => ModeUse::VectorHint,
         ContractionOff
         | DenormPreserve
@@ -535,6 +537,18 @@ fn kernel_modes(module: &SpirvModule<'_>, function: &SpirvFunction<'_>) -> Spirv
             Some(ModeUse::SubGroupSize) => {
                 let lanes = words.first().copied().unwrap_or(0);
                 let _ = write!(text, " !intel_reqd_sub_group_size !{{i32 {lanes}}}");
+            }
+            Some(ModeUse::SubGroups) => {
+                let word = words.first().copied().unwrap_or(0);
+                let count = match mode {
+                    ExecutionMode::SubgroupsPerWorkgroup => Some(u64::from(word)),
+                    _ => module.constant_bits(word),
+                };
+                let count = count.and_then(|count| u32::try_from(count).ok()).filter(|&count| count > 0);
+                let count = count.ok_or_else(|| {
+                    SpirvError::invalid(*at, "the number of sub-groups is no positive constant")
+                })?;
+                let _ = write!(text, " !heddle.sub_groups !{{i32 {count}}}");
             }
             Some(ModeUse::VectorHint) => {
                 let hint = words.first().copied().unwrap_or(0);

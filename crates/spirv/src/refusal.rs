@@ -113,11 +113,6 @@ const REFUSED: &[(&[&str], &str, &str)] = &[
         "start them from the host",
     ),
     (
-        &["SubgroupsPerWorkgroup"],
-        "a number of sub-groups cannot be required",
-        "require sizes of work-groups and sub-groups",
-    ),
-    (
         &[
             "RoundingModeRT",
             "RoundToInfinity",

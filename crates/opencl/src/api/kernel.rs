@@ -225,8 +225,9 @@ entries! {
                 info.list(&[if fits { size } else { 0 }, fits.into(), fits.into()][..dims])
             }
             CL_KERNEL_MAX_NUM_SUB_GROUPS => info.value(MAX_WORK_GROUP_SIZE.div_ceil(lanes)),
-            // No kernel attribute sets it.
-            CL_KERNEL_COMPILE_NUM_SUB_GROUPS => info.value(0usize),
+            CL_KERNEL_COMPILE_NUM_SUB_GROUPS => {
+                info.value(kernel.info().required_sub_groups.unwrap_or(0) as usize)
+            }
             CL_KERNEL_COMPILE_SUB_GROUP_SIZE_INTEL => {
                 info.value(kernel.info().required_lanes.unwrap_or(0) as usize)
             }

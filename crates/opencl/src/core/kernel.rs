@@ -290,7 +290,8 @@ impl ClKernel {
         let items = range.global.iter().try_fold(1usize, |items, &size| items.checked_mul(size));
         ensure(items.is_some(), CL_INVALID_GLOBAL_WORK_SIZE)?;
         let required = self.info().required_size.map(|size| size.map(|size| size as usize));
-        range.local = required;
+        let sub_groups = self.info().required_sub_groups.map(|count| count as usize);
+        range.local = required.or(sub_groups.map(|count| [count.saturating_mul(self.lanes()), 1, 1]));
         if let Some(local) = local {
             let mut sizes = [1; 3];
             sizes[..dims as usize].copy_from_slice(local);
@@ -301,8 +302,10 @@ impl ClKernel {
         }
         if let Some(sizes) = range.local {
             ensure(sizes.iter().product::<usize>() <= MAX_WORK_GROUP_SIZE, CL_INVALID_WORK_GROUP_SIZE)?;
+            let count = sizes.iter().product::<usize>().div_ceil(self.lanes());
+            ensure(sub_groups.is_none_or(|wanted| wanted == count), CL_INVALID_WORK_GROUP_SIZE)?;
             let divides = (0..3).all(|way| range.global[way].is_multiple_of(sizes[way]));
-            ensure(divides || self.code.allows_rest, CL_INVALID_WORK_GROUP_SIZE)?;
+            ensure(divides || self.code.allows_rest && sub_groups.is_none(), CL_INVALID_WORK_GROUP_SIZE)?;
         }
         ensure(self.local_bytes() <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
         let (mut given, mut buffers) = (Vec::new(), Vec::new());

@@ -249,6 +249,25 @@ fn every_crate_has_a_rule() {
     assert_eq!(folders, ruled, "crates/ (left) and the rules in this file (right)");
 }
 
+/// Code that the driver keeps on disk is forgotten when any crate changes that it depends on.
+#[test]
+fn kept_code_is_of_all_crates_that_make_it() {
+    let of_package = |package: &str| RULES.iter().find(|rule| rule.package == package);
+    let mut makers: BTreeSet<&str> = BTreeSet::new();
+    let mut next = vec!["heddle-runtime"];
+    while let Some(rule) = next.pop().and_then(of_package) {
+        if makers.insert(rule.folder) {
+            next.extend(rule.may_use);
+        }
+    }
+    let script = read(&crates_folder().join("runtime/build.rs"));
+    let list =
+        script.split_once("const CRATES").and_then(|(_, rest)| rest.split_once(';')?.1.split_once(';'));
+    let (list, _) = list.expect("runtime/build.rs has the list");
+    let listed: BTreeSet<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert_eq!(listed, makers, "runtime/build.rs (left) and the dependencies of heddle-runtime (right)");
+}
+
 /// Front ends, runs, benchmarks and tests compile through `heddle_compiler::Session`; nothing else uses the pipeline after it.
 #[test]
 fn who_compiles_goes_through_the_session() {
