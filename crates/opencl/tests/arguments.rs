@@ -366,11 +366,8 @@ impl Fuzzer {
                     count
                 }
                 b'q' => {
-                    if self.numbers.below(12) == 0 {
-                        self.handle(3)
-                    } else {
-                        0
-                    }
+                    let is_given = self.numbers.below(12) == 0;
+                    if is_given { self.handle(3) } else { 0 }
                 }
                 b'1' => 1,
                 b'4' => 4,
