@@ -1,6 +1,6 @@
 """The tests of dpctl and dpnp on the OpenCL drivers of this machine, and times of dpnp's functions.
 
-usage: dpnp.py FOLDER HEDDLE-DRIVER [--only WORD]... [--pinned] [--speed]
+usage: try_dpnp.py FOLDER HEDDLE-DRIVER [--only WORD]... [--pinned] [--speed]
 
 dpctl, dpnp and Intel's OpenCL runtime are installed into an environment below the folder (3 GB). Each file of tests runs in a process of
 its own on each driver. The tables have counts of tests; then come the tests that fail on Heddle alone. With `--pinned`, the tests in
