@@ -124,7 +124,7 @@ static void creation(struct setting s) {
   CODE(info(b, STATE, sizeof number, &number, NULL), INVALID_BUFFER);
 }
 
-// What a command refuses, whose own arguments follow.
+// Expects the errors that each command has; its own arguments follow.
 #define REFUSES(function, ...) \
   do { \
     command_buffer target = b; \

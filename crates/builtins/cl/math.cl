@@ -10,7 +10,7 @@
 #define OWN2(name) \
   __attribute__((overloadable, const, nothrow)) float own_##name(float, float) __asm("heddle." #name "f"); \
   __attribute__((overloadable, const, nothrow)) double own_##name(double, double) __asm("heddle." #name);
-// At most four units in the last place, where the specification allows so many.
+// Fast forms, for functions whose bound in the full profile they keep.
 #define OWN_FAST(name) \
   __attribute__((overloadable, const, nothrow)) float fast_##name(float) __asm("heddle.fast." #name "f"); \
   __attribute__((overloadable, const, nothrow)) double fast_##name(double) __asm("heddle.fast." #name);

@@ -98,7 +98,7 @@ runs a program on the drivers for OpenCL and CUDA, and
 reports what is found.
 ";
 
-/// What lintian says of packages without a packager.
+/// Tags of lintian for packages without a packager.
 const ANONYMOUS: &str = "bogus-mail-host,bogus-mail-host-in-debian-changelog,root-in-contact";
 
 /// Returns name and address of the packager: `DEBFULLNAME` and `DEBEMAIL`, as Debian's tools have them.

@@ -1,7 +1,7 @@
 //! Kinds of machines that packages are made for.
 //!
 //! Packages for another kind than the own one are linked against Debian's libraries for it, which `./x` unpacks into
-//! target/aarch64 (`cross_root` there), by Debian's cross compiler.
+//! target/aarch64 (`aarch64_root` there), by Debian's cross compiler.
 
 use crate::run::{XtaskResult, program, root, run, target};
 use std::path::{Path, PathBuf};
