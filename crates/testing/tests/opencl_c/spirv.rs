@@ -112,7 +112,13 @@ fn kernels_in_spirv_compute_what_their_sources_do() {
             continue;
         };
         let Some(bytes) = emitted(&copy, &["-O1"]) else { continue };
-        let Ok(found) = compile_spirv(&bytes, &name, &SpirvOptions::default(), &[]) else { continue };
+        let found = match compile_spirv(&bytes, &name, &SpirvOptions::default(), &[]) {
+            Ok(found) => found,
+            Err(error) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
         for kernel in side_by_side(&expected.module, &found.module, INPUTS) {
             match kernel.difference {
                 Some(difference) => wrong.push(format!("{name}: @{}: {difference}", kernel.func)),
