@@ -15,6 +15,7 @@ pub mod kernels;
 pub mod launches;
 pub mod cuda_kernels;
 pub mod ptx;
+pub mod gpu;
 pub mod brushes;
 pub mod inlined;
 pub mod fused;

@@ -8,6 +8,7 @@ mod measure;
 mod native;
 mod shapes;
 mod sweep;
+pub(crate) mod papers;
 
 use super::kit::BenchReport;
 use crate::launches::trips_of;

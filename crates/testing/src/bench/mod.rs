@@ -10,7 +10,7 @@ mod brushes;
 mod compile;
 mod in_process;
 mod cost;
-mod divergence;
+pub(crate) mod divergence;
 mod images;
 mod interp;
 mod ir;
@@ -22,7 +22,7 @@ mod opencl;
 mod opencl_choice;
 mod opencl_first;
 mod programs;
-mod ptx;
+pub(crate) mod ptx;
 mod tensor;
 mod transform;
 

@@ -16,7 +16,7 @@ use heddle_runs::line::RunLine;
 use std::sync::Arc;
 
 /// Pass pipelines, by name, compared with control-flow ordering alone.
-const WAYS: [(&str, &[&str]); 4] = [
+pub(crate) const WAYS: [(&str, &[&str]); 4] = [
     ("scalars", &["ssrqp=cost+target=warps+races=excluded", "simplify"]),
     ("fuse", &["fuse:32+target=warps+races=excluded", "simplify"]),
     ("flatten", &["flatten:lanes=32+races=excluded", "simplify"]),
@@ -42,7 +42,11 @@ fn read(text: &str) -> Result<Module, String> {
 }
 
 /// Applies profile-guided passes to a module.
-fn with_passes(module: &Module, passes: &[&str], seen: Option<&Arc<Profile>>) -> Result<Module, String> {
+pub(crate) fn with_passes(
+    module: &Module,
+    passes: &[&str],
+    seen: Option<&Arc<Profile>>,
+) -> Result<Module, String> {
     let mut module = module.clone();
     let passes = Session::parse_passes(passes).map_err(|error| error.to_string())?;
     let mut context = PassContext::verifying(true);

@@ -90,7 +90,7 @@ impl Display for PtxCounts {
 }
 
 /// Creates the launch of a program.
-fn launch(program: &PtxProgram) -> TestLaunch {
+pub(crate) fn launch(program: &PtxProgram) -> TestLaunch {
     let mut random = Random::new(program.seed ^ 0x696e);
     let mut input = Vec::new();
     while input.len() < SHARED_INPUT as usize {

@@ -42,7 +42,7 @@ impl PtxGenerator {
         let list: Vec<String> = (0..count).map(|at| format!("%m{at}")).collect();
         let list = format!("{{{}}}", list.join(", "));
         // The warp's rows lie in its own part of the window.
-        let mut text = String::from("and.b32 %t3, %lane, 31;\nsub.u32 %t4, %tid, %lane;\n");
+        let mut text = String::from("and.b32 %t3, %lane, 31;\nsub.u32 %t4, %thread, %lane;\n");
         let _ = write!(
             text,
             "mul.lo.u32 %t3, %t3, 16;\nmad.lo.u32 %t3, %t4, {WINDOW}, %t3;\nmov.u64 %a2, window;\ncvt.u64.u32 %a3, %t3;\nadd.s64 %a2, %a2, %a3;\n"
@@ -75,8 +75,8 @@ impl PtxGenerator {
         let (from, to) = (self.register("b32"), self.register("b32"));
         let threads = self.threads;
         format!(
-            "mul.wide.u32 %a3, %tid, {WINDOW};\nmov.u64 %a2, window;\nadd.s64 %a3, %a3, %a2;\nst.shared.b32 [%a3+60], {from};\nbar.sync 0;\n\
-             add.u32 %t3, %tid, {by};\nrem.u32 %t3, %t3, {threads};\nmul.wide.u32 %a3, %t3, {WINDOW};\nadd.s64 %a3, %a3, %a2;\nld.shared.b32 {to}, [%a3+60];\nbar.sync 0;\n"
+            "mul.wide.u32 %a3, %thread, {WINDOW};\nmov.u64 %a2, window;\nadd.s64 %a3, %a3, %a2;\nst.shared.b32 [%a3+60], {from};\nbar.sync 0;\n\
+             add.u32 %t3, %thread, {by};\nrem.u32 %t3, %t3, {threads};\nmul.wide.u32 %a3, %t3, {WINDOW};\nadd.s64 %a3, %a3, %a2;\nld.shared.b32 {to}, [%a3+60];\nbar.sync 0;\n"
         )
     }
 
@@ -244,7 +244,7 @@ impl PtxGenerator {
             false => {
                 let _ = write!(
                     text,
-                    "sub.u32 %t4, %tid, %lane;\nmul.wide.u32 %a3, %t4, {WINDOW};\nmov.u64 %a2, window;\nadd.s64 %a2, %a2, %a3;\n"
+                    "sub.u32 %t4, %thread, %lane;\nmul.wide.u32 %a3, %t4, {WINDOW};\nmov.u64 %a2, window;\nadd.s64 %a2, %a2, %a3;\n"
                 );
                 if !has(Word::Shared) && !has(Word::SharedCta) {
                     text.push_str("cvta.shared.u64 %a2, %a2;\n");

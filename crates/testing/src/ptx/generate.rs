@@ -3,6 +3,7 @@
 //! A thread stores only to its own memory; shared counters are only added to. So no lane races, and all orders of warps
 //! give the same results. Cross-lane operations occur only where all lanes are together.
 
+use super::determined::is_determined;
 use super::program::{COUNTERS, OWN, POOLS, PtxNode, PtxProgram, SHARED_INPUT, WINDOW};
 use crate::generate::Random;
 use heddle_ptx::Word;
@@ -11,42 +12,95 @@ use std::fmt::Write as _;
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> PtxProgram {
-    let mut random = Random::new(seed ^ 0x7074_7800);
-    let local = random.weighted(&[
-        ([32, 1, 1], 4),
-        ([64, 1, 1], 2),
-        ([16, 2, 1], 1),
-        ([40, 1, 1], 1),
-        ([8, 2, 4], 1),
-    ]);
-    let groups = random.between(1, 2);
-    let threads: u32 = local.iter().product();
-    let mut maker = PtxGenerator {
-        random,
-        threads,
-        is_whole: threads.is_multiple_of(32),
-        in_callee: true,
-        has_callee: false,
-    };
-    let mut callee = Vec::new();
-    if maker.random.chance(50) {
-        callee = maker.nodes(6, 1, false);
-        maker.has_callee = true;
-    }
+    let mut maker = PtxGenerator::new(Random::new(seed ^ 0x7074_7800), None);
+    let (shape, callee) = (maker.shape, maker.callee());
     let returned = [maker.register("b32"), maker.register("b64")];
     maker.in_callee = false;
     let count = maker.random.between(8, 30);
     let body = maker.nodes(count, 2, true);
-    PtxProgram { seed, shape: (local, groups), body, callee, returned }
+    PtxProgram { seed, shape, body, callee, returned }
+}
+
+/// The program of a seed for a GPU: of what [`is_determined`](super::determined::is_determined) there. A short one has up to three
+/// statements in one warp.
+pub fn generate_for_gpu(seed: u64, is_short: bool) -> PtxProgram {
+    let short = is_short.then_some(([32, 1, 1], 1));
+    let mut maker = PtxGenerator::new(Random::new(seed ^ 0x6770_7500), short);
+    maker.is_for_gpu = true;
+    let callee = if is_short { Vec::new() } else { maker.callee() };
+    let returned = [maker.register("b32"), maker.register("b64")];
+    maker.in_callee = false;
+    let count = if is_short { maker.random.between(1, 3) } else { maker.random.between(8, 30) };
+    let body = maker.nodes(count, if is_short { 0 } else { 2 }, true);
+    PtxProgram { seed, shape: maker.shape, body, callee, returned }
+}
+
+/// A program of products of matrices only, of a form: of exact sums where numbers are small.
+pub(crate) fn generate_products(form: u16, seed: u64) -> Option<PtxProgram> {
+    let random = Random::new(seed ^ 0x6d6d_6100 ^ u64::from(form) << 32);
+    let mut maker = PtxGenerator::new(random, Some(([32, 1, 1], 1)));
+    maker.in_callee = false;
+    let returned = [maker.register("b32"), maker.register("b64")];
+    let words = (0..32).find_map(|_| maker.words(form))?;
+    let body = vec![PtxNode::Lines(maker.instruction(form, &words)?)];
+    Some(PtxProgram { seed, shape: maker.shape, body, callee: Vec::new(), returned })
+}
+
+/// Chooses modifiers of a form for one thread; `None` where the choice is not sensible.
+pub(super) fn words_of_form(form: u16, random: &mut Random) -> Option<Vec<Word>> {
+    let mut maker = PtxGenerator::new(random.clone(), Some(([32, 1, 1], 1)));
+    maker.in_callee = false;
+    let words = maker.words(form);
+    *random = maker.random;
+    words
+}
+
+impl PtxGenerator {
+    fn new(mut random: Random, shape: Option<([u32; 3], u32)>) -> PtxGenerator {
+        let shape = shape.unwrap_or_else(|| {
+            let local = random.weighted(&[
+                ([32, 1, 1], 4),
+                ([64, 1, 1], 2),
+                ([16, 2, 1], 1),
+                ([40, 1, 1], 1),
+                ([8, 2, 4], 1),
+            ]);
+            (local, random.between(1, 2))
+        });
+        let threads: u32 = shape.0.iter().product();
+        PtxGenerator {
+            random,
+            shape,
+            threads,
+            is_whole: threads.is_multiple_of(32),
+            in_callee: true,
+            has_callee: false,
+            is_for_gpu: false,
+        }
+    }
+
+    /// The body of the function that is called, of half of all programs.
+    fn callee(&mut self) -> Vec<PtxNode> {
+        let mut callee = Vec::new();
+        if self.random.chance(50) {
+            callee = self.nodes(6, 1, false);
+            self.has_callee = true;
+        }
+        callee
+    }
 }
 
 pub(super) struct PtxGenerator {
     pub(super) random: Random,
+    /// The threads of a group, and the groups.
+    shape: ([u32; 3], u32),
     pub(super) threads: u32,
     /// True if all warps are full.
     pub(super) is_whole: bool,
     pub(super) in_callee: bool,
     has_callee: bool,
+    /// True if a GPU is to give the same results.
+    pub(super) is_for_gpu: bool,
 }
 
 /// True for cross-lane operations and barriers.
@@ -127,7 +181,9 @@ impl PtxGenerator {
             let all: Vec<Word> = slot.words.iter().collect();
             words.push(self.random.pick(&all));
         }
-        self.is_sensible(FORMS[usize::from(form)].mnemonic, &words).then_some(words)
+        let mnemonic = FORMS[usize::from(form)].mnemonic;
+        let is_possible = !self.is_for_gpu || is_determined(mnemonic, &words);
+        (is_possible && self.is_sensible(mnemonic, &words)).then_some(words)
     }
 
     // Operands.
@@ -135,12 +191,18 @@ impl PtxGenerator {
     fn pool(&mut self, ty: Word) -> &'static str {
         let bits = ty.bits().unwrap_or(32);
         let float = ty == Word::F32 || ty == Word::F64;
+        // NVIDIA's assembler takes registers of floats as bits of some instructions only.
+        let is_any = !self.is_for_gpu;
         match bits {
             1 => "pred",
             8 | 16 => "b16",
-            32 if float && self.random.chance(70) || ty == Word::B32 && self.random.chance(20) => "f32",
+            32 if float && self.random.chance(70) || ty == Word::B32 && is_any && self.random.chance(20) => {
+                "f32"
+            }
             32 => "b32",
-            64 if float && self.random.chance(70) || ty == Word::B64 && self.random.chance(20) => "f64",
+            64 if float && self.random.chance(70) || ty == Word::B64 && is_any && self.random.chance(20) => {
+                "f64"
+            }
             128 => "b128",
             _ => "b64",
         }
@@ -227,7 +289,7 @@ impl PtxGenerator {
                 within("0", WINDOW);
                 let _ = write!(
                     text,
-                    "mul.wide.u32 %a3, %tid, {WINDOW};\nadd.s64 {address}, {address}, %a3;\nmov.u64 %a3, window;\nadd.s64 {address}, {address}, %a3;\n"
+                    "mul.wide.u32 %a3, %thread, {WINDOW};\nadd.s64 {address}, {address}, %a3;\nmov.u64 %a3, window;\nadd.s64 {address}, {address}, %a3;\n"
                 );
             }
             Some(Word::Local) => {
@@ -275,7 +337,7 @@ impl PtxGenerator {
             _ => lanes,
         });
         let bytes = last.bits().unwrap_or(32) / 8 * lanes;
-        let guard = self.guard();
+        let guard = if self.is_for_gpu && name == "call" { String::new() } else { self.guard() };
         Some(match name {
             "bra" | "brx" | "ret" | "exit" => return self.control(name, &dotted),
             "call" => {
@@ -285,10 +347,10 @@ impl PtxGenerator {
                 let (x, y, one, two) =
                     (self.register("b32"), self.register("b64"), self.register("b32"), self.register("b64"));
                 format!(
-                    "{{\n.param .b32 p0;\n.param .b64 p1;\n.param .b64 p2;\n.param .b32 q0;\n.param .align 8 .b8 q1[8];\nst.param.b32 [p0], {x};\nst.param.b64 [p1], {y};\nst.param.b64 [p2], %own;\n{guard}call{dotted} (q0, q1), callee, (p0, p1, p2);\n{guard}ld.param.b32 {one}, [q0];\n{guard}ld.param.b64 {two}, [q1];\n}}\n"
+                    "{{\n.param .b32 p0;\n.param .b64 p1;\n.param .b64 p2;\n.param .align 8 .b8 both[16];\nst.param.b32 [p0], {x};\nst.param.b64 [p1], {y};\nst.param.b64 [p2], %own;\n{guard}call{dotted} (both), callee, (p0, p1, p2);\n{guard}ld.param.b32 {one}, [both];\n{guard}ld.param.b64 {two}, [both+8];\n}}\n"
                 )
             }
-            "trap" | "brkpt" => format!("setp.ne.u32 %c1, %tid, %tid;\n@%c1 {name};\n"),
+            "trap" | "brkpt" => format!("setp.ne.u32 %c1, %thread, %thread;\n@%c1 {name};\n"),
             "nanosleep" => format!("{guard}nanosleep{dotted} 20;\n"),
             "pmevent" => format!("{guard}pmevent 1;\n"),
             "setmaxnreg" => "setmaxnreg.inc.sync.aligned.u32 96;\n".into(),
@@ -305,7 +367,7 @@ impl PtxGenerator {
                 // Discarded memory has unspecified contents.
                 if name == "discard" {
                     return Some(format!(
-                        "setp.ne.u32 %c1, %tid, %tid;\n{text}@%c1 discard{dotted} [{address}]{more};\n"
+                        "setp.ne.u32 %c1, %thread, %thread;\n{text}@%c1 discard{dotted} [{address}]{more};\n"
                     ));
                 }
                 format!("{text}{guard}{name}{dotted} [{address}]{more};\n")
@@ -459,17 +521,19 @@ impl PtxGenerator {
                     "%ntid.x",
                     "%ctaid.x",
                     "%nctaid.x",
-                    "%warpid",
                     "%lanemask_lt",
                     "%lanemask_eq",
                     "%lanemask_ge",
                     "%lanemask_gt",
                     "%lanemask_le",
                     "WARP_SZ",
+                    // Hardware counts slots of a processor.
+                    "%warpid",
                 ];
                 let from = match last {
                     Word::U32 | Word::B32 | Word::S32 if self.random.chance(40) => {
-                        self.random.pick(&special).into()
+                        let count = special.len() - usize::from(self.is_for_gpu);
+                        self.random.pick(&special[..count]).into()
                     }
                     _ => self.source(last),
                 };
@@ -528,7 +592,7 @@ impl PtxGenerator {
                 if self.in_callee && name == "ret" {
                     return None;
                 }
-                format!("setp.ne.u32 %c1, %tid, %tid;\n@%c1 {name}{dotted};\n")
+                format!("setp.ne.u32 %c1, %thread, %thread;\n@%c1 {name}{dotted};\n")
             }
         })
     }
@@ -561,17 +625,25 @@ impl PtxGenerator {
                 OperandType::Fixed(ty) => ty,
                 OperandType::Any => Word::U32,
             };
-            if spec.optional && self.random.chance(50) {
+            if spec.optional && (self.is_for_gpu || self.random.chance(50)) {
                 break;
             }
             operands.push(match spec.role {
                 OperandRole::Value(ty) if spec.is_dest => self.of_type(of(ty)),
+                OperandRole::Value(ty)
+                    if self.is_for_gpu && matches!(name, "bfe" | "bfi" | "min" | "max" | "add") =>
+                {
+                    self.of_type(of(ty))
+                }
                 OperandRole::Value(ty) => self.source(of(ty)),
                 OperandRole::WithPredicate(ty) => {
                     let to = self.of_type(of(ty));
                     let second = self.register("pred");
                     let is_packed = matches!(last, Word::F16x2 | Word::Bf16x2) && name == "setp";
-                    if second != to && (is_packed || self.random.chance(40)) {
+                    // NVIDIA's assembler wants the second one there, and none of halves.
+                    let needs = is_packed || self.is_for_gpu && name == "lop3";
+                    let may = !(self.is_for_gpu && matches!(last, Word::F16 | Word::Bf16));
+                    if second != to && (needs || may && self.random.chance(40)) {
                         format!("{to}|{second}")
                     } else {
                         to

@@ -131,7 +131,7 @@ fn registers(text: &mut String, loops: u32) {
         let _ = writeln!(text, "\t.reg .{ty} {letter}<{count}>;");
     }
     let _ =
-        writeln!(text, "\t.reg .pred %c<3>;\n\t.reg .b32 %t<8>, %tid, %lane, %m<12>;\n\t.reg .b64 %a<8>;");
+        writeln!(text, "\t.reg .pred %c<3>;\n\t.reg .b32 %t<8>, %thread, %lane, %m<12>;\n\t.reg .b64 %a<8>;");
     let _ = writeln!(text, "\t.reg .b64 %in, %own, %counters;");
     if loops > 0 {
         let _ = writeln!(text, "\t.reg .b32 %n<{loops}>;");
@@ -140,7 +140,7 @@ fn registers(text: &mut String, loops: u32) {
 
 /// Initializes all registers from shared input, at a different offset in each thread.
 fn first_values(text: &mut String) {
-    let _ = writeln!(text, "\tmov.b64 %a0, %in;\n\tmul.lo.u32 %t0, %tid, 40;");
+    let _ = writeln!(text, "\tmov.b64 %a0, %in;\n\tmul.lo.u32 %t0, %thread, 40;");
     let mut at = 0u32;
     for (letter, ty, count) in POOLS {
         for number in 0..count {
@@ -178,10 +178,10 @@ impl PtxProgram {
         );
         let _ = writeln!(text, ".global .align 32 .b64 table[4] = {{1, 0x8000000000000000, 3, 4}};\n");
         if !self.callee.is_empty() {
-            text.push_str(".func (.param .b32 one, .param .align 8 .b8 two[8]) callee(.param .b32 x, .param .b64 y, .param .b64 own)\n{\n");
+            text.push_str(".func (.param .align 8 .b8 both[16]) callee(.param .b32 x, .param .b64 y, .param .b64 own)\n{\n");
             registers(&mut text, loops(&self.callee));
             let _ = writeln!(text, "\t.local .align 32 .b8 mine[64];");
-            text.push_str("\tld.param.b64 %own, [own];\n\tmov.u32 %tid, %tid.x;\n\tmov.u32 %lane, %laneid;\n\tcvta.global.u64 %in, table;\n\tmov.b64 %counters, 0;\n");
+            text.push_str("\tld.param.b64 %own, [own];\n\tmov.u32 %thread, %tid.x;\n\tmov.u32 %lane, %laneid;\n\tcvta.global.u64 %in, table;\n\tmov.b64 %counters, 0;\n");
             for (letter, ty, count) in POOLS {
                 for number in 0..count {
                     let (low, high) = ("%t3", "%a3");
@@ -202,8 +202,10 @@ impl PtxProgram {
             writer.nodes(&self.callee);
             text = writer.text;
             let [one, two] = &self.returned;
-            let _ =
-                writeln!(text, "\tst.param.b32 [one], {one};\n\tst.param.b64 [two], {two};\n\tret;\n}}\n");
+            let _ = writeln!(
+                text,
+                "\tst.param.b32 [both], {one};\n\tst.param.b64 [both+8], {two};\n\tret;\n}}\n"
+            );
         }
         let _ = writeln!(
             text,
@@ -216,10 +218,10 @@ impl PtxProgram {
             "\tld.param.u64 %counters, [shared_counters];\n\tcvta.to.global.u64 %counters, %counters;\n",
         );
         text.push_str("\tmov.u32 %t0, %tid.z;\n\tmov.u32 %t1, %ntid.y;\n\tmul.lo.u32 %t0, %t0, %t1;\n\tmov.u32 %t1, %tid.y;\n\tadd.u32 %t0, %t0, %t1;\n");
-        text.push_str("\tmov.u32 %t1, %ntid.x;\n\tmov.u32 %t2, %tid.x;\n\tmad.lo.u32 %tid, %t0, %t1, %t2;\n\tmov.u32 %lane, %laneid;\n");
+        text.push_str("\tmov.u32 %t1, %ntid.x;\n\tmov.u32 %t2, %tid.x;\n\tmad.lo.u32 %thread, %t0, %t1, %t2;\n\tmov.u32 %lane, %laneid;\n");
         let _ = writeln!(
             text,
-            "\tmov.u32 %t0, %ctaid.x;\n\tmad.lo.u32 %t1, %t0, {threads}, %tid;\n\tmul.wide.u32 %a0, %t1, {};",
+            "\tmov.u32 %t0, %ctaid.x;\n\tmad.lo.u32 %t1, %t0, {threads}, %thread;\n\tmul.wide.u32 %a0, %t1, {};",
             OWN + DUMP
         );
         text.push_str(
@@ -228,12 +230,12 @@ impl PtxProgram {
         // Initializes each thread's private storage.
         let _ = writeln!(
             text,
-            "\tmov.u64 %a1, window;\n\tmul.wide.u32 %a0, %tid, {WINDOW};\n\tadd.s64 %a1, %a1, %a0;\n\tmov.u64 %a2, mine;"
+            "\tmov.u64 %a1, window;\n\tmul.wide.u32 %a0, %thread, {WINDOW};\n\tadd.s64 %a1, %a1, %a0;\n\tmov.u64 %a2, mine;"
         );
         for at in (0..64).step_by(4) {
             let _ = writeln!(
                 text,
-                "\tadd.u32 %t1, %tid, {at};\n\tst.shared.b32 [%a1+{at}], %t1;\n\tst.local.b32 [%a2+{at}], %t1;"
+                "\tadd.u32 %t1, %thread, {at};\n\tst.shared.b32 [%a1+{at}], %t1;\n\tst.local.b32 [%a2+{at}], %t1;"
             );
         }
         first_values(&mut text);
@@ -278,7 +280,7 @@ impl PtxProgram {
                 }
             }
         }
-        text.push_str("\t@%p0 ret;\n\tst.global.b32 [%own+4], %tid;\n\texit;\n}\n");
+        text.push_str("\t@%p0 ret;\n\tst.global.b32 [%own+4], %thread;\n\texit;\n}\n");
         text
     }
 

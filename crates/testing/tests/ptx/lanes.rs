@@ -2,205 +2,23 @@
 //! matches, reductions, elections and reducing barriers, with full and partial masks.
 
 use heddle_testing::generate::Random;
-use heddle_testing::ptx::run_in_all_modes;
+use heddle_testing::ptx::{
+    LANE_KERNEL, LANE_MEMBERS, LaneValues, lane_cases, lane_kernel, lane_values, run_in_all_modes,
+};
 
-/// Values of the lanes, and the participating lanes.
-struct Lanes {
-    a: Vec<u64>,
-    b: Vec<u64>,
-    members: u32,
-}
-
-impl Lanes {
-    fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        (0..32).filter(|lane| self.members >> lane & 1 == 1)
-    }
-
-    fn word(&self, lane: usize) -> u32 {
-        self.a[lane] as u32
-    }
-
-    /// Returns a lane's vote.
-    fn says(&self, lane: usize) -> bool {
-        self.a[lane] & 1 == 1
-    }
-
-    fn float(&self, lane: usize) -> f32 {
-        f32::from_bits(self.word(lane))
-    }
-}
-
-/// Expected word and predicate of a lane; `None` where unspecified.
-type Expected = Box<dyn Fn(usize, &Lanes) -> (Option<u32>, Option<bool>)>;
-
-/// An instruction that writes `%d` or `%q` and reads `%a`, `%w`, `%p`, `%b` and `%all`, the members.
-struct Case {
-    text: String,
-    expected: Expected,
-}
-
-fn case(
-    text: impl Into<String>,
-    expected: impl Fn(usize, &Lanes) -> (Option<u32>, Option<bool>) + 'static,
-) -> Case {
-    Case { text: text.into(), expected: Box::new(expected) }
-}
-
-fn votes(all: &mut Vec<Case>) {
-    for (sync, mask) in [(".sync", ", %all"), ("", "")] {
-        let of = |mode: &str| format!("vote{sync}.{mode}.pred %q, %p{mask};");
-        all.push(case(of("all"), |_, lanes| (None, Some(lanes.members().all(|lane| lanes.says(lane))))));
-        all.push(case(of("any"), |_, lanes| (None, Some(lanes.members().any(|lane| lanes.says(lane))))));
-        all.push(case(of("uni"), |own, lanes| {
-            (None, Some(lanes.members().all(|lane| lanes.says(lane) == lanes.says(own))))
-        }));
-        for text in
-            [format!("vote{sync}.ballot.b32 %d, %p{mask};"), format!("vote.ballot{sync}.b32 %d, %p{mask};")]
-        {
-            all.push(case(text, |_, lanes| {
-                (Some(lanes.members().filter(|&lane| lanes.says(lane)).map(|lane| 1 << lane).sum()), None)
-            }));
-        }
-    }
-    all.push(case("activemask.b32 %d;", |_, lanes| (Some(lanes.members), None)));
-    all.push(case("elect.sync %d|%q, %all;", |own, lanes| {
-        let first = lanes.members.trailing_zeros();
-        (Some(first), Some(own as u32 == first))
-    }));
-}
-
-/// The lane that a shuffle reads, and whether it is in range.
-fn shuffled(mode: &str, lane: i32, by: u32, bounds: u32) -> (i32, bool) {
-    let (by, clamp, segment) = ((by & 31) as i32, (bounds & 31) as i32, (bounds >> 8 & 31) as i32);
-    let most = lane & segment | clamp & !segment;
-    let least = lane & segment;
-    let (from, is_in) = match mode {
-        "up" => (lane - by, lane - by >= most),
-        "down" => (lane + by, lane + by <= most),
-        "bfly" => (lane ^ by, lane ^ by <= most),
-        _ => (least | by & !segment, least | by & !segment <= most),
-    };
-    (if is_in { from } else { lane }, is_in)
-}
-
-fn shuffles(all: &mut Vec<Case>) {
-    for (sync, mask) in [(".sync", ", %all"), ("", "")] {
-        for mode in ["up", "down", "bfly", "idx"] {
-            for segment in if sync.is_empty() { vec![0, 24] } else { vec![0, 16, 24, 28] } {
-                let bounds = if mode == "up" { 0 } else { 31 } | segment << 8;
-                for by in [Some(1), Some(40), None] {
-                    let operand = by.map_or("%b".to_string(), |by: u32| by.to_string());
-                    let text = format!("shfl{sync}.{mode}.b32 %d|%q, %w, {operand}, {bounds}{mask};");
-                    all.push(case(text, move |own, lanes| {
-                        let by = by.unwrap_or(lanes.b[own] as u32);
-                        let (from, is_in) = shuffled(mode, own as i32, by, bounds);
-                        // A lane keeps its own value where the other one takes no part.
-                        let takes_part = lanes.members >> from & 1 == 1;
-                        let from = if takes_part { from as usize } else { own };
-                        (Some(lanes.word(from)), Some(is_in))
-                    }));
-                }
-            }
-        }
-    }
-}
-
-fn matches(all: &mut Vec<Case>) {
-    for (bits, operand) in [(32, "%w"), (64, "%a")] {
-        let of = move |lanes: &Lanes, lane: usize| lanes.a[lane] & (u64::MAX >> (64 - bits));
-        all.push(case(format!("match.any.sync.b{bits} %d, {operand}, %all;"), move |own, lanes| {
-            let same = lanes.members().filter(|&lane| of(lanes, lane) == of(lanes, own));
-            (Some(same.map(|lane| 1 << lane).sum()), None)
-        }));
-        all.push(case(format!("match.all.sync.b{bits} %d|%q, {operand}, %all;"), move |own, lanes| {
-            let is_same = lanes.members().all(|lane| of(lanes, lane) == of(lanes, own));
-            (Some(if is_same { lanes.members } else { 0 }), Some(is_same))
-        }));
-    }
-}
-
-fn reductions(all: &mut Vec<Case>) {
-    let mut whole = |words: &str, reduce: fn(u32, u32) -> u32| {
-        all.push(case(format!("redux.sync.{words} %d, %w, %all;"), move |_, lanes| {
-            (lanes.members().map(|lane| lanes.word(lane)).reduce(reduce), None)
-        }));
-    };
-    whole("add.u32", u32::wrapping_add);
-    whole("add.s32", u32::wrapping_add);
-    whole("min.u32", u32::min);
-    whole("max.u32", u32::max);
-    whole("min.s32", |a, b| (a as i32).min(b as i32) as u32);
-    whole("max.s32", |a, b| (a as i32).max(b as i32) as u32);
-    whole("and.b32", |a, b| a & b);
-    whole("or.b32", |a, b| a | b);
-    whole("xor.b32", |a, b| a ^ b);
-    for is_least in [true, false] {
-        for (abs, nan) in [("", ""), (".abs", ""), ("", ".NaN"), (".abs", ".NaN")] {
-            let mode = if is_least { "min" } else { "max" };
-            all.push(case(format!("redux.sync.{mode}{abs}{nan}.f32 %d, %w, %all;"), move |_, lanes| {
-                let number = |lane: usize| {
-                    let number = lanes.float(lane);
-                    if abs.is_empty() { number } else { number.abs() }
-                };
-                let is_nan = |lane: &usize| number(*lane).is_nan();
-                let count = lanes.members().filter(is_nan).count();
-                if count == lanes.members().count() || count > 0 && !nan.is_empty() {
-                    return (None, None);
-                }
-                let numbers = lanes.members().filter(|lane| !is_nan(lane)).map(number);
-                // Zeros are ordered.
-                let order = |a: &f32, b: &f32| a.total_cmp(b);
-                let found = if is_least { numbers.min_by(order) } else { numbers.max_by(order) };
-                (found.map(f32::to_bits), None)
-            }));
-        }
-    }
-}
-
-const HEAD: &str = ".version 8.8\n.target sm_100\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n\
-    .reg .pred %p, %q, %skip;\n.reg .b32 %w, %b, %d, %t, %lane, %all;\n.reg .b64 %a, %in, %out, %at;\n\
-    ld.param.u64 %in, [in];\nld.param.u64 %out, [out];\nmov.u32 %lane, %tid.x;\nmul.wide.u32 %at, %lane, 16;\n\
-    add.s64 %in, %in, %at;\nld.global.b64 %a, [%in];\nld.global.b32 %b, [%in+8];\ncvt.u32.u64 %w, %a;\n\
-    and.b32 %t, %w, 1;\nsetp.eq.u32 %p, %t, 1;\nmul.wide.u32 %at, %lane, 8;\nadd.s64 %out, %out, %at;\n";
-
-fn values(random: &mut Random, kind: usize) -> Vec<u64> {
-    let of = |random: &mut Random| match kind {
-        0 => random.bits(),
-        // Few that differ.
-        1 => u64::from(random.below(3) == 0) << 40 | random.below(2) as u64,
-        2 => {
-            let some = [0, 0x8000_0000, 0x3f80_0000, 0xc000_0000, 0x7fc0_0000, 0x7f80_0000, 1];
-            random.pick(&some)
-        }
-        _ => 77,
-    };
-    (0..32).map(|_| of(random)).collect()
-}
+const HEAD: &str = ".version 8.8\n.target sm_100\n.address_size 64\n";
 
 #[test]
 fn lanes_get_what_ptx_says() {
-    let mut all = Vec::new();
-    votes(&mut all);
-    shuffles(&mut all);
-    matches(&mut all);
-    reductions(&mut all);
+    let all = lane_cases();
     let mut checked = 0;
-    for (round, members) in [u32::MAX, 0x0000_ffff, 0xa5a5_5a5a, 0x8000_0001].into_iter().enumerate() {
-        let mut text = format!(
-            "{HEAD}mov.u32 %all, {members:#x};\nshr.u32 %t, %all, %lane;\nand.b32 %t, %t, 1;\nsetp.eq.u32 %skip, %t, 0;\n@%skip bra End;\n"
-        );
-        for (index, case) in all.iter().enumerate() {
-            text.push_str(&format!(
-                "mov.u32 %d, 0;\nsetp.ne.u32 %q, %d, %d;\n{}\nselp.u32 %t, 1, 0, %q;\nst.global.v2.b32 [%out+{}], {{%d, %t}};\n",
-                case.text,
-                index * 256
-            ));
-        }
-        text.push_str("End:\nret;\n}\n");
+    for (round, members) in LANE_MEMBERS.into_iter().enumerate() {
+        let text = format!("{HEAD}{}", lane_kernel("k", &all, members));
         // Kinds of values: all of them where all lanes take part, each once elsewhere.
         for kind in if round == 0 { 0..4 } else { round - 1..round } {
             let mut random = Random::new((round * 4 + kind) as u64);
-            let lanes = Lanes { a: values(&mut random, kind), b: values(&mut random, 0), members };
+            let lanes =
+                LaneValues { a: lane_values(&mut random, kind), b: lane_values(&mut random, 0), members };
             let input: Vec<u64> = lanes.a.iter().zip(&lanes.b).flat_map(|(&a, &b)| [a, b]).collect();
             let found = run_in_all_modes(&text, 32, &input, all.len() * 32);
             for (what, found) in found.unwrap_or_else(|reason| panic!("{reason}")) {
@@ -232,7 +50,7 @@ fn lanes_get_what_ptx_says() {
 
 #[test]
 fn barriers_reduce_what_all_threads_say() {
-    let mut text = HEAD.to_string();
+    let mut text = format!("{HEAD}.visible .entry k{LANE_KERNEL}");
     let forms = ["bar.red", "bar.cta.red", "barrier.red", "barrier.cta.red"];
     let mut index = 0;
     for form in forms {
@@ -249,7 +67,7 @@ fn barriers_reduce_what_all_threads_say() {
     text.push_str("ret;\n}\n");
     for kind in 0..4 {
         let mut random = Random::new(kind as u64);
-        let bits: Vec<u64> = [values(&mut random, kind), values(&mut random, kind)].concat();
+        let bits: Vec<u64> = [lane_values(&mut random, kind), lane_values(&mut random, kind)].concat();
         let input: Vec<u64> = bits.iter().flat_map(|&bits| [bits, 0]).collect();
         let yes = bits.iter().filter(|&&bits| bits & 1 == 1).count() as u64;
         let expected = [yes, u64::from(yes == 64) << 32, u64::from(yes > 0) << 32];

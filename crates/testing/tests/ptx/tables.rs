@@ -12,95 +12,13 @@
 
 use heddle_interp::{Argument, Memory, RunOptions, run};
 use heddle_ir::Space;
-use heddle_ptx::table::{
-    FORMS, InstructionSupport, OperandRole, OperandType, fits, forms_of, pattern, specs,
-};
+use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, pattern, specs};
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, Word, lower, parse, raise};
 use heddle_testing::not_run::not_run;
+use heddle_testing::ptx::{TableLine, bits_of, is_nan, mask, tables, type_of, words_of};
 use heddle_testing::ptx::{assembler, refused_by};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
-
-/// A line of a table.
-struct Line {
-    text: String,
-    instruction: String,
-    form: u16,
-    inputs: Vec<String>,
-    expected: Vec<String>,
-}
-
-fn words_of(instruction: &str) -> Vec<Option<Word>> {
-    let words = instruction.split('.').skip(1);
-    words.map(|text| Word::ALL.iter().copied().find(|word| word.text() == text)).collect()
-}
-
-fn read_line(text: &str) -> Line {
-    let (left, right) = text.split_once("=>").unwrap_or_else(|| panic!("no result: {text}"));
-    let mut parts = left.split_whitespace();
-    let instruction = parts.next().expect("an instruction").to_string();
-    let mnemonic = instruction.split('.').next().unwrap_or_default();
-    let words = words_of(&instruction);
-    let form = forms_of(mnemonic)
-        .and_then(|forms| forms.iter().copied().find(|&form| fits(pattern(form), &words)))
-        .unwrap_or_else(|| panic!("no such instruction: {text}"));
-    Line {
-        text: text.into(),
-        form,
-        inputs: parts.map(String::from).collect(),
-        expected: right.split_whitespace().map(String::from).collect(),
-        instruction,
-    }
-}
-
-/// The type of an operand; 32 bits where the table leaves it open.
-fn type_of(role: OperandRole, words: &[Word]) -> Word {
-    let types: Vec<Word> = words.iter().copied().filter(|word| word.is_type()).collect();
-    let last = types.last().copied().unwrap_or(Word::B32);
-    match role {
-        OperandRole::Predicate => Word::Pred,
-        OperandRole::Value(of) | OperandRole::WithPredicate(of) => match of {
-            OperandType::Last => last,
-            OperandType::First => types[0],
-            OperandType::Second => types[1],
-            OperandType::Wide => match last.bits() {
-                Some(16) => Word::B32,
-                _ => Word::B64,
-            },
-            OperandType::Fixed(ty) => ty,
-            OperandType::Any => Word::B32,
-        },
-        _ => last,
-    }
-}
-
-/// The bits of a number of a type.
-fn bits_of(text: &str, ty: Word) -> u64 {
-    if let Some(hex) = text.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).unwrap_or_else(|_| panic!("{text}"));
-    }
-    let is_fraction = text.contains(['.', 'n', 'e']);
-    match ty {
-        Word::F32 if is_fraction => text.parse::<f32>().unwrap_or_else(|_| panic!("{text}")).to_bits().into(),
-        Word::F64 if is_fraction => text.parse::<f64>().unwrap_or_else(|_| panic!("{text}")).to_bits(),
-        _ => text.parse::<i64>().unwrap_or_else(|_| panic!("{text}")) as u64,
-    }
-}
-
-fn is_nan(bits: u64, ty: Word) -> bool {
-    match ty {
-        Word::F32 => f32::from_bits(bits as u32).is_nan(),
-        Word::F64 => f64::from_bits(bits).is_nan(),
-        Word::F16 => bits & 0x7fff > 0x7c00,
-        Word::Bf16 => bits & 0x7fff > 0x7f80,
-        _ => false,
-    }
-}
-
-fn mask(ty: Word) -> u64 {
-    u64::MAX >> (64 - ty.bits().unwrap_or(32).min(64))
-}
 
 /// Where accesses to a space go: the name of an object, and the instruction that makes its address one of no space.
 fn object_of(words: &[Word]) -> (&'static str, &'static str) {
@@ -115,7 +33,7 @@ fn object_of(words: &[Word]) -> (&'static str, &'static str) {
 
 /// Generates a kernel that computes all lines, each result in its own eight bytes; returns it with each line's result
 /// types and the size.
-fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
+fn program(lines: &[TableLine]) -> (String, Vec<Vec<Word>>, usize) {
     let mut text = String::from(
         ".version 8.8\n.target sm_100\n.address_size 64\n.global .align 16 .b8 of_global[16];\n.visible .entry t(.param .u64 out)\n{\n",
     );
@@ -214,7 +132,12 @@ fn program(lines: &[Line]) -> (String, Vec<Vec<Word>>, usize) {
 }
 
 /// Runs a module and returns the lines with other results.
-fn differences(module: &heddle_ir::Module, lines: &[Line], types: &[Vec<Word>], bytes: usize) -> Vec<String> {
+fn differences(
+    module: &heddle_ir::Module,
+    lines: &[TableLine],
+    types: &[Vec<Word>],
+    bytes: usize,
+) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut memory = Memory::new();
     let address = memory.add(Space::Global, Some("out"), 64, vec![0; bytes]);
@@ -242,7 +165,7 @@ fn differences(module: &heddle_ir::Module, lines: &[Line], types: &[Vec<Word>], 
 }
 
 /// Records the modifiers of a line at each position of its form's pattern; `None` where the position is empty.
-fn words_met(line: &Line, met: &mut BTreeSet<(u16, usize, Option<Word>)>) {
+fn words_met(line: &TableLine, met: &mut BTreeSet<(u16, usize, Option<Word>)>) {
     let words: Vec<Word> = words_of(&line.instruction).into_iter().flatten().collect();
     let mut at = 0;
     for (place, slot) in pattern(line.form).slots.iter().enumerate() {
@@ -266,12 +189,6 @@ fn is_out_of_place(mnemonic: &str, words: &[Option<Word>], word: Option<Word>) -
 
 #[test]
 fn each_line_of_the_tables_holds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ptx/tables");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
-        .expect("there are tables")
-        .map(|entry| entry.expect("the folder can be listed").path())
-        .collect();
-    paths.sort();
     let mut wrong = Vec::new();
     let mut met = BTreeSet::new();
     let mut words = BTreeSet::new();
@@ -280,14 +197,7 @@ fn each_line_of_the_tables_holds() {
     if assembler.is_none() {
         not_run("NVIDIA's assembler on the tables", "`./x ptxas` brings it, from PyPI");
     }
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("the file can be read");
-        let lines: Vec<Line> = text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .map(read_line)
-            .collect();
+    for (path, lines) in tables().expect("there are tables") {
         met.extend(lines.iter().map(|line| line.form));
         lines.iter().for_each(|line| words_met(line, &mut words));
         let (program, types, bytes) = program(&lines);

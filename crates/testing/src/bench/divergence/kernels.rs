@@ -2,7 +2,7 @@
 //! read, `v1` what they write, 4096 numbers of 32 bits each; numbers that are read are below 64.
 
 /// A kernel: its name, and its text, where HALF is half of the lanes.
-pub(super) type KernelTemplate = (&'static str, &'static str);
+pub(crate) type KernelTemplate = (&'static str, &'static str);
 
 /// Returns a kernel's text for this number of lanes.
 pub(super) fn text_of(text: &str, lanes: u32) -> String {

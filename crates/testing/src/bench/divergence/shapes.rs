@@ -21,7 +21,7 @@ pub(super) fn prepared(text: &str) -> Result<Module, String> {
 }
 
 /// Returns the kernels' input: numbers below 64.
-pub(super) fn numbers() -> Vec<u8> {
+pub(crate) fn numbers() -> Vec<u8> {
     let mut random = Random::new(7);
     (0..NUMBERS).flat_map(|_| (random.below(64) as u32).to_le_bytes()).collect()
 }

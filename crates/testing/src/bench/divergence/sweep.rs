@@ -35,7 +35,7 @@ fn chain(text: &mut String, mut value: u32, mut next: u32, operations: u32) -> (
 
 /// Returns the kernel for a payload and an inner loop of these costs. `v0` is the buffer from [`input`]; `v1` receives
 /// a number per lane.
-pub(super) fn kernel((payload, inner): (u32, u32), rounds: u32) -> String {
+pub(crate) fn kernel((payload, inner): (u32, u32), rounds: u32) -> String {
     let mut text = String::from(
         "func @f(v0: ptr(global) uniform noalias, v1: ptr(global) uniform noalias) {\nblock0:\n  v2 = lane i32\n  \
          v24 = load i32, v0 align 4\n  v25 = ptradd v0, i64 64\n  br block1\nblock1:\n  \
@@ -64,7 +64,7 @@ pub(super) fn kernel((payload, inner): (u32, u32), rounds: u32) -> String {
 
 /// Returns the kernel's input: `k` for each of 16 lanes, so that a run may start at lane 16; then, for each iteration
 /// of the outer loop, a random permutation of the lanes as each lane's position.
-pub(super) fn input(early: u32, seed: u64, rounds: u32) -> Vec<u8> {
+pub(crate) fn input(early: u32, seed: u64, rounds: u32) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut bytes: Vec<u8> = (0..16).flat_map(|_| early.to_le_bytes()).collect();
     for _ in 0..rounds {
