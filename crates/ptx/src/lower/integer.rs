@@ -279,7 +279,7 @@ impl FunctionLowering<'_, '_, '_> {
         result
     }
 
-    /// Divides with results for all operands: by zero, the quotient is all ones and the remainder the dividend.
+    /// Divides with results for all operands: by zero, quotient and remainder are all ones, as on GPUs.
     fn divide(&mut self, a: Value, b: Value, signed: bool, remainder: bool) -> Value {
         let e = &mut self.emit;
         let scalar = e.scalar(a);
@@ -302,7 +302,7 @@ impl FunctionLowering<'_, '_, '_> {
             (false, true) => Op::Urem,
         };
         let result = e.op(op, &[a, divisor]);
-        e.select(by_zero, if remainder { a } else { ones }, result)
+        e.select(by_zero, ones, result)
     }
 
     /// Shifts by an amount that may exceed the width.
