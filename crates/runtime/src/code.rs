@@ -17,7 +17,7 @@ use heddle_llvm::{
     CodegenLevel, Cpu, EmitOptions, Jit, PRINT, compile_host_object, define_printf_bodies, emit, entry_name,
     inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
 };
-use heddle_transform::{GroupFunction, KernelOptions, estimate_regions};
+use heddle_transform::{GroupFunction, KernelOptions, estimate_regions, instruction_count};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use thiserror::Error;
@@ -341,27 +341,39 @@ pub(crate) fn report(
     vector_code(program, kernel, variant, options, &Cpu::host()).map(|(_, _, report)| report)
 }
 
-/// Estimates the time of a kernel's vector code for a work-item, in tenths of a cycle; none if there is no estimate.
+/// Estimated cost of a kernel's vector code.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct EstimatedCost {
+    /// Time for a work-item, in tenths of a cycle.
+    pub(crate) time: f64,
+    /// Machine instructions, which LLVM's time is proportional to.
+    pub(crate) instructions: f64,
+}
+
+/// Estimates a kernel's vector code; none if there is no estimate.
 pub(crate) fn estimate(
     program: &Module,
     kernel: &str,
     variant: CodeVariant,
     options: &BuildOptions,
-) -> Result<Option<f64>, BuildError> {
+) -> Result<Option<EstimatedCost>, BuildError> {
     let cpu = Cpu::host();
-    let regions = |variant: CodeVariant, options: &BuildOptions| {
-        let (module, _, _) = vector_code(program, kernel, variant, options, &cpu)?;
-        Ok::<_, BuildError>(estimate_regions(&module, kernel, &options.target(&cpu)))
+    let target = options.target(&cpu);
+    let code = |variant: CodeVariant, options: &BuildOptions| {
+        vector_code(program, kernel, variant, options, &cpu).map(|(module, ..)| module)
     };
-    let mut times = regions(variant, options)?;
+    let module = code(variant, options)?;
+    let mut times = estimate_regions(&module, kernel, &target);
     if variant.form == CodeForm::Mixed {
         // The other regions run one work-item after the other.
         let single = CodeVariant { brush: [1; 3], form: CodeForm::Usual, ..variant };
-        for (region, time) in regions(single, &BuildOptions { lanes: Some(1), ..*options })? {
+        let single = code(single, &BuildOptions { lanes: Some(1), ..*options })?;
+        for (region, time) in estimate_regions(&single, kernel, &target) {
             times.entry(region).or_insert(time);
         }
     }
-    Ok((!times.is_empty()).then(|| times.values().sum()))
+    let instructions = instruction_count(&module, &target);
+    Ok((!times.is_empty()).then(|| EstimatedCost { time: times.values().sum(), instructions }))
 }
 
 /// Compiles a kernel of a program for some launches, to an object.

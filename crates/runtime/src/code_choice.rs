@@ -2,10 +2,14 @@
 //!
 //! For launches in groups of one size there are several codes: one lane, half, twice and four times the lanes of a register, a tile of
 //! two dimensions, and code that runs parts one work-item after the other. Each is made up to stage Wide and estimated
-//! (`heddle_transform::code_estimate`); LLVM compiles the one with the least time. The estimates also order the candidates of
-//! run-time selection, and are kept on disk.
+//! (`heddle_transform::code_estimate`); LLVM compiles the one with the least time, that of its compilation included. The estimates also
+//! order the candidates of run-time selection, and are kept on disk.
+//!
+//! Decision: how long a kernel will run is not known, so a time is assumed, in which faster code must gain what its compilation takes
+//! longer. Where a kernel runs for longer, run-time selection comes to the fastest code. Code of 64 lanes takes LLVM twice the time that
+//! code of 16 lanes takes, and a kernel of some hundred lines 0.1 s.
 
-use crate::code::{BuildError, estimate};
+use crate::code::{BuildError, EstimatedCost, estimate};
 use crate::environment;
 use crate::program::{BuildOptions, PreparedKernel, STACK};
 use crate::range::TILE_ROWS;
@@ -22,6 +26,9 @@ const CLEARLY_LESS: f64 = 0.95;
 const CLEARLY_LESS_SCALAR: f64 = 0.8;
 /// Bound for code that runs parts one work-item at a time, whose estimates are as inexact for those parts.
 const CLEARLY_LESS_MIXED: f64 = 0.7;
+/// Seconds that LLVM takes for an instruction of machine code, divided by the seconds that a kernel is assumed to run for: 0.045 ms and
+/// 0.5 s.
+const COMPILATION: f64 = 9e-5;
 /// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
 
@@ -41,7 +48,7 @@ struct ChoiceState {
 }
 
 /// Estimates by key of the variant.
-type KnownEstimates = Vec<(u64, Option<f64>)>;
+type KnownEstimates = Vec<(u64, Option<EstimatedCost>)>;
 
 /// Codes for some launches, with their estimates.
 struct CodeChoice {
@@ -53,54 +60,75 @@ struct CodeChoice {
     estimates: Arc<CodeEstimates>,
 }
 
-/// Estimated times for a work-item, in tenths of a cycle.
+/// Estimates of the codes that some launches choose among.
 #[derive(PartialEq, Debug)]
 pub(crate) struct CodeEstimates {
-    variants: Vec<(CodeVariant, Option<f64>)>,
+    variants: Vec<(CodeVariant, Option<EstimatedCost>)>,
 }
 
 impl CodeEstimates {
-    /// Estimated time of a variant.
+    /// Estimated time of a variant for a work-item, in tenths of a cycle.
     pub(crate) fn of(&self, variant: &CodeVariant) -> Option<f64> {
-        self.variants.iter().find(|(it, _)| it == variant).and_then(|(_, time)| *time)
+        self.variants.iter().find(|(it, _)| it == variant).and_then(|(_, estimate)| Some((*estimate)?.time))
     }
 
-    /// Variant with the least estimate, if that is clearly less than that of the first one.
+    /// Variant that runs and is compiled in the least time, if it is clearly faster than the first one.
     fn best(&self) -> Option<CodeVariant> {
-        let (first, time) = *self.variants.first()?;
-        let time = time?;
+        let (first, estimate) = *self.variants.first()?;
+        let of_first = estimate?;
         let bound = |it: &CodeVariant| match it.brush {
-            [1, 1, 1] => CLEARLY_LESS_SCALAR * time,
-            _ if it.form == CodeForm::Mixed => CLEARLY_LESS_MIXED * time,
-            _ => CLEARLY_LESS * time,
+            [1, 1, 1] => CLEARLY_LESS_SCALAR,
+            _ if it.form == CodeForm::Mixed => CLEARLY_LESS_MIXED,
+            _ => CLEARLY_LESS,
         };
-        let others = self.variants.iter().skip(1).filter_map(|(it, time)| Some((*it, (*time)?)));
-        let best =
-            others.filter(|(it, time)| *time < bound(it)).min_by(|one, other| one.1.total_cmp(&other.1));
+        // Relative to the time of the first one, and to its compilation.
+        let price = |it: &EstimatedCost| {
+            it.time / of_first.time + COMPILATION * (it.instructions - of_first.instructions)
+        };
+        let others =
+            self.variants.iter().skip(1).filter_map(|(it, estimate)| Some((*it, price(&(*estimate)?))));
+        let clearly_less = others.filter(|(it, price)| *price < bound(it));
+        let best = clearly_less.min_by(|one, other| one.1.total_cmp(&other.1));
         Some(best.map_or(first, |(it, _)| it))
     }
 }
 
 /// Text for the disk: key and estimate of each variant.
 fn print_estimates(known: &KnownEstimates) -> String {
-    known.iter().map(|(key, time)| format!("{key:016x} {}\n", time.unwrap_or(f64::NAN))).collect()
+    let line = |(key, estimate): &(u64, Option<EstimatedCost>)| match estimate {
+        Some(EstimatedCost { time, instructions }) => format!("{key:016x} {time} {instructions}\n"),
+        None => format!("{key:016x} none\n"),
+    };
+    known.iter().map(line).collect()
 }
 
 fn parse_estimates(text: &str) -> KnownEstimates {
     let parse = |line: &str| {
-        let (key, time) = line.split_once(' ')?;
-        let time = Some(time.parse().ok()?).filter(|time: &f64| time.is_finite());
-        Some((u64::from_str_radix(key, 16).ok()?, time))
+        let (key, estimate) = line.split_once(' ')?;
+        let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
+        let estimate = match estimate.split_once(' ') {
+            Some((time, count)) => Some(EstimatedCost { time: number(time)?, instructions: number(count)? }),
+            None if estimate == "none" => None,
+            None => return None,
+        };
+        Some((u64::from_str_radix(key, 16).ok()?, estimate))
     };
     text.lines().filter_map(parse).collect()
 }
 
 impl fmt::Display for CodeEstimates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, (variant, time)) in self.variants.iter().enumerate() {
+        for (at, (variant, estimate)) in self.variants.iter().enumerate() {
             let separator = if at == 0 { "" } else { "; " };
-            match time {
-                Some(time) => write!(f, "{separator}{:.1} ({variant})", time / 10.0)?,
+            match estimate {
+                Some(it) => {
+                    write!(
+                        f,
+                        "{separator}{:.1} ({variant}, {:.0} instructions)",
+                        it.time / 10.0,
+                        it.instructions
+                    )?;
+                }
                 None => write!(f, "{separator}none ({variant})")?,
             }
         }
@@ -154,7 +182,7 @@ impl PreparedKernel {
         known.extend(self.estimates_of(missing));
         let of = |variant: CodeVariant| {
             let found = known.iter().find(|(key, _)| *key == variant.key());
-            (variant, found.and_then(|(_, time)| *time))
+            (variant, found.and_then(|(_, estimate)| *estimate))
         };
         let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
         let forced = environment::forced_code().and_then(|number| estimates.variants.get(number));
@@ -228,8 +256,8 @@ impl PreparedKernel {
             let of = |variant: CodeVariant| {
                 let lanes = Some(variant.brush.iter().product());
                 let options = BuildOptions { lanes, ..*kernel.options() };
-                let time = estimate(kernel.program_module(), &kernel.info().name, variant, &options);
-                (variant.key(), time.ok().flatten())
+                let it = estimate(kernel.program_module(), &kernel.info().name, variant, &options);
+                (variant.key(), it.ok().flatten())
             };
             Ok(variants.into_iter().map(of).collect())
         };
@@ -242,15 +270,27 @@ mod tests {
     use super::*;
     use heddle_transform::AxisOrder;
 
-    fn estimates(times: &[(u32, Option<f64>)]) -> CodeEstimates {
-        let of = |&(lanes, time): &(u32, Option<f64>)| {
-            (CodeVariant::of_rows(lanes, AxisOrder::WORK_ITEMS, true), time)
+    /// Lanes of the best of some codes: lanes, time, instructions.
+    fn best_of(codes: &[(u32, Option<f64>, f64)]) -> Option<u32> {
+        let of = |&(lanes, time, instructions): &(u32, Option<f64>, f64)| {
+            let estimate = time.map(|time| EstimatedCost { time, instructions });
+            (CodeVariant::of_rows(lanes, AxisOrder::WORK_ITEMS, true), estimate)
         };
-        CodeEstimates { variants: times.iter().map(of).collect() }
+        CodeEstimates { variants: codes.iter().map(of).collect() }.best().map(|it| it.brush[0])
     }
 
     fn best(times: &[(u32, Option<f64>)]) -> Option<u32> {
-        estimates(times).best().map(|it| it.brush[0])
+        let codes: Vec<_> = times.iter().map(|&(lanes, time)| (lanes, time, 50.0)).collect();
+        best_of(&codes)
+    }
+
+    #[test]
+    fn code_that_takes_longer_to_compile_must_gain_more() {
+        let codes = |size| [(16, Some(10.0), size), (32, Some(8.5), 1.5 * size), (64, Some(8.0), 2.5 * size)];
+        assert_eq!(best_of(&codes(100.0)), Some(64));
+        assert_eq!(best_of(&codes(1_000.0)), Some(32));
+        assert_eq!(best_of(&codes(4_000.0)), Some(16));
+        assert_eq!(best_of(&[(16, Some(10.0), 4_000.0), (1, Some(11.0), 500.0)]), Some(1));
     }
 
     #[test]
@@ -263,8 +303,8 @@ mod tests {
 
     #[test]
     fn estimates_are_kept_as_text() {
-        let all = vec![(1, Some(10.25)), (u64::MAX, None)];
+        let all = vec![(1, Some(EstimatedCost { time: 10.25, instructions: 7.0 })), (u64::MAX, None)];
         assert_eq!(parse_estimates(&print_estimates(&all)), all);
-        assert_eq!(parse_estimates("x\n1 y\nzz 1\n"), []);
+        assert_eq!(parse_estimates("x\n1 y\n1 2\nzz 1 1\n"), []);
     }
 }

@@ -3,29 +3,67 @@
 //! A program's kernels are compiled when they are launched, so kernels that never run cost nothing. A kernel that an application creates
 //! will most likely run, so its usual code is compiled meanwhile if there are other processors. A launch that comes first compiles
 //! its code itself, and one that comes during the compilation waits for it.
+//!
+//! Decision: credit limits this. Many applications create all kernels of a program and launch few, or launch so few work-items that they
+//! need other code. So few codes are compiled before launches use them; two that launches use are credit for another one. Kernels
+//! without credit wait until there is some, or for their first launch.
 
-use crate::program::PreparedKernel;
+use crate::program::{PreparedKernel, WeakKernel};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+/// Codes for each thread that may be compiled ahead before a launch uses one of them.
+const CREDIT_PER_THREAD: usize = 2;
+
 #[derive(Default)]
 struct CompileQueue {
-    kernels: VecDeque<PreparedKernel>,
+    kernels: VecDeque<WeakKernel>,
     /// Number of threads that take kernels from the queue.
     workers: usize,
+    /// Threads that use the machine, the caller's among them.
+    threads: usize,
+    /// Codes compiled ahead that a launch has used.
+    used: usize,
+    /// Codes compiled ahead that no launch has used so far, those of released programs included.
+    unused: usize,
 }
 
-static QUEUE: Mutex<CompileQueue> = Mutex::new(CompileQueue { kernels: VecDeque::new(), workers: 0 });
+static QUEUE: Mutex<CompileQueue> =
+    Mutex::new(CompileQueue { kernels: VecDeque::new(), workers: 0, threads: 0, used: 0, unused: 0 });
 
 fn queue() -> MutexGuard<'static, CompileQueue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl CompileQueue {
+    fn has_credit(&self) -> bool {
+        self.unused < self.used / 2 + CREDIT_PER_THREAD * self.threads
+    }
+
+    /// Takes the next kernel whose program still exists, if there is credit.
+    fn take(&mut self) -> Option<PreparedKernel> {
+        while self.has_credit() {
+            if let Some(kernel) = self.kernels.pop_front()?.upgrade() {
+                self.unused += 1;
+                return Some(kernel);
+            }
+        }
+        None
+    }
+
+    /// True if another worker would find a kernel. It is counted.
+    fn needs_worker(&mut self) -> bool {
+        let needs = !self.kernels.is_empty() && self.has_credit() && self.workers + 1 < self.threads;
+        self.workers += usize::from(needs);
+        needs
+    }
+}
+
 /// Takes the next kernel; without one the worker ends.
 fn next_kernel() -> Option<PreparedKernel> {
     let mut queue = queue();
-    let next = queue.kernels.pop_front();
+    let next = queue.take();
     if next.is_none() {
         queue.workers -= 1;
     }
@@ -39,8 +77,31 @@ fn work() {
             // To drop code would use LLVM.
             thread::park();
         }
-        // A launch reports why there is no code.
-        let _ = kernel.compile_usual();
+        if !kernel.compile_unlaunched() {
+            queue().unused -= 1;
+        }
+    }
+}
+
+/// Starts a worker, which has been counted.
+fn start_worker() {
+    if thread::Builder::new().name("heddle-compiler".into()).spawn(work).is_err() {
+        // Launches compile what is left.
+        let mut queue = queue();
+        queue.workers -= 1;
+        queue.kernels.clear();
+    }
+}
+
+/// Counts the first use of code that was compiled ahead.
+pub(crate) fn add_use() {
+    let mut queue = queue();
+    queue.unused -= 1;
+    queue.used += 1;
+    let needs_worker = queue.needs_worker();
+    drop(queue);
+    if needs_worker {
+        start_worker();
     }
 }
 
@@ -52,17 +113,29 @@ impl PreparedKernel {
             return;
         }
         let mut queue = queue();
-        queue.kernels.push_back(self.clone());
-        if queue.workers + 1 >= threads {
-            return;
-        }
-        queue.workers += 1;
+        queue.threads = threads;
+        queue.kernels.push_back(self.downgrade());
+        let needs_worker = queue.needs_worker();
         drop(queue);
-        if thread::Builder::new().name("heddle-compiler".into()).spawn(work).is_err() {
-            // Launches compile what is left.
-            let mut queue = self::queue();
-            queue.workers -= 1;
-            queue.kernels.clear();
+        if needs_worker {
+            start_worker();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_uses_are_credit_for_another_compilation() {
+        let mut queue = CompileQueue { threads: 2, ..CompileQueue::default() };
+        assert!(queue.has_credit());
+        queue.unused = 4;
+        assert!(!queue.has_credit());
+        (queue.used, queue.unused) = (2, 4);
+        assert!(queue.has_credit());
+        (queue.used, queue.unused) = (3, 5);
+        assert!(!queue.has_credit());
     }
 }

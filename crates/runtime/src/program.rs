@@ -24,6 +24,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -155,6 +156,8 @@ struct KernelModuleInner {
     dimensions: Vec<OnceLock<VectorDimension>>,
     /// Codes that the launches of each kernel chose among.
     choices: Vec<CodeChoices>,
+    /// True for each kernel that a launch was planned of.
+    launched: Vec<AtomicBool>,
 }
 
 /// Code of one kernel for some launches, by the kernel's number.
@@ -166,6 +169,8 @@ struct KernelCodes {
     ready: FxHashMap<CodeKey, Arc<GroupCode>>,
     /// Code that a thread compiles now.
     compiling: FxHashSet<CodeKey>,
+    /// Code that is compiled ahead, or is about to be, until a launch uses it.
+    ahead: FxHashSet<CodeKey>,
 }
 
 /// Programs whose launches are reported at the end of the process.
@@ -292,6 +297,7 @@ impl KernelModule {
         let kernels: Vec<KernelFacts> = kernels.collect();
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
         let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
+        let launched = kernels.iter().map(|_| AtomicBool::new(false)).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let (codes, compiled) = (Mutex::default(), Condvar::new());
@@ -307,6 +313,7 @@ impl KernelModule {
             compiled,
             dimensions,
             choices,
+            launched,
         };
         let inner = Arc::new(inner);
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -500,6 +507,21 @@ pub struct PreparedKernel {
     number: usize,
 }
 
+/// A kernel whose program may be gone.
+#[derive(Debug)]
+pub(crate) struct WeakKernel {
+    program: Weak<KernelModuleInner>,
+    number: usize,
+}
+
+impl WeakKernel {
+    /// The kernel, if its program still exists.
+    pub(crate) fn upgrade(&self) -> Option<PreparedKernel> {
+        let program = KernelModule { inner: self.program.upgrade()? };
+        Some(PreparedKernel { program, number: self.number })
+    }
+}
+
 impl PreparedKernel {
     /// Properties of the kernel.
     pub fn info(&self) -> &KernelFacts {
@@ -594,9 +616,23 @@ impl PreparedKernel {
 
     /// The code for some launches, compiled at the first of them. Waits for a thread that compiles it already.
     pub(crate) fn code(&self, variant: CodeVariant) -> Result<Arc<GroupCode>, BuildError> {
+        let mut codes = self.program.codes();
+        let was_ahead = !codes.ahead.is_empty() && codes.ahead.remove(&(self.number, variant));
+        if was_ahead {
+            drop(codes);
+            crate::compile_ahead::add_use();
+            codes = self.program.codes();
+        }
+        self.code_of(variant, codes)
+    }
+
+    fn code_of<'p>(
+        &'p self,
+        variant: CodeVariant,
+        mut codes: MutexGuard<'p, KernelCodes>,
+    ) -> Result<Arc<GroupCode>, BuildError> {
         let key = (self.number, variant);
         let inner = &*self.program.inner;
-        let mut codes = self.program.codes();
         loop {
             if let Some(code) = codes.ready.get(&key) {
                 return Ok(Arc::clone(code));
@@ -628,6 +664,34 @@ impl PreparedKernel {
     pub(crate) fn compile_usual(&self) -> Result<Arc<GroupCode>, BuildError> {
         let (usual, local) = self.usual_launch();
         self.code(self.chosen_variant(usual, local, true))
+    }
+
+    /// Notes that a launch has begun, which knows better than a guess which code it needs.
+    pub(crate) fn begin_launch(&self) {
+        self.program.inner.launched[self.number].store(true, Ordering::Relaxed);
+    }
+
+    /// Compiles the code of usual launches, unless a launch has begun meanwhile; false if it has.
+    pub(crate) fn compile_unlaunched(&self) -> bool {
+        let is_launched = || self.program.inner.launched[self.number].load(Ordering::Relaxed);
+        if is_launched() {
+            return false;
+        }
+        let (usual, local) = self.usual_launch();
+        let variant = self.chosen_variant(usual, local, true);
+        if is_launched() {
+            return false;
+        }
+        let mut codes = self.program.codes();
+        codes.ahead.insert((self.number, variant));
+        // A launch reports why there is no code.
+        let _ = self.code_of(variant, codes);
+        true
+    }
+
+    /// The kernel, without keeping its program.
+    pub(crate) fn downgrade(&self) -> WeakKernel {
+        WeakKernel { program: Arc::downgrade(&self.program.inner), number: self.number }
     }
 
     /// Loads the code of usual launches if the cache has it; false if it has not.

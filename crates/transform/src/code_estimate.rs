@@ -19,7 +19,8 @@ use crate::brushes::carried_latency;
 use crate::regular_exits::is_regular_mask;
 use crate::target::{OpTime, TargetInfo};
 use crate::timing::{
-    CallTimes, ReadyTimes, call_times, is_mask, object_offset, scalar_time, simulate, time_of,
+    CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
+    time_of,
 };
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::inst::Detail;
@@ -71,6 +72,26 @@ pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> B
         (CodeEstimate::new(func, brush, &calls, target).time() + BRUSH_OVERHEAD) / brush.lanes
     };
     regions.into_iter().map(|(name, (func, brush))| (name, time(func, brush))).collect()
+}
+
+/// Returns the number of machine instructions of a module, roughly: one for each register of an operation, and one for each lane of
+/// an access that is made lane by lane.
+pub fn instruction_count(module: &Module, target: &TargetInfo) -> f64 {
+    let of_inst = |func: &Function, inst: Inst| {
+        let data = func.inst(inst);
+        let types = func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
+        let widest = types.filter(|ty| ty.is_vector() && !is_mask(*ty)).max_by_key(|ty| ty.bytes());
+        match widest {
+            Some(ty) if has_lane_accesses(func, inst) => ty.lanes().unwrap_or(1).into(),
+            Some(ty) => target.registers_of(ty.bytes() * 8),
+            None => 1,
+        }
+    };
+    let of_func = |func: &Function| -> f64 {
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.map(|inst| f64::from(of_inst(func, inst))).sum()
+    };
+    module.functions.iter().map(of_func).sum()
 }
 
 /// Lanes of a brush.

@@ -174,6 +174,11 @@ pub(crate) fn is_mask(ty: Type) -> bool {
     ty.is_vector() && ty.scalar() == Scalar::I1
 }
 
+/// True if an access is made lane by lane.
+pub(crate) fn has_lane_accesses(func: &Function, inst: Inst) -> bool {
+    matches!(op_class(func, inst), OpClass::Gather | OpClass::Scatter)
+}
+
 /// Time of an instruction; the registers of a vector are processed one after the other. None for calls of unknown
 /// time.
 pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &TargetInfo) -> Option<OpTime> {
