@@ -1,6 +1,5 @@
 // Atomics on halves, floats and doubles: capabilities, and each function in each address space from many work-items.
 // Arguments: `float_atomics.cl`, and a module of it in SPIR-V.
-// covers: cl_ext_float_atomics
 #include "check.h"
 
 // Numbers of the extension, which older headers lack.

@@ -1,4 +1,5 @@
 // Kernels of `float_atomics.c`, as OpenCL C and as SPIR-V. Sums stay small, so that every order of additions gives the same one.
+// covers: cl_ext_float_atomics
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #ifndef cl_ext_float_atomics
 #error no extension

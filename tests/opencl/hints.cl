@@ -1,4 +1,5 @@
 // Kernel of `versions.c` with expectations and assumptions, as OpenCL C and as SPIR-V.
+// covers: cl_khr_expect_assume
 #if !__has_builtin(__builtin_expect) || !__has_builtin(__builtin_assume)
 #error builtins of clang are missing
 #endif

@@ -1,6 +1,6 @@
 // Sub-group functions of all types, in all lanes and in some, against loops over local memory; bit fields; dot products.
 // covers: cl_khr_subgroup_extended_types cl_khr_subgroup_non_uniform_arithmetic cl_khr_subgroup_clustered_reduce
-// covers: cl_khr_subgroup_rotate cl_khr_extended_bit_ops cl_khr_integer_dot_product
+// covers: cl_khr_subgroup_rotate cl_khr_extended_bit_ops cl_khr_integer_dot_product cl_khr_subgroups
 #include "check.h"
 #include <CL/cl_ext.h>
 

@@ -68,7 +68,7 @@ static void features(struct setting s) {
       const char *of_host[] = {"cl_khr_icd", "cl_khr_extended_versioning", "cl_khr_suggested_local_work_size", "cl_khr_il_program",
                                "cl_intel_unified_shared_memory", "cl_khr_create_command_queue", "cl_khr_device_uuid",
                                "cl_khr_spirv_queries", "cl_khr_priority_hints", "cl_khr_command_buffer", "cl_ext_buffer_device_address",
-                               "cl_khr_expect_assume"};
+                               "cl_khr_expect_assume", "cl_khr_command_buffer_mutable_dispatch", "cl_khr_unified_svm"};
       int is_of_host = 0;
       for (size_t k = 0; k < sizeof of_host / sizeof *of_host; k++) is_of_host |= !strcmp(list[i].name, of_host[k]);
       if (is_of_host) continue;

@@ -44,8 +44,15 @@ static void queries(struct setting s, struct module m) {
   CHECK(clGetDeviceInfo(s.device, CL_DEVICE_ILS_WITH_VERSION, sizeof versions, versions, &size));
   EXPECT(size >= 5 * sizeof *versions && !strcmp(versions[0].name, "SPIR-V"));
   EXPECT(CL_VERSION_MAJOR(versions[0].version) == 1);
-  EXPECT(clGetExtensionFunctionAddressForPlatform(s.platform, "clCreateProgramWithILKHR"));
+  cl_program (*create_khr)(cl_context, const void *, size_t, cl_int *);
+  void *address = clGetExtensionFunctionAddressForPlatform(s.platform, "clCreateProgramWithILKHR");
+  EXPECT(address);
+  memcpy(&create_khr, &address, sizeof address);
   cl_int error;
+  EXPECT(!create_khr(s.context, NULL, 20, &error) && error == CL_INVALID_VALUE);
+  cl_program same = create_khr(s.context, m.bytes, m.size, &error);
+  CHECK(error);
+  CHECK(clReleaseProgram(same));
   EXPECT(!clCreateProgramWithIL(s.context, NULL, 20, &error) && error == CL_INVALID_VALUE);
   EXPECT(!clCreateProgramWithIL(s.context, m.bytes, 0, &error) && error == CL_INVALID_VALUE);
   EXPECT(!clCreateProgramWithIL(s.context, "kernel void k() {}", 16, &error) && error == CL_INVALID_VALUE);

@@ -10,7 +10,8 @@ static const char *source =
     "kernel void ask(global int *out) {\n"
     "  int i = get_local_linear_id();\n"
     "  size_t at = (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0);\n"
-    "  global int *to = out + 12 * at;\n"
+    "  global int *to = out + 16 * at;\n"
+    "  local int slots[4096];\n"
     "  to[0] = i;\n"
     "  to[1] = get_sub_group_id();\n"
     "  to[2] = get_sub_group_local_id();\n"
@@ -23,6 +24,14 @@ static const char *source =
     "  to[9] = sub_group_ballot(i % 3 == 0).x;\n"
     "  to[10] = sub_group_broadcast(i, 0);\n"
     "  to[11] = get_local_size(0) * get_local_size(1) * get_local_size(2);\n"
+    // Of the whole sub-group: true for all, for all but the last, for the last alone, for none.
+    "  int lane = get_sub_group_local_id(), last = get_sub_group_size() - 1;\n"
+    "  to[12] = sub_group_all(i >= 0) + 2 * sub_group_all(lane < last);\n"
+    "  to[13] = sub_group_any(lane == last) + 2 * sub_group_any(i < 0);\n"
+    "  to[14] = get_enqueued_num_sub_groups();\n"
+    "  slots[i] = 3 * i;\n"
+    "  sub_group_barrier(CLK_LOCAL_MEM_FENCE);\n"
+    "  to[15] = slots[i - lane + (lane < last ? lane + 1 : 0)];\n"
     "}\n";
 
 static size_t query_of(struct setting s, cl_kernel kernel, cl_kernel_sub_group_info what, const size_t *local) {
@@ -37,14 +46,14 @@ static void launch(struct setting s, cl_kernel kernel, const size_t *global, con
   size_t items = global[0] * global[1] * global[2], width = query_of(s, kernel, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, local);
   size_t count = query_of(s, kernel, CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE, local);
   EXPECT(width >= 1 && count == (local[0] * local[1] * local[2] + width - 1) / width);
-  cl_mem memory = clCreateBuffer(s.context, 0, items * 12 * sizeof(cl_int), NULL, &error);
+  cl_mem memory = clCreateBuffer(s.context, 0, items * 16 * sizeof(cl_int), NULL, &error);
   CHECK(error);
   CHECK(clSetKernelArg(kernel, 0, sizeof memory, &memory));
   CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 3, NULL, global, local, 0, NULL, NULL));
-  cl_int *out = clEnqueueMapBuffer(s.queue, memory, CL_TRUE, CL_MAP_READ, 0, items * 12 * sizeof(cl_int), 0, NULL, NULL, &error);
+  cl_int *out = clEnqueueMapBuffer(s.queue, memory, CL_TRUE, CL_MAP_READ, 0, items * 16 * sizeof(cl_int), 0, NULL, NULL, &error);
   CHECK(error);
   for (size_t item = 0; item < items; item++) {
-    cl_int *of = out + 12 * item;
+    cl_int *of = out + 16 * item;
     int i = of[0], size = of[11], id = i / (int)width, first = id * (int)width;
     int full = size - first < (int)width ? size - first : (int)width;
     int sum = 0, before = 0, lanes = 0;
@@ -56,6 +65,8 @@ static void launch(struct setting s, cl_kernel kernel, const size_t *global, con
     EXPECT(i < size && of[1] == id && of[2] == i - first && of[3] == full);
     EXPECT(of[4] == (size + (int)width - 1) / (int)width && of[5] == (int)width);
     EXPECT(of[6] == sum && of[7] == before && of[9] == lanes && of[10] == first);
+    EXPECT(of[12] == 1 && of[13] == 1 && of[14] == (int)count);
+    EXPECT(of[15] == 3 * (i + 1 < first + full ? i + 1 : first));
     if (((i - first) ^ 1) < full) EXPECT(of[8] == first + ((i - first) ^ 1));
   }
   CHECK(clEnqueueUnmapMemObject(s.queue, memory, out, 0, NULL, NULL));
@@ -65,7 +76,7 @@ static void launch(struct setting s, cl_kernel kernel, const size_t *global, con
 
 int main(void) {
   struct setting s = start(0);
-  char extensions[1024];
+  char extensions[4096];
   CHECK(clGetDeviceInfo(s.device, CL_DEVICE_EXTENSIONS, sizeof extensions, extensions, NULL));
   EXPECT(strstr(extensions, "cl_khr_subgroups ") && strstr(extensions, "cl_khr_subgroup_ballot"));
   cl_int error;

@@ -1,6 +1,6 @@
 // Additions of OpenCL 3.1 to 3.0: versions, the language, queries of SPIR-V, local memory of no size; hints to compiler and queues.
 // Arguments: `hints.cl`, and a module of it in SPIR-V.
-// covers: cl_khr_spirv_queries cl_khr_expect_assume cl_khr_priority_hints cl_khr_suggested_local_work_size
+// covers: cl_khr_spirv_queries cl_khr_priority_hints cl_khr_suggested_local_work_size
 #include "check.h"
 
 enum {

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `h` handle, `q` queue, which is mostly null, `n` count of the list after it, `H` list of handles, `f` flags, `k` name of a question, `z` size that the
 /// driver knows better, `s` size of memory of ours, `p` memory of ours, `o` place for an answer, `t` text, `T` list of
 /// texts, `l` properties, `w` list of sizes, `x` no pointer, `F` a function to call back, `c` code's place, `0` null,
-/// `i` format of an image, `d` shape of an image, `a` addressing mode or filter.
+/// `i` format of an image, `d` shape of an image, `a` addressing mode or filter, `m` place for a recorded command, `u` kinds of updates, `U` updates.
 const SHAPES: &[(&str, &str)] = &[
     ("clGetPlatformIDs", "noo"),
     ("clGetPlatformInfo", "hksoo"),
@@ -166,6 +166,7 @@ const SHAPES: &[(&str, &str)] = &[
     ("clCommandBarrierWithWaitListKHR", "hqlnwoo"),
     ("clCommandBarrierWithWaitListKHR", "hq000o0"),
     ("clCommandNDRangeKernelKHR", "hq0hxwww00o0"),
+    ("clCommandNDRangeKernelKHR", "hqlhxwww00om"),
     ("clCommandCopyBufferKHR", "hq0hhzzznwo0"),
     ("clCommandCopyBufferRectKHR", "hq0hhwwwzzzz00o0"),
     ("clCommandCopyBufferToImageKHR", "hq0hhzww00o0"),
@@ -175,6 +176,12 @@ const SHAPES: &[(&str, &str)] = &[
     ("clCommandFillImageKHR", "hq0hpww00o0"),
     ("clCommandSVMMemcpyKHR", "hq0pps00o0"),
     ("clCommandSVMMemFillKHR", "hq0pp4400o0"),
+    ("clUpdateMutableCommandsKHR", "h1uU"),
+    ("clGetMutableCommandInfoKHR", "hksoo"),
+    ("clSVMAllocWithPropertiesKHR", "hlxzc"),
+    ("clSVMFreeWithPropertiesKHR", "h0fp"),
+    ("clGetSVMPointerInfoKHR", "hhpksoo"),
+    ("clGetSVMSuggestedTypeIndexKHR", "hff0so"),
 ];
 
 const SOURCE: &std::ffi::CStr =
@@ -233,6 +240,9 @@ struct Fuzzer {
     properties: Vec<u64>,
     sizes: [[usize; 3]; 4],
     format: [u32; 2],
+    /// A `cl_mutable_dispatch_config_khr`, and a list of its address.
+    update: [usize; 9],
+    updates: [usize; 1],
     /// A `cl_image_desc`.
     description: [usize; 9],
     texts: Vec<*const i8>,
@@ -269,7 +279,9 @@ fn first_kind(name: &str) -> usize {
     let has = |part: &str| name.contains(part);
     match () {
         () if has("clEnqueueCommandBuffer") => 3,
+        () if name == "clGetMutableCommandInfoKHR" => 10,
         () if name.starts_with("clCommand")
+            || has("MutableCommands")
             || has("eCommandBuffer")
             || has("nCommandBuffer")
             || has("tCommandBuffer") =>
@@ -303,13 +315,15 @@ impl Fuzzer {
                 .chain(EXTENSION_ENTRIES)
                 .map(|entry| (entry.name, function(entry.address())))
                 .collect(),
-            handles: vec![Vec::new(); 10],
+            handles: vec![Vec::new(); 11],
             memory: vec![0; 1 << 17],
             answers: vec![0; 1 << 12],
             lists: std::array::from_fn(|_| vec![0; 8]),
             properties: vec![0; 8],
             sizes: [[0; 3]; 4],
             format: [0; 2],
+            update: [0; 9],
+            updates: [0; 1],
             description: [0; 9],
             texts: Vec::new(),
             codes: BTreeMap::new(),
@@ -323,7 +337,7 @@ impl Fuzzer {
             1 => self.memory.as_ptr().addr(),
             2 => self.numbers.next() as usize,
             3 => {
-                let kind = self.numbers.below(10);
+                let kind = self.numbers.below(11);
                 self.any(kind)
             }
             _ => self.any(kind),
@@ -435,8 +449,10 @@ impl Fuzzer {
                 b'l' => {
                     self.properties.fill(0);
                     if self.numbers.below(2) == 0 {
-                        self.properties[0] =
-                            self.numbers.of(&[0x1084, 0x1093, 0x1094, 0x1152, 0x1153, 0x1154, 1, 77]);
+                        self.properties[0] = self.numbers.of(&[
+                            0x1084, 0x1093, 0x1094, 0x1152, 0x1153, 0x1154, 0x1293, 0x12b1, 0x2078, 0x207a,
+                            1, 77,
+                        ]);
                         self.properties[1] = self.numbers.of(&[0, 1, 2, 3, 4, 99, 0x1131, 0x1141]);
                     }
                     if self.numbers.below(3) == 0 { 0 } else { self.properties.as_ptr().addr() }
@@ -480,6 +496,26 @@ impl Fuzzer {
                         kind, sizes[0], sizes[1], sizes[2], sizes[3], pitches[0], pitches[1], levels, source,
                     ];
                     if self.numbers.below(12) == 0 { 0 } else { self.description.as_ptr().addr() }
+                }
+                b'm' => self.answers[3900..].as_ptr().addr(),
+                b'u' => self.answers[3950..].as_ptr().addr(),
+                b'U' => {
+                    let numbers = &mut self.numbers;
+                    let counts = numbers.of(&[0, 0, 1, 1 << 32]);
+                    let list = |numbers: &mut Numbers, memory: &[u64]| {
+                        if numbers.below(3) == 0 { memory.as_ptr().addr() } else { 0 }
+                    };
+                    let lists = [(); 3].map(|()| list(numbers, &self.answers[3960..]));
+                    let size = numbers.of(&[[0; 3], [1, 1, 1], [8, 1, 1], [usize::MAX, 1, 1]]);
+                    self.sizes[0] = size;
+                    let sizes = [(); 3]
+                        .map(|()| if self.numbers.below(2) == 0 { self.sizes[0].as_ptr().addr() } else { 0 });
+                    let [a, b, c] = lists;
+                    let [offset, global, local] = sizes;
+                    let dims = self.numbers.of(&[0, 1 << 32, 2 << 32]);
+                    self.update = [self.handle(10), counts, dims, a, b, c, offset, global, local];
+                    self.updates = [self.update.as_ptr().addr()];
+                    self.updates.as_ptr().addr()
                 }
                 b'a' => self.numbers.of(&[0, 0x1130, 0x1131, 0x1132, 0x1133, 0x1134, 0x1140, 0x1141, 0x1142]),
                 b'x' => self.numbers.of(&[0, 1, 2, 3, 64, u32::MAX as usize]),
@@ -535,6 +571,21 @@ impl Fuzzer {
         self.description = [0x10f1, 16, 16, 1, 1, 0, 0, 0, 0];
         let (format, shape) = (self.format.as_ptr().addr(), self.description.as_ptr().addr());
         ask(self, "clCreateImage", 4, &[context, 1, format, shape, 0, code]);
+        // A recorded command that may be changed.
+        self.properties = vec![0x1293, 2, 0, 0, 0, 0, 0, 0];
+        self.lists[0][0] = self.handles[3].last().copied().unwrap_or_default() as u64;
+        let (queues, properties) = (self.lists[0].as_ptr().addr(), self.properties.as_ptr().addr());
+        let buffer = ask(self, "clCreateCommandBufferKHR", 9, &[1, queues, properties, code]);
+        let kernel = self.handles[6][self.handles[6].len() - 2];
+        self.sizes[0] = [8, 1, 1];
+        let size = self.sizes[0].as_ptr().addr();
+        let mut arguments = [0; ARGUMENTS];
+        arguments[0] = buffer;
+        arguments[3..8].copy_from_slice(&[kernel, 1, 0, size, 0]);
+        arguments[11] = place;
+        assert_eq!(self.call("clCommandNDRangeKernelKHR", arguments), 0);
+        self.handles[10].push(self.answers[0] as usize);
+        assert_eq!(self.call("clFinalizeCommandBufferKHR", arguments), 0);
     }
 
     /// A waiting call would block forever on an event that is never set.
@@ -570,11 +621,11 @@ impl Fuzzer {
         let code = if makes { self.answers[4000] as i32 } else { result as i32 };
         *self.codes.entry(code).or_default() += 1;
         assert!(
-            (-100..=0).contains(&code) || (-1140..=-1138).contains(&code),
+            (-100..=0).contains(&code) || (-1141..=-1138).contains(&code),
             "{name}{arguments:x?} gives {code}"
         );
         assert!(
-            !makes || name == "clSVMAlloc" || (result != 0) == (code == 0),
+            !makes || name.starts_with("clSVMAlloc") || (result != 0) == (code == 0),
             "{name} gives {result:#x} and {code}"
         );
         if let Some(&(_, kind)) = made {
@@ -589,6 +640,9 @@ impl Fuzzer {
             if event != 0 {
                 self.handles[7].push(event);
             }
+        }
+        if name == "clCommandNDRangeKernelKHR" && code == 0 && self.answers[3900] != 0 {
+            self.handles[10].push(self.answers[3900] as usize);
         }
         // Released handles stay in the list for a while, and are used.
         for kind in 2..10 {

@@ -1,9 +1,10 @@
 """The tests of dpctl and dpnp on the OpenCL drivers of this machine, and times of dpnp's functions.
 
-usage: try_dpnp.py FOLDER HEDDLE-DRIVER [--only WORD]... [--pinned] [--speed]
+usage: try_dpnp.py FOLDER HEDDLE-DRIVER [--only WORD]... [--every N] [--pinned] [--speed]
 
 dpctl, dpnp and Intel's OpenCL runtime are installed into an environment below the folder (3 GB). Each file of tests runs in a process of
-its own on each driver. The tables have counts of tests; then come the tests that fail on Heddle alone. With `--pinned`, the tests in
+its own on each driver. The tables have counts of tests; then come the tests that fail on Heddle alone. With `--every`, each Nth test of each
+file runs, the same ones on both drivers: all are 100,000 tests, and take two hours. With `--pinned`, the tests in
 dpnp-pinned.txt run on Heddle. With `--speed`, functions of arrays are timed on both drivers, alternating (dpnp_speed.py).
 """
 
@@ -17,9 +18,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = ["dpctl==0.22.1", "dpnp==0.20.0", "intel-opencl-rt==2026.2.0", "pytest==9.2.0", "scipy"]
 HERE = Path(__file__).resolve().parent
-PYTEST = ["-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
+# The packages of `./x test`, the runtime to compare with, and what more tests use.
+PACKAGES = ["-r", HERE.parent / "sycl-requirements.txt", "intel-opencl-rt==2026.2.0", "scipy==1.17.1"]
+PYTEST = ["-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=no", "-rfE", "-p", "every_nth"]
 SECONDS = 900
 
 
@@ -41,6 +43,7 @@ def environment(folder, driver, name):
     (vendors / "driver.icd").write_text(f"{driver}\n")
     variables = {**os.environ, "OCL_ICD_VENDORS": str(vendors), "OCL_ICD_FILENAMES": "", "ONEAPI_DEVICE_SELECTOR": "opencl:*"}
     variables.update(LD_LIBRARY_PATH=str(folder / "python/lib"), HEDDLE_CACHE_DIR=str(folder / "cache"))
+    variables.update(PYTHONPATH=str(HERE), PYTHONDONTWRITEBYTECODE="1")
     return variables
 
 
@@ -67,14 +70,14 @@ def files(folder, only):
     return {name: path for name, path in named.items() if not only or any(word in name for word in only)}
 
 
-def compare(python, folder, drivers, only):
+def compare(python, folder, drivers, only, every):
     """Prints the counts of each package and driver; true if Heddle passes what the other one passes."""
     totals = collections.defaultdict(collections.Counter)
     alone = []
     for name, path in files(folder, only).items():
         failed = {}
         for driver, library in drivers.items():
-            counts, failed[driver] = run_tests(python, environment(folder, library, driver), [path])
+            counts, failed[driver] = run_tests(python, environment(folder, library, driver), [f"--every={every}", path])
             totals[name.split("/")[0], driver].update(counts)
             print(f"{name} {driver}: {dict(counts)}", file=sys.stderr, flush=True)
         alone += sorted(failed["Heddle"] - failed.get("Intel", failed["Heddle"]))
@@ -116,6 +119,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("driver")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--pinned", action="store_true")
     parser.add_argument("--speed", action="store_true")
     given = parser.parse_args()
@@ -134,7 +138,7 @@ def main():
         print(dict(counts), *sorted(failed), sep="\n")
         good = counts["passed"] == len(tests) and not failed
     else:
-        good = compare(python, given.folder, drivers, given.only)
+        good = compare(python, given.folder, drivers, given.only, given.every)
     sys.exit(not good)
 
 

@@ -2,6 +2,7 @@
 
 use super::command_target::CommandTarget;
 use super::info::Info;
+use super::mutable_command::updatable_fields;
 use super::pointer::{ClInput, ClOutput};
 use super::transfer::{BufferBox, Triple};
 use super::{Enqueuing, image, svm, transfer};
@@ -10,6 +11,7 @@ use crate::core::command_buffer::{ClCommandBuffer, RecordedWork};
 use crate::core::context::ClContext;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::kernel::ClKernel;
+use crate::core::mutable_command::{ClMutableCommand, DispatchState, MUTABLE_FIELDS};
 use crate::core::queue::Queue;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use std::ffi::c_void;
@@ -22,7 +24,15 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Checks the command buffer, and that there is neither a queue of its own nor a property nor a mutable command.
+    /// Checks the command buffer, and that the command has no queue of its own.
+    fn of(of: ClHandle, queue: ClHandle, sync_point: ClOutput<cl_uint>) -> ClResult<Recorder> {
+        let into = find::<ClCommandBuffer>(of)?;
+        ensure(queue.is_null(), CL_INVALID_COMMAND_QUEUE)?;
+        ensure(!into.is_final(), CL_INVALID_OPERATION)?;
+        Ok(Recorder { into, sync_point })
+    }
+
+    /// Checks as well that there is neither a property nor a handle of the command.
     fn new(
         of: ClHandle,
         queue: ClHandle,
@@ -30,11 +40,9 @@ impl Recorder {
         mutable: ClOutput<ClHandle>,
         sync_point: ClOutput<cl_uint>,
     ) -> ClResult<Recorder> {
-        let into = find::<ClCommandBuffer>(of)?;
-        ensure(queue.is_null(), CL_INVALID_COMMAND_QUEUE)?;
-        ensure(!into.is_executable(), CL_INVALID_OPERATION)?;
+        let recorder = Recorder::of(of, queue, sync_point)?;
         ensure(properties.read().unwrap_or(0) == 0 && mutable.is_null(), CL_INVALID_VALUE)?;
-        Ok(Recorder { into, sync_point })
+        Ok(recorder)
     }
 
     /// Checks the sync points that the command waits for: all of them are those of earlier commands.
@@ -52,23 +60,27 @@ impl CommandTarget for Recorder {
     }
 
     fn add(&self, _command: u32, _blocking: bool, work: RecordedWork) -> ClResult<()> {
-        self.sync_point.write(self.into.record(work)?);
+        self.sync_point.write(self.into.record(Some(Arc::new(work)))?);
         Ok(())
     }
 }
 
 /// Checks the properties of a command buffer.
 fn check_properties(properties: &[u64]) -> ClResult<()> {
-    let mut flags = None;
-    for pair in properties.chunks_exact(2) {
-        ensure(pair[0] == u64::from(CL_COMMAND_BUFFER_FLAGS_KHR) && flags.is_none(), CL_INVALID_VALUE)?;
-        ensure(
-            pair[1] & !(CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR | CL_COMMAND_BUFFER_MUTABLE_KHR) == 0,
-            CL_INVALID_VALUE,
-        )?;
-        flags = Some(pair[1]);
+    for (index, pair) in properties.chunks_exact(2).enumerate() {
+        let is_repeated = properties.chunks_exact(2).take(index).any(|before| before[0] == pair[0]);
+        let known = match u32::try_from(pair[0]) {
+            Ok(CL_COMMAND_BUFFER_FLAGS_KHR) => {
+                CL_COMMAND_BUFFER_SIMULTANEOUS_USE_KHR | CL_COMMAND_BUFFER_MUTABLE_KHR
+            }
+            Ok(CL_COMMAND_BUFFER_MUTABLE_DISPATCH_ASSERTS_KHR) => {
+                CL_MUTABLE_DISPATCH_ASSERT_NO_ADDITIONAL_WORK_GROUPS_KHR
+            }
+            _ => return Err(ClError(CL_INVALID_VALUE)),
+        };
+        ensure(!is_repeated && pair[1] & !known == 0, CL_INVALID_VALUE)?;
     }
-    ensure(flags.unwrap_or(0) & CL_COMMAND_BUFFER_MUTABLE_KHR == 0, CL_INVALID_PROPERTY)
+    Ok(())
 }
 
 makers! {
@@ -99,12 +111,12 @@ entries! {
         event: ClOutput<ClHandle>,
     ) {
         let buffer = find::<ClCommandBuffer>(of)?;
-        ensure(buffer.is_executable(), CL_INVALID_OPERATION)?;
+        let commands = buffer.commands().ok_or(ClError(CL_INVALID_OPERATION))?;
         ensure(queues.is_null() == (count == 0) && count <= 1, CL_INVALID_VALUE)?;
         let queue = queues.read().unwrap_or_else(|| handle_of(&*buffer.queue));
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(Arc::ptr_eq(into.context(), &buffer.queue.context), CL_INVALID_CONTEXT)?;
-        into.command(CL_COMMAND_COMMAND_BUFFER_KHR, false, Box::new(move || buffer.run()))
+        into.command(CL_COMMAND_COMMAND_BUFFER_KHR, false, Box::new(move || commands.run()))
     }
 
     fn clGetCommandBufferInfoKHR(
@@ -116,9 +128,10 @@ entries! {
             CL_COMMAND_BUFFER_NUM_QUEUES_KHR => info.value(1u32),
             CL_COMMAND_BUFFER_QUEUES_KHR => info.value(handle_of(&*buffer.queue)),
             CL_COMMAND_BUFFER_REFERENCE_COUNT_KHR => info.value(references(&*buffer)),
-            CL_COMMAND_BUFFER_STATE_KHR => info.value(match buffer.is_executable() {
-                false => CL_COMMAND_BUFFER_STATE_RECORDING_KHR,
-                true => CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR,
+            CL_COMMAND_BUFFER_STATE_KHR => info.value(match (buffer.is_final(), buffer.commands()) {
+                (false, _) => CL_COMMAND_BUFFER_STATE_RECORDING_KHR,
+                (true, None) => CL_COMMAND_BUFFER_STATE_FINALIZED_KHR,
+                (true, Some(_)) => CL_COMMAND_BUFFER_STATE_EXECUTABLE_KHR,
             }),
             CL_COMMAND_BUFFER_PROPERTIES_ARRAY_KHR => info.list(&buffer.properties),
             CL_COMMAND_BUFFER_CONTEXT_KHR => info.value(handle_of(&*buffer.queue.context)),
@@ -139,12 +152,28 @@ entries! {
         global: ClInput<usize>, local: ClInput<usize>, count: cl_uint, points: ClInput<cl_uint>,
         sync_point: ClOutput<cl_uint>, mutable: ClOutput<ClHandle>,
     ) {
-        let into = Recorder::new(of, queue, properties, mutable, sync_point)?.waits(count, points)?;
+        let Recorder { into, sync_point } = Recorder::of(of, queue, sync_point)?.waits(count, points)?;
+        let properties = properties.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
+        let fields = updatable_fields(&properties)?;
         let kernel = find::<ClKernel>(kernel)?;
-        ensure(Arc::ptr_eq(&kernel.program.context, into.context()), CL_INVALID_CONTEXT)?;
-        let launch = super::enqueue::launch(&kernel, dims, offset, global, local)?;
-        launch.prepare()?;
-        into.add(CL_COMMAND_NDRANGE_KERNEL, false, Box::new(move || launch.run()))
+        ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
+        let range = super::enqueue::range(&kernel, dims, offset, global, local)?;
+        // Later changes of the kernel do not concern the command.
+        let state = DispatchState { kernel: Arc::new(kernel.duplicate()), range };
+        let work = state.work()?;
+        let may_come = into.is_mutable() && fields.unwrap_or(0) & CL_MUTABLE_DISPATCH_ARGUMENTS_KHR != 0;
+        ensure(work.is_some() || may_come, CL_INVALID_KERNEL_ARGS)?;
+        let point = into.record(work)?;
+        if !mutable.is_null() {
+            let fields = fields.unwrap_or(MUTABLE_FIELDS);
+            let command = Arc::new(ClMutableCommand::new(&into, point, properties, fields, kernel, state));
+            mutable.write(publish(command.clone()));
+            // The command lives as long as the buffer.
+            release::<ClMutableCommand>(handle_of(&*command))?;
+            into.keep(command);
+        }
+        sync_point.write(point);
+        Ok(())
     }
 
     fn clCommandCopyBufferKHR(

@@ -8,10 +8,12 @@ use crate::core::device::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::event::now;
 use crate::core::image::{MAX_BUFFER_WIDTH, MAX_LAYERS, MAX_PLANE, MAX_VOLUME};
+use crate::core::mutable_command::MUTABLE_FIELDS;
 use crate::core::platform::{
     EXTENSIONS, Platform, SPIRV_MINOR_VERSIONS, VENDOR, VERSION, VERSION_3_0, VERSION_3_1, platform,
 };
 use crate::core::registry::{find, handle_of};
+use crate::core::svm::SVM_TYPES;
 use std::ffi::c_void;
 
 /// Version of the language without a build option.
@@ -179,6 +181,8 @@ entries! {
             CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR => {
                 info.value(CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR | CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR)
             }
+            CL_DEVICE_MUTABLE_DISPATCH_CAPABILITIES_KHR => info.value(MUTABLE_FIELDS),
+            CL_DEVICE_SVM_TYPE_CAPABILITIES_KHR => info.list(&SVM_TYPES),
             CL_DEVICE_COMMAND_BUFFER_SUPPORTED_QUEUE_PROPERTIES_KHR => {
                 info.value(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE | CL_QUEUE_PROFILING_ENABLE)
             }

@@ -4,8 +4,8 @@
 //! calls every slot.
 
 use super::{
-    command_buffer, context, device, enqueue, event, image, kernel, memory, platform, program, queue,
-    refused, sampler, svm, transfer, usm,
+    command_buffer, context, device, enqueue, event, image, kernel, memory, mutable_command, platform,
+    program, queue, refused, sampler, svm, transfer, unified_svm, usm,
 };
 use crate::cl::{CL_INVALID_OPERATION, cl_int};
 use std::ffi::c_void;
@@ -254,6 +254,10 @@ extension_table! {
     clEnqueueMigrateMemINTEL => usm::clEnqueueMigrateMemINTEL,
     clEnqueueMemAdviseINTEL => usm::clEnqueueMemAdviseINTEL,
     clSetKernelArgDevicePointerEXT => kernel::clSetKernelArgDevicePointerEXT,
+    clSVMAllocWithPropertiesKHR => unified_svm::clSVMAllocWithPropertiesKHR,
+    clSVMFreeWithPropertiesKHR => unified_svm::clSVMFreeWithPropertiesKHR,
+    clGetSVMPointerInfoKHR => unified_svm::clGetSVMPointerInfoKHR,
+    clGetSVMSuggestedTypeIndexKHR => unified_svm::clGetSVMSuggestedTypeIndexKHR,
     clCreateCommandBufferKHR => command_buffer::clCreateCommandBufferKHR,
     clFinalizeCommandBufferKHR => command_buffer::clFinalizeCommandBufferKHR,
     clRetainCommandBufferKHR => command_buffer::clRetainCommandBufferKHR,
@@ -271,6 +275,8 @@ extension_table! {
     clCommandFillImageKHR => command_buffer::clCommandFillImageKHR,
     clCommandSVMMemcpyKHR => command_buffer::clCommandSVMMemcpyKHR,
     clCommandSVMMemFillKHR => command_buffer::clCommandSVMMemFillKHR,
+    clUpdateMutableCommandsKHR => mutable_command::clUpdateMutableCommandsKHR,
+    clGetMutableCommandInfoKHR => mutable_command::clGetMutableCommandInfoKHR,
     clGetKernelSuggestedLocalWorkSize => kernel::clGetKernelSuggestedLocalWorkSizeKHR,
     clCreateCommandQueueWithPropertiesKHR => queue::clCreateCommandQueueWithProperties,
 }

@@ -5,7 +5,8 @@ use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
 use crate::core::buffer::ClBuffer;
 use crate::core::error::{ClError, ClResult, ensure};
-use crate::core::kernel::{ClKernel, ClLaunch};
+use crate::core::kernel::ClKernel;
+use crate::core::launch::ClNdRange;
 use crate::core::memory::Address;
 use crate::core::queue::{CommandOrder, CommandRequest, CommandThreads};
 use crate::core::registry::find;
@@ -19,28 +20,28 @@ fn sizes(dims: cl_uint, list: ClInput<usize>) -> ClResult<Option<Vec<usize>>> {
     if list.is_null() { Ok(None) } else { list.list(dims as usize).map(Some) }
 }
 
-/// Builds a kernel launch from the application's arguments.
-pub(super) fn launch(
+/// Reads and checks the index space of a launch.
+pub(super) fn range(
     kernel: &ClKernel,
     dims: cl_uint,
     offset: ClInput<usize>,
     global: ClInput<usize>,
     local: ClInput<usize>,
-) -> ClResult<ClLaunch> {
+) -> ClResult<ClNdRange> {
     ensure((1..=3).contains(&dims), CL_INVALID_WORK_DIMENSION)?;
     let global = sizes(dims, global)?.unwrap_or_else(|| vec![0; dims as usize]);
-    kernel.launch(dims, sizes(dims, offset)?.as_deref(), &global, sizes(dims, local)?.as_deref())
+    kernel.range(dims, sizes(dims, offset)?.as_deref(), &global, sizes(dims, local)?.as_deref())
 }
 
 fn enqueue(
     into: &Enqueuing,
     of: ClHandle,
     command: u32,
-    launch: impl Fn(&ClKernel) -> ClResult<ClLaunch>,
+    range: impl Fn(&ClKernel) -> ClResult<ClNdRange>,
 ) -> ClResult<()> {
     let kernel = find::<ClKernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
-    let launch = launch(&kernel)?;
+    let launch = kernel.launch(range(&kernel)?)?;
     let doer = launch.doer();
     if doer == CommandThreads::Caller
         && into.event.is_null()
@@ -63,12 +64,12 @@ entries! {
         waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>,
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        enqueue(&into, of, CL_COMMAND_NDRANGE_KERNEL, |kernel| launch(kernel, dims, offset, global, local))
+        enqueue(&into, of, CL_COMMAND_NDRANGE_KERNEL, |kernel| range(kernel, dims, offset, global, local))
     }
 
     fn clEnqueueTask(queue: ClHandle, of: ClHandle, waits: cl_uint, list: ClInput<ClHandle>, event: ClOutput<ClHandle>) {
         let into = Enqueuing::new(queue, waits, list, event)?;
-        enqueue(&into, of, CL_COMMAND_TASK, |kernel| kernel.launch(1, None, &[1], Some(&[1])))
+        enqueue(&into, of, CL_COMMAND_TASK, |kernel| kernel.range(1, None, &[1], Some(&[1])))
     }
 
     fn clEnqueueNativeKernel(

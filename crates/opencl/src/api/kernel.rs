@@ -35,6 +35,63 @@ fn on_device(of: ClHandle) -> ClResult<()> {
     if of.is_null() { Ok(()) } else { find::<Device>(of).map(|_| ()) }
 }
 
+/// Sets an argument from the bytes that the application passes.
+pub(super) fn set_argument(
+    kernel: &ClKernel,
+    index: cl_uint,
+    size: usize,
+    value: ClInput<c_void>,
+) -> ClResult<()> {
+    match kernel.passed(index)? {
+        ParamPassing::Pointer(Space::Local) => {
+            ensure(value.is_null(), CL_INVALID_ARG_VALUE)?;
+            kernel.set(index, &ClArgumentValue::Local(size))
+        }
+        ParamPassing::Pointer(_) => {
+            ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
+            let handle = ClInput::<ClHandle>::of_input(value).read().unwrap_or(std::ptr::null_mut());
+            let buffer = if handle.is_null() { None } else { Some(find::<ClBuffer>(handle)?) };
+            kernel.set(index, &ClArgumentValue::Buffer(buffer))
+        }
+        ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. } => {
+            ensure(!value.is_null(), CL_INVALID_ARG_VALUE)?;
+            ensure(size == *bytes, CL_INVALID_ARG_SIZE)?;
+            kernel.set(index, &ClArgumentValue::Bytes(value.bytes(size).unwrap_or_default()))
+        }
+        ParamPassing::Image(_) => {
+            ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
+            let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
+            kernel.set(index, &ClArgumentValue::Image(find::<ClBuffer>(handle)?))
+        }
+        ParamPassing::Sampler => {
+            ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
+            let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
+            kernel.set(index, &ClArgumentValue::Sampler(find::<ClSampler>(handle)?))
+        }
+        ParamPassing::Opaque => Err(ClError(CL_INVALID_ARG_VALUE)),
+    }
+}
+
+/// Checks information on what a kernel uses. Kernels may use all memory of their context anyhow.
+pub(super) fn check_exec_info(name: cl_uint, size: usize, value: ClInput<c_void>) -> ClResult<()> {
+    match name {
+        CL_KERNEL_EXEC_INFO_SVM_PTRS
+        | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL
+        | CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT => ensure(
+            value.is_null() == (size == 0) && size.is_multiple_of(size_of::<usize>()),
+            CL_INVALID_VALUE,
+        ),
+        CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
+        | CL_KERNEL_EXEC_INFO_SVM_INDIRECT_ACCESS_KHR
+        | CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
+        | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
+        | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {
+            ensure(!value.is_null() && size == size_of::<cl_bool>(), CL_INVALID_VALUE)
+        }
+        _ => Err(ClError(CL_INVALID_VALUE)),
+    }
+}
+
 entries! {
     fn clCreateKernelsInProgram(of: ClHandle, count: cl_uint, kernels: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
         let program = find::<ClProgram>(of)?;
@@ -58,35 +115,7 @@ entries! {
     }
 
     fn clSetKernelArg(of: ClHandle, index: cl_uint, size: usize, value: ClInput<c_void>) {
-        let kernel = find::<ClKernel>(of)?;
-        match kernel.passed(index)? {
-            ParamPassing::Pointer(Space::Local) => {
-                ensure(value.is_null(), CL_INVALID_ARG_VALUE)?;
-                kernel.set(index, &ClArgumentValue::Local(size))
-            }
-            ParamPassing::Pointer(_) => {
-                ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
-                let handle = ClInput::<ClHandle>::of_input(value).read().unwrap_or(std::ptr::null_mut());
-                let buffer = if handle.is_null() { None } else { Some(find::<ClBuffer>(handle)?) };
-                kernel.set(index, &ClArgumentValue::Buffer(buffer))
-            }
-            ParamPassing::Value { bytes, .. } | ParamPassing::Copy { bytes, .. } => {
-                ensure(!value.is_null(), CL_INVALID_ARG_VALUE)?;
-                ensure(size == *bytes, CL_INVALID_ARG_SIZE)?;
-                kernel.set(index, &ClArgumentValue::Bytes(value.bytes(size).unwrap_or_default()))
-            }
-            ParamPassing::Image(_) => {
-                ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
-                let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
-                kernel.set(index, &ClArgumentValue::Image(find::<ClBuffer>(handle)?))
-            }
-            ParamPassing::Sampler => {
-                ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
-                let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
-                kernel.set(index, &ClArgumentValue::Sampler(find::<ClSampler>(handle)?))
-            }
-            ParamPassing::Opaque => Err(ClError(CL_INVALID_ARG_VALUE)),
-        }
+        set_argument(&*find::<ClKernel>(of)?, index, size, value)
     }
 
     fn clSetKernelArgSVMPointer(of: ClHandle, index: cl_uint, pointer: ClInput<c_void>) {
@@ -101,22 +130,7 @@ entries! {
 
     fn clSetKernelExecInfo(of: ClHandle, name: cl_uint, size: usize, value: ClInput<c_void>) {
         find::<ClKernel>(of)?;
-        ensure(!value.is_null(), CL_INVALID_VALUE)?;
-        match name {
-            // Kernels may use all memory of their context anyhow.
-            CL_KERNEL_EXEC_INFO_SVM_PTRS
-            | CL_KERNEL_EXEC_INFO_USM_PTRS_INTEL
-            | CL_KERNEL_EXEC_INFO_DEVICE_PTRS_EXT => {
-                ensure(size != 0 && size.is_multiple_of(size_of::<usize>()), CL_INVALID_VALUE)
-            }
-            CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM
-            | CL_KERNEL_EXEC_INFO_INDIRECT_HOST_ACCESS_INTEL
-            | CL_KERNEL_EXEC_INFO_INDIRECT_DEVICE_ACCESS_INTEL
-            | CL_KERNEL_EXEC_INFO_INDIRECT_SHARED_ACCESS_INTEL => {
-                ensure(size == size_of::<cl_bool>(), CL_INVALID_VALUE)
-            }
-            _ => Err(ClError(CL_INVALID_VALUE)),
-        }
+        check_exec_info(name, size, value)
     }
 
     fn clGetKernelInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
@@ -242,7 +256,7 @@ entries! {
         let kernel = find::<ClKernel>(of)?;
         ensure(Arc::ptr_eq(&kernel.program.context, &queue.context), CL_INVALID_CONTEXT)?;
         ensure(!local.is_null(), CL_INVALID_VALUE)?;
-        let launch = super::enqueue::launch(&kernel, dims, offset, global, ClInput::NONE)?;
+        let launch = kernel.launch(super::enqueue::range(&kernel, dims, offset, global, ClInput::NONE)?)?;
         for way in 0..dims as usize {
             local.write_at(way, launch.local_size()[way]);
         }

@@ -7,6 +7,7 @@ use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION_3_1, platform};
 use crate::core::registry::{find, handle_of};
+use crate::core::svm::SVM_TYPES;
 use std::ffi::c_void;
 
 /// Returns the version of an extension as `cl_version` packs it.
@@ -14,8 +15,10 @@ pub fn extension_version(name: &str) -> u32 {
     match name {
         "cl_khr_integer_dot_product" => 2 << 22,
         "cl_ext_buffer_device_address" => 1 << 22 | 2,
-        // Its interface is not final.
+        // Their interfaces are not final.
         "cl_khr_command_buffer" => 9 << 12 | 8,
+        "cl_khr_command_buffer_mutable_dispatch" => 9 << 12 | 5,
+        "cl_khr_unified_svm" => 9 << 12,
         _ => 1 << 22,
     }
 }
@@ -52,6 +55,7 @@ entries! {
                 info.versions(EXTENSIONS.iter().map(|&name| (name, extension_version(name))))
             }
             CL_PLATFORM_HOST_TIMER_RESOLUTION => info.value(1u64),
+            CL_PLATFORM_SVM_TYPE_CAPABILITIES_KHR => info.list(&SVM_TYPES),
             CL_PLATFORM_ICD_SUFFIX_KHR => info.text("HEDDLE"),
             _ => Err(ClError(CL_INVALID_VALUE)),
         }

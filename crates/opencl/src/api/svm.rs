@@ -9,7 +9,7 @@ use crate::core::device::{BASE_ALIGN, device};
 use crate::core::error::{ClResult, ensure};
 use crate::core::memory::Address;
 use crate::core::registry::find;
-use crate::core::svm::SharedMemoryKind;
+use crate::core::svm::{COARSE_GRAINED, FINE_GRAINED, SharedMemoryKind, SvmAttributes};
 use std::ffi::c_void;
 
 /// Callback that frees shared virtual memory instead of the driver.
@@ -30,7 +30,7 @@ pub(super) fn copy(
     from: ClInput<c_void>,
     size: usize,
 ) -> ClResult<()> {
-    ensure(!to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
+    ensure(size == 0 || !to.is_null() && !from.is_null(), CL_INVALID_VALUE)?;
     let (to, from) = (to.address(), from.address());
     ensure(to.number().abs_diff(from.number()) >= size, CL_MEM_COPY_OVERLAP)?;
     let copy = move || {
@@ -51,7 +51,8 @@ pub(super) fn fill(
     size: usize,
 ) -> ClResult<()> {
     let pattern = super::transfer::pattern(pattern, pattern_size)?;
-    ensure(!to.is_null() && to.address().number().is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
+    let is_aligned = to.address().number().is_multiple_of(pattern_size);
+    ensure(size == 0 || !to.is_null() && is_aligned, CL_INVALID_VALUE)?;
     ensure(size.is_multiple_of(pattern_size), CL_INVALID_VALUE)?;
     let to = to.address();
     let fill = move || {
@@ -60,6 +61,13 @@ pub(super) fn fill(
         Ok(())
     };
     into.add(command, false, Box::new(fill))
+}
+
+/// True unless the memory at an address is of a type that the host cannot map.
+fn is_mappable(context: &ClContext, pointer: ClOutput<c_void>) -> bool {
+    let kind = context.svm.kind(pointer.address().number());
+    let capabilities = kind.as_ref().and_then(SharedMemoryKind::svm).map(SvmAttributes::capabilities);
+    capabilities.is_none_or(|of| of & CL_SVM_CAPABILITY_HOST_MAP_KHR != 0)
 }
 
 /// `clSVMAlloc` of the specification.
@@ -82,7 +90,10 @@ pub unsafe extern "C" fn clSVMAlloc(
         let align = if align == 0 { BASE_ALIGN } else { align as usize };
         ensure(align.is_power_of_two() && align <= BASE_ALIGN, CL_INVALID_VALUE)?;
         // A kernel may store vectors at the start.
-        let address = context.svm.add(SharedMemoryKind::Svm, size, BASE_ALIGN);
+        let is_fine = flags & CL_MEM_SVM_FINE_GRAIN_BUFFER != 0;
+        let type_index = if is_fine { FINE_GRAINED } else { COARSE_GRAINED };
+        let kind = SharedMemoryKind::Svm(SvmAttributes { type_index, ..SvmAttributes::default() });
+        let address = context.svm.add(kind, size, BASE_ALIGN);
         Ok(address.map_or(std::ptr::null_mut(), |address| address.pointer().cast()))
     })
 }
@@ -147,6 +158,7 @@ entries! {
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(!pointer.is_null() && size != 0, CL_INVALID_VALUE)?;
+        ensure(is_mappable(&into.queue.context, pointer), CL_INVALID_VALUE)?;
         super::transfer::map_flags(flags)?;
         into.command(CL_COMMAND_SVM_MAP, is_true(blocking), Box::new(|| Ok(())))
     }
@@ -156,6 +168,7 @@ entries! {
     ) {
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(!pointer.is_null(), CL_INVALID_VALUE)?;
+        ensure(is_mappable(&into.queue.context, pointer), CL_INVALID_VALUE)?;
         into.command(CL_COMMAND_SVM_UNMAP, false, Box::new(|| Ok(())))
     }
 
@@ -169,7 +182,8 @@ entries! {
         super::transfer::migration_flags(flags)?;
         let sizes = if sizes.is_null() { vec![0; pointers.len()] } else { sizes.list(pointers.len())? };
         for (pointer, size) in pointers.into_iter().zip(sizes) {
-            ensure(into.queue.context.svm.holds(pointer.addr(), size), CL_INVALID_VALUE)?;
+            let is_none = pointer.is_null() && size == 0;
+            ensure(is_none || into.queue.context.svm.holds(pointer.addr(), size), CL_INVALID_VALUE)?;
         }
         into.command(CL_COMMAND_SVM_MIGRATE_MEM, false, Box::new(|| Ok(())))
     }

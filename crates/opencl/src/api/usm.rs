@@ -89,7 +89,7 @@ entries! {
                 Some(SharedMemoryKind::Host) => CL_MEM_TYPE_HOST_INTEL,
                 Some(SharedMemoryKind::Device) => CL_MEM_TYPE_DEVICE_INTEL,
                 Some(SharedMemoryKind::Shared) => CL_MEM_TYPE_SHARED_INTEL,
-                Some(SharedMemoryKind::Svm) | None => CL_MEM_TYPE_UNKNOWN_INTEL,
+                Some(SharedMemoryKind::Svm(_)) | None => CL_MEM_TYPE_UNKNOWN_INTEL,
             }),
             CL_MEM_ALLOC_BASE_PTR_INTEL => match kind {
                 Some(_) => info.value(address.minus(address.number() - start).pointer().cast::<c_void>()),

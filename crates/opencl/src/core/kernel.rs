@@ -270,14 +270,14 @@ impl ClKernel {
         self.info().local_bytes.saturating_add(of_arguments.fold(0, usize::saturating_add))
     }
 
-    /// Builds a launch from the current arguments.
-    pub fn launch(
+    /// Checks the index space of a launch.
+    pub fn range(
         &self,
         dims: u32,
         offset: Option<&[usize]>,
         global: &[usize],
         local: Option<&[usize]>,
-    ) -> ClResult<ClLaunch> {
+    ) -> ClResult<ClNdRange> {
         let mut range = ClNdRange { dims, global: [1; 3], local: None, offset: [0; 3] };
         range.global[..dims as usize].copy_from_slice(global);
         if let Some(offset) = offset {
@@ -307,6 +307,11 @@ impl ClKernel {
             let divides = (0..3).all(|way| range.global[way].is_multiple_of(sizes[way]));
             ensure(divides || self.code.allows_rest && sub_groups.is_none(), CL_INVALID_WORK_GROUP_SIZE)?;
         }
+        Ok(range)
+    }
+
+    /// Builds a launch from the current arguments.
+    pub fn launch(&self, range: ClNdRange) -> ClResult<ClLaunch> {
         ensure(self.local_bytes() <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
         let (mut given, mut buffers) = (Vec::new(), Vec::new());
         for argument in self.arguments().iter() {

@@ -16,6 +16,7 @@ pub mod event;
 pub mod executor;
 pub mod queue;
 pub mod command_buffer;
+pub mod mutable_command;
 pub mod compiler;
 pub mod binary;
 pub mod program;

@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.1 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 37] = [
+pub const EXTENSIONS: [&str; 39] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp16",
@@ -50,10 +50,12 @@ pub const EXTENSIONS: [&str; 37] = [
     "cl_khr_create_command_queue",
     "cl_khr_priority_hints",
     "cl_khr_command_buffer",
+    "cl_khr_command_buffer_mutable_dispatch",
     "cl_khr_device_uuid",
     "cl_khr_suggested_local_work_size",
     "cl_ext_buffer_device_address",
     "cl_intel_unified_shared_memory",
+    "cl_khr_unified_svm",
     "cl_khr_3d_image_writes",
     "cl_khr_depth_images",
     "cl_khr_image2d_from_buffer",

@@ -2,6 +2,7 @@
 
 mod place;
 mod loader;
+mod layer;
 mod covered;
 mod programs;
 mod printing;

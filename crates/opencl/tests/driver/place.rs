@@ -59,17 +59,22 @@ pub(crate) fn source(name: &str) -> PathBuf {
 
 /// Compiles a program of `tests/opencl` and gives its path.
 pub(crate) fn compile(name: &str) -> PathBuf {
-    let program = scratch().join(name).with_extension("");
+    compile_as(name, &scratch().join(name).with_extension(""), &[])
+}
+
+/// Compiles a file of `tests/opencl` to a path, with more options of the compiler.
+pub(crate) fn compile_as(name: &str, program: &Path, more: &[&str]) -> PathBuf {
     let (compiler, standard) =
         if name.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
     let mut command = Command::new(compiler);
     command
         .args([standard, "-O1", "-Wall", "-pthread", "-o"])
-        .arg(&program)
+        .arg(program)
         .arg(source(name))
+        .args(more)
         .args(["-lOpenCL", "-lm"]);
     let output = command.output().unwrap_or_else(|reason| panic!("{compiler} does not start: {reason}"));
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name} does not compile; ./x setup brings the headers:\n{messages}");
-    program
+    program.to_path_buf()
 }

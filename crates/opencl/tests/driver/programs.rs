@@ -106,6 +106,16 @@ fn recorded_commands_run_again() {
 }
 
 #[test]
+fn recorded_commands_change_between_executions() {
+    passes("mutable_commands.c");
+}
+
+#[test]
+fn shared_virtual_memory_has_types() {
+    passes("unified_svm.c");
+}
+
+#[test]
 fn addresses_are_those_of_the_host() {
     passes("addresses.c");
 }
@@ -121,7 +131,7 @@ fn nothing_grows_and_nothing_holds_the_process() {
 }
 
 /// Compiles a file of `tests/opencl` to SPIR-V and returns the module's path.
-fn spirv(name: &str, module: &str, more: &[&str]) -> String {
+pub(crate) fn spirv(name: &str, module: &str, more: &[&str]) -> String {
     let module = scratch().join(module).display().to_string();
     let mut command = Command::new("clang-22");
     command

@@ -1,27 +1,34 @@
-//! PyOpenCL, from pinned wheels in a virtual environment of its own.
+//! PyOpenCL, dpctl and dpnp, from pinned wheels in virtual environments of their own.
 
-use crate::place::{run, scratch, source};
+use crate::place::{run, scratch, source, vendors};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
-fn do_or_say(command: &mut Command, what: &str) {
+#[path = "../../../testing/src/not_run.rs"]
+#[allow(unreachable_pub)]
+mod not_run;
+
+use not_run::not_run;
+
+fn do_or_say(command: &mut Command, what: &str) -> Result<(), String> {
     let output = command.output().unwrap_or_else(|reason| panic!("{what}: {reason}; run ./x setup"));
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{what}:\n{}{messages}", String::from_utf8_lossy(&output.stdout));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() { Ok(()) } else { Err(format!("{what}:\n{printed}{messages}")) }
 }
 
-/// The Python of an environment that has what `requirements.txt` says.
-fn python() -> PathBuf {
-    let requirements = source("requirements.txt");
+/// Returns the Python of an environment that has the packages of a list of `tests/opencl`, and no others.
+fn python(requirements: &str, name: &str) -> Result<PathBuf, String> {
+    let requirements = source(requirements);
     let wanted = std::fs::read_to_string(&requirements).expect("the list of packages is there");
-    let folder = scratch().join("pyopencl");
+    let folder = scratch().join(name);
     let python = folder.join("bin/python");
     let stamp = folder.join("installed.txt");
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-        return python;
+        return Ok(python);
     }
     let _ = std::fs::remove_dir_all(&folder);
-    do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment");
+    do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment")?;
     let mut install = Command::new(&python);
     install.args([
         "-m",
@@ -30,21 +37,20 @@ fn python() -> PathBuf {
         "--quiet",
         "--disable-pip-version-check",
         "--no-cache-dir",
+        "--no-deps",
         "--only-binary",
         ":all:",
     ]);
-    do_or_say(
-        install.arg("-r").arg(&requirements),
-        "PyOpenCL's wheels cannot be had from the package registry",
-    );
+    do_or_say(install.arg("-r").arg(&requirements), "wheels cannot be had from the package registry")?;
     std::fs::write(&stamp, wanted).expect("the target folder can be written");
-    python
+    Ok(python)
 }
 
 #[test]
 fn pyopencl_makes_kernels() {
     let script: &Path = &source("pyopencl_kernels.py");
-    let output = run(&python().display().to_string(), &[&script.display().to_string()]);
+    let python = python("requirements.txt", "pyopencl").unwrap_or_else(|reason| panic!("{reason}"));
+    let output = run(&python.display().to_string(), &[&script.display().to_string()]);
     let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -52,4 +58,35 @@ fn pyopencl_makes_kernels() {
         "{}\n{printed}{messages}",
         output.status
     );
+}
+
+/// Runs tests of an environment's packages with the driver as the only one.
+fn pytest(python: &Path, tests: &[&str]) -> Output {
+    let folder = python.ancestors().nth(2).expect("an environment has a folder");
+    let libraries = std::fs::read_dir(folder.join("lib")).expect("an environment has libraries");
+    let mut packages = libraries.flatten().map(|entry| entry.path().join("site-packages"));
+    let packages = packages.find(|path| path.is_dir()).expect("an environment has packages");
+    let mut command = Command::new("timeout");
+    command.arg("600").arg(python).args("-m pytest -q --no-header -p no:cacheprovider --tb=short".split(' '));
+    command.args(tests).current_dir(packages).env("OCL_ICD_VENDORS", vendors()).env("OCL_ICD_FILENAMES", "");
+    command.env("ONEAPI_DEVICE_SELECTOR", "opencl:*").env("LD_LIBRARY_PATH", folder.join("lib"));
+    command.env("PYTHONDONTWRITEBYTECODE", "1").env("HEDDLE_CACHE_DIR", scratch().join("cache"));
+    command.output().expect("timeout starts")
+}
+
+/// 200 tests of SYCL programs: dpctl's and dpnp's own (660 MB of wheels, 2.3 GB installed).
+#[test]
+fn sycl_programs_pass_their_tests() {
+    let python = match python("sycl-requirements.txt", "sycl") {
+        Ok(python) => python,
+        Err(reason) => return not_run("dpctl and dpnp on the driver", &reason),
+    };
+    let list = std::fs::read_to_string(source("try/dpnp-pinned.txt")).expect("the list of tests is there");
+    let tests: Vec<&str> = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    assert_eq!(tests.len(), 200);
+    let output = pytest(&python, &tests);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let have_passed = printed.lines().last().is_some_and(|line| line.contains("200 passed"));
+    assert!(output.status.success() && have_passed, "{}\n{printed}{messages}", output.status);
 }
