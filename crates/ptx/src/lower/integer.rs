@@ -259,13 +259,15 @@ impl FunctionLowering<'_, '_, '_> {
         result
     }
 
+    /// Subtracts. The carry is that of a sum with the complement, as on GPUs: set where nothing is borrowed.
     fn sub_with_borrow(&mut self, a: Value, b: Value, takes: bool, gives: bool) -> Value {
         let scalar = self.emit.scalar(a);
         let difference = self.emit.op(Op::Sub, &[a, b]);
         let mut borrows = gives.then(|| self.emit.icmp(IntPredicate::Ult, a, b));
         let mut result = difference;
         if takes {
-            let borrow = self.get(self.carry);
+            let carry = self.get(self.carry);
+            let borrow = self.emit.not(carry);
             let borrow = self.emit.resize(borrow, scalar, false);
             result = self.emit.op(Op::Sub, &[difference, borrow]);
             if let Some(first) = borrows {
@@ -274,7 +276,8 @@ impl FunctionLowering<'_, '_, '_> {
             }
         }
         if let Some(borrow) = borrows {
-            self.set(self.carry, borrow);
+            let carry = self.emit.not(borrow);
+            self.set(self.carry, carry);
         }
         result
     }
@@ -403,12 +406,19 @@ impl FunctionLowering<'_, '_, '_> {
         result
     }
 
+    /// Position and length of a field: their lowest eight bits for words of 32 bits, else all, as on GPUs.
+    fn place(&mut self, scalar: Scalar, field: [Value; 2]) -> [Value; 2] {
+        if scalar != Scalar::I32 {
+            return field;
+        }
+        let byte = self.emit.int32(255);
+        field.map(|number| self.emit.op(Op::And, &[number, byte]))
+    }
+
     fn extract(&mut self, value: Value, from: Value, count: Value, signed: bool) -> Value {
         let scalar = self.emit.scalar(value);
         let bits = i128::from(scalar.bits());
-        let byte = self.emit.int32(255);
-        let from = self.emit.op(Op::And, &[from, byte]);
-        let count = self.emit.op(Op::And, &[count, byte]);
+        let [from, count] = self.place(scalar, [from, count]);
         let moved = self.shift(if signed { Op::Ashr } else { Op::Lshr }, value, from);
         if !signed {
             let mask = self.low_ones(scalar, count);
@@ -425,9 +435,7 @@ impl FunctionLowering<'_, '_, '_> {
 
     fn insert(&mut self, field: Value, into: Value, from: Value, count: Value) -> Value {
         let scalar = self.emit.scalar(field);
-        let byte = self.emit.int32(255);
-        let from = self.emit.op(Op::And, &[from, byte]);
-        let count = self.emit.op(Op::And, &[count, byte]);
+        let [from, count] = self.place(scalar, [from, count]);
         let ones = self.low_ones(scalar, count);
         let mask = self.shift(Op::Shl, ones, from);
         let moved = self.shift(Op::Shl, field, from);
