@@ -21,8 +21,8 @@ pub fn generate(seed: u64) -> PtxProgram {
     PtxProgram { seed, shape, body, callee, returned }
 }
 
-/// The program of a seed for a GPU: of what [`is_determined`](super::determined::is_determined) there. A short one has up to three
-/// statements in one warp.
+/// Returns the program of a seed for a GPU, of instructions whose results are determined there. A short one has up to three statements
+/// in one warp.
 pub fn generate_for_gpu(seed: u64, is_short: bool) -> PtxProgram {
     let short = is_short.then_some(([32, 1, 1], 1));
     let mut maker = PtxGenerator::new(Random::new(seed ^ 0x6770_7500), short);
