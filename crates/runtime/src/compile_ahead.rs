@@ -10,11 +10,36 @@
 
 use crate::program::{PreparedKernel, WeakKernel};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Codes for each thread that may be compiled ahead before a launch uses one of them.
 const CREDIT_PER_THREAD: usize = 2;
+
+/// How far a kernel is before its first launch. Only a kernel that is new is queued, so that it waits once.
+#[derive(Default)]
+pub(crate) struct LaunchStage(AtomicU8);
+
+impl LaunchStage {
+    const NEW: u8 = 0;
+    const QUEUED: u8 = 1;
+    const LAUNCHED: u8 = 2;
+
+    /// Notes that the kernel waits for its compilation ahead; false if it was queued or launched before.
+    fn enqueue(&self) -> bool {
+        self.0.compare_exchange(Self::NEW, Self::QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Notes that a launch has begun, which knows better than a guess which code it needs.
+    pub(crate) fn launch(&self) {
+        self.0.store(Self::LAUNCHED, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_launched(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::LAUNCHED
+    }
+}
 
 #[derive(Default)]
 struct CompileQueue {
@@ -109,11 +134,12 @@ impl PreparedKernel {
     /// Loads the code of usual launches from the cache, or compiles it on another thread. So many threads use the machine, the caller's
     /// among them.
     pub fn compile_ahead(&self, threads: usize) {
-        if self.load_usual() || threads <= 1 {
+        if self.load_usual() || threads <= 1 || !self.stage().enqueue() {
             return;
         }
         let mut queue = queue();
         queue.threads = threads;
+        queue.kernels.retain(WeakKernel::exists);
         queue.kernels.push_back(self.downgrade());
         let needs_worker = queue.needs_worker();
         drop(queue);
@@ -126,6 +152,16 @@ impl PreparedKernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kernel_is_queued_once_and_only_before_its_launch() {
+        let stage = LaunchStage::default();
+        assert!(stage.enqueue());
+        assert!(!stage.enqueue());
+        let stage = LaunchStage::default();
+        stage.launch();
+        assert!(!stage.enqueue() && stage.is_launched());
+    }
 
     #[test]
     fn two_uses_are_credit_for_another_compilation() {

@@ -267,7 +267,7 @@ impl PreparedKernel {
 
     /// A plan; `at_once` says that each group runs on a thread of its own.
     pub(crate) fn plan(&self, range: &NdRange, at_once: bool) -> Result<LaunchPlan, LaunchError> {
-        self.begin_launch();
+        self.stage().launch();
         let info = self.info();
         if let (Some(found), Some(required)) = (range.local(), info.required_local)
             && found != required

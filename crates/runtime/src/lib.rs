@@ -20,6 +20,7 @@ mod arena;
 mod code;
 mod code_choice;
 mod compile_ahead;
+mod kernel_facts;
 pub mod faults;
 pub mod machine_memory;
 mod caller_pointers;
@@ -35,12 +36,12 @@ pub use code::BuildError;
 pub use forced::ForcedOptions;
 pub use heddle_transform::AxisOrder;
 pub use kept::{COMPILER, KernelCache, user_caches};
+pub use kernel_facts::{
+    KernelFacts, KernelParameter, recursive_functions, undefined_functions, with_callers,
+};
 pub use launch::{LaunchArgument, LaunchError, LaunchForecast, in_pieces};
 pub use pool::Pool;
-pub use program::{
-    BuildOptions, BuildServices, KernelFacts, KernelModule, KernelParameter, PreparedKernel, ReportSink,
-    recursive_functions, undefined_functions, with_callers,
-};
+pub use program::{BuildOptions, BuildServices, KernelModule, PreparedKernel, ReportSink};
 pub use range::{NdRange, RangeError};
 pub use selection::Trials;
 pub use statistics::{CacheSummary, summarize_cache};

@@ -2,7 +2,8 @@
 
 use crate::code::BuildError;
 use crate::forced::ForcedOptions;
-use crate::program::{BuildOptions, KernelFacts};
+use crate::kernel_facts::KernelFacts;
+use crate::program::BuildOptions;
 use crate::range::choose_fold;
 use heddle_compiler::context::PassContext;
 use heddle_compiler::ir::module::FunctionKind;

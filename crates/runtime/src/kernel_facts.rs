@@ -1,0 +1,221 @@
+//! Facts of a program's kernels that need no compilation, found by walking its functions.
+
+use heddle_ir::diagnostic::{Code, DiagnosticLocation};
+use heddle_ir::module::{Effects, FunctionKind};
+use heddle_ir::ops::Observed;
+use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
+use heddle_llvm::PRINTF;
+use heddle_transform::progress::polls;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+
+/// Parameter of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelParameter {
+    /// Its type.
+    pub ty: Type,
+    /// Of a pointer, where it points to. What is passed by value is a pointer to private memory.
+    pub space: Option<Space>,
+    /// The bytes that a value has; of a pointer, of the pointer itself.
+    pub bytes: u32,
+}
+
+/// Properties of a kernel that need no compilation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelFacts {
+    /// Its name.
+    pub name: String,
+    /// Parameters, in order.
+    pub parameters: Vec<KernelParameter>,
+    /// The size of its work-groups, if the source fixes it.
+    pub required_local: Option<[u32; 3]>,
+    /// The lanes of its brushes, if the source fixes them.
+    pub(crate) required_lanes: Option<u32>,
+    /// True if it may observe its work-group.
+    pub sees_groups: bool,
+    /// True if it may observe which work-items form a brush.
+    pub(crate) observes_brush: bool,
+    /// True if work-items of a group share neither local memory nor a brush.
+    pub(crate) shares_nothing: bool,
+    /// True if it reads memory that other work-items may write meanwhile: groups may wait for earlier ones.
+    pub(crate) polls: bool,
+    /// The bytes that it says a work-item stores in global memory, loops counted once.
+    pub(crate) stored_bytes: u64,
+    /// The most work-items of a group, where its local memory has a place for each.
+    pub(crate) most_items: Option<u64>,
+}
+
+/// Returns the kernels of a program, in the order of the module. The source fixes the lanes of some, by name.
+pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>) -> Vec<KernelFacts> {
+    let [see_groups, see_brush, name_local, poll] =
+        [sees_group, observes_brush, names_local, polls].map(|sees| functions_that(module, sees));
+    // Collectives lay the value of each work-item into local memory, and their result behind.
+    let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
+    let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
+    let kernels = module.functions.iter().filter_map(|func| {
+        let FunctionKind::Kernel(required_local) = func.kind else { return None };
+        let parameters = func.signature.params.iter().map(|param| KernelParameter {
+            ty: param.ty,
+            space: match param.ty.scalar() {
+                heddle_ir::Scalar::Ptr(space) => Some(space),
+                _ => None,
+            },
+            bytes: param.ty.bytes(),
+        });
+        let parameters: Vec<KernelParameter> = parameters.collect();
+        let takes_local = parameters.iter().any(|it| it.space == Some(Space::Local));
+        let name = func.name.clone();
+        let observes_brush = see_brush.contains_key(&*name);
+        let sees_groups = takes_local || observes_brush || see_groups.contains_key(&*name);
+        let shares_nothing = !takes_local && !observes_brush && !name_local.contains_key(&*name);
+        Some(KernelFacts {
+            name,
+            parameters,
+            required_local,
+            required_lanes: required_lanes.get(&*func.name).copied(),
+            sees_groups,
+            observes_brush,
+            shares_nothing,
+            polls: poll.contains_key(&*func.name),
+            stored_bytes: stored_bytes(func),
+            most_items,
+        })
+    });
+    kernels.collect()
+}
+
+/// An error for each function that is called and that nothing defines, at its first call. Mathematical functions, which do
+/// nothing but give a value, are the pipeline's affair, and printing is the runtime's.
+pub fn undefined_functions(module: &Module) -> Vec<Diagnostic> {
+    let mut known: FxHashSet<&str> = module.functions.iter().map(|func| &*func.name).collect();
+    let mut errors = Vec::new();
+    for func in &module.functions {
+        for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
+            let Some(callee) = func.callee_of(func.inst(inst)) else { continue };
+            let name = &*callee.name;
+            let is_provided = callee.signature.effects == Effects::PURE || name.starts_with(PRINTF);
+            if !is_provided && known.insert(name) {
+                let text = format!("undefined function @{name}");
+                let error = Diagnostic::error(Code::UnknownFunction, text)
+                    .at(DiagnosticLocation::line_of(func, inst))
+                    .help("define it in the program, or link a program that does");
+                errors.push(error.in_module(module));
+            }
+        }
+    }
+    errors
+}
+
+/// Returns an error for each function that calls itself, directly or through others, at the call. OpenCL C forbids
+/// recursion, and a group's stack has a fixed size.
+pub fn recursive_functions(module: &Module) -> Vec<Diagnostic> {
+    let calls_of = |func: &Function| -> Vec<(Inst, String)> {
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        insts.filter_map(|inst| Some((inst, func.callee_of(func.inst(inst))?.name.to_string()))).collect()
+    };
+    let mut graph: FxHashMap<&str, Vec<(Inst, String)>> =
+        module.functions.iter().map(|func| (&*func.name, calls_of(func))).collect();
+    // Removes functions whose callees are all removed, until only functions that lead to a cycle are left.
+    loop {
+        let left = |calls: &[(Inst, String)]| calls.iter().any(|(_, callee)| graph.contains_key(&**callee));
+        let done: Vec<&str> = graph.iter().filter(|(_, calls)| !left(calls)).map(|(name, _)| *name).collect();
+        if done.is_empty() {
+            break;
+        }
+        for name in done {
+            graph.remove(name);
+        }
+    }
+    let reaches = |from: &str, to: &str| {
+        let (mut seen, mut work) = (FxHashSet::default(), vec![from]);
+        while let Some(name) = work.pop() {
+            if name == to {
+                return true;
+            }
+            if seen.insert(name) {
+                work.extend(graph.get(name).into_iter().flatten().map(|(_, callee)| &**callee));
+            }
+        }
+        false
+    };
+    let mut errors = Vec::new();
+    for func in &module.functions {
+        let mut calls = graph.get(&*func.name).into_iter().flatten();
+        if let Some((inst, callee)) = calls.find(|(_, callee)| reaches(callee, &func.name)) {
+            let text = match *callee == func.name {
+                true => "recursion: the kernel calls itself".to_string(),
+                false => format!("recursion: the kernel calls itself through @{callee}"),
+            };
+            let error = Diagnostic::error(Code::KernelForm, text)
+                .at(DiagnosticLocation::line_of(func, *inst))
+                .help("write a loop; OpenCL C has no recursion");
+            errors.push(error.in_module(module));
+        }
+    }
+    errors
+}
+
+/// The bytes that a function says it stores in global memory, loops counted once.
+fn stored_bytes(func: &Function) -> u64 {
+    let insts = func.blocks().flat_map(|block| func.block_insts(block)).map(|inst| func.inst(inst));
+    let stores = insts.filter_map(|data| match (data.op, &data.args[..]) {
+        (Op::Store, &[stored, address]) => {
+            let is_global = func.value_type(address) == Type::ptr(Space::Global);
+            is_global.then(|| u64::from(func.value_type(stored).bytes()))
+        }
+        _ => None,
+    });
+    stores.sum()
+}
+
+/// True if an instruction observes the work-group.
+fn sees_group(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).observes(Observed::Group) || names_local(func, inst)
+}
+
+/// True if an instruction names local memory.
+fn names_local(func: &Function, inst: Inst) -> bool {
+    let is_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
+    func.inst(inst).args.iter().any(is_local)
+}
+
+/// True if the result depends on which work-items form a brush.
+fn observes_brush(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).observes(Observed::Lanes)
+}
+
+/// Propagates facts from callees to callers; the first fact found wins.
+pub fn with_callers<'m, T: Copy>(
+    module: &'m Module,
+    known: impl IntoIterator<Item = (&'m str, T)>,
+) -> FxHashMap<&'m str, T> {
+    let mut callers: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for func in &module.functions {
+        for callee in func.callees.values() {
+            callers.entry(&callee.name).or_default().push(&func.name);
+        }
+    }
+    let mut found = FxHashMap::default();
+    for (name, fact) in known {
+        let mut work = vec![name];
+        while let Some(name) = work.pop() {
+            if let Entry::Vacant(place) = found.entry(name) {
+                place.insert(fact);
+                work.extend(callers.get(name).into_iter().flatten());
+            }
+        }
+    }
+    found
+}
+
+/// The functions with an instruction like this, and those that call them.
+fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashMap<&str, ()> {
+    let is_one = |func: &&Function| {
+        func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| has(func, inst))
+    };
+    with_callers(module, module.functions.iter().filter(is_one).map(|func| (&*func.name, ())))
+}
+
+/// The local memory of collectives, as the library of OpenCL C's builtins calls it.
+const SLOTS: &str = "heddle.slots";
