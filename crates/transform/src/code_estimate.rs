@@ -20,7 +20,7 @@ use crate::regular_exits::is_regular_mask;
 use crate::target::{OpTime, TargetInfo};
 use crate::timing::{
     CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
-    time_of,
+    time_of, widest_vector,
 };
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::inst::Detail;
@@ -77,15 +77,10 @@ pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> B
 /// Returns the number of machine instructions of a module, roughly: one for each register of an operation, and one for each lane of
 /// an access that is made lane by lane.
 pub fn instruction_count(module: &Module, target: &TargetInfo) -> f64 {
-    let of_inst = |func: &Function, inst: Inst| {
-        let data = func.inst(inst);
-        let types = func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
-        let widest = types.filter(|ty| ty.is_vector() && !is_mask(*ty)).max_by_key(|ty| ty.bytes());
-        match widest {
-            Some(ty) if has_lane_accesses(func, inst) => ty.lanes().unwrap_or(1).into(),
-            Some(ty) => target.registers_of(ty.bytes() * 8),
-            None => 1,
-        }
+    let of_inst = |func: &Function, inst: Inst| match widest_vector(func, inst).filter(|ty| !is_mask(*ty)) {
+        Some(ty) if has_lane_accesses(func, inst) => ty.lanes().unwrap_or(1).into(),
+        Some(ty) => target.registers_of(ty.bytes() * 8),
+        None => 1,
     };
     let of_func = |func: &Function| -> f64 {
         let insts = func.blocks().flat_map(|block| func.block_insts(block));

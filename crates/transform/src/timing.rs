@@ -174,6 +174,13 @@ pub(crate) fn is_mask(ty: Type) -> bool {
     ty.is_vector() && ty.scalar() == Scalar::I1
 }
 
+/// Widest vector type of an instruction's results and operands; a mask only where there is nothing else.
+pub(crate) fn widest_vector(func: &Function, inst: Inst) -> Option<Type> {
+    let values = func.results(inst).iter().chain(&func.inst(inst).args);
+    let types = values.map(|&value| func.value_type(value)).filter(|ty| ty.is_vector());
+    types.max_by_key(|ty| if is_mask(*ty) { 0 } else { ty.bytes() })
+}
+
 /// True if an access is made lane by lane.
 pub(crate) fn has_lane_accesses(func: &Function, inst: Inst) -> bool {
     matches!(op_class(func, inst), OpClass::Gather | OpClass::Scatter)
@@ -188,9 +195,7 @@ pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &T
     if data.op == Op::Call {
         return calls.get(&func.callee_of(data)?.name).copied();
     }
-    let types = func.results(inst).iter().chain(&data.args).map(|&value| func.value_type(value));
-    let widest = types.filter(|ty| ty.is_vector()).max_by_key(|ty| if is_mask(*ty) { 0 } else { ty.bytes() });
-    let Some(ty) = widest else {
+    let Some(ty) = widest_vector(func, inst) else {
         let is_free = matches!(data.op, Op::Phi | Op::Ret) || data.op == Op::Br && data.args.is_empty();
         return Some(if is_free { none } else { times.scalar });
     };
