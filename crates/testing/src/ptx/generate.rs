@@ -104,7 +104,7 @@ pub(super) struct PtxGenerator {
 }
 
 /// True for cross-lane operations and barriers.
-fn is_cross_lane(mnemonic: &str) -> bool {
+pub fn is_cross_lane(mnemonic: &str) -> bool {
     matches!(
         mnemonic,
         "bar"

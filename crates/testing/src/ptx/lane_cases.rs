@@ -1,4 +1,4 @@
-//! What lanes ask each other: votes, shuffles, matches, reductions and elections with all modes and modifiers, each with what
+//! Cross-lane instructions: votes, shuffles, matches, reductions and elections with all modes and modifiers, each with what
 //! PTX's specification says that a lane gets.
 
 use crate::generate::Random;
@@ -41,7 +41,7 @@ pub type LaneExpectation = Box<dyn Fn(usize, &LaneValues) -> (Option<u32>, Optio
 pub struct LaneCase {
     /// Text of the instruction.
     pub text: String,
-    /// What a lane gets.
+    /// Result of each lane.
     pub expected: LaneExpectation,
 }
 

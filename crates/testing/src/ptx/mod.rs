@@ -21,7 +21,7 @@ pub(crate) use check::launch as launch_of;
 pub use check::{PtxCounts, check, check_with, shrunk};
 pub use drive::{PtxReport, drive};
 pub(crate) use generate::generate_products;
-pub use generate::{generate, generate_for_gpu};
+pub use generate::{generate, generate_for_gpu, is_cross_lane};
 pub use lane_cases::{
     LANE_KERNEL, LANE_MEMBERS, LaneCase, LaneExpectation, LaneValues, lane_cases, lane_kernel, lane_values,
 };

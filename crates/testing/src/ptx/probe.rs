@@ -1,7 +1,7 @@
 //! Probes: one instruction in a kernel that each thread runs on its own operands, which come from memory. So neither
 //! compiler of PTX knows them.
 
-use super::generate::words_of_form;
+use super::generate::{is_cross_lane, words_of_form};
 use super::table_line::{TableLine, bits_of, mask, type_of, words_of};
 use crate::generate::Random;
 use crate::launches::{TestLaunch, TestLaunchArgument, TestLaunchObject};
@@ -411,38 +411,26 @@ fn number(random: &mut Random, ty: Word) -> u64 {
 
 /// True for an instruction whose results are more than those of its registers.
 fn is_elsewhere(mnemonic: &str) -> bool {
-    matches!(
+    let is_other = matches!(
         mnemonic,
         "cvta"
             | "ldu"
-            | "ldmatrix"
-            | "stmatrix"
             | "tex"
             | "tld4"
             | "suld"
             | "sust"
             | "isspacep"
             | "brx"
-            | "bar"
-            | "barrier"
-            | "vote"
-            | "shfl"
-            | "match"
-            | "redux"
-            | "elect"
-            | "activemask"
             | "nanosleep"
             | "cp"
-            | "mma"
-            | "wmma"
-            | "movmatrix"
             | "txq"
             | "suq"
             | "prefetch"
             | "prefetchu"
             | "applypriority"
             | "discard"
-    )
+    );
+    is_other || is_cross_lane(mnemonic)
 }
 
 /// Probes of all forms that compute something from registers and the thread's own memory: up to `each` choices of the modifiers

@@ -15,7 +15,7 @@ use heddle_ir::Space;
 use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, pattern, specs};
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, Word, lower, parse, raise};
 use heddle_testing::not_run::not_run;
-use heddle_testing::ptx::{TableLine, bits_of, is_nan, mask, tables, type_of, words_of};
+use heddle_testing::ptx::{TableLine, bits_of, is_cross_lane, is_nan, mask, tables, type_of, words_of};
 use heddle_testing::ptx::{assembler, refused_by};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -254,26 +254,8 @@ fn each_line_of_the_tables_holds() {
         });
         // Addresses, control flow, and cross-lane operations have their own tests: `ptx_lanes.rs`, `ptx_matrices.rs`,
         // files.
-        let is_elsewhere = matches!(
-            form.mnemonic,
-            "mov"
-                | "cvta"
-                | "isspacep"
-                | "brx"
-                | "bar"
-                | "barrier"
-                | "vote"
-                | "shfl"
-                | "match"
-                | "redux"
-                | "elect"
-                | "activemask"
-                | "nanosleep"
-                | "cp"
-                | "mma"
-                | "wmma"
-                | "movmatrix"
-        );
+        let is_elsewhere = is_cross_lane(form.mnemonic)
+            || matches!(form.mnemonic, "mov" | "cvta" | "isspacep" | "brx" | "nanosleep" | "cp");
         let is_memory = matches!(form.mnemonic, "ld" | "ldu" | "st" | "atom" | "red");
         let writes = specs.first().is_some_and(|spec| spec.is_dest);
         if is_memory && !met.contains(&number) {
