@@ -133,7 +133,7 @@ static word updating(word *w) {
 
 static word of_svm(int number, word *w) {
   if (number == clSVMAllocWithPropertiesKHR_number && has_fault("properties lost") && w[2] != 2 && w[2] != 4) {
-    // What is wrong is still refused.
+    // Wrong arguments are still refused.
     cl_int code;
     word words[16] = {w[0], w[1], w[2], w[3], (word)&code}, made = call(number, words);
     if (!code && w[1]) call(clSVMFreeWithPropertiesKHR_number, (word[16]){w[0], 0, 0, made}), w[1] = 0;

@@ -25,7 +25,7 @@ static void find(struct setting s, const char *name, void *function) {
   memcpy(function, &address, sizeof address);
 }
 
-// What a type must have: coarse-grained and fine-grained buffers, memory of the device, of the host, of both, of the system.
+// Capabilities that a type must have: coarse-grained and fine-grained buffers, memory of the device, of the host, of both, of the system.
 enum { DEVICE_ACCESS = SINGLE_ADDRESS_SPACE | DEVICE_READ | DEVICE_WRITE, HOST_ACCESS = HOST_READ | HOST_WRITE, ALL = UNASSOCIATED | CONTEXT_ACCESS };
 static const cl_ulong least[TYPES] = {
   DEVICE_ACCESS | ALL | HOST_MAP | DEVICE_ATOMIC, DEVICE_ACCESS | ALL | HOST_ACCESS | HOST_MAP | DEVICE_ATOMIC | CONCURRENT,

@@ -70,7 +70,7 @@ impl SharedMemoryKind {
     }
 }
 
-/// What shared virtual memory was allocated as (`cl_khr_unified_svm`).
+/// Attributes that shared virtual memory was allocated with (`cl_khr_unified_svm`).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SvmAttributes {
     /// Index in [`SVM_TYPES`].

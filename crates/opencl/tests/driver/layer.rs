@@ -16,7 +16,7 @@ fn layer() -> &'static PathBuf {
     })
 }
 
-/// What a program called and built.
+/// Calls of a program, and the sources that it built.
 pub(crate) struct CallTrace {
     /// Functions of extensions.
     pub(crate) functions: Vec<String>,
