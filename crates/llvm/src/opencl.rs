@@ -3,6 +3,7 @@
 use crate::defined_divisions::define_divisions;
 use crate::fatal_errors::catch_fatal_errors;
 use crate::image_types::replace_image_types;
+use crate::indices::restore_indices;
 use crate::private_arrays::locate_arrays;
 use crate::read::read_ir;
 use crate::small_loops::unroll_small_loops;
@@ -273,6 +274,9 @@ pub(crate) fn compile_opencl_ir(
     let (file, options) = (name.to_string(), options.clone());
     let work = move || {
         let module = read_ir(&file, text.as_bytes())?;
+        if level_of(&options) > 0 {
+            restore_indices(&module);
+        }
         let failed = |reason| Diagnostic::error(Code::FrontEnd, reason);
         finish(&module, &options).map_err(failed)?;
         Ok(module)
@@ -316,8 +320,7 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     if !options.is_object {
         hide_kernel_stubs(module);
     }
-    let level =
-        if options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0") { 0 } else { 1 };
+    let level = level_of(options);
     locate_arrays(module);
     if level > 0 {
         unroll_small_loops(module).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
@@ -325,6 +328,12 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     simplify(module, level).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
     resolve_space_queries(module);
     Ok(())
+}
+
+/// Returns LLVM's optimization level.
+fn level_of(options: &OpenClOptions) -> u8 {
+    let is_off = options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0");
+    u8::from(!is_off)
 }
 
 /// Replaces `to_global(p)`, `to_local(p)` and `to_private(p)` where the address space of `p` is known: by a pointer of

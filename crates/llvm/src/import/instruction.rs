@@ -130,8 +130,13 @@ impl<'m> BodyImporter<'_, 'm> {
             LLVMShl => self.arithmetic(Op::Shl, inst, wrap(inst)),
             LLVMUDiv => self.arithmetic(Op::Udiv, inst, exact(inst)),
             LLVMSDiv => self.arithmetic(Op::Sdiv, inst, exact(inst)),
-            LLVMLShr => self.arithmetic(Op::Lshr, inst, exact(inst)),
-            LLVMAShr => self.arithmetic(Op::Ashr, inst, exact(inst)),
+            LLVMLShr | LLVMAShr => {
+                if let Some(extended) = self.extension(inst)? {
+                    return Ok(extended);
+                }
+                let op = if code == LLVMLShr { Op::Lshr } else { Op::Ashr };
+                self.arithmetic(op, inst, exact(inst))
+            }
             LLVMURem => self.arithmetic(Op::Urem, inst, Flags::NONE),
             LLVMSRem => self.arithmetic(Op::Srem, inst, Flags::NONE),
             LLVMAnd => self.arithmetic(Op::And, inst, Flags::NONE),

@@ -1,7 +1,7 @@
 //! Import: translates an LLVM module to a module at stage Source.
 //!
 //! Decomposes types into scalars (`types.rs`), constants into values (`constant.rs`) and functions block by block
-//! (`body.rs`); translates instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd_width.rs`,
+//! (`body.rs`); translates instructions by kind (`instruction.rs`, `memory.rs`, `lanes.rs`, `odd_width.rs`, `extension.rs`,
 //! `call.rs`, `intrinsic.rs`). An unsupported function is reported as a [`Diagnostic`] and stays a declaration, so
 //! its callers still import. docs/llvm.md documents the mapping.
 
@@ -15,6 +15,7 @@ mod instruction;
 mod memory;
 mod lanes;
 mod odd_width;
+mod extension;
 mod call;
 mod native_call;
 pub(crate) mod intrinsic;

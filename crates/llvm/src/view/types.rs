@@ -1,6 +1,6 @@
 //! Types and their data layout.
 
-use super::{DataLayout, Ty, take_message};
+use super::{DataLayout, LlvmModule, Ty, take_message};
 use llvm_sys::LLVMTypeKind;
 use llvm_sys::core::*;
 use llvm_sys::target::{
@@ -36,6 +36,16 @@ impl<'m> DataLayout<'m> {
 }
 
 impl<'m> Ty<'m> {
+    pub(crate) fn int(module: &'m LlvmModule, bits: u32) -> Ty<'m> {
+        // SAFETY: a live context, and a number of bits that LLVM permits.
+        Ty(unsafe { LLVMIntTypeInContext(module.context(), bits) }, PhantomData)
+    }
+
+    /// True for an integer type of this width.
+    pub(crate) fn is_int(self, bits: u32) -> bool {
+        self.kind() == LLVMTypeKind::LLVMIntegerTypeKind && self.int_bits() == bits
+    }
+
     pub(crate) fn kind(self) -> LLVMTypeKind {
         // SAFETY: live.
         unsafe { LLVMGetTypeKind(self.0) }

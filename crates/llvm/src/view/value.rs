@@ -1,6 +1,6 @@
 //! Values: names, types, operands, constants.
 
-use super::{Ty, Val, copy_text, take_message};
+use super::{Bb, Ty, Val, copy_text, take_message};
 use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMValueRef;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind};
@@ -45,6 +45,12 @@ impl<'m> Val<'m> {
     pub(crate) fn opcode(self) -> LLVMOpcode {
         // SAFETY: live; callers pass instructions only.
         unsafe { LLVMGetInstructionOpcode(self.0) }
+    }
+
+    /// Returns the block of an instruction.
+    pub(crate) fn block(self) -> Bb<'m> {
+        // SAFETY: live; callers pass instructions only, which stand in blocks.
+        Bb(unsafe { LLVMGetInstructionParent(self.0) }, PhantomData)
     }
 
     /// Returns up to `most` users of the value.

@@ -1,13 +1,13 @@
 //! The files of `tests/llvm`: LLVM IR that is imported and run, and what is refused of it.
 //!
 //! ```text
-//! ; run: @f(1) lanes=1 -> 2         as in a .hed file
+//! ; run: @f(1) lanes=1 -> 2         as in a .hed file; again with restored indices
 //! ; refused: TEXT                    a refusal that starts with the text; all of them are listed, and no others
 //! ```
 
 use heddle_ir::Code;
 use heddle_ir::verify::{Stage, verify_module};
-use heddle_llvm::{compile, import, read_ir};
+use heddle_llvm::{compile, import, read_ir, restore_indices};
 use heddle_runs::line::RunLine;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,8 @@ fn check(path: &Path) -> Vec<String> {
         Err(error) => return vec![error.to_string()],
     };
     let imported = import(&llvm);
+    restore_indices(&llvm);
+    let restored = import(&llvm);
     if let Err(violations) = verify_module(&imported.module, Stage::Source) {
         wrong.push(violations.to_string());
     }
@@ -45,14 +47,16 @@ fn check(path: &Path) -> Vec<String> {
     let mut runs = 0;
     for line in lines("; run:") {
         runs += 1;
-        let outcome = RunLine::parse(line).and_then(|run| {
-            let ran = run.run(&imported.module, &run.options)?;
-            run.check(&imported.module, &ran)
-        });
-        match outcome {
-            Ok(None) => {}
-            Ok(Some(found)) => wrong.push(format!("{line}\n  gives {found}")),
-            Err(error) => wrong.push(format!("{line}\n  {error}")),
+        for (module, when) in [(&imported.module, ""), (&restored.module, ", with restored indices")] {
+            let outcome = RunLine::parse(line).and_then(|run| {
+                let ran = run.run(module, &run.options)?;
+                run.check(module, &ran)
+            });
+            match outcome {
+                Ok(None) => {}
+                Ok(Some(found)) => wrong.push(format!("{line}\n  gives {found}{when}")),
+                Err(error) => wrong.push(format!("{line}\n  {error}{when}")),
+            }
         }
     }
     if runs == 0 {
@@ -104,5 +108,5 @@ fn a_wrong_expectation_is_noticed() {
     std::fs::write(&path, text).expect("a file");
     let wrong = check(&path);
     std::fs::remove_dir_all(&folder).expect("it goes");
-    assert_eq!(wrong.len(), 3, "{wrong:?}");
+    assert_eq!(wrong.len(), 4, "{wrong:?}");
 }

@@ -25,7 +25,7 @@ use heddle_compiler::session::retain_reachable;
 use heddle_interp::Scheduler;
 use heddle_ir::module::DeclaredShape;
 use heddle_ir::{Function, Module};
-use heddle_llvm::{EmitOptions, compile, import};
+use heddle_llvm::{EmitOptions, compile, import, restore_indices};
 use heddle_runs::wide_call::wide_form;
 use lanes::{IDS, LaneMemory, choose_ids};
 use std::fmt::Write as _;
@@ -241,6 +241,10 @@ fn imported(scope: &CRunScope<'_>, level: u8, tally: &mut NativeTally) -> Result
     let path = scope.reference.path("batch.c");
     let llvm = tally.timed(Phase::Clang, || compile(&path, level, &clang_flags(scope.contract)));
     let llvm = llvm.map_err(|error| error.to_string())?;
+    // Most of the 64-bit counters that LLVM makes of 32-bit ones are at -O2.
+    if level == 2 {
+        restore_indices(&llvm);
+    }
     let imported = tally.timed(Phase::Import, || import(&llvm));
     for refusal in &imported.refused {
         tally.refuse(&format!("import: {refusal}"));

@@ -1,0 +1,84 @@
+//! Extensions of 32-bit numbers, which LLVM writes as shifts of 64 bits where these are the machine's fastest.
+//!
+//! ```text
+//!   ashr (shl %x, 32), 32                        sext (trunc %x)
+//!   ashr (add (shl %x, 32), 1 << 32), 30         shl nsw (sext (add (trunc %x), 1)), 2
+//!   lshr (shl %x, 32), 31                        shl nuw nsw (zext (trunc %x)), 1
+//! ```
+//!
+//! As extensions, indices have the shapes and the access patterns of the source's. Only numbers whose lower 32 bits are
+//! zeros are taken, so that a shift to the right loses nothing and `exact` does not matter.
+
+use super::body::{BodyImporter, Leaves};
+use super::refusal::ImportResult;
+use crate::view::Val;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Op, Scalar, Value};
+use llvm_sys::{LLVMOpcode as Code, LLVMValueKind};
+
+const HALF: u128 = 32;
+const BITS: u32 = 64;
+/// Maximum depth of sums of shifted numbers.
+const MAX_DEPTH: u32 = 4;
+
+impl<'m> BodyImporter<'_, 'm> {
+    /// Imports a shift to the right of a number whose lower half is 0; none for other numbers.
+    pub(super) fn extension(&mut self, inst: Val<'m>) -> ImportResult<Option<Leaves>> {
+        let amount = inst.operand(1).bits().filter(|amount| (1..=HALF).contains(amount));
+        let Some(amount) = amount.filter(|_| inst.ty().is_int(BITS)) else { return Ok(None) };
+        let shifted = inst.operand(0);
+        if shifted.is_constant() || !has_empty_lower_half(shifted, MAX_DEPTH) {
+            return Ok(None);
+        }
+        let upper = self.upper_half(shifted)?;
+        let (extend, flags) = match inst.opcode() {
+            Code::LLVMAShr => (Op::Sext, Flags::of(&[Flag::Nsw])),
+            _ => (Op::Zext, Flags::of(&[Flag::Nuw, Flag::Nsw])),
+        };
+        let mut value = self.op_to(extend, Scalar::I64, &[upper])?;
+        if amount < HALF {
+            let left = self.int(Scalar::I64, (HALF - amount) as i128);
+            value = self.op_with(Op::Shl, &[value, left], flags)?;
+        }
+        Ok(Some([value].into_iter().collect()))
+    }
+
+    /// Emits the upper half of a number whose lower half is 0.
+    fn upper_half(&mut self, value: Val<'m>) -> ImportResult<Value> {
+        if let Some(bits) = value.bits() {
+            return Ok(self.bits(Scalar::I32, bits >> HALF));
+        }
+        let op = match value.opcode() {
+            Code::LLVMAdd => Op::Add,
+            Code::LLVMSub => Op::Sub,
+            _ => {
+                let number = self.operand(value, 0)?;
+                let lower = self.op_to(Op::Trunc, Scalar::I32, &[number])?;
+                let amount = value.operand(1).bits().map_or(0, |amount| amount - HALF);
+                if amount == 0 {
+                    return Ok(lower);
+                }
+                let amount = self.int(Scalar::I32, amount as i128);
+                return self.op(Op::Shl, &[lower, amount]);
+            }
+        };
+        let halves = [self.upper_half(value.operand(0))?, self.upper_half(value.operand(1))?];
+        self.op(op, &halves)
+    }
+}
+
+/// True for shifts by 32 to 63 bits, constants, and sums of these.
+fn has_empty_lower_half(value: Val<'_>, depth: u32) -> bool {
+    if value.kind() != LLVMValueKind::LLVMInstructionValueKind {
+        return value.bits().is_some_and(|bits| bits & ((1 << HALF) - 1) == 0);
+    }
+    match value.opcode() {
+        Code::LLVMShl => {
+            value.operand(1).bits().is_some_and(|amount| (HALF..u128::from(BITS)).contains(&amount))
+        }
+        Code::LLVMAdd | Code::LLVMSub if depth > 0 => {
+            value.operands().all(|operand| has_empty_lower_half(operand, depth - 1))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,224 @@
+//! Counters of 32 bits, where the tests before and at the end of a loop show that no more are needed.
+
+use super::counters::{Counter, opcode_of};
+use super::flow::{Flow, KnownComparison, SimpleLoop, swapped};
+use super::rewriter::{Rewriter, WrapFlags};
+use crate::view::Val;
+use llvm_sys::{LLVMIntPredicate, LLVMOpcode};
+
+const NARROW: u32 = 32;
+const WIDE: u32 = 64;
+
+/// 64-bit value that holds a number of 32 bits.
+#[derive(Clone, Copy, Debug)]
+enum Extended<'m> {
+    Constant(i64),
+    Signed(Val<'m>),
+    Unsigned { value: Val<'m>, is_nonnegative: bool },
+}
+
+/// Reading of the lower 32 bits of a counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reading {
+    Signed,
+    Unsigned,
+    /// Below 2^31: both readings agree.
+    Nonnegative,
+}
+
+/// Replaces a counter by one of 32 bits, if all its values fit.
+pub(super) fn narrow_counter<'m>(
+    flow: &Flow<'m>,
+    found: &SimpleLoop<'m>,
+    counter: &Counter<'m>,
+    rewriter: &Rewriter<'m>,
+) {
+    let (Some(start), Some(end)) = (extended(counter.linear.start), extended(counter.test.bound)) else {
+        return;
+    };
+    let facts = flow.facts(found.entering, found.header);
+    let Some(reading) = reading(start, end, counter, &facts) else { return };
+    rebuild(found, counter, [start, end], reading, rewriter);
+}
+
+/// Recognizes an extension of 32 bits.
+fn extended(value: Val<'_>) -> Option<Extended<'_>> {
+    if let Some(bits) = value.bits() {
+        return Some(Extended::Constant(bits as i64));
+    }
+    let opcode = opcode_of(value)?;
+    let is_extension = matches!(opcode, LLVMOpcode::LLVMSExt | LLVMOpcode::LLVMZExt);
+    if !is_extension || value.operand(0).ty().int_bits() != NARROW {
+        return None;
+    }
+    let source = value.operand(0);
+    Some(match opcode {
+        LLVMOpcode::LLVMSExt => Extended::Signed(source),
+        _ => Extended::Unsigned { value: source, is_nonnegative: value.has_nneg() },
+    })
+}
+
+/// Returns a reading in which 32 bits hold all values of a counter, the one at the exit included.
+///
+/// The last test but one bounds each value that begins an iteration, and the first value precedes all tests. A test for
+/// inequality bounds only what starts below the end.
+fn reading<'m>(
+    start: Extended<'m>,
+    end: Extended<'m>,
+    counter: &Counter<'m>,
+    facts: &[KnownComparison<'m>],
+) -> Option<Reading> {
+    use Extended::{Constant, Signed, Unsigned};
+    use LLVMIntPredicate::{LLVMIntNE, LLVMIntSLT, LLVMIntULT};
+    let predicate = counter.test.predicate;
+    if let (Constant(first), Constant(last)) = (start, end) {
+        let fits = first >= 0 && first < last && last <= i64::from(i32::MAX) - counter.step;
+        let is_reached = predicate != LLVMIntNE || (last - first) % counter.step == 0;
+        let is_bounded = matches!(predicate, LLVMIntNE | LLVMIntSLT | LLVMIntULT);
+        return (fits && is_reached && is_bounded).then_some(Reading::Nonnegative);
+    }
+    if counter.step != 1 || !matches!(predicate, LLVMIntNE | LLVMIntSLT | LLVMIntULT) {
+        return None;
+    }
+    let end_is_signed = match end {
+        Signed(_) | Unsigned { is_nonnegative: true, .. } => true,
+        // The upper half of the numbers is excluded by a signed test of the source.
+        Unsigned { value, .. } => exceeds(facts, value, -1, true),
+        Constant(last) => (i64::from(i32::MIN)..=i64::from(i32::MAX)).contains(&last),
+    };
+    let is_below = |is_signed| match predicate {
+        LLVMIntNE => is_less(facts, start, end, is_signed),
+        _ => is_below_top(facts, start, is_signed),
+    };
+    let start_is_nonnegative = match start {
+        Constant(first) => (0..=i64::from(i32::MAX)).contains(&first),
+        Signed(value) => exceeds(facts, value, -1, true),
+        Unsigned { value, is_nonnegative } => is_nonnegative || exceeds(facts, value, -1, true),
+    };
+    let start_is_signed = match start {
+        Constant(first) => (i64::from(i32::MIN)..=i64::from(i32::MAX)).contains(&first),
+        Signed(_) => true,
+        Unsigned { .. } => start_is_nonnegative,
+    };
+    // An unsigned test of 64 bits takes negative numbers for large ones.
+    let is_signed_test = predicate != LLVMIntULT || start_is_nonnegative;
+    if end_is_signed && start_is_signed && is_signed_test && is_below(true) {
+        let reading = if start_is_nonnegative { Reading::Nonnegative } else { Reading::Signed };
+        return Some(reading);
+    }
+    let start_is_unsigned = match start {
+        Constant(first) => (0..=i64::from(u32::MAX)).contains(&first),
+        Signed(_) => start_is_nonnegative,
+        Unsigned { .. } => true,
+    };
+    let end_is_unsigned = matches!(end, Unsigned { .. });
+    (start_is_unsigned && end_is_unsigned && is_below(false)).then_some(Reading::Unsigned)
+}
+
+fn source<'m>(extended: Extended<'m>) -> Option<Val<'m>> {
+    match extended {
+        Extended::Constant(_) => None,
+        Extended::Signed(value) | Extended::Unsigned { value, .. } => Some(value),
+    }
+}
+
+/// True if the facts show that one number is below another.
+fn is_less<'m>(
+    facts: &[KnownComparison<'m>],
+    start: Extended<'m>,
+    end: Extended<'m>,
+    is_signed: bool,
+) -> bool {
+    let less = if is_signed { LLVMIntPredicate::LLVMIntSLT } else { LLVMIntPredicate::LLVMIntULT };
+    match (start, source(start), source(end)) {
+        (Extended::Constant(first), _, Some(end)) => exceeds(facts, end, first, is_signed),
+        (_, Some(start), Some(end)) => facts.iter().any(|fact| {
+            fact.predicate == less && (fact.left, fact.right) == (start, end)
+                || swapped(fact.predicate) == less && (fact.right, fact.left) == (start, end)
+        }),
+        _ => false,
+    }
+}
+
+/// True if the facts show that a number is not the greatest of 32 bits.
+fn is_below_top<'m>(facts: &[KnownComparison<'m>], start: Extended<'m>, is_signed: bool) -> bool {
+    let top = if is_signed { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+    let less = if is_signed { LLVMIntPredicate::LLVMIntSLT } else { LLVMIntPredicate::LLVMIntULT };
+    match (start, source(start)) {
+        (Extended::Constant(first), _) => first < top,
+        (_, Some(start)) => facts.iter().any(|fact| {
+            fact.predicate == less && fact.left == start
+                || swapped(fact.predicate) == less && fact.right == start
+        }),
+        _ => false,
+    }
+}
+
+/// True if the facts show that a number of 32 bits exceeds a constant.
+fn exceeds<'m>(facts: &[KnownComparison<'m>], value: Val<'m>, least: i64, is_signed: bool) -> bool {
+    use LLVMIntPredicate::*;
+    facts.iter().any(|fact| {
+        let (predicate, other) = if fact.left == value {
+            (fact.predicate, fact.right)
+        } else if fact.right == value {
+            (swapped(fact.predicate), fact.left)
+        } else {
+            return false;
+        };
+        let Some(bits) = other.bits() else { return false };
+        let other = if is_signed { i64::from(bits as u32 as i32) } else { i64::from(bits as u32) };
+        match (predicate, is_signed) {
+            (LLVMIntSGT, true) | (LLVMIntUGT, false) => other >= least,
+            (LLVMIntSGE, true) | (LLVMIntUGE, false) | (LLVMIntEQ, _) => other > least,
+            (LLVMIntNE, false) => other == 0 && least == 0,
+            _ => false,
+        }
+    })
+}
+
+/// Builds the counter of 32 bits and its test; the old counter becomes an extension.
+fn rebuild<'m>(
+    found: &SimpleLoop<'m>,
+    counter: &Counter<'m>,
+    [start, end]: [Extended<'m>; 2],
+    reading: Reading,
+    rewriter: &Rewriter<'m>,
+) {
+    let narrow = |extended| match extended {
+        Extended::Constant(value) => rewriter.constant(NARROW, value),
+        Extended::Signed(value) | Extended::Unsigned { value, .. } => value,
+    };
+    let extend = |value| match reading {
+        Reading::Signed => rewriter.cast(LLVMOpcode::LLVMSExt, value, WIDE),
+        Reading::Unsigned => rewriter.cast(LLVMOpcode::LLVMZExt, value, WIDE),
+        Reading::Nonnegative => rewriter.extend_nonnegative(value, WIDE),
+    };
+    let flags = WrapFlags { nuw: reading != Reading::Signed, nsw: reading != Reading::Unsigned };
+    let phi = rewriter.phi(found.header, rewriter.int(NARROW), &[(narrow(start), found.entering)]);
+    let step = rewriter.constant(NARROW, counter.step);
+    let next = rewriter.before(counter.linear.next).binary(LLVMOpcode::LLVMAdd, phi, step, flags);
+    let wide_next = extend(next);
+    rewriter.add_incoming(phi, next, found.latch);
+    let comparison = counter.test.comparison;
+    rewriter.before(comparison);
+    let sides = if counter.test.side == 0 { [next, narrow(end)] } else { [narrow(end), next] };
+    let predicate = match reading {
+        Reading::Unsigned => ordered(comparison.int_predicate(), counter, false),
+        _ => ordered(comparison.int_predicate(), counter, true),
+    };
+    let test = rewriter.compare(predicate, sides[0], sides[1]);
+    rewriter.replace(comparison, test);
+    rewriter.after_phis(found.header);
+    rewriter.replace(counter.linear.phi, extend(phi));
+    rewriter.replace(counter.linear.next, wide_next);
+}
+
+/// Returns the ordered predicate of a test. The counter never passes its end, so inequality means that it is below.
+fn ordered(predicate: LLVMIntPredicate, counter: &Counter<'_>, is_signed: bool) -> LLVMIntPredicate {
+    use LLVMIntPredicate::*;
+    let (less, not_less) = if is_signed { (LLVMIntSLT, LLVMIntSGE) } else { (LLVMIntULT, LLVMIntUGE) };
+    let predicate = if counter.test.side == 0 { predicate } else { swapped(predicate) };
+    let goes_on = matches!(predicate, LLVMIntNE | LLVMIntSLT | LLVMIntULT);
+    let predicate = if goes_on { less } else { not_less };
+    if counter.test.side == 0 { predicate } else { swapped(predicate) }
+}

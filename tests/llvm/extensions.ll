@@ -1,0 +1,76 @@
+; 32-bit numbers that are extended by shifts of 64 bits, and shifts that extend nothing.
+; run: @signed(6442450949) lanes=1 -> -2147483643
+; run: @signed(5) lanes=1 -> 5
+; run: @scaled(8589934591) lanes=1 -> -4
+; run: @next(4294967295) lanes=1 -> 0
+; run: @next(2147483647) lanes=1 -> -8589934592
+; run: @unsigned(8589934591) lanes=1 -> 8589934590
+; run: @doubled(1073741825) lanes=1 -> -2147483646
+; run: @shifted(33554431) lanes=1 -> -256
+; run: @other_amount(33554431) lanes=1 -> 131071
+; run: @more_bits(8589934591) lanes=1 -> -1
+; run: @lower_bits(-1) lanes=1 -> -1
+; run: @lower_bits(0) lanes=1 -> 0
+; run: @below(4294967295) lanes=1 -> -2
+; run: @narrow(98304) lanes=1 -> -32768
+define i64 @signed(i64 %x) {
+  %up = shl i64 %x, 32
+  %down = ashr exact i64 %up, 32
+  ret i64 %down
+}
+define i64 @scaled(i64 %x) {
+  %up = shl i64 %x, 32
+  %down = ashr i64 %up, 30
+  ret i64 %down
+}
+define i64 @next(i64 %x) {
+  %up = shl i64 %x, 32
+  %sum = add i64 %up, 4294967296
+  %down = ashr exact i64 %sum, 30
+  ret i64 %down
+}
+define i64 @unsigned(i64 %x) {
+  %up = shl i64 %x, 32
+  %down = lshr i64 %up, 31
+  ret i64 %down
+}
+define i64 @doubled(i64 %x) {
+  %up = shl i64 %x, 33
+  %down = ashr i64 %up, 32
+  ret i64 %down
+}
+; 24 bits, shifted by 8 more.
+define i64 @shifted(i64 %x) {
+  %up = shl i64 %x, 40
+  %down = ashr i64 %up, 32
+  ret i64 %down
+}
+; The amounts differ: the lower half is not 0.
+define i64 @other_amount(i64 %x) {
+  %up = shl i64 %x, 24
+  %down = ashr i64 %up, 32
+  ret i64 %down
+}
+; Bits of the number are lost.
+define i64 @more_bits(i64 %x) {
+  %up = shl i64 %x, 32
+  %down = ashr i64 %up, 40
+  ret i64 %down
+}
+; The lower half is not 0.
+define i64 @lower_bits(i64 %x) {
+  %up = shl i64 %x, 31
+  %down = ashr i64 %up, 31
+  ret i64 %down
+}
+define i64 @below(i64 %x) {
+  %up = shl i64 %x, 32
+  %less = sub i64 %up, 1
+  %down = ashr i64 %less, 32
+  ret i64 %down
+}
+define i32 @narrow(i32 %x) {
+  %up = shl i32 %x, 16
+  %down = ashr i32 %up, 16
+  ret i32 %down
+}

@@ -1,0 +1,211 @@
+; Loops as LLVM's strength reduction leaves them, and loops that look like it. The test also runs each file after
+; `restore_indices`; `crates/llvm/tests/indices.rs` has what becomes of these.
+; run: @countdown(&a, 0, 4, 0) lanes=1 with a: i32 [1, 2, 3, 4] -> 10
+; run: @countdown(&a, 1, 3, 0) lanes=1 with a: i32 [1, 2, 3, 4] -> 5
+; run: @countdown(&a, 3, 3, 7) lanes=1 with a: i32 [1, 2, 3, 4] -> 7
+; run: @countdown(&a, 3, 1, 7) lanes=1 with a: i32 [1, 2, 3, 4] -> 7
+; run: @unsigned(-2, -1) lanes=1 -> 4294967295
+; run: @unsigned(3, 3) lanes=1 -> 0
+; run: @top(2147483647, 2147483647) lanes=1 -> 2147483648
+; run: @top(-3, 2) lanes=1 -> 2
+; run: @wide_end(2147483646, -2147483647) lanes=1 -> 2147483649
+; run: @unguarded(5, 8) lanes=1 -> 18
+; run: @other_guard(-1, 1) lanes=1 -> 4294967296
+; run: @truncated(-3, 6) lanes=1 -> 15
+; run: @untruncated(8589934589, 6) lanes=1 -> 25769803797
+; run: @strided(&a, 2, 3) lanes=1 with a: i32 [1, 2, 3, 4, 5, 6] -> 9
+; run: @by_twos(&a) lanes=1 with a: i32 [1, 2, 3, 4, 5, 6] -> 9
+; run: @from_one(&a, 3) lanes=1 with a: i8 [1, 2, 3, 4] -> 5
+define i32 @countdown(ptr %a, i32 %first, i32 %last, i32 %none) {
+entry:
+  %any = icmp slt i32 %first, %last
+  br i1 %any, label %before, label %end
+before:
+  %f = sext i32 %first to i64
+  %l = sext i32 %last to i64
+  %count = sub nsw i64 %l, %f
+  %start = getelementptr i32, ptr %a, i64 %f
+  br label %loop
+loop:
+  %left = phi i64 [ %count, %before ], [ %less, %loop ]
+  %p = phi ptr [ %start, %before ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %before ], [ %more, %loop ]
+  %x = load i32, ptr %p, align 4
+  %more = add i32 %sum, %x
+  %next = getelementptr i8, ptr %p, i64 4
+  %less = add nsw i64 %left, -1
+  %done = icmp eq i64 %less, 0
+  br i1 %done, label %end, label %loop
+end:
+  %r = phi i32 [ %none, %entry ], [ %more, %loop ]
+  ret i32 %r
+}
+define i64 @unsigned(i32 %first, i32 %last) {
+entry:
+  %any = icmp ugt i32 %last, %first
+  br i1 %any, label %before, label %end
+before:
+  %f = zext i32 %first to i64
+  %l = zext i32 %last to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %f, %before ], [ %next, %loop ]
+  %next = add nuw i64 %i, 1
+  %done = icmp eq i64 %next, %l
+  br i1 %done, label %end, label %loop
+end:
+  %r = phi i64 [ 0, %entry ], [ %next, %loop ]
+  ret i64 %r
+}
+; The first value may be the greatest, and the next one needs more bits.
+define i64 @top(i32 %first, i32 %last) {
+entry:
+  %f = sext i32 %first to i64
+  %l = sext i32 %last to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %f, %entry ], [ %next, %loop ]
+  %next = add nsw i64 %i, 1
+  %again = icmp slt i64 %next, %l
+  br i1 %again, label %loop, label %end
+end:
+  ret i64 %next
+}
+; The end is a number without a sign.
+define i64 @wide_end(i32 %first, i32 %last) {
+entry:
+  %f = sext i32 %first to i64
+  %l = zext i32 %last to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %f, %entry ], [ %next, %loop ]
+  %next = add nsw i64 %i, 1
+  %again = icmp slt i64 %next, %l
+  br i1 %again, label %loop, label %end
+end:
+  ret i64 %next
+}
+; Nothing says that the loop starts below its end.
+define i64 @unguarded(i32 %first, i32 %last) {
+entry:
+  %f = sext i32 %first to i64
+  %l = sext i32 %last to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %f, %entry ], [ %next, %loop ]
+  %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
+  %more = add i64 %sum, %i
+  %next = add nsw i64 %i, 1
+  %done = icmp eq i64 %next, %l
+  br i1 %done, label %end, label %loop
+end:
+  ret i64 %more
+}
+; The guard compares signed numbers, the loop unsigned ones.
+define i64 @other_guard(i32 %first, i32 %last) {
+entry:
+  %any = icmp slt i32 %first, %last
+  br i1 %any, label %before, label %end
+before:
+  %f = zext i32 %first to i64
+  %l = zext i32 %last to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %f, %before ], [ %next, %loop ]
+  %next = add nuw i64 %i, 1
+  %again = icmp ult i64 %next, %l
+  br i1 %again, label %loop, label %end
+end:
+  %r = phi i64 [ 0, %entry ], [ %next, %loop ]
+  ret i64 %r
+}
+define i32 @truncated(i64 %x, i32 %step) {
+entry:
+  %s = zext i32 %step to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %x, %entry ], [ %next, %loop ]
+  %up = shl nsw i64 %i, 32
+  %low = ashr exact i64 %up, 32
+  %next = add nsw i64 %low, %s
+  %cut = trunc i64 %next to i32
+  %again = icmp slt i32 %cut, 10
+  br i1 %again, label %loop, label %end
+end:
+  ret i32 %cut
+}
+define i64 @untruncated(i64 %x, i32 %step) {
+entry:
+  %s = zext i32 %step to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %x, %entry ], [ %next, %loop ]
+  %twice = add i64 %i, %x
+  %next = add i64 %i, %s
+  %cut = trunc i64 %next to i32
+  %again = icmp slt i32 %cut, 10
+  br i1 %again, label %loop, label %end
+end:
+  %sum = add i64 %twice, %next
+  ret i64 %sum
+}
+define i32 @strided(ptr %a, i32 %stride, i32 %count) {
+entry:
+  %any = icmp sgt i32 %count, 0
+  br i1 %any, label %before, label %end
+before:
+  %c = zext i32 %count to i64
+  %s = sext i32 %stride to i64
+  br label %loop
+loop:
+  %left = phi i64 [ %c, %before ], [ %less, %loop ]
+  %p = phi ptr [ %a, %before ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %before ], [ %more, %loop ]
+  %x = load i32, ptr %p, align 4
+  %more = add i32 %sum, %x
+  %next = getelementptr i32, ptr %p, i64 %s
+  %less = add nsw i64 %left, -1
+  %again = icmp ne i64 %less, 0
+  br i1 %again, label %loop, label %end
+end:
+  %r = phi i32 [ 0, %entry ], [ %more, %loop ]
+  ret i32 %r
+}
+define i32 @by_twos(ptr %a) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %up, %loop ]
+  %p = phi ptr [ %a, %entry ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %entry ], [ %more, %loop ]
+  %x = load i32, ptr %p, align 4
+  %more = add i32 %sum, %x
+  %next = getelementptr i8, ptr %p, i64 8
+  %up = add nuw nsw i64 %i, 2
+  %done = icmp eq i64 6, %up
+  br i1 %done, label %end, label %loop
+end:
+  ret i32 %more
+}
+define i8 @from_one(ptr %a, i32 %last) {
+entry:
+  %any = icmp slt i32 %last, 2
+  br i1 %any, label %end, label %before
+before:
+  %l = zext i32 %last to i64
+  %count = add nsw i64 %l, -1
+  br label %loop
+loop:
+  %left = phi i64 [ %count, %before ], [ %less, %loop ]
+  %p = phi ptr [ %a, %before ], [ %next, %loop ]
+  %sum = phi i8 [ 0, %before ], [ %more, %loop ]
+  %next = getelementptr i8, ptr %p, i64 1
+  %x = load i8, ptr %next, align 1
+  %more = add i8 %sum, %x
+  %less = add nsw i64 %left, -1
+  %done = icmp eq i64 %less, 0
+  br i1 %done, label %end, label %loop
+end:
+  %r = phi i8 [ 0, %entry ], [ %more, %loop ]
+  ret i8 %r
+}
