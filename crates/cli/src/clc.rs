@@ -44,7 +44,7 @@ pub(crate) struct Clc {
     /// Compile for groups of this size only, as in `16,4`
     #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',')]
     local: Vec<u32>,
-    /// Compile for launches whose indices reach 2^31, too
+    /// Compile for launches whose indices reach 2^31 - 2^22, too
     #[arg(long)]
     large: bool,
     /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64

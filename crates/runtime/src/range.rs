@@ -2,7 +2,7 @@
 
 use crate::launch::CHUNK;
 pub use heddle_transform::kernels::MAX_WORK_ITEMS;
-use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField};
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, SMALL_LAUNCH};
 use heddle_transform::{AxisOrder, WorkItemLayout};
 use thiserror::Error;
 
@@ -107,9 +107,9 @@ impl NdRange {
         self.global.iter().fold(1, |items: u64, &size| items.saturating_mul(size))
     }
 
-    /// True if all indices are below 2^31.
+    /// True if all sizes and indices are below [`SMALL_LAUNCH`].
     pub(crate) fn is_small(&self) -> bool {
-        (0..3).all(|along| self.offset[along] + self.global[along] < 1 << 31)
+        (0..3).all(|along| self.offset[along] + self.global[along] < SMALL_LAUNCH)
     }
 
     /// The range in work-groups of this size, whose innermost dimension is that of `axes`.

@@ -31,7 +31,7 @@ pub struct CodeVariant {
     pub axes: AxisOrder,
     /// The lanes of a brush along each axis.
     pub brush: [u32; 3],
-    /// True if all numbers of a launch are below 2^31.
+    /// True if all numbers of a launch are below 2^31 - 2^22.
     pub is_small: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,

@@ -30,7 +30,7 @@ const OPTIONS: &[OptionWord<KernelOptions>] = &[
     word("BRUSH", "lanes of a brush, first: `8`, or `8x2`", |_, word| Err(invalid_option(word, "write the brush first: `kernels:8+linear`"))),
     flag("rows", "lanes along the rows of the group (default)", |options| options.layout = WorkItemLayout::Rows),
     flag("linear", "lanes along the linear order of the group", |options| options.layout = WorkItemLayout::Linear),
-    flag("small", "all numbers of a launch are below 2^31", |options| options.is_small = true),
+    flag("small", "all numbers of a launch are below 2^31 - 2^22", |options| options.is_small = true),
     flag("mixed", "scattered code between barriers runs one work-item after the other", |options| options.execution = GroupExecution::Mixed),
     flag("refill", "lane refill", |options| options.execution = GroupExecution::LaneRefill),
     flag("single", "groups of one work-item, several of which run as one", |options| options.single_item_groups = true),

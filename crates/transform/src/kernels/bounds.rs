@@ -8,10 +8,12 @@
 //!     v4 = zext i64, v3           ──►     v5 = zext i64, v1;  v4 = mul i64 v5, 16
 //! ```
 //!
-//! Addresses are then strided like the index.
+//! Addresses are then strided like the index. A constant below 0 is taken as such: an index less 1 does not wrap, though it may be
+//! negative, which no upper bound tells.
 //!
 //! Requires: Stage::Source, after `launch_params`.  Ensures: Stage::Source, and equal values.
 
+use super::SMALL_LAUNCH;
 use super::launch_params::{GroupDescriptorField, LaunchParams, MAX_WORK_ITEMS};
 use heddle_analysis::Cfg;
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -30,17 +32,21 @@ struct UpperBounds {
     maximum: FxHashMap<Value, u128>,
     /// Results that do not wrap: wider arithmetic gives the same number.
     exact: EntitySet<Value>,
+    /// Sums of an index and a negative constant, which do not wrap as signed numbers.
+    lowered: EntitySet<Value>,
 }
 
-/// Extends operands instead of results that do not wrap. `is_small` promises that all indices and sizes of the launch are below 2^31.
+/// Extends operands instead of results that do not wrap. `is_small` promises that all indices and sizes of the launch are below
+/// [`SMALL_LAUNCH`].
 pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams, is_small: bool) {
-    let mut bounds = UpperBounds { maximum: FxHashMap::default(), exact: EntitySet::new() };
+    let mut bounds =
+        UpperBounds { maximum: FxHashMap::default(), exact: EntitySet::new(), lowered: EntitySet::new() };
     bounds.maximum.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
     for &(field, value) in &launch_params.fields {
         let is_size =
             matches!(field, GroupDescriptorField::LocalSize(_) | GroupDescriptorField::EnqueuedSize(_));
-        let known =
-            if is_size { Some(u128::from(MAX_WORK_ITEMS)) } else { is_small.then_some((1 << 31) - 1) };
+        let small = u128::from(SMALL_LAUNCH) - 1;
+        let known = if is_size { Some(u128::from(MAX_WORK_ITEMS)) } else { is_small.then_some(small) };
         bounds.maximum.extend(known.map(|known| (value, known)));
     }
     let mut became: FxHashMap<Value, Value> = FxHashMap::default();
@@ -80,6 +86,9 @@ impl UpperBounds {
     /// Records the bound of an instruction's result.
     fn record(&mut self, func: &Function, inst: Inst) {
         let Some(result) = func.result(inst) else { return };
+        if self.lowers_index(func, inst) {
+            self.lowered.insert(result);
+        }
         let Some(maximum) = self.result_bound(func, inst, result) else { return };
         let Some([most, signed]) = limits(func.value_type(result)) else { return };
         let computes = matches!(func.inst(inst).op, Op::Add | Op::Mul | Op::Shl);
@@ -90,6 +99,17 @@ impl UpperBounds {
         if maximum <= most {
             self.maximum.insert(result, maximum);
         }
+    }
+
+    /// True for the sum of a number that is not negative and a negative constant.
+    fn lowers_index(&self, func: &Function, inst: Inst) -> bool {
+        let data = func.inst(inst);
+        let &[index, constant] = &data.args[..] else { return false };
+        let Some([_, signed]) = limits(func.value_type(index)) else { return false };
+        let is_negative =
+            matches!(func.constant(constant), Some(&Constant::Scalar(_, bits)) if bits > signed);
+        let is_index = || self.upper_bound(func, index).is_some_and(|maximum| maximum <= signed);
+        data.op == Op::Add && is_negative && !data.is_total() && is_index()
     }
 
     /// Returns the operand that an instruction passes through unchanged because it cuts off no bits.
@@ -118,6 +138,14 @@ impl UpperBounds {
         };
         let is_all = func.value_type(inner) == ty && self.upper_bound(func, inner)? <= limit;
         is_all.then_some(inner)
+    }
+
+    /// Returns the number of this type that a truncation cuts no bits off.
+    fn before_truncation(&self, func: &Function, value: Value, ty: Type) -> Option<Value> {
+        let data = computed_by(func, value).filter(|data| data.op == Op::Trunc && !data.is_total())?;
+        let [most, _] = limits(func.value_type(value))?;
+        let is_whole = func.value_type(data.args[0]) == ty && self.upper_bound(func, data.args[0])? <= most;
+        is_whole.then_some(data.args[0])
     }
 
     /// Returns the maximum of an instruction's exact result, before truncation to its type.
@@ -160,13 +188,20 @@ impl UpperBounds {
 fn extend(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
     let data = func.inst(inst).clone();
     let Some(ty) = func.result(inst).map(|result| func.value_type(result)) else { return };
-    if !bounds.exact.contains(data.args[0]) || limits(ty).is_none() {
+    let is_lowered = data.op == Op::Sext && bounds.lowered.contains(data.args[0]);
+    if !(is_lowered || bounds.exact.contains(data.args[0])) || limits(ty).is_none() {
         return;
     }
     let mut builder = Builder::new(func, InsertPoint::Before(inst));
     builder.set_origin(data.origin);
     let Some(computed) = computed_by(builder.func, data.args[0]) else { return };
-    let Some([a, b]) = operands(&mut builder, bounds, &computed, ty, 0) else { return };
+    let Some([a, mut b]) = operands(&mut builder, bounds, &computed, ty, 0) else { return };
+    if let Some(&Constant::Scalar(from, bits)) =
+        builder.func.constant(computed.args[1]).filter(|_| is_lowered)
+    {
+        let less = from.bit_mask() - bits + 1;
+        b = builder.func.make_int(ty.scalar(), -(less as i128));
+    }
     let now = InstData { origin: data.origin, ..InstData::plain(computed.op, [a, b]) };
     *func.inst_mut(inst) = now;
 }
@@ -199,6 +234,9 @@ fn extended(builder: &mut Builder<'_>, bounds: &UpperBounds, value: Value, ty: T
         && let Some([a, b]) = operands(builder, bounds, &data, ty, depth)
     {
         return builder.op(data.op, &[a, b]);
+    }
+    if let Some(whole) = bounds.before_truncation(builder.func, value, ty) {
+        return whole;
     }
     // For non-negative values both extensions agree.
     let is_positive = limits(builder.func.value_type(value))

@@ -61,6 +61,9 @@ use heddle_ir::words::SyncScope;
 use heddle_ir::{Code, Diagnostic, Function, Inst, Module, Scalar, Space, Type};
 use smallvec::SmallVec;
 
+/// Bound of all sizes and indices of small launches. Indices a little above those of work-items still fit 31 bits.
+pub const SMALL_LAUNCH: u64 = (1 << 31) - (1 << 22);
+
 /// Layout of a work-group's work-items in brushes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub enum WorkItemLayout {
@@ -93,7 +96,7 @@ pub struct KernelOptions {
     pub layout: WorkItemLayout,
     /// Work-item dimensions that the dimensions of the brush span. `Linear` has the order of work-item ids.
     pub axes: AxisOrder,
-    /// True if all sizes and indices of a launch are below 2^31.
+    /// True if all sizes and indices of a launch are below [`SMALL_LAUNCH`].
     pub is_small: bool,
     /// Policy for fast versions of regions.
     pub versions: VersioningPolicy,
