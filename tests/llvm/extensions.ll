@@ -13,6 +13,9 @@
 ; run: @lower_bits(0) lanes=1 -> 0
 ; run: @below(4294967295) lanes=1 -> -2
 ; run: @narrow(98304) lanes=1 -> -32768
+; run: @compared(4294967295, 0) lanes=1 -> true, false
+; run: @compared(2147483647, 4294967295) lanes=1 -> false, true
+; run: @compared_unsigned(4294967295, 0) lanes=1 -> false
 define i64 @signed(i64 %x) {
   %up = shl i64 %x, 32
   %down = ashr exact i64 %up, 32
@@ -73,4 +76,24 @@ define i32 @narrow(i32 %x) {
   %up = shl i32 %x, 16
   %down = ashr i32 %up, 16
   ret i32 %down
+}
+define { i1, i1 } @compared(i64 %x, i64 %y) {
+  %a = shl i64 %x, 32
+  %b = ashr i64 %a, 32
+  %c = shl i64 %y, 32
+  %d = ashr i64 %c, 32
+  %less = icmp slt i64 %b, %d
+  %below = icmp ult i64 %b, %d
+  %r = insertvalue { i1, i1 } poison, i1 %less, 0
+  %s = insertvalue { i1, i1 } %r, i1 %below, 1
+  ret { i1, i1 } %s
+}
+; The extensions differ.
+define i1 @compared_unsigned(i64 %x, i64 %y) {
+  %a = shl i64 %x, 32
+  %b = lshr i64 %a, 32
+  %c = shl i64 %y, 32
+  %d = ashr i64 %c, 32
+  %less = icmp slt i64 %b, %d
+  ret i1 %less
 }

@@ -16,6 +16,10 @@
 ; run: @strided(&a, 2, 3) lanes=1 with a: i32 [1, 2, 3, 4, 5, 6] -> 9
 ; run: @by_twos(&a) lanes=1 with a: i32 [1, 2, 3, 4, 5, 6] -> 9
 ; run: @from_one(&a, 3) lanes=1 with a: i8 [1, 2, 3, 4] -> 5
+; run: @flags(4294967301, 6) lanes=1 -> 11
+; run: @masked(3) lanes=1 -> 3
+; run: @masked(-1) lanes=1 -> 7
+; run: @masked_sign(-2147483646) lanes=1 -> 2
 define i32 @countdown(ptr %a, i32 %first, i32 %last, i32 %none) {
 entry:
   %any = icmp slt i32 %first, %last
@@ -208,4 +212,53 @@ loop:
 end:
   %r = phi i8 [ 0, %entry ], [ %more, %loop ]
   ret i8 %r
+}
+define i64 @masked(i64 %x) {
+entry:
+  %cut = trunc i64 %x to i32
+  %any = icmp sgt i32 %cut, 0
+  br i1 %any, label %before, label %end
+before:
+  %l = and i64 %x, 2147483647
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %before ], [ %next, %loop ]
+  %next = add nuw nsw i64 %i, 1
+  %done = icmp eq i64 %l, %next
+  br i1 %done, label %end, label %loop
+end:
+  %r = phi i64 [ 7, %entry ], [ %next, %loop ]
+  ret i64 %r
+}
+; The mask takes a sign away.
+define i64 @masked_sign(i64 %x) {
+entry:
+  %cut = trunc i64 %x to i32
+  %any = icmp ne i32 %cut, 0
+  br i1 %any, label %before, label %end
+before:
+  %l = and i64 %x, 2147483647
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %before ], [ %next, %loop ]
+  %next = add nuw nsw i64 %i, 1
+  %done = icmp eq i64 %l, %next
+  br i1 %done, label %end, label %loop
+end:
+  %r = phi i64 [ 7, %entry ], [ %next, %loop ]
+  ret i64 %r
+}
+; What does not wrap with all bits may wrap without the upper ones.
+define i32 @flags(i64 %x, i64 %step) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ %x, %entry ], [ %next, %loop ]
+  %less = sub nuw i64 %i, 4294967296
+  %cut = trunc i64 %less to i32
+  %next = add i64 %i, %step
+  %again = icmp slt i32 %cut, 10
+  br i1 %again, label %loop, label %end
+end:
+  ret i32 %cut
 }

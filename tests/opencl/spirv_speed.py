@@ -2,19 +2,26 @@
 
 usage: spirv_speed.py SOURCES HEDDLE-DRIVER FOLDER [WORKLOAD]...
 
-Each workload runs in two processes of one thread, which take turns. The table has the least processor times; a ratio below 1 says that
-SPIR-V is slower. Results are compared with those on the host by the benchmark's driver.
+The kernels that nobody tuned for follow as `FILE:KERNEL`. Each workload runs in two processes of one thread, which take turns, and
+again in others: times of short launches depend on where a process has its memory. The table has the least processor times; a ratio
+below 1 says that SPIR-V is slower. Results of workloads are compared with those on the host by the benchmark's driver, those of the
+other kernels with one another.
 """
 
+import math
 import os
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
-ROUNDS = 12
-MILLISECONDS = 40
+PROCESSES = 3
+ROUNDS = 6
+MILLISECONDS = 25
+LEAST_RATIO = 0.97
+LEAST_MEAN = 0.99
 WORST = 1e-3
 # Decorations of sums that do not wrap, as SYCL's compilers write them; clang leaves them out by itself.
 FLAGS = (
@@ -32,8 +39,10 @@ def prepare(sources, driver, folder):
     files = [str(sources / name) for name in ("driver.c", "workloads.c", "unseen.c")]
     subprocess.run(["clang-22", "-O3", "-march=native", "-o", folder / "driver", *files, "-lOpenCL", "-lm"], check=True)
     left_out = []
-    for path in sorted(sources.glob("*.cl")):
+    for path in [*sorted(sources.glob("*.cl")), *sorted(sources.glob("unseen/*.cl"))]:
         shutil.copy(path, folder / "source")
+        for way in ("source", "spirv"):
+            shutil.copy(path, folder / way / f"{path.name}.lines")
         if subprocess.run(["clang-22", *FLAGS, path, "-o", folder / "spirv" / path.name], stderr=subprocess.DEVNULL).returncode:
             left_out.append(path.name)
     return left_out
@@ -59,36 +68,61 @@ def least(process, milliseconds):
     return float(process.stdout.readline().split(";")[1])
 
 
+def unseen(sources):
+    """Names the kernels that nobody tuned for, and that a line describes."""
+    kernel = re.compile(r"^//! global=.*\nkernel void (\w+)", re.MULTILINE)
+    return [f"{path.name}:{name}" for path in sorted(sources.glob("unseen/*.cl")) for name in kernel.findall(path.read_text())]
+
+
+def measure(folder, name):
+    """Returns the least times of a workload in OpenCL C and SPIR-V, and whether both results are right; none if it does not run."""
+    times, is_right = [], True
+    for _ in range(PROCESSES):
+        started = [start(folder, way, name) for way in ("source", "spirv")]
+        processes = [process for process, _ in started]
+        if None in processes:
+            [process.kill() for process in processes if process]
+            return None
+        errors = [error for _, error in started]
+        if ":" in name:
+            is_right &= math.isclose(*errors, rel_tol=WORST) or all(map(math.isnan, errors))
+        else:
+            is_right &= max(errors) <= WORST
+        # Trials of codes end first.
+        [least(process, 10 * MILLISECONDS) for process in processes]
+        times += [[least(process, MILLISECONDS) for process in processes] for _ in range(ROUNDS)]
+        [process.kill() for process in processes]
+    return [min(column) for column in zip(*times)], is_right
+
+
 def main():
     """Prints a line for each workload, and the aims."""
     sources, driver, folder = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     print("clang writes no SPIR-V of:", *prepare(sources, driver, folder))
     listed = subprocess.run([folder / "driver", "list"], capture_output=True, text=True, check=True).stdout.split()
-    names = [line.split(";")[0] for line in listed]
-    ratios, wrong = {}, False
+    names = [line.split(";")[0] for line in listed] + unseen(sources)
+    ratios, is_right = {}, True
     print("| workload | OpenCL C, ms | SPIR-V, ms | ratio |\n|---|---|---|---|")
     for name in names:
-        if sys.argv[4:] and name not in sys.argv[4:]:
+        if sys.argv[4:] and not any(name == word or name.startswith(f"{word}:") for word in sys.argv[4:]):
             continue
-        started = [start(folder, way, name) for way in ("source", "spirv")]
-        processes = [process for process, _ in started]
-        if None in processes:
-            print(f"{name}: not run", file=sys.stderr)
-            [process.kill() for process in processes if process]
+        measured = measure(folder, name)
+        if measured is None or not all(measured[0]):
+            print(f"{name}: not run, or below the resolution of the clock", file=sys.stderr)
             continue
-        wrong |= any(error > WORST for _, error in started)
-        # Trials of codes end first.
-        [least(process, 10 * MILLISECONDS) for process in processes]
-        rounds = [[least(process, MILLISECONDS) for process in processes] for _ in range(ROUNDS)]
-        times = [min(column) for column in zip(*rounds)]
-        [process.kill() for process in processes]
+        times, has_right_results = measured
+        if not has_right_results:
+            print(f"{name}: wrong results", file=sys.stderr)
+        is_right &= has_right_results
         ratios[name] = times[0] / times[1]
         print(f"| {name} | {times[0] * 1e3:.3f} | {times[1] * 1e3:.3f} | {ratios[name]:.3f} |", flush=True)
     if ratios:
         mean, slowest = statistics.geometric_mean(ratios.values()), min(ratios, key=ratios.get)
-        print(f"aim geomean: {mean:.3f} (>= 0.97) {'ok' if mean >= 0.97 else 'missed'}")
-        print(f"aim slowest ({slowest}): {ratios[slowest]:.3f} (>= 0.97) {'ok' if ratios[slowest] >= 0.97 else 'missed'}")
-    sys.exit(wrong)
+        print(f"below {LEAST_RATIO}:", *[f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if ratio < LEAST_RATIO])
+        print(f"aim geomean: {mean:.3f} (>= {LEAST_MEAN}) {'ok' if mean >= LEAST_MEAN else 'missed'}")
+        met = "ok" if ratios[slowest] >= LEAST_RATIO else "missed"
+        print(f"aim slowest ({slowest}): {ratios[slowest]:.3f} (>= {LEAST_RATIO}) {met}")
+    sys.exit(not is_right)
 
 
 main()

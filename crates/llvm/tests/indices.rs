@@ -28,19 +28,23 @@ fn counters_go_up_and_have_32_bits() {
         ("strided", "add nuw nsw i32", "icmp slt i32"),
         ("by_twos", "add nuw nsw i32", "icmp sle i32"),
         ("from_one", "add nuw nsw i32", "icmp sge i32"),
+        ("masked", "add nuw nsw i32", "icmp sle i32"),
     ];
     for (name, step, test) in with_flags {
         let func = function(&text, name).split("\nend:").next().unwrap_or_default();
         assert!(func.contains(step) && func.contains(test), "{func}");
         assert!(!func.contains("phi i64") && !func.contains("phi ptr"), "{func}");
     }
-    assert!(function(&text, "truncated").contains("phi i32"), "{text}");
+    for name in ["truncated", "flags"] {
+        let func = function(&text, name);
+        assert!(func.contains("phi i32") && !func.contains("phi i64"), "{func}");
+    }
 }
 
 #[test]
 fn counters_that_may_need_more_bits_keep_them() {
     let text = restored();
-    for name in ["top", "wide_end", "unguarded", "other_guard", "untruncated"] {
+    for name in ["top", "wide_end", "unguarded", "other_guard", "untruncated", "masked_sign"] {
         let func = function(&text, name);
         assert!(func.contains("phi i64") && !func.contains("phi i32"), "{func}");
     }
@@ -59,4 +63,17 @@ fn shifts_to_the_right_of_an_empty_half_are_extensions() {
         let func = function(&text, name);
         assert!(func.contains("ashr") && !func.contains("ext i64"), "{func}");
     }
+    assert_eq!(compared_ops(function(&text, "compared")), ["trunc", "trunc", "trunc", "trunc"]);
+    assert_eq!(compared_ops(function(&text, "compared_unsigned")), ["zext", "sext"]);
+}
+
+/// Returns the operations that define the operands of a function's comparisons.
+fn compared_ops(func: &str) -> Vec<&str> {
+    let definition = |value: &str| {
+        let start = format!("{} = ", value.trim_end_matches(','));
+        let line = func.lines().find_map(|line| line.trim().strip_prefix(&*start));
+        line.and_then(|line| line.split(' ').next()).unwrap_or_default()
+    };
+    let compares = func.lines().filter_map(|line| line.split_once(" = icmp "));
+    compares.flat_map(|(_, rest)| rest.split(' ').skip(1).map(definition)).collect()
 }

@@ -123,6 +123,8 @@ struct CodeEstimate<'a> {
     cfg: Cfg,
     cycles: CycleForest,
     order: Vec<Block>,
+    /// True if the source has locations, so that code without one was added by passes.
+    has_locations: bool,
 }
 
 /// Time and operations of some instructions.
@@ -155,7 +157,9 @@ impl<'a> CodeEstimate<'a> {
         let cfg = Cfg::new(func);
         let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
         let order = BlockIndex::new(&cfg, &dominators, &cycles).order().to_vec();
-        CodeEstimate { func, brush, calls, target, cfg, cycles, order }
+        let has_locations =
+            order.iter().flat_map(|&block| func.block_insts(block)).any(|inst| func.loc(inst).is_some());
+        CodeEstimate { func, brush, calls, target, cfg, cycles, order, has_locations }
     }
 
     /// Time of a call.
@@ -392,7 +396,7 @@ impl<'a> CodeEstimate<'a> {
         if is_first { first } else { 1.0 - first }
     }
 
-    /// True if a condition chooses a version: passes have added it without a source location, or it compares with almost the largest
+    /// True if a condition chooses a version: passes have added it to code with source locations, or it compares with almost the largest
     /// number of the type.
     fn is_version_check(&self, condition: Value) -> bool {
         /// Distance to the largest number: no more than there are lanes.
@@ -411,7 +415,8 @@ impl<'a> CodeEstimate<'a> {
             data.detail,
             Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Ult | IntPredicate::Slt)
         );
-        self.func.loc(inst).is_none() || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
+        let is_added = self.has_locations && self.func.loc(inst).is_none();
+        is_added || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
     }
 
     /// True if a condition is whether one lane is active.
@@ -684,7 +689,9 @@ block3:
             )
         };
         let guarded = branch("  v3 = fcmp olt v1, splat 0.0\n  v2 = any v3");
-        let checked = branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0");
+        let checked = branch("  v3 = load i32, v0\n  v2 = icmp ule v3, 4294967280");
         assert!(checked > guarded);
+        // Code without any locations has conditions of the source, too.
+        assert!(checked > branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0"));
     }
 }

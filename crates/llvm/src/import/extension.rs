@@ -6,8 +6,9 @@
 //!   lshr (shl %x, 32), 31                        shl nuw nsw (zext (trunc %x)), 1
 //! ```
 //!
-//! As extensions, indices have the shapes and the access patterns of the source's. Only numbers whose lower 32 bits are
-//! zeros are taken, so that a shift to the right loses nothing and `exact` does not matter.
+//! Comparisons of two such extensions compare what they extend. As extensions, indices have the shapes and the access
+//! patterns of the source's. Only numbers whose lower 32 bits are zeros are taken, so that a shift to the right loses
+//! nothing and `exact` does not matter.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::ImportResult;
@@ -41,6 +42,18 @@ impl<'m> BodyImporter<'_, 'm> {
             value = self.op_with(Op::Shl, &[value, left], flags)?;
         }
         Ok(Some([value].into_iter().collect()))
+    }
+
+    /// Returns two numbers of 32 bits that compare as their extensions do: LLVM does not see through shifts.
+    pub(super) fn before_extensions(&self, a: Value, b: Value) -> Option<[Value; 2]> {
+        let source = |value: Value| {
+            let inst = self.func.inst(self.func.def_inst(value)?);
+            let keeps_sign = inst.op == Op::Sext || inst.op == Op::Zext && inst.flags.has(Flag::Nneg);
+            let source = inst.args.first().copied().filter(|_| keeps_sign)?;
+            (self.scalar(source) == Scalar::I32).then_some(source)
+        };
+        let is_wide = self.scalar(a) == Scalar::I64 && self.scalar(b) == Scalar::I64;
+        if is_wide { Some([source(a)?, source(b)?]) } else { None }
     }
 
     /// Emits the upper half of a number whose lower half is 0.

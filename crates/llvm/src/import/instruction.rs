@@ -258,7 +258,10 @@ impl<'m> BodyImporter<'_, 'm> {
         }
         let pairs = a.into_iter().zip(b);
         pairs
-            .map(|(a, b)| self.emit(InstData { flags, ..InstData::new(op, [a, b], detail.clone()) }, None))
+            .map(|(a, b)| {
+                let [a, b] = self.before_extensions(a, b).unwrap_or([a, b]);
+                self.emit(InstData { flags, ..InstData::new(op, [a, b], detail.clone()) }, None)
+            })
             .collect()
     }
 

@@ -33,10 +33,11 @@ pub(super) fn narrow_counter<'m>(
     counter: &Counter<'m>,
     rewriter: &Rewriter<'m>,
 ) {
+    let facts = flow.facts(found.entering, found.header);
+    let extended = |value| extended(value).or_else(|| masked(value, &facts));
     let (Some(start), Some(end)) = (extended(counter.linear.start), extended(counter.test.bound)) else {
         return;
     };
-    let facts = flow.facts(found.entering, found.header);
     let Some(reading) = reading(start, end, counter, &facts) else { return };
     rebuild(found, counter, [start, end], reading, rewriter);
 }
@@ -56,6 +57,23 @@ fn extended(value: Val<'_>) -> Option<Extended<'_>> {
         LLVMOpcode::LLVMSExt => Extended::Signed(source),
         _ => Extended::Unsigned { value: source, is_nonnegative: value.has_nneg() },
     })
+}
+
+/// Recognizes the lower bits of a number as the extension of its truncation, which a known comparison has: LLVM writes
+/// `zext (trunc %x)` as a mask, of 31 bits where the truncation is known not to be negative.
+fn masked<'m>(value: Val<'m>, facts: &[KnownComparison<'m>]) -> Option<Extended<'m>> {
+    if opcode_of(value)? != LLVMOpcode::LLVMAnd {
+        return None;
+    }
+    let mask = value.operand(1).bits()?;
+    let is_truncation = |side: &Val<'m>| {
+        let is_cut = opcode_of(*side) == Some(LLVMOpcode::LLVMTrunc);
+        is_cut && side.operand(0) == value.operand(0) && side.ty().is_int(NARROW)
+    };
+    let source = facts.iter().flat_map(|fact| [fact.left, fact.right]).find(is_truncation)?;
+    let is_nonnegative = exceeds(facts, source, -1, true);
+    let is_whole = mask == u128::from(u32::MAX) || mask == i32::MAX as u128 && is_nonnegative;
+    is_whole.then_some(Extended::Unsigned { value: source, is_nonnegative })
 }
 
 /// Returns a reading in which 32 bits hold all values of a counter, the one at the exit included.

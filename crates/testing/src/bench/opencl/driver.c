@@ -196,7 +196,7 @@ static void begin(const struct workload *workload, const char *folder) {
   printf("%.9f;%.9f\n", cold, again);
 }
 
-static void serve(const struct workload *workload, const char *folder, int is_large) {
+static void serve(const struct workload *workload, const char *folder, int is_large, const char *description) {
   struct run run = {.is_large = is_large};
   char name[256] = "";
   open_device(&run, name);
@@ -204,7 +204,10 @@ static void serve(const struct workload *workload, const char *folder, int is_la
   double start = processor(), took[2];
   build(&run, workload, source);
   double built = processor() - start;
-  workload->prepare(&run);
+  if (description)
+    unseen_prepare(&run, description);
+  else
+    workload->prepare(&run);
   once(&run, workload, took);
   printf("%s;%.9f;%.9f;%.3e;%.6e;%.6e\n", name, built, took[1], workload->worst(&run), run.operations, run.bytes);
   fflush(stdout);
@@ -286,6 +289,23 @@ static int first_unseen(const char *folder, const char *name) {
   return 1;
 }
 
+// Serves a kernel of `unseen/`, whose launch `FILE.lines` describes: the file itself may be SPIR-V. The error of its result is a sum
+// over all outputs instead.
+static int serve_unseen(const char *folder, const char *name) {
+  char file[256], lines[272], line[1024];
+  const char *colon = strchr(name, ':');
+  if (!colon)
+    return 0;
+  snprintf(file, sizeof file, "%.*s", (int)(colon - name), name);
+  snprintf(lines, sizeof lines, "%s.lines", file);
+  if (!unseen_line(source_of(folder, lines), colon + 1, line))
+    return 0;
+  const struct workload workload = {
+      .name = name, .file = file, .kernels = {colon + 1}, .launch = unseen_launch, .worst = unseen_sum};
+  serve(&workload, folder, 0, line);
+  return 1;
+}
+
 // GB/s of a sum of two arrays into a third, as many bytes in all.
 static double bandwidth(size_t bytes) {
   size_t count = bytes / 12, repeats = (64u << 20) / bytes + 1;
@@ -356,6 +376,8 @@ int main(int count, char **arguments) {
     }
   if (count == 5 && !strcmp(arguments[1], "first") && first_unseen(arguments[2], arguments[3]))
     return 0;
+  if (count == 4 && strcmp(arguments[1], "start") && serve_unseen(arguments[1], arguments[2]))
+    return 0;
   int starts = count == 4 && !strcmp(arguments[1], "start");
   for (int i = 0; count == 4 && i < workload_count; i++) {
     if (starts && !strcmp(arguments[3], workloads[i].name)) {
@@ -363,7 +385,7 @@ int main(int count, char **arguments) {
       return 0;
     }
     if (!starts && !strcmp(arguments[2], workloads[i].name)) {
-      serve(&workloads[i], arguments[1], atoi(arguments[3]));
+      serve(&workloads[i], arguments[1], atoi(arguments[3]), NULL);
       return 0;
     }
   }
