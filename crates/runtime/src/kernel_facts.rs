@@ -10,6 +10,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
+/// Sizes of sub-groups that kernels may require.
+pub const SUB_GROUP_SIZES: [u32; 3] = [8, 16, 32];
+
+/// Returns the reason for refusing a required size of sub-groups, with its help; none if kernels may require it.
+pub fn sub_group_size_error(lanes: u32) -> Option<(String, String)> {
+    let sizes = SUB_GROUP_SIZES.map(|size| size.to_string()).join(", ");
+    let text = || (format!("sub-groups of {lanes} work-items"), format!("require one of {sizes}"));
+    (!SUB_GROUP_SIZES.contains(&lanes)).then(text)
+}
+
 /// Parameter of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelParameter {
@@ -31,7 +41,7 @@ pub struct KernelFacts {
     /// The size of its work-groups, if the source fixes it.
     pub required_local: Option<[u32; 3]>,
     /// The lanes of its brushes, if the source fixes them.
-    pub(crate) required_lanes: Option<u32>,
+    pub required_lanes: Option<u32>,
     /// True if it may observe its work-group.
     pub sees_groups: bool,
     /// True if it may observe which work-items form a brush.

@@ -8,6 +8,7 @@
 pub mod range;
 pub mod pool;
 mod processors;
+pub mod processor_layout;
 pub mod program;
 pub mod launch;
 pub mod exit;
@@ -37,7 +38,8 @@ pub use forced::ForcedOptions;
 pub use heddle_transform::AxisOrder;
 pub use kept::{COMPILER, KernelCache, user_caches};
 pub use kernel_facts::{
-    KernelFacts, KernelParameter, recursive_functions, undefined_functions, with_callers,
+    KernelFacts, KernelParameter, SUB_GROUP_SIZES, recursive_functions, sub_group_size_error,
+    undefined_functions, with_callers,
 };
 pub use launch::{LaunchArgument, LaunchError, LaunchForecast, in_pieces};
 pub use pool::Pool;

@@ -7,7 +7,7 @@
 //!
 //! A thread that is done looks for the next job for a moment before it sleeps, since to wake a thread takes longer than many launches.
 
-use crate::processors::ProcessorSet;
+use crate::processors::{ProcessorSet, bind_to};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -209,6 +209,11 @@ fn nanoseconds(time: Duration) -> u64 {
 impl Pool {
     /// So many threads in all, the one that asks among them; at least that one.
     pub fn new(threads: usize) -> Pool {
+        Pool::on_processors(threads, &[])
+    }
+
+    /// Pool whose workers are bound to these processors; not bound if there are none. The thread that asks is never bound.
+    pub fn on_processors(threads: usize, own: &[usize]) -> Pool {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let shared = Arc::new(PoolShared {
             jobs: Mutex::default(),
@@ -219,10 +224,17 @@ impl Pool {
         });
         let start = |number| {
             let (shared, state) = (Arc::clone(&shared), Arc::new(AtomicU8::new(WORKING)));
+            let places = own.to_vec();
             let worker = thread::Builder::new().name(format!("heddle-{number}")).stack_size(STACK);
-            let own = Arc::clone(&state);
+            let seen = Arc::clone(&state);
+            let serve = move || {
+                if !places.is_empty() {
+                    bind_to(&places);
+                }
+                serve(&shared, number, &seen);
+            };
             // Where the system has no more threads, those that there are do the work.
-            let started = worker.spawn(move || serve(&shared, number, &own)).ok()?;
+            let started = worker.spawn(serve).ok()?;
             Some(PoolWorker { thread: started.thread().clone(), state })
         };
         let workers = (1..threads).filter_map(start).collect();
@@ -421,6 +433,25 @@ mod tests {
                 starts.sort_unstable();
                 assert!(starts.into_iter().eq((0..threads as u64).map(|part| part * each)));
             }
+        }
+    }
+
+    #[test]
+    fn a_job_has_no_more_threads_than_its_pool() {
+        for threads in 1..4 {
+            let pool = Pool::on_processors(threads, &[0]);
+            assert_eq!(pool.threads(), threads);
+            let seen = Arc::new(Mutex::new(HashSet::new()));
+            for _ in 0..20 {
+                let own = Arc::clone(&seen);
+                // As many as another pool might have.
+                pool.run(1000, JobShare { threads: 8, grain: 1, is_ordered: false }, move |_| {
+                    lock(&own).insert(thread::current().id());
+                });
+            }
+            let seen = lock(&seen);
+            assert!((1..=threads).contains(&seen.len()), "{seen:?}");
+            assert!(threads > 1 || seen.contains(&thread::current().id()), "{seen:?}");
         }
     }
 

@@ -73,6 +73,34 @@ fn leave(is_taken: impl Fn(usize) -> bool) {
     }
 }
 
+/// The processors that this thread may run on, in order; empty if the system does not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn allowed_processors() -> Vec<usize> {
+    const SIZE: usize = size_of::<libc::cpu_set_t>();
+    // SAFETY: the set has the stated size; `CPU_ISSET` gets numbers below it.
+    unsafe {
+        let mut all: libc::cpu_set_t = std::mem::zeroed();
+        if libc::sched_getaffinity(0, SIZE, &mut all) != 0 {
+            return Vec::new();
+        }
+        (0..8 * SIZE).filter(|&it| libc::CPU_ISSET(it, &all)).collect()
+    }
+}
+
+/// Binds this thread to processors. If the system refuses, the thread stays where it was.
+#[cfg(target_os = "linux")]
+pub(crate) fn bind_to(processors: &[usize]) {
+    const SIZE: usize = size_of::<libc::cpu_set_t>();
+    // SAFETY: the set has the stated size, and zero is the empty one; `CPU_SET` gets numbers below its size.
+    unsafe {
+        let mut own: libc::cpu_set_t = std::mem::zeroed();
+        for &processor in processors.iter().filter(|&&it| it < 8 * SIZE) {
+            libc::CPU_SET(processor, &mut own);
+        }
+        libc::sched_setaffinity(0, SIZE, &own);
+    }
+}
+
 /// Processor time of this thread.
 pub(crate) fn thread_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -134,6 +162,14 @@ impl SystemLoad {
 }
 
 #[cfg(not(target_os = "linux"))]
+pub(crate) fn allowed_processors() -> Vec<usize> {
+    Vec::new()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn bind_to(_: &[usize]) {}
+
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn lower_priority() {}
 
 #[cfg(not(target_os = "linux"))]
@@ -152,6 +188,18 @@ fn leave(_: impl Fn(usize) -> bool) {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_bound_thread_stays_on_its_processors() {
+        for own in allowed_processors() {
+            let bound = std::thread::spawn(move || {
+                bind_to(&[own]);
+                (allowed_processors(), current())
+            });
+            assert_eq!(bound.join().expect("the thread ends"), (vec![own], Some(own)));
+        }
+    }
 
     #[test]
     fn a_processor_is_taken_once() {

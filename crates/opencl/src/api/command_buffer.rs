@@ -116,6 +116,8 @@ entries! {
         let queue = queues.read().unwrap_or_else(|| handle_of(&*buffer.queue));
         let into = Enqueuing::new(queue, waits, list, event)?;
         ensure(Arc::ptr_eq(into.context(), &buffer.queue.context), CL_INVALID_CONTEXT)?;
+        // Its kernels have the threads of the device that they were recorded for.
+        ensure(Arc::ptr_eq(&into.queue.device, &buffer.queue.device), CL_INCOMPATIBLE_COMMAND_QUEUE_KHR)?;
         into.command(CL_COMMAND_COMMAND_BUFFER_KHR, false, Box::new(move || commands.run()))
     }
 
@@ -159,7 +161,8 @@ entries! {
         ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
         let range = super::enqueue::range(&kernel, dims, offset, global, local)?;
         // Later changes of the kernel do not concern the command.
-        let state = DispatchState { kernel: Arc::new(kernel.duplicate()), range };
+        let device = into.queue.device.clone();
+        let state = DispatchState { kernel: Arc::new(kernel.duplicate()), range, device };
         let work = state.work()?;
         let may_come = into.is_mutable() && fields.unwrap_or(0) & CL_MUTABLE_DISPATCH_ARGUMENTS_KHR != 0;
         ensure(work.is_some() || may_come, CL_INVALID_KERNEL_ARGS)?;

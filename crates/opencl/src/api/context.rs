@@ -1,6 +1,6 @@
 //! Contexts.
 
-use super::device::devices;
+use super::device::{devices, handles};
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, UserData};
 use crate::cl::*;
@@ -8,7 +8,7 @@ use crate::core::context::{ClContext, Notify};
 use crate::core::device::device;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::platform::Platform;
-use crate::core::registry::{find, handle_of, publish, references, release, retain};
+use crate::core::registry::{find, publish, references, release, retain};
 use std::ffi::{CString, c_char, c_void};
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ makers! {
         let properties = properties(list)?;
         ensure(count != 0 && !named.is_null(), CL_INVALID_VALUE)?;
         let notify = notify(function, data)?;
-        devices(count, named)?;
-        Ok(publish(Arc::new(ClContext::new(properties, notify))))
+        let devices = devices(count, named)?;
+        Ok(publish(Arc::new(ClContext::new(devices, properties, notify))))
     }
 
     fn clCreateContextFromType(
@@ -66,7 +66,7 @@ makers! {
             | CL_DEVICE_TYPE_CUSTOM;
         ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
         ensure(kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) != 0, CL_DEVICE_NOT_FOUND)?;
-        Ok(publish(Arc::new(ClContext::new(properties, notify))))
+        Ok(publish(Arc::new(ClContext::new(vec![device().clone()], properties, notify))))
     }
 }
 
@@ -84,8 +84,8 @@ entries! {
         let info = Info::new(size, value, needed);
         match name {
             CL_CONTEXT_REFERENCE_COUNT => info.value(references(&*context)),
-            CL_CONTEXT_NUM_DEVICES => info.value(1u32),
-            CL_CONTEXT_DEVICES => info.value(handle_of(&**device())),
+            CL_CONTEXT_NUM_DEVICES => info.value(context.devices.len() as u32),
+            CL_CONTEXT_DEVICES => info.list(&handles(&context.devices)),
             CL_CONTEXT_PROPERTIES => info.list(&context.properties),
             _ => Err(ClError(CL_INVALID_VALUE)),
         }

@@ -12,9 +12,10 @@ use crate::core::mutable_command::MUTABLE_FIELDS;
 use crate::core::platform::{
     EXTENSIONS, Platform, SPIRV_MINOR_VERSIONS, VENDOR, VERSION, VERSION_3_0, VERSION_3_1, platform,
 };
-use crate::core::registry::{find, handle_of};
+use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use crate::core::svm::SVM_TYPES;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Version of the language without a build option.
 const OPENCL_C_1_2: u32 = 1 << 22 | 2 << 12;
@@ -80,16 +81,58 @@ const ATOMICS: u64 = CL_DEVICE_ATOMIC_ORDER_RELAXED
     | CL_DEVICE_ATOMIC_SCOPE_DEVICE
     | CL_DEVICE_ATOMIC_SCOPE_ALL_DEVICES;
 
-/// The devices that a list names: they are all the one device, and it is named once.
-pub fn devices(count: cl_uint, list: ClInput<ClHandle>) -> ClResult<()> {
+/// Returns the devices that a list names, each once.
+pub fn devices(count: cl_uint, list: ClInput<ClHandle>) -> ClResult<Vec<Arc<Device>>> {
     let handles = list.list(count as usize)?;
     ensure(!handles.is_empty(), CL_INVALID_VALUE)?;
-    handles.into_iter().try_for_each(|handle| find::<Device>(handle).map(|_| ()))
+    let mut devices: Vec<Arc<Device>> = Vec::new();
+    for handle in handles {
+        let device = find::<Device>(handle)?;
+        if !devices.iter().any(|known| Arc::ptr_eq(known, &device)) {
+            devices.push(device);
+        }
+    }
+    Ok(devices)
 }
 
-/// The devices that a list names, which may be left out.
-pub fn devices_or_all(count: cl_uint, list: ClInput<ClHandle>) -> ClResult<()> {
-    if count == 0 && list.is_null() { Ok(()) } else { devices(count, list) }
+/// Returns the devices that a list names among these; all of them without a list.
+pub fn devices_among(
+    known: &[Arc<Device>],
+    count: cl_uint,
+    list: ClInput<ClHandle>,
+) -> ClResult<Vec<Arc<Device>>> {
+    if count == 0 && list.is_null() {
+        return Ok(known.to_vec());
+    }
+    let devices = devices(count, list)?;
+    let is_known = |device: &Arc<Device>| known.iter().any(|other| Arc::ptr_eq(other, device));
+    ensure(devices.iter().all(is_known), CL_INVALID_DEVICE)?;
+    Ok(devices)
+}
+
+/// Returns the device of a handle if it is one of these.
+pub fn device_among(known: &[Arc<Device>], handle: ClHandle) -> ClResult<Arc<Device>> {
+    let device = find::<Device>(handle)?;
+    ensure(known.iter().any(|other| Arc::ptr_eq(other, &device)), CL_INVALID_DEVICE)?;
+    Ok(device)
+}
+
+/// Returns the handles of devices.
+pub fn handles(devices: &[Arc<Device>]) -> Vec<ClHandle> {
+    devices.iter().map(|device| handle_of(&**device)).collect()
+}
+
+/// Reads partition properties: a scheme and its value with the terminating zero, or counts of compute units up to the first that is
+/// not positive. Reads no more counts than there can be.
+fn partition_properties(list: ClInput<isize>, units: usize) -> Vec<isize> {
+    list.until(|list| match list {
+        [] => false,
+        [CL_DEVICE_PARTITION_BY_COUNTS, counts @ ..] => {
+            counts.last().is_some_and(|&last| last <= 0) || counts.len() > units
+        }
+        [CL_DEVICE_PARTITION_EQUALLY | CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, ..] => list.len() == 3,
+        _ => true,
+    })
 }
 
 entries! {
@@ -116,7 +159,7 @@ entries! {
         match name {
             CL_DEVICE_TYPE => info.value(CL_DEVICE_TYPE_CPU),
             CL_DEVICE_VENDOR_ID => info.value(0u32),
-            CL_DEVICE_MAX_COMPUTE_UNITS => info.value(device.compute_units),
+            CL_DEVICE_MAX_COMPUTE_UNITS => info.value(device.compute_units()),
             CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value(3u32),
             CL_DEVICE_MAX_WORK_ITEM_SIZES => info.list(&[MAX_WORK_GROUP_SIZE; 3]),
             CL_DEVICE_MAX_WORK_GROUP_SIZE => info.value(MAX_WORK_GROUP_SIZE),
@@ -135,7 +178,7 @@ entries! {
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_HALF
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT
             | CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE => info.value(1u32),
-            CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(device.clock),
+            CL_DEVICE_MAX_CLOCK_FREQUENCY => info.value(device.machine.clock),
             CL_DEVICE_ADDRESS_BITS => info.value(usize::BITS),
             CL_DEVICE_MAX_MEM_ALLOC_SIZE => info.value(device.max_allocation()),
             CL_DEVICE_IMAGE_SUPPORT => info.truth(true),
@@ -160,9 +203,9 @@ entries! {
             | CL_DEVICE_HALF_FP_ATOMIC_CAPABILITIES_EXT => info.value(FLOAT_ATOMICS),
             CL_DEVICE_DOUBLE_FP_CONFIG | CL_DEVICE_HALF_FP_CONFIG => info.value(FLOATS),
             CL_DEVICE_GLOBAL_MEM_CACHE_TYPE => info.value(CL_READ_WRITE_CACHE),
-            CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info.value(device.cache_line),
-            CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => info.value(device.cache),
-            CL_DEVICE_GLOBAL_MEM_SIZE => info.value(device.memory),
+            CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE => info.value(device.machine.cache_line),
+            CL_DEVICE_GLOBAL_MEM_CACHE_SIZE => info.value(device.machine.cache),
+            CL_DEVICE_GLOBAL_MEM_SIZE => info.value(device.machine.memory),
             CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE => info.value(device.max_allocation()),
             CL_DEVICE_MAX_CONSTANT_ARGS => info.value(64u32),
             CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE => info.value(MAX_GLOBAL_VARIABLE_SIZE),
@@ -204,7 +247,7 @@ entries! {
             CL_DEVICE_SPIRV_EXTENSIONS_KHR => info.strings(&heddle_spirv::EXTENSIONS),
             CL_DEVICE_SPIRV_CAPABILITIES_KHR => info.list(&heddle_spirv::CAPABILITIES.map(|it| it as u32)),
             CL_DEVICE_PLATFORM => info.value(handle_of(&**platform())),
-            CL_DEVICE_NAME => info.text(&device.name),
+            CL_DEVICE_NAME => info.text(&device.machine.name),
             CL_DEVICE_VENDOR => info.text(VENDOR),
             CL_DRIVER_VERSION => info.text(env!("CARGO_PKG_VERSION")),
             CL_DEVICE_PROFILE => info.text("FULL_PROFILE"),
@@ -220,12 +263,17 @@ entries! {
             CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.text("v0000-00-00-00"),
             CL_DEVICE_PRINTF_BUFFER_SIZE => info.value(1usize << 20),
             CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info.truth(true),
-            CL_DEVICE_PARENT_DEVICE => info.value(std::ptr::null_mut::<c_void>()),
-            CL_DEVICE_PARTITION_MAX_SUB_DEVICES => info.value(0u32),
-            CL_DEVICE_PARTITION_PROPERTIES => info.value(0isize),
-            CL_DEVICE_PARTITION_TYPE => info.bytes(&[]),
-            CL_DEVICE_PARTITION_AFFINITY_DOMAIN => info.value(0u64),
-            CL_DEVICE_REFERENCE_COUNT => info.value(1u32),
+            CL_DEVICE_PARENT_DEVICE => {
+                let parent = device.origin.as_ref().map(|origin| handle_of(&*origin.parent));
+                info.value(parent.unwrap_or(std::ptr::null_mut()))
+            }
+            CL_DEVICE_PARTITION_MAX_SUB_DEVICES => info.value(device.max_sub_devices()),
+            CL_DEVICE_PARTITION_PROPERTIES => info.list(&device.partition_schemes()),
+            CL_DEVICE_PARTITION_TYPE => {
+                info.list(device.origin.as_ref().map_or(&[][..], |origin| &origin.properties))
+            }
+            CL_DEVICE_PARTITION_AFFINITY_DOMAIN => info.value(device.affinity_domains()),
+            CL_DEVICE_REFERENCE_COUNT => info.value(references(&*device)),
             CL_DEVICE_SVM_CAPABILITIES => info.value(SVM),
             CL_DEVICE_HOST_MEM_CAPABILITIES_INTEL
             | CL_DEVICE_DEVICE_MEM_CAPABILITIES_INTEL
@@ -266,12 +314,29 @@ entries! {
         }
     }
 
+    fn clCreateSubDevices(
+        of: ClHandle, properties: ClInput<isize>, count: cl_uint, devices: ClOutput<ClHandle>, there: ClOutput<cl_uint>,
+    ) {
+        let device = find::<Device>(of)?;
+        ensure(!properties.is_null(), CL_INVALID_VALUE)?;
+        let parts = device.partition(&partition_properties(properties, device.compute_units() as usize))?;
+        ensure(devices.is_null() || count as usize >= parts.len(), CL_INVALID_VALUE)?;
+        there.write(parts.len() as cl_uint);
+        if !devices.is_null() {
+            for (index, part) in parts.into_iter().enumerate() {
+                devices.write_at(index, publish(part));
+            }
+        }
+        Ok(())
+    }
+
     fn clRetainDevice(of: ClHandle) {
-        find::<Device>(of).map(|_| ())
+        // Root devices are not counted.
+        if find::<Device>(of)?.origin.is_none() { Ok(()) } else { retain::<Device>(of) }
     }
 
     fn clReleaseDevice(of: ClHandle) {
-        find::<Device>(of).map(|_| ())
+        if find::<Device>(of)?.origin.is_none() { Ok(()) } else { release::<Device>(of).map(|_| ()) }
     }
 
     fn clGetDeviceAndHostTimer(of: ClHandle, device_time: ClOutput<u64>, host_time: ClOutput<u64>) {

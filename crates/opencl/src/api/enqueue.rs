@@ -41,7 +41,7 @@ fn enqueue(
 ) -> ClResult<()> {
     let kernel = find::<ClKernel>(of)?;
     ensure(Arc::ptr_eq(&kernel.program.context, &into.queue.context), CL_INVALID_CONTEXT)?;
-    let launch = kernel.launch(range(&kernel)?)?;
+    let launch = kernel.launch(range(&kernel)?, &into.queue.device)?;
     let doer = launch.doer();
     if doer == CommandThreads::Caller
         && into.event.is_null()

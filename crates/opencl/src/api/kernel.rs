@@ -1,11 +1,12 @@
 //! Kernels.
 
+use super::device::device_among;
 use super::info::Info;
 use super::pointer::ClString;
 use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
 use crate::core::buffer::ClBuffer;
-use crate::core::device::{Device, MAX_WORK_GROUP_SIZE};
+use crate::core::device::MAX_WORK_GROUP_SIZE;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::kernel::{ClArgumentValue, ClKernel};
 use crate::core::memory::Address;
@@ -30,9 +31,10 @@ makers! {
     }
 }
 
-fn on_device(of: ClHandle) -> ClResult<()> {
-    // The device may be null as there is only one.
-    if of.is_null() { Ok(()) } else { find::<Device>(of).map(|_| ()) }
+/// Checks the device of a query. It may be null for a program of one device.
+fn check_device(kernel: &ClKernel, device: ClHandle) -> ClResult<()> {
+    let devices = &kernel.program.devices;
+    if device.is_null() && devices.len() == 1 { Ok(()) } else { device_among(devices, device).map(|_| ()) }
 }
 
 /// Sets an argument from the bytes that the application passes.
@@ -192,7 +194,7 @@ entries! {
         of: ClHandle, on: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>,
     ) {
         let kernel = find::<ClKernel>(of)?;
-        on_device(on)?;
+        check_device(&kernel, on)?;
         let info = Info::new(size, value, needed);
         match name {
             CL_KERNEL_WORK_GROUP_SIZE => info.value(MAX_WORK_GROUP_SIZE),
@@ -213,7 +215,7 @@ entries! {
         value: ClOutput<c_void>, needed: ClOutput<usize>,
     ) {
         let kernel = find::<ClKernel>(of)?;
-        on_device(on)?;
+        check_device(&kernel, on)?;
         let info = Info::new(size, value, needed);
         let lanes = kernel.lanes();
         // The result is one number, or one per dimension.
@@ -256,7 +258,8 @@ entries! {
         let kernel = find::<ClKernel>(of)?;
         ensure(Arc::ptr_eq(&kernel.program.context, &queue.context), CL_INVALID_CONTEXT)?;
         ensure(!local.is_null(), CL_INVALID_VALUE)?;
-        let launch = kernel.launch(super::enqueue::range(&kernel, dims, offset, global, ClInput::NONE)?)?;
+        let range = super::enqueue::range(&kernel, dims, offset, global, ClInput::NONE)?;
+        let launch = kernel.launch(range, &queue.device)?;
         for way in 0..dims as usize {
             local.write_at(way, launch.local_size()[way]);
         }

@@ -102,7 +102,7 @@ impl DispatchConfig {
             &global.unwrap_or_else(|| kept(known.global)),
             local.or_else(|| known.local.map(kept)).as_deref(),
         )?;
-        let next = DispatchState { kernel, range };
+        let next = DispatchState { kernel, range, device: state.device.clone() };
         ensure(next.is_uniform() == state.is_uniform(), CL_INVALID_OPERATION)?;
         Ok(next)
     }

@@ -1,11 +1,10 @@
 //! Programs.
 
-use super::device::{devices, devices_or_all};
+use super::device::{device_among, devices_among, handles};
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, ClString, UserData, binary, sources};
 use crate::cl::*;
 use crate::core::context::ClContext;
-use crate::core::device::{Device, device};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::program::ClProgram;
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
@@ -50,7 +49,8 @@ makers! {
         statuses: ClOutput<cl_int>,
     ) {
         let context = find::<ClContext>(context)?;
-        devices(count, named)?;
+        ensure(count != 0 && !named.is_null(), CL_INVALID_VALUE)?;
+        let devices = devices_among(&context.devices, count, named)?;
         let lengths = lengths.list(count as usize)?;
         let binaries = binaries.list(count as usize)?;
         let mut program = None;
@@ -59,7 +59,7 @@ makers! {
                 statuses.write_at(index, CL_INVALID_VALUE);
                 return Err(ClError(CL_INVALID_VALUE));
             };
-            let made = ClProgram::of_binary(&context, &bytes);
+            let made = ClProgram::of_binary(&context, devices.clone(), &bytes);
             statuses.write_at(index, made.as_ref().map_or_else(|&ClError(code)| code, |_| CL_SUCCESS));
             program.get_or_insert(made?);
         }
@@ -77,11 +77,11 @@ makers! {
         function: Option<ProgramFunction>, data: UserData,
     ) {
         let context = find::<ClContext>(context)?;
-        devices_or_all(count, named)?;
+        let devices = devices_among(&context.devices, count, named)?;
         ensure(function.is_some() || data.get().is_null(), CL_INVALID_VALUE)?;
         ensure(inputs != 0, CL_INVALID_VALUE)?;
         let programs: ClResult<Vec<Arc<ClProgram>>> = programs.list(inputs as usize)?.into_iter().map(find).collect();
-        let (program, done) = ClProgram::link(&context, &options.get().unwrap_or_default(), &programs?)?;
+        let (program, done) = ClProgram::link(&context, devices, &options.get().unwrap_or_default(), &programs?)?;
         let program = publish(Arc::new(program));
         match built(done, function, program, data) {
             // A program that failed to link is there, with its log.
@@ -109,7 +109,7 @@ entries! {
         data: UserData,
     ) {
         let program = find::<ClProgram>(of)?;
-        devices_or_all(count, named)?;
+        devices_among(&program.devices, count, named)?;
         ensure(function.is_some() || data.get().is_null(), CL_INVALID_VALUE)?;
         built(program.build(&options.get().unwrap_or_default()), function, of, data)
     }
@@ -123,7 +123,7 @@ entries! {
         header_names: ClInput<ClString>, function: Option<ProgramFunction>, data: UserData,
     ) {
         let program = find::<ClProgram>(of)?;
-        devices_or_all(count, named)?;
+        devices_among(&program.devices, count, named)?;
         ensure(function.is_some() || data.get().is_null(), CL_INVALID_VALUE)?;
         let programs = header_programs.list(headers as usize)?;
         let names = header_names.list(headers as usize)?;
@@ -141,19 +141,21 @@ entries! {
         match name {
             CL_PROGRAM_REFERENCE_COUNT => info.value(references(&*program)),
             CL_PROGRAM_CONTEXT => info.value(handle_of(&*program.context)),
-            CL_PROGRAM_NUM_DEVICES => info.value(1u32),
-            CL_PROGRAM_DEVICES => info.value(handle_of(&**device())),
+            CL_PROGRAM_NUM_DEVICES => info.value(program.devices.len() as u32),
+            CL_PROGRAM_DEVICES => info.list(&handles(&program.devices)),
             CL_PROGRAM_SOURCE => info.text(&program.source),
             CL_PROGRAM_IL => info.bytes(&program.il),
-            CL_PROGRAM_BINARY_SIZES => info.value(program.binary().len()),
+            CL_PROGRAM_BINARY_SIZES => info.list(&vec![program.binary().len(); program.devices.len()]),
             CL_PROGRAM_BINARIES => {
                 let (size, value, needed) = info.places();
-                ensure(value.is_null() || size >= size_of::<usize>(), CL_INVALID_VALUE)?;
+                let bytes = size_of::<usize>() * program.devices.len();
+                ensure(value.is_null() || size >= bytes, CL_INVALID_VALUE)?;
                 if !value.is_null() {
-                    let place = ClInput::<ClOutput<c_void>>::of(value).read().unwrap_or(ClOutput::NONE);
-                    place.write_bytes(&program.binary());
+                    let places = ClInput::<ClOutput<c_void>>::of(value).list(program.devices.len())?;
+                    let binary = program.binary();
+                    places.into_iter().for_each(|place| place.write_bytes(&binary));
                 }
-                needed.write(size_of::<usize>());
+                needed.write(bytes);
                 Ok(())
             }
             CL_PROGRAM_NUM_KERNELS => info.value(program.code()?.kernels.len()),
@@ -171,7 +173,7 @@ entries! {
         of: ClHandle, on: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>,
     ) {
         let program = find::<ClProgram>(of)?;
-        find::<Device>(on)?;
+        device_among(&program.devices, on)?;
         let info = Info::new(size, value, needed);
         match name {
             CL_PROGRAM_BUILD_STATUS => info.value(program.status()),

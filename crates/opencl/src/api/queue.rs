@@ -1,10 +1,10 @@
 //! Command queues.
 
+use super::device::device_among;
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
 use crate::core::context::ClContext;
-use crate::core::device::{Device, device};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::queue::{CommandOrder, CommandRequest, CommandThreads, Queue};
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
@@ -16,14 +16,14 @@ const DEVICE_QUEUE: u64 = CL_QUEUE_ON_DEVICE | CL_QUEUE_ON_DEVICE_DEFAULT;
 makers! {
     fn clCreateCommandQueue(context: ClHandle, of: ClHandle, flags: u64) {
         let context = find::<ClContext>(context)?;
-        find::<Device>(of)?;
+        let device = device_among(&context.devices, of)?;
         ensure(flags & !HOST_QUEUE == 0, CL_INVALID_VALUE)?;
-        Ok(publish(Queue::new(&context, flags, Vec::new())))
+        Ok(publish(Queue::new(&context, device, flags, Vec::new())))
     }
 
     fn clCreateCommandQueueWithProperties(context: ClHandle, of: ClHandle, list: ClInput<u64>) {
         let context = find::<ClContext>(context)?;
-        find::<Device>(of)?;
+        let device = device_among(&context.devices, of)?;
         let properties = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
         let mut flags = 0;
         for pair in properties.chunks_exact(2) {
@@ -40,7 +40,7 @@ makers! {
         }
         ensure(flags & !(HOST_QUEUE | DEVICE_QUEUE) == 0, CL_INVALID_VALUE)?;
         ensure(flags & DEVICE_QUEUE == 0, CL_INVALID_QUEUE_PROPERTIES)?;
-        Ok(publish(Queue::new(&context, flags, properties)))
+        Ok(publish(Queue::new(&context, device, flags, properties)))
     }
 }
 
@@ -62,7 +62,7 @@ entries! {
         let info = Info::new(size, value, needed);
         match name {
             CL_QUEUE_CONTEXT => info.value(handle_of(&*queue.context)),
-            CL_QUEUE_DEVICE => info.value(handle_of(&**device())),
+            CL_QUEUE_DEVICE => info.value(handle_of(&*queue.device)),
             CL_QUEUE_REFERENCE_COUNT => info.value(references(&*queue)),
             CL_QUEUE_PROPERTIES => info.value(queue.flags),
             CL_QUEUE_PROPERTIES_ARRAY => info.list(&queue.properties),

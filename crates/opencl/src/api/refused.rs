@@ -1,7 +1,7 @@
-//! Entries for unsupported features: pipes, sub-devices, on-device queues, and memory of graphics
+//! Entries for unsupported features: pipes, sub-devices by their older interface, on-device queues, and memory of graphics
 //! interfaces.
 
-use super::device::devices;
+use super::device::devices_among;
 use super::pointer::{ClInput, ClOutput, ClString, UserData};
 use super::program::ProgramFunction;
 use crate::cl::*;
@@ -27,8 +27,9 @@ fn no_graphics_commands(queue: ClHandle) -> ClResult<()> {
 
 makers! {
     fn clCreateProgramWithBuiltInKernels(context: ClHandle, count: cl_uint, named: ClInput<ClHandle>, names: ClString) {
-        find::<ClContext>(context)?;
-        devices(count, named)?;
+        let context = find::<ClContext>(context)?;
+        ensure(!named.is_null(), CL_INVALID_VALUE)?;
+        devices_among(&context.devices, count, named)?;
         ensure(names.get().is_some(), CL_INVALID_VALUE)?;
         // There are none.
         Err::<ClHandle, ClError>(ClError(CL_INVALID_VALUE))
@@ -74,12 +75,11 @@ makers! {
 }
 
 entries! {
-    fn clCreateSubDevices(
-        of: ClHandle, properties: ClInput<isize>, _count: cl_uint, _devices: ClOutput<ClHandle>, _there: ClOutput<cl_uint>,
+    fn clCreateSubDevicesEXT(
+        of: ClHandle, _properties: ClInput<u64>, _count: cl_uint, _devices: ClOutput<ClHandle>, _there: ClOutput<cl_uint>,
     ) {
         find::<Device>(of)?;
-        // The device supports no partitioning.
-        let _ = properties;
+        // The lists of `cl_ext_device_fission` have other numbers than those of `clCreateSubDevices`.
         Err(ClError(CL_INVALID_VALUE))
     }
 

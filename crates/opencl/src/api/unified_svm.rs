@@ -1,10 +1,11 @@
 //! Types of shared virtual memory (`cl_khr_unified_svm`).
 
+use super::device::device_among;
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput};
 use crate::cl::*;
 use crate::core::context::ClContext;
-use crate::core::device::{BASE_ALIGN, Device, device};
+use crate::core::device::{BASE_ALIGN, device};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::registry::{find, handle_of};
 use crate::core::svm::{SVM_TYPES, SharedMemoryKind, SvmAttributes, suggested_type};
@@ -16,17 +17,18 @@ const ACCESS_FLAGS: u64 = CL_SVM_ALLOC_ACCESS_HOST_NOREAD_KHR
     | CL_SVM_ALLOC_ACCESS_DEVICE_NOWRITE_KHR;
 
 /// Reads a list of properties for memory of a type. Alignments need no care: all memory has the largest.
-fn attributes(list: ClInput<u64>, type_index: u32) -> ClResult<SvmAttributes> {
+fn attributes(context: &ClContext, list: ClInput<u64>, type_index: u32) -> ClResult<SvmAttributes> {
     let properties = list.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
-    let (mut access, mut has_device) = (0, false);
+    let (mut access, mut device) = (0, None);
     for (index, pair) in properties.chunks_exact(2).enumerate() {
         let is_repeated = properties.chunks_exact(2).take(index).any(|before| before[0] == pair[0]);
         ensure(!is_repeated, CL_INVALID_PROPERTY)?;
         match u32::try_from(pair[0]) {
             Ok(CL_SVM_ALLOC_ASSOCIATED_DEVICE_HANDLE_KHR) => {
-                has_device = pair[1] != 0;
-                let is_device = pair[1] == handle_of(&**device()).addr() as u64;
-                ensure(!has_device || is_device, CL_INVALID_PROPERTY)?;
+                let named = std::ptr::without_provenance_mut(pair[1] as usize);
+                let known =
+                    |_| device_among(&context.devices, named).map_err(|_| ClError(CL_INVALID_PROPERTY));
+                device = (pair[1] != 0).then_some(()).map(known).transpose()?;
             }
             Ok(CL_SVM_ALLOC_ACCESS_FLAGS_KHR) => {
                 access = pair[1];
@@ -39,16 +41,16 @@ fn attributes(list: ClInput<u64>, type_index: u32) -> ClResult<SvmAttributes> {
             _ => return Err(ClError(CL_INVALID_PROPERTY)),
         }
     }
-    Ok(SvmAttributes { type_index, properties, access, has_device })
+    Ok(SvmAttributes { type_index, properties, access, device })
 }
 
 makers! {
     fn clSVMAllocWithPropertiesKHR(context: ClHandle, properties: ClInput<u64>, type_index: cl_uint, size: usize) {
         let context = find::<ClContext>(context)?;
         let capabilities = *SVM_TYPES.get(type_index as usize).ok_or(ClError(CL_INVALID_VALUE))?;
-        let attributes = attributes(properties, type_index)?;
+        let attributes = attributes(&context, properties, type_index)?;
         let needs_device = capabilities & CL_SVM_CAPABILITY_DEVICE_UNASSOCIATED_KHR == 0;
-        ensure(attributes.has_device || !needs_device, CL_INVALID_PROPERTY)?;
+        ensure(attributes.device.is_some() || !needs_device, CL_INVALID_PROPERTY)?;
         if size == 0 {
             return Ok(std::ptr::null_mut());
         }
@@ -74,7 +76,7 @@ entries! {
     ) {
         let context = find::<ClContext>(context)?;
         if !on.is_null() {
-            find::<Device>(on)?;
+            device_among(&context.devices, on)?;
         }
         let info = Info::new(size, value, needed);
         let address = pointer.address();
@@ -91,10 +93,10 @@ entries! {
                 None => std::ptr::null_mut(),
             }),
             CL_SVM_INFO_SIZE_KHR => info.value(place.map_or(0, |(_, size)| size)),
-            CL_SVM_INFO_ASSOCIATED_DEVICE_HANDLE_KHR => info.value(match svm {
-                Some(svm) if svm.has_device => handle_of(&**device()),
-                _ => std::ptr::null_mut::<c_void>(),
-            }),
+            CL_SVM_INFO_ASSOCIATED_DEVICE_HANDLE_KHR => {
+                let device = svm.and_then(|svm| svm.device.as_deref());
+                info.value(device.map_or(std::ptr::null_mut(), handle_of))
+            }
             _ => Err(ClError(CL_INVALID_VALUE)),
         }
     }
@@ -102,11 +104,11 @@ entries! {
     fn clGetSVMSuggestedTypeIndexKHR(
         context: ClHandle, required: u64, desired: u64, properties: ClInput<u64>, _size: usize, suggested: ClOutput<cl_uint>,
     ) {
-        find::<ClContext>(context)?;
+        let context = find::<ClContext>(context)?;
         ensure(!suggested.is_null(), CL_INVALID_VALUE)?;
-        let attributes = attributes(properties, 0)?;
+        let attributes = attributes(&context, properties, 0)?;
         // Without a list the application may still name a device when it allocates.
-        let has_device = attributes.has_device || attributes.properties.is_empty();
+        let has_device = attributes.device.is_some() || attributes.properties.is_empty();
         suggested.write(suggested_type(required, desired, has_device).unwrap_or(u32::MAX));
         Ok(())
     }

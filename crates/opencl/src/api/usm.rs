@@ -2,11 +2,12 @@
 //! only.
 
 use super::Enqueuing;
+use super::device::device_among;
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, is_true};
 use crate::cl::*;
 use crate::core::context::ClContext;
-use crate::core::device::{BASE_ALIGN, Device, device};
+use crate::core::device::{BASE_ALIGN, device};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::kernel::ClKernel;
 use crate::core::registry::{find, handle_of};
@@ -18,13 +19,12 @@ const MAX_ALIGN: usize = 1 << 16;
 
 /// Allocates memory with the properties of a list.
 fn allocate(
-    context: ClHandle,
+    context: &ClContext,
     properties: ClInput<u64>,
     kind: SharedMemoryKind,
     size: usize,
     align: cl_uint,
 ) -> ClResult<ClHandle> {
-    let context = find::<ClContext>(context)?;
     let list = properties.until(|list| list.len() % 2 == 1 && list.last() == Some(&0));
     for pair in list.chunks_exact(2) {
         ensure(pair[0] == u64::from(CL_MEM_ALLOC_FLAGS_INTEL), CL_INVALID_PROPERTY)?;
@@ -48,19 +48,19 @@ fn free(context: &ClContext, pointer: ClInput<c_void>) -> ClResult<()> {
 
 makers! {
     fn clHostMemAllocINTEL(context: ClHandle, properties: ClInput<u64>, size: usize, align: cl_uint) {
-        allocate(context, properties, SharedMemoryKind::Host, size, align)
+        allocate(&*find::<ClContext>(context)?, properties, SharedMemoryKind::Host, size, align)
     }
 
     fn clDeviceMemAllocINTEL(context: ClHandle, on: ClHandle, properties: ClInput<u64>, size: usize, align: cl_uint) {
-        find::<Device>(on)?;
-        allocate(context, properties, SharedMemoryKind::Device, size, align)
+        let context = find::<ClContext>(context)?;
+        let device = device_among(&context.devices, on)?;
+        allocate(&context, properties, SharedMemoryKind::Device(device), size, align)
     }
 
     fn clSharedMemAllocINTEL(context: ClHandle, on: ClHandle, properties: ClInput<u64>, size: usize, align: cl_uint) {
-        if !on.is_null() {
-            find::<Device>(on)?;
-        }
-        allocate(context, properties, SharedMemoryKind::Shared, size, align)
+        let context = find::<ClContext>(context)?;
+        let device = if on.is_null() { None } else { Some(device_among(&context.devices, on)?) };
+        allocate(&context, properties, SharedMemoryKind::Shared(device), size, align)
     }
 }
 
@@ -87,8 +87,8 @@ entries! {
         match name {
             CL_MEM_ALLOC_TYPE_INTEL => info.value(match kind {
                 Some(SharedMemoryKind::Host) => CL_MEM_TYPE_HOST_INTEL,
-                Some(SharedMemoryKind::Device) => CL_MEM_TYPE_DEVICE_INTEL,
-                Some(SharedMemoryKind::Shared) => CL_MEM_TYPE_SHARED_INTEL,
+                Some(SharedMemoryKind::Device(_)) => CL_MEM_TYPE_DEVICE_INTEL,
+                Some(SharedMemoryKind::Shared(_)) => CL_MEM_TYPE_SHARED_INTEL,
                 Some(SharedMemoryKind::Svm(_)) | None => CL_MEM_TYPE_UNKNOWN_INTEL,
             }),
             CL_MEM_ALLOC_BASE_PTR_INTEL => match kind {
@@ -97,7 +97,9 @@ entries! {
             },
             CL_MEM_ALLOC_SIZE_INTEL => info.value(bytes),
             CL_MEM_ALLOC_DEVICE_INTEL => match kind {
-                Some(SharedMemoryKind::Device | SharedMemoryKind::Shared) => info.value(handle_of(&**device())),
+                Some(SharedMemoryKind::Device(device) | SharedMemoryKind::Shared(Some(device))) => {
+                    info.value(handle_of(&*device))
+                }
                 _ => info.value(std::ptr::null_mut::<c_void>()),
             },
             _ => Err(ClError(CL_INVALID_VALUE)),

@@ -1,7 +1,7 @@
 //! Command buffers: commands that are recorded once and executed many times.
 //!
 //! Commands run one after the other as they were recorded, which is an order that all sync points and both kinds of queues
-//! allow. Each kernel has all threads of the pool. An execution keeps the list of commands that it was enqueued with:
+//! allow. Each kernel has all threads of its queue's device. An execution keeps the list of commands that it was enqueued with:
 //! updates replace the list, so that they never change executions that are pending.
 
 use crate::cl::*;

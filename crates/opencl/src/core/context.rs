@@ -1,6 +1,7 @@
 //! Contexts.
 
 use crate::cl::*;
+use crate::core::device::Device;
 use crate::core::queue::Queue;
 use crate::core::registry::ObjectHandle;
 use crate::core::svm::SvmAllocations;
@@ -38,6 +39,8 @@ impl Destructors {
 /// A context.
 pub struct ClContext {
     pub(crate) handle: ObjectHandle<ClContext>,
+    /// Its devices, each once.
+    pub devices: Vec<Arc<Device>>,
     /// Creation properties, with the terminating zero; empty without any.
     pub properties: Vec<isize>,
     notify: Option<Notify>,
@@ -57,10 +60,11 @@ impl fmt::Debug for ClContext {
 }
 
 impl ClContext {
-    /// A context of the one device.
-    pub fn new(properties: Vec<isize>, notify: Option<Notify>) -> ClContext {
+    /// A context of these devices.
+    pub fn new(devices: Vec<Arc<Device>>, properties: Vec<isize>, notify: Option<Notify>) -> ClContext {
         ClContext {
             handle: ObjectHandle::default(),
+            devices,
             properties,
             notify,
             destructors: Destructors::default(),

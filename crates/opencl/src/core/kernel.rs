@@ -2,7 +2,7 @@
 
 use crate::cl::*;
 use crate::core::buffer::ClBuffer;
-use crate::core::device::{LOCAL_MEMORY, MAX_WORK_GROUP_SIZE};
+use crate::core::device::{Device, LOCAL_MEMORY, MAX_WORK_GROUP_SIZE};
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::launch::{ClExecutable, ClLaunchArgument, ClNdRange};
 use crate::core::memory::Address;
@@ -66,6 +66,8 @@ impl fmt::Debug for ClKernel {
 #[derive(Debug)]
 pub struct ClLaunch {
     code: Arc<ClExecutable>,
+    /// Device whose threads it has.
+    device: Arc<Device>,
     index: usize,
     given: Vec<ClLaunchArgument>,
     range: ClNdRange,
@@ -98,7 +100,7 @@ impl ClLaunch {
 
     /// Threads that may execute the command.
     pub fn doer(&self) -> CommandThreads {
-        match self.code.outlook(self.index, &self.range) {
+        match self.code.outlook(self.index, &self.range, self.device.pool()) {
             LaunchForecast { is_brief: true, .. } => CommandThreads::Caller,
             LaunchForecast { is_slim: true, .. } => CommandThreads::Waiter,
             _ => CommandThreads::Executor,
@@ -133,7 +135,7 @@ impl ClLaunch {
         // SAFETY: buffers of the arguments are kept alive; the rest is the application's promise for its kernel.
         let before = (is_verified && !has_images).then(|| unsafe { MemorySnapshot::new(&self.places()) });
         // SAFETY: as above.
-        unsafe { self.code.run(self.index, &self.given, &self.range) }?;
+        unsafe { self.code.run(self.index, &self.given, &self.range, self.device.pool()) }?;
         if let Some(before) = before {
             // SAFETY: as above.
             let message = unsafe { before.verify(&self.code, info, &self.given, &self.range) };
@@ -310,8 +312,8 @@ impl ClKernel {
         Ok(range)
     }
 
-    /// Builds a launch from the current arguments.
-    pub fn launch(&self, range: ClNdRange) -> ClResult<ClLaunch> {
+    /// Builds a launch on a device from the current arguments.
+    pub fn launch(&self, range: ClNdRange, device: &Arc<Device>) -> ClResult<ClLaunch> {
         ensure(self.local_bytes() <= LOCAL_MEMORY, CL_OUT_OF_RESOURCES)?;
         let (mut given, mut buffers) = (Vec::new(), Vec::new());
         for argument in self.arguments().iter() {
@@ -334,8 +336,10 @@ impl ClKernel {
                 }
             });
         }
-        let (code, program) = (self.code.clone(), self.program.clone());
-        Ok(ClLaunch { code, index: self.index, given, range, buffers, program })
+        let is_known = self.program.devices.iter().any(|known| Arc::ptr_eq(known, device));
+        ensure(is_known, CL_INVALID_PROGRAM_EXECUTABLE)?;
+        let (code, program, device) = (self.code.clone(), self.program.clone(), device.clone());
+        Ok(ClLaunch { code, device, index: self.index, given, range, buffers, program })
     }
 }
 

@@ -1,6 +1,5 @@
 //! Running a kernel over its work-items.
 
-use crate::core::device::SUB_GROUP_SIZES;
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
 use heddle_ir::{Code as Cause, Diagnostic, Module};
@@ -77,9 +76,8 @@ fn errors<T: Display>(reasons: impl IntoIterator<Item = T>) -> String {
 
 /// Returns the name of a kernel that requires sub-groups of an unsupported size, and the reason.
 fn wrong_sub_group_size(kernel: &KernelInfo) -> Option<(String, String)> {
-    let lanes = kernel.required_lanes.filter(|lanes| !SUB_GROUP_SIZES.contains(lanes))?;
-    let sizes = SUB_GROUP_SIZES.map(|size| size.to_string()).join(", ");
-    Some((kernel.name.clone(), format!("sub-groups of {lanes} work-items\nhelp: require one of {sizes}")))
+    let (reason, help) = runtime::sub_group_size_error(kernel.required_lanes?)?;
+    Some((kernel.name.clone(), format!("{reason}\nhelp: {help}")))
 }
 
 impl ClExecutable {
@@ -194,9 +192,9 @@ impl ClExecutable {
     }
 
     /// Returns the expected cost of running a kernel over a range.
-    pub fn outlook(&self, kernel: usize, range: &ClNdRange) -> LaunchForecast {
+    pub fn outlook(&self, kernel: usize, range: &ClNdRange, pool: &Pool) -> LaunchForecast {
         let range = range.of_runtime().ok();
-        range.map(|range| self.ready[kernel].outlook(&range, Pool::of_process())).unwrap_or_default()
+        range.map(|range| self.ready[kernel].outlook(&range, pool)).unwrap_or_default()
     }
 
     /// Runs a kernel. The error is the reason of a failure.
@@ -208,13 +206,14 @@ impl ClExecutable {
         kernel: usize,
         given: &[ClLaunchArgument],
         range: &ClNdRange,
+        pool: &Pool,
     ) -> Result<(), String> {
         let given: Vec<runtime::LaunchArgument<'_>> =
             given.iter().map(ClLaunchArgument::of_runtime).collect();
         let arguments = runtime::in_pieces(&self.kernels[kernel], &given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.
-        let done = unsafe { self.ready[kernel].launch(&arguments, &range, Pool::of_process()) };
+        let done = unsafe { self.ready[kernel].launch(&arguments, &range, pool) };
         done.map_err(|reason| reason.to_string())
     }
 }

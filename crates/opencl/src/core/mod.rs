@@ -5,6 +5,7 @@ pub mod error;
 pub mod registry;
 pub mod platform;
 pub mod device;
+pub mod partition;
 pub mod context;
 pub mod memory;
 pub mod buffer;

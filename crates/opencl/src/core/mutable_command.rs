@@ -2,6 +2,7 @@
 
 use crate::cl::*;
 use crate::core::command_buffer::{ClCommandBuffer, CommandSlot};
+use crate::core::device::Device;
 use crate::core::error::{ClError, ClResult};
 use crate::core::kernel::ClKernel;
 use crate::core::launch::ClNdRange;
@@ -23,12 +24,14 @@ pub struct DispatchState {
     pub kernel: Arc<ClKernel>,
     /// Index space.
     pub range: ClNdRange,
+    /// Device that runs it.
+    pub device: Arc<Device>,
 }
 
 impl DispatchState {
     /// Returns the work of the command; none if arguments are missing.
     pub fn work(&self) -> ClResult<CommandSlot> {
-        match self.kernel.launch(self.range) {
+        match self.kernel.launch(self.range, &self.device) {
             Ok(launch) => {
                 launch.prepare()?;
                 Ok(Some(Arc::new(Box::new(move || launch.run()))))

@@ -4,6 +4,7 @@ use crate::cl::*;
 use crate::core::binary::{self, Binary};
 use crate::core::compiler::{self, CompiledProgram, LinkOutput};
 use crate::core::context::{ClContext, Destructors};
+use crate::core::device::Device;
 use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::launch::ClExecutable;
 use crate::core::registry::ObjectHandle;
@@ -41,6 +42,8 @@ pub struct ClProgram {
     pub(crate) handle: ObjectHandle<ClProgram>,
     /// Owning context.
     pub context: Arc<ClContext>,
+    /// Devices of the program. They run the same code, so a build for one of them is a build for all.
+    pub devices: Vec<Arc<Device>>,
     /// Source text; empty without one.
     pub source: String,
     /// SPIR-V module; empty without one.
@@ -66,10 +69,17 @@ impl fmt::Debug for ClProgram {
 }
 
 impl ClProgram {
-    fn new(context: &Arc<ClContext>, origin: Origin, source: String, binary: Option<Binary>) -> ClProgram {
+    fn new(
+        context: &Arc<ClContext>,
+        devices: Vec<Arc<Device>>,
+        origin: Origin,
+        source: String,
+        binary: Option<Binary>,
+    ) -> ClProgram {
         ClProgram {
             handle: ObjectHandle::default(),
             context: context.clone(),
+            devices,
             origin,
             source,
             il: Vec::new(),
@@ -89,14 +99,14 @@ impl ClProgram {
 
     /// Creates a program from source.
     pub fn of_source(context: &Arc<ClContext>, source: String) -> ClProgram {
-        ClProgram::new(context, Origin::Source, source, None)
+        ClProgram::new(context, context.devices.clone(), Origin::Source, source, None)
     }
 
     /// Creates a program from a SPIR-V module. A malformed one is an error of the build, with its reason.
     pub fn of_il(context: &Arc<ClContext>, il: Vec<u8>) -> ClResult<ClProgram> {
         ensure(heddle_spirv::is_spirv(&il), CL_INVALID_VALUE)?;
         let specializable = heddle_spirv::specialization_constants(&il).unwrap_or_default();
-        let mut program = ClProgram::new(context, Origin::Il, String::new(), None);
+        let mut program = ClProgram::new(context, context.devices.clone(), Origin::Il, String::new(), None);
         program.specializable = specializable;
         program.il = il;
         Ok(program)
@@ -147,8 +157,12 @@ impl ClProgram {
     }
 
     /// Creates a program from the binary of an earlier one.
-    pub fn of_binary(context: &Arc<ClContext>, bytes: &[u8]) -> ClResult<ClProgram> {
-        Ok(ClProgram::new(context, Origin::Binary, String::new(), Some(binary::read(bytes)?)))
+    pub fn of_binary(
+        context: &Arc<ClContext>,
+        devices: Vec<Arc<Device>>,
+        bytes: &[u8],
+    ) -> ClResult<ClProgram> {
+        Ok(ClProgram::new(context, devices, Origin::Binary, String::new(), Some(binary::read(bytes)?)))
     }
 
     fn state(&self) -> MutexGuard<'_, ProgramState> {
@@ -305,6 +319,7 @@ impl ClProgram {
     /// Links compiled programs and libraries. The new program exists even if linking fails, for its log.
     pub fn link(
         context: &Arc<ClContext>,
+        devices: Vec<Arc<Device>>,
         options: &str,
         programs: &[Arc<ClProgram>],
     ) -> ClResult<(ClProgram, ClResult<()>)> {
@@ -318,7 +333,7 @@ impl ClProgram {
         }
         let pieces: Vec<&[u8]> = binaries.iter().map(|binary| &binary.bitcode[..]).collect();
         let rest = binaries.iter().all(|binary| binary.allows_rest);
-        let program = ClProgram::new(context, Origin::Linking, String::new(), None);
+        let program = ClProgram::new(context, devices, Origin::Linking, String::new(), None);
         let kind = match linked {
             LinkOutput::Executable | LinkOutput::Again => CL_PROGRAM_BINARY_TYPE_EXECUTABLE,
             LinkOutput::Library => CL_PROGRAM_BINARY_TYPE_LIBRARY,

@@ -5,6 +5,7 @@
 
 use crate::cl::*;
 use crate::core::context::ClContext;
+use crate::core::device::Device;
 use crate::core::error::{ClResult, ensure};
 use crate::core::event::{ClCommand, ClEvent, CommandWork, execute};
 use crate::core::executor;
@@ -30,6 +31,8 @@ pub struct Queue {
     pub(crate) handle: ObjectHandle<Queue>,
     /// Owning context.
     pub context: Arc<ClContext>,
+    /// Device that runs its kernels.
+    pub device: Arc<Device>,
     /// Flags: out-of-order execution, profiling.
     pub flags: u64,
     /// Creation properties, with the terminating zero.
@@ -90,10 +93,16 @@ impl fmt::Debug for CommandRequest<'_> {
 
 impl Queue {
     /// Creates a queue.
-    pub fn new(context: &Arc<ClContext>, flags: u64, properties: Vec<u64>) -> Arc<Queue> {
+    pub fn new(
+        context: &Arc<ClContext>,
+        device: Arc<Device>,
+        flags: u64,
+        properties: Vec<u64>,
+    ) -> Arc<Queue> {
         let queue = Arc::new(Queue {
             handle: ObjectHandle::default(),
             context: context.clone(),
+            device,
             flags,
             properties,
             state: Mutex::default(),

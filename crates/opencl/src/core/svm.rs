@@ -2,9 +2,10 @@
 //! addresses.
 
 use crate::cl::*;
+use crate::core::device::Device;
 use crate::core::memory::{Address, ClMemory};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Access by the device, by the address that the host has.
 const DEVICE_ACCESS: u64 = CL_SVM_CAPABILITY_SINGLE_ADDRESS_SPACE_KHR
@@ -51,16 +52,16 @@ pub fn suggested_type(required: u64, desired: u64, has_device: bool) -> Option<u
 }
 
 /// Interface that an allocation was made by.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum SharedMemoryKind {
     /// Shared virtual memory.
     Svm(SvmAttributes),
     /// Unified shared memory of the host.
     Host,
-    /// Unified shared memory of the device.
-    Device,
-    /// Unified shared memory of both.
-    Shared,
+    /// Unified shared memory of a device.
+    Device(Arc<Device>),
+    /// Unified shared memory of the host and of devices: of the named one, or of all.
+    Shared(Option<Arc<Device>>),
 }
 
 impl SharedMemoryKind {
@@ -71,7 +72,7 @@ impl SharedMemoryKind {
 }
 
 /// Attributes that shared virtual memory was allocated with (`cl_khr_unified_svm`).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SvmAttributes {
     /// Index in [`SVM_TYPES`].
     pub type_index: u32,
@@ -79,8 +80,8 @@ pub struct SvmAttributes {
     pub properties: Vec<u64>,
     /// Accesses that the application does without.
     pub access: u64,
-    /// True for memory that is associated with the device.
-    pub has_device: bool,
+    /// Device that the memory is associated with.
+    pub device: Option<Arc<Device>>,
 }
 
 impl SvmAttributes {

@@ -80,6 +80,24 @@ fn values_of_functions_are_right() {
     passes("values.c");
 }
 
+/// Devices are divided by their threads, and not by the machine's processors.
+#[test]
+fn devices_have_parts() {
+    let program = compile("subdevices.c").display().to_string();
+    for (threads, cpu) in [("4", None), ("7", Some("znver3"))] {
+        let mut command = command(&program, &[threads]);
+        command.env("HEDDLE_THREADS", threads).envs(cpu.map(|cpu| ("HEDDLE_CPU", cpu)));
+        let output = command.output().expect("timeout starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && printed.ends_with("passed\n"),
+            "{threads}: {}\n{printed}{messages}",
+            output.status
+        );
+    }
+}
+
 #[test]
 fn questions_are_answered_in_any_room() {
     passes("queries.c");
