@@ -1,4 +1,4 @@
-// Additions of OpenCL 3.1 to 3.0: versions, the language, queries of SPIR-V, local memory of no size; hints to compiler and queues.
+// Minimums of the full profile. Additions of OpenCL 3.1 to 3.0: versions, the language, queries of SPIR-V, local memory of no size; hints to compiler and queues.
 // Arguments: `hints.cl`, and a module of it in SPIR-V.
 // covers: cl_khr_spirv_queries cl_khr_priority_hints cl_khr_suggested_local_work_size
 #include "check.h"
@@ -45,6 +45,151 @@ static void versions(struct setting s) {
                         "cl_khr_subgroup_shuffle_relative", "cl_khr_suggested_local_work_size"};
   for (size_t i = 0; i < sizeof core / sizeof *core; i++) EXPECT(strstr(extensions, core[i]));
   EXPECT(clGetExtensionFunctionAddressForPlatform(s.platform, "clGetKernelSuggestedLocalWorkSize"));
+}
+
+// Minimum of a number that the device reports, as the table of device queries of the full profile has it.
+struct minimum {
+  cl_device_info name;
+  size_t bytes;
+  cl_ulong least;
+};
+
+// Bits that the answer must have.
+struct bits {
+  cl_device_info name;
+  cl_ulong required;
+};
+
+static cl_ulong number_of(struct setting s, cl_device_info name, size_t bytes) {
+  cl_ulong number = 0;
+  size_t size;
+  CHECK(clGetDeviceInfo(s.device, name, sizeof number, &number, &size));
+  if (size != bytes) fprintf(stderr, "query %#x: %zu bytes\n", name, size);
+  EXPECT(size == bytes);
+  return number;
+}
+
+// Each required query of the full profile has at least its minimum; optional features with minimums of their own are there.
+static void minimums(struct setting s) {
+  const size_t word = sizeof(cl_uint), wide = sizeof(cl_ulong), size = sizeof(size_t);
+  struct minimum all[] = {
+      {CL_DEVICE_MAX_COMPUTE_UNITS, word, 1},
+      {CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, word, 3},
+      {CL_DEVICE_MAX_WORK_GROUP_SIZE, size, 1},
+      {CL_DEVICE_MAX_CLOCK_FREQUENCY, word, 1},
+      {CL_DEVICE_ADDRESS_BITS, word, 32},
+      {CL_DEVICE_MAX_MEM_ALLOC_SIZE, wide, 32 << 20},
+      {CL_DEVICE_IMAGE_SUPPORT, word, 1},
+      {CL_DEVICE_MAX_READ_IMAGE_ARGS, word, 128},
+      {CL_DEVICE_MAX_WRITE_IMAGE_ARGS, word, 64},
+      {CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, word, 64},
+      {CL_DEVICE_IMAGE2D_MAX_WIDTH, size, 16384},
+      {CL_DEVICE_IMAGE2D_MAX_HEIGHT, size, 16384},
+      {CL_DEVICE_IMAGE3D_MAX_WIDTH, size, 2048},
+      {CL_DEVICE_IMAGE3D_MAX_HEIGHT, size, 2048},
+      {CL_DEVICE_IMAGE3D_MAX_DEPTH, size, 2048},
+      {CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, size, 65536},
+      {CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, size, 2048},
+      {CL_DEVICE_MAX_SAMPLERS, word, 16},
+      {CL_DEVICE_MAX_PARAMETER_SIZE, size, 1024},
+      // In bits: the largest type is a vector of sixteen integers of 64 bits.
+      {CL_DEVICE_MEM_BASE_ADDR_ALIGN, word, 1024},
+      {CL_DEVICE_GLOBAL_MEM_SIZE, wide, 64 << 20},
+      {CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE, wide, 64 << 10},
+      {CL_DEVICE_MAX_CONSTANT_ARGS, word, 8},
+      {CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, size, 64 << 10},
+      {CL_DEVICE_LOCAL_MEM_TYPE, word, CL_LOCAL},
+      {CL_DEVICE_LOCAL_MEM_SIZE, wide, 32 << 10},
+      {CL_DEVICE_PROFILING_TIMER_RESOLUTION, size, 1},
+      {CL_DEVICE_AVAILABLE, word, 1},
+      {CL_DEVICE_COMPILER_AVAILABLE, word, 1},
+      {CL_DEVICE_LINKER_AVAILABLE, word, 1},
+      {CL_DEVICE_PRINTF_BUFFER_SIZE, size, 1 << 20},
+      {CL_DEVICE_REFERENCE_COUNT, word, 1},
+      {CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, size, 1},
+      {CL_DEVICE_GENERIC_ADDRESS_SPACE_SUPPORT, word, 1},
+      {CL_DEVICE_WORK_GROUP_COLLECTIVE_FUNCTIONS_SUPPORT, word, 1},
+      {CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT, word, 1},
+      // Sub-groups are part of version 3.1.
+      {CL_DEVICE_MAX_NUM_SUB_GROUPS, word, 1},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    cl_ulong found = number_of(s, all[i].name, all[i].bytes);
+    if (found < all[i].least) fprintf(stderr, "query %#x: %llu, at least %llu\n", all[i].name, (unsigned long long)found, (unsigned long long)all[i].least);
+    EXPECT(found >= all[i].least);
+  }
+  struct bits sets[] = {
+      {CL_DEVICE_TYPE, CL_DEVICE_TYPE_CPU},
+      {CL_DEVICE_SINGLE_FP_CONFIG, CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN},
+      {CL_DEVICE_DOUBLE_FP_CONFIG, CL_FP_FMA | CL_FP_ROUND_TO_NEAREST | CL_FP_ROUND_TO_ZERO | CL_FP_ROUND_TO_INF | CL_FP_INF_NAN | CL_FP_DENORM},
+      {0x1033 /* CL_DEVICE_HALF_FP_CONFIG */, CL_FP_ROUND_TO_NEAREST | CL_FP_INF_NAN},
+      {CL_DEVICE_EXECUTION_CAPABILITIES, CL_EXEC_KERNEL},
+      {CL_DEVICE_QUEUE_ON_HOST_PROPERTIES, CL_QUEUE_PROFILING_ENABLE},
+      {CL_DEVICE_SVM_CAPABILITIES, CL_DEVICE_SVM_COARSE_GRAIN_BUFFER},
+      {CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES, CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP},
+      {CL_DEVICE_ATOMIC_FENCE_CAPABILITIES, CL_DEVICE_ATOMIC_ORDER_RELAXED | CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_SCOPE_WORK_GROUP},
+      // Integer dot products of packed bytes and of vectors of bytes.
+      {0x1073, 3},
+  };
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    cl_ulong found = number_of(s, sets[i].name, sizeof(cl_ulong));
+    if ((found & sets[i].required) != sets[i].required) fprintf(stderr, "query %#x: bits %#llx\n", sets[i].name, (unsigned long long)found);
+    EXPECT((found & sets[i].required) == sets[i].required);
+  }
+  // A quarter of the memory, or a gigabyte.
+  cl_ulong memory = number_of(s, CL_DEVICE_GLOBAL_MEM_SIZE, wide), quarter = memory / 4;
+  EXPECT(number_of(s, CL_DEVICE_MAX_MEM_ALLOC_SIZE, wide) >= (quarter < 1 << 30 ? quarter : 1 << 30));
+  EXPECT(number_of(s, CL_DEVICE_GLOBAL_VARIABLE_PREFERRED_TOTAL_SIZE, size) >= number_of(s, CL_DEVICE_MAX_GLOBAL_VARIABLE_SIZE, size));
+  size_t sizes[3];
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof sizes, sizes, NULL));
+  for (int way = 0; way < 3; way++) EXPECT(sizes[way] >= 1);
+  // Features that are missing have zeros for all of their numbers.
+  EXPECT(number_of(s, CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES, wide) == 0 && number_of(s, CL_DEVICE_PIPE_SUPPORT, word) == 0);
+  cl_device_info absent[] = {CL_DEVICE_MAX_ON_DEVICE_QUEUES, CL_DEVICE_MAX_ON_DEVICE_EVENTS, CL_DEVICE_QUEUE_ON_DEVICE_PREFERRED_SIZE,
+                             CL_DEVICE_QUEUE_ON_DEVICE_MAX_SIZE, CL_DEVICE_MAX_PIPE_ARGS, CL_DEVICE_PIPE_MAX_ACTIVE_RESERVATIONS,
+                             CL_DEVICE_PIPE_MAX_PACKET_SIZE};
+  for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) EXPECT(number_of(s, absent[i], word) == 0);
+}
+
+// Extensions that devices of the full profile name for programs of older versions, and features of the language of version 3.1.
+static void names(struct setting s) {
+  static char text[4096];
+  static cl_name_version features[128];
+  size_t size;
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_PROFILE, sizeof text, text, NULL));
+  EXPECT(!strcmp(text, "FULL_PROFILE"));
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_OPENCL_C_VERSION, sizeof text, text, NULL));
+  EXPECT(!strncmp(text, "OpenCL C 1.2 ", 13));
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_IL_VERSION, sizeof text, text, NULL));
+  for (int minor = 0; minor < 5; minor++) {
+    char name[16];
+    snprintf(name, sizeof name, "SPIR-V_1.%d", minor);
+    EXPECT(strstr(text, name));
+  }
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_EXTENSIONS, sizeof text, text, NULL));
+  const char *extensions[] = {"cl_khr_byte_addressable_store", "cl_khr_global_int32_base_atomics", "cl_khr_global_int32_extended_atomics",
+                              "cl_khr_local_int32_base_atomics", "cl_khr_local_int32_extended_atomics", "cl_khr_fp64",
+                              "cl_khr_3d_image_writes", "cl_khr_image2d_from_buffer", "cl_khr_depth_images", "cl_khr_il_program"};
+  for (size_t i = 0; i < sizeof extensions / sizeof *extensions; i++) EXPECT(strstr(text, extensions[i]));
+  CHECK(clGetDeviceInfo(s.device, CL_DEVICE_OPENCL_C_FEATURES, sizeof features, features, &size));
+  const char *required[] = {"__opencl_c_int64", "__opencl_c_fp64", "__opencl_c_subgroups", "__opencl_c_images",
+                            "__opencl_c_3d_image_writes", "__opencl_c_atomic_order_acq_rel", "__opencl_c_atomic_scope_device",
+                            "__opencl_c_integer_dot_product_input_4x8bit", "__opencl_c_integer_dot_product_input_4x8bit_packed"};
+  for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
+    int found = 0;
+    for (size_t k = 0; k < size / sizeof *features; k++) found += !strcmp(features[k].name, required[i]);
+    if (found != 1) fprintf(stderr, "%s: %d\n", required[i], found);
+    EXPECT(found == 1);
+  }
+  // Identifiers: of the device and of the driver.
+  cl_uchar device[16] = {0}, driver[16] = {0}, none[16] = {0};
+  CHECK(clGetDeviceInfo(s.device, 0x106a, sizeof device, device, &size));
+  EXPECT(size == sizeof device && memcmp(device, none, size));
+  CHECK(clGetDeviceInfo(s.device, 0x106b, sizeof driver, driver, &size));
+  EXPECT(size == sizeof driver && memcmp(driver, none, size) && memcmp(driver, device, size));
+  cl_ulong resolution;
+  CHECK(clGetPlatformInfo(s.platform, CL_PLATFORM_HOST_TIMER_RESOLUTION, sizeof resolution, &resolution, NULL));
+  EXPECT(resolution > 0);
 }
 
 // Functions of the extensions are there without a question.
@@ -199,6 +344,8 @@ int main(int count, char **arguments) {
   struct setting s = start(0);
   EXPECT(count == 3);
   versions(s);
+  minimums(s);
+  names(s);
   program(s);
   spirv(s);
   suggestions(s);
