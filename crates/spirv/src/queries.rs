@@ -10,7 +10,7 @@ pub const EXTENDED_SETS: [&CStr; 3] =
     [c"OpenCL.std", c"OpenCL.DebugInfo.100", c"NonSemantic.Shader.DebugInfo.100"];
 
 /// Extensions, in the order of their names.
-pub const EXTENSIONS: [&CStr; 29] = [
+pub const EXTENSIONS: [&CStr; 38] = [
     c"SPV_EXT_arithmetic_fence",
     c"SPV_EXT_optnone",
     c"SPV_EXT_replicated_composites",
@@ -18,12 +18,20 @@ pub const EXTENSIONS: [&CStr; 29] = [
     c"SPV_EXT_shader_atomic_float_add",
     c"SPV_EXT_shader_atomic_float_min_max",
     c"SPV_INTEL_bfloat16_conversion",
+    c"SPV_INTEL_cache_controls",
+    c"SPV_INTEL_debug_module",
+    c"SPV_INTEL_fp_fast_math_mode",
+    c"SPV_INTEL_fp_max_error",
+    c"SPV_INTEL_global_variable_host_access",
     c"SPV_INTEL_kernel_attributes",
+    c"SPV_INTEL_maximum_registers",
     c"SPV_INTEL_memory_access_aliasing",
     c"SPV_INTEL_optnone",
     c"SPV_INTEL_shader_integer_functions2",
     c"SPV_INTEL_split_barrier",
+    c"SPV_INTEL_subgroup_buffer_prefetch",
     c"SPV_INTEL_subgroups",
+    c"SPV_INTEL_ternary_bitwise_function",
     c"SPV_INTEL_unstructured_loop_controls",
     c"SPV_KHR_bfloat16",
     c"SPV_KHR_bit_instructions",
@@ -36,6 +44,7 @@ pub const EXTENSIONS: [&CStr; 29] = [
     c"SPV_KHR_maximal_reconvergence",
     c"SPV_KHR_no_integer_wrap_decoration",
     c"SPV_KHR_non_semantic_info",
+    c"SPV_KHR_relaxed_extended_instruction",
     c"SPV_KHR_shader_ballot",
     c"SPV_KHR_subgroup_rotate",
     c"SPV_KHR_subgroup_vote",
@@ -43,7 +52,7 @@ pub const EXTENSIONS: [&CStr; 29] = [
 ];
 
 /// Capabilities, in the order of their numbers.
-pub const CAPABILITIES: [Capability; 60] = {
+pub const CAPABILITIES: [Capability; 69] = {
     use Capability::*;
     [
         Addresses,
@@ -104,8 +113,17 @@ pub const CAPABILITIES: [Capability; 60] = {
         AtomicFloat64AddEXT,
         OptNoneEXT,
         AtomicFloat16AddEXT,
+        DebugInfoModuleINTEL,
         BFloat16ConversionINTEL,
+        SplitBarrierINTEL,
+        ArithmeticFenceEXT,
+        FPMaxErrorINTEL,
+        GlobalVariableHostAccessINTEL,
+        SubgroupBufferPrefetchINTEL,
+        TernaryBitwiseFunctionINTEL,
         GroupUniformArithmeticKHR,
+        CacheControlsINTEL,
+        RegisterLimitsINTEL,
     ]
 };
 

@@ -12,6 +12,7 @@ mod spirv;
 mod spirv_fuzz;
 mod spirv_programs;
 mod spirv_support;
+mod spirv_extensions;
 mod spirv_library;
 
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
