@@ -6,14 +6,15 @@ use clap::Args;
 use heddle_compiler::context::PassContext;
 use heddle_compiler::ir::verify::Stage;
 use heddle_compiler::ir::{Code, Diagnostic, Module};
-use heddle_compiler::llvm::{CodeFormat, Cpu, Language};
+use heddle_compiler::llvm::{CodeFormat, Cpu, KernelInfo, Language, LlvmModule};
 use heddle_compiler::math::Accuracy;
 use heddle_compiler::options::parse_accuracy;
 use heddle_compiler::{KernelReport, Session};
 use heddle_runtime::{
-    AxisOrder, BuildError, BuildOptions, CodeVariant, GroupFunctions, KernelFacts, KernelModule,
-    undefined_functions,
+    AxisOrder, BuildError, BuildOptions, BuildServices, CodeVariant, GroupFunctions, KernelFacts,
+    KernelModule, sub_group_size_error, undefined_functions,
 };
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -92,6 +93,12 @@ fn parse_dump(word: &str) -> Result<Dump, String> {
     }
 }
 
+/// Returns the sizes of sub-groups that kernels require, by name.
+fn required_lanes(module: &LlvmModule) -> BTreeMap<String, u32> {
+    let required = |kernel: KernelInfo| Some((kernel.name, kernel.required_lanes?));
+    heddle_compiler::llvm::kernels(module).into_iter().filter_map(required).collect()
+}
+
 /// The words of a command line, with `-cl-…` as options that clap understands.
 pub(crate) fn build_options_first(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
@@ -126,21 +133,29 @@ impl Clc {
             return Err(fail(heddle_compiler::DiagnosticError { diagnostics }));
         }
         let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
-        let program = KernelModule::new(source.module, &options)
+        let required_lanes = source.llvm.as_ref().map(required_lanes).unwrap_or_default();
+        let services = BuildServices { required_lanes, ..BuildServices::default() };
+        let program = KernelModule::making(source.module, &options, services)
             .map_err(|reason| fail(reason.diagnostic(&Module::default())))?;
         let kernels = self.requested(&program)?;
         let refused = source.refused.iter().any(|message| message.place.func.is_some());
         let (mut good, mut reports) = (Vec::new(), Vec::new());
         for kernel in kernels {
-            match self.report_of(&program, kernel) {
+            let report = self.check_lanes(kernel).and_then(|()| {
+                self.report_of(&program, kernel).map_err(|reason| reason.diagnostic(program.module()))
+            });
+            match report {
                 Ok(report) => {
                     good.push(kernel);
                     reports.push(report);
                 }
-                Err(reason) => tell(&reason.diagnostic(program.module()).in_file(&name)),
+                Err(message) => tell(&message.in_file(&name)),
             }
         }
         let is_complete = !refused && good.len() == self.requested(&program)?.len();
+        if self.output.is_some() || self.dump.is_some() {
+            self.check_together(&good).map_err(|message| fail(message.in_file(&name)))?;
+        }
         if !good.is_empty() {
             self.give(&program, &good).map_err(|reason| fail(reason.diagnostic(program.module())))??;
         }
@@ -190,19 +205,57 @@ impl Clc {
         Ok(kernels)
     }
 
-    fn lanes(&self) -> u32 {
-        BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() }.lanes_on(&self.target)
+    /// Returns the lanes of a kernel's brushes: those that its source requires, or those of the options.
+    fn lanes_of(&self, kernel: &KernelFacts) -> u32 {
+        let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
+        kernel.required_lanes.unwrap_or_else(|| options.lanes_on(&self.target))
+    }
+
+    /// Checks the size of sub-groups that a kernel requires.
+    fn check_lanes(&self, kernel: &KernelFacts) -> Result<(), Diagnostic> {
+        let Some(required) = kernel.required_lanes else { return Ok(()) };
+        let name = &kernel.name;
+        let error = |reason: String| {
+            Diagnostic::error(Code::KernelForm, format!("the kernel `{name}` cannot be compiled: {reason}"))
+        };
+        if let Some((reason, help)) = sub_group_size_error(required) {
+            return Err(error(format!("it requires {reason}")).help(help));
+        }
+        match self.lanes {
+            Some(lanes) if lanes != required => {
+                let reason = format!(
+                    "it requires sub-groups of {required} work-items, and `--lanes {lanes}` asks for others"
+                );
+                Err(error(reason).help(format!("leave out `--lanes`, or write `--lanes {required}`")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that kernels which are compiled together have sub-groups of the same size.
+    fn check_together(&self, kernels: &[&KernelFacts]) -> Result<(), Diagnostic> {
+        let [first, others @ ..] = kernels else { return Ok(()) };
+        let size = self.lanes_of(first);
+        let Some(other) = others.iter().find(|other| self.lanes_of(other) != size) else { return Ok(()) };
+        let text = format!(
+            "the kernels `{}` and `{}` cannot be compiled together: their sub-groups have {size} and {} work-items",
+            first.name,
+            other.name,
+            self.lanes_of(other)
+        );
+        let help = format!("compile them one at a time: `--kernel {}`", first.name);
+        Err(Diagnostic::error(Code::KernelForm, text).help(help))
     }
 
     /// For what launches code of a kernel is made.
     fn variant(&self, program: &KernelModule, kernel: &KernelFacts) -> CodeVariant {
         let axes = program.kernel(&kernel.name).map(|it| it.vector_dimension().axes).unwrap_or_default();
         let variant = match self.local[..] {
-            [] => CodeVariant::usual(kernel, self.lanes(), axes),
+            [] => CodeVariant::usual(kernel, self.lanes_of(kernel), axes),
             _ => {
                 let mut local = [1; 3];
                 local.iter_mut().zip(&self.local).for_each(|(to, &size)| *to = size);
-                let variant = CodeVariant::of_groups(kernel, self.lanes(), local, axes, true, true);
+                let variant = CodeVariant::of_groups(kernel, self.lanes_of(kernel), local, axes, true, true);
                 CodeVariant { local: Some(local), ..variant }
             }
         };
@@ -231,7 +284,7 @@ impl Clc {
         let variant = match kernels.iter().map(|kernel| self.variant(program, kernel)).collect::<Vec<_>>()[..]
         {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
-            _ => CodeVariant::of_rows(self.lanes(), AxisOrder::WORK_ITEMS, !self.large),
+            _ => CodeVariant::of_rows(self.lanes_of(kernels[0]), AxisOrder::WORK_ITEMS, !self.large),
         };
         let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
         let groups = GroupFunctions::new(source, &names, variant)?;

@@ -54,6 +54,32 @@ fn wrappers_of_sycl_leave_contiguous_accesses() {
 }
 
 #[test]
+fn kernels_have_the_lanes_that_they_require() {
+    is_as_written("sub-groups.cl", &["-cl-std=CL3.0"]);
+}
+
+#[test]
+fn sub_groups_of_another_size_are_refused() {
+    let file = folder().join("sub-groups.cl").display().to_string();
+    let run = |more: &[&str]| {
+        let words = [&["clc", &file, "-cl-std=CL3.0"], more].concat();
+        let output = heddle(&folder(), &words);
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (passes, message) = run(&["--kernel", "eight", "--lanes", "16"]);
+    let reason = "it requires sub-groups of 8 work-items, and `--lanes 16` asks for others";
+    assert!(!passes && message.contains(reason) && message.contains("write `--lanes 8`"), "{message}");
+    let (passes, message) = run(&["--kernel", "eight", "--kernel", "thirty_two", "--dump", "wide"]);
+    let reason =
+        "`eight` and `thirty_two` cannot be compiled together: their sub-groups have 8 and 32 work-items";
+    assert!(!passes && message.contains(reason) && message.contains("`--kernel eight`"), "{message}");
+    for words in [&["--kernel", "eight", "--lanes", "8"][..], &["--kernel", "thirty_two", "--dump", "wide"]] {
+        let (passes, message) = run(words);
+        assert!(passes, "{message}");
+    }
+}
+
+#[test]
 fn mistakes_have_the_lines_and_names_of_the_source() {
     is_as_written("mistake.cl", &[]);
 }

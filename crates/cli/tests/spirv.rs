@@ -128,3 +128,22 @@ fn wrappers_of_sycl_leave_contiguous_accesses() {
         assert!(line.contains("; 0 gathers or scatters;"), "{report}");
     }
 }
+
+#[test]
+fn kernels_have_the_lanes_that_they_require() {
+    let folder = Folder::new("spirv-lanes");
+    let kernel = |size: u32| {
+        format!(
+            "__attribute__((intel_reqd_sub_group_size({size}))) kernel void k{size}(global int *to) {{\n\
+             to[get_global_id(0)] = 1; }}\n"
+        )
+    };
+    folder.write("k.cl", &[8, 16, 32, 12].map(kernel).concat());
+    let bytes: Vec<u8> = emitted(&folder.0.join("k.cl")).iter().flat_map(|word| word.to_le_bytes()).collect();
+    std::fs::write(folder.0.join("k.spv"), bytes).expect("the folder can be written");
+    for lanes in ["8", "16", "32"] {
+        let printed = succeed(heddle(&folder.0, &["clc", "k.spv", "--kernel", &format!("k{lanes}")]));
+        assert!(printed.starts_with(&format!("kernel k{lanes}: {lanes} lanes")), "{printed}");
+    }
+    says(&folder, &["clc", "k.spv", "--kernel", "k12"], 1, "it requires sub-groups of 12 work-items");
+}
