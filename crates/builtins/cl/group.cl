@@ -59,7 +59,7 @@ CONVERGENT void wait_group_events(int count, __generic event_t *events) {
 
 // --- collectives of the work-group ---
 //
-// Each work-item stores its value into its slot, the first combines all in order, each loads its result.
+// Each work-item stores its value into its slot, and loads its result when the slots are combined.
 
 __attribute__((const, nothrow)) __local long *group_slots(void) __asm("heddle.group_slots");
 
@@ -92,8 +92,61 @@ static CONVERGENT size_t linear(size_t x, size_t y, size_t z) {
 #define JOIN_or(a, b) ((a) | (b))
 #define JOIN_xor(a, b) ((a) ^ (b))
 #define JOIN_mul(a, b) ((a) * (b))
-// Result of a work-item: reduction over all, exclusive scan, inclusive scan.
-#define RUN(name, by, T, neutral, keep, place) \
+// Number of work-items that combine the slots of a large group: each every LEADERS-th one, next to one another. Then all work-items combine the
+// leaders' results in pairs. The order is that of the group, whatever its lanes.
+#define LEADERS 16
+#define PAIR(by, T, to, a, b) T to = JOIN_##by(a, b);
+#define NEXT(by, T, i) \
+  if (i < count) { \
+    T here = slots[i]; \
+    result = JOIN_##by(result, here); \
+  }
+#define REDUCE(name, by, T) \
+  CONVERGENT T name(T value) { \
+    __local T *slots = (__local T *)group_slots(); \
+    uint id = (uint)get_local_linear_id(), count = (uint)group_size(); \
+    slots[id] = value; \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    if (id < LEADERS && count > LEADERS) { \
+      T sum = slots[id]; \
+      uint whole = count / LEADERS * LEADERS; \
+      for (uint i = LEADERS; i < whole; i += LEADERS) { \
+        T here = slots[i + id]; \
+        sum = JOIN_##by(sum, here); \
+      } \
+      if (whole + id < count) { \
+        T here = slots[whole + id]; \
+        sum = JOIN_##by(sum, here); \
+      } \
+      slots[id] = sum; \
+    } \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    T result = slots[0]; \
+    if (count >= LEADERS) { \
+      PAIR(by, T, a0, result, slots[8]) \
+      PAIR(by, T, a1, slots[1], slots[9]) \
+      PAIR(by, T, a2, slots[2], slots[10]) \
+      PAIR(by, T, a3, slots[3], slots[11]) \
+      PAIR(by, T, a4, slots[4], slots[12]) \
+      PAIR(by, T, a5, slots[5], slots[13]) \
+      PAIR(by, T, a6, slots[6], slots[14]) \
+      PAIR(by, T, a7, slots[7], slots[15]) \
+      PAIR(by, T, b0, a0, a4) \
+      PAIR(by, T, b1, a1, a5) \
+      PAIR(by, T, b2, a2, a6) \
+      PAIR(by, T, b3, a3, a7) \
+      PAIR(by, T, c0, b0, b2) \
+      PAIR(by, T, c1, b1, b3) \
+      result = JOIN_##by(c0, c1); \
+    } else { \
+      NEXT(by, T, 1) NEXT(by, T, 2) NEXT(by, T, 3) NEXT(by, T, 4) NEXT(by, T, 5) NEXT(by, T, 6) NEXT(by, T, 7) \
+      NEXT(by, T, 8) NEXT(by, T, 9) NEXT(by, T, 10) NEXT(by, T, 11) NEXT(by, T, 12) NEXT(by, T, 13) NEXT(by, T, 14) \
+    } \
+    barrier(CLK_LOCAL_MEM_FENCE); \
+    return result; \
+  }
+// Inclusive or exclusive scan: the first work-item combines all slots in order.
+#define SCAN(name, by, T, neutral, keep) \
   CONVERGENT T name(T value) { \
     __local T *slots = (__local T *)group_slots(); \
     size_t id = get_local_linear_id(); \
@@ -107,17 +160,16 @@ static CONVERGENT size_t linear(size_t x, size_t y, size_t z) {
         sum = i == 0 ? here : JOIN_##by(sum, here); \
         slots[i] = keep; \
       } \
-      slots[count] = sum; \
     } \
     barrier(CLK_LOCAL_MEM_FENCE); \
-    T result = slots[place]; \
+    T result = slots[id]; \
     barrier(CLK_LOCAL_MEM_FENCE); \
     return result; \
   }
 #define GROUP_RUNS(T, by, neutral) \
-  RUN(work_group_reduce_##by, by, T, neutral, here, group_size()) \
-  RUN(work_group_scan_inclusive_##by, by, T, neutral, sum, id) \
-  RUN(work_group_scan_exclusive_##by, by, T, neutral, before, id)
+  REDUCE(work_group_reduce_##by, by, T) \
+  SCAN(work_group_scan_inclusive_##by, by, T, neutral, sum) \
+  SCAN(work_group_scan_exclusive_##by, by, T, neutral, before)
 #define GROUP(T, least, most) \
   BROADCAST(T) \
   GROUP_RUNS(T, add, 0) \
@@ -136,8 +188,8 @@ GROUP_BITS(int)
 GROUP_BITS(uint)
 GROUP_BITS(long)
 GROUP_BITS(ulong)
-static RUN(reduce_and, and, int, 1, here, group_size())
-static RUN(reduce_or, or, int, 0, here, group_size())
+static REDUCE(reduce_and, and, int)
+static REDUCE(reduce_or, or, int)
 CONVERGENT int work_group_all(int predicate) { return reduce_and(predicate != 0); }
 CONVERGENT int work_group_any(int predicate) { return reduce_or(predicate != 0); }
 
