@@ -31,6 +31,7 @@
 //! * `group` emits the sequential function that launches the regions.
 
 mod serial_regions;
+mod argument_bytes;
 mod bounds;
 mod extensions;
 mod group;
@@ -255,6 +256,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let own_params = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &to_inline)?;
         crate::lower_private_arrays(&mut kernel);
+        argument_bytes::share_argument_bytes(&mut kernel);
         extensions::split_extensions(&mut kernel);
         if options.lanes() == 1 || options.execution == GroupExecution::Mixed {
             let unroll_hint = || loop_hint(&mut module.facts, "llvm.loop.unroll.runtime.disable");
