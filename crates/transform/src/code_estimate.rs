@@ -39,6 +39,8 @@ const BRUSH_OVERHEAD: f64 = 40.0;
 const SPILL: f64 = 15.0;
 /// Probability that a guarded region runs because a lane needs it.
 const GUARD: f64 = 0.75;
+/// Probability that a branch enters a loop that its other way passes by: most loops have work.
+const LOOP_ENTRY: f64 = 0.9;
 /// Probability, for each lane, that a run-time check chooses the slow version: more lanes seldomer lie in one block.
 const SLOW_VERSION: f64 = 0.003;
 /// Latency of a load beyond that of the first-level cache, where loads lead from one to the next.
@@ -121,6 +123,7 @@ struct CodeEstimate<'a> {
     calls: &'a CallTimes,
     target: &'a TargetInfo,
     cfg: Cfg,
+    dominators: DominatorTree,
     cycles: CycleForest,
     order: Vec<Block>,
     /// True if the source has locations, so that code without one was added by passes.
@@ -157,9 +160,9 @@ impl<'a> CodeEstimate<'a> {
         let cfg = Cfg::new(func);
         let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
         let order = BlockIndex::new(&cfg, &dominators, &cycles).order().to_vec();
-        let has_locations =
-            order.iter().flat_map(|&block| func.block_insts(block)).any(|inst| func.loc(inst).is_some());
-        CodeEstimate { func, brush, calls, target, cfg, cycles, order, has_locations }
+        let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let has_locations = insts.any(|inst| func.loc(inst).is_some());
+        CodeEstimate { func, brush, calls, target, cfg, dominators, cycles, order, has_locations }
     }
 
     /// Time of a call.
@@ -201,7 +204,11 @@ impl<'a> CodeEstimate<'a> {
             });
             let has_two = stays.count() > 1;
             match self.condition(block).filter(|_| self.cfg.succs(block).len() > 1) {
-                Some(condition) if has_two && self.is_skip(block, condition) => count * MISPREDICTED[1],
+                Some(condition)
+                    if has_two && (self.is_skip(block, condition) || self.loop_entry(block).is_some()) =>
+                {
+                    count * MISPREDICTED[1]
+                }
                 Some(condition) if has_two && !self.is_version_check(condition) => {
                     let is_regular = self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition);
                     match self.is_regular_lane_check(block, condition) {
@@ -385,18 +392,67 @@ impl<'a> CodeEstimate<'a> {
             return 1.0 / stays.len() as f64;
         }
         let is_first = succs.first() == Some(&to);
-        let first = match data.args.first().map(|&condition| self.unfrozen(condition)) {
-            Some(condition) if self.is_skip(from, condition) => 1.0 - GUARD,
-            Some(condition) if self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition) => GUARD,
-            Some(condition) if self.is_version_check(condition) => {
+        let of_entry = |entry: Block, likely: f64| if succs[0] == entry { likely } else { 1.0 - likely };
+        let first = match (data.args.first().map(|&it| self.unfrozen(it)), self.loop_entry(from)) {
+            (Some(condition), _) if self.is_skip(from, condition) => 1.0 - GUARD,
+            // One lane with work is enough.
+            (Some(condition), Some(entry)) if self.is_vote(condition, VOTE_DEPTH) => {
+                of_entry(entry, 1.0 - (1.0 - LOOP_ENTRY) * (1.0 - GUARD) / 0.5)
+            }
+            (Some(condition), _) if self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition) => {
+                GUARD
+            }
+            (Some(condition), _) if self.is_version_check(condition) => {
                 1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)
             }
+            (_, Some(entry)) => of_entry(entry, LOOP_ENTRY),
             _ => 0.5,
         };
         if is_first { first } else { 1.0 - first }
     }
 
-    /// True if a condition chooses a version: passes have added it to code with source locations, or it compares with almost the largest
+    /// Successor of a branch from which a loop is entered, if that is the usual way and the other successor is shared with other branches:
+    ///
+    /// * a test before the loop, or one that depends on no data, asks whether there is work;
+    /// * of two ways with loops, the shared one is for the cases that several tests single out.
+    fn loop_entry(&self, from: Block) -> Option<Block> {
+        let &[one, other] = self.cfg.succs(from) else { return None };
+        let is_computed = self.condition(from).is_some_and(|it| !self.depends_on_data(it, COMPUTED_DEPTH));
+        let loops_after = |entry: Block| {
+            let headers = self.cycles.cycles().filter(|&cycle| !self.cycles.contains(cycle, from));
+            headers
+                .map(|cycle| self.cycles.header(cycle))
+                .filter(move |&it| self.dominators.dominates(entry, it))
+        };
+        let is_entry = |entry: Block, shared: Block| {
+            let is_next = |header: Block| entry == header || self.cfg.succs(entry) == [header];
+            let is_usual = is_computed || loops_after(shared).next().is_some();
+            self.cfg.preds(entry).len() == 1
+                && self.cfg.preds(shared).len() > 1
+                && loops_after(entry).any(|header| is_usual || is_next(header))
+        };
+        match (is_entry(one, other), is_entry(other, one)) {
+            (true, false) => Some(one),
+            (false, true) => Some(other),
+            _ => None,
+        }
+    }
+
+    /// True if a value is computed from memory that kernels write.
+    fn depends_on_data(&self, value: Value, depth: u32) -> bool {
+        let Some(inst) = self.func.def_inst(value) else { return false };
+        let data = self.func.inst(inst);
+        match data.op {
+            Op::Load | Op::MaskedLoad | Op::Gather => data.address().is_some_and(|address| {
+                self.func.value_type(address).scalar() != Scalar::Ptr(Space::Constant)
+            }),
+            Op::Call => true,
+            Op::Phi => false,
+            _ => depth > 0 && data.args.iter().any(|&it| self.depends_on_data(it, depth - 1)),
+        }
+    }
+
+    /// True if a condition chooses a version: passes have added it without a source location, or it compares with almost the largest
     /// number of the type.
     fn is_version_check(&self, condition: Value) -> bool {
         /// Distance to the largest number: no more than there are lanes.
@@ -415,8 +471,12 @@ impl<'a> CodeEstimate<'a> {
             data.detail,
             Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Ult | IntPredicate::Slt)
         );
-        let is_added = self.has_locations && self.func.loc(inst).is_none();
-        is_added || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
+        self.is_of_pass(inst) || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
+    }
+
+    /// True if passes have made an instruction, as far as locations tell.
+    fn is_of_pass(&self, inst: Inst) -> bool {
+        self.has_locations && self.func.loc(inst).is_none()
     }
 
     /// True if a condition is whether one lane is active.
@@ -677,21 +737,96 @@ block3:
         assert!(shrinking("lshr v11, splat 0") > 0.9 * unknown);
     }
 
+    /// A branch round forty operations.
+    fn branch(condition: &str) -> f64 {
+        let work: String = (0..40).map(|at| format!("  v{} = fma v1, v1, v1\n", 10 + at)).collect();
+        kernel(
+            16,
+            &format!(
+                "block0:\n  v1 = load <16 x f32>, v0\n{condition}\n  br v2, block1, block2\nblock1:\n{work}  br block2\nblock2:\n  ret"
+            ),
+        )
+    }
+
     #[test]
     fn sides_of_a_branch_share_its_executions() {
-        let branch = |condition: &str| {
-            let work: String = (0..40).map(|at| format!("  v{} = fma v1, v1, v1\n", 10 + at)).collect();
-            kernel(
-                16,
-                &format!(
-                    "block0:\n  v1 = load <16 x f32>, v0\n{condition}\n  br v2, block1, block2\nblock1:\n{work}  br block2\nblock2:\n  ret"
-                ),
-            )
-        };
         let guarded = branch("  v3 = fcmp olt v1, splat 0.0\n  v2 = any v3");
-        let checked = branch("  v3 = load i32, v0\n  v2 = icmp ule v3, 4294967280");
+        let checked = branch("  v3 = load i32, v0\n  v2 = icmp ult v3, 4294967295");
         assert!(checked > guarded);
         // Code without any locations has conditions of the source, too.
         assert!(checked > branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0"));
+    }
+
+    /// A loop of unknown length behind a branch.
+    fn guarded_loop(condition: &str) -> f64 {
+        kernel(
+            8,
+            &format!(
+                "\
+block0:
+  v1 = load <8 x f32>, v0
+  v2 = load i32, v0
+{condition}
+  br v3, block1, block4
+block1:
+  br block2
+block2:
+  v4 = phi i32 [block1: 0], [block2: v6]
+  v5 = fma v1, v1, v1
+  v6 = add v4, 1
+  v7 = icmp ult v6, v2
+  br v7, block2, block3
+block3:
+  br block4
+block4:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn branches_before_loops_mostly_enter_them() {
+        let certain = guarded_loop("  v3 = icmp ult v2, 4294967295");
+        let before = guarded_loop("  v3 = icmp ne v2, 0");
+        assert!(before > 0.8 * certain, "{before} {certain}");
+    }
+
+    /// A loop from each lane's start to a bound.
+    fn chunk(bound: &str) -> f64 {
+        kernel(
+            8,
+            &format!(
+                "\
+block0:
+  v1 = load <8 x i32>, v0
+  v2 = load <8 x i32>, v0
+  v3 = load i32, v0
+  v4 = splat <8 x i32>, v3
+  v5 = add v1, splat 100
+  v6 = umin v5, v4
+  v7 = add v2, splat 100
+  br block1
+block1:
+  v10 = phi mask<8> [block0: splat true], [block2: v17]
+  v11 = phi <8 x i32> [block0: v1], [block2: v12]
+  v18 = any v10
+  br v18, block2, block3
+block2:
+  masked_store v11, v0, v10
+  v12 = add v11, splat 1
+  v15 = icmp ult v12, {bound}
+  v17 = select v10, v15, splat false
+  br block1
+block3:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn lanes_with_chunks_of_one_length_leave_together() {
+        assert!(chunk("v6") < 0.8 * chunk("v2"), "the end of the chunk, or of all");
+        assert!(chunk("v7") > 0.9 * chunk("v2"), "of another chunk");
+        assert!(chunk("v4") > 0.9 * chunk("v2"), "of all");
     }
 }

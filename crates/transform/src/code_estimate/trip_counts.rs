@@ -12,6 +12,8 @@ use rustc_hash::FxHashSet;
 const UNKNOWN_TRIPS: f64 = 16.0;
 /// Additional iterations, as a share, of a loop that lanes leave one by one, for each doubling of the lanes.
 const SPREAD: f64 = 0.2;
+/// Share of that in loops over the digits of numbers, or by halves: their iterations differ by the logarithm of what lanes begin with.
+const SHRINKING_SPREAD: f64 = 0.25;
 
 impl CodeEstimate<'_> {
     /// Expected number of iterations of a loop.
@@ -31,10 +33,58 @@ impl CodeEstimate<'_> {
             };
             parts.iter().any(is_open)
         });
-        let spread = if ends_by_lanes { SPREAD * self.brush.spread } else { 0.0 };
-        let usual = UNKNOWN_TRIPS * (1.0 + spread);
-        let trips = self.shrinking_trips(cycle).map_or(usual, |most| most.min(usual));
+        let spread =
+            if ends_by_lanes && !self.runs_over_chunks(cycle) { SPREAD * self.brush.spread } else { 0.0 };
+        let trips = match self.shrinking_trips(cycle) {
+            Some(most) => most.min(UNKNOWN_TRIPS * (1.0 + spread * SHRINKING_SPREAD)),
+            None => UNKNOWN_TRIPS * (1.0 + spread),
+        };
         trips / self.strip_length(cycle).min(UNKNOWN_TRIPS)
+    }
+
+    /// True if each lane counts from its own start to a bound that is computed from the start, as in `for (i = s; i < min(s + n, end); i++)`:
+    /// only lanes whose chunk is cut leave early.
+    fn runs_over_chunks(&self, cycle: Cycle) -> bool {
+        let compares = self.compares_of_exits(cycle);
+        !compares.is_empty() && compares.into_iter().all(|compare| self.ends_chunk(cycle, compare))
+    }
+
+    /// True if a comparison ends a loop over a chunk.
+    fn ends_chunk(&self, cycle: Cycle, compare: Inst) -> bool {
+        let &[counter, bound] = &self.func.inst(compare).args[..] else { return false };
+        let is_sum = |op: Op| matches!(op, Op::Add | Op::Sub);
+        let counters = self.operands_through(counter, is_sum);
+        let header = self.cycles.header(cycle);
+        let mut starts = Vec::new();
+        for phi in counters.iter().filter_map(|&it| self.func.def_inst(it)) {
+            if self.func.inst(phi).op == Op::Phi && self.func.layout.block_of(phi) == Some(header) {
+                let outside =
+                    self.func.inst(phi).incoming().filter(|&(from, _)| !self.cycles.contains(cycle, from));
+                starts.extend(outside.map(|(_, start)| start));
+            }
+        }
+        let is_clamped = |op: Op| is_sum(op) || matches!(op, Op::Umin | Op::Umax | Op::Smin | Op::Smax);
+        let of_bound = self.operands_through(bound, is_clamped);
+        let is_own = |value: Value| {
+            let is_splat = self.func.def_inst(value).is_some_and(|inst| self.func.inst(inst).op == Op::Splat);
+            self.func.value_type(value).is_vector() && self.func.constant(value).is_none() && !is_splat
+        };
+        let of_starts = starts.into_iter().flat_map(|start| self.operands_through(start, is_sum));
+        of_starts.filter(|&it| is_own(it)).any(|it| of_bound.contains(&it))
+    }
+
+    /// Collects a value and the operands that it is computed from by some operations.
+    fn operands_through(&self, value: Value, is_passed: impl Fn(Op) -> bool) -> Vec<Value> {
+        /// Values that are looked at, at most.
+        const BUDGET: usize = 16;
+        let mut found = vec![value];
+        let mut at = 0;
+        while at < found.len() && found.len() < BUDGET {
+            let inst = self.func.def_inst(found[at]).filter(|&inst| is_passed(self.func.inst(inst).op));
+            found.extend(inst.into_iter().flat_map(|inst| self.func.inst(inst).args.iter().copied()));
+            at += 1;
+        }
+        found
     }
 
     /// Largest number of iterations of a loop that ends when a number has become small, and shifts or divides it by a constant.
@@ -60,7 +110,7 @@ impl CodeEstimate<'_> {
             match data.op {
                 _ if !self.func.layout.block_of(inst).is_some_and(is_inside) => {}
                 Op::Icmp => compares.push(inst),
-                Op::Any | Op::And | Op::Select | Op::Freeze => next.extend(&data.args),
+                Op::Any | Op::And | Op::Xor | Op::Select | Op::Freeze => next.extend(&data.args),
                 Op::Phi => {
                     next.extend(data.incoming().filter(|&(from, _)| is_inside(from)).map(|(_, value)| value))
                 }
@@ -108,7 +158,7 @@ impl CodeEstimate<'_> {
             let counter = *self.func.inst(condition).args.first()?;
             let next = self.func.inst(self.func.def_inst(counter)?);
             let step = (next.op == Op::Add).then(|| self.constant(next.args[1])).flatten()?;
-            self.func.loc(condition).is_none().then_some(step)
+            self.is_of_pass(condition).then_some(step)
         };
         length().map_or(1.0, |step| step.max(1) as f64)
     }
