@@ -7,6 +7,9 @@
 ; run: @unsigned(8589934591) lanes=1 -> 8589934590
 ; run: @doubled(1073741825) lanes=1 -> -2147483646
 ; run: @shifted(33554431) lanes=1 -> -256
+; run: @tripled(1431655766) lanes=1 -> 8
+; run: @tripled(-1) lanes=1 -> -12
+; run: @odd_factor(1431655766) lanes=1 -> 3
 ; run: @other_amount(33554431) lanes=1 -> 131071
 ; run: @more_bits(8589934591) lanes=1 -> -1
 ; run: @lower_bits(-1) lanes=1 -> -1
@@ -45,6 +48,17 @@ define i64 @doubled(i64 %x) {
 ; 24 bits, shifted by 8 more.
 define i64 @shifted(i64 %x) {
   %up = shl i64 %x, 40
+  %down = ashr i64 %up, 32
+  ret i64 %down
+}
+define i64 @tripled(i64 %x) {
+  %up = mul i64 %x, 12884901888
+  %down = ashr exact i64 %up, 30
+  ret i64 %down
+}
+; The lower half of the factor is not 0.
+define i64 @odd_factor(i64 %x) {
+  %up = mul i64 %x, 12884901892
   %down = ashr i64 %up, 32
   ret i64 %down
 }

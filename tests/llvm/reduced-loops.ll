@@ -20,6 +20,10 @@
 ; run: @masked(3) lanes=1 -> 3
 ; run: @masked(-1) lanes=1 -> 7
 ; run: @masked_sign(-2147483646) lanes=1 -> 2
+; run: @descending(&a, 3, 2) lanes=1 with a: i32 [1, 2, 5, 7] -> 2
+; run: @descending(&a, 3, 0) lanes=1 with a: i32 [1, 2, 5, 7] -> 0
+; run: @descending(&a, 3, 9) lanes=1 with a: i32 [1, 2, 5, 7] -> 3
+; run: @ascending(&a, 2) lanes=1 with a: i32 [4, 5, 6, 1, 0] -> 15
 define i32 @countdown(ptr %a, i32 %first, i32 %last, i32 %none) {
 entry:
   %any = icmp slt i32 %first, %last
@@ -261,4 +265,47 @@ loop:
   br i1 %again, label %loop, label %end
 end:
   ret i32 %cut
+}
+; The test is one of the index that begins the iteration, and the data end the loop, too.
+define i64 @descending(ptr %a, i64 %from, i32 %key) {
+entry:
+  %last = getelementptr i32, ptr %a, i64 %from
+  br label %loop
+loop:
+  %p = phi ptr [ %last, %entry ], [ %before, %lower ]
+  %i = phi i64 [ %from, %entry ], [ %next, %lower ]
+  %x = load i32, ptr %p, align 4
+  %more = icmp sgt i32 %x, %key
+  br i1 %more, label %lower, label %end
+lower:
+  %next = add nsw i64 %i, -1
+  %before = getelementptr i8, ptr %p, i64 -4
+  %any = icmp sgt i64 %i, 0
+  br i1 %any, label %loop, label %out
+out:
+  ret i64 0
+end:
+  %j = add i64 %i, 1
+  %r = select i1 %more, i64 %i, i64 %j
+  %least = call i64 @llvm.smin.i64(i64 %r, i64 %from)
+  ret i64 %least
+}
+declare i64 @llvm.smin.i64(i64, i64)
+; The pointer steps along with an index that starts elsewhere, and nothing but the data ends the loop.
+define i32 @ascending(ptr %a, i32 %least) {
+entry:
+  br label %loop
+loop:
+  %p = phi ptr [ %a, %entry ], [ %after, %loop ]
+  %i = phi i64 [ 7, %entry ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %entry ], [ %more, %loop ]
+  %x = load i32, ptr %p, align 4
+  %add = icmp uge i32 %x, %least
+  %part = select i1 %add, i32 %x, i32 0
+  %more = add i32 %sum, %part
+  %after = getelementptr i8, ptr %p, i64 4
+  %next = add i64 %i, 1
+  br i1 %add, label %loop, label %end
+end:
+  ret i32 %more
 }

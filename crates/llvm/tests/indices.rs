@@ -42,6 +42,15 @@ fn counters_go_up_and_have_32_bits() {
 }
 
 #[test]
+fn pointers_step_along_with_an_index() {
+    let text = restored();
+    for name in ["descending", "ascending"] {
+        let func = function(&text, name);
+        assert!(func.contains("phi i64") && !func.contains("phi ptr"), "{func}");
+    }
+}
+
+#[test]
 fn counters_that_may_need_more_bits_keep_them() {
     let text = restored();
     for name in ["top", "wide_end", "unguarded", "other_guard", "untruncated", "masked_sign"] {
@@ -54,12 +63,12 @@ fn counters_that_may_need_more_bits_keep_them() {
 fn shifts_to_the_right_of_an_empty_half_are_extensions() {
     let module = read_ir("extensions.ll", EXTENSIONS.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let text = import(&module).module.to_string();
-    for name in ["signed", "scaled", "next", "unsigned", "doubled", "shifted"] {
+    for name in ["signed", "scaled", "next", "unsigned", "doubled", "shifted", "tripled"] {
         let func = function(&text, name);
         let extend = if name == "unsigned" { "zext" } else { "sext" };
         assert!(func.contains(extend) && func.contains("trunc") && !func.contains("shr"), "{func}");
     }
-    for name in ["other_amount", "more_bits", "lower_bits", "below", "narrow"] {
+    for name in ["other_amount", "more_bits", "lower_bits", "below", "narrow", "odd_factor"] {
         let func = function(&text, name);
         assert!(func.contains("ashr") && !func.contains("ext i64"), "{func}");
     }

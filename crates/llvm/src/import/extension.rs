@@ -4,6 +4,7 @@
 //!   ashr (shl %x, 32), 32                        sext (trunc %x)
 //!   ashr (add (shl %x, 32), 1 << 32), 30         shl nsw (sext (add (trunc %x), 1)), 2
 //!   lshr (shl %x, 32), 31                        shl nuw nsw (zext (trunc %x)), 1
+//!   ashr (mul %x, 3 << 32), 30                   shl nsw (sext (mul (trunc %x), 3)), 2
 //! ```
 //!
 //! Comparisons of two such extensions compare what they extend. As extensions, indices have the shapes and the access
@@ -67,6 +68,11 @@ impl<'m> BodyImporter<'_, 'm> {
             _ => {
                 let number = self.operand(value, 0)?;
                 let lower = self.op_to(Op::Trunc, Scalar::I32, &[number])?;
+                if value.opcode() == Code::LLVMMul {
+                    let factor = value.operand(1).bits().map_or(0, |factor| factor >> HALF);
+                    let factor = self.bits(Scalar::I32, factor);
+                    return self.op(Op::Mul, &[lower, factor]);
+                }
                 let amount = value.operand(1).bits().map_or(0, |amount| amount - HALF);
                 if amount == 0 {
                     return Ok(lower);
@@ -80,18 +86,23 @@ impl<'m> BodyImporter<'_, 'm> {
     }
 }
 
-/// True for shifts by 32 to 63 bits, constants, and sums of these.
+/// True for shifts by 32 to 63 bits, products with 2^32, constants, and sums of these.
 fn has_empty_lower_half(value: Val<'_>, depth: u32) -> bool {
     if value.kind() != LLVMValueKind::LLVMInstructionValueKind {
-        return value.bits().is_some_and(|bits| bits & ((1 << HALF) - 1) == 0);
+        return is_empty_constant(value);
     }
     match value.opcode() {
         Code::LLVMShl => {
             value.operand(1).bits().is_some_and(|amount| (HALF..u128::from(BITS)).contains(&amount))
         }
+        Code::LLVMMul => is_empty_constant(value.operand(1)),
         Code::LLVMAdd | Code::LLVMSub if depth > 0 => {
             value.operands().all(|operand| has_empty_lower_half(operand, depth - 1))
         }
         _ => false,
     }
+}
+
+fn is_empty_constant(value: Val<'_>) -> bool {
+    value.bits().is_some_and(|bits| bits & ((1 << HALF) - 1) == 0)
 }

@@ -47,7 +47,8 @@ pub(super) struct Counter<'m> {
     pub(super) test: LoopTest<'m>,
 }
 
-/// Gives a loop a counter that goes up, and computes its other linear φs from it. None if the loop counts nothing.
+/// Gives a loop a counter that goes up, and computes its other linear φs from it. None if the loop's test counts nothing;
+/// pointers that step along are then computed from an index that steps along.
 pub(super) fn restore_counter<'m>(
     flow: &Flow<'m>,
     found: &SimpleLoop<'m>,
@@ -56,22 +57,52 @@ pub(super) fn restore_counter<'m>(
     let phis = found.header.insts().take_while(|inst| inst.opcode() == LLVMOpcode::LLVMPHI);
     let mut linear: Vec<LinearPhi<'m>> =
         phis.filter_map(|phi| linear_phi(flow, found, phi, rewriter)).collect();
-    let (index, test) =
-        linear.iter().enumerate().find_map(|(index, phi)| Some((index, test_of(found, phi.next)?)))?;
+    let tested =
+        linear.iter().enumerate().find_map(|(index, phi)| Some((index, test_of(found, phi.next)?)));
+    let Some((index, test)) = tested else {
+        let index = linear.iter().position(|phi| index_step(phi).is_some())?;
+        let index = linear.swap_remove(index);
+        linear.retain(is_pointer);
+        compute_from(&index, index_step(&index)?, linear, found, rewriter);
+        return None;
+    };
     let tested = linear.swap_remove(index);
     let Step::Constant(step) = tested.step else { return None };
     let counter = if is_countdown(&tested, &test) {
         count_up(found, &tested, &test, rewriter)
     } else {
-        let is_index = tested.phi.ty().kind() == LLVMTypeKind::LLVMIntegerTypeKind && step > 0;
+        let is_index = !is_pointer(&tested) && step > 0;
         is_index.then_some(Counter { linear: tested, step, test })?
     };
+    compute_from(&counter.linear, counter.step, linear, found, rewriter);
+    Some(counter)
+}
+
+fn is_pointer(phi: &LinearPhi<'_>) -> bool {
+    phi.phi.ty().kind() == LLVMTypeKind::LLVMPointerTypeKind
+}
+
+/// Returns the step of an index.
+fn index_step(phi: &LinearPhi<'_>) -> Option<i64> {
+    match phi.step {
+        Step::Constant(step) if !is_pointer(phi) && step != 0 => Some(step),
+        _ => None,
+    }
+}
+
+/// Replaces linear φs by what is computed from another one.
+fn compute_from<'m>(
+    index: &LinearPhi<'m>,
+    step: i64,
+    linear: Vec<LinearPhi<'m>>,
+    found: &SimpleLoop<'m>,
+    rewriter: &Rewriter<'m>,
+) {
     for phi in linear {
-        if let Some(value) = value_from(&phi, &counter, found, rewriter) {
+        if let Some(value) = value_from(&phi, index, step, found, rewriter) {
             rewriter.replace(phi.phi, value);
         }
     }
-    Some(counter)
 }
 
 /// Recognizes a linear φ of 64 bits or of pointers.
@@ -171,20 +202,23 @@ fn span_of<'m>(count: Val<'m>, rewriter: &Rewriter<'m>) -> (Val<'m>, Val<'m>) {
     }
 }
 
-/// Emits the value of a linear φ, computed from the counter; none where that is no simpler.
+/// Emits the value of a linear φ, computed from an index of this step; none where that is no simpler.
 fn value_from<'m>(
     phi: &LinearPhi<'m>,
-    counter: &Counter<'m>,
+    index: &LinearPhi<'m>,
+    index_step: i64,
     found: &SimpleLoop<'m>,
     rewriter: &Rewriter<'m>,
 ) -> Option<Val<'m>> {
     let (times, scale) = match phi.step {
-        Step::Constant(step) if step % counter.step == 0 => (rewriter.constant(BITS, step / counter.step), 1),
-        Step::Invariant(step, scale) if counter.step == 1 => (step, scale),
+        Step::Constant(step) if step.checked_rem(index_step) == Some(0) => {
+            (rewriter.constant(BITS, step / index_step), 1)
+        },
+        Step::Invariant(step, scale) if index_step == 1 => (step, scale),
         _ => return None,
     };
-    let is_pointer = phi.phi.ty().kind() == LLVMTypeKind::LLVMPointerTypeKind;
-    let start = counter.linear.start;
+    let is_pointer = is_pointer(phi);
+    let start = index.start;
     // A start of `base + times * start` leaves the counter as the only thing that varies.
     let base = match start.bits() {
         Some(_) => phi.start,
@@ -195,7 +229,7 @@ fn value_from<'m>(
     rewriter.after_phis(found.header);
     let multiple = |a, b| rewriter.binary(LLVMOpcode::LLVMMul, a, b, WrapFlags::default());
     let times = multiple(times, rewriter.constant(BITS, scale));
-    let mut passed = multiple(counter.linear.phi, times);
+    let mut passed = multiple(index.phi, times);
     if let Some(first) = start.bits().filter(|&first| first != 0) {
         let first = multiple(rewriter.constant(BITS, first as i64), times);
         passed = rewriter.binary(LLVMOpcode::LLVMSub, passed, first, WrapFlags::default());

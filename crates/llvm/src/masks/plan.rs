@@ -82,7 +82,7 @@ impl<'m> MaskPlan<'m> {
             .keys()
             .filter_map(|&mask| {
                 let web = webs.of(mask);
-                let width = webs.all[web].width().filter(|_| webs.all[web].crosses)?;
+                let width = webs.all[web].width(representation).filter(|_| webs.all[web].crosses)?;
                 (width * mask.ty().count() as u32 >= least_bits).then_some((mask, width))
             })
             .collect();
@@ -104,10 +104,14 @@ struct MaskWeb {
 }
 
 impl MaskWeb {
-    /// Returns the most frequent width; ties go to the larger.
-    fn width(&self) -> Option<u32> {
+    /// Returns the most frequent width. Ties go to fewer mask registers, which take fewer operations, and to wider elements of
+    /// vector registers.
+    fn width(&self, representation: MaskRepresentation) -> Option<u32> {
         let most = self.votes.iter().copied().max().filter(|&most| most > 0)?;
-        let log = self.votes.iter().rposition(|&count| count == most)?;
+        let log = match representation {
+            MaskRepresentation::Bits { .. } => self.votes.iter().position(|&count| count == most)?,
+            _ => self.votes.iter().rposition(|&count| count == most)?,
+        };
         Some(8 << log)
     }
 }
