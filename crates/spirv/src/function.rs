@@ -97,8 +97,10 @@ pub(crate) struct FunctionWriter<'m, 'w> {
     builtins: FxHashSet<u32>,
     next: u32,
     block: u32,
-    /// Metadata of the subprogram, if the function has lines.
-    subprogram: Option<u32>,
+    /// Metadata of the subprogram.
+    subprogram: u32,
+    /// True if the function has no lines: words of the module, which errors name too, stand for them.
+    numbers_words: bool,
     /// Suffix of instructions: their line.
     location: String,
 }
@@ -159,6 +161,9 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
         func: &'m SpirvFunction<'w>,
         name: &str,
     ) -> SpirvResult<FunctionBody> {
+        let has_lines =
+            func.body.iter().any(|inst| inst.op == Some(Op::Line) || output.is_line(module, inst));
+        let subprogram = output.subprogram(module, func, name);
         let mut writer = FunctionWriter {
             module,
             output,
@@ -172,7 +177,8 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             builtins: FxHashSet::default(),
             next: 0,
             block: 0,
-            subprogram: None,
+            subprogram,
+            numbers_words: !has_lines,
             location: String::new(),
         };
         for &id in func.params.iter().map(|(id, _)| id).chain([&func.id]) {
@@ -181,13 +187,7 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             module.check_decorations(&inst, id)?;
         }
         writer.survey()?;
-        let has_lines =
-            func.body.iter().any(|inst| inst.op == Some(Op::Line) || writer.output.is_line(module, inst));
-        if has_lines {
-            let subprogram = writer.output.subprogram(module, func, name);
-            writer.subprogram = Some(subprogram);
-            writer.set_location(None);
-        }
+        writer.set_location(None);
         let entry = func.body.first().map(|inst| inst.operand(0)).transpose()?.unwrap_or_default();
         let mut is_open = false;
         for inst in &func.body {
@@ -197,9 +197,8 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
                 return Err(inst.unsupported(reason, "keep large constants in buffers"));
             }
         }
-        let subprogram = writer.subprogram;
         let text = format!("b{entry}:\n{}{}", writer.prologue, writer.body);
-        Ok(FunctionBody { text, subprogram })
+        Ok(FunctionBody { text, subprogram: Some(subprogram) })
     }
 
     /// Collects labels, types of results and edges.
@@ -296,6 +295,9 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
                 _ => Err(inst.invalid("the instruction is outside of a block")),
             };
         }
+        if self.numbers_words {
+            self.set_location(Some((None, inst.at as u32, 0)));
+        }
         if ends_block(op) {
             *is_open = false;
             return self.terminator(inst, op);
@@ -305,10 +307,9 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
 
     /// Sets the line of the next instructions: file, line, column.
     pub(crate) fn set_location(&mut self, at: Option<(Option<u32>, u32, u32)>) {
-        let Some(subprogram) = self.subprogram else { return };
         let (file, line, column) = at.unwrap_or((None, 0, 0));
         let file = file.and_then(|file| self.module.strings.get(&file)).cloned();
-        let node = self.output.location(subprogram, file.as_deref(), line, column);
+        let node = self.output.location(self.subprogram, file.as_deref(), line, column);
         self.location = format!(", !dbg !{node}");
     }
 

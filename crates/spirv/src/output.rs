@@ -112,7 +112,7 @@ impl ModuleWriter {
         name: &str,
     ) -> u32 {
         let lines = func.body.iter().filter_map(|inst| line_of(module, inst));
-        let (file, line) = lines.map(|(file, line, _)| (file, line)).next().unwrap_or((None, 0));
+        let (file, line) = lines.map(|(file, line, _)| (file, line)).next().unwrap_or((None, func.at as u32));
         let file = self.file(file.as_deref().unwrap_or("program.spv"));
         let unit = match self.unit {
             Some(unit) => unit,
