@@ -8,6 +8,9 @@
 //!     v4 = zext i64, v3           ──►     v5 = zext i64, v1;  v4 = mul i64 v5, 16
 //! ```
 //!
+//! Signed arithmetic promises not to wrap (`nsw`), so its results are extended likewise, if they are linear in work-item
+//! indices: 64-bit vectors of other numbers take twice the registers.
+//!
 //! Addresses are then strided like the index. A constant below 0 is taken as such: an index less 1 does not wrap, though it may be
 //! negative, which no upper bound tells.
 //!
@@ -34,13 +37,29 @@ struct UpperBounds {
     exact: EntitySet<Value>,
     /// Sums of an index and a negative constant, which do not wrap as signed numbers.
     lowered: EntitySet<Value>,
+    /// Results that promise not to wrap as signed numbers, and are linear in work-item indices.
+    promised: EntitySet<Value>,
+    /// Work-item indices, and what is linear in them. Guesses: φs count as what enters them first.
+    linear: EntitySet<Value>,
+    /// Results that depend on more than uniform values.
+    varying: EntitySet<Value>,
 }
 
 /// Extends operands instead of results that do not wrap. `is_small` promises that all indices and sizes of the launch are below
 /// [`SMALL_LAUNCH`].
 pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams, is_small: bool) {
-    let mut bounds =
-        UpperBounds { maximum: FxHashMap::default(), exact: EntitySet::new(), lowered: EntitySet::new() };
+    let mut bounds = UpperBounds {
+        maximum: FxHashMap::default(),
+        exact: EntitySet::new(),
+        lowered: EntitySet::new(),
+        promised: EntitySet::new(),
+        linear: EntitySet::new(),
+        varying: EntitySet::new(),
+    };
+    for &item in &launch_params.items {
+        bounds.linear.insert(item);
+        bounds.varying.insert(item);
+    }
     bounds.maximum.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
     for &(field, value) in &launch_params.fields {
         let is_size =
@@ -59,7 +78,7 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
                 continue;
             }
             bounds.record(func, inst);
-            if matches!(func.inst(inst).op, Op::Zext | Op::Sext) {
+            if matches!(func.inst(inst).op, Op::Zext | Op::Sext) && !extend_promised(func, &bounds, inst) {
                 extend(func, &bounds, inst);
             }
         }
@@ -86,6 +105,7 @@ impl UpperBounds {
     /// Records the bound of an instruction's result.
     fn record(&mut self, func: &Function, inst: Inst) {
         let Some(result) = func.result(inst) else { return };
+        self.record_linear(func, inst, result);
         if self.lowers_index(func, inst) {
             self.lowered.insert(result);
         }
@@ -98,6 +118,33 @@ impl UpperBounds {
         // A wrapped result may be anything.
         if maximum <= most {
             self.maximum.insert(result, maximum);
+        }
+    }
+
+    /// Records whether a result is linear in work-item indices, and whether it promises not to wrap.
+    fn record_linear(&mut self, func: &Function, inst: Inst, result: Value) {
+        let data = func.inst(inst);
+        if !data.args.iter().any(|&arg| self.varying.contains(arg)) && !matches!(data.op, Op::Call) {
+            return;
+        }
+        self.varying.insert(result);
+        let is_linear = |arg: Value| self.linear.contains(arg) || !self.varying.contains(arg);
+        let is_kept = match (data.op, &data.args[..]) {
+            (Op::Trunc | Op::Zext | Op::Sext | Op::Add | Op::Sub | Op::Phi, args) => {
+                args.iter().all(|&arg| is_linear(arg))
+            }
+            (Op::Mul, &[a, b]) => {
+                is_linear(a) && is_linear(b) && [a, b].iter().any(|&arg| !self.varying.contains(arg))
+            }
+            (Op::Shl, &[a, b]) => is_linear(a) && func.constant(b).is_some(),
+            _ => false,
+        };
+        if is_kept && !data.is_total() {
+            self.linear.insert(result);
+            let computes = matches!(data.op, Op::Add | Op::Sub | Op::Mul | Op::Shl);
+            if computes && data.flags.has(Flag::Nsw) {
+                self.promised.insert(result);
+            }
         }
     }
 
@@ -204,6 +251,65 @@ fn extend(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
     }
     let now = InstData { origin: data.origin, ..InstData::plain(computed.op, [a, b]) };
     *func.inst_mut(inst) = now;
+}
+
+/// Replaces a sign extension of a result that promises not to wrap by the same operation on extended operands.
+fn extend_promised(func: &mut Function, bounds: &UpperBounds, inst: Inst) -> bool {
+    let data = func.inst(inst).clone();
+    let Some(ty) = func.result(inst).map(|result| func.value_type(result)) else { return false };
+    let keeps_sign = data.op == Op::Sext || data.flags.has(Flag::Nneg);
+    if !keeps_sign || !bounds.promised.contains(data.args[0]) || limits(ty).is_none() {
+        return false;
+    }
+    let mut builder = Builder::new(func, InsertPoint::Before(inst));
+    builder.set_origin(data.origin);
+    let Some((op, args)) = promised_operands(&mut builder, bounds, data.args[0], ty, 0) else { return false };
+    *func.inst_mut(inst) = InstData { origin: data.origin, ..InstData::plain(op, args) };
+    true
+}
+
+/// Extends both operands of an operation that promises not to wrap.
+fn promised_operands(
+    builder: &mut Builder<'_>,
+    bounds: &UpperBounds,
+    value: Value,
+    ty: Type,
+    depth: usize,
+) -> Option<(Op, [Value; 2])> {
+    let data = computed_by(builder.func, value)?;
+    let &[a, b] = &data.args[..] else { return None };
+    let a = sign_extended(builder, bounds, a, ty, depth + 1);
+    let b = match data.op {
+        Op::Shl => extended(builder, bounds, b, ty, depth + 1),
+        _ => sign_extended(builder, bounds, b, ty, depth + 1),
+    };
+    Some((data.op, [a, b]))
+}
+
+fn sign_extended(
+    builder: &mut Builder<'_>,
+    bounds: &UpperBounds,
+    value: Value,
+    ty: Type,
+    depth: usize,
+) -> Value {
+    if let Some(&Constant::Scalar(from, bits)) = builder.func.constant(value) {
+        let unused = 128 - from.bits();
+        return builder.func.make_int(ty.scalar(), (bits << unused) as i128 >> unused);
+    }
+    let is_positive = limits(builder.func.value_type(value))
+        .zip(bounds.upper_bound(builder.func, value))
+        .is_some_and(|([_, signed], maximum)| maximum <= signed);
+    if is_positive {
+        return extended(builder, bounds, value, ty, depth);
+    }
+    if depth < MAX_DEPTH
+        && bounds.promised.contains(value)
+        && let Some((op, args)) = promised_operands(builder, bounds, value, ty, depth)
+    {
+        return builder.op(op, &args);
+    }
+    builder.value(InstData::plain(Op::Sext, [value]), Some(ty))
 }
 
 /// Returns the instruction that defines a value.
