@@ -120,7 +120,11 @@ impl Clc {
         let session = Session::new(self.target.clone());
         let name = self.file.display().to_string();
         let source = match heddle_compiler::llvm::language_of(&self.file) {
-            Some(Language::Spirv) => session.read(&self.file, Stage::Source, &[]).map_err(fail)?,
+            Some(Language::Spirv) => {
+                let options = self.build_options();
+                let words: Vec<&str> = options.iter().map(String::as_str).collect();
+                session.read(&self.file, Stage::Source, &words).map_err(fail)?
+            }
             _ => {
                 let source = heddle_compiler::llvm::read_source(&self.file).map_err(fail)?;
                 session.compile_opencl(&source, &name, &self.build_options()).map_err(fail)?

@@ -242,7 +242,8 @@ impl Session {
         }
         if language == Some(Language::Spirv) {
             let bytes = std::fs::read(path).map_err(|reason| unreadable(&file, &reason))?;
-            return self.compile_spirv(&bytes, &file, &[]);
+            let words: Vec<String> = clang.iter().map(ToString::to_string).collect();
+            return self.compile_spirv(&bytes, &file, &words);
         }
         std::fs::metadata(path).map_err(|reason| unreadable(&file, &reason))?;
         let is_for_cpus = matches!(language, Some(Language::C | Language::Cpp));

@@ -18,7 +18,7 @@ pub fn compile_spirv(
     options: &OpenClOptions,
 ) -> Result<LlvmModule, Diagnostic> {
     let has_exact_quotients = options.words.iter().any(|word| word == EXACT_QUOTIENTS);
-    let constants = SpirvOptions { has_exact_quotients, ..constants.clone() };
+    let constants = SpirvOptions { has_exact_quotients, file: name.to_string(), ..constants.clone() };
     let text = lower(bytes, &constants).map_err(|error| spirv_error(name, &error))?;
     compile_opencl_ir(text, name, options)
 }

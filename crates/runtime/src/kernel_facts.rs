@@ -60,9 +60,9 @@ pub struct KernelFacts {
 pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>) -> Vec<KernelFacts> {
     let [see_groups, see_brush, name_local, poll] =
         [sees_group, observes_brush, names_local, polls].map(|sees| functions_that(module, sees));
-    // Collectives lay the value of each work-item into local memory, and their result behind.
+    // Collectives lay the value of each work-item into local memory.
     let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
-    let most_items = slots.map(|slots| (slots.bytes() / 8).saturating_sub(1));
+    let most_items = slots.map(|slots| slots.bytes() / 8);
     let kernels = module.functions.iter().filter_map(|func| {
         let FunctionKind::Kernel(required_local) = func.kind else { return None };
         let parameters = func.signature.params.iter().map(|param| KernelParameter {

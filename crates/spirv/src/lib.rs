@@ -64,6 +64,8 @@ pub struct SpirvOptions {
     /// Quotients of floats are correctly rounded; otherwise they may be off by 2.5 units in the last place, as OpenCL
     /// allows.
     pub has_exact_quotients: bool,
+    /// Name of the module, in locations of functions that name no file; empty for `program.spv`.
+    pub file: String,
 }
 
 /// Specialization constant of a module.

@@ -48,6 +48,8 @@ pub(crate) struct ModuleWriter {
     size: usize,
     pub(crate) limit: usize,
     pub(crate) has_exact_quotients: bool,
+    /// Name of the module in locations.
+    module_file: String,
     /// Functions that LLVM inlines.
     inlined: FxHashSet<u32>,
 }
@@ -65,6 +67,7 @@ impl ModuleWriter {
             size: 0,
             limit: MIN_LIMIT.saturating_add(words.saturating_mul(BYTES_PER_WORD)),
             has_exact_quotients: false,
+            module_file: String::new(),
             inlined: FxHashSet::default(),
         }
     }
@@ -113,7 +116,8 @@ impl ModuleWriter {
     ) -> u32 {
         let lines = func.body.iter().filter_map(|inst| line_of(module, inst));
         let (file, line) = lines.map(|(file, line, _)| (file, line)).next().unwrap_or((None, func.at as u32));
-        let file = self.file(file.as_deref().unwrap_or("program.spv"));
+        let module_file = self.module_file.clone();
+        let file = self.file(file.as_deref().unwrap_or(&module_file));
         let unit = match self.unit {
             Some(unit) => unit,
             None => {
@@ -279,6 +283,7 @@ pub(crate) fn write_module(
 ) -> SpirvResult<String> {
     let mut output = ModuleWriter::new(words);
     output.has_exact_quotients = options.has_exact_quotients;
+    output.module_file = if options.file.is_empty() { "program.spv".into() } else { options.file.clone() };
     for entry in &module.entries {
         output.defined.insert(entry.name.clone());
     }
