@@ -41,6 +41,8 @@ const SPILL: f64 = 15.0;
 const GUARD: f64 = 0.75;
 /// Probability that a branch enters a loop that its other way passes by: most loops have work.
 const LOOP_ENTRY: f64 = 0.9;
+/// Probability that data equal one number, where a loop is only for these.
+const EQUAL_DATA: f64 = 0.25;
 /// Probability, for each lane, that a run-time check chooses the slow version: more lanes seldomer lie in one block.
 const SLOW_VERSION: f64 = 0.003;
 /// Latency of a load beyond that of the first-level cache, where loads lead from one to the next.
@@ -406,6 +408,10 @@ impl<'a> CodeEstimate<'a> {
                 1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)
             }
             (_, Some(entry)) => of_entry(entry, LOOP_ENTRY),
+            (Some(condition), None) => match self.way_of_equal_data(from, condition) {
+                Some(way) if self.leads_to_loop(from, way) => of_entry(way, EQUAL_DATA),
+                _ => 0.5,
+            },
             _ => 0.5,
         };
         if is_first { first } else { 1.0 - first }
@@ -414,26 +420,54 @@ impl<'a> CodeEstimate<'a> {
     /// Successor of a branch from which a loop is entered, if that is the usual way and the other successor is shared with other branches:
     ///
     /// * a test before the loop, or one that depends on no data, asks whether there is work;
-    /// * of two ways with loops, the shared one is for the cases that several tests single out.
+    /// * of two ways with loops, the shared one is for the cases that several tests single out;
+    /// * data that equal one number are the exception: a breadth-first search has few nodes of a level.
     fn loop_entry(&self, from: Block) -> Option<Block> {
         let &[one, other] = self.cfg.succs(from) else { return None };
         let is_computed = self.condition(from).is_some_and(|it| !self.depends_on_data(it, COMPUTED_DEPTH));
-        let loops_after = |entry: Block| {
-            let headers = self.cycles.cycles().filter(|&cycle| !self.cycles.contains(cycle, from));
-            headers
-                .map(|cycle| self.cycles.header(cycle))
-                .filter(move |&it| self.dominators.dominates(entry, it))
-        };
+        let equal = self.condition(from).and_then(|it| self.way_of_equal_data(from, it));
         let is_entry = |entry: Block, shared: Block| {
             let is_next = |header: Block| entry == header || self.cfg.succs(entry) == [header];
-            let is_usual = is_computed || loops_after(shared).next().is_some();
-            self.cfg.preds(entry).len() == 1
+            let is_usual = is_computed || self.leads_to_loop(from, shared);
+            equal != Some(entry)
+                && self.cfg.preds(entry).len() == 1
                 && self.cfg.preds(shared).len() > 1
-                && loops_after(entry).any(|header| is_usual || is_next(header))
+                && self.loops_after(from, entry).any(|header| is_usual || is_next(header))
         };
         match (is_entry(one, other), is_entry(other, one)) {
             (true, false) => Some(one),
             (false, true) => Some(other),
+            _ => None,
+        }
+    }
+
+    /// Headers of loops that a successor of a branch dominates, which are not those round the branch.
+    fn loops_after(&self, from: Block, entry: Block) -> impl Iterator<Item = Block> {
+        let cycles = self.cycles.cycles().filter(move |&cycle| !self.cycles.contains(cycle, from));
+        cycles
+            .map(|cycle| self.cycles.header(cycle))
+            .filter(move |&header| self.dominators.dominates(entry, header))
+    }
+
+    fn leads_to_loop(&self, from: Block, entry: Block) -> bool {
+        self.loops_after(from, entry).next().is_some()
+    }
+
+    /// Returns the successor of a branch that is for equal data, if its condition, or the vote of one, is an equality.
+    fn way_of_equal_data(&self, from: Block, condition: Value) -> Option<Block> {
+        let through = |op: Op| matches!(op, Op::Any | Op::All | Op::And | Op::Select | Op::Freeze);
+        let compares = self.operands_through(condition, through).into_iter();
+        let detail = compares
+            .filter(|&it| self.depends_on_data(it, COMPUTED_DEPTH))
+            .filter_map(|it| self.func.def_inst(it))
+            .find_map(|inst| match self.func.inst(inst).detail {
+                Detail::IntCompare(predicate) => Some(predicate),
+                _ => None,
+            });
+        let &[then, otherwise] = self.cfg.succs(from) else { return None };
+        match detail? {
+            IntPredicate::Eq => Some(then),
+            IntPredicate::Ne => Some(otherwise),
             _ => None,
         }
     }
@@ -789,6 +823,7 @@ block4:
         let certain = guarded_loop("  v3 = icmp ult v2, 4294967295");
         let before = guarded_loop("  v3 = icmp ne v2, 0");
         assert!(before > 0.8 * certain, "{before} {certain}");
+        assert!(guarded_loop("  v3 = icmp eq v2, 7") < 0.5 * before);
     }
 
     /// A loop from each lane's start to a bound.

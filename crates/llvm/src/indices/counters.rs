@@ -57,8 +57,7 @@ pub(super) fn restore_counter<'m>(
     let phis = found.header.insts().take_while(|inst| inst.opcode() == LLVMOpcode::LLVMPHI);
     let mut linear: Vec<LinearPhi<'m>> =
         phis.filter_map(|phi| linear_phi(flow, found, phi, rewriter)).collect();
-    let tested =
-        linear.iter().enumerate().find_map(|(index, phi)| Some((index, test_of(found, phi.next)?)));
+    let tested = linear.iter().enumerate().find_map(|(index, phi)| Some((index, test_of(found, phi.next)?)));
     let Some((index, test)) = tested else {
         let index = linear.iter().position(|phi| index_step(phi).is_some())?;
         let index = linear.swap_remove(index);
@@ -213,7 +212,7 @@ fn value_from<'m>(
     let (times, scale) = match phi.step {
         Step::Constant(step) if step.checked_rem(index_step) == Some(0) => {
             (rewriter.constant(BITS, step / index_step), 1)
-        },
+        }
         Step::Invariant(step, scale) if index_step == 1 => (step, scale),
         _ => return None,
     };

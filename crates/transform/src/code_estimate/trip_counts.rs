@@ -74,7 +74,7 @@ impl CodeEstimate<'_> {
     }
 
     /// Collects a value and the operands that it is computed from by some operations.
-    fn operands_through(&self, value: Value, is_passed: impl Fn(Op) -> bool) -> Vec<Value> {
+    pub(super) fn operands_through(&self, value: Value, is_passed: impl Fn(Op) -> bool) -> Vec<Value> {
         /// Values that are looked at, at most.
         const BUDGET: usize = 16;
         let mut found = vec![value];

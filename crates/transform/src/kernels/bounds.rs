@@ -39,6 +39,8 @@ struct UpperBounds {
     lowered: EntitySet<Value>,
     /// Results that promise not to wrap as signed numbers, and are linear in work-item indices.
     promised: EntitySet<Value>,
+    /// Extensions of these.
+    extended: FxHashMap<(Value, Type), Value>,
     /// Work-item indices, and what is linear in them. Guesses: φs count as what enters them first.
     linear: EntitySet<Value>,
     /// Results that depend on more than uniform values.
@@ -53,6 +55,7 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
         exact: EntitySet::new(),
         lowered: EntitySet::new(),
         promised: EntitySet::new(),
+        extended: FxHashMap::default(),
         linear: EntitySet::new(),
         varying: EntitySet::new(),
     };
@@ -78,8 +81,11 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
                 continue;
             }
             bounds.record(func, inst);
-            if matches!(func.inst(inst).op, Op::Zext | Op::Sext) && !extend_promised(func, &bounds, inst) {
-                extend(func, &bounds, inst);
+            if matches!(func.inst(inst).op, Op::Zext | Op::Sext) {
+                match (extend_promised(func, &mut bounds, inst), func.result(inst)) {
+                    (Some(extended), Some(result)) => _ = became.insert(result, extended),
+                    _ => extend(func, &bounds, inst),
+                }
             }
         }
     }
@@ -253,63 +259,68 @@ fn extend(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
     *func.inst_mut(inst) = now;
 }
 
-/// Replaces a sign extension of a result that promises not to wrap by the same operation on extended operands.
-fn extend_promised(func: &mut Function, bounds: &UpperBounds, inst: Inst) -> bool {
-    let data = func.inst(inst).clone();
-    let Some(ty) = func.result(inst).map(|result| func.value_type(result)) else { return false };
+/// Returns the value that a sign extension of a result that promises not to wrap equals.
+fn extend_promised(func: &mut Function, bounds: &mut UpperBounds, inst: Inst) -> Option<Value> {
+    let data = func.inst(inst);
+    let (source, ty) = (data.args[0], func.value_type(func.result(inst)?));
     let keeps_sign = data.op == Op::Sext || data.flags.has(Flag::Nneg);
-    if !keeps_sign || !bounds.promised.contains(data.args[0]) || limits(ty).is_none() {
-        return false;
-    }
-    let mut builder = Builder::new(func, InsertPoint::Before(inst));
-    builder.set_origin(data.origin);
-    let Some((op, args)) = promised_operands(&mut builder, bounds, data.args[0], ty, 0) else { return false };
-    *func.inst_mut(inst) = InstData { origin: data.origin, ..InstData::plain(op, args) };
-    true
+    limits(ty).filter(|_| keeps_sign)?;
+    extend_once(func, bounds, source, ty, 0)
 }
 
-/// Extends both operands of an operation that promises not to wrap.
-fn promised_operands(
-    builder: &mut Builder<'_>,
-    bounds: &UpperBounds,
+/// Emits the extension of a result that promises not to wrap after the result, on extended operands: extensions of one number in
+/// several blocks are one value.
+fn extend_once(
+    func: &mut Function,
+    bounds: &mut UpperBounds,
     value: Value,
     ty: Type,
     depth: usize,
-) -> Option<(Op, [Value; 2])> {
-    let data = computed_by(builder.func, value)?;
+) -> Option<Value> {
+    if let Some(&extended) = bounds.extended.get(&(value, ty)) {
+        return Some(extended);
+    }
+    let inst = func.def_inst(value).filter(|_| depth < MAX_DEPTH && bounds.promised.contains(value))?;
+    let data = func.inst(inst).clone();
     let &[a, b] = &data.args[..] else { return None };
-    let a = sign_extended(builder, bounds, a, ty, depth + 1);
+    let a = signed_operand(func, bounds, inst, a, ty, depth + 1);
     let b = match data.op {
-        Op::Shl => extended(builder, bounds, b, ty, depth + 1),
-        _ => sign_extended(builder, bounds, b, ty, depth + 1),
+        Op::Shl => extended(&mut Builder::new(func, InsertPoint::Before(inst)), bounds, b, ty, depth + 1),
+        _ => signed_operand(func, bounds, inst, b, ty, depth + 1),
     };
-    Some((data.op, [a, b]))
+    let mut builder = Builder::new(func, InsertPoint::After(inst));
+    builder.set_origin(data.origin);
+    let extended = builder.op(data.op, &[a, b]);
+    bounds.extended.insert((value, ty), extended);
+    Some(extended)
 }
 
-fn sign_extended(
-    builder: &mut Builder<'_>,
-    bounds: &UpperBounds,
-    value: Value,
+/// Returns the sign extension of an operand of an instruction.
+fn signed_operand(
+    func: &mut Function,
+    bounds: &mut UpperBounds,
+    inst: Inst,
+    operand: Value,
     ty: Type,
     depth: usize,
 ) -> Value {
-    if let Some(&Constant::Scalar(from, bits)) = builder.func.constant(value) {
-        let unused = 128 - from.bits();
-        return builder.func.make_int(ty.scalar(), (bits << unused) as i128 >> unused);
-    }
-    let is_positive = limits(builder.func.value_type(value))
-        .zip(bounds.upper_bound(builder.func, value))
+    let is_positive = limits(func.value_type(operand))
+        .zip(bounds.upper_bound(func, operand))
         .is_some_and(|([_, signed], maximum)| maximum <= signed);
-    if is_positive {
-        return extended(builder, bounds, value, ty, depth);
+    if !is_positive && let Some(extended) = extend_once(func, bounds, operand, ty, depth) {
+        return extended;
     }
-    if depth < MAX_DEPTH
-        && bounds.promised.contains(value)
-        && let Some((op, args)) = promised_operands(builder, bounds, value, ty, depth)
-    {
-        return builder.op(op, &args);
+    if let Some(&Constant::Scalar(from, bits)) = func.constant(operand) {
+        let unused = 128 - from.bits();
+        return func.make_int(ty.scalar(), (bits << unused) as i128 >> unused);
     }
-    builder.value(InstData::plain(Op::Sext, [value]), Some(ty))
+    let origin = func.inst(inst).origin;
+    let mut builder = Builder::new(func, InsertPoint::Before(inst));
+    builder.set_origin(origin);
+    match is_positive {
+        true => extended(&mut builder, bounds, operand, ty, depth),
+        false => builder.value(InstData::plain(Op::Sext, [operand]), Some(ty)),
+    }
 }
 
 /// Returns the instruction that defines a value.
