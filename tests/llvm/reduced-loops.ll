@@ -20,6 +20,8 @@
 ; run: @masked(3) lanes=1 -> 3
 ; run: @masked(-1) lanes=1 -> 7
 ; run: @masked_sign(-2147483646) lanes=1 -> 2
+; run: @switched(4294967303, 1) lanes=1 -> 7
+; run: @switched(4294967303, 5) lanes=1 -> 0
 ; run: @descending(&a, 3, 2) lanes=1 with a: i32 [1, 2, 5, 7] -> 2
 ; run: @descending(&a, 3, 0) lanes=1 with a: i32 [1, 2, 5, 7] -> 0
 ; run: @descending(&a, 3, 9) lanes=1 with a: i32 [1, 2, 5, 7] -> 3
@@ -308,4 +310,18 @@ loop:
   br i1 %add, label %loop, label %end
 end:
   ret i32 %more
+}
+; Two edges of a switch bring one value, of which the lower bits are used.
+define i32 @switched(i64 %x, i32 %which) {
+entry:
+  switch i32 %which, label %other [
+    i32 1, label %end
+    i32 2, label %end
+  ]
+other:
+  br label %end
+end:
+  %p = phi i64 [ %x, %entry ], [ %x, %entry ], [ 0, %other ]
+  %r = trunc i64 %p to i32
+  ret i32 %r
 }

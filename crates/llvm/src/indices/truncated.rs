@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::rewriter::Rewriter;
 use crate::view::Val;
 use llvm_sys::LLVMOpcode;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 const NARROW: u32 = 32;
 const WIDE: u32 = 64;
@@ -75,8 +75,11 @@ fn users_of_lower_bits(phi: Val<'_>) -> Option<Vec<Val<'_>>> {
 fn narrow<'m>(phi: Val<'m>, rewriter: &Rewriter<'m>) {
     let block = phi.block();
     let narrow = rewriter.phi(block, rewriter.int(NARROW), &[]);
+    // Several edges from one block, as of a switch, bring one value.
+    let mut lower_of = FxHashMap::default();
     for (value, from) in phi.incoming() {
-        let lower = lower_bits(value, narrow, phi, rewriter.at_end(from));
+        let lower =
+            *lower_of.entry(from).or_insert_with(|| lower_bits(value, narrow, phi, rewriter.at_end(from)));
         rewriter.add_incoming(narrow, lower, from);
     }
     let wide = rewriter.after_phis(block).cast(LLVMOpcode::LLVMZExt, narrow, WIDE);
