@@ -17,7 +17,7 @@ use std::thread;
 /// Codes for each thread that may be compiled ahead before a launch uses one of them.
 const CREDIT_PER_THREAD: usize = 2;
 
-/// How far a kernel is before its first launch. Only a kernel that is new is queued, so that it waits once.
+/// Stage of a kernel before its first launch. Only a kernel that is new is queued, so that it waits once.
 #[derive(Default)]
 pub(crate) struct LaunchStage(AtomicU8);
 

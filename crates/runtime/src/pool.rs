@@ -444,7 +444,7 @@ mod tests {
             let seen = Arc::new(Mutex::new(HashSet::new()));
             for _ in 0..20 {
                 let own = Arc::clone(&seen);
-                // As many as another pool might have.
+                // A share of eight threads, more than the pool has.
                 pool.run(1000, JobShare { threads: 8, grain: 1, is_ordered: false }, move |_| {
                     lock(&own).insert(thread::current().id());
                 });

@@ -116,7 +116,7 @@ struct KernelModuleInner {
     dimensions: Vec<OnceLock<VectorDimension>>,
     /// Codes that the launches of each kernel chose among.
     choices: Vec<CodeChoices>,
-    /// How far each kernel is before its first launch.
+    /// Stage of each kernel before its first launch.
     stages: Vec<LaunchStage>,
 }
 
@@ -462,7 +462,7 @@ impl PreparedKernel {
         self.code(self.chosen_variant(usual, local, true))
     }
 
-    /// How far it is before its first launch.
+    /// Stage before its first launch.
     pub(crate) fn stage(&self) -> &LaunchStage {
         &self.program.inner.stages[self.number]
     }

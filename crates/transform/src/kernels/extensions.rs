@@ -1,4 +1,4 @@
-//! Separates sign extensions that LLVM match_merged_extension with the scale of an address.
+//! Separates sign extensions that LLVM merges with the scale of an address.
 //!
 //! LLVM turns `shl (sext (trunc x)), 2` into `ashr (shl x, 32), 30` where the extended number has no other use. Once separated,
 //! the extension can be versioned, or removed where its operand is known not to wrap. Merged, it hides the stride.
