@@ -164,7 +164,10 @@ impl GlobalScope {
         for (index, item) in module.items.iter().enumerate() {
             match item {
                 PtxItem::Variable(variable) => {
-                    by_name.entry(variable.name).or_insert(GlobalRef::Variable(index));
+                    let first = by_name.entry(variable.name).or_insert(GlobalRef::Variable(index));
+                    if matches!(*first, GlobalRef::Variable(first) if module.items[first].is_extern()) {
+                        *first = GlobalRef::Variable(index);
+                    }
                 }
                 PtxItem::Function(function) if function.body.is_some() => {
                     by_name.insert(function.name, GlobalRef::Function(index));

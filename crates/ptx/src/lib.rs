@@ -12,10 +12,12 @@ mod lexer;
 mod parser;
 mod printer;
 mod check;
+mod link;
 pub mod lower;
 pub mod raise;
 
 pub use check::check;
+pub use link::link;
 pub use lower::{LowerOptions, LoweredModule, lower};
 pub use module::PtxModule;
 pub use parser::parse;

@@ -49,6 +49,13 @@ pub enum PtxItem<'s> {
     Function(PtxFunction<'s>),
 }
 
+impl PtxItem<'_> {
+    /// True for a variable that another module defines.
+    pub(crate) fn is_extern(&self) -> bool {
+        matches!(self, PtxItem::Variable(variable) if variable.linkage == Some(Linkage::Extern))
+    }
+}
+
 /// Line of a debug section.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DebugLine<'s> {

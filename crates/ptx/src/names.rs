@@ -46,6 +46,13 @@ impl<'s> PtxNames<'s> {
         self.list[symbol.index()]
     }
 
+    /// Gives a symbol a name that no symbol has.
+    pub(crate) fn rename(&mut self, symbol: Symbol, name: &'s str) {
+        let before = std::mem::replace(&mut self.list[symbol.index()], name);
+        self.numbers.remove(before);
+        self.numbers.insert(name, symbol);
+    }
+
     /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.list.len()

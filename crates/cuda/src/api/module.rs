@@ -352,7 +352,11 @@ entries! {
         let linking = LINKINGS.find(state)?;
         image.ensure()?;
         let texts = lock(&linking.texts);
-        let text = module::link(&texts).map_err(CudaError::from)?;
+        ensure(!texts.is_empty(), CUDA_ERROR_INVALID_VALUE)?;
+        let text = module::text(image::link(&texts)).map_err(|error| {
+            say(format_args!("{}", error.reason));
+            CudaError::from(error)
+        })?;
         let mut done = lock(&linking.done);
         *done = text.into_bytes();
         done.push(0);

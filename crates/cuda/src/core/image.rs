@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!     wrapper   0x466243b1, version, address of the container, …       what nvcc puts into programs
+//!               version 2 (`-rdc=true`): also the address of a list of containers, one of each translation unit, 0 at its end
 //!     container 0xba55ed50, version, bytes of its head, bytes after it
 //!     entry     kind (1 is PTX), version, bytes of its head, bytes after it, …, flags (compressed?), …
 //! ```
@@ -14,6 +15,10 @@ const WRAPPER: u32 = 0x4662_43b1;
 const CONTAINER: u32 = 0xba55_ed50;
 const OBJECT: [u8; 4] = *b"\x7fELF";
 
+/// Version of a wrapper with a list of translation units.
+const LINKED: u32 = 2;
+const NO_PTX: &str = "fat binary with GPU machine code only\nhelp: compile with PTX (`-arch=compute_75`)";
+
 const KIND_PTX: u16 = 1;
 const IS_LZ4: u64 = 0x2000;
 const IS_ZSTD: u64 = 0x8000;
@@ -22,12 +27,14 @@ const IS_ZSTD: u64 = 0x8000;
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Error of loading an image.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ImageError {
     /// Not a valid image.
     Broken(&'static str),
     /// Image with machine code only.
     NoPtx(&'static str),
+    /// Translation units that cannot be linked.
+    Unlinkable(String),
 }
 
 /// PTX text of an image, or the error.
@@ -44,6 +51,11 @@ pub unsafe fn ptx_at(image: *const u8) -> PtxText {
         return Err(ImageError::NoPtx("GPU machine code"));
     }
     if starts(WRAPPER.to_le_bytes()) {
+        // SAFETY: the caller's promise.
+        if unsafe { image.add(4).cast::<u32>().read_unaligned() } == LINKED {
+            // SAFETY: the caller's promise.
+            return unsafe { ptx_of_units_at(image) };
+        }
         // SAFETY: a wrapper has the address of its container after mark and version.
         let inner = unsafe { image.add(8).cast::<*const u8>().read_unaligned() };
         if inner.is_null() {
@@ -58,6 +70,49 @@ pub unsafe fn ptx_at(image: *const u8) -> PtxText {
     }
     // SAFETY: the caller's promise: it is a text.
     Ok(unsafe { CStr::from_ptr(image.cast()) }.to_string_lossy().into_owned())
+}
+
+/// Links the PTX of the translation units of a wrapper of version 2. Its own container holds what `nvlink` made of them: machine code.
+///
+/// # Safety
+/// As for [`ptx_at`].
+unsafe fn ptx_of_units_at(wrapper: *const u8) -> PtxText {
+    // SAFETY: a wrapper of this version has the address of the list after that of its container.
+    let list = unsafe { wrapper.add(16).cast::<*const *const u8>().read_unaligned() };
+    if list.is_null() {
+        return Err(ImageError::Broken("invalid list of translation units"));
+    }
+    let (mut texts, mut reason) = (Vec::new(), ImageError::NoPtx(NO_PTX));
+    for at in 0.. {
+        // SAFETY: the list ends with a null pointer.
+        let unit = unsafe { list.add(at).read_unaligned() };
+        if unit.is_null() {
+            break;
+        }
+        // SAFETY: the caller's promise.
+        match unsafe { ptx_in_container_at(unit) } {
+            Ok(text) if is_device_runtime(&text) => {}
+            Ok(text) => texts.push(text),
+            // The others may not need it; a function that they miss is reported by name.
+            Err(error @ ImageError::NoPtx(_)) => reason = error,
+            Err(error) => return Err(error),
+        }
+    }
+    if texts.is_empty() { Err(reason) } else { link(&texts) }
+}
+
+/// True for the translation unit of `libcudadevrt.a`, which `nvcc -rdc=true` adds: the driver has a device library of its own.
+fn is_device_runtime(text: &str) -> bool {
+    text.contains("__cuda_syscall_CGS_sync")
+}
+
+/// Links PTX texts.
+pub fn link(texts: &[String]) -> PtxText {
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    heddle_ptx::link(&texts).map_err(|diagnostics| {
+        let lines: Vec<String> = diagnostics.iter().take(20).map(ToString::to_string).collect();
+        ImageError::Unlinkable(lines.join("\n"))
+    })
 }
 
 /// # Safety
@@ -106,9 +161,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 fn ptx_in_container(bytes: &[u8]) -> PtxText {
     const CUT: ImageError = ImageError::Broken("truncated container");
     let mut at = usize::from(half(bytes, 6).ok_or(CUT)?);
-    let mut found = Err(ImageError::NoPtx(
-        "fat binary with GPU machine code only\nhelp: compile with PTX (`-arch=compute_75`)",
-    ));
+    let mut found = Err(ImageError::NoPtx(NO_PTX));
     while at + 24 <= bytes.len() {
         let entry = &bytes[at..];
         let kind = half(entry, 0).ok_or(CUT)?;

@@ -89,10 +89,11 @@ pub fn text(image: PtxText) -> Result<String, LoadError> {
     image.map_err(|reason| match reason {
         ImageError::Broken(reason) => LoadError { code: CUDA_ERROR_INVALID_IMAGE, reason: reason.into() },
         ImageError::NoPtx(reason) => LoadError { code: CUDA_ERROR_NO_BINARY_FOR_GPU, reason: reason.into() },
+        ImageError::Unlinkable(reason) => LoadError { code: CUDA_ERROR_INVALID_PTX, reason },
     })
 }
 
-/// PTX of the device library.
+/// PTX of the device library, without the directives at the head of a module.
 const DEVICE_LIBRARY: &str = include_str!("device.ptx");
 const DEVICE_FUNCTIONS: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
@@ -126,7 +127,18 @@ fn with_library(text: &str) -> Option<String> {
     if !DEVICE_FUNCTIONS.iter().any(declares) {
         return None;
     }
-    link(&[text.to_string(), DEVICE_LIBRARY.to_string()]).ok()
+    Some(format!("{text}\n{DEVICE_LIBRARY}"))
+}
+
+/// Returns why an undefined function cannot be called.
+fn undefined(name: &str) -> String {
+    // CUDA 12 and 13 call the device's runtime by the second kind of name.
+    match name.starts_with("cuda") || name.starts_with("__cudaCDP") {
+        true => format!(
+            "calls @{name}: kernels cannot launch kernels (dynamic parallelism) or call CUDA's runtime\nhelp: call it on the host"
+        ),
+        false => format!("undefined function @{name}"),
+    }
 }
 
 /// Returns why a kernel cannot run: the first function that it reaches and that the module does not have.
@@ -145,26 +157,6 @@ fn find_unavailable<'a>(
         work.extend(func.callees.values().map(|callee| &*callee.name));
     }
     None
-}
-
-/// Links PTX texts: the header of the first, the bodies of all.
-pub fn link(texts: &[String]) -> Result<String, LoadError> {
-    let [first, others @ ..] = texts else {
-        return Err(LoadError { code: CUDA_ERROR_INVALID_VALUE, reason: "nothing to link".into() });
-    };
-    let mut linked = first.clone();
-    for text in others {
-        let is_head = |line: &&str| {
-            let line = line.trim_start();
-            [".version", ".target", ".address_size"].iter().any(|word| line.starts_with(word))
-        };
-        linked.push('\n');
-        for line in text.lines().filter(|line| !is_head(line)) {
-            linked.push_str(line);
-            linked.push('\n');
-        }
-    }
-    Ok(linked)
 }
 
 impl CudaModule {
@@ -190,7 +182,8 @@ impl CudaModule {
         let mut refused = Vec::new();
         let mut unavailable: FxHashMap<String, String> = FxHashMap::default();
         for name in externals {
-            unavailable.insert(name.clone(), format!("undefined function @{name}"));
+            let reason = undefined(&name);
+            unavailable.insert(name, reason);
         }
         for diagnostic in &lowered.refused {
             let name = diagnostic.place.func.clone().unwrap_or_default();

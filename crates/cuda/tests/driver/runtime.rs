@@ -40,18 +40,43 @@ fn textures_and_surfaces_give_what_the_guide_says() {
 }
 
 #[test]
-fn a_program_of_cuda_12_works() {
-    let (program, ptx) = (scratch().join("runtime_12"), scratch().join("runtime_12.ptx"));
-    let mut kernels = Command::new("clang-22");
-    kernels.args(["--target=nvptx64", "-Xclang", "-target-feature", "-Xclang", "+ptx78", "-march=sm_75"]);
-    kernels.args(["-O2", "-S", "-o"]).arg(&ptx).arg(source("driver_api_kernels.c"));
-    do_or_say(&mut kernels, "clang makes no PTX");
+fn device_code_of_several_files_is_linked() {
+    let (toolkit, folder) = (toolkit(), source("relocatable"));
+    for (mode, extra) in [("none", "-DPLAIN"), ("default", "-DNESTED"), ("size", "-lineinfo")] {
+        let program = scratch().join(format!("relocatable-{mode}"));
+        let mut compile = Command::new(toolkit.join("bin/nvcc"));
+        compile.args(["-std=c++17", "-O1", "-arch=compute_75", "-cudart=shared", "-rdc=true", extra]);
+        compile.arg(format!("--compress-mode={mode}")).arg("-L").arg(toolkit.join("lib"));
+        compile.arg("-o").arg(&program).arg(folder.join("main.cu")).arg(folder.join("device.cu"));
+        do_or_say(&mut compile, "the program does not compile");
+        passes(&program, &[], &[]);
+    }
+}
+
+/// Compiles a C++ program of `tests/cuda` for the runtime of CUDA 12.
+fn compile_for_cuda_12(name: &str) -> PathBuf {
+    let program = scratch().join(name);
     let mut compile = Command::new("c++");
-    compile.args(["-std=c++17", "-O1", "-Wall", "-o"]).arg(&program).arg(source("runtime_12.cpp"));
+    compile.args(["-std=c++17", "-O1", "-Wall", "-o"]).arg(&program).arg(source(&format!("{name}.cpp")));
     for headers in ["nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include"] {
         compile.arg("-I").arg(package(headers));
     }
     compile.arg(folder().join("libcudart.so.12"));
     do_or_say(&mut compile, "the program does not compile");
-    passes(&program, &[&ptx], &[]);
+    program
+}
+
+#[test]
+fn an_image_of_several_units_is_linked() {
+    passes(&compile_for_cuda_12("relocatable"), &[], &[]);
+}
+
+#[test]
+fn a_program_of_cuda_12_works() {
+    let ptx = scratch().join("runtime_12.ptx");
+    let mut kernels = Command::new("clang-22");
+    kernels.args(["--target=nvptx64", "-Xclang", "-target-feature", "-Xclang", "+ptx78", "-march=sm_75"]);
+    kernels.args(["-O2", "-S", "-o"]).arg(&ptx).arg(source("driver_api_kernels.c"));
+    do_or_say(&mut kernels, "clang makes no PTX");
+    passes(&compile_for_cuda_12("runtime_12"), &[&ptx], &[]);
 }

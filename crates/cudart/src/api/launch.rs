@@ -3,7 +3,8 @@
 use super::{own_stream, write};
 use crate::driver::{self, DriverHandle, Ptr};
 use crate::errors::{
-    CudartError, CudartResult, INVALID_CONFIGURATION, INVALID_VALUE, MISSING_CONFIGURATION, done, ensure,
+    CudartError, CudartResult, INVALID_CONFIGURATION, INVALID_HANDLE, INVALID_VALUE, MISSING_CONFIGURATION,
+    done, ensure,
 };
 use crate::program;
 use crate::state::{Configuration, Dim3, answer, pop, push, ready};
@@ -229,7 +230,13 @@ entries! {
     fn __cudaLaunchKernel | __cudaLaunchKernel_ptsz in stream (
         kernel: DriverHandle, grid: Dim3, block: Dim3, arguments: *const Ptr, shared: usize, stream: DriverHandle,
     ) {
-        launch(kernel, grid, block, arguments, shared, stream, false)
+        match launch(kernel, grid, block, arguments, shared, stream, false) {
+            // The address of a kernel that was not found (see `__cudaGetKernel`): the search fails again, with its reason.
+            Err(CudartError(INVALID_HANDLE)) => {
+                launch(program::kernel(kernel)?, grid, block, arguments, shared, stream, false)
+            }
+            result => result,
+        }
     }
 
     fn cudaLaunchCooperativeKernel | cudaLaunchCooperativeKernel_ptsz in stream (
@@ -239,8 +246,11 @@ entries! {
     }
 
     fn __cudaGetKernel(kernel: *mut DriverHandle, host: usize) {
+        let found = program::kernel(host);
+        // Programs ask once, ignore the error, and launch.
         // SAFETY: the caller's promise.
-        unsafe { write(kernel, program::kernel(host)?) }
+        unsafe { write(kernel, *found.as_ref().unwrap_or(&host)) }?;
+        found.map(|_| ())
     }
 
     fn cudaGetKernel(kernel: *mut DriverHandle, host: usize) {

@@ -22,7 +22,7 @@ mod idioms;
 mod bounds;
 
 use crate::check::{GlobalRef, GlobalScope, resolve};
-use crate::module::{NumberValue, PtxFunction, PtxInitializer, PtxItem, PtxModule, PtxVariable};
+use crate::module::{Linkage, NumberValue, PtxFunction, PtxInitializer, PtxItem, PtxModule, PtxVariable};
 use crate::words::Word;
 use body::lower_body;
 use heddle_ir::diagnostic::{Code, Diagnostic};
@@ -327,6 +327,9 @@ fn initial_value(
     addresses: &FunctionAddresses,
     variable: &PtxVariable<'_>,
 ) -> LowerResult<Vec<GlobalInit>> {
+    if variable.linkage == Some(Linkage::Extern) {
+        return refuse("undefined variable", "define it in this module, or link the module that does");
+    }
     let scalar = layout::scalar(variable.ty);
     let width = u64::from(scalar.bytes());
     let mut parts: Vec<GlobalInit> = Vec::new();
@@ -366,7 +369,7 @@ fn initial_value(
                 };
                 let in_shared =
                     matches!(&source.items[*index], PtxItem::Variable(of) if of.space == Word::Shared);
-                if in_shared || width != 8 {
+                if in_shared || width != 8 || source.items[*index].is_extern() {
                     return refuse(
                         format!("address of `{text}` as initial value"),
                         "use 64-bit addresses of global or constant variables",
