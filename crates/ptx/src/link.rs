@@ -13,9 +13,9 @@ use heddle_ir::diagnostic::{Code, Diagnostic};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write as _;
 
-/// Precedence of a definition: the first one with the highest precedence stays.
+/// Rank of a definition: the first one with the highest rank stays.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Precedence {
+enum DefinitionRank {
     /// `.common` variable of so many bytes.
     Common(u64),
     Weak,
@@ -25,7 +25,7 @@ enum Precedence {
 /// Definition of a global name that stays.
 #[derive(Clone, Copy, Debug)]
 struct KeptDefinition {
-    precedence: Precedence,
+    rank: DefinitionRank,
     unit: usize,
     item: usize,
 }
@@ -82,8 +82,8 @@ fn local_names(unit: &PtxModule<'_>) -> FxHashSet<Symbol> {
     all().map(|(name, _)| name).filter(|name| !global.contains(name)).collect()
 }
 
-/// Returns the precedence of a definition; none for a declaration.
-fn precedence(item: &PtxItem<'_>) -> Option<Precedence> {
+/// Returns the rank of a definition; none for a declaration.
+fn rank(item: &PtxItem<'_>) -> Option<DefinitionRank> {
     let is_declaration = match item {
         PtxItem::Function(function) => function.body.is_none(),
         _ => false,
@@ -92,10 +92,10 @@ fn precedence(item: &PtxItem<'_>) -> Option<Precedence> {
     match (linkage, item) {
         (Some(Linkage::Extern), _) => None,
         (Some(Linkage::Common), PtxItem::Variable(variable)) => {
-            Some(Precedence::Common(variable.bytes().unwrap_or(0)))
+            Some(DefinitionRank::Common(variable.bytes().unwrap_or(0)))
         }
-        (Some(Linkage::Weak), _) => Some(Precedence::Weak),
-        _ => Some(Precedence::Strong),
+        (Some(Linkage::Weak), _) => Some(DefinitionRank::Weak),
+        _ => Some(DefinitionRank::Strong),
     }
 }
 
@@ -111,19 +111,17 @@ fn find_definitions<'s>(
             let Some((name, _)) = named(item).filter(|(name, _)| !locals[unit].contains(name)) else {
                 continue;
             };
-            let Some(precedence) = precedence(item) else { continue };
-            let found = KeptDefinition { precedence, unit, item: index };
+            let Some(rank) = rank(item) else { continue };
+            let found = KeptDefinition { rank, unit, item: index };
             let text = module.names.text(name);
             match all.get(text) {
-                Some(before)
-                    if before.precedence == Precedence::Strong && precedence == Precedence::Strong =>
-                {
+                Some(before) if before.rank == DefinitionRank::Strong && rank == DefinitionRank::Strong => {
                     errors.push(
                         Diagnostic::error(Code::Syntax, format!("multiple definitions of `{text}`"))
                             .help("define it in one file, and declare it `extern` in the others"),
                     );
                 }
-                Some(before) if before.precedence >= precedence => {}
+                Some(before) if before.rank >= rank => {}
                 _ => _ = all.insert(text, found),
             }
         }
