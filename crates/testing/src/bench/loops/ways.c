@@ -11,6 +11,13 @@ static double seconds(void) {
   return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
+double seconds_of(void (*run)(void *of, int way), void *of) {
+  run(of, 0);
+  double start = seconds();
+  run(of, 0);
+  return seconds() - start;
+}
+
 void alternate(struct turn turn) {
   if (strncmp(turn.name, only_loops, strlen(only_loops)))
     return;
@@ -32,7 +39,7 @@ void alternate(struct turn turn) {
       double start = seconds();
       for (unsigned again = 0; again < repeats; again++)
         turn.run(turn.of, way);
-      printf(";%g", seconds() - start);
+      printf(";%g", (seconds() - start) / repeats);
     }
   printf("\n");
   fflush(stdout);

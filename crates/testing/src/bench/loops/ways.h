@@ -18,7 +18,7 @@ enum { WAYS(COUNTED) WAY_COUNT };
 extern const char *only_loops;
 
 /// Times what each way makes of one kernel, and prints a line: its name, the number of ways, how far each is from the first one, and
-/// the seconds of each way's runs in turn.
+/// the seconds of a run of each way in turn.
 struct turn {
   const char *name;
   int ways;
@@ -29,3 +29,6 @@ struct turn {
   int rounds;
 };
 void alternate(struct turn turn);
+
+/// Seconds of a run of the first way after another one.
+double seconds_of(void (*run)(void *of, int way), void *of);

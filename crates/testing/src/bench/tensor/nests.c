@@ -1,33 +1,16 @@
-// Nests of loops as applications write them, which nobody tuned for. Compiled once for each way to compile them: `WAY` ends
-// their names, `MARKS` says how they are marked: 0 not at all, 1 by `collapse`, 2 on each level.
+// Ten nests of loops as applications write them, which nobody tuned for.
 #include "nests.h"
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b) JOIN_(a, b)
-#define NAME(name) JOIN(name, WAY)
-#define PRAGMA(text) _Pragma(#text)
-
-#if MARKS == 1
-#define NEST(levels) PRAGMA(omp simd collapse(levels))
-#define LEVEL
-#elif MARKS == 2 && defined __clang__
-#define NEST(levels) PRAGMA(clang loop vectorize(assume_safety))
-#define LEVEL PRAGMA(clang loop vectorize(assume_safety))
-#elif MARKS == 2
-#define NEST(levels) PRAGMA(GCC ivdep)
-#define LEVEL PRAGMA(GCC ivdep)
-#else
-#define NEST(levels)
-#define LEVEL
-#endif
+#define PLANE(columns, rows)                                                                                           \
+  {.width = columns, .height = rows, .depth = 1, .from_width = columns * 3 / 5, .from_height = rows * 3 / 5, .radius = 2}
 
 static void jacobi(struct nest_data *d) {
   double *restrict out = d->out;
-  const double *restrict in = d->doubles;
+  const double *restrict in = d->in;
   int width = d->width, height = d->height;
   NEST(2)
   for (int y = 1; y < height - 1; y++)
-    LEVEL
+    INNER
     for (int x = 1; x < width - 1; x++)
       out[y * width + x] = 0.2 * (in[y * width + x] + in[y * width + x - 1] + in[y * width + x + 1] +
                                   in[(y - 1) * width + x] + in[(y + 1) * width + x]);
@@ -35,11 +18,11 @@ static void jacobi(struct nest_data *d) {
 
 static void stencil9(struct nest_data *d) {
   float *out = d->out;
-  const float *in = d->floats;
+  const float *in = d->in;
   long width = d->width, height = d->height;
   NEST(2)
   for (long y = 1; y < height - 1; y++)
-    LEVEL
+    INNER
     for (long x = 1; x < width - 1; x++) {
       const float *at = &in[y * width + x];
       float sides = at[-1] + at[1] + at[-width] + at[width];
@@ -48,17 +31,15 @@ static void stencil9(struct nest_data *d) {
     }
 }
 
-#define AT(x, y, z) (((z) * height + (y)) * width + (x))
-
 static void heat(struct nest_data *d) {
   double *restrict out = d->out;
-  const double *restrict in = d->doubles;
+  const double *restrict in = d->in;
   int width = d->width, height = d->height, depth = d->depth;
   NEST(3)
   for (int z = 1; z < depth - 1; z++)
     LEVEL
     for (int y = 1; y < height - 1; y++)
-      LEVEL
+      INNER
       for (int x = 1; x < width - 1; x++)
         out[AT(x, y, z)] = in[AT(x, y, z)] + 0.125 * (in[AT(x - 1, y, z)] + in[AT(x + 1, y, z)] + in[AT(x, y - 1, z)] +
                                                       in[AT(x, y + 1, z)] + in[AT(x, y, z - 1)] + in[AT(x, y, z + 1)] -
@@ -67,11 +48,11 @@ static void heat(struct nest_data *d) {
 
 static void filter(struct nest_data *d) {
   float *restrict out = d->out;
-  const float *restrict in = d->floats, *restrict weights = d->weights;
+  const float *restrict in = d->in, *restrict weights = d->weights;
   int width = d->width, height = d->height;
   NEST(2)
   for (int y = 1; y < height - 1; y++)
-    LEVEL
+    INNER
     for (int x = 1; x < width - 1; x++) {
       float sum = 0;
       for (int v = -1; v <= 1; v++)
@@ -83,12 +64,12 @@ static void filter(struct nest_data *d) {
 
 static void byte_filter(struct nest_data *d) {
   unsigned char *restrict out = d->out;
-  const unsigned char *restrict in = d->bytes;
-  const int *restrict weights = d->integer_weights;
+  const unsigned char *restrict in = d->in;
+  const int *restrict weights = d->weights;
   int width = d->width, height = d->height;
   NEST(2)
   for (int y = 1; y < height - 1; y++)
-    LEVEL
+    INNER
     for (int x = 1; x < width - 1; x++) {
       int sum = 8;
       for (int v = -1; v <= 1; v++)
@@ -101,22 +82,22 @@ static void byte_filter(struct nest_data *d) {
 
 static void transpose(struct nest_data *d) {
   float *restrict out = d->out;
-  const float *restrict in = d->floats;
+  const float *restrict in = d->in;
   int width = d->width, height = d->height;
   NEST(2)
   for (int y = 0; y < height; y++)
-    LEVEL
+    INNER
     for (int x = 0; x < width; x++)
       out[x * height + y] = in[y * width + x];
 }
 
 static void product(struct nest_data *d) {
   float *restrict out = d->out;
-  const float *restrict a = d->floats, *restrict b = d->others;
+  const float *restrict a = d->in, *restrict b = d->other;
   int size = d->height;
   NEST(2)
   for (int i = 0; i < size; i++)
-    LEVEL
+    INNER
     for (int j = 0; j < size; j++) {
       float sum = 0;
       for (int k = 0; k < size; k++)
@@ -127,12 +108,12 @@ static void product(struct nest_data *d) {
 
 static void resample(struct nest_data *d) {
   float *restrict out = d->out;
-  const float *restrict in = d->floats;
+  const float *restrict in = d->in;
   int width = d->width, height = d->height, from = d->from_width;
   float step_x = (float)(d->from_width - 1) / width, step_y = (float)(d->from_height - 1) / height;
   NEST(2)
   for (int y = 0; y < height; y++)
-    LEVEL
+    INNER
     for (int x = 0; x < width; x++) {
       float fy = y * step_y, fx = x * step_x;
       int iy = (int)fy, ix = (int)fx;
@@ -146,12 +127,12 @@ static void resample(struct nest_data *d) {
 
 static void box(struct nest_data *d) {
   float *restrict out = d->out;
-  const float *restrict in = d->floats;
+  const float *restrict in = d->in;
   int width = d->width, height = d->height, radius = d->radius;
   float scale = 1.0f / ((2 * radius + 1) * (2 * radius + 1));
   NEST(2)
   for (int y = radius; y < height - radius; y++)
-    LEVEL
+    INNER
     for (int x = radius; x < width - radius; x++) {
       float sum = 0;
       for (int v = -radius; v <= radius; v++)
@@ -163,11 +144,11 @@ static void box(struct nest_data *d) {
 
 static void life(struct nest_data *d) {
   unsigned char *restrict out = d->out;
-  const unsigned char *restrict in = d->bytes;
+  const unsigned char *restrict in = d->in;
   int width = d->width, height = d->height;
   NEST(2)
   for (int y = 1; y < height - 1; y++)
-    LEVEL
+    INNER
     for (int x = 1; x < width - 1; x++) {
       int alive = 0;
       for (int v = -1; v <= 1; v++)
@@ -178,5 +159,20 @@ static void life(struct nest_data *d) {
     }
 }
 
-#define ENTRY(function, name, element) {name, function},
-const struct nest NAME(nests)[NESTS] = {NEST_LIST(ENTRY)};
+static const struct nest_data plane[] = {PLANE(100, 75), PLANE(1000, 750), {0}};
+static const struct nest_data space[] = {{.width = 40, .height = 30, .depth = 20}, {.width = 150, .height = 100, .depth = 70}, {0}};
+static const struct nest_data square[] = {PLANE(60, 60), PLANE(250, 250), {0}};
+
+const struct nest JOIN(nests, WAY)[] = {
+    {"5-point stencil", "double", jacobi, f64, f64, f64, {5, 1, 1, 5, 8}, plane},
+    {"9-point stencil", "float", stencil9, f32, f32, f32, {9, 1, 1, 9, 4}, plane},
+    {"7-point stencil in 3 dimensions", "double", heat, f64, f64, f64, {7, 1, 1, 7, 8}, space},
+    {"3x3 filter", "float", filter, f32, f32, f32, {9, 1, 1, 9, 4}, plane},
+    {"3x3 filter on bytes", "bytes", byte_filter, u8, i32, u8, {9, 1, 1, 21, 2}, plane},
+    {"transpose", "float", transpose, f32, f32, f32, {1, 1, 1, 0, 4}, plane},
+    {"matrix product", "float", product, f32, f32, f32, {2, 0, 0, 1, 4}, square, 1},
+    {"bilinear resampling", "float", resample, f32, f32, f32, {4, 0.36f, 1, 14, 4}, plane},
+    {"box filter", "float", box, f32, f32, f32, {25, 1, 1, 26, 4}, plane},
+    {"game of life", "bytes", life, u8, i32, u8, {9, 1, 1, 12, 1}, plane},
+    {0},
+};
