@@ -13,18 +13,16 @@
 //! Decision: the code itself is estimated rather than extrapolated from one code, since accesses change with the number of lanes;
 //! passes up to stage Wide take about a twentieth of LLVM's time.
 
+mod branches;
 mod trip_counts;
 
 use crate::brushes::carried_latency;
-use crate::regular_exits::is_regular_mask;
 use crate::target::{OpTime, TargetInfo};
 use crate::timing::{
     CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
     time_of, widest_vector,
 };
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
-use heddle_ir::inst::Detail;
-use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -37,20 +35,10 @@ const OPERATION: f64 = 5.0;
 const BRUSH_OVERHEAD: f64 = 40.0;
 /// Time of spilling and reloading a register, in tenths of a cycle.
 const SPILL: f64 = 15.0;
-/// Probability that a guarded region runs because a lane needs it.
-const GUARD: f64 = 0.75;
-/// Probability that a branch enters a loop that its other way passes by: most loops have work.
-const LOOP_ENTRY: f64 = 0.9;
-/// Probability that data equal one number, where a loop is only for these.
-const EQUAL_DATA: f64 = 0.25;
-/// Probability, for each lane, that a run-time check chooses the slow version: more lanes seldomer lie in one block.
-const SLOW_VERSION: f64 = 0.003;
 /// Latency of a load beyond that of the first-level cache, where loads lead from one to the next.
 const MISS: u32 = 300;
 /// Time of a mispredicted branch.
 const MISPREDICTION: f64 = 150.0;
-/// Share of mispredictions of a branch that depends on data, and of one that depends on the activity of lanes.
-const MISPREDICTED: [f64; 2] = [0.25, 0.1];
 /// Depth of addresses in which loads are looked for.
 const COMPUTED_DEPTH: u32 = 8;
 /// Depth of conditions in which a vote is looked for.
@@ -196,64 +184,11 @@ impl<'a> CodeEstimate<'a> {
         total + MISPREDICTION * self.mispredictions(&counts)
     }
 
-    /// Expected number of mispredicted branches of a call.
-    fn mispredictions(&self, counts: &FxHashMap<Block, f64>) -> f64 {
-        let of_branch = |block: Block| {
-            let count = counts.get(&block).copied().unwrap_or(0.0);
-            let stays = self.cfg.succs(block).iter().filter(|&&it| match self.cycles.innermost(block) {
-                Some(cycle) => self.cycles.contains(cycle, it),
-                None => true,
-            });
-            let has_two = stays.count() > 1;
-            match self.condition(block).filter(|_| self.cfg.succs(block).len() > 1) {
-                Some(condition)
-                    if has_two && (self.is_skip(block, condition) || self.loop_entry(block).is_some()) =>
-                {
-                    count * MISPREDICTED[1]
-                }
-                Some(condition) if has_two && !self.is_version_check(condition) => {
-                    let is_regular = self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition);
-                    match self.is_regular_lane_check(block, condition) {
-                        true => 0.0,
-                        false => count * MISPREDICTED[usize::from(is_regular)],
-                    }
-                }
-                _ => 0.0,
-            }
-        };
-        let of_loop = |cycle: Cycle| match self.constant_trips(cycle) {
-            Some(_) => 0.0,
-            None => counts.get(&self.cycles.header(cycle)).copied().unwrap_or(0.0) / self.trips(cycle),
-        };
-        let branches: f64 = self.order.iter().map(|&block| of_branch(block)).sum();
-        branches + self.cycles.cycles().map(of_loop).sum::<f64>()
-    }
-
     /// Condition of the branch at the end of a block, without freezes.
     fn condition(&self, block: Block) -> Option<Value> {
         let terminator = self.func.terminator(block).map(|it| self.func.inst(it));
         let condition = terminator.filter(|data| data.op == Op::Br).and_then(|data| data.args.first());
         condition.map(|&it| self.unfrozen(it))
-    }
-
-    /// True if a branch skips a guarded region where all lanes take the other way. The ways of a version meet behind both.
-    fn is_skip(&self, from: Block, condition: Value) -> bool {
-        let is_all = self.func.def_inst(condition).is_some_and(|inst| self.func.inst(inst).op == Op::All);
-        is_all && self.cfg.succs(from).first().is_some_and(|&to| self.cfg.preds(to).len() > 1)
-    }
-
-    /// True if lanes vote on a condition, perhaps together with conditions that are equal in all lanes.
-    fn is_vote(&self, condition: Value, depth: u32) -> bool {
-        let condition = self.unfrozen(condition);
-        let Some(inst) = self.func.def_inst(condition) else { return false };
-        let data = self.func.inst(inst);
-        match data.op {
-            Op::Any => true,
-            Op::And | Op::Or | Op::Xor | Op::Select if depth > 0 => {
-                data.args.iter().any(|&it| self.is_vote(it, depth - 1))
-            }
-            _ => false,
-        }
     }
 
     /// Time of an innermost loop, each time that it is entered, altogether.
@@ -301,7 +236,7 @@ impl<'a> CodeEstimate<'a> {
         const USUAL: f64 = 0.5;
         let is_far = |address: Value| {
             let space = self.func.value_type(address).scalar();
-            space == Scalar::Ptr(Space::Global) && self.is_computed(address, COMPUTED_DEPTH)
+            space == Scalar::Ptr(Space::Global) && self.is_computed(address)
         };
         let is_apart = |&(block, inst): &(Block, Inst)| {
             let data = self.func.inst(inst);
@@ -317,16 +252,27 @@ impl<'a> CodeEstimate<'a> {
         apart.iter().map(|&(block, inst)| f64::from(self.time_of(inst).busy) * excess * count(block)).sum()
     }
 
-    /// True if no lane loads a part of an address.
-    fn is_computed(&self, value: Value, depth: u32) -> bool {
-        let Some(inst) = self.func.def_inst(value) else { return true };
-        let data = self.func.inst(inst);
-        match data.op {
-            Op::Gather | Op::MaskedLoad => false,
-            Op::Load => !self.func.value_type(value).is_vector(),
-            Op::Call | Op::Phi => true,
-            _ => depth > 0 && data.args.iter().all(|&it| self.is_computed(it, depth - 1)),
+    /// True if no lane loads a part of an address, or what an iteration adds to it; where its rows begin may be loaded.
+    fn is_computed(&self, address: Value) -> bool {
+        /// Values that are looked at, at most.
+        const BUDGET: usize = 64;
+        let (mut next, mut seen) = (vec![address], FxHashSet::default());
+        while let Some(value) = next.pop().filter(|_| seen.len() < BUDGET) {
+            let Some(inst) = self.func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
+            let data = self.func.inst(inst);
+            match data.op {
+                Op::Gather | Op::MaskedLoad => return false,
+                Op::Load if self.func.value_type(value).is_vector() => return false,
+                Op::Load | Op::Call => {}
+                Op::Phi => {
+                    let cycle = self.func.layout.block_of(inst).and_then(|it| self.cycles.headed_by(it));
+                    let is_passed_on = |from: Block| cycle.is_none_or(|it| self.cycles.contains(it, from));
+                    next.extend(data.incoming().filter(|it| is_passed_on(it.0)).map(|it| it.1));
+                }
+                _ => next.extend(&data.args),
+            }
         }
+        true
     }
 
     /// Pointer that an address is computed from.
@@ -340,197 +286,6 @@ impl<'a> CodeEstimate<'a> {
             }
         }
         None
-    }
-
-    /// Expected number of executions of each block in a call.
-    fn execution_counts(&self) -> FxHashMap<Block, f64> {
-        let mut counts: FxHashMap<Block, f64> = FxHashMap::default();
-        let mut entered: FxHashMap<Cycle, f64> = FxHashMap::default();
-        for &block in &self.order {
-            let cycle = self.cycles.headed_by(block);
-            let mut count = if block == self.cfg.entry() { 1.0 } else { 0.0 };
-            for &from in self.cfg.preds(block) {
-                if cycle.is_some_and(|cycle| self.cycles.contains(cycle, from)) {
-                    continue;
-                }
-                // Each entry of a loop leaves it by one of its exits, all of which count alike.
-                let mut left = None;
-                let mut around = self.cycles.innermost(from);
-                while let Some(cycle) = around.filter(|&it| !self.cycles.contains(it, block)) {
-                    left = Some(cycle);
-                    around = self.cycles.parent(cycle);
-                }
-                count += match left {
-                    Some(cycle) => {
-                        let exits = self.cycles.exiting_edges(&self.cfg, cycle).count().max(1);
-                        entered.get(&cycle).copied().unwrap_or(0.0) / exits as f64
-                    }
-                    None => counts.get(&from).copied().unwrap_or(0.0) * self.probability(from, block),
-                };
-            }
-            if let Some(cycle) = cycle {
-                entered.insert(cycle, count);
-                count *= self.trips(cycle);
-            }
-            counts.insert(block, count);
-        }
-        counts
-    }
-
-    /// Probability that control goes from a block to a successor, if it stays in the loop.
-    fn probability(&self, from: Block, to: Block) -> f64 {
-        let inside = |&&it: &&Block| match self.cycles.innermost(from) {
-            Some(cycle) => self.cycles.contains(cycle, it),
-            None => true,
-        };
-        let succs = self.cfg.succs(from);
-        let stays: Vec<&Block> = succs.iter().filter(inside).collect();
-        if stays.len() < 2 {
-            return 1.0;
-        }
-        let Some(terminator) = self.func.terminator(from) else { return 1.0 };
-        let data = self.func.inst(terminator);
-        if data.op != Op::Br || stays.len() != 2 {
-            return 1.0 / stays.len() as f64;
-        }
-        let is_first = succs.first() == Some(&to);
-        let of_entry = |entry: Block, likely: f64| if succs[0] == entry { likely } else { 1.0 - likely };
-        let first = match (data.args.first().map(|&it| self.unfrozen(it)), self.loop_entry(from)) {
-            (Some(condition), _) if self.is_skip(from, condition) => 1.0 - GUARD,
-            // One lane with work is enough.
-            (Some(condition), Some(entry)) if self.is_vote(condition, VOTE_DEPTH) => {
-                of_entry(entry, 1.0 - (1.0 - LOOP_ENTRY) * (1.0 - GUARD) / 0.5)
-            }
-            (Some(condition), _) if self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition) => {
-                GUARD
-            }
-            (Some(condition), _) if self.is_version_check(condition) => {
-                1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)
-            }
-            (_, Some(entry)) => of_entry(entry, LOOP_ENTRY),
-            (Some(condition), None) => match self.way_of_equal_data(from, condition) {
-                Some(way) if self.leads_to_loop(from, way) => of_entry(way, EQUAL_DATA),
-                _ => 0.5,
-            },
-            _ => 0.5,
-        };
-        if is_first { first } else { 1.0 - first }
-    }
-
-    /// Successor of a branch from which a loop is entered, if that is the usual way and the other successor is shared with other branches:
-    ///
-    /// * a test before the loop, or one that depends on no data, asks whether there is work;
-    /// * of two ways with loops, the shared one is for the cases that several tests single out;
-    /// * data that equal one number are the exception: a breadth-first search has few nodes of a level.
-    fn loop_entry(&self, from: Block) -> Option<Block> {
-        let &[one, other] = self.cfg.succs(from) else { return None };
-        let is_computed = self.condition(from).is_some_and(|it| !self.depends_on_data(it, COMPUTED_DEPTH));
-        let equal = self.condition(from).and_then(|it| self.way_of_equal_data(from, it));
-        let is_entry = |entry: Block, shared: Block| {
-            let is_next = |header: Block| entry == header || self.cfg.succs(entry) == [header];
-            let is_usual = is_computed || self.leads_to_loop(from, shared);
-            equal != Some(entry)
-                && self.cfg.preds(entry).len() == 1
-                && self.cfg.preds(shared).len() > 1
-                && self.loops_after(from, entry).any(|header| is_usual || is_next(header))
-        };
-        match (is_entry(one, other), is_entry(other, one)) {
-            (true, false) => Some(one),
-            (false, true) => Some(other),
-            _ => None,
-        }
-    }
-
-    /// Headers of loops that a successor of a branch dominates, which are not those round the branch.
-    fn loops_after(&self, from: Block, entry: Block) -> impl Iterator<Item = Block> {
-        let cycles = self.cycles.cycles().filter(move |&cycle| !self.cycles.contains(cycle, from));
-        cycles
-            .map(|cycle| self.cycles.header(cycle))
-            .filter(move |&header| self.dominators.dominates(entry, header))
-    }
-
-    fn leads_to_loop(&self, from: Block, entry: Block) -> bool {
-        self.loops_after(from, entry).next().is_some()
-    }
-
-    /// Returns the successor of a branch that is for equal data, if its condition, or the vote of one, is an equality.
-    fn way_of_equal_data(&self, from: Block, condition: Value) -> Option<Block> {
-        let through = |op: Op| matches!(op, Op::Any | Op::All | Op::And | Op::Select | Op::Freeze);
-        let compares = self.operands_through(condition, through).into_iter();
-        let detail = compares
-            .filter(|&it| self.depends_on_data(it, COMPUTED_DEPTH))
-            .filter_map(|it| self.func.def_inst(it))
-            .find_map(|inst| match self.func.inst(inst).detail {
-                Detail::IntCompare(predicate) => Some(predicate),
-                _ => None,
-            });
-        let &[then, otherwise] = self.cfg.succs(from) else { return None };
-        match detail? {
-            IntPredicate::Eq => Some(then),
-            IntPredicate::Ne => Some(otherwise),
-            _ => None,
-        }
-    }
-
-    /// True if a value is computed from memory that kernels write.
-    fn depends_on_data(&self, value: Value, depth: u32) -> bool {
-        let Some(inst) = self.func.def_inst(value) else { return false };
-        let data = self.func.inst(inst);
-        match data.op {
-            Op::Load | Op::MaskedLoad | Op::Gather => data.address().is_some_and(|address| {
-                self.func.value_type(address).scalar() != Scalar::Ptr(Space::Constant)
-            }),
-            Op::Call => true,
-            Op::Phi => false,
-            _ => depth > 0 && data.args.iter().any(|&it| self.depends_on_data(it, depth - 1)),
-        }
-    }
-
-    /// True if a condition chooses a version: passes have added it without a source location, or it compares with almost the largest
-    /// number of the type.
-    fn is_version_check(&self, condition: Value) -> bool {
-        /// Distance to the largest number: no more than there are lanes.
-        const MARGIN: u128 = 1024;
-        let Some(inst) = self.func.def_inst(condition) else { return false };
-        let data = self.func.inst(inst);
-        let is_near_end = |&end: &Value| {
-            let bits = self.func.value_type(end).scalar().bits().clamp(1, 127);
-            let number = self.func.constant(end).and_then(Constant::splat_bits);
-            number.is_some_and(|it| {
-                let largest = |bits: u32| (1u128 << bits) - 1;
-                [largest(bits), largest(bits - 1)].iter().any(|&most| it <= most && most - it < MARGIN)
-            })
-        };
-        let is_upper_bound = matches!(
-            data.detail,
-            Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Ult | IntPredicate::Slt)
-        );
-        self.is_of_pass(inst) || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
-    }
-
-    /// True if passes have made an instruction, as far as locations tell.
-    fn is_of_pass(&self, inst: Inst) -> bool {
-        self.has_locations && self.func.loc(inst).is_none()
-    }
-
-    /// True if a condition is whether one lane is active.
-    fn is_lane_check(&self, condition: Value) -> bool {
-        self.func.def_inst(condition).is_some_and(|inst| {
-            let data = self.func.inst(inst);
-            data.op == Op::Extract && is_mask(self.func.value_type(data.args[0]))
-        })
-    }
-
-    /// True if a condition is the activity of a lane under a mask that is full or empty in almost all iterations.
-    fn is_regular_lane_check(&self, block: Block, condition: Value) -> bool {
-        let Some(inst) = self.func.def_inst(condition).filter(|_| self.is_lane_check(condition)) else {
-            return false;
-        };
-        // The loop over lanes lies inside of the loop whose exit makes the mask.
-        let around = self.cycles.innermost(block).and_then(|it| self.cycles.parent(it));
-        around.is_some_and(|cycle| {
-            is_regular_mask(self.func, &self.cycles, cycle, self.func.inst(inst).args[0])
-        })
     }
 
     fn unfrozen(&self, mut value: Value) -> Value {
@@ -567,6 +322,9 @@ impl<'a> CodeEstimate<'a> {
             return scalar_time(self.func, inst, self.target);
         }
         let time = time_of(self.func, inst, self.calls, self.target).unwrap_or(unknown);
+        if let Some(registers) = self.indexed_registers(inst) {
+            return OpTime { busy: (SPILL as u32) * registers + self.target.times.load.busy, ..time };
+        }
         // Masks of more lanes than a register has are several.
         let is_of_masks = self.func.result(inst).is_some_and(|value| is_mask(self.func.value_type(value)));
         if is_of_masks && !matches!(data.op, Op::Icmp | Op::Fcmp) {
@@ -581,6 +339,16 @@ impl<'a> CodeEstimate<'a> {
         let ty = value.map_or(Type::I1, |value| self.func.value_type(value));
         let busy = self.target.cost(costs, u32::from(ty.lanes().unwrap_or(1)), ty.bytes() * 8);
         OpTime { busy: busy.max(time.busy), ..time }
+    }
+
+    /// Registers of a vector of which an instruction takes a lane by a number that is not constant: all of them are stored, and the lane is
+    /// loaded.
+    fn indexed_registers(&self, inst: Inst) -> Option<u32> {
+        let data = self.func.inst(inst);
+        let is_constant = || data.args.last().is_some_and(|&it| self.func.constant(it).is_some());
+        let ty = self.func.value_type(*data.args.first()?);
+        let is_indexed = data.op == Op::Extract && !is_mask(ty) && !is_constant();
+        is_indexed.then(|| self.target.registers_of(ty.bytes() * 8))
     }
 
     /// Number of vector registers beyond those of the machine that a block needs at most at one time.
@@ -619,9 +387,11 @@ mod tests {
     use heddle_ir::parse_module;
 
     /// A kernel of one region, whose body is given for some lanes.
-    fn kernel(lanes: u32, body: &str) -> f64 {
+    pub(super) fn kernel(lanes: u32, body: &str) -> f64 {
         let text = format!(
             "\
+file0 = \"k.cl\"
+
 func @k(v0: ptr(global)) {{
 block0:
   call @k.region0.u.w{lanes}(v0)
@@ -677,6 +447,69 @@ block2:
         assert!(counted(16, 1000) > 9.0 * counted(16, 100));
         // The chain waits four cycles for each operation, so four registers in flight take as long as one.
         assert!(counted(64, 1000) < 0.35 * counted(16, 1000));
+    }
+
+    /// A loop in which each lane loads from an index that the next iteration has from this one.
+    fn pursuit(next: &str) -> f64 {
+        kernel(
+            64,
+            &format!(
+                "\
+block0:
+  v1 = load <64 x i64>, v0
+  v2 = splat <64 x ptr(global)>, v0
+  br block1
+block1:
+  v10 = phi <64 x i64> [block0: v1], [block1: v16]
+  v11 = phi i32 [block0: 0], [block1: v17]
+  v12 = ptradd v2, v10
+  v13 = gather <64 x i64>, v12, splat true, poison
+  v14 = add v10, splat 4096
+  v15 = lshr v10, splat 1
+  v18 = icmp ult v13, v1
+  {next}
+  v17 = add v11, 1
+  v19 = icmp ult v17, 1000
+  br v19, block1, block2
+block2:
+  store v10, v0
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn rows_evict_one_another_and_searches_do_not() {
+        let rows = pursuit("v16 = select splat true, v14, v15");
+        assert!(rows > 1.3 * pursuit("v16 = select v18, v14, v15"));
+    }
+
+    /// A loop over lanes that stores a lane of a vector.
+    fn lanes_of(lanes: u32, lane: &str) -> f64 {
+        kernel(
+            lanes,
+            &format!(
+                "\
+block0:
+  v1 = load <{lanes} x i64>, v0
+  br block1
+block1:
+  v2 = phi i32 [block0: 0], [block1: v4]
+  v3 = extract v1, {lane}
+  store v3, v0
+  v4 = add v2, 1
+  v5 = icmp ult v4, {lanes}
+  br v5, block1, block2
+block2:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn lanes_by_number_cost_a_store_of_the_vector() {
+        assert!(lanes_of(64, "v2") > 2.0 * lanes_of(64, "i32 5"));
+        assert!(lanes_of(64, "v2") > 2.0 * lanes_of(16, "v2"));
     }
 
     #[test]
@@ -769,61 +602,6 @@ block3:
         assert!(shrinking("udiv v11, splat 65536") < 0.5 * shrinking("udiv v11, splat 2"), "two iterations");
         assert!(shrinking("lshr v1, splat 7") > 0.9 * unknown, "another number");
         assert!(shrinking("lshr v11, splat 0") > 0.9 * unknown);
-    }
-
-    /// A branch round forty operations.
-    fn branch(condition: &str) -> f64 {
-        let work: String = (0..40).map(|at| format!("  v{} = fma v1, v1, v1\n", 10 + at)).collect();
-        kernel(
-            16,
-            &format!(
-                "block0:\n  v1 = load <16 x f32>, v0\n{condition}\n  br v2, block1, block2\nblock1:\n{work}  br block2\nblock2:\n  ret"
-            ),
-        )
-    }
-
-    #[test]
-    fn sides_of_a_branch_share_its_executions() {
-        let guarded = branch("  v3 = fcmp olt v1, splat 0.0\n  v2 = any v3");
-        let checked = branch("  v3 = load i32, v0\n  v2 = icmp ult v3, 4294967295");
-        assert!(checked > guarded);
-        // Code without any locations has conditions of the source, too.
-        assert!(checked > branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0"));
-    }
-
-    /// A loop of unknown length behind a branch.
-    fn guarded_loop(condition: &str) -> f64 {
-        kernel(
-            8,
-            &format!(
-                "\
-block0:
-  v1 = load <8 x f32>, v0
-  v2 = load i32, v0
-{condition}
-  br v3, block1, block4
-block1:
-  br block2
-block2:
-  v4 = phi i32 [block1: 0], [block2: v6]
-  v5 = fma v1, v1, v1
-  v6 = add v4, 1
-  v7 = icmp ult v6, v2
-  br v7, block2, block3
-block3:
-  br block4
-block4:
-  ret"
-            ),
-        )
-    }
-
-    #[test]
-    fn branches_before_loops_mostly_enter_them() {
-        let certain = guarded_loop("  v3 = icmp ult v2, 4294967295");
-        let before = guarded_loop("  v3 = icmp ne v2, 0");
-        assert!(before > 0.8 * certain, "{before} {certain}");
-        assert!(guarded_loop("  v3 = icmp eq v2, 7") < 0.5 * before);
     }
 
     /// A loop from each lane's start to a bound.
