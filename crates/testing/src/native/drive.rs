@@ -24,6 +24,8 @@ enum NativeProgramKind {
     C(c::FpContract),
     /// Generated loops with pragmas.
     Loops,
+    /// Generated nests of loops with pragmas.
+    Nests,
 }
 
 /// A property of native code.
@@ -75,6 +77,14 @@ pub const NATIVE_TOPICS: &[NativeTopic] = &[
         small_batch: 8,
         is_in_slice: false,
         kind: NativeProgramKind::Loops,
+    },
+    NativeTopic {
+        name: "marked-nests",
+        says: "what the plugin makes of generated nests of loops computes what clang's scalar code does, for each brush",
+        batch: 48,
+        small_batch: 12,
+        is_in_slice: false,
+        kind: NativeProgramKind::Nests,
     },
 ];
 
@@ -169,6 +179,7 @@ pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Resul
                         NativeProgramKind::Loops => {
                             c::loops::run_batch(bench, seeds, c::loops::LoopMark::Right)
                         }
+                        NativeProgramKind::Nests => c::nests::run_batch(bench, seeds, None),
                     };
                     let mut all = all.lock().expect("no thread panics");
                     all.merge(&tally);
@@ -194,6 +205,7 @@ pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Resul
         NativeProgramKind::Hed => (hed::covered(&tally), hed::lacks(&tally)),
         NativeProgramKind::C(_) => (c::covered(&tally), c::lacks(&tally)),
         NativeProgramKind::Loops => (c::loops::covered(&tally), c::loops::lacks(&tally)),
+        NativeProgramKind::Nests => (c::nests::covered(&tally), c::nests::lacks(&tally)),
     };
     // A batch that was begun was finished.
     let seeds = plan.seed..next.load(Ordering::Relaxed).min(end).max(plan.seed);
@@ -206,6 +218,7 @@ fn write_down(plan: &NativePlan, folder: &std::path::Path, find: &NativeFind) ->
         NativeProgramKind::Hed => (hed::shrunk(&shrinking, find), "hed"),
         NativeProgramKind::C(contract) => (c::reduced(&shrinking, find, contract), "c"),
         NativeProgramKind::Loops => (c::loops::reduced(&shrinking, find), "c"),
+        NativeProgramKind::Nests => (c::nests::reduced(&shrinking, find), "c"),
     };
     let path = plan.folder.join(format!("{}-{}.{extension}", plan.topic.name, find.pair.seed));
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;

@@ -7,6 +7,7 @@ mod c_programs;
 mod files;
 mod llvm_files;
 mod marked_loops;
+mod marked_nests;
 mod object_cache;
 #[allow(unsafe_code, reason = "it calls machine code")]
 mod pipeline;

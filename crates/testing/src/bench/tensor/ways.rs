@@ -2,6 +2,7 @@
 
 use crate::bench::kit::BenchReport;
 use crate::bench::loops::{TimedLoop, done, plugin, read};
+use crate::native::c::loops::has_word;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -156,30 +157,16 @@ pub(super) fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/tensor")
 }
 
-const PROBE: &str = "void f(float *o, const float *i) {\n#pragma omp simd\nfor (int k = 0; k < 99; k++) o[k] = 2 * i[k];\n}\n";
-
-/// Compiles a marked loop with these options, and returns success and diagnostics.
-fn probe(options: &[String]) -> Result<(bool, String), String> {
-    let folder = ScratchFolder::new("probe")?;
-    let file = folder.path().join("probe.c");
-    std::fs::write(&file, PROBE).map_err(|reason| reason.to_string())?;
-    let mut command = Command::new("clang-22");
-    command.args(["-O3", "-fopenmp-simd", "-c", "-o", "/dev/null"]).args(options).arg(&file);
-    let output = command.output().map_err(|reason| format!("{command:?}: {reason}"))?;
-    Ok((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
-}
-
 /// True if clang has Polly.
 pub(super) fn has_polly() -> bool {
-    probe(&["-mllvm".into(), "-polly".into()]).is_ok_and(|(works, _)| works)
+    let mut command = Command::new("clang-22");
+    command.args(["-O3", "-mllvm", "-polly", "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]);
+    command.output().is_ok_and(|output| output.status.success())
 }
 
 /// True if the plugin has the option `brush`.
 pub(super) fn has_brushes() -> Result<bool, String> {
-    let plugin = format!("-fpass-plugin={}", plugin()?.display());
-    let options = [&*plugin, "-mllvm", "-heddle-loops=brush=auto", "-Rpass-missed=heddle"].map(String::from);
-    let (works, remarks) = probe(&options)?;
-    Ok(works && !remarks.contains("unknown word"))
+    has_word("brush=auto")
 }
 
 /// OpenBLAS: the file that `HEDDLE_OPENBLAS` names, or the wheel's below the target folder.

@@ -15,8 +15,10 @@ use super::tree::CProgram;
 use super::{INPUTS, PRELUDE, whole_batch};
 use crate::generate::Random;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Iterations that may run together; 0 leaves it to the plugin.
 const WIDTHS: [u32; 4] = [0, 4, 8, 16];
@@ -90,6 +92,59 @@ pub fn plugin() -> Result<PathBuf, String> {
     let above = here.parent().and_then(Path::parent).map(|folder| folder.join(name));
     let found = all.into_iter().chain([above]).flatten().find(|path| path.exists());
     found.ok_or_else(|| format!("{} is missing: `cargo build -p heddle-plugin` makes it", beside.display()))
+}
+
+/// True if the plugin's option `-heddle-loops` has this word.
+pub fn has_word(word: &str) -> Result<bool, String> {
+    const PROBE: &str = "void f(float *o) {\n#pragma omp simd\nfor (int k = 0; k < 99; k++) o[k] = k;\n}\n";
+    let plugin = format!("-fpass-plugin={}", plugin()?.display());
+    let option = format!("-heddle-loops={word}");
+    let mut command = Command::new("clang-22");
+    command.args([
+        "-O1",
+        "-fopenmp-simd",
+        "-Rpass-missed=heddle",
+        "-x",
+        "c",
+        "-c",
+        "-o",
+        "/dev/null",
+        "-mllvm",
+    ]);
+    command
+        .args([&*option, &*plugin, "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    child
+        .stdin
+        .take()
+        .map(|mut input| input.write_all(PROBE.as_bytes()))
+        .transpose()
+        .map_err(|error| error.to_string())?;
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    Ok(output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("unknown word"))
+}
+
+/// Reads the plugin's remarks: whether a loop of each program has become vector code, or why not. Programs begin at these lines.
+pub(super) fn became_of(stated: &str, begins: &[usize]) -> Vec<Result<(), String>> {
+    let mut became: Vec<Result<(), String>> = vec![Err("no remark".into()); begins.len()];
+    for line in stated.lines() {
+        let Some((place, what)) = line.split_once(": remark: loop ") else { continue };
+        let Some(line) = place.split(':').nth(1).and_then(|number| number.parse::<usize>().ok()) else {
+            continue;
+        };
+        let at = begins.partition_point(|&begin| begin < line);
+        if let Some(one) = at.checked_sub(1).and_then(|at| became.get_mut(at)) {
+            match what.starts_with("vectorized") {
+                true => *one = Ok(()),
+                false if one.is_err() => *one = Err(what.to_string()),
+                false => {}
+            }
+        }
+    }
+    became
 }
 
 /// A loop with a dependence: its pragma, its body, what must become of it.
@@ -377,17 +432,7 @@ fn run(
     ];
     let own = [target.clang_cpu(), &*level, &*plugin, "-c", "loops.c", "-o", "loops.o"];
     let stated = tally.timed(Phase::Clang, || shop.clang_output(options.into_iter().chain(own)))?;
-    let mut became: Vec<Result<(), String>> = vec![Err("no remark".into()); loops.len()];
-    for line in stated.lines() {
-        let Some((place, what)) = line.split_once(": remark: loop ") else { continue };
-        let Some(line) = place.split(':').nth(1).and_then(|number| number.parse::<usize>().ok()) else {
-            continue;
-        };
-        let at = begins.partition_point(|&begin| begin < line);
-        if let Some(one) = at.checked_sub(1).and_then(|at| became.get_mut(at)) {
-            *one = if what.starts_with("vectorized") { Ok(()) } else { Err(what.to_string()) };
-        }
-    }
+    let became = became_of(&stated, &begins);
     let entries: Vec<String> = loops.iter().map(|one| format!("l{}{suffix}", one.program.seed)).collect();
     tally.timed(Phase::Link, || shop.link(&["loops.o"], &entries, &[]))?;
     let outcomes = tally.timed(Phase::Run, || shop.run(calls))?;

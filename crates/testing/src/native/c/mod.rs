@@ -11,6 +11,8 @@ mod generate;
 mod lanes;
 mod reduce;
 pub mod loops;
+mod nest_text;
+pub mod nests;
 
 use super::compile::{CodeQuality, WidePart, choices, compile_parts};
 use super::hed::TargetWorkshops;
