@@ -15,11 +15,13 @@ mod scalar_wins;
 mod ptx;
 pub mod session;
 mod divergence_statistics;
+pub mod loop_nest;
 pub mod marked_loop;
 pub mod report;
 pub mod vector_abi;
 
 pub use divergence_statistics::DivergenceStatistics;
+pub use loop_nest::{NestBrush, NestRequest, VectorNest};
 pub use marked_loop::{LoopCode, LoopLanes, LoopRequest, VectorLoop};
 pub use options::{
     BrushCount, BrushExtents, IfConversion, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions,

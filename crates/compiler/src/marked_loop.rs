@@ -84,7 +84,7 @@ pub struct VectorLoop {
     pub remarks: Vec<Diagnostic>,
 }
 
-fn error(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
+pub(crate) fn error(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
     Diagnostic::error(code, reason.to_string())
 }
 
@@ -96,23 +96,7 @@ impl Session {
         request: &LoopRequest,
     ) -> Result<VectorLoop, DiagnosticError> {
         let LoopRequest { func: name, lanes, interleaved: interleave, promises } = request;
-        let refusal = source.refused.iter().find(|diagnostic| diagnostic.place.func.as_ref() == Some(name));
-        if let Some(refusal) = refusal {
-            return Err(refusal.clone().into());
-        }
-        let mut module = source.module.clone();
-        retain_reachable(&mut module, name);
-        if let Some(llvm) = source.llvm.as_ref().filter(|_| self.cpu.is_x86()) {
-            let names = vector_variant_names(llvm);
-            let isa = VectorIsa::of_bits(self.cpu.vector_bits());
-            declare_variants(&mut module, names.iter().map(String::as_str), isa);
-        }
-        let Some(at) = module.functions.iter().position(|func| func.name == *name) else {
-            return Err(error(Code::UnknownFunction, &format!("no function @{name}")).into());
-        };
-        // Loops of callees are not vectorized, so the function is processed without them.
-        let mut alone = Module { files: module.files.clone(), ..Module::default() };
-        alone.functions.push(module.functions.remove(at));
+        let (mut module, mut alone) = self.isolate(source, name)?;
         let callees_observe_lanes = observe_lanes(&module.functions, &module);
         let observes_lanes = callees_observe_lanes || observe_lanes(&alone.functions, &module);
         let mut context = PassContext::verifying(self.verify);
@@ -123,7 +107,7 @@ impl Session {
             &mut alone,
             &[
                 Pass::Canonicalize,
-                Pass::Spread(SpreadOptions { promises: *promises, refills: false }),
+                Pass::Spread(SpreadOptions { promises: *promises, ..SpreadOptions::default() }),
                 Pass::Simplify,
             ],
             &mut context,
@@ -155,7 +139,7 @@ impl Session {
         };
         module.functions.push(func);
         let has_own_floats = calls_external_float_function(&module);
-        let (mut wide, mut remarks) = self.widen_loop(&module, name, register_lanes)?;
+        let (mut wide, mut remarks) = self.widen_loop(&module, name, &[register_lanes])?;
         let mut interleaved = 1;
         if let Some(func) = wide.function(&wide_name(name, &[register_lanes])) {
             // Results do not depend on the number of lanes, so one wider vector replaces several brushes.
@@ -165,7 +149,7 @@ impl Session {
             interleaved = interleave.unwrap_or_else(unasked).min(most / register_lanes).max(1);
         }
         if interleaved > 1 {
-            (wide, remarks) = self.widen_loop(&module, name, register_lanes * interleaved)?;
+            (wide, remarks) = self.widen_loop(&module, name, &[register_lanes * interleaved])?;
         }
         let lanes = register_lanes * interleaved;
         let wide_func = wide_name(name, &[lanes]);
@@ -196,6 +180,31 @@ impl Session {
         })
     }
 
+    /// Returns the callees of a function, and the function alone: loops of callees are not vectorized.
+    pub(crate) fn isolate(
+        &self,
+        source: &SourceModule,
+        name: &str,
+    ) -> Result<(Module, Module), DiagnosticError> {
+        let is_of_func = |diagnostic: &&Diagnostic| diagnostic.place.func.as_deref() == Some(name);
+        if let Some(refusal) = source.refused.iter().find(is_of_func) {
+            return Err(refusal.clone().into());
+        }
+        let mut callees = source.module.clone();
+        retain_reachable(&mut callees, name);
+        if let Some(llvm) = source.llvm.as_ref().filter(|_| self.cpu.is_x86()) {
+            let names = vector_variant_names(llvm);
+            let isa = VectorIsa::of_bits(self.cpu.vector_bits());
+            declare_variants(&mut callees, names.iter().map(String::as_str), isa);
+        }
+        let Some(at) = callees.functions.iter().position(|func| func.name == *name) else {
+            return Err(error(Code::UnknownFunction, &format!("no function @{name}")).into());
+        };
+        let mut alone = Module { files: callees.files.clone(), ..Module::default() };
+        alone.functions.push(callees.functions.remove(at));
+        Ok((callees, alone))
+    }
+
     /// Builds the version with lane refill; none if no lane would wait.
     fn refilled(
         &self,
@@ -216,18 +225,18 @@ impl Session {
         let name = func.name.clone();
         let mut module = callees.clone();
         module.functions.push(func);
-        let (mut wide, _) = self.widen_loop(&module, &name, register_lanes)?;
+        let (mut wide, _) = self.widen_loop(&module, &name, &[register_lanes])?;
         let paying = |func| choose_brushes(&wide, func, register_lanes, &self.options.target).brushes;
         let interleaved = wide.function(&wide_name(&name, &[register_lanes])).map_or(1, paying);
         let lanes = register_lanes * interleaved.min(MAX_DEFAULT_LANES / register_lanes).max(1);
         if lanes > register_lanes {
-            (wide, _) = self.widen_loop(&module, &name, lanes)?;
+            (wide, _) = self.widen_loop(&module, &name, &[lanes])?;
         }
         Ok(Some(self.loop_code(source, &wide, wide_name(&name, &[lanes]))?))
     }
 
     /// Generates optimized code of a wide function, still independent of the machine.
-    fn loop_code(
+    pub(crate) fn loop_code(
         &self,
         source: &SourceModule,
         module: &Module,
@@ -244,17 +253,17 @@ impl Session {
         Ok(LoopCode { code, wide })
     }
 
-    /// Returns the module at stage Wide for a number of lanes, and the remarks on its accesses.
-    fn widen_loop(
+    /// Returns the module at stage Wide for a brush, and the remarks on its accesses.
+    pub(crate) fn widen_loop(
         &self,
         module: &Module,
         name: &str,
-        lanes: u32,
+        brush: &[u32],
     ) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
         let mut wide = module.clone();
         let options = VectorizeOptions { params: Some(DeclaredShape::Varying), ..self.options.clone() };
         let mut context = PassContext::verifying(self.verify);
-        run(&mut wide, &vectorization_passes(&BrushExtents::new(&[lanes])?, &options), &mut context)?;
+        run(&mut wide, &vectorization_passes(&BrushExtents::new(brush)?, &options), &mut context)?;
         let diagnostics = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&wide));
         let is_of_access =
             |diagnostic: &Diagnostic| !matches!(diagnostic.code, Code::Fusion | Code::Scalars | Code::Nest);
@@ -267,7 +276,7 @@ impl Session {
 }
 
 /// True if some functions observe the lanes they run with. Callees that `callees` defines are not followed.
-fn observe_lanes(functions: &[Function], callees: &Module) -> bool {
+pub(crate) fn observe_lanes(functions: &[Function], callees: &Module) -> bool {
     let defined = callees.functions.iter().map(|func| &*func.name).collect();
     functions.iter().any(|func| find_brush_observer(func, true, &defined).is_some())
 }
@@ -314,7 +323,7 @@ fn masks_are_slow(func: &Function, target: &TargetInfo) -> bool {
 }
 
 /// Returns the number of lanes for which the widest varying values, computed or accessed, fill a register.
-fn lanes_in_register(func: &Function, bits: u32) -> u32 {
+pub(crate) fn lanes_in_register(func: &Function, bits: u32) -> u32 {
     let control = ControlTables::new(func);
     let facts = divergence(func, &control, &InitialShapes::declared(func, Geometry::unknown()));
     let widest = func.blocks().flat_map(|block| func.block_insts(block)).filter_map(|inst| {

@@ -135,10 +135,9 @@ struct Choice {
   SmallVector<Loop *> levels;
 };
 
-/// True if nothing but counters, and what is summed up, goes from one iteration of a loop to the next, and its trip count is known.
-bool is_plain(Loop &loop, ScalarEvolution &evolution) {
-  BasicBlock *latch = loop.getLoopLatch();
-  if (!latch || !loop.getLoopPreheader() || !loop.getExitingBlock() || !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
+/// True if nothing but counters goes from one iteration of a loop to the next, and its trip count is known.
+bool carries_counters_only(const Loop &loop, ScalarEvolution &evolution) {
+  if (!loop.getLoopLatch() || !loop.getExitingBlock() || !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
     return false;
   return all_of(loop.getHeader()->phis(), [&](PHINode &phi) {
     if (!evolution.isSCEVable(phi.getType()))
@@ -167,7 +166,7 @@ Choice choose(Loop &loop, Costs &costs, ScalarEvolution &evolution, bool is_oute
     inner.cost += trips * of_child.cost;
     inner.levels.append(of_child.levels);
   }
-  bool is_possible = is_outermost || (is_marked(loop) && is_parallel(loop) && is_plain(loop, evolution));
+  bool is_possible = is_outermost || (is_marked(loop) && is_parallel(loop) && loop.getLoopPreheader() && carries_counters_only(loop, evolution));
   if (!is_possible)
     return inner;
   double own = trips * costs.in_lanes(loop);
@@ -182,6 +181,20 @@ bool is_marked(const Loop &loop) {
   const MDNode *id = loop.getLoopID();
   return id && number_of(id, "llvm.loop.vectorize.enable", 0) == 1 &&
          number_of(id, "llvm.loop.isvectorized", 0) == 0 && number_of(id, "llvm.loop.vectorize.width", 0) != 1;
+}
+
+static bool may_be_tensor(const Loop &outer, const Loop &inner, ScalarEvolution &evolution) {
+  auto is_level = [&](const Loop &loop) { return is_marked(loop) && is_parallel(loop) && carries_counters_only(loop, evolution); };
+  return outer.getSubLoops().size() == 1 && outer.getSubLoops().front() == &inner && is_level(outer) && is_level(inner) &&
+         inner.getLoopPreheader() && !observes_lanes(outer);
+}
+
+std::pair<Loop *, Loop *> tensor_levels(Loop &level, ScalarEvolution &evolution) {
+  if (Loop *outer = level.getParentLoop(); outer && may_be_tensor(*outer, level, evolution))
+    return {outer, &level};
+  if (level.getSubLoops().size() == 1 && may_be_tensor(level, *level.getSubLoops().front(), evolution))
+    return {&level, level.getSubLoops().front()};
+  return {nullptr, nullptr};
 }
 
 SmallVector<Loop *> choose_levels(Loop &nest, const LoopInfo &loops, ScalarEvolution &evolution) {

@@ -14,4 +14,8 @@ bool is_marked(const llvm::Loop &loop);
 llvm::SmallVector<llvm::Loop *> choose_levels(llvm::Loop &nest, const llvm::LoopInfo &loops,
                                                 llvm::ScalarEvolution &evolution);
 
+/// The two levels, outer and inner, of which a loop is one, that may become dimensions of a brush; null if there are none. The inner one is
+/// the only loop in the outer one.
+std::pair<llvm::Loop *, llvm::Loop *> tensor_levels(llvm::Loop &level, llvm::ScalarEvolution &evolution);
+
 } // namespace heddle

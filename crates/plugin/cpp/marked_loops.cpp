@@ -212,7 +212,15 @@ void pass_whole_integers(ArrayRef<BasicBlock *> blocks, BasicBlock &start) {
   }
 }
 
-/// Computes counters of a width that no calling convention has from the one of 64 bits that is 0 first: they wrap around sooner.
+/// Whether a counter's next value is not its own plus a number: LLVM may keep the last iteration's counter as one of its own.
+bool lags_behind(const PHINode &phi, const Loop &loop) {
+  const auto *next = dyn_cast<BinaryOperator>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
+  return phi.getType()->isIntegerTy() && phi.getType()->getIntegerBitWidth() <= 64 &&
+         !(next && next->getOpcode() == Instruction::Add && is_contained(next->operands(), &phi));
+}
+
+/// Computes counters of a width that no calling convention has, which wrap around sooner, and those that lag behind others, from the one
+/// of 64 bits that is 0 first.
 void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
   BasicBlock *header = loop.getHeader();
   auto *done = dyn_cast<ICmpInst>(cast<BranchInst>(loop.getLoopLatch()->getTerminator())->getCondition());
@@ -221,7 +229,7 @@ void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
     return;
   SmallVector<PHINode *> odd;
   for (PHINode &phi : header->phis())
-    if (has_odd_width(phi.getType()))
+    if (has_odd_width(phi.getType()) || lags_behind(phi, loop))
       odd.push_back(&phi);
   for (PHINode *phi : odd) {
     auto *recurrence = dyn_cast<SCEVAddRecExpr>(evolution.getSCEV(phi));
@@ -231,7 +239,7 @@ void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
     if (!step)
       continue;
     IRBuilder<> builder(header, header->getFirstInsertionPt());
-    Value *far = builder.CreateMul(builder.CreateTrunc(count, phi->getType()), step->getValue());
+    Value *far = builder.CreateMul(builder.CreateZExtOrTrunc(count, phi->getType()), step->getValue());
     Value *now = builder.CreateAdd(phi->getIncomingValueForBlock(loop.getLoopPreheader()), far);
     evolution.forgetValue(phi);
     phi->replaceAllUsesWith(now);
@@ -500,8 +508,14 @@ bool take_marks(Module &module) {
   return true;
 }
 
-std::vector<MarkedLoop> find_marked_loops(Module &module) {
+/// The number of iterations that a loop's pragma lets run together; 0 if it does not say.
+static unsigned width_of(const Loop &loop) {
+  return unsigned(std::min<uint64_t>(number_of(loop.getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
+}
+
+std::vector<MarkedLoop> find_marked_loops(Module &module, const TensorChoice &tensors) {
   std::vector<MarkedLoop> found;
+  unsigned nests = 0;
   for (Function &function : module) {
     if (function.isDeclaration() || function.hasOptNone())
       continue;
@@ -521,8 +535,16 @@ std::vector<MarkedLoop> find_marked_loops(Module &module) {
       levels.append(choose_levels(*nest, facts.loops, facts.evolution));
     for (Loop *loop : levels) {
       MarkedLoop marked;
+      if (auto [outer, inner] = tensor_levels(*loop, facts.evolution); outer) {
+        bool is_asked = width_of(*outer) > 1 && width_of(*inner) > 1;
+        if (!tensors.refused.contains(++nests) && (tensors.wants_all || is_asked)) {
+          marked.nest = nests;
+          marked.inner_width = width_of(*inner);
+          loop = outer;
+        }
+      }
       marked.header = loop->getHeader();
-      marked.width = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
+      marked.width = width_of(*loop);
       marked.interleaved = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.interleave.count", 0), 64));
       marked.is_parallel = is_parallel(*loop);
       marked.is_promised = marked.is_parallel || is_safe_width(*loop);
@@ -560,10 +582,21 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     return result;
   if (marked.is_parallel)
     hoist_shared_loads(*loop, facts.dominators);
+  Loop *inner = marked.nest && loop->getSubLoops().size() == 1 ? loop->getSubLoops().front() : nullptr;
+  if (inner) {
+    simplifyLoop(inner, &facts.dominators, &facts.loops, &facts.evolution, &facts.assumptions, nullptr, false);
+    if (!inner->isLoopSimplifyForm() || inner->getExitingBlock() != inner->getLoopLatch())
+      inner = nullptr;
+  }
+  if (inner)
+    hoist_shared_loads(*inner, facts.dominators);
   formLCSSARecursively(*loop, facts.dominators, &facts.loops, &facts.evolution);
   result.refusal = count_iterations(*loop, facts, result.last_iteration);
   if (!result.refusal.empty())
     return result;
+  WeakTrackingVH last_of_inner;
+  if (inner && count_iterations(*inner, facts, last_of_inner).empty())
+    count_odd_inductions(*inner, facts.evolution);
   pass_addresses(*loop, function);
   sink_offsets(*loop);
   count_odd_inductions(*loop, facts.evolution);
@@ -685,11 +718,9 @@ CallInst *call_for_few(const Outlined &own, unsigned few) {
   return call;
 }
 
-CallInst *call_for_rest(Outlined &own, unsigned lanes) {
-  if (lanes == 0 || !isPowerOf2_32(lanes) || !own.is_resumable)
-    return nullptr;
+/// Lets a function run the iterations that fill no group of so many, after the call, which then runs the others, if there are any.
+static CallInst *call_for_remainder(Outlined &own, unsigned group, Function &remainder) {
   CallInst *call = own.call;
-  Function *scalar = copy_as_scalar(own);
   Instruction *behind = call->getNextNode();
   IRBuilder<> builder(call);
   Value *first = call->getArgOperand(own.first), *last = call->getArgOperand(own.last);
@@ -697,7 +728,7 @@ CallInst *call_for_rest(Outlined &own, unsigned lanes) {
   Value *one = ConstantInt::get(type, 1);
   // All 2^64 iterations would be counted as none: no loop has so many.
   Value *count = builder.CreateAdd(builder.CreateSub(last, first), one);
-  Value *whole = builder.CreateAnd(count, ConstantInt::get(type, ~uint64_t(lanes - 1)), "heddle.whole");
+  Value *whole = builder.CreateSub(count, builder.CreateURem(count, ConstantInt::get(type, group)), "heddle.whole");
   Value *next = builder.CreateAdd(first, whole);
   Instruction *has_vectors = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, ConstantInt::get(type, 0)), call->getIterator(), false);
   call->moveBefore(has_vectors->getIterator());
@@ -706,11 +737,22 @@ CallInst *call_for_rest(Outlined &own, unsigned lanes) {
   builder.SetInsertPoint(behind);
   Instruction *has_rest = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, count), behind->getIterator(), false);
   auto *rest = cast<CallInst>(call->clone());
-  rest->setCalledFunction(scalar);
+  rest->setCalledFunction(&remainder);
+  rest->setCallingConv(remainder.getCallingConv());
   rest->insertBefore(has_rest->getIterator());
   rest->setArgOperand(own.first, next);
   rest->setArgOperand(own.last, last);
   return rest;
+}
+
+CallInst *call_for_rest(Outlined &own, unsigned lanes) {
+  if (lanes == 0 || !own.is_resumable)
+    return nullptr;
+  return call_for_remainder(own, lanes, *copy_as_scalar(own));
+}
+
+CallInst *call_for_rows(Outlined &own, unsigned height, Function &rows) {
+  return own.is_resumable ? call_for_remainder(own, height, rows) : nullptr;
 }
 
 void put_back(CallInst *call) {

@@ -1,6 +1,7 @@
 // Loops that the programmer marked: finding them, bringing them into a simple form, taking them out into functions.
 #pragma once
 
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -25,6 +26,10 @@ struct MarkedLoop {
   bool is_parallel = false;
   /// Whether no iteration waits for another of the `width` that run together: the programmer says so.
   bool is_promised = false;
+  /// Number of the nest among those of the module, counted from 1, if both of its levels become dimensions of a brush; 0 for a loop.
+  unsigned nest = 0;
+  /// How many iterations of a nest's inner level run together, as its pragma says; 0 if it does not say.
+  unsigned inner_width = 0;
   llvm::DebugLoc place;
   /// Headers of marked loops around it, which stay loops.
   llvm::SmallVector<llvm::WeakTrackingVH, 2> around;
@@ -36,8 +41,16 @@ bool open_marks(llvm::Module &module);
 /// Makes calls that mark loops hints of the loops that they are in. Whether there were any.
 bool take_marks(llvm::Module &module);
 
-/// The loops of a module that ask for vector code, one level of each nest, in the order of the module.
-std::vector<MarkedLoop> find_marked_loops(llvm::Module &module);
+/// Which nests become tensors, both of whose levels are dimensions of a brush.
+struct TensorChoice {
+  /// Whether those do whose pragmas give no width for both levels.
+  bool wants_all = false;
+  /// Numbers of nests that do not.
+  llvm::SmallSet<unsigned, 4> refused;
+};
+
+/// The loops of a module that ask for vector code, one level of each nest or a tensor, in the order of the module.
+std::vector<MarkedLoop> find_marked_loops(llvm::Module &module, const TensorChoice &tensors);
 
 /// A loop as a function of its own, and the one call of it.
 struct Outlined {
@@ -69,6 +82,9 @@ llvm::CallInst *call_for_few(const Outlined &own, unsigned few);
 /// Lets a copy of the loop as it is run the iterations that fill no vector of so many lanes, after the call, which then runs the others,
 /// if there are any. The call of the copy; null if `lanes` is 0 or the loop is not resumable.
 llvm::CallInst *call_for_rest(Outlined &own, unsigned lanes);
+
+/// Lets `rows` run the iterations of a nest's outer level that fill no brush of so many, after the call, which then runs the others.
+llvm::CallInst *call_for_rows(Outlined &own, unsigned height, llvm::Function &rows);
 
 /// Puts the body of an outlined function in the place of its call, and memory that only passed values back into registers.
 void put_back(llvm::CallInst *call);

@@ -27,6 +27,8 @@ struct HeddleRequest {
   uint32_t width;
   uint32_t is_parallel;
   uint32_t interleaved;
+  uint32_t is_nest;
+  uint32_t inner_width;
 };
 void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count,
                              const char *options);
@@ -42,8 +44,12 @@ bool heddle_loop_is_doubtful(void *batch, size_t index);
 uint32_t heddle_loop_few(void *batch, size_t index);
 /// Number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
 uint32_t heddle_loop_scalar_rest(void *batch, size_t index);
+/// Number of rows that the code of a nest runs at a time; 0 for a loop.
+uint32_t heddle_nest_height(void *batch, size_t index);
+/// Whether options ask for tensors of nests whose pragmas do not.
+bool heddle_wants_tensors(const char *options);
 /// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
-/// take new ones. Its name there, or null.
+/// take new ones, or that of single rows of a nest. Its name there, or null.
 const char *heddle_loop_link(void *batch, size_t index, uint32_t form, void *module);
 void heddle_batch_free(void *batch);
 }
@@ -108,10 +114,20 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
   static bool isRequired() { return false; }
 
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
-    bool has_marks = heddle::take_marks(module);
-    std::vector<MarkedLoop> loops = heddle::find_marked_loops(module);
+    bool is_changed = heddle::take_marks(module);
+    heddle::TensorChoice tensors;
+    tensors.wants_all = heddle_wants_tensors(loop_options.c_str());
+    // Where a nest is no tensor, one of its levels may be a vector.
+    while (!vectorize(module, tensors, is_changed))
+      ;
+    return is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+
+  /// Vectorizes the marked loops; false if it has refused a tensor instead, for the next attempt.
+  static bool vectorize(Module &module, heddle::TensorChoice &tensors, bool &is_changed) {
+    std::vector<MarkedLoop> loops = heddle::find_marked_loops(module, tensors);
     if (loops.empty())
-      return has_marks ? PreservedAnalyses::none() : PreservedAnalyses::all();
+      return true;
     std::vector<Site> sites;
     for (MarkedLoop &loop : loops)
       sites.push_back({cast<BasicBlock>(static_cast<Value *>(loop.header))->getParent(), loop.place});
@@ -119,20 +135,48 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     std::unique_ptr<Module> copy = copy_of(module, context);
     std::vector<MarkedLoop> copied;
     if (copy)
-      copied = heddle::find_marked_loops(*copy);
+      copied = heddle::find_marked_loops(*copy, tensors);
     if (copied.size() != loops.size())
-      return has_marks ? PreservedAnalyses::none() : PreservedAnalyses::all();
+      return true;
     std::vector<Outlined> tried;
-    for (size_t index = 0; index < copied.size(); ++index)
+    size_t refused_before = tensors.refused.size();
+    for (size_t index = 0; index < copied.size(); ++index) {
       tried.push_back(heddle::outline(copied[index], name_of(index)));
-    bool is_changed = vectorize(module, loops, sites, *copy, tried);
-    return has_marks || is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+      if (loops[index].nest && !(tried.back().refusal.empty() && tried.back().is_resumable))
+        refuse(tensors, loops[index], sites[index], tried.back().refusal.empty() ? "its iterations cannot be counted" : tried.back().refusal);
+    }
+    if (tensors.refused.size() > refused_before)
+      return false;
+    std::vector<std::string> texts;
+    void *batch = compile(loops, sites, *copy, tried, texts);
+    for (size_t index = 0; index < loops.size(); ++index)
+      if (loops[index].nest && (!batch || heddle_loop_refusal(batch, index)))
+        refuse(tensors, loops[index], sites[index], batch ? heddle_loop_refusal(batch, index) : "Heddle failed");
+    bool is_final = tensors.refused.size() == refused_before;
+    for (size_t index = 0; is_final && index < loops.size(); ++index) {
+      Value *header = loops[index].header;
+      if (!tried[index].refusal.empty()) {
+        remark_missed(sites[index], header, tried[index].refusal);
+      } else if (!batch || heddle_loop_refusal(batch, index)) {
+        remark_missed(sites[index], header, batch ? heddle_loop_refusal(batch, index) : "Heddle failed");
+      } else {
+        is_changed = true;
+        replace(module, loops[index], sites[index], tried[index], batch, index);
+      }
+    }
+    if (batch)
+      heddle_batch_free(batch);
+    return is_final;
   }
 
-  /// Whether some loop became vector code.
-  static bool vectorize(Module &module, std::vector<MarkedLoop> &loops, const std::vector<Site> &sites,
-                        Module &copy, const std::vector<Outlined> &tried) {
-    std::vector<std::string> texts;
+  static void refuse(heddle::TensorChoice &tensors, const MarkedLoop &nest, const Site &site, StringRef reason) {
+    tensors.refused.insert(nest.nest);
+    remark_inside(site, nest.header, ("one level of the nest is vectorized: " + reason).str());
+  }
+
+  /// Compiles outlined loops of the copy; null if that went wrong altogether. `texts` keeps what the requests name.
+  static void *compile(const std::vector<MarkedLoop> &loops, const std::vector<Site> &sites, Module &copy,
+                       const std::vector<Outlined> &tried, std::vector<std::string> &texts) {
     texts.reserve(loops.size() * 3);
     auto keep = [&](std::string text) { return texts.emplace_back(std::move(text)).c_str(); };
     std::vector<HeddleRequest> requests;
@@ -146,29 +190,15 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       request.width = tried[index].width;
       request.is_parallel = loops[index].is_parallel;
       request.interleaved = loops[index].interleaved;
+      request.is_nest = loops[index].nest != 0;
+      request.inner_width = loops[index].inner_width;
       requests.push_back(request);
     }
     SmallVector<char, 0> bytes;
     raw_svector_ostream stream(bytes);
     shrink(copy, tried);
     WriteBitcodeToFile(copy, stream);
-    void *batch = heddle_vectorize_loops(bytes.data(), bytes.size(), requests.data(), requests.size(),
-                                         loop_options.c_str());
-    bool is_changed = false;
-    for (size_t index = 0; index < loops.size(); ++index) {
-      Value *header = loops[index].header;
-      if (!tried[index].refusal.empty()) {
-        remark_missed(sites[index], header, tried[index].refusal);
-      } else if (!batch || heddle_loop_refusal(batch, index)) {
-        remark_missed(sites[index], header, batch ? heddle_loop_refusal(batch, index) : "Heddle failed");
-      } else {
-        is_changed = true;
-        replace(module, loops[index], sites[index], tried[index], batch, index);
-      }
-    }
-    if (batch)
-      heddle_batch_free(batch);
-    return is_changed;
+    return heddle_vectorize_loops(bytes.data(), bytes.size(), requests.data(), requests.size(), loop_options.c_str());
   }
 
   /// Leaves of the copy the outlined loops and what they need.
@@ -238,10 +268,16 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       heddle::put_back(own.call);
       return remark_missed(site, &site.function->getEntryBlock(), "internal error: cannot link the vector code; please report it");
     }
+    uint32_t height = heddle_nest_height(batch, index);
+    Function *rows = height > 0 ? linked(1) : nullptr;
+    if (height > 0 && !rows) {
+      heddle::put_back(own.call);
+      return remark_missed(site, &site.function->getEntryBlock(), "internal error: cannot link the vector code; please report it");
+    }
     SmallVector<Function *, 3> forms = {vector};
     bool has_scalar_variant = false;
     size_t scalar = 0;
-    if (own.is_resumable) {
+    if (own.is_resumable && height == 0) {
       if (Function *refilled = linked(1)) {
         forms.push_back(refilled);
         text += ", lane refill";
@@ -266,17 +302,19 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       vector = heddle::select_at_run_time(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".selection");
     }
     uint32_t lanes_of_rest = forms.size() > 1 ? 0 : heddle_loop_scalar_rest(batch, index);
-    SmallVector<CallInst *, 2> scalar_calls;
-    if (CallInst *rest = heddle::call_for_rest(own, lanes_of_rest))
-      scalar_calls.push_back(rest);
+    SmallVector<CallInst *, 2> further_calls;
+    if (height > 0)
+      further_calls.push_back(heddle::call_for_rows(own, height, *rows));
+    else if (CallInst *rest = heddle::call_for_rest(own, lanes_of_rest))
+      further_calls.push_back(rest);
     else if (CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index)))
-      scalar_calls.push_back(few);
+      further_calls.push_back(few);
     own.call->setCalledFunction(vector);
     own.call->setCallingConv(vector->getCallingConv());
     if (!has_scalar_variant)
       own.function->eraseFromParent();
     heddle::put_back(own.call);
-    for (CallInst *call : scalar_calls)
+    for (CallInst *call : further_calls)
       heddle::put_back(call);
     remark_passed(site, &site.function->getEntryBlock(), text);
     leave_alone_around(loop);

@@ -1,6 +1,7 @@
 //! FFI between the Rust and C++ halves of the plugin. Nothing unwinds across it.
 
-use crate::loops::{LoopResult, PluginLoopRequest, vectorize_loops};
+use crate::loops::{LoopResult, PluginLoopRequest, VectorCode, vectorize_loops, wants_tensors};
+use heddle_compiler::VectorLoop;
 use heddle_compiler::llvm::{BorrowedModule, link};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,6 +51,8 @@ pub struct CLoopRequest {
     width: u32,
     is_parallel: u32,
     interleaved: u32,
+    is_nest: u32,
+    inner_width: u32,
 }
 
 /// Results of a batch of loops.
@@ -59,6 +62,13 @@ struct LoopBatch {
     texts: Vec<Vec<CString>>,
     /// Names of linked code.
     names: Vec<CString>,
+}
+
+impl LoopBatch {
+    fn as_loop(&self, index: usize) -> Option<&VectorLoop> {
+        let (made, _) = self.loops.get(index)?.as_ref().ok()?;
+        made.as_loop()
+    }
 }
 
 fn c_text(text: &str) -> CString {
@@ -96,8 +106,9 @@ pub unsafe extern "C" fn heddle_vectorize_loops(
             // SAFETY: the caller's promise.
             let [name, cpu, features] =
                 unsafe { [text(request.name), text(request.cpu), text(request.features)] };
-            let CLoopRequest { width, is_parallel, interleaved, .. } = *request;
-            PluginLoopRequest { name, cpu, features, width, is_parallel: is_parallel != 0, interleaved }
+            let CLoopRequest { width, is_parallel, interleaved, is_nest, inner_width, .. } = *request;
+            let (is_parallel, is_nest) = (is_parallel != 0, is_nest != 0);
+            PluginLoopRequest { name, cpu, features, width, is_parallel, interleaved, is_nest, inner_width }
         })
         .collect();
     // SAFETY: the caller's promise.
@@ -153,10 +164,7 @@ pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, numb
 pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u32 {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
-    match all.loops.get(index) {
-        Some(Ok((made, _))) => (made.lanes * VECTORS_IN_TRIAL).min(MOST_IN_TRIAL),
-        _ => 0,
-    }
+    all.as_loop(index).map_or(0, |made| (made.lanes * VECTORS_IN_TRIAL).min(MOST_IN_TRIAL))
 }
 
 /// True if only a run-time trial decides between scalar and vector code of a loop.
@@ -167,7 +175,7 @@ pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u3
 pub unsafe extern "C" fn heddle_loop_is_doubtful(all: *mut c_void, index: usize) -> bool {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
-    matches!(all.loops.get(index), Some(Ok((made, _))) if made.is_doubtful)
+    all.as_loop(index).is_some_and(|made| made.is_doubtful)
 }
 
 /// Up to how many iterations scalar code of a loop is faster; 0 if the loop runs by vector code alone.
@@ -178,10 +186,7 @@ pub unsafe extern "C" fn heddle_loop_is_doubtful(all: *mut c_void, index: usize)
 pub unsafe extern "C" fn heddle_loop_few(all: *mut c_void, index: usize) -> u32 {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
-    match all.loops.get(index) {
-        Some(Ok((made, _))) => made.few,
-        _ => 0,
-    }
+    all.as_loop(index).map_or(0, |made| made.few)
 }
 
 /// Number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
@@ -192,14 +197,36 @@ pub unsafe extern "C" fn heddle_loop_few(all: *mut c_void, index: usize) -> u32 
 pub unsafe extern "C" fn heddle_loop_scalar_rest(all: *mut c_void, index: usize) -> u32 {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
+    all.as_loop(index).filter(|made| made.has_scalar_rest).map_or(0, |made| made.lanes)
+}
+
+/// Number of rows that the code of a nest runs at a time; 0 for a loop.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_nest_height(all: *mut c_void, index: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
     match all.loops.get(index) {
-        Some(Ok((made, _))) if made.has_scalar_rest => made.lanes,
+        Some(Ok((VectorCode::Nest(made), _))) => made.brush.height,
         _ => 0,
     }
 }
 
+/// True if options ask for brushes of two dimensions for nests whose pragmas do not.
+///
+/// # Safety
+/// A live text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_wants_tensors(options: *const c_char) -> bool {
+    // SAFETY: the caller's promise.
+    let options = unsafe { text(options) };
+    catch_unwind(|| wants_tensors(&options)).unwrap_or(false)
+}
+
 /// Links a form of a loop's vector code into a module: 0 is that whose lanes run iterations side by side, 1 that whose lanes take
-/// new ones. Its name there, or null if there is none or that is impossible.
+/// new ones, or that of single rows of a nest. Its name there, or null if there is none or that is impossible.
 ///
 /// # Safety
 /// See `batch`; a live module that nothing else uses meanwhile.
@@ -213,8 +240,7 @@ pub unsafe extern "C" fn heddle_loop_link(
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
     let Some(Ok((made, _))) = all.loops.get(index) else { return std::ptr::null() };
-    let form = if form == 0 { Some(&made.vector) } else { made.refilled.as_ref() };
-    let Some(form) = form else { return std::ptr::null() };
+    let Some(form) = made.form(form) else { return std::ptr::null() };
     // SAFETY: the caller's promise.
     let module = unsafe { BorrowedModule::new(module) };
     let linked = catch_unwind(AssertUnwindSafe(|| link(&module, &form.code).is_ok()));

@@ -4,7 +4,10 @@ use heddle_compiler::ir::Diagnostic;
 use heddle_compiler::llvm::{Cpu, LlvmModule, read_ir};
 use heddle_compiler::options::VectorizeOptions;
 use heddle_compiler::transform::LoopPromises;
-use heddle_compiler::{DiagnosticError, LoopLanes, LoopRequest, Session, VectorLoop};
+use heddle_compiler::{
+    DiagnosticError, LoopCode, LoopLanes, LoopRequest, NestBrush, NestRequest, Session, SourceModule,
+    VectorLoop, VectorNest,
+};
 
 /// Request for an outlined loop: the target of its function and its pragma's parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,14 +20,73 @@ pub(crate) struct PluginLoopRequest {
     pub(crate) is_parallel: bool,
     /// Interleave count of the pragma; 0 if unspecified.
     pub(crate) interleaved: u32,
+    /// True for a nest, both of whose levels become dimensions of a brush.
+    pub(crate) is_nest: bool,
+    /// Width of the nest's inner level, as its pragma says; 0 if unspecified.
+    pub(crate) inner_width: u32,
 }
 
-/// Plugin option for all loops: `W=16` and `interleave=2` as defaults for pragmas without them, and the words of
+/// Option for the brush of nests.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum NestOption {
+    /// Brushes of two dimensions only where pragmas give a width for both levels.
+    #[default]
+    None,
+    /// Chosen by the cost model.
+    Auto,
+    /// The same for all nests.
+    Fixed(NestBrush),
+}
+
+impl NestOption {
+    fn read(text: &str) -> Option<NestOption> {
+        match text {
+            "none" => Some(NestOption::None),
+            "auto" => Some(NestOption::Auto),
+            _ => {
+                let (height, width) = text.split_once('x')?;
+                let [height, width] =
+                    [height, width].map(|extent| extent.parse().ok().filter(|&extent: &u32| extent > 1));
+                Some(NestOption::Fixed(NestBrush { height: height?, width: width? }))
+            }
+        }
+    }
+}
+
+/// Vector code of a loop or a nest.
+#[derive(Debug)]
+pub(crate) enum VectorCode {
+    Loop(VectorLoop),
+    Nest(VectorNest),
+}
+
+impl VectorCode {
+    /// Code of a form: 0 is the vector code; 1 that with lane refill, or that of single rows of a nest.
+    pub(crate) fn form(&self, form: u32) -> Option<&LoopCode> {
+        match (self, form) {
+            (VectorCode::Loop(made), 0) => Some(&made.vector),
+            (VectorCode::Loop(made), _) => made.refilled.as_ref(),
+            (VectorCode::Nest(made), 0) => Some(&made.tensor),
+            (VectorCode::Nest(made), _) => Some(&made.rows),
+        }
+    }
+
+    /// The loop; none for a nest.
+    pub(crate) fn as_loop(&self) -> Option<&VectorLoop> {
+        match self {
+            VectorCode::Loop(made) => Some(made),
+            VectorCode::Nest(_) => None,
+        }
+    }
+}
+
+/// Plugin option for all loops: `W=16`, `interleave=2` and `brush=4x16` as defaults for pragmas without them, and the words of
 /// [`VectorizeOptions`].
 #[derive(Clone, Default, Debug)]
 struct Settings {
     width: Option<u32>,
     interleaved: Option<u32>,
+    nests: NestOption,
     words: Vec<(String, String)>,
 }
 
@@ -38,13 +100,14 @@ impl Settings {
             match key {
                 "W" if number.is_some() => settings.width = number,
                 "interleave" if number.is_some() => settings.interleaved = number,
-                _ if key != "W" && key != "interleave" && tried.set(key, value)? => {
+                "brush" if let Some(nests) = NestOption::read(value) => settings.nests = nests,
+                _ if !["W", "interleave", "brush"].contains(&key) && tried.set(key, value)? => {
                     settings.words.push((key.to_string(), value.to_string()));
                 }
                 _ => {
                     let text = format!("unknown word `{word}` in `-heddle-loops`");
                     let help = format!(
-                        "the words are `W=16`, `interleave=2`, {}",
+                        "the words are `W=16`, `interleave=2`, `brush=4x16`, `brush=auto`, {}",
                         VectorizeOptions::list_of_options()
                     );
                     return Err(Diagnostic::error(heddle_compiler::ir::Code::PassOption, text).help(help));
@@ -74,7 +137,12 @@ impl PluginLoopRequest {
 }
 
 /// Result for a loop: its code and remarks (the loop's first, then its contents'), or the refusal.
-pub(crate) type LoopResult = Result<(VectorLoop, Vec<String>), String>;
+pub(crate) type LoopResult = Result<(VectorCode, Vec<String>), String>;
+
+/// True if options ask for brushes of two dimensions where pragmas do not say so.
+pub(crate) fn wants_tensors(options: &str) -> bool {
+    Settings::read(options).is_ok_and(|settings| settings.nests != NestOption::None)
+}
 
 /// Vectorizes each requested loop, or returns the reason of its refusal.
 pub(crate) fn vectorize_loops(
@@ -109,6 +177,10 @@ pub(crate) fn vectorize_loops(
         let Some(llvm) = source.llvm.as_ref().filter(|_| !request.name.is_empty()) else {
             return Err("internal error: the loop is not requested".to_string());
         };
+        if request.is_nest {
+            let made = vectorize_nest(&session(request, llvm), &source, request, settings.nests);
+            return made.map_err(|failure| in_words(&failure));
+        }
         let PluginLoopRequest { name, is_parallel, .. } = request;
         let promises = LoopPromises { is_parallel: *is_parallel };
         let lanes = match (request.lanes(), settings.width) {
@@ -122,11 +194,29 @@ pub(crate) fn vectorize_loops(
         made.map(|made| {
             let mut words = vec![remark(&made), made.statistics.to_string()];
             words.extend(made.remarks.iter().map(of_line));
-            (made, words)
+            (VectorCode::Loop(made), words)
         })
         .map_err(|failure| in_words(&failure))
     };
     requests.iter().map(one).collect()
+}
+
+fn vectorize_nest(
+    session: &Session,
+    source: &SourceModule,
+    request: &PluginLoopRequest,
+    option: NestOption,
+) -> Result<(VectorCode, Vec<String>), DiagnosticError> {
+    let brush = match (request.width, request.inner_width, option) {
+        (height @ 2.., width @ 2.., _) => Some(NestBrush { height, width }),
+        (.., NestOption::Fixed(brush)) => Some(brush),
+        _ => None,
+    };
+    let made = session.vectorize_nest(source, &NestRequest { func: request.name.clone(), brush })?;
+    let NestBrush { height, width } = made.brush;
+    let mut words = vec![format!("nest vectorized: {height}x{width} iterations at a time")];
+    words.extend(made.remarks.iter().map(of_line));
+    Ok((VectorCode::Nest(made), words))
 }
 
 fn remark(made: &VectorLoop) -> String {

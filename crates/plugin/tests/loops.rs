@@ -81,6 +81,9 @@ fn what_is_forced_computes_the_same() {
         "W=4,guards=force,versions=force",
         "W=16,guards=needed,versions=none",
         "interleave=2,fuse=yes,target=znver4",
+        "brush=2x4",
+        "brush=4x16",
+        "brush=auto",
     ];
     let options = settings().pop().expect("a machine has an instruction set");
     for path in programs() {

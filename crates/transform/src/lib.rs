@@ -4,6 +4,7 @@
 pub mod boscc;
 pub mod brushes;
 pub mod code_estimate;
+mod loop_throughput;
 mod regular_exits;
 pub mod canonicalize;
 pub mod flatten;
@@ -49,7 +50,8 @@ pub use inverse_roots::invert_roots;
 pub use jump_threading::thread_jumps;
 pub use kernels::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 pub use linearize::linearize;
-pub use marked_loop::{LoopPromises, refill_lanes, spread_loop};
+pub use loop_throughput::innermost_time;
+pub use marked_loop::{LoopPromises, NestLevels, refill_lanes, spread_loop, spread_nest};
 pub use private_arrays::lower_private_arrays;
 pub use progress::keep_progress;
 pub use races::RaceSemantics;

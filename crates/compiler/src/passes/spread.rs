@@ -5,7 +5,7 @@ use crate::context::PassContext;
 use crate::option_words::{OptionWord, describe, flag, parse_options};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Diagnostic, Module};
-use heddle_transform::{LoopPromises, refill_lanes, spread_loop};
+use heddle_transform::{LoopPromises, NestLevels, refill_lanes, spread_loop, spread_nest};
 
 /// Options of the distribution of iterations.
 #[derive(Clone, Copy, Default, Debug)]
@@ -14,6 +14,8 @@ pub struct SpreadOptions {
     pub promises: LoopPromises,
     /// True for lane refill ([`refill_lanes`]), where lanes would wait.
     pub refills: bool,
+    /// Set for a nest, whose two levels are spread over two dimensions.
+    pub nest: Option<NestLevels>,
 }
 
 pub(super) const INFO: PassInfo = PassInfo {
@@ -27,12 +29,15 @@ pub(super) const INFO: PassInfo = PassInfo {
 
 const OPTIONS: &[OptionWord<SpreadOptions>] = &[
     flag("parallel", "iterations are independent", |options| options.promises.is_parallel = true),
-    flag("refill", "independent iterations, with lane refill", |options| *options = SpreadOptions { promises: LoopPromises { is_parallel: true }, refills: true }),
+    flag("refill", "independent iterations, with lane refill", |options| *options = SpreadOptions { promises: LoopPromises { is_parallel: true }, refills: true, nest: None }),
+    flag("nest", "the inner loop along dimension 0, the outer one along dimension 1", |options| options.nest = Some(NestLevels::Both)),
 ];
 
 pub(super) fn run(options: &SpreadOptions, module: &mut Module, _: &mut PassContext<'_>) -> Result<(), Diagnostic> {
     for func in &mut module.functions {
-        if !options.refills || !refill_lanes(func, options.promises)? {
+        if let Some(levels) = options.nest {
+            spread_nest(func, levels)?;
+        } else if !options.refills || !refill_lanes(func, options.promises)? {
             spread_loop(func, options.promises)?;
         }
     }

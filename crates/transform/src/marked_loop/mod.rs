@@ -19,6 +19,7 @@
 //!                                      exit
 //! ```
 
+mod nest;
 mod objects;
 mod pointers;
 mod reduction;
@@ -38,6 +39,7 @@ use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Value};
+pub use nest::{NestLevels, spread_nest};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
 use reduction::{LoopUses, ReductionKind, find_reduction, find_short_circuit};
@@ -83,23 +85,56 @@ pub struct LoopPromises {
 /// Spreads the iterations of the function's outermost loop over lanes.
 pub fn spread_loop(func: &mut Function, promises: LoopPromises) -> Result<(), Diagnostic> {
     declare_loaded_pointers(func);
-    let (marked, counter) = find_loop(func, promises)?;
+    let (marked, counter) = find_outermost_loop(func, promises)?;
     let live_outs = find_live_outs(func, &marked)?;
-    LoopSpreader::new(func, marked, &counter).spread(&live_outs);
+    LoopSpreader::new(func, marked, &counter, SpreadLanes::ALL).spread(&live_outs);
     Ok(())
 }
 
-fn find_loop(func: &Function, promises: LoopPromises) -> Result<(SpreadableLoop, LoopCounter), Diagnostic> {
+/// Lanes over which a loop's iterations are spread.
+#[derive(Clone, Copy, Debug)]
+struct SpreadLanes {
+    /// Dimension of the brush; none for all lanes in linear order.
+    dimension: Option<u8>,
+    /// True if the trip count is a multiple of the lanes.
+    is_multiple: bool,
+}
+
+impl SpreadLanes {
+    const ALL: SpreadLanes = SpreadLanes { dimension: None, is_multiple: false };
+}
+
+fn find_outermost(func: &Function, forest: &CycleForest) -> Result<Cycle, Diagnostic> {
+    let all: Vec<Cycle> = forest.outermost().collect();
+    match all[..] {
+        [cycle] => Ok(cycle),
+        _ => Err(refuse(func, None, SpreadRefusal::NotOneLoop(all.len()))),
+    }
+}
+
+fn find_outermost_loop(
+    func: &Function,
+    promises: LoopPromises,
+) -> Result<(SpreadableLoop, LoopCounter), Diagnostic> {
     let cfg = Cfg::new(func);
     let forest = CycleForest::new(&cfg);
-    let all: Vec<Cycle> = forest.outermost().collect();
-    let &[cycle] = &all[..] else { return Err(refuse(func, None, SpreadRefusal::NotOneLoop(all.len()))) };
+    let cycle = find_outermost(func, &forest)?;
+    find_loop(func, &cfg, &forest, cycle, promises)
+}
+
+fn find_loop(
+    func: &Function,
+    cfg: &Cfg,
+    forest: &CycleForest,
+    cycle: Cycle,
+    promises: LoopPromises,
+) -> Result<(SpreadableLoop, LoopCounter), Diagnostic> {
     let header = forest.header(cycle);
     let at_header = func.terminator(header);
     let not_simple = || refuse(func, at_header, SpreadRefusal::NotCanonical);
-    let preheader = forest.preheader(&cfg, cycle).ok_or_else(not_simple)?;
-    let latch = forest.unique_latch(&cfg, cycle).ok_or_else(not_simple)?;
-    let exiting: Vec<_> = forest.exiting_edges(&cfg, cycle).collect();
+    let preheader = forest.preheader(cfg, cycle).ok_or_else(not_simple)?;
+    let latch = forest.unique_latch(cfg, cycle).ok_or_else(not_simple)?;
+    let exiting: Vec<_> = forest.exiting_edges(cfg, cycle).collect();
     let &[edge] = &exiting[..] else {
         let at = exiting.get(1).and_then(|edge| func.terminator(edge.from)).or(at_header);
         return Err(refuse(func, at, SpreadRefusal::Exits(exiting.len())));
@@ -187,10 +222,19 @@ fn find_live_outs(func: &Function, marked: &SpreadableLoop) -> Result<Vec<(Inst,
     Ok(found)
 }
 
+/// Number, in linear order, of the first lane at an index along a dimension.
+fn linear_lane(builder: &mut Builder<'_>, dimension: u8, index: Value) -> Value {
+    (0..dimension).fold(index, |index, inner| {
+        let width = query(builder, Op::Width, Some(inner));
+        builder.op(Op::Mul, &[index, width])
+    })
+}
+
 /// State of the transformation of one loop.
 struct LoopSpreader<'f> {
     func: &'f mut Function,
     marked: SpreadableLoop,
+    lanes: SpreadLanes,
     origin: Origin,
     /// Number of lanes, and the lane number.
     width: Value,
@@ -205,21 +249,30 @@ struct LoopSpreader<'f> {
     starts: Vec<Value>,
 }
 
-fn query(builder: &mut Builder<'_>, op: Op) -> Value {
-    builder.value(InstData::new(op, [], Detail::Dimension(None)), Some(Scalar::I64.into()))
+fn query(builder: &mut Builder<'_>, op: Op, dimension: Option<u8>) -> Value {
+    builder.value(InstData::new(op, [], Detail::Dimension(dimension)), Some(Scalar::I64.into()))
 }
 
 impl<'f> LoopSpreader<'f> {
-    fn new(func: &'f mut Function, marked: SpreadableLoop, counter: &LoopCounter) -> LoopSpreader<'f> {
+    fn new(
+        func: &'f mut Function,
+        marked: SpreadableLoop,
+        counter: &LoopCounter,
+        lanes: SpreadLanes,
+    ) -> LoopSpreader<'f> {
         let end = func.terminator(marked.preheader).expect("a preheader ends in a jump");
         let origin = func.terminator(marked.latch).map_or(Origin::NONE, |inst| func.inst(inst).origin);
         let mut builder = Builder::new(func, InsertPoint::Before(end));
         builder.set_origin(origin);
         let (back, count) = trip_count(&mut builder, counter);
-        let (width, lane) = (query(&mut builder, Op::Width), query(&mut builder, Op::Lane));
+        let (width, lane) = [Op::Width, Op::Lane].map(|op| query(&mut builder, op, lanes.dimension)).into();
         let full = builder.op(Op::Udiv, &[count, width]);
         let remainder = builder.op(Op::Urem, &[count, width]);
         let last_lane = builder.op(Op::Urem, &[back, width]);
+        let last_lane = match lanes.dimension {
+            None => last_lane,
+            Some(dimension) => linear_lane(&mut builder, dimension, last_lane),
+        };
         let last_lane = builder.op_to(Op::Trunc, Scalar::I32.into(), &[last_lane]);
         let done = builder.op(Op::Mul, &[full, width]);
         let mut starts = Vec::new();
@@ -232,7 +285,7 @@ impl<'f> LoopSpreader<'f> {
                 }
             });
         }
-        LoopSpreader { func, marked, origin, width, lane, full, remainder, last_lane, done, starts }
+        LoopSpreader { func, marked, lanes, origin, width, lane, full, remainder, last_lane, done, starts }
     }
 
     /// Returns the value of an induction variable in an iteration.
@@ -339,9 +392,14 @@ impl<'f> LoopSpreader<'f> {
             };
             before.insert(value, builder.phi(ty, &[(preheader, start), (full_exit, leaving[&value])], None));
         }
-        let zero = builder.int(Scalar::I64, 0);
-        let is_some = builder.icmp(IntPredicate::Ne, self.remainder, zero);
-        builder.branch(is_some, remainder_entry, join);
+        if self.lanes.is_multiple {
+            let never = builder.int(Scalar::I1, 0);
+            builder.branch(never, remainder_entry, join);
+        } else {
+            let zero = builder.int(Scalar::I64, 0);
+            let is_some = builder.icmp(IntPredicate::Ne, self.remainder, zero);
+            builder.branch(is_some, remainder_entry, join);
+        }
 
         // The remainder: one further iteration in some lanes.
         builder.set_insert_point(InsertPoint::End(remainder_entry));

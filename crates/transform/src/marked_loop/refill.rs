@@ -31,7 +31,7 @@
 
 use super::pointers::declare_loaded_pointers;
 use super::{HeaderPhiKind, LoopLiveOut, LoopPromises, LoopSpreader, SpreadableLoop};
-use super::{find_live_outs, find_loop, query, spread_loop};
+use super::{find_live_outs, find_outermost_loop, query, spread_loop};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{append_jump, phis, retarget, set_incoming};
 use crate::induction::{LoopCounter, trip_count};
@@ -63,7 +63,7 @@ pub fn refill_lanes(func: &mut Function, promises: LoopPromises) -> Result<bool,
     let [mut spread, mut work] = [(); 2].map(|()| func.clone());
     spread_loop(&mut spread, promises)?;
     declare_loaded_pointers(&mut work);
-    let (marked, counter) = find_loop(&work, promises)?;
+    let (marked, counter) = find_outermost_loop(&work, promises)?;
     let live_outs = find_live_outs(&work, &marked)?;
     let is_void = (live_outs.iter()).all(|(_, live_out)| matches!(live_out, LoopLiveOut::Invariant(_)))
         && marked.header_phis.iter().all(|round| matches!(round.kind, HeaderPhiKind::Induction { .. }));
@@ -250,7 +250,7 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     let mut builder = Builder::new(func, InsertPoint::Before(end));
     builder.set_origin(origin);
     let (_, count) = trip_count(&mut builder, counter);
-    let width = query(&mut builder, Op::Width);
+    let width = query(&mut builder, Op::Width, None);
     let one = builder.int(Scalar::I64, 1);
     let half = builder.op(Op::Lshr, &[width, one]);
 

@@ -20,6 +20,12 @@ pub(super) enum SpreadRefusal {
     Recurrence,
     /// A live-out is a reduction's value before the last iteration.
     PartialResult,
+    /// The outer loop of a nest holds no loop or several.
+    NotOneInnerLoop(usize),
+    /// The outer loop of a nest has an effect outside of the inner one.
+    OutsideOfInnerLoop,
+    /// A level of a nest gives a value to what follows it.
+    ReductionInNest,
 }
 
 impl SpreadRefusal {
@@ -36,6 +42,15 @@ impl SpreadRefusal {
             SpreadRefusal::PartialResult => {
                 "a reduction's value before the last iteration is read after the loop".into()
             }
+            SpreadRefusal::NotOneInnerLoop(count) => {
+                format!("the outer loop of the nest holds {count} loops")
+            }
+            SpreadRefusal::OutsideOfInnerLoop => {
+                "the outer loop of the nest has an effect outside of the inner one".into()
+            }
+            SpreadRefusal::ReductionInNest => {
+                "a level of the nest computes a value for what follows it".into()
+            }
         }
     }
 
@@ -50,6 +65,9 @@ impl SpreadRefusal {
             }
             SpreadRefusal::Recurrence => "if it is a reduction, use it for nothing else in the loop",
             SpreadRefusal::PartialResult => "read the final value",
+            SpreadRefusal::NotOneInnerLoop(_) => "let the outer loop hold the inner one alone",
+            SpreadRefusal::OutsideOfInnerLoop => "write in the inner loop, or in a nest of its own",
+            SpreadRefusal::ReductionInNest => "store the value in the inner loop",
         }
     }
 }

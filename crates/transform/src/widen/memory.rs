@@ -135,7 +135,7 @@ impl Widener<'_> {
             }
             AccessPattern::RowUniform(starts) => {
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                self.spread_rows(&data, &starts, ty.scalar())
+                self.spread_rows(inst, &data, &starts, ty.scalar())
             }
             AccessPattern::Scattered => {
                 data.op = Op::Gather;

@@ -22,7 +22,8 @@
 //! * `structure_groups` finds and emits accesses of several fields of one structure per lane.
 //! * `candidate_elements` loads all elements of a small private array and selects each lane's; `lookup_tables` permutes the
 //!   elements of one that lanes share.
-//! * `rows` handles brushes of several dimensions.
+//! * `rows` handles brushes of several dimensions; `row_vectors` computes masks by rows and lets rows share loads, whose addresses
+//!   `address_polynomial` compares.
 //! * `lane_wise`, `memory`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
 //! * `combined_atomics` merges the lanes' atomic updates of one address; `brush_atomics` lowers atomics that only the
 //!   brush observes; `lane_loop` serializes operations without a vector form.
@@ -51,6 +52,8 @@ mod work_item_queries;
 mod lane_wise;
 mod structure_groups;
 mod rows;
+mod row_vectors;
+mod address_polynomial;
 mod signature;
 mod brush_atomics;
 mod widener;

@@ -24,7 +24,7 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Inst, Op, Scalar, Type, Value};
 
 /// Maximum depth of operations to look into.
-const MAX_DEPTH: usize = 8;
+pub(super) const MAX_DEPTH: usize = 8;
 
 impl Widener<'_> {
     /// Returns the row addresses of an access, if rows are cheaper than an address for each lane.
@@ -50,28 +50,50 @@ impl Widener<'_> {
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         // Computing a row's address takes a few scalar operations; so does testing its mask.
-        let finding = if is_masked { 30 } else { 5 };
-        let permutes = target.cost(target.permute, lanes, bits(lanes)) * if is_masked { 2 } else { 1 };
-        let together = (target.cost(row, length, bits(length)) + permutes + finding) * count;
+        let tests_mask = is_masked && !self.has_lane_0_address(address, size);
+        let finding = if tests_mask { 30 } else { 5 };
+        let mut permutes = self.joins(scalar, [length, count]);
+        if !self.has_recomputable_row_masks(inst) {
+            permutes += count;
+        }
+        let together = (target.cost(row, length, bits(length)) + finding) * count
+            + target.cost(target.permute, 1, target.vector_bits) * permutes;
         let alone = target.cost(alone, lanes, bits(lanes));
         self.rows_pay(inst, address, length, together, alone).then(|| {
             AccessPattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect())
         })
     }
 
+    /// Permutations that concatenate rows: none if each fills registers.
+    fn joins(&self, scalar: Scalar, [length, count]: [u32; 2]) -> u32 {
+        let row_bits = length * scalar.bytes() * 8;
+        match row_bits.is_multiple_of(self.options.target.vector_bits) {
+            true => 0,
+            false => count.saturating_sub(self.options.target.registers_of(row_bits * count)),
+        }
+    }
+
+    /// True if the address of a row's lane 0 is as far from the others' as its operations say, whether lane 0 is active or not.
+    fn has_lane_0_address(&self, address: Value, size: i64) -> bool {
+        self.structural_row_step(address, MAX_DEPTH) == Some(size)
+    }
+
     /// Returns the addresses of rows that are uniform, if that is cheaper than an address for each lane.
     fn row_uniform(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
         let [length, count] = self.row_extents();
-        // Rows without active lanes must not be read.
-        if self.old.inst(inst).op == Op::Store || self.predicate_of(inst).is_some() {
+        // Rows without active lanes must not be read: either all rows have some or none has.
+        let reads_all_rows = self.has_equal_row_masks(inst)
+            && (self.predicate_of(inst).is_none() || self.has_lane_0_address(address, 0));
+        if self.old.inst(inst).op == Op::Store || !reads_all_rows {
             return None;
         }
         let target = &self.options.target;
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        let together = (target.cost(target.load.whole, length, bits(length))
-            + target.cost(target.permute, lanes, bits(lanes)))
-            * count;
+        let guard = if self.predicate_of(inst).is_some() { target.branch } else { 0 };
+        let together = target.cost(target.load.whole, length, bits(length)) * count
+            + target.cost(target.permute, 1, target.vector_bits) * self.joins(scalar, [length, count])
+            + guard;
         let alone = target.cost(target.load.scattered, lanes, bits(lanes));
         self.rows_pay(inst, address, 1, together, alone).then(|| {
             AccessPattern::RowUniform((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
@@ -178,7 +200,7 @@ impl Widener<'_> {
     }
 
     /// Number of lanes in a row, and number of rows.
-    fn row_extents(&self) -> [u32; 2] {
+    pub(super) fn row_extents(&self) -> [u32; 2] {
         [self.brush[0], self.brush[1..].iter().product()]
     }
 
@@ -187,6 +209,7 @@ impl Widener<'_> {
         let from = row * self.row_extents()[0];
         let mask = match self.reps.of(address) {
             ValueRep::Scalar(_) => None,
+            ValueRep::Vector if self.has_lane_0_address(address, size) => None,
             ValueRep::Vector => self.row_mask(inst, row),
         };
         let Some(mask) = mask else { return self.lane_start(address, from) };
@@ -223,13 +246,8 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
-    /// Mask of a row; none if all lanes run the instruction.
-    fn row_mask(&mut self, inst: Inst, row: u32) -> Option<Value> {
-        let mask = self.mask(inst)?;
-        Some(self.row_of(mask, row))
-    }
-
-    fn row_of(&mut self, vector: Value, row: u32) -> Value {
+    /// Lanes of a row of a vector.
+    pub(super) fn row_of(&mut self, vector: Value, row: u32) -> Value {
         let length = self.row_extents()[0] as u16;
         let first = row as u16 * length;
         let ty = Type::Vector(self.new.value_type(vector).scalar(), length);
@@ -250,21 +268,28 @@ impl Widener<'_> {
         let mut parts: Vec<Value> = Vec::with_capacity(starts.len());
         for (row, &start) in (0..).zip(starts) {
             let mask = self.row_mask(inst, row);
-            parts.push(self.load_vector(data.clone(), start, mask, ty));
+            parts.push(self.load_row(data, start, mask, ty));
         }
         self.join_parts(parts, self.row_extents()[0] as u16, scalar)
     }
 
     /// Loads a scalar for each row, splats and concatenates.
-    pub(super) fn spread_rows(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
+    pub(super) fn spread_rows(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        starts: &[Value],
+        scalar: Scalar,
+    ) -> Value {
         let ty = Type::Vector(scalar, self.row_extents()[0] as u16);
-        let parts: Vec<Value> = starts
-            .iter()
-            .map(|&start| {
-                let load = InstData { args: [start].into_iter().collect(), ..data.clone() };
-                let value = self.emit(load, Some(scalar.into()));
-                self.emit(InstData::plain(Op::Splat, [value]), Some(ty))
-            })
+        let any = self.any_active_lane(inst);
+        let loaded = self.emit_if(any, |widener| {
+            let load = |&start: &Value| InstData { args: [start].into_iter().collect(), ..data.clone() };
+            starts.iter().map(|start| widener.emit(load(start), Some(scalar.into()))).collect()
+        });
+        let parts = loaded
+            .into_iter()
+            .map(|value| self.emit(InstData::plain(Op::Splat, [value]), Some(ty)))
             .collect();
         self.join_parts(parts, self.row_extents()[0] as u16, scalar)
     }
@@ -374,7 +399,7 @@ impl Widener<'_> {
         }
     }
 
-    fn number(&self, value: Value) -> Option<i64> {
+    pub(super) fn number(&self, value: Value) -> Option<i64> {
         let Some(&heddle_ir::Constant::Scalar(scalar, bits)) = self.old.constant(value) else { return None };
         let unused = 128 - scalar.bits();
         i64::try_from((bits as i128) << unused >> unused).ok()

@@ -3,6 +3,7 @@
 use super::interleave_groups::InterleaveGroups;
 use super::lookup_tables::LookupTables;
 use super::private_objects::PrivateObjects;
+use super::row_vectors::LoadedRows;
 use super::signature::{wide_name, wide_signature};
 use super::structure_groups::StructureGroups;
 use super::value_reps::{ValueRep, ValueReps};
@@ -56,11 +57,11 @@ pub(super) struct Widener<'a> {
     /// Insertion point.
     at: InsertPoint,
     /// Block of the linear function that is being widened.
-    block: Block,
+    pub(super) block: Block,
     /// Last of the wide blocks that each linear block was split into.
     ends: SecondaryMap<Block, Option<Block>>,
     /// True inside code that a branch of the wide function only guards; values made there are not cached.
-    in_conditional_code: bool,
+    pub(super) in_conditional_code: bool,
     /// Scalar of each value: lane 0's.
     scalars: SecondaryMap<Value, Option<Value>>,
     /// Vectors of each value, each with the block from whose start on it is available.
@@ -69,13 +70,17 @@ pub(super) struct Widener<'a> {
     any: SecondaryMap<Block, Option<Value>>,
     /// Run-time conditions, each with the block from which on it is available.
     conditions: FxHashMap<StrideCondition, SmallVec<[(Block, Value); 1]>>,
+    /// Masks of rows, each with the block from which on it is available.
+    pub(super) row_masks: FxHashMap<(Value, u32), SmallVec<[(Block, Value); 1]>>,
+    /// Rows in registers.
+    pub(super) loaded_rows: LoadedRows,
     /// Per block: its first active lane.
     first: SecondaryMap<Block, Option<Value>>,
     origins: SecondaryMap<Origin, Option<Origin>>,
     origin: Origin,
     cfg: Cfg,
     cycles: CycleForest,
-    dominators: DominatorTree,
+    pub(super) dominators: DominatorTree,
 }
 
 impl<'a> Widener<'a> {
@@ -119,6 +124,8 @@ impl<'a> Widener<'a> {
             vectors: SecondaryMap::new(),
             any: SecondaryMap::new(),
             conditions: FxHashMap::default(),
+            row_masks: FxHashMap::default(),
+            loaded_rows: LoadedRows::default(),
             first: SecondaryMap::new(),
             origins: SecondaryMap::new(),
             origin: Origin::NONE,
@@ -153,6 +160,12 @@ impl<'a> Widener<'a> {
     }
 
     fn widen_inst(&mut self, inst: Inst) -> WidenResult {
+        if !matches!(
+            self.old.inst(inst).op.info().effect,
+            Effect::Pure | Effect::Traps | Effect::Reads | Effect::Joins
+        ) {
+            self.loaded_rows.clear();
+        }
         if let Some(written) = self.interleaved_access(inst, self.interleave_groups) {
             return written;
         }
@@ -654,19 +667,30 @@ impl<'a> Widener<'a> {
             unreachable!("a vector comes before its uses")
         };
         let scalar = self.scalars[old].expect("a scalar comes before its uses");
-        let (block, at) = (self.block, self.at);
+        let returns_to = self.enter_preheader(old);
+        let vector = self.strided_vector(scalar, steps, ty);
+        if !self.in_conditional_code {
+            self.vectors[old].push((self.block, vector));
+        }
+        self.leave_preheader(returns_to);
+        vector
+    }
+
+    /// Moves the insertion point to the outermost preheader where a value is available, unless code is conditional; returns where to
+    /// go back to.
+    pub(super) fn enter_preheader(&mut self, old: Value) -> (Block, InsertPoint) {
+        let returns_to = (self.block, self.at);
         if !self.in_conditional_code
             && let Some(preheader) = self.preheader(old)
             && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
         {
             (self.block, self.at) = (preheader, InsertPoint::Before(terminator));
         }
-        let vector = self.strided_vector(scalar, steps, ty);
-        if !self.in_conditional_code {
-            self.vectors[old].push((self.block, vector));
-        }
+        returns_to
+    }
+
+    pub(super) fn leave_preheader(&mut self, (block, at): (Block, InsertPoint)) {
         (self.block, self.at) = (block, at);
-        vector
     }
 
     /// Preheader of the outermost loop around the current block that doesn't contain the value's definition.

@@ -1,0 +1,187 @@
+//! Vectors of the lanes of one row, and loads that rows share.
+//!
+//! A mask that depends on a lane's place in its row alone, such as that of the last columns of a nest, is one vector for all rows. Of a
+//! stencil, the load one row up and the load one row down read the same elements, two rows apart: each row of memory is loaded once. Moll's
+//! thesis calls the set of these accesses an access group (11.4).
+//!
+//! ```text
+//!     a[(y - 1) * n + x], a[(y + 1) * n + x]   for y, …, y + 3: six loads of rows instead of eight
+//! ```
+
+use super::address_polynomial::AddressPolynomial;
+use super::value_reps::ValueRep;
+use super::widener::Widener;
+use heddle_ir::inst::InstData;
+use heddle_ir::ops::Effect;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Block, Constant, Inst, Op, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// Maximum depth of operations to recompute for a row.
+const MAX_DEPTH: usize = 4;
+
+/// A load of a row: where, how many elements of which type, and for which lanes.
+type RowLoad = (AddressPolynomial, Type, Option<Value>);
+
+/// Rows that were loaded in the current block since it last wrote memory.
+#[derive(Debug, Default)]
+pub(super) struct LoadedRows {
+    block: Option<Block>,
+    rows: FxHashMap<RowLoad, Value>,
+}
+
+impl LoadedRows {
+    /// Forgets all rows, as after a write.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+    }
+}
+
+impl Widener<'_> {
+    /// Loads a row, or returns the row if it is loaded already.
+    pub(super) fn load_row(&mut self, data: &InstData, start: Value, mask: Option<Value>, ty: Type) -> Value {
+        let is_shared = !self.in_conditional_code && !data.flags.has(Flag::Volatile);
+        if !is_shared {
+            return self.load_vector(data.clone(), start, mask, ty);
+        }
+        let here = Some(self.current_block());
+        if self.loaded_rows.block != here {
+            self.loaded_rows = LoadedRows { block: here, rows: FxHashMap::default() };
+        }
+        let key = (AddressPolynomial::new(&self.new, start), ty, mask);
+        if let Some(&loaded) = self.loaded_rows.rows.get(&key) {
+            return loaded;
+        }
+        let loaded = self.load_vector(data.clone(), start, mask, ty);
+        self.loaded_rows.rows.insert(key, loaded);
+        loaded
+    }
+
+    /// Mask of a row; none if all lanes run the instruction.
+    pub(super) fn row_mask(&mut self, inst: Inst, row: u32) -> Option<Value> {
+        let predicate = self.predicate_of(inst)?;
+        if !self.is_recomputable_in_rows(predicate, MAX_DEPTH) {
+            let mask = self.vector(predicate);
+            return Some(self.row_of(mask, row));
+        }
+        let row = if self.varies_between_rows(predicate, MAX_DEPTH) { row } else { 0 };
+        let found = self.row_masks.get(&(predicate, row)).into_iter().flatten();
+        let mut found = found.copied();
+        if let Some((_, mask)) = found.find(|(from, _)| self.dominators.dominates(*from, self.block)) {
+            return Some(mask);
+        }
+        let returns_to = self.enter_preheader(predicate);
+        let mask = self.row_vector(predicate, row);
+        if !self.in_conditional_code {
+            self.row_masks.entry((predicate, row)).or_default().push((self.block, mask));
+        }
+        self.leave_preheader(returns_to);
+        Some(mask)
+    }
+
+    /// True if the lanes that run an instruction are the same places in each row, as far as its operations tell.
+    pub(super) fn has_equal_row_masks(&self, inst: Inst) -> bool {
+        let Some(predicate) = self.predicate_of(inst) else { return true };
+        self.is_recomputable_in_rows(predicate, MAX_DEPTH) && !self.varies_between_rows(predicate, MAX_DEPTH)
+    }
+
+    /// True if a row's mask costs no permutation.
+    pub(super) fn has_recomputable_row_masks(&self, inst: Inst) -> bool {
+        self.predicate_of(inst).is_none_or(|predicate| self.is_recomputable_in_rows(predicate, MAX_DEPTH))
+    }
+
+    /// True if a vector comes from scalars by a few cheap operations.
+    fn is_recomputable_in_rows(&self, value: Value, depth: usize) -> bool {
+        if self.old.constant(value).is_some() {
+            return matches!(self.old.constant(value), Some(Constant::Scalar(..)));
+        }
+        if matches!(self.reps.of(value), ValueRep::Scalar(_)) {
+            return !self.reps.is_rebased(value);
+        }
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let Some(inst) = self.old.def_inst(value) else { return false };
+        let data = self.old.inst(inst);
+        let is_cheap = matches!(data.op, Op::Icmp | Op::And | Op::Or | Op::Xor | Op::Select);
+        is_cheap && data.args.iter().all(|&arg| self.is_recomputable_in_rows(arg, depth))
+    }
+
+    /// True if a recomputable value may differ between rows.
+    fn varies_between_rows(&self, value: Value, depth: usize) -> bool {
+        if self.old.constant(value).is_some() {
+            return false;
+        }
+        if let ValueRep::Scalar(steps) = self.reps.of(value) {
+            return steps[1..].iter().any(|&step| step != 0);
+        }
+        let (Some(depth), Some(inst)) = (depth.checked_sub(1), self.old.def_inst(value)) else { return true };
+        self.old.inst(inst).args.iter().any(|&arg| self.varies_between_rows(arg, depth))
+    }
+
+    /// Computes a row of a recomputable value.
+    fn row_vector(&mut self, value: Value, row: u32) -> Value {
+        let [length, _] = self.row_extents();
+        let ty = Type::Vector(self.old.value_type(value).scalar(), length as u16);
+        if let Some(&Constant::Scalar(_, bits)) = self.old.constant(value) {
+            return self.new.make_const(Constant::splat(ty, bits));
+        }
+        if let ValueRep::Scalar(steps) = self.reps.of(value) {
+            let scalar = self.scalar(value);
+            let from = (row * length) as usize;
+            let offsets: Vec<i128> = self.offsets(steps)[from..from + length as usize].to_vec();
+            return self.scalar_plus_offsets(scalar, &offsets, ty);
+        }
+        let inst = self.old.def_inst(value).expect("it is recomputable");
+        let mut data = self.old.inst(inst).clone();
+        for arg in &mut data.args {
+            *arg = self.row_vector(*arg, row);
+        }
+        data.flags = data.flags.without(Flags::POISON);
+        let written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
+        self.emit(data, written.then_some(ty))
+    }
+
+    /// Vector of a scalar plus a number for each element.
+    fn scalar_plus_offsets(&mut self, scalar: Value, offsets: &[i128], ty: Type) -> Value {
+        let splat = self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
+        if offsets.iter().all(|&offset| offset == 0) {
+            return splat;
+        }
+        let kind = ty.scalar();
+        let (number, op) = if kind.is_ptr() { (Scalar::I64, Op::PtrAdd) } else { (kind, Op::Add) };
+        let bits = offsets.iter().map(|&offset| offset as u128 & number.bit_mask()).collect();
+        let offsets = self.new.make_const(Constant::Vector(number, bits));
+        self.emit(InstData::plain(op, [splat, offsets]), None)
+    }
+
+    /// Step of a value from each lane of a row to the next, modulo its width, whichever lanes are active: by its operations alone.
+    pub(super) fn structural_row_step(&self, value: Value, depth: usize) -> Option<i64> {
+        if self.old.constant(value).is_some() {
+            return Some(0);
+        }
+        if let ValueRep::Scalar(steps) = self.reps.of(value) {
+            return Some(steps[0]);
+        }
+        if self.reps.is_rebased(value) {
+            return None;
+        }
+        let depth = depth.checked_sub(1)?;
+        let data = self.old.inst(self.old.def_inst(value)?);
+        let step = |at: usize| self.structural_row_step(data.args[at], depth);
+        let number = |at: usize| self.number(data.args[at]);
+        match data.op {
+            Op::Add => Some(step(0)?.wrapping_add(step(1)?)),
+            Op::Sub => Some(step(0)?.wrapping_sub(step(1)?)),
+            Op::PtrAdd if self.old.value_type(data.args[1]).scalar().bits() == 64 => {
+                Some(step(0)?.wrapping_add(step(1)?))
+            }
+            Op::Mul if let Some(factor) = number(1) => Some(step(0)?.wrapping_mul(factor)),
+            Op::Mul if let Some(factor) = number(0) => Some(step(1)?.wrapping_mul(factor)),
+            Op::Shl if let Some(amount @ 0..63) = number(1) => Some(step(0)?.wrapping_shl(amount as u32)),
+            Op::Trunc | Op::SpaceCast => step(0),
+            op if op.info().effect == Effect::Pure && op != Op::Freeze && !data.args.is_empty() => {
+                (0..data.args.len()).all(|at| step(at) == Some(0)).then_some(0)
+            }
+            _ => None,
+        }
+    }
+}
