@@ -390,6 +390,66 @@ int main(int, char **arguments) {
   CHECK(cuGraphExecDestroy(executable));
   CHECK(cuGraphDestroy(graph));
 
+  // Small memory is cleared, as fresh memory of a GPU is.
+  for (int round = 0; round < 64; ++round) {
+    CUdeviceptr small;
+    const bool is_managed = round % 2;
+    const size_t bytes = round < 32 ? 512 : 1 << 17;
+    CHECK(is_managed ? cuMemAllocManaged(&small, bytes, CU_MEM_ATTACH_GLOBAL) : cuMemAlloc(&small, bytes));
+    CHECK(cuMemcpyDtoH(numbers.data(), small, 512));
+    for (int i = 0; i < 128; ++i) REQUIRE(numbers[i] == 0);
+    CHECK(cuMemsetD8(small, 255, bytes));
+    CHECK(cuMemFree(small));
+  }
+
+  // A captured allocation has one address in all launches, and is given back with the graph.
+  cuuint64_t reserved = 0, used = 0;
+  CUdeviceptr inner;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK(cuMemAllocAsync(&inner, 4096, stream));
+  CHECK(cuMemsetD32Async(inner, 6, 64, stream));
+  CHECK(cuMemcpyDtoDAsync(to, inner, 256, stream));
+  CHECK(cuMemFreeAsync(inner, stream));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CHECK(cuGraphInstantiate(&executable, graph, 0));
+  CHECK(cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved));
+  REQUIRE(reserved == 4096);
+  FAILS(cuMemFree(inner), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuGraphDestroy(graph));
+  for (int round = 0; round < 3; ++round) {
+    CHECK(cuMemsetD32(to, round, 64));
+    CHECK(cuGraphLaunch(executable, stream));
+    CHECK(cuMemcpyDtoH(numbers.data(), to, 256));
+    REQUIRE(numbers[0] == 6 && numbers[63] == 6);
+  }
+  CHECK(cuGraphExecDestroy(executable));
+  CHECK(cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT, &reserved));
+  CHECK(cuDeviceGetGraphMemAttribute(device, CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, &used));
+  REQUIRE(reserved == 0 && used == 4096);
+
+  // Nodes that allocate and free; memory that is not freed by a node stays until the application frees it.
+  CUDA_MEM_ALLOC_NODE_PARAMS request = {}, told = {};
+  CUgraphNode allocation, kept, ending;
+  request.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  request.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  CHECK(cuGraphCreate(&graph, 0));
+  FAILS(cuGraphAddMemAllocNode(&allocation, graph, nullptr, 0, &request), CUDA_ERROR_INVALID_VALUE);
+  request.bytesize = 1000;
+  CHECK(cuGraphAddMemAllocNode(&kept, graph, nullptr, 0, &request));
+  const CUdeviceptr outlives = request.dptr;
+  CHECK(cuGraphAddMemAllocNode(&allocation, graph, &kept, 1, &request));
+  CHECK(cuGraphAddMemFreeNode(&ending, graph, &allocation, 1, request.dptr));
+  CHECK(cuGraphMemAllocNodeGetParams(kept, &told));
+  CHECK(cuGraphMemFreeNodeGetParams(ending, &inner));
+  REQUIRE(told.dptr == outlives && told.bytesize == 1000 && inner == request.dptr && inner != outlives);
+  CHECK(cuGraphInstantiate(&executable, graph, 0));
+  CHECK(cuGraphLaunch(executable, stream));
+  CHECK(cuGraphDestroy(graph));
+  CHECK(cuGraphExecDestroy(executable));
+  CHECK(cuMemsetD8(outlives, 1, 1000));
+  FAILS(cuMemsetD8(inner, 1, 1000), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFree(outlives));
+
   // An unknown instruction refuses only its function, and kernels that call it.
   CUmodule partly;
   CUfunction early, apart, found;

@@ -432,6 +432,13 @@ def memory():
             if after != NAN:
                 tell(dotted("atom", "global", "add", *words, ty), pair, [pair[0], after])
                 tell(dotted("red", "global", "add", *words, ty), pair, [after])
+    for half in ("f16", "bf16"):
+        sums = [(*pair, arithmetic("add", half, [decode(half, bits) for bits in pair], ())) for pair in samples(half, 2, 5)]
+        sums = [one for one in sums if one[2] != NAN]
+        for low, high in zip(sums, sums[1:]):
+            x, y, after = (a | b << 16 for a, b in zip(low, high))
+            tell(dotted("atom", "global", "add", "noftz", half + "x2"), [x, y], [x, after])
+            tell(dotted("red", "global", "add", "noftz", half + "x2"), [x, y], [after])
 
 
 def quotients():

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// size that the driver knows better, `s` size of memory of ours, `p` memory of ours, `u` the same as an address, `o` place for
 /// an answer, `c` count of a list, `r` room for a text, `t` text, `I` image, `i` list of numbers, `n` list of nodes, `a` parameters
 /// of a kernel, `A` list of places, `B` list of addresses of ours, `w` list of sizes, `b` function of ours, `0` null; structures: `k`
-/// kernel of a graph, `h` function of a graph, `l` fill, `y` copy of rows, `Y` copy of slices, `q` launch.
+/// kernel of a graph, `h` function of a graph, `m` allocation of a graph, `l` fill, `y` copy of rows, `Y` copy of slices, `q` launch.
 const SHAPES: &[(&str, &str)] = &[
     ("cuCtxCreate_v2", "+Cfv"),
     ("cuCtxCreate_v3", "+C0cfv"),
@@ -98,6 +98,10 @@ const SHAPES: &[(&str, &str)] = &[
     ("cuGraphAddMemsetNode", "+NGnclC"),
     ("cuGraphAddHostNode", "+NGnch"),
     ("cuGraphAddEmptyNode", "+NGnc"),
+    ("cuGraphAddMemAllocNode", "+NGncm"),
+    ("cuGraphAddMemFreeNode", "+NGncD"),
+    ("cuGraphMemAllocNodeGetParams", "No"),
+    ("cuGraphMemFreeNodeGetParams", "No"),
     ("cuGraphAddEventRecordNode", "+NGncE"),
     ("cuGraphAddEventWaitNode", "+NGncE"),
     ("cuGraphAddChildGraphNode", "+NGncG"),
@@ -462,6 +466,12 @@ impl Fuzzer {
                 let function = nothing as *const () as u64;
                 let function = self.numbers.of(&[function, 0]);
                 self.list(1, &[function, self.address() as u64])
+            }
+            b'm' => {
+                let kinds = self.numbers.of(&[1, 1, 1, 0, 1 << 32 | 1]);
+                let location = self.numbers.of(&[1, 1, 1, 0, 2]);
+                let bytes = self.size().min(1 << 20) as u64;
+                self.list(1, &[kinds, location, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, bytes, 0])
             }
             b'l' => {
                 let (place, element) = (self.handle(b'D') as u64, self.numbers.of(&[0, 1, 2, 3, 4]));

@@ -219,6 +219,24 @@ driver! {
     fn cuGraphAddMemsetNode(
         node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void, context: DriverHandle,
     );
+    fn cuGraphAddMemAllocNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: Ptr,
+    );
+    fn cuGraphAddMemFreeNode(node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, start: Ptr);
+    fn cuGraphMemAllocNodeGetParams(node: DriverHandle, params: Ptr);
+    fn cuGraphMemFreeNodeGetParams(node: DriverHandle, start: Ptr);
+    fn cuGraphAddEventRecordNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
+    );
+    fn cuGraphAddEventWaitNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
+    );
+    fn cuGraphMemsetNodeSetParams(node: DriverHandle, params: *const c_void);
+    fn cuGraphNodeSetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: u32);
+    fn cuGraphNodeGetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: *mut u32);
+    fn cuDeviceGetGraphMemAttribute(device: i32, number: i32, value: Ptr);
+    fn cuDeviceSetGraphMemAttribute(device: i32, number: i32, value: Ptr);
+    fn cuDeviceGraphMemTrim(device: i32);
     fn cuArray3DCreate_v2(array: *mut DriverHandle, description: *const c_void);
     fn cuArray3DGetDescriptor_v2(description: Ptr, array: DriverHandle);
     fn cuArrayDestroy(array: DriverHandle);

@@ -1,6 +1,6 @@
 //! Linker: one module of several translation units, as `cuLink` and `nvlink` make it.
 //!
-//! * A definition satisfies the declarations of all units.
+//! * A definition satisfies the declarations of all units. Declarations of functions stay.
 //! * `.visible` names and kernels are defined once. Of `.weak` definitions the first one stays, and none next to a `.visible`
 //!   one; of `.common` variables the largest one stays.
 //! * A name without linkage belongs to its unit, and gets a suffix where another unit has the same name.
@@ -170,6 +170,8 @@ fn is_kept(item: &PtxItem<'_>, is_chosen: impl Fn(Symbol) -> Option<bool>) -> bo
     match item {
         PtxItem::Version(_) | PtxItem::Target(_) | PtxItem::AddressSize(_) | PtxItem::Section(..) => false,
         PtxItem::File { .. } | PtxItem::Pragma(_) | PtxItem::Alias(..) => true,
+        // Callers expect what they declare, which may be another result than that of the definition.
+        PtxItem::Function(function) if function.body.is_none() => true,
         PtxItem::Variable(_) | PtxItem::Function(_) => {
             named(item).and_then(|(name, _)| is_chosen(name)).unwrap_or(true)
         }

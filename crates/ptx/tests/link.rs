@@ -52,8 +52,15 @@ fn definitions_satisfy_declarations_in_either_order() {
     for units in [[CALLS, DEFINES], [DEFINES, CALLS]] {
         let (text, refused) = linked(&units);
         assert!(refused.is_empty(), "{text}\n{refused:?}");
-        assert!(text.contains("counter = 7") && !text.contains(".extern"), "{text}");
+        assert!(text.contains("counter = 7") && !text.contains(".extern .global"), "{text}");
     }
+}
+
+#[test]
+fn a_caller_may_expect_a_result_of_a_function_without_one() {
+    let void = ".visible .func scale (.param .b32 x) { ret; } .visible .global .align 4 .u32 counter = 7;";
+    let (text, refused) = linked(&[CALLS, void]);
+    assert!(refused.is_empty(), "{text}\n{refused:?}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ from pathlib import Path
 BUILD_SECONDS = 300
 OUTCOMES = ["passed", "ran", "failed", "crashed", "refused", "waived", "slow", "not built"]
 PASSED = re.compile(r"\bPASS(?:ED)?\b|\bsuccess|\bOK\b|\bcorrect\b|\bverified\b|results? match|test passed", re.I)
-FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b|\bincorrect\b|\bmismatch|\bwrong\b|do(?:es)? not match|verification error|CUDA error", re.I)
+FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b(?! as expected)|\bincorrect\b|\bmismatch|\bwrong\b|do(?:es)? not match|verification error|CUDA error", re.I)
 # An assertion that fails is the program's affair.
 REFUSED = re.compile(r"^heddle: (?!.*(?:assertion|kernel stopped))(.*)", re.M)
 WAIVED = re.compile(r"wai?v|not supported on this|does(?:n't| not) support|no .* support", re.I)

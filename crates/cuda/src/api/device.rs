@@ -4,6 +4,7 @@ use super::pointer::{CudaInput, CudaOutput, CudaString};
 use crate::attributes::{DeviceAttribute, LAST_DEVICE_ATTRIBUTE};
 use crate::core::context::{ensure_device, ensure_initialized, initialize};
 use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::graph_memory;
 use crate::core::launch::{
     BLOCKS_PER_PROCESSOR, MOST_BLOCKS, MOST_THREADS_ALONG, THREADS_PER_PROCESSOR, processors,
 };
@@ -200,11 +201,14 @@ entries! {
     fn cuDeviceGetGraphMemAttribute(device: CUdevice, number: u32, value: CudaOutput<u64>) {
         ensure_device(device)?;
         ensure(number <= 3, CUDA_ERROR_INVALID_VALUE)?;
-        value.write(0)
+        value.write(graph_memory::attribute(number))
     }
 
     fn cuDeviceSetGraphMemAttribute(device: CUdevice, number: u32, value: CudaInput<c_void>) {
         ensure_device(device)?;
-        ensure(number <= 3 && !value.is_null(), CUDA_ERROR_INVALID_VALUE)
+        // Maxima can be reset.
+        ensure(matches!(number, 1 | 3) && !value.is_null(), CUDA_ERROR_INVALID_VALUE)?;
+        graph_memory::reset_attribute(number);
+        Ok(())
     }
 }

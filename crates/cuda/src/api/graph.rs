@@ -8,6 +8,7 @@ use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::EVENTS;
 use crate::core::graph::{CudaGraph, EXECUTABLES, Executable, HostCall, NODES, StreamCommand};
+use crate::core::graph_memory::GraphMemory;
 use crate::core::launch::LaunchSize;
 use crate::core::memory::MemoryFill;
 use crate::core::stream::CudaStream;
@@ -46,6 +47,27 @@ pub struct FillParams {
     size: u32,
     width: usize,
     height: usize,
+}
+
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct AllocationParams {
+    kind: u32,
+    handles: u32,
+    location: [i32; 2],
+    /// Other properties of the pool, and who else accesses the memory: there is one device.
+    more: [u64; 11],
+    bytes: usize,
+    start: CUdeviceptr,
+}
+
+impl AllocationParams {
+    /// Returns the parameters of a node.
+    fn of(memory: &GraphMemory) -> AllocationParams {
+        let (bytes, start) = (memory.bytes, memory.start);
+        AllocationParams { kind: 1, handles: 0, location: [1, 0], more: [0; 11], bytes, start }
+    }
 }
 
 /// `CUDA_HOST_NODE_PARAMS`.
@@ -214,6 +236,41 @@ entries! {
 
     fn cuGraphAddEmptyNode(node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize) {
         add(node, graph, behind, count, StreamCommand::Empty)
+    }
+
+    fn cuGraphAddMemAllocNode(
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, params: CudaOutput<AllocationParams>,
+    ) {
+        context::current()?;
+        let wanted = params.as_input().read()?;
+        let is_of_device = wanted.kind == 1 && wanted.location[0] == 1;
+        ensure(is_of_device && wanted.bytes > 0, CUDA_ERROR_INVALID_VALUE)?;
+        // No other process can open it.
+        ensure(wanted.handles == 0, CUDA_ERROR_NOT_SUPPORTED)?;
+        let memory = Arc::new(GraphMemory::reserve(wanted.bytes)?);
+        add(node, graph, behind, count, StreamCommand::Allocate(Arc::clone(&memory)))?;
+        params.write(AllocationParams { start: memory.start, ..wanted })
+    }
+
+    fn cuGraphAddMemFreeNode(
+        node: CudaOutput<CudaHandle>, graph: CudaHandle, behind: CudaInput<CudaHandle>, count: usize, start: CUdeviceptr,
+    ) {
+        ensure(start != 0, CUDA_ERROR_INVALID_VALUE)?;
+        add(node, graph, behind, count, StreamCommand::Free(start))
+    }
+
+    fn cuGraphMemAllocNodeGetParams(node: CudaHandle, params: CudaOutput<AllocationParams>) {
+        match CudaGraph::of_node(node)?.command(node)? {
+            StreamCommand::Allocate(memory) => params.write(AllocationParams::of(&memory)),
+            _ => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+        }
+    }
+
+    fn cuGraphMemFreeNodeGetParams(node: CudaHandle, start: CudaOutput<CUdeviceptr>) {
+        match CudaGraph::of_node(node)?.command(node)? {
+            StreamCommand::Free(freed) => start.write(freed),
+            _ => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+        }
     }
 
     fn cuGraphAddEventRecordNode(

@@ -5,6 +5,7 @@ use crate::attributes::PointerAttribute;
 use crate::core::context::{self, ensure_device};
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::graph::StreamCommand;
+use crate::core::graph_memory::GraphMemory;
 use crate::core::memory::{self, AllocationKind, CudaMemoryPool, POOLS};
 use crate::core::stream::CudaStream;
 use crate::cuda::*;
@@ -103,14 +104,14 @@ fn allocate_in(
 ) -> CudaResult<()> {
     place.ensure()?;
     let stream = CudaStream::find(stream)?;
-    let kind = AllocationKind::Pool(pool);
     match stream.capture() {
         Some(_) => {
-            let address = memory::allocate(bytes, kind, 0)?;
-            stream.submit(StreamCommand::Empty)?;
-            place.write(address)
+            let memory = Arc::new(GraphMemory::reserve(bytes)?);
+            let start = memory.start;
+            stream.submit(StreamCommand::Allocate(memory))?;
+            place.write(start)
         }
-        None => place.write(stream.run(|| memory::allocate(bytes, kind, 0))?),
+        None => place.write(stream.run(|| memory::allocate(bytes, AllocationKind::Pool(pool), 0))?),
     }
 }
 
@@ -149,7 +150,7 @@ entries! {
         }
         // Streams may still use the memory: synchronize before freeing.
         CudaStream::synchronize_all();
-        memory::free(address, |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_)))
+        memory::free(address, |kind| matches!(kind, AllocationKind::Device | AllocationKind::Managed | AllocationKind::Pool(_) | AllocationKind::Graph { .. }))
     }
 
     fn cuMemAllocHost_v2(address: CudaOutput<CUdeviceptr>, bytes: usize) {

@@ -2,6 +2,7 @@
 
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::{CudaEvent, EventPosition};
+use crate::core::graph_memory::GraphMemory;
 use crate::core::launch::CudaLaunch;
 use crate::core::memory::{self, AllocationKind, MemoryCopy, MemoryFill};
 use crate::core::registry::HandleTable;
@@ -37,7 +38,9 @@ pub enum StreamCommand {
     Record(Arc<CudaEvent>),
     /// Runs a child graph, copied when the node was added.
     Graph(Arc<Vec<StreamCommand>>),
-    /// Frees memory of a pool.
+    /// Allocates memory of a graph.
+    Allocate(Arc<GraphMemory>),
+    /// Frees memory of a pool or a graph.
     Free(CUdeviceptr),
     /// No operation; orders its successors after its predecessors.
     Empty,
@@ -54,6 +57,7 @@ impl StreamCommand {
             StreamCommand::Graph(_) => 4,
             StreamCommand::Empty => 5,
             StreamCommand::Record(_) => 7,
+            StreamCommand::Allocate(_) => 10,
             StreamCommand::Free(_) => 11,
         }
     }
@@ -85,9 +89,13 @@ impl StreamCommand {
                 event.put(EventPosition::Passed(Instant::now()));
                 Ok(())
             }
-            StreamCommand::Free(start) => {
-                memory::free(*start, |kind| matches!(kind, AllocationKind::Pool(_) | AllocationKind::Device))
-            }
+            StreamCommand::Allocate(memory) => memory.begin_use(),
+            StreamCommand::Free(start) => memory::free(*start, |kind| {
+                matches!(
+                    kind,
+                    AllocationKind::Pool(_) | AllocationKind::Device | AllocationKind::Graph { .. }
+                )
+            }),
             StreamCommand::Graph(_) | StreamCommand::Empty => Ok(()),
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
+use crate::core::graph_memory;
 use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use heddle_runtime::memory::{self, Contents};
@@ -27,6 +28,11 @@ pub enum AllocationKind {
     Managed,
     /// Memory of a pool.
     Pool(CudaHandle),
+    /// Memory of a graph.
+    Graph {
+        /// True from the launch of the node that allocates it until it is freed.
+        is_used: bool,
+    },
     /// Texels of an array.
     Array,
     /// Module variable.
@@ -60,6 +66,7 @@ impl CudaAllocation {
                 | AllocationKind::Managed
                 | AllocationKind::Array
                 | AllocationKind::Pool(_)
+                | AllocationKind::Graph { .. }
         )
     }
 
@@ -100,6 +107,9 @@ fn known() -> MutexGuard<'static, BTreeMap<usize, CudaAllocation>> {
 /// Granularity of allocations in bytes, as on GPUs, where kernels with small overruns go unnoticed.
 const PIECE: usize = 512;
 
+/// Maximum size of an allocation that is cleared, in bytes.
+const MOST_ZEROED: usize = 1 << 20;
+
 fn layout(bytes: usize) -> CudaResult<Layout> {
     let bytes = bytes.checked_next_multiple_of(PIECE).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
     memory::layout_of(bytes, ALIGN).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))
@@ -121,7 +131,12 @@ pub fn allocate(bytes: usize, kind: AllocationKind, flags: u32) -> CudaResult<CU
         }
         _ => None,
     };
-    let start = memory::allocate(layout, Contents::Unknown).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
+    // Programs read memory that is fresh on a GPU, and zero, without writing it. Larger memory is fresh from the system, too.
+    let contents = match kind {
+        AllocationKind::Device | AllocationKind::Managed if bytes <= MOST_ZEROED => Contents::Zeros,
+        _ => Contents::Unknown,
+    };
+    let start = memory::allocate(layout, contents).ok_or(CudaError(CUDA_ERROR_OUT_OF_MEMORY))?;
     if let Some(pool) = pool {
         let now = pool.used[0].fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
         pool.used[1].fetch_max(now, Ordering::Relaxed);
@@ -132,6 +147,9 @@ pub fn allocate(bytes: usize, kind: AllocationKind, flags: u32) -> CudaResult<CU
 }
 
 fn give_back(allocation: &CudaAllocation) {
+    if allocation.kind == (AllocationKind::Graph { is_used: true }) {
+        graph_memory::count_used(allocation.bytes, false);
+    }
     if let AllocationKind::Pool(pool) = allocation.kind
         && let Ok(pool) = POOLS.find(pool)
     {
@@ -144,15 +162,51 @@ fn give_back(allocation: &CudaAllocation) {
     }
 }
 
-/// Frees the allocation at an address if its kind matches.
+/// Frees the allocation at an address if its kind matches. Memory of a graph stays reserved.
 pub fn free(start: CUdeviceptr, is_kind: impl Fn(AllocationKind) -> bool) -> CudaResult<()> {
     let mut known = known();
-    let found = known.get(&(start as usize)).copied();
-    let allocation = found.filter(|it| is_kind(it.kind)).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+    let found = known.get_mut(&(start as usize)).filter(|it| is_kind(it.kind));
+    let found = found.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+    if let AllocationKind::Graph { is_used } = &mut found.kind {
+        ensure(std::mem::take(is_used), CUDA_ERROR_INVALID_VALUE)?;
+        graph_memory::count_used(found.bytes, false);
+        return Ok(());
+    }
+    let allocation = *found;
     known.remove(&allocation.start);
     drop(known);
     give_back(&allocation);
     Ok(())
+}
+
+/// Begins the use of a graph's memory.
+pub fn begin_use(start: CUdeviceptr, id: u64) -> CudaResult<()> {
+    let mut known = known();
+    let found = known.get_mut(&(start as usize)).filter(|it| it.id == id);
+    match found.map(|it| (&mut it.kind, it.bytes)) {
+        Some((AllocationKind::Graph { is_used }, bytes)) => {
+            if !std::mem::replace(is_used, true) {
+                graph_memory::count_used(bytes, true);
+            }
+            Ok(())
+        }
+        _ => Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+    }
+}
+
+/// Gives a graph's memory back, or leaves it to the application if it is in use. Does nothing after the end of its context.
+pub fn release_of_graph(start: CUdeviceptr, id: u64) {
+    let mut known = known();
+    let Some(found) = known.get_mut(&(start as usize)).filter(|it| it.id == id) else { return };
+    if found.kind == (AllocationKind::Graph { is_used: true }) {
+        graph_memory::count_used(found.bytes, false);
+        found.kind = AllocationKind::Device;
+        return;
+    }
+    let allocation = *found;
+    known.remove(&allocation.start);
+    drop(known);
+    give_back(&allocation);
 }
 
 /// Frees the allocations of a context.

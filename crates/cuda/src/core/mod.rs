@@ -13,3 +13,4 @@ pub mod verify;
 pub mod stream;
 pub mod event;
 pub mod graph;
+pub mod graph_memory;

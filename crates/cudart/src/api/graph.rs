@@ -137,4 +137,24 @@ forward! {
     fn cudaGraphAddHostNode(
         node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void,
     ) => cuGraphAddHostNode;
+    fn cudaGraphAddMemAllocNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: Ptr,
+    ) => cuGraphAddMemAllocNode;
+    fn cudaGraphAddMemFreeNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, start: Ptr,
+    ) => cuGraphAddMemFreeNode;
+    fn cudaGraphMemAllocNodeGetParams(node: DriverHandle, params: Ptr) => cuGraphMemAllocNodeGetParams;
+    fn cudaGraphMemFreeNodeGetParams(node: DriverHandle, start: Ptr) => cuGraphMemFreeNodeGetParams;
+    fn cudaGraphAddEventRecordNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
+    ) => cuGraphAddEventRecordNode;
+    fn cudaGraphAddEventWaitNode(
+        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
+    ) => cuGraphAddEventWaitNode;
+    fn cudaGraphMemsetNodeSetParams(node: DriverHandle, params: *const c_void) => cuGraphMemsetNodeSetParams;
+    fn cudaGraphNodeSetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: u32) => cuGraphNodeSetEnabled;
+    fn cudaGraphNodeGetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: *mut u32) => cuGraphNodeGetEnabled;
+    fn cudaDeviceGetGraphMemAttribute(device: i32, number: i32, value: Ptr) => cuDeviceGetGraphMemAttribute;
+    fn cudaDeviceSetGraphMemAttribute(device: i32, number: i32, value: Ptr) => cuDeviceSetGraphMemAttribute;
+    fn cudaDeviceGraphMemTrim(device: i32) => cuDeviceGraphMemTrim;
 }

@@ -38,6 +38,9 @@ impl FunctionLowering<'_, '_, '_> {
         if matches!(name, "dp4a" | "dp2a") {
             return self.dot(inst, name == "dp4a");
         }
+        if name == "vabsdiff4" {
+            return self.distances(inst);
+        }
         let is_wide = inst.words.contains(&Word::Wide);
         let mut args = Vec::new();
         let kinds = crate::table::specs(inst.form);
@@ -551,6 +554,35 @@ impl FunctionLowering<'_, '_, '_> {
             sum = e.op(Op::Add, &[sum, product]);
         }
         self.write(&inst.args[0], sum, first || second);
+        Ok(())
+    }
+
+    /// Lowers `vabsdiff4`: the distances of four bytes each, packed or summed.
+    fn distances(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        let is_sum = inst.words.contains(&Word::Add);
+        let signed = inst.words.contains(&Word::S32);
+        let [a, b] = [self.read(&inst.args[1], Word::B32)?, self.read(&inst.args[2], Word::B32)?];
+        let mut result = if is_sum { self.read(&inst.args[3], Word::B32)? } else { self.emit.int32(0) };
+        let (most, least) = if signed { (Op::Smax, Op::Smin) } else { (Op::Umax, Op::Umin) };
+        for index in 0..4 {
+            let e = &mut self.emit;
+            let by = e.int32(8 * index);
+            let [left, right] = [a, b].map(|whole| {
+                let byte = e.op(Op::Lshr, &[whole, by]);
+                let byte = e.resize(byte, Scalar::I8, false);
+                e.resize(byte, Scalar::I32, signed)
+            });
+            let more = e.op(most, &[left, right]);
+            let less = e.op(least, &[left, right]);
+            let apart = e.op(Op::Sub, &[more, less]);
+            result = if is_sum {
+                e.op(Op::Add, &[result, apart])
+            } else {
+                let placed = e.op(Op::Shl, &[apart, by]);
+                e.op(Op::Or, &[result, placed])
+            };
+        }
+        self.write(&inst.args[0], result, false);
         Ok(())
     }
 

@@ -471,6 +471,13 @@ impl FunctionLowering<'_, '_, '_> {
             ..Access::aligned(ty.bits().unwrap_or(32) / 8)
         };
         let value = self.read(&inst.args[first], ty)?;
+        if let Some(half) = ty.half() {
+            let old = self.atomic_pair(pointer, value, layout::scalar(half), access);
+            if gives {
+                self.write(&inst.args[0], old, false);
+            }
+            return Ok(());
+        }
         if inst.words.contains(&Word::Cas) {
             let new = self.read(&inst.args[first + 1], ty)?;
             let failure = match ordering {
@@ -512,6 +519,17 @@ impl FunctionLowering<'_, '_, '_> {
             self.write(&inst.args[0], old, false);
         }
         Ok(())
+    }
+
+    /// Adds a packed pair: each half is an atomic access of its own. Returns the old pair.
+    fn atomic_pair(&mut self, pointer: Value, value: Value, half: Scalar, access: Access) -> Value {
+        let access = Access { atomic: access.atomic, ..Access::aligned(half.bytes()) };
+        let detail = Detail::Rmw(Rmw::Fadd, access);
+        let [low, high] = self.emit.halves(value, half);
+        let low = self.emit.value(InstData::new(Op::AtomicRmw, [pointer, low], detail.clone()), None);
+        let next = self.emit.add_bytes(pointer, half.bytes().into());
+        let high = self.emit.value(InstData::new(Op::AtomicRmw, [next, high], detail), None);
+        self.emit.packed([low, high])
     }
 
     /// Lowers `cp.async` to a synchronous copy, so there is nothing to wait for.
