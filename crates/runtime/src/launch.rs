@@ -290,7 +290,7 @@ impl PreparedKernel {
         let variant =
             CodeVariant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
         let variant = if is_single { variant.of_single_items() } else { variant };
-        let variant = self.chosen_variant(variant, local, groups.is_uniform());
+        let variant = self.chosen_variant(variant, local, groups.is_uniform(), Some(range.items()));
         Ok(LaunchPlan { local, groups, count, variant })
     }
 

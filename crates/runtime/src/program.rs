@@ -405,6 +405,12 @@ impl PreparedKernel {
         fixed.unwrap_or(self.program.inner.lanes)
     }
 
+    /// True if the code for some launches is compiled, or is being compiled ahead.
+    pub(crate) fn is_compiled(&self, variant: &CodeVariant) -> bool {
+        let (codes, key) = (self.program.codes(), (self.number, *variant));
+        codes.ready.contains_key(&key) || codes.ahead.contains(&key)
+    }
+
     /// The code for some launches, if it was compiled before.
     pub(crate) fn code_if_ready(&self, variant: CodeVariant) -> Option<Arc<GroupCode>> {
         self.program.codes().ready.get(&(self.number, variant)).map(Arc::clone)
@@ -459,7 +465,7 @@ impl PreparedKernel {
     /// Compiles the code of usual launches.
     pub(crate) fn compile_usual(&self) -> Result<Arc<GroupCode>, BuildError> {
         let (usual, local) = self.usual_launch();
-        self.code(self.chosen_variant(usual, local, true))
+        self.code(self.chosen_variant(usual, local, true, None))
     }
 
     /// Stage before its first launch.
@@ -473,7 +479,7 @@ impl PreparedKernel {
             return false;
         }
         let (usual, local) = self.usual_launch();
-        let variant = self.chosen_variant(usual, local, true);
+        let variant = self.chosen_variant(usual, local, true, None);
         if self.stage().is_launched() {
             return false;
         }
