@@ -14,6 +14,7 @@ cuda-samples are built from the sources that CMakeLists.txt lists. The outcome i
     refused     the driver named something that it does not support
     waived      the program says that the device lacks what it shows
     slow        the limit was reached
+    no data     the program did not find a file that it reads
 """
 
 import argparse
@@ -29,12 +30,13 @@ import time
 from pathlib import Path
 
 BUILD_SECONDS = 300
-OUTCOMES = ["passed", "ran", "failed", "crashed", "refused", "waived", "slow", "not built"]
+OUTCOMES = ["passed", "ran", "failed", "crashed", "refused", "waived", "slow", "no data", "not built"]
 PASSED = re.compile(r"\bPASS(?:ED)?\b|\bsuccess|\bOK\b|\bcorrect\b|\bverified\b|results? match|test passed", re.I)
-FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b(?! as expected)|\bincorrect\b|\bmismatch|\bwrong\b|do(?:es)? not match|verification error|CUDA error", re.I)
+FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b(?! as expected)|\bincorrect\b|\bmismatch|\bwrong\b|do(?:es)? not match|verification error|CUDA error(?! message)", re.I)
 # An assertion that fails is the program's affair.
 REFUSED = re.compile(r"^heddle: (?!.*(?:assertion|kernel stopped))(.*)", re.M)
 WAIVED = re.compile(r"wai?v|not supported on this|does(?:n't| not) support|no .* support", re.I)
+DATA = re.compile(r"^.*(?:fail(?:ed)? to (?:open|load)|no such (?:file|folder)|bad file\b|can(?:no|')t open|calling stat on|exists\(path\)).*$", re.M | re.I)
 SIGNALS = re.compile(r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error|Error 1(?:3[2-9]|4\d)\b")
 COMPILER = """#!/usr/bin/env python3
 import os, sys
@@ -128,9 +130,12 @@ def judged(code, printed, seconds):
     """Judges a run by its exit code and output."""
     refused = REFUSED.findall(printed)
     crash = SIGNALS.search(printed)
-    # Programs often abort when a call is refused.
+    data = DATA.search(printed)
+    # Programs often abort when a call is refused, or a file is not there.
     if refused:
         return Outcome("refused", shortened(refused[0]), seconds)
+    if data and code not in (0, None) or data and crash:
+        return Outcome("no data", shortened(data.group(0)), seconds)
     if code is not None and code < 0:
         return Outcome("crashed", signal.Signals(-code).name, seconds)
     if crash:
