@@ -24,6 +24,9 @@ use smallvec::SmallVec;
 
 pub(super) type WidenResult<T = ()> = Result<T, Diagnostic>;
 
+/// Equal values, each with the block from whose start on it is available.
+type AvailableValues = SmallVec<[(Block, Value); 1]>;
+
 /// Results of the analyses and plans that precede emission.
 pub(super) struct WideningPlan<'a> {
     pub(super) reps: &'a ValueReps,
@@ -65,13 +68,13 @@ pub(super) struct Widener<'a> {
     /// Scalar of each value: lane 0's.
     scalars: SecondaryMap<Value, Option<Value>>,
     /// Vectors of each value, each with the block from whose start on it is available.
-    vectors: SecondaryMap<Value, SmallVec<[(Block, Value); 1]>>,
+    vectors: SecondaryMap<Value, AvailableValues>,
     /// Per block: true if any lane is active.
     any: SecondaryMap<Block, Option<Value>>,
     /// Run-time conditions, each with the block from which on it is available.
-    conditions: FxHashMap<StrideCondition, SmallVec<[(Block, Value); 1]>>,
+    conditions: FxHashMap<StrideCondition, AvailableValues>,
     /// Masks of rows, each with the block from which on it is available.
-    pub(super) row_masks: FxHashMap<(Value, u32), SmallVec<[(Block, Value); 1]>>,
+    pub(super) row_masks: FxHashMap<(Value, u32), AvailableValues>,
     /// Rows in registers.
     pub(super) loaded_rows: LoadedRows,
     /// Per block: its first active lane.
