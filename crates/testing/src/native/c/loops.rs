@@ -127,21 +127,31 @@ pub fn has_word(word: &str) -> Result<bool, String> {
     Ok(output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("unknown word"))
 }
 
-/// Reads the plugin's remarks: whether a loop of each program has become vector code, or why not. Programs begin at these lines.
-pub(super) fn became_of(stated: &str, begins: &[usize]) -> Vec<Result<(), String>> {
-    let mut became: Vec<Result<(), String>> = vec![Err("no remark".into()); begins.len()];
+/// Vector code of a program with marks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum VectorCode {
+    /// Of one level.
+    Loop,
+    /// Of two levels of a nest.
+    Nest,
+}
+
+/// Reads the plugin's remarks: the vector code of each program, or why there is none. Programs begin at these lines.
+pub(super) fn became_of(stated: &str, begins: &[usize]) -> Vec<Result<VectorCode, String>> {
+    let mut became: Vec<Result<VectorCode, String>> = vec![Err("no remark".into()); begins.len()];
     for line in stated.lines() {
-        let Some((place, what)) = line.split_once(": remark: loop ") else { continue };
+        let Some((place, what)) = line.split_once(": remark: ") else { continue };
+        let made = if what.starts_with("nest ") { VectorCode::Nest } else { VectorCode::Loop };
+        let Some(what) = what.strip_prefix("loop ").or_else(|| what.strip_prefix("nest ")) else { continue };
         let Some(line) = place.split(':').nth(1).and_then(|number| number.parse::<usize>().ok()) else {
             continue;
         };
         let at = begins.partition_point(|&begin| begin < line);
-        if let Some(one) = at.checked_sub(1).and_then(|at| became.get_mut(at)) {
-            match what.starts_with("vectorized") {
-                true => *one = Ok(()),
-                false if one.is_err() => *one = Err(what.to_string()),
-                false => {}
-            }
+        let Some(one) = at.checked_sub(1).and_then(|at| became.get_mut(at)) else { continue };
+        if what.starts_with("vectorized") {
+            *one = Ok(one.as_ref().map_or(made, |&before| before.max(made)));
+        } else if one.is_err() {
+            *one = Err(what.to_string());
         }
     }
     became
@@ -401,7 +411,7 @@ fn expected(
 }
 
 /// Outcomes with the plugin, and of each loop whether it has become vector code, or why not.
-type LoopRunResult = (Vec<CallOutcome>, Vec<Result<(), String>>);
+type LoopRunResult = (Vec<CallOutcome>, Vec<Result<VectorCode, String>>);
 
 fn run(
     shop: &Workshop,
@@ -445,7 +455,7 @@ fn judge(
     form: &str,
     expected: &[ScalarLoopResult],
     outcomes: Vec<CallOutcome>,
-    became: &[Result<(), String>],
+    became: &[Result<VectorCode, String>],
     tally: &mut NativeTally,
 ) {
     let mut outcomes = outcomes.into_iter().zip(expected);
@@ -459,10 +469,10 @@ fn judge(
                 .or(found.map(|reason| format!("input {input}, {} iterations: {reason}", trip(seed, input))));
         }
         match (became, one.wanted) {
-            (Ok(()), ExpectedLowering::Scalar) => {
+            (Ok(_), ExpectedLowering::Scalar) => {
                 wrong = wrong.or(Some("a loop with a dependence has become vector code".into()));
             }
-            (Ok(()), ExpectedLowering::Vector) => *tally.features.entry(VECTORIZED).or_default() += 1,
+            (Ok(_), ExpectedLowering::Vector) => *tally.features.entry(VECTORIZED).or_default() += 1,
             (Err(reason), _) => tally.refuse(reason),
             _ => {}
         }
@@ -556,4 +566,21 @@ pub fn covered(tally: &NativeTally) -> Vec<String> {
         format!("{name:<36} {:>6.1} %", 100.0 * *count as f64 / (tally.programs.max(1) * of) as f64)
     });
     lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remarks_belong_to_the_program_before_them() {
+        let stated = "a.c:3:1: remark: loop vectorized: 8 iterations at a time [-Rpass=heddle]\n\
+            a.c:4:1: remark: nest vectorized: 4x16 iterations at a time [-Rpass=heddle]\n\
+            a.c:12:1: remark: loop not vectorized: a reason [-Rpass-missed=heddle]\n";
+        let refused = Err("not vectorized: a reason [-Rpass-missed=heddle]".to_string());
+        assert_eq!(
+            became_of(stated, &[1, 10, 20]),
+            [Ok(VectorCode::Nest), refused, Err("no remark".to_string())]
+        );
+    }
 }

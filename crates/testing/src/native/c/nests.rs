@@ -7,7 +7,7 @@ use super::super::tally::{NativeFind, NativeTally, Phase, TestedPair};
 use super::super::target::InstructionSet;
 use super::super::workshop::{CallObject, CallOutcome, EntryCall, Workshop};
 use super::PRELUDE;
-use super::loops::{became_of, has_word, plugin};
+use super::loops::{VectorCode, became_of, has_word, plugin};
 pub use super::nest_text::NestFault;
 use super::nest_text::{CNest, NestSizes, generate_nest};
 use crate::generate::Random;
@@ -57,6 +57,9 @@ const ASKED: &[(&str, u32)] = &[
 ];
 const VECTORIZED: &str = "vector code, in all forms";
 const LEAST_VECTORIZED: u64 = 60;
+/// Word of forms that ask for brushes of two dimensions, and the pairs that became code for them.
+const BRUSH: &str = "brush=";
+const BRUSHES: &str = "code for brushes, of all forms with one";
 const ALIASING: &str = "aliasing loads";
 
 /// Returns the calls of a nest: its sizes, and arrays, of which both inputs may be one.
@@ -191,7 +194,7 @@ fn expected(
 }
 
 /// Outcomes with the plugin, and of each nest whether one of its loops has become vector code, or why not.
-type NestRunResult = (Vec<CallOutcome>, Vec<Result<(), String>>);
+type NestRunResult = (Vec<CallOutcome>, Vec<Result<VectorCode, String>>);
 
 fn run(
     shop: &Workshop,
@@ -234,7 +237,7 @@ fn judge(
     words: &str,
     expected: &[ScalarArrays],
     outcomes: &[CallOutcome],
-    became: &[Result<(), String>],
+    became: &[Result<VectorCode, String>],
     tally: &mut NativeTally,
 ) {
     let form = if words.is_empty() { "no option" } else { words };
@@ -246,7 +249,12 @@ fn judge(
             Some(format!("{:?}: {reason}", NestSizes::draw(random, nest.levels())))
         });
         match became {
-            Ok(()) => *tally.features.entry(VECTORIZED).or_default() += 1,
+            Ok(made) => {
+                *tally.features.entry(VECTORIZED).or_default() += 1;
+                if words.starts_with(BRUSH) && *made == VectorCode::Nest {
+                    *tally.features.entry(BRUSHES).or_default() += 1;
+                }
+            }
             Err(reason) => tally.refuse(reason),
         }
         tally.note(TestedPair { seed: nest.seed, target, form: form.into() }, form, wrong);
@@ -325,11 +333,21 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
     lacks
 }
 
+/// Pairs whose form asks for a brush of two dimensions.
+fn brush_pairs(tally: &NativeTally) -> u64 {
+    let of_brushes = tally.pairs.iter().filter(|((_, form), _)| form.starts_with(BRUSH));
+    of_brushes.map(|(_, counts)| counts.iter().sum::<u64>()).sum()
+}
+
 /// Formats the coverage of the nests, line by line.
 pub fn covered(tally: &NativeTally) -> Vec<String> {
     let lines = tally.features.iter().map(|(name, count)| {
-        let of = if *name == VECTORIZED { tally.all_pairs() } else { tally.programs };
-        format!("{name:<36} {:>6.1} %", 100.0 * *count as f64 / of.max(1) as f64)
+        let of = match *name {
+            VECTORIZED => tally.all_pairs(),
+            BRUSHES => brush_pairs(tally),
+            _ => tally.programs,
+        };
+        format!("{name:<40} {:>6.1} %", 100.0 * *count as f64 / of.max(1) as f64)
     });
     lines.collect()
 }
