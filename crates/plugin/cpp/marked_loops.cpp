@@ -513,6 +513,11 @@ static unsigned width_of(const Loop &loop) {
   return unsigned(std::min<uint64_t>(number_of(loop.getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
 }
 
+/// The number of vectors that a loop's pragma lets run side by side; 0 if it does not say.
+static unsigned interleaving_of(const Loop &loop) {
+  return unsigned(std::min<uint64_t>(number_of(loop.getLoopID(), "llvm.loop.interleave.count", 0), 64));
+}
+
 std::vector<MarkedLoop> find_marked_loops(Module &module, const TensorChoice &tensors) {
   std::vector<MarkedLoop> found;
   unsigned nests = 0;
@@ -537,7 +542,8 @@ std::vector<MarkedLoop> find_marked_loops(Module &module, const TensorChoice &te
       MarkedLoop marked;
       if (auto [outer, inner] = tensor_levels(*loop, facts.evolution); outer) {
         bool is_asked = width_of(*outer) > 1 && width_of(*inner) > 1;
-        if (!tensors.refused.contains(++nests) && (tensors.wants_all || is_asked)) {
+        bool is_free = width_of(*outer) == 0 && width_of(*inner) == 0 && interleaving_of(*outer) == 0 && interleaving_of(*inner) == 0;
+        if (!tensors.refused.contains(++nests) && (is_asked || (tensors.wants_all && is_free))) {
           marked.nest = nests;
           marked.inner_width = width_of(*inner);
           loop = outer;
@@ -545,7 +551,7 @@ std::vector<MarkedLoop> find_marked_loops(Module &module, const TensorChoice &te
       }
       marked.header = loop->getHeader();
       marked.width = width_of(*loop);
-      marked.interleaved = unsigned(std::min<uint64_t>(number_of(loop->getLoopID(), "llvm.loop.interleave.count", 0), 64));
+      marked.interleaved = interleaving_of(*loop);
       marked.is_parallel = is_parallel(*loop);
       marked.is_promised = marked.is_parallel || is_safe_width(*loop);
       marked.place = loop->getStartLoc();

@@ -27,10 +27,9 @@ pub(crate) struct PluginLoopRequest {
 }
 
 /// Option for the brush of nests.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum NestOption {
     /// Brushes of two dimensions only where pragmas give a width for both levels.
-    #[default]
     None,
     /// Chosen by the cost model.
     Auto,
@@ -86,7 +85,7 @@ impl VectorCode {
 struct Settings {
     width: Option<u32>,
     interleaved: Option<u32>,
-    nests: NestOption,
+    nests: Option<NestOption>,
     words: Vec<(String, String)>,
 }
 
@@ -100,14 +99,14 @@ impl Settings {
             match key {
                 "W" if number.is_some() => settings.width = number,
                 "interleave" if number.is_some() => settings.interleaved = number,
-                "brush" if let Some(nests) = NestOption::read(value) => settings.nests = nests,
+                "brush" if let Some(nests) = NestOption::read(value) => settings.nests = Some(nests),
                 _ if !["W", "interleave", "brush"].contains(&key) && tried.set(key, value)? => {
                     settings.words.push((key.to_string(), value.to_string()));
                 }
                 _ => {
                     let text = format!("unknown word `{word}` in `-heddle-loops`");
                     let help = format!(
-                        "the words are `W=16`, `interleave=2`, `brush=4x16`, `brush=auto`, {}",
+                        "the words are `W=16`, `interleave=2`, `brush=4x16`, `brush=none`, {}",
                         VectorizeOptions::list_of_options()
                     );
                     return Err(Diagnostic::error(heddle_compiler::ir::Code::PassOption, text).help(help));
@@ -115,6 +114,12 @@ impl Settings {
             }
         }
         Ok(settings)
+    }
+
+    /// Brushes of nests. Who fixes the lanes of loops has them on one level.
+    fn nests(&self) -> NestOption {
+        let is_fixed = self.width.is_some() || self.interleaved.is_some();
+        self.nests.unwrap_or(if is_fixed { NestOption::None } else { NestOption::Auto })
     }
 
     fn apply(&self, options: &mut VectorizeOptions) {
@@ -141,7 +146,7 @@ pub(crate) type LoopResult = Result<(VectorCode, Vec<String>), String>;
 
 /// True if options ask for brushes of two dimensions where pragmas do not say so.
 pub(crate) fn wants_tensors(options: &str) -> bool {
-    Settings::read(options).is_ok_and(|settings| settings.nests != NestOption::None)
+    Settings::read(options).is_ok_and(|settings| settings.nests() != NestOption::None)
 }
 
 /// Vectorizes each requested loop, or returns the reason of its refusal.
@@ -178,7 +183,7 @@ pub(crate) fn vectorize_loops(
             return Err("internal error: the loop is not requested".to_string());
         };
         if request.is_nest {
-            let made = vectorize_nest(&session(request, llvm), &source, request, settings.nests);
+            let made = vectorize_nest(&session(request, llvm), &source, request, settings.nests());
             return made.map_err(|failure| in_words(&failure));
         }
         let PluginLoopRequest { name, is_parallel, .. } = request;
@@ -256,8 +261,16 @@ mod tests {
         let read = Settings::read("W=8,interleave=4,versions=none,guards=force").expect("it is understood");
         let words: Vec<&str> = read.words.iter().map(|(key, _)| key.as_str()).collect();
         assert_eq!((read.width, read.interleaved, words), (Some(8), Some(4), vec!["versions", "guards"]));
+        assert_eq!(read.nests(), NestOption::None);
+        let nests = |text: &str| Settings::read(text).expect(text).nests();
+        let fixed = NestOption::Fixed(NestBrush { height: 4, width: 16 });
+        assert_eq!(
+            ["", "W=8,brush=auto", "brush=4x16"].map(nests),
+            [NestOption::Auto, NestOption::Auto, fixed]
+        );
         let reason = |text: &str| Settings::read(text).expect_err(text).text;
         assert_eq!(reason("interleave=0"), "unknown word `interleave=0` in `-heddle-loops`");
+        assert_eq!(reason("brush=4"), "unknown word `brush=4` in `-heddle-loops`");
         assert_eq!(reason("fast"), "unknown word `fast` in `-heddle-loops`");
         assert!(reason("versions=some").contains("`some`"));
     }
