@@ -79,7 +79,7 @@ fn arguments_are_parsed_by_their_tables() {
     for (words, help) in [
         ("fuse:target=mmx", "the targets are"),
         ("fuse:forced", "the words are"),
-        ("spread:fast", "write `parallel` or `refill`"),
+        ("spread:fast", "write `parallel`, `refill` or `nest`"),
         ("kernels:8+8", "write the brush first"),
         ("widen:", "write the number of lanes"),
         ("simplify:x=1", ""),

@@ -1,6 +1,6 @@
 //! FFI between the Rust and C++ halves of the plugin. Nothing unwinds across it.
 
-use crate::loops::{LoopResult, PluginLoopRequest, VectorCode, vectorize_loops, wants_tensors};
+use crate::loops::{LoopResult, PluginLoopRequest, VectorizedLoop, vectorize_loops, wants_tensors};
 use heddle_compiler::VectorLoop;
 use heddle_compiler::llvm::{BorrowedModule, link};
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn heddle_nest_height(all: *mut c_void, index: usize) -> u
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
     match all.loops.get(index) {
-        Some(Ok((VectorCode::Nest(made), _))) => made.brush.height,
+        Some(Ok((VectorizedLoop::Nest(made), _))) => made.brush.height,
         _ => 0,
     }
 }

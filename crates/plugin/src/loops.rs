@@ -54,27 +54,27 @@ impl NestOption {
 
 /// Vector code of a loop or a nest.
 #[derive(Debug)]
-pub(crate) enum VectorCode {
+pub(crate) enum VectorizedLoop {
     Loop(VectorLoop),
     Nest(VectorNest),
 }
 
-impl VectorCode {
+impl VectorizedLoop {
     /// Code of a form: 0 is the vector code; 1 that with lane refill, or that of single rows of a nest.
     pub(crate) fn form(&self, form: u32) -> Option<&LoopCode> {
         match (self, form) {
-            (VectorCode::Loop(made), 0) => Some(&made.vector),
-            (VectorCode::Loop(made), _) => made.refilled.as_ref(),
-            (VectorCode::Nest(made), 0) => Some(&made.tensor),
-            (VectorCode::Nest(made), _) => Some(&made.rows),
+            (VectorizedLoop::Loop(made), 0) => Some(&made.vector),
+            (VectorizedLoop::Loop(made), _) => made.refilled.as_ref(),
+            (VectorizedLoop::Nest(made), 0) => Some(&made.tensor),
+            (VectorizedLoop::Nest(made), _) => Some(&made.rows),
         }
     }
 
     /// The loop; none for a nest.
     pub(crate) fn as_loop(&self) -> Option<&VectorLoop> {
         match self {
-            VectorCode::Loop(made) => Some(made),
-            VectorCode::Nest(_) => None,
+            VectorizedLoop::Loop(made) => Some(made),
+            VectorizedLoop::Nest(_) => None,
         }
     }
 }
@@ -142,7 +142,7 @@ impl PluginLoopRequest {
 }
 
 /// Result for a loop: its code and remarks (the loop's first, then its contents'), or the refusal.
-pub(crate) type LoopResult = Result<(VectorCode, Vec<String>), String>;
+pub(crate) type LoopResult = Result<(VectorizedLoop, Vec<String>), String>;
 
 /// True if options ask for brushes of two dimensions where pragmas do not say so.
 pub(crate) fn wants_tensors(options: &str) -> bool {
@@ -199,7 +199,7 @@ pub(crate) fn vectorize_loops(
         made.map(|made| {
             let mut words = vec![remark(&made), made.statistics.to_string()];
             words.extend(made.remarks.iter().map(of_line));
-            (VectorCode::Loop(made), words)
+            (VectorizedLoop::Loop(made), words)
         })
         .map_err(|failure| in_words(&failure))
     };
@@ -211,7 +211,7 @@ fn vectorize_nest(
     source: &SourceModule,
     request: &PluginLoopRequest,
     option: NestOption,
-) -> Result<(VectorCode, Vec<String>), DiagnosticError> {
+) -> Result<(VectorizedLoop, Vec<String>), DiagnosticError> {
     let brush = match (request.width, request.inner_width, option) {
         (height @ 2.., width @ 2.., _) => Some(NestBrush { height, width }),
         (.., NestOption::Fixed(brush)) => Some(brush),
@@ -221,7 +221,7 @@ fn vectorize_nest(
     let NestBrush { height, width } = made.brush;
     let mut words = vec![format!("nest vectorized: {height}x{width} iterations at a time")];
     words.extend(made.remarks.iter().map(of_line));
-    Ok((VectorCode::Nest(made), words))
+    Ok((VectorizedLoop::Nest(made), words))
 }
 
 fn remark(made: &VectorLoop) -> String {

@@ -129,7 +129,7 @@ pub fn has_word(word: &str) -> Result<bool, String> {
 
 /// Vector code of a program with marks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum VectorCode {
+pub(super) enum VectorizedLevels {
     /// Of one level.
     Loop,
     /// Of two levels of a nest.
@@ -137,11 +137,11 @@ pub(super) enum VectorCode {
 }
 
 /// Reads the plugin's remarks: the vector code of each program, or why there is none. Programs begin at these lines.
-pub(super) fn became_of(stated: &str, begins: &[usize]) -> Vec<Result<VectorCode, String>> {
-    let mut became: Vec<Result<VectorCode, String>> = vec![Err("no remark".into()); begins.len()];
+pub(super) fn became_of(stated: &str, begins: &[usize]) -> Vec<Result<VectorizedLevels, String>> {
+    let mut became: Vec<Result<VectorizedLevels, String>> = vec![Err("no remark".into()); begins.len()];
     for line in stated.lines() {
         let Some((place, what)) = line.split_once(": remark: ") else { continue };
-        let made = if what.starts_with("nest ") { VectorCode::Nest } else { VectorCode::Loop };
+        let made = if what.starts_with("nest ") { VectorizedLevels::Nest } else { VectorizedLevels::Loop };
         let Some(what) = what.strip_prefix("loop ").or_else(|| what.strip_prefix("nest ")) else { continue };
         let Some(line) = place.split(':').nth(1).and_then(|number| number.parse::<usize>().ok()) else {
             continue;
@@ -411,7 +411,7 @@ fn expected(
 }
 
 /// Outcomes with the plugin, and of each loop whether it has become vector code, or why not.
-type LoopRunResult = (Vec<CallOutcome>, Vec<Result<VectorCode, String>>);
+type LoopRunResult = (Vec<CallOutcome>, Vec<Result<VectorizedLevels, String>>);
 
 fn run(
     shop: &Workshop,
@@ -455,7 +455,7 @@ fn judge(
     form: &str,
     expected: &[ScalarLoopResult],
     outcomes: Vec<CallOutcome>,
-    became: &[Result<VectorCode, String>],
+    became: &[Result<VectorizedLevels, String>],
     tally: &mut NativeTally,
 ) {
     let mut outcomes = outcomes.into_iter().zip(expected);
@@ -580,7 +580,7 @@ mod tests {
         let refused = Err("not vectorized: a reason [-Rpass-missed=heddle]".to_string());
         assert_eq!(
             became_of(stated, &[1, 10, 20]),
-            [Ok(VectorCode::Nest), refused, Err("no remark".to_string())]
+            [Ok(VectorizedLevels::Nest), refused, Err("no remark".to_string())]
         );
     }
 }

@@ -7,7 +7,7 @@ use super::super::tally::{NativeFind, NativeTally, Phase, TestedPair};
 use super::super::target::InstructionSet;
 use super::super::workshop::{CallObject, CallOutcome, EntryCall, Workshop};
 use super::PRELUDE;
-use super::loops::{VectorCode, became_of, has_word, plugin};
+use super::loops::{VectorizedLevels, became_of, has_word, plugin};
 pub use super::nest_text::NestFault;
 use super::nest_text::{CNest, NestSizes, generate_nest};
 use crate::generate::Random;
@@ -194,7 +194,7 @@ fn expected(
 }
 
 /// Outcomes with the plugin, and of each nest whether one of its loops has become vector code, or why not.
-type NestRunResult = (Vec<CallOutcome>, Vec<Result<VectorCode, String>>);
+type NestRunResult = (Vec<CallOutcome>, Vec<Result<VectorizedLevels, String>>);
 
 fn run(
     shop: &Workshop,
@@ -237,7 +237,7 @@ fn judge(
     words: &str,
     expected: &[ScalarArrays],
     outcomes: &[CallOutcome],
-    became: &[Result<VectorCode, String>],
+    became: &[Result<VectorizedLevels, String>],
     tally: &mut NativeTally,
 ) {
     let form = if words.is_empty() { "no option" } else { words };
@@ -251,7 +251,7 @@ fn judge(
         match became {
             Ok(made) => {
                 *tally.features.entry(VECTORIZED).or_default() += 1;
-                if words.starts_with(BRUSH) && *made == VectorCode::Nest {
+                if words.starts_with(BRUSH) && *made == VectorizedLevels::Nest {
                     *tally.features.entry(BRUSHES).or_default() += 1;
                 }
             }
