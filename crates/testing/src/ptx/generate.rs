@@ -414,7 +414,7 @@ impl PtxGenerator {
                 text
             }
             "red" => {
-                let is_float = last.is_float();
+                let is_float = has_floats(last);
                 let is_wild = words.iter().any(|word| matches!(word, Word::Inc | Word::Dec)) || is_float;
                 let from = self.of_type(last);
                 if is_wild || self.in_callee || space.is_some_and(|space| space != Word::Global) {
@@ -554,7 +554,7 @@ impl PtxGenerator {
 
     /// As `one_nan`, for a number in memory.
     fn one_nan_in_memory(&mut self, text: &mut String, address: &str, space: Option<Word>, ty: Word) {
-        if !ty.is_float() {
+        if !has_floats(ty) {
             return;
         }
         let space = space.map_or(String::new(), |space| format!(".{space}"));
@@ -668,6 +668,11 @@ impl PtxGenerator {
         one_nan(&mut text, &to, gives);
         Some(text)
     }
+}
+
+/// True for numbers with NaNs, and for pairs of them.
+fn has_floats(ty: Word) -> bool {
+    ty.is_float() || matches!(ty, Word::F16x2 | Word::Bf16x2)
 }
 
 /// Canonicalizes NaNs: their payload after an operation is unspecified.
