@@ -12,9 +12,9 @@ use super::address_polynomial::AddressPolynomial;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
 use heddle_ir::inst::InstData;
-use heddle_ir::ops::Effect;
+use heddle_ir::ops::ResultConstraint;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Constant, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Block, Constant, Inst, Op, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// Maximum depth of operations to recompute for a row.
@@ -136,52 +136,7 @@ impl Widener<'_> {
             *arg = self.row_vector(*arg, row);
         }
         data.flags = data.flags.without(Flags::POISON);
-        let written = matches!(data.op.info().gives, heddle_ir::ops::ResultConstraint::Written(_));
+        let written = matches!(data.op.info().gives, ResultConstraint::Written(_));
         self.emit(data, written.then_some(ty))
-    }
-
-    /// Vector of a scalar plus a number for each element.
-    fn scalar_plus_offsets(&mut self, scalar: Value, offsets: &[i128], ty: Type) -> Value {
-        let splat = self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
-        if offsets.iter().all(|&offset| offset == 0) {
-            return splat;
-        }
-        let kind = ty.scalar();
-        let (number, op) = if kind.is_ptr() { (Scalar::I64, Op::PtrAdd) } else { (kind, Op::Add) };
-        let bits = offsets.iter().map(|&offset| offset as u128 & number.bit_mask()).collect();
-        let offsets = self.new.make_const(Constant::Vector(number, bits));
-        self.emit(InstData::plain(op, [splat, offsets]), None)
-    }
-
-    /// Step of a value from each lane of a row to the next, modulo its width, whichever lanes are active: by its operations alone.
-    pub(super) fn structural_row_step(&self, value: Value, depth: usize) -> Option<i64> {
-        if self.old.constant(value).is_some() {
-            return Some(0);
-        }
-        if let ValueRep::Scalar(steps) = self.reps.of(value) {
-            return Some(steps[0]);
-        }
-        if self.reps.is_rebased(value) {
-            return None;
-        }
-        let depth = depth.checked_sub(1)?;
-        let data = self.old.inst(self.old.def_inst(value)?);
-        let step = |at: usize| self.structural_row_step(data.args[at], depth);
-        let number = |at: usize| self.number(data.args[at]);
-        match data.op {
-            Op::Add => Some(step(0)?.wrapping_add(step(1)?)),
-            Op::Sub => Some(step(0)?.wrapping_sub(step(1)?)),
-            Op::PtrAdd if self.old.value_type(data.args[1]).scalar().bits() == 64 => {
-                Some(step(0)?.wrapping_add(step(1)?))
-            }
-            Op::Mul if let Some(factor) = number(1) => Some(step(0)?.wrapping_mul(factor)),
-            Op::Mul if let Some(factor) = number(0) => Some(step(1)?.wrapping_mul(factor)),
-            Op::Shl if let Some(amount @ 0..63) = number(1) => Some(step(0)?.wrapping_shl(amount as u32)),
-            Op::Trunc | Op::SpaceCast => step(0),
-            op if op.info().effect == Effect::Pure && op != Op::Freeze && !data.args.is_empty() => {
-                (0..data.args.len()).all(|at| step(at) == Some(0)).then_some(0)
-            }
-            _ => None,
-        }
     }
 }

@@ -24,7 +24,16 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Inst, Op, Scalar, Type, Value};
 
 /// Maximum depth of operations to look into.
-pub(super) const MAX_DEPTH: usize = 8;
+const MAX_DEPTH: usize = 8;
+
+/// Sources of the step within a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum StepFacts {
+    /// Shapes, which hold for active lanes.
+    Shapes,
+    /// Operations alone: the step holds whichever lanes are active.
+    Operations,
+}
 
 impl Widener<'_> {
     /// Returns the row addresses of an access, if rows are cheaper than an address for each lane.
@@ -34,7 +43,7 @@ impl Widener<'_> {
         if length < 2 || count < 2 || scalar == Scalar::I1 {
             return None;
         }
-        match self.row_step(address, MAX_DEPTH) {
+        match self.row_step(address, StepFacts::Shapes, MAX_DEPTH) {
             Some(0) => return self.row_uniform(inst, address, scalar),
             Some(step) if step == size => {}
             _ => return self.columns(inst, address, scalar),
@@ -75,7 +84,7 @@ impl Widener<'_> {
 
     /// True if the address of a row's lane 0 is as far from the others' as its operations say, whether lane 0 is active or not.
     fn has_lane_0_address(&self, address: Value, size: i64) -> bool {
-        self.structural_row_step(address, MAX_DEPTH) == Some(size)
+        self.row_step(address, StepFacts::Operations, MAX_DEPTH) == Some(size)
     }
 
     /// Returns the addresses of rows that are uniform, if that is cheaper than an address for each lane.
@@ -342,7 +351,7 @@ impl Widener<'_> {
     }
 
     /// Step of a value from each lane of a row to the next, modulo its width.
-    fn row_step(&self, value: Value, depth: usize) -> Option<i64> {
+    fn row_step(&self, value: Value, facts: StepFacts, depth: usize) -> Option<i64> {
         if self.old.constant(value).is_some() {
             return Some(0);
         }
@@ -352,12 +361,12 @@ impl Widener<'_> {
         if self.reps.is_rebased(value) {
             return None;
         }
-        if let Shape::Strided { strides, .. } = self.facts.shape(value) {
+        if let (StepFacts::Shapes, Shape::Strided { strides, .. }) = (facts, self.facts.shape(value)) {
             return Some(strides.along(0));
         }
         let depth = depth.checked_sub(1)?;
         let data = self.old.inst(self.old.def_inst(value)?);
-        let step = |at: usize| self.row_step(data.args[at], depth);
+        let step = |at: usize| self.row_step(data.args[at], facts, depth);
         let number = |at: usize| self.number(data.args[at]);
         match data.op {
             Op::Add => Some(step(0)?.wrapping_add(step(1)?)),
@@ -369,8 +378,8 @@ impl Widener<'_> {
             Op::Mul if let Some(factor) = number(0) => Some(step(1)?.wrapping_mul(factor)),
             Op::Shl if let Some(amount @ 0..63) = number(1) => Some(step(0)?.wrapping_shl(amount as u32)),
             Op::Trunc | Op::SpaceCast => step(0),
-            Op::Sext => self.exact_row_step(data.args[0], true, depth),
-            Op::Zext => self.exact_row_step(data.args[0], false, depth),
+            Op::Sext if facts == StepFacts::Shapes => self.exact_row_step(data.args[0], true, depth),
+            Op::Zext if facts == StepFacts::Shapes => self.exact_row_step(data.args[0], false, depth),
             op if op.info().effect == Effect::Pure && op != Op::Freeze && !data.args.is_empty() => {
                 (0..data.args.len()).all(|at| step(at) == Some(0)).then_some(0)
             }
@@ -380,7 +389,7 @@ impl Widener<'_> {
 
     /// Step within a row, if no lane of the row wraps around.
     fn exact_row_step(&self, value: Value, is_signed: bool, depth: usize) -> Option<i64> {
-        if self.row_step(value, depth) == Some(0) {
+        if self.row_step(value, StepFacts::Shapes, depth) == Some(0) {
             return Some(0);
         }
         let fact = self.facts.fact(value);
@@ -399,7 +408,7 @@ impl Widener<'_> {
         }
     }
 
-    pub(super) fn number(&self, value: Value) -> Option<i64> {
+    fn number(&self, value: Value) -> Option<i64> {
         let Some(&heddle_ir::Constant::Scalar(scalar, bits)) = self.old.constant(value) else { return None };
         let unused = 128 - scalar.bits();
         i64::try_from((bits as i128) << unused >> unused).ok()

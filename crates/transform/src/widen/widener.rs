@@ -708,13 +708,18 @@ impl<'a> Widener<'a> {
 
     /// Vector of lane 0's value plus a step for each lane.
     pub(super) fn strided_vector(&mut self, scalar: Value, steps: Steps<i64>, ty: Type) -> Value {
-        if steps == Steps::default() {
+        let offsets = self.offsets(steps);
+        self.scalar_plus_offsets(scalar, &offsets, ty)
+    }
+
+    /// Vector of a scalar plus an offset for each element.
+    pub(super) fn scalar_plus_offsets(&mut self, scalar: Value, offsets: &[i128], ty: Type) -> Value {
+        if offsets.iter().all(|&offset| offset == 0) {
             return self.emit(InstData::plain(Op::Splat, [scalar]), Some(ty));
         }
         let kind = ty.scalar();
         let number = if kind.is_ptr() { Scalar::I64 } else { kind };
-        let offsets: Vec<u128> =
-            self.offsets(steps).into_iter().map(|offset| offset as u128 & number.bit_mask()).collect();
+        let offsets: Vec<u128> = offsets.iter().map(|&offset| offset as u128 & number.bit_mask()).collect();
         let base = self.new.constant(scalar).and_then(|constant| match constant {
             Constant::Scalar(_, bits) => Some(*bits),
             _ => None,
