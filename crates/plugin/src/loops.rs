@@ -33,7 +33,7 @@ enum NestOption {
     None,
     /// Chosen by the cost model.
     Auto,
-    /// The same for all nests.
+    /// One brush for all nests.
     Fixed(NestBrush),
 }
 
@@ -203,7 +203,16 @@ pub(crate) fn vectorize_loops(
         })
         .map_err(|failure| in_words(&failure))
     };
-    requests.iter().map(one).collect()
+    // A refused nest is tried again as a loop, and all others with it: they wait for nests to be decided.
+    let nests: Vec<Option<LoopResult>> =
+        requests.iter().map(|request| request.is_nest.then(|| one(request))).collect();
+    let is_refused = nests.iter().flatten().any(Result::is_err);
+    let result = |(request, nest): (&PluginLoopRequest, Option<LoopResult>)| match nest {
+        Some(made) => made,
+        None if is_refused => Err("a nest of the module was refused".to_string()),
+        None => one(request),
+    };
+    requests.iter().zip(nests).map(result).collect()
 }
 
 fn vectorize_nest(
