@@ -2,7 +2,7 @@
 //! 13.11, and `brush=auto` against the best one.
 
 use super::ways::{self, FILES, NestRows, NestTimes, NestWay, THESIS};
-use super::{AUTO, INNERMOST, LEVELS, REFERENCE, SCALAR, UNMARKED};
+use super::{AUTO, INNERMOST, ONE_LEVEL, REFERENCE, SCALAR, UNMARKED};
 use crate::bench::kit::{AimBound, BenchReport, ReportTable, geomean};
 use std::fmt::Write as _;
 
@@ -99,7 +99,7 @@ fn ways_of_brushes() -> Vec<NestWay> {
         NestWay::by_clang(REFERENCE, SCALAR),
         NestWay::by_clang("clang", UNMARKED),
         NestWay::ours("inner", INNERMOST),
-        NestWay::ours("levels", LEVELS),
+        NestWay::ours("levels", ONE_LEVEL),
         NestWay::ours("auto", AUTO),
     ];
     ways.extend(all_brushes().map(|(outer, inner)| {
@@ -110,10 +110,6 @@ fn ways_of_brushes() -> Vec<NestWay> {
 }
 
 pub(super) fn run(report: &mut BenchReport, selection: BrushSelection) -> Result<(), String> {
-    if !ways::has_brushes()? {
-        report.say("the plugin has no option `brush`");
-        return Ok(());
-    }
     let ways = ways_of_brushes();
     let files = match selection {
         BrushSelection::Thesis => std::slice::from_ref(&THESIS),

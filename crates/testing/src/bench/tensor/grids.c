@@ -104,7 +104,7 @@ static void doitgen(struct nest_data *d) {
       }
 }
 
-/// The same as an imperfect nest: each pair of the outer levels has a row of its own.
+/// `doitgen` as an imperfect nest: each pair of the outer levels has a row of its own.
 static void doitgen_rows(struct nest_data *d) {
   REAL *restrict out = d->out;
   const REAL *restrict in = d->in, *restrict matrix = d->other;

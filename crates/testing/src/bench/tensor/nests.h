@@ -22,7 +22,7 @@ struct nest_data {
 
 enum { WEIGHTS = 256 };
 
-/// What a step of a nest needs at least. A step is the computation of a result, or of one term of it (`has_terms`).
+/// Least operations of a step of a nest. A step is the computation of a result, or of one term of it (`has_terms`).
 struct nest_counts {
   /// Loads as written, loads if each cell is loaded once, stores, and operations: a fused multiplication and addition is one.
   float loads, cells, stores, operations;

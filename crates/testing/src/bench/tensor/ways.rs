@@ -2,7 +2,6 @@
 
 use crate::bench::kit::BenchReport;
 use crate::bench::loops::{TimedLoop, done, plugin, read};
-use crate::native::c::loops::has_word;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -87,7 +86,7 @@ impl NestFile {
     }
 }
 
-/// What a step of a nest needs at least (`nest_counts` in `nests.h`), and what a run touches.
+/// Least operations of a step of a nest (`nest_counts` in `nests.h`), and the memory that a run touches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct StepCounts {
     /// Number of steps of a run.
@@ -162,11 +161,6 @@ pub(super) fn has_polly() -> bool {
     let mut command = Command::new("clang-22");
     command.args(["-O3", "-mllvm", "-polly", "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]);
     command.output().is_ok_and(|output| output.status.success())
-}
-
-/// True if the plugin has the option `brush`.
-pub(super) fn has_brushes() -> Result<bool, String> {
-    has_word("brush=auto")
 }
 
 /// OpenBLAS: the file that `HEDDLE_OPENBLAS` names, or the wheel's below the target folder.

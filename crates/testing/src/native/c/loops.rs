@@ -15,10 +15,8 @@ use super::tree::CProgram;
 use super::{INPUTS, PRELUDE, whole_batch};
 use crate::generate::Random;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// Iterations that may run together; 0 leaves it to the plugin.
 const WIDTHS: [u32; 4] = [0, 4, 8, 16];
@@ -92,39 +90,6 @@ pub fn plugin() -> Result<PathBuf, String> {
     let above = here.parent().and_then(Path::parent).map(|folder| folder.join(name));
     let found = all.into_iter().chain([above]).flatten().find(|path| path.exists());
     found.ok_or_else(|| format!("{} is missing: `cargo build -p heddle-plugin` makes it", beside.display()))
-}
-
-/// True if the plugin's option `-heddle-loops` has this word.
-pub fn has_word(word: &str) -> Result<bool, String> {
-    const PROBE: &str = "void f(float *o) {\n#pragma omp simd\nfor (int k = 0; k < 99; k++) o[k] = k;\n}\n";
-    let plugin = format!("-fpass-plugin={}", plugin()?.display());
-    let option = format!("-heddle-loops={word}");
-    let mut command = Command::new("clang-22");
-    command.args([
-        "-O1",
-        "-fopenmp-simd",
-        "-Rpass-missed=heddle",
-        "-x",
-        "c",
-        "-c",
-        "-o",
-        "/dev/null",
-        "-mllvm",
-    ]);
-    command
-        .args([&*option, &*plugin, "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
-    child
-        .stdin
-        .take()
-        .map(|mut input| input.write_all(PROBE.as_bytes()))
-        .transpose()
-        .map_err(|error| error.to_string())?;
-    let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    Ok(output.status.success() && !String::from_utf8_lossy(&output.stderr).contains("unknown word"))
 }
 
 /// Vector code of a program with marks.

@@ -32,7 +32,7 @@ enum NestMark {
 pub enum NestFault {
     /// The last iteration of an odd number in the outermost level is missing.
     OuterRemainder,
-    /// The same of the innermost level.
+    /// The last iteration of an odd number in the innermost level is missing.
     InnerRemainder,
     /// Neighbours in the innermost level write each other's cells.
     LaneNumbers,

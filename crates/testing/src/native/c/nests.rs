@@ -7,25 +7,16 @@ use super::super::tally::{NativeFind, NativeTally, Phase, TestedPair};
 use super::super::target::InstructionSet;
 use super::super::workshop::{CallObject, CallOutcome, EntryCall, Workshop};
 use super::PRELUDE;
-use super::loops::{VectorizedLevels, became_of, has_word, plugin};
+use super::loops::{VectorizedLevels, became_of, plugin};
 pub use super::nest_text::NestFault;
 use super::nest_text::{CNest, NestSizes, generate_nest};
 use crate::generate::Random;
 use std::ops::Range;
 use std::path::Path;
 
-/// Words of the option `-heddle-loops`, each with what it needs.
-const FORMS: &[(&str, bool)] = &[
-    ("", false),
-    ("W=4", false),
-    ("W=16", false),
-    ("brush=auto", true),
-    ("brush=2x8", true),
-    ("brush=4x4", true),
-    ("brush=8x2", true),
-    ("brush=4x16", true),
-    ("brush=16x4", true),
-];
+/// Words of the option `-heddle-loops`: the model's choice, one level, and brushes.
+pub const FORMS: &[&str] =
+    &["", "brush=none", "W=4", "W=16", "brush=2x8", "brush=4x4", "brush=8x2", "brush=4x16", "brush=16x4"];
 const CALLS: u64 = 4;
 /// Features that a minimum percentage of all nests must have.
 const ASKED: &[(&str, u32)] = &[
@@ -57,8 +48,7 @@ const ASKED: &[(&str, u32)] = &[
 ];
 const VECTORIZED: &str = "vector code, in all forms";
 const LEAST_VECTORIZED: u64 = 60;
-/// Word of forms that ask for brushes of two dimensions, and the pairs that became code for them.
-const BRUSH: &str = "brush=";
+/// Pairs of forms that fix a brush and became code for it.
 const BRUSHES: &str = "code for brushes, of all forms with one";
 const ALIASING: &str = "aliasing loads";
 
@@ -139,9 +129,8 @@ fn check(
         Ok(expected) => expected,
         Err(reason) => return fail(tally, bench.shops[0].0, reason),
     };
-    let has_brushes = has_word("brush=auto").unwrap_or(false);
     for (target, shop) in &bench.shops {
-        for &(words, _) in FORMS.iter().filter(|(_, needs_brushes)| has_brushes || !needs_brushes) {
+        for words in FORMS {
             match run(shop, *target, nests, (words, level), fault, &calls, tally) {
                 Ok((outcomes, became)) => judge(nests, *target, words, &expected, &outcomes, &became, tally),
                 Err(reason) => fail(tally, *target, reason),
@@ -251,7 +240,7 @@ fn judge(
         match became {
             Ok(made) => {
                 *tally.features.entry(VECTORIZED).or_default() += 1;
-                if words.starts_with(BRUSH) && *made == VectorizedLevels::Nest {
+                if fixes_brush(words) && *made == VectorizedLevels::Nest {
                     *tally.features.entry(BRUSHES).or_default() += 1;
                 }
             }
@@ -333,9 +322,14 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
     lacks
 }
 
-/// Pairs whose form asks for a brush of two dimensions.
+/// True for words that fix a brush of two dimensions.
+fn fixes_brush(words: &str) -> bool {
+    words.starts_with("brush=") && words != "brush=none"
+}
+
+/// Pairs whose form fixes a brush of two dimensions.
 fn brush_pairs(tally: &NativeTally) -> u64 {
-    let of_brushes = tally.pairs.iter().filter(|((_, form), _)| form.starts_with(BRUSH));
+    let of_brushes = tally.pairs.iter().filter(|((_, form), _)| fixes_brush(form));
     of_brushes.map(|(_, counts)| counts.iter().sum::<u64>()).sum()
 }
 
