@@ -212,7 +212,7 @@ void pass_whole_integers(ArrayRef<BasicBlock *> blocks, BasicBlock &start) {
   }
 }
 
-/// Whether a counter's next value is not its own plus a number: LLVM may keep the last iteration's counter as one of its own.
+/// True if a counter's next value is not its own plus a number: LLVM may keep the last iteration's counter as a counter.
 bool lags_behind(const PHINode &phi, const Loop &loop) {
   const auto *next = dyn_cast<BinaryOperator>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
   return phi.getType()->isIntegerTy() && phi.getType()->getIntegerBitWidth() <= 64 &&

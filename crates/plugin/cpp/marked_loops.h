@@ -28,7 +28,7 @@ struct MarkedLoop {
   bool is_promised = false;
   /// Number of the nest among those of the module, counted from 1, if both of its levels become dimensions of a brush; 0 for a loop.
   unsigned nest = 0;
-  /// How many iterations of a nest's inner level run together, as its pragma says; 0 if it does not say.
+  /// Width of a nest's inner level, as its pragma says; 0 if it does not say.
   unsigned inner_width = 0;
   llvm::DebugLoc place;
   /// Headers of marked loops around it, which stay loops.
@@ -41,9 +41,9 @@ bool open_marks(llvm::Module &module);
 /// Makes calls that mark loops hints of the loops that they are in. Whether there were any.
 bool take_marks(llvm::Module &module);
 
-/// Which nests become tensors, both of whose levels are dimensions of a brush.
+/// Choice of the nests that become tensors: both of their levels are dimensions of a brush.
 struct TensorChoice {
-  /// Whether those do whose pragmas give no width for both levels.
+  /// True if nests without widths become tensors, too.
   bool wants_all = false;
   /// Numbers of nests that do not.
   llvm::SmallSet<unsigned, 4> refused;

@@ -46,7 +46,7 @@ uint32_t heddle_loop_few(void *batch, size_t index);
 uint32_t heddle_loop_scalar_rest(void *batch, size_t index);
 /// Number of rows that the code of a nest runs at a time; 0 for a loop.
 uint32_t heddle_nest_height(void *batch, size_t index);
-/// Whether options ask for tensors of nests whose pragmas do not.
+/// True if options ask for tensors of nests whose pragmas do not.
 bool heddle_wants_tensors(const char *options);
 /// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
 /// take new ones, or that of single rows of a nest. Its name there, or null.

@@ -1,4 +1,4 @@
-// What each of the two files declares of the other.
+// Declarations that the two files share.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -14,7 +14,7 @@
 //!                                    rest of j under a mask, unless the caller runs it
 //! ```
 //!
-//! What stands in the outer loop alone runs in all lanes of a row, with equal operands. So it must not write.
+//! Code of the outer loop outside of the inner one runs in all lanes of a row, with equal operands. So it must not write.
 
 use super::pointers::declare_loaded_pointers;
 use super::refusal::{SpreadRefusal, refuse};
