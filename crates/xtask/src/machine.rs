@@ -1,9 +1,9 @@
 //! Kinds of machines that packages are made for.
 //!
-//! Packages for another kind than the own one are linked against Debian's libraries for it, which `./x` unpacks into
-//! target/aarch64 (`aarch64_root` there), by Debian's cross compiler.
+//! Packages for another kind than the own one are linked against Debian's libraries for it, which `cross.rs` unpacks into
+//! target/aarch64, by Debian's cross compiler.
 
-use crate::run::{XtaskResult, program, root, run, target};
+use crate::run::{XtaskResult, cargo, fail, program, run, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,7 +30,8 @@ impl MachineKind {
         found.ok_or_else(|| "packages are made for x86_64 and aarch64".into())
     }
 
-    fn is_own(self) -> bool {
+    /// True for the kind of this machine.
+    pub(crate) fn is_own(self) -> bool {
         self.name == std::env::consts::ARCH
     }
 
@@ -53,7 +54,7 @@ impl MachineKind {
             return Command::new(path);
         }
         let libraries = format!("/usr/{}-linux-gnu", self.name);
-        let mut command = program(&format!("qemu-{}", self.name), ["-L", &libraries]);
+        let mut command = program(format!("qemu-{}", self.name), ["-L", &libraries]);
         command.arg(path);
         command
     }
@@ -66,27 +67,24 @@ impl MachineKind {
     /// Builds the libraries with LLVM and clang in them.
     pub(crate) fn build(self) -> XtaskResult {
         let packages = ["heddle-bundle", "heddle-cudart", "heddle-cudart12"];
-        let mut cargo =
-            program("cargo", ["build", "--profile", "dist", "--features", "heddle-bundle/static"]);
-        if std::env::var_os("CI").is_some() {
-            cargo.arg("--locked");
-        }
+        let mut build = cargo("build");
+        build.args(["--profile", "dist", "--features", "heddle-bundle/static"]);
         for package in packages {
-            cargo.args(["--package", package]);
+            build.args(["--package", package]);
         }
         if !self.is_own() {
             let prefix = target().join(self.name).join("llvm");
             if !prefix.exists() {
-                return Err(format!(
+                return fail(format!(
                     "{} is missing: `./x archive --target {}` brings it",
                     prefix.display(),
                     self.name
                 ));
             }
-            cargo.args(["--target", &self.triple()]).env("LLVM_SYS_221_PREFIX", prefix);
+            build.args(["--target", &self.triple()]).env("LLVM_SYS_221_PREFIX", prefix);
             let linker = format!("CARGO_TARGET_{}_LINKER", self.triple().to_uppercase().replace('-', "_"));
-            cargo.env(linker, self.tool("cc"));
+            build.env(linker, self.tool("cc"));
         }
-        run(cargo.current_dir(root()))
+        run(&mut build)
     }
 }

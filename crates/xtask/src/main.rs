@@ -1,11 +1,27 @@
-//! Makes packages and the site of the documentation: `cargo xtask wheel|deb|archive|release|site`.
+//! The developers' entry: `./x VERB` brings Rust and Debian's packages, and calls this program.
 //!
-//! All packages hold one tree (`tree.rs`): a library with LLVM and clang in it, small libraries under the names of CUDA, the
-//! command, headers. The version is that of the workspace.
+//! A verb is a variant of `XtaskVerb` with its arguments; a module holds a group of verbs. Verbs run at the root of the
+//! repository, whatever folder they are called from. A failed program has said why: its exit code is that of the verb.
 #![forbid(unsafe_code)]
 
 mod run;
+mod verbs;
+mod builds;
+mod tools;
+mod check;
+mod test;
+mod lint;
+mod coverage;
+mod fuzz;
+mod mutants;
+mod races;
+mod gpu;
+mod bench;
+mod demo;
+mod try_programs;
+mod install;
 mod machine;
+mod cross;
 mod tree;
 mod zip;
 mod wheel;
@@ -14,60 +30,36 @@ mod release;
 mod try_wheel;
 mod site;
 
-use clap::{Parser, Subcommand};
-use machine::MachineKind;
-use run::XtaskResult;
+use clap::Parser as _;
+use clap::error::ErrorKind;
+use run::{XtaskError, say};
 use std::process::ExitCode;
+use verbs::Xtask;
 
-/// Developers' tasks that are written in Rust
-#[derive(Parser)]
-#[command(name = "xtask", version)]
-struct Xtask {
-    #[command(subcommand)]
-    verb: XtaskVerb,
-    /// Kind of machine that packages are for: x86_64 or aarch64
-    #[arg(long, global = true, value_name = "KIND", value_parser = MachineKind::parse, default_value = std::env::consts::ARCH)]
-    target: MachineKind,
-}
-
-#[derive(Subcommand)]
-enum XtaskVerb {
-    /// Make the wheel for PyPI: target/packages/heddle-*.whl
-    Wheel {
-        /// Install it with PyOpenCL and CUDA packages in a fresh root without compiler and LLVM, and run programs there
-        #[arg(long)]
-        test: bool,
-    },
-    /// Make Debian packages: target/packages/*.deb
-    Deb,
-    /// Make an archive that runs from any folder: target/packages/heddle-*.tar.xz
-    Archive,
-    /// Make all packages, checksums, a list of components and release notes
-    Release,
-    /// Make the documentation as a site: target/site/index.html
-    Site,
-}
-
-fn run_verb(verb: &XtaskVerb, kind: MachineKind) -> XtaskResult {
-    match verb {
-        XtaskVerb::Wheel { test } => {
-            let wheel = wheel::make(kind)?;
-            if *test { try_wheel::try_wheel(&wheel) } else { Ok(()) }
-        }
-        XtaskVerb::Deb => deb::make(kind).map(drop),
-        XtaskVerb::Archive => release::archive(kind).map(drop),
-        XtaskVerb::Release => release::make(kind),
-        XtaskVerb::Site => site::make(),
+/// Prints what is wrong with the arguments, and which verbs there are instead of an unknown one.
+fn misused(error: &clap::Error) -> ExitCode {
+    _ = error.print();
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        eprintln!("\n{}", verbs::help());
     }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn main() -> ExitCode {
-    let task = Xtask::parse();
-    match run_verb(&task.verb, task.target) {
+    let task = match Xtask::try_parse() {
+        Ok(task) => task,
+        Err(error) => return misused(&error),
+    };
+    match verbs::run_verb(task.verb) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(reason) => {
-            eprintln!("xtask: {reason}");
+        Err(XtaskError::Program(code)) => ExitCode::from(code),
+        Err(XtaskError::Message(reason)) => {
+            say(reason);
             ExitCode::FAILURE
+        }
+        Err(XtaskError::Usage(reason)) => {
+            say(reason);
+            ExitCode::from(2)
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn archive(kind: MachineKind) -> XtaskResult<PathBuf> {
 /// Builds a program with the tree in the archive's folder, and runs it, emulated if it is for another machine.
 fn check_archive(kind: MachineKind, folder: &Path) -> XtaskResult {
     let test = target().join("archive/vector_add");
-    let mut cc = program(&kind.tool("cc"), ["-O1"]);
+    let mut cc = program(kind.tool("cc"), ["-O1"]);
     cc.arg(root().join("tests/packages/vector_add.c")).arg("-I").arg(folder.join("include"));
     let lib = folder.join("lib");
     cc.arg("-L").arg(&lib).arg(format!("-Wl,-rpath,{}", lib.display())).arg("-lheddle");

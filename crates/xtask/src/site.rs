@@ -4,7 +4,10 @@
 //! the site has: pages, and copies of the files that pages name. A link to a folder of sources becomes its text.
 //! Afterwards all links and anchors of the HTML are checked.
 
-use crate::run::{XtaskResult, at, copy, files_below, fresh, program, read, root, run, target, write};
+use crate::run::{
+    XtaskResult, at, copy, fail, files_below, fresh, program, read, root, run, target, tool_folder, write,
+};
+use crate::tools::mdbook;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -33,8 +36,11 @@ struct Chapter {
     depth: usize,
 }
 
-/// Builds the site; mdBook is that of target/tools.
+/// `./x site`: builds the site, if mdBook is within reach.
 pub(crate) fn make() -> XtaskResult {
+    if !mdbook()? {
+        return Ok(());
+    }
     let (source, site) = (target().join("site-source"), target().join("site"));
     fresh(&source)?;
     let sections = sections(&read(&root().join("docs/README.md"))?)?;
@@ -50,10 +56,8 @@ pub(crate) fn make() -> XtaskResult {
     for file in files {
         copy(&root().join(&file), &source.join("src").join(&file))?;
     }
-    let mdbook = target().join("tools/mdbook/bin/mdbook").to_string_lossy().into_owned();
-    let mut build = program(&mdbook, ["build", "--dest-dir"]);
-    run(build.arg(&site).arg(&source).env("MDBOOK_LOG", "warn"))
-        .map_err(|reason| format!("{reason}; `./x site` brings mdBook"))?;
+    let mut build = program(tool_folder("mdbook").join("bin/mdbook"), ["build", "--dest-dir"]);
+    run(build.arg(&site).arg(&source).env("MDBOOK_LOG", "warn"))?;
     let links = check(&site)?;
     println!("{}: {} pages, {links} links lead somewhere", site.join("index.html").display(), pages.len());
     Ok(())
@@ -134,11 +138,11 @@ fn place(page: &Path) -> PathBuf {
 fn title(page: &Path) -> XtaskResult<String> {
     let text = read(&root().join(page))?;
     let title = text.lines().find_map(|line| line.strip_prefix("# "));
-    title.map(str::to_string).ok_or_else(|| format!("{} has no title", page.display()))
+    Ok(title.map(str::to_string).ok_or_else(|| format!("{} has no title", page.display()))?)
 }
 
 fn summary(sections: &[(String, Vec<Chapter>)]) -> XtaskResult<String> {
-    let link = |page: &Path| Ok::<String, String>(format!("[{}]({})", title(page)?, place(page).display()));
+    let link = |page: &Path| XtaskResult::Ok(format!("[{}]({})", title(page)?, place(page).display()));
     let mut text = "# Summary\n\n".to_string();
     for page in BEFORE {
         text += &format!("{}\n", link(Path::new(page))?);
@@ -226,7 +230,7 @@ fn check(site: &Path) -> XtaskResult<usize> {
         }
     }
     let broken: Vec<String> = broken.into_iter().collect();
-    if broken.is_empty() { Ok(count) } else { Err(format!("links lead nowhere:\n{}", broken.join("\n"))) }
+    if broken.is_empty() { Ok(count) } else { fail(format!("links lead nowhere:\n{}", broken.join("\n"))) }
 }
 
 #[cfg(test)]

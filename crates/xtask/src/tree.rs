@@ -11,7 +11,7 @@
 //! them would exceed what PyPI takes.
 
 use crate::machine::MachineKind;
-use crate::run::{VERSION, XtaskResult, at, copy, printed, program, root, run, target, write};
+use crate::run::{VERSION, XtaskResult, at, copy, fail, printed, program, root, run, target, write};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,13 +26,13 @@ fn check_needs(kind: MachineKind, library: &Path) -> XtaskResult {
     for line in listed.lines().filter(|line| line.contains("(NEEDED)")) {
         let name = line.split(['[', ']']).nth(1).unwrap_or_default();
         if !SYSTEM.contains(&name) && name != kind.loader && name != "libheddle.so" {
-            return Err(format!("{} needs {name}", library.display()));
+            return fail(format!("{} needs {name}", library.display()));
         }
     }
     for word in listed.split_whitespace().filter_map(|word| word.strip_prefix("GLIBC_2.")) {
         let minor: u32 = word.split('.').next().and_then(|minor| minor.parse().ok()).unwrap_or(0);
         if minor > GLIBC.1 {
-            return Err(format!("{} needs glibc 2.{minor}: build on Debian 12", library.display()));
+            return fail(format!("{} needs glibc 2.{minor}: build on Debian 12", library.display()));
         }
     }
     Ok(())
@@ -60,7 +60,7 @@ pub(crate) fn write_tree(kind: MachineKind, folder: &Path) -> XtaskResult {
     let command = folder.join("bin/heddle");
     at(&command, fs::create_dir_all(folder.join("bin")))?;
     let cc = |arguments: &[&str], rpath: &str, output: &Path| {
-        let mut cc = program(&kind.tool("cc"), ["-O2", "-s", "-Wl,--no-as-needed"]);
+        let mut cc = program(kind.tool("cc"), ["-O2", "-s", "-Wl,--no-as-needed"]);
         cc.args(arguments).arg("-L").arg(&lib).arg("-lheddle").arg(format!("-Wl,-rpath,{rpath}"));
         run(cc.arg("-o").arg(output))
     };

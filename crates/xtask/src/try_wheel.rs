@@ -1,6 +1,9 @@
 //! The wheel in a fresh Debian without compiler and LLVM: tests/packages/fresh_root.sh.
 
-use crate::run::{XtaskResult, at, copy, files_below, fresh, printed, program, root, run, target};
+use crate::run::{
+    XtaskResult, at, copy, fail, files_below, fresh, printed, program, root, run, target, tool_folder,
+};
+use crate::tools::{install_wheels, is_installed, stamp};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,24 +52,22 @@ const CHECKERS: [&str; 2] = ["auditwheel==6.8.2", "twine==7.0.0"];
 
 /// Checks the metadata, and that the wheel needs no more of the system than its name says.
 fn check_wheel(wheel: &Path) -> XtaskResult {
-    let folder = target().join("tools/wheel-checkers");
-    let stamp = folder.join("installed.txt");
-    if fs::read_to_string(&stamp).unwrap_or_default() != CHECKERS.join(" ") {
-        run(program("python3", ["-m", "venv", "--clear"]).arg(&folder))?;
-        let pip = folder.join("bin/pip").to_string_lossy().into_owned();
-        run(program(&pip, ["install", "--quiet", "--disable-pip-version-check"]).args(CHECKERS))?;
-        at(&stamp, fs::write(&stamp, CHECKERS.join(" ")))?;
+    let folder = tool_folder("wheel-checkers");
+    if !is_installed(&folder, &CHECKERS.join(" ")) {
+        fresh(&folder)?;
+        install_wheels(&folder, CHECKERS)?;
+        stamp(&folder, &CHECKERS.join(" "))?;
     }
     let tool = |name: &str| folder.join("bin").join(name).to_string_lossy().into_owned();
-    run(program(&tool("twine"), ["check", "--strict"]).arg(wheel))?;
-    let found = printed(program(&tool("auditwheel"), ["show"]).arg(wheel))?;
+    run(program(tool("twine"), ["check", "--strict"]).arg(wheel))?;
+    let found = printed(program(tool("auditwheel"), ["show"]).arg(wheel))?;
     let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let platform = name.trim_end_matches(".whl").rsplit('-').next().unwrap_or_default();
     println!("{}", found.trim());
     if found.contains(&format!("\"{platform}\"")) {
         Ok(())
     } else {
-        Err(format!("auditwheel does not find {platform}"))
+        fail(format!("auditwheel does not find {platform}"))
     }
 }
 

@@ -5,7 +5,8 @@
 
 use crate::machine::MachineKind;
 use crate::run::{
-    VERSION, XtaskResult, at, copy, files_below, fresh, packages, printed, program, read, root, target, write,
+    VERSION, XtaskResult, at, copy, fail, files_below, fresh, packages, printed, program, read, root, target,
+    write,
 };
 use crate::tree::{third_party, write_tree};
 use crate::zip::ZipArchive;
@@ -41,7 +42,7 @@ pub(crate) fn make(kind: MachineKind) -> XtaskResult<PathBuf> {
     pack(&folder, &wheel)?;
     let bytes = at(&wheel, fs::metadata(&wheel))?.len();
     println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
-    if bytes < MOST_BYTES { Ok(wheel) } else { Err(format!("the wheel has more than {MOST_BYTES} bytes")) }
+    if bytes < MOST_BYTES { Ok(wheel) } else { fail(format!("the wheel has more than {MOST_BYTES} bytes")) }
 }
 
 fn write_info(kind: MachineKind, folder: &Path) -> XtaskResult {

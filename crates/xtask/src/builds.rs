@@ -1,0 +1,83 @@
+//! Builds of the workspace, and programs that need one.
+
+use crate::run::{XtaskResult, at, cargo, pass, program, release, root};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+/// True in a verb that a test of `./x test` runs: it leaves what is built as it is.
+fn is_built() -> bool {
+    std::env::var_os("HEDDLE_X_BUILT").is_some_and(|value| !value.is_empty())
+}
+
+/// Replaces a symbolic link.
+pub(crate) fn link(to: impl AsRef<Path>, path: &Path) -> XtaskResult {
+    if path.is_symlink() || path.exists() {
+        at(path, fs::remove_file(path))?;
+    }
+    at(path, symlink(to, path))
+}
+
+/// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime for programs of
+/// each version that have it as a library.
+const CUDA_NAMES: [(&str, &str); 5] = [
+    ("libcuda.so.1", "../libheddle_cuda.so"),
+    ("libcuda.so", "libcuda.so.1"),
+    ("libgpuocelot.so", "libcuda.so.1"),
+    ("libcudart.so.13", "../libheddle_cudart.so"),
+    ("libcudart.so.12", "../libheddle_cudart12.so"),
+];
+
+/// Links the CUDA driver under the names that applications look for, next to a stand-in for the assembler.
+pub(crate) fn link_cuda() -> XtaskResult {
+    let folder = release().join("cuda");
+    at(&folder, fs::create_dir_all(&folder))?;
+    for (name, to) in CUDA_NAMES {
+        link(to, &folder.join(name))?;
+    }
+    link(root().join("crates/cuda/ptxas"), &folder.join("ptxas"))
+}
+
+/// Builds all crates but the woven faults.
+pub(crate) fn build_workspace() -> XtaskResult {
+    pass(cargo("build").args(["--release", "--workspace", "--exclude", "heddle-faults"]))
+}
+
+/// `./x build`
+pub(crate) fn build() -> XtaskResult {
+    if is_built() {
+        return Ok(());
+    }
+    build_workspace()?;
+    link_cuda()
+}
+
+/// Packages of what is installed.
+const INSTALLED: [&str; 7] = [
+    "heddle-cli",
+    "heddle-opencl",
+    "heddle-capi",
+    "heddle-cuda",
+    "heddle-cudart",
+    "heddle-cudart12",
+    "heddle-plugin",
+];
+
+/// Builds what is installed, all of it at once: each package by itself would ask for other features of what it depends on, and
+/// everything would be compiled once more.
+pub(crate) fn build_installed() -> XtaskResult {
+    if is_built() {
+        return Ok(());
+    }
+    pass(cargo("build").arg("--release").args(INSTALLED.iter().flat_map(|package| ["-p", package])))
+}
+
+/// Returns a built program of the workspace. Cargo talks only while a first build takes its time. All packages are named, so that
+/// the program gets the features of the whole build.
+pub(crate) fn tool(name: &str) -> XtaskResult<Command> {
+    let path = release().join(name);
+    let quiet = path.exists().then_some("-q");
+    pass(cargo("build").args(["--release", "--workspace"]).args(quiet).args(["--bin", name]))?;
+    Ok(program(&path, [""; 0]))
+}
